@@ -1,0 +1,229 @@
+"""The sizes of a model, by name, by hand, or from a published options.json."""
+
+import dataclasses
+import json
+import os
+from collections.abc import Mapping
+from typing import Any
+
+# The published models' alphabet: ids of one word, and how many ids there are
+# (256 bytes, 5 boundary and padding ids, and 0 for a masked position).
+MAX_CHARACTERS = 50
+NUM_CHARACTERS = 262
+
+_LEAST = {
+    "num_highway_layers": 0,
+    "char_embedding_units": 1,
+    "units": 1,
+    "projection_units": 1,
+    "num_layers": 1,
+}
+
+# Two sizes trained on modest hardware, then the three published ones
+# (https://allenai.org/allennlp/software/elmo).
+_PUBLISHED_FILTERS = (
+    (1, 32),
+    (2, 32),
+    (3, 64),
+    (4, 128),
+    (5, 256),
+    (6, 512),
+    (7, 1024),
+)
+_PRESETS: dict[str, dict[str, Any]] = {
+    "tiny": {
+        "filters": ((1, 16), (2, 16), (3, 32), (4, 32)),
+        "units": 64,
+        "projection_units": 32,
+    },
+    "mini": {
+        "filters": _PUBLISHED_FILTERS[:5],
+        "units": 512,
+        "projection_units": 128,
+    },
+    "small": {"units": 1024, "projection_units": 128},
+    "medium": {"units": 2048, "projection_units": 256},
+    "original": {"units": 4096, "projection_units": 512, "num_highway_layers": 2},
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class ElmoConfig:
+    """Everything that decides the shape and the arithmetic of a biLM.
+
+    Args:
+        filters: `(width, number of filters)` of each convolution over characters.
+        num_highway_layers: highway layers between the convolutions and the
+            projection.
+        char_embedding_units: length of a character's vector.
+        activation: of the convolutions, `"relu"` or `"tanh"`.
+        units: LSTM cell size.
+        projection_units: size of the token embedding and of each LSTM's output;
+            a contextual vector has twice as many elements.
+        num_layers: biLSTM layers above the token layer.
+        cell_clip: bound on every element of the cell state, or `None`.
+        projection_clip: bound on every element of the LSTM's output, or `None`.
+        skip_connections: whether every LSTM layer but the first adds its input
+            to its output.
+        dropout: rate while pretraining; not a property of the weights.
+
+    Reference: Peters et al. 2018, section 3.4; Kim et al. 2016 for the characters.
+    """
+
+    filters: tuple[tuple[int, int], ...] = _PUBLISHED_FILTERS
+    num_highway_layers: int = 1
+    char_embedding_units: int = 16
+    activation: str = "relu"
+    units: int = 4096
+    projection_units: int = 512
+    num_layers: int = 2
+    cell_clip: float | None = 3.0
+    projection_clip: float | None = 3.0
+    skip_connections: bool = True
+    dropout: float = 0.1
+
+    def __post_init__(self) -> None:
+        # JSON brings lists; a frozen, hashable value holds tuples.
+        filters = tuple((int(width), int(count)) for width, count in self.filters)
+        object.__setattr__(self, "filters", filters)
+        if not filters:
+            raise ValueError("`filters` must not be empty. Received: filters=()")
+        for width, count in filters:
+            if not 1 <= width <= MAX_CHARACTERS or count < 1:
+                raise ValueError(
+                    "`filters` must hold pairs (width, count) with a width of 1 to "
+                    f"{MAX_CHARACTERS} and a positive count. Received: "
+                    f"filters={filters}"
+                )
+        for name, least in _LEAST.items():
+            if getattr(self, name) < least:
+                raise ValueError(
+                    f"`{name}` must be at least {least}. "
+                    f"Received: {name}={getattr(self, name)}"
+                )
+        for name in ("cell_clip", "projection_clip"):
+            clip = getattr(self, name)
+            if clip is not None and clip <= 0:
+                raise ValueError(
+                    f"`{name}` must be positive or None. Received: {name}={clip}"
+                )
+        if self.activation not in ("relu", "tanh"):
+            raise ValueError(
+                "`activation` must be 'relu' or 'tanh'. "
+                f"Received: activation={self.activation!r}"
+            )
+        if not 0 <= self.dropout < 1:
+            raise ValueError(
+                "`dropout` must be at least 0 and below 1. "
+                f"Received: dropout={self.dropout}"
+            )
+
+    @classmethod
+    def preset(cls, name: str) -> "ElmoConfig":
+        """Returns the sizes called `name`.
+
+        Args:
+            name: `"tiny"` or `"mini"`, or a published size: `"small"`, `"medium"`,
+                `"original"`.
+
+        Raises:
+            ValueError: there is no such preset.
+        """
+        if name not in _PRESETS:
+            raise ValueError(
+                f"`name` must be one of {', '.join(_PRESETS)}. Received: name={name!r}"
+            )
+        return cls(**_PRESETS[name])
+
+    @classmethod
+    def from_options(
+        cls, options: str | os.PathLike[str] | Mapping[str, Any]
+    ) -> "ElmoConfig":
+        """Reads the options.json that accompanies published weights.
+
+        Args:
+            options: path of the file, or its parsed content.
+
+        Raises:
+            ValueError: it is not JSON, lacks a key, or holds a value that no biLM
+                can have; the message names the file and the key.
+        """
+        where = "options"
+        if not isinstance(options, Mapping):
+            where = os.fspath(options)
+            try:
+                with open(where, encoding="utf-8") as file:
+                    options = json.load(file)
+            except ValueError as error:
+                raise ValueError(f"{where}: not valid JSON: {error}") from error
+        read = _OptionsReader(where, options)
+        num_characters = read("char_cnn", "n_characters")
+        if num_characters not in (261, 262):
+            # 261 while the file's model was in training, 262 with the mask.
+            raise ValueError(
+                f"{where}: char_cnn.n_characters must be 261 or 262. "
+                f"Received: {num_characters}"
+            )
+        max_characters = read("char_cnn", "max_characters_per_token")
+        if max_characters != MAX_CHARACTERS:
+            raise ValueError(
+                f"{where}: char_cnn.max_characters_per_token must be "
+                f"{MAX_CHARACTERS}. Received: {max_characters}"
+            )
+        try:
+            return cls(
+                filters=read("char_cnn", "filters"),
+                num_highway_layers=read("char_cnn", "n_highway", default=0) or 0,
+                char_embedding_units=read("char_cnn", "embedding", "dim"),
+                activation=read("char_cnn", "activation"),
+                units=read("lstm", "dim"),
+                projection_units=read("lstm", "projection_dim"),
+                num_layers=read("lstm", "n_layers"),
+                cell_clip=read("lstm", "cell_clip", default=None),
+                projection_clip=read("lstm", "proj_clip", default=None),
+                skip_connections=read("lstm", "use_skip_connections", default=False),
+                dropout=read("dropout", default=0.1),
+            )
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{where}: {str(error).removeprefix(where + ': ')}") from error
+
+    def to_options(self) -> dict[str, Any]:
+        """Returns the content of an options.json that describes this model."""
+        return {
+            "bidirectional": True,
+            "char_cnn": {
+                "activation": self.activation,
+                "embedding": {"dim": self.char_embedding_units},
+                "filters": [list(pair) for pair in self.filters],
+                "max_characters_per_token": MAX_CHARACTERS,
+                "n_characters": NUM_CHARACTERS,
+                "n_highway": self.num_highway_layers,
+            },
+            "dropout": self.dropout,
+            "lstm": {
+                "cell_clip": self.cell_clip,
+                "dim": self.units,
+                "n_layers": self.num_layers,
+                "proj_clip": self.projection_clip,
+                "projection_dim": self.projection_units,
+                "use_skip_connections": self.skip_connections,
+            },
+        }
+
+
+class _OptionsReader:
+    """Looks a dotted key up and says which one is missing."""
+
+    def __init__(self, where: str, options: Any) -> None:
+        self._where = where
+        self._options = options
+
+    def __call__(self, *keys: str, **fallback: Any) -> Any:
+        value = self._options
+        for key in keys:
+            if not isinstance(value, Mapping) or key not in value:
+                if "default" in fallback:
+                    return fallback["default"]
+                raise ValueError(f"{self._where}: lacks the key {'.'.join(keys)}")
+            value = value[key]
+        return value
