@@ -1,0 +1,1 @@
+"""Integers to vectors: Keras layers with plain arguments."""

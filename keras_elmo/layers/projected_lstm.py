@@ -1,0 +1,133 @@
+"""One direction of one layer of the biLM."""
+
+from typing import Any
+
+import keras
+from keras import ops
+
+from keras_elmo.layers.recurrence import projected_lstm
+
+
+@keras.saving.register_keras_serializable("keras_elmo")
+class ProjectedLSTM(keras.layers.Layer):
+    """An LSTM whose output is projected to fewer units before it is fed back.
+
+    With `i, j, f, o = [x_t; h_(t-1)] W + b`:
+    `c_t = clip(sigmoid(f + 1) * c_(t-1) + sigmoid(i) * tanh(j))` and
+    `h_t = clip((sigmoid(o) * tanh(c_t)) W_P)`.
+
+    Args:
+        units: size of the cell state `c`.
+        projection_units: size of the output `h`.
+        cell_clip: bound on every element of `c`, or `None`.
+        projection_clip: bound on every element of `h`, or `None`.
+        **kwargs: arguments of `keras.layers.Layer`. With `trainable=False` the
+            weights are created frozen, and stay so in an exported SavedModel.
+
+    Call arguments:
+        inputs: `(batch, time, features)` float tensor.
+        mask: `(batch, time)` booleans; a masked step holds the state and outputs 0.
+            `None` computes every step.
+        initial_state: `[h, c]`, `(batch, projection_units)` and `(batch, units)`;
+            zeros if `None`.
+        training: whether gradients will be asked for; the results do not depend on it.
+
+    Returns:
+        `(outputs, [h, c])`: `(batch, time, projection_units)` and the state after the
+        last step.
+
+    Reference: Sak et al. 2014, Long Short-Term Memory Recurrent Neural Network
+    Architectures for Large Scale Acoustic Modeling, section 2.1.
+    """
+
+    def __init__(
+        self,
+        units: int,
+        projection_units: int,
+        cell_clip: float | None = 3.0,
+        projection_clip: float | None = 3.0,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.units = units
+        self.projection_units = projection_units
+        self.cell_clip = cell_clip
+        self.projection_clip = projection_clip
+        self.supports_masking = True
+
+    def build(self, inputs_shape: tuple[int | None, ...]) -> None:
+        frozen = {"trainable": self.trainable}
+        # Rows are [input; hidden], columns the gates i, j, f, o: the published
+        # layout, in which import and export are copies.
+        self.kernel = self.add_weight(
+            name="kernel",
+            shape=(inputs_shape[-1] + self.projection_units, 4 * self.units),
+            initializer="glorot_uniform",
+            **frozen,
+        )
+        self.bias = self.add_weight(
+            name="bias", shape=(4 * self.units,), initializer="zeros", **frozen
+        )
+        self.projection_kernel = self.add_weight(
+            name="projection_kernel",
+            shape=(self.units, self.projection_units),
+            initializer="glorot_uniform",
+            **frozen,
+        )
+
+    def call(
+        self,
+        inputs: Any,
+        mask: Any = None,
+        initial_state: Any = None,
+        training: bool | None = None,
+    ) -> tuple[Any, list[Any]]:
+        batch, features = ops.shape(inputs)[0], inputs.shape[-1]
+        if initial_state is None:
+            initial_state = [
+                ops.zeros((batch, self.projection_units), self.compute_dtype),
+                ops.zeros((batch, self.units), "float32"),
+            ]
+        # The input's share of the gates does not wait for the recurrence: one matrix
+        # product for all steps.
+        gates = ops.matmul(inputs, self.kernel[:features]) + self.bias
+        outputs, state = projected_lstm(
+            ops.transpose(gates, (1, 0, 2)),
+            self.kernel[features:],
+            self.projection_kernel,
+            initial_state,
+            mask=None if mask is None else ops.transpose(mask),
+            cell_clip=self.cell_clip,
+            projection_clip=self.projection_clip,
+            training=training,
+        )
+        outputs = ops.transpose(outputs, (1, 0, 2))
+        if mask is not None:
+            outputs = outputs * ops.cast(mask, outputs.dtype)[..., None]
+        return outputs, state
+
+    def compute_output_spec(
+        self,
+        inputs: Any,
+        mask: Any = None,
+        initial_state: Any = None,
+        training: bool | None = None,
+    ) -> tuple[Any, list[Any]]:
+        batch, time, _ = inputs.shape
+        h = keras.KerasTensor((batch, self.projection_units), self.compute_dtype)
+        c = keras.KerasTensor((batch, self.units), "float32")
+        outputs = (batch, time, self.projection_units)
+        return keras.KerasTensor(outputs, self.compute_dtype), [h, c]
+
+    def compute_mask(self, inputs: Any, previous_mask: Any = None) -> Any:
+        # The first output carries it; a state has no time axis to mask.
+        return previous_mask
+
+    def get_config(self) -> dict[str, Any]:
+        return {
+            **super().get_config(),
+            "units": self.units,
+            "projection_units": self.projection_units,
+            "cell_clip": self.cell_clip,
+            "projection_clip": self.projection_clip,
+        }

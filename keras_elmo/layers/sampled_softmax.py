@@ -1,0 +1,202 @@
+"""The language model's output layer: which word comes next, of very many."""
+
+import math
+from typing import Any
+
+import keras
+from keras import ops
+
+# Rows of the vocabulary whose logits exist at one time in the exact softmax.
+_ROWS_AT_A_TIME = 8192
+_ACCIDENTAL_HIT = -1e9
+
+
+@keras.saving.register_keras_serializable("keras_elmo")
+class SampledSoftmax(keras.layers.Layer):
+    """Negative log likelihood of target ids, by sampling while training.
+
+    Training: `-log softmax(h W^T + b - log Q)_target` over the target and
+    `num_sampled` candidates. They are drawn without replacement from the log-uniform
+    distribution `p(k) = log((k + 2) / (k + 1)) / log(vocabulary_size + 1)`, which
+    suits ids sorted by falling frequency; `Q` is the probability of being drawn; a
+    candidate that is the target is left out. Otherwise: the exact softmax.
+
+    Args:
+        vocabulary_size: number of target ids.
+        num_sampled: candidates of a call. With as many as the vocabulary has words,
+            training is exact, too.
+        seed: of the draws.
+        **kwargs: arguments of `keras.layers.Layer`.
+
+    Call arguments:
+        hidden: `(..., units)` float tensor.
+        targets: `(...)` integers below `vocabulary_size`.
+        training: whether to sample.
+
+    Returns:
+        `(...)` float32 tensor, in nats.
+
+    Reference: Jean et al. 2015, On Using Very Large Target Vocabulary for Neural
+    Machine Translation, section 3; for the draws by exponential clocks, Duffield et
+    al. 2007, Priority sampling for estimation of arbitrary subset sums, section 2.
+    """
+
+    def __init__(
+        self,
+        vocabulary_size: int,
+        num_sampled: int = 8192,
+        seed: int | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        for name, value in (
+            ("vocabulary_size", vocabulary_size),
+            ("num_sampled", num_sampled),
+        ):
+            if value < 1:
+                raise ValueError(
+                    f"`{name}` must be positive. Received: {name}={value}"
+                )
+        self.vocabulary_size = vocabulary_size
+        self.num_sampled = num_sampled
+        self.seed = seed
+        self.seed_generator = keras.random.SeedGenerator(seed)
+        self.supports_masking = True
+
+    def build(
+        self,
+        hidden_shape: tuple[int | None, ...],
+        targets_shape: tuple[int | None, ...] | None = None,
+    ) -> None:
+        units = hidden_shape[-1]
+        if units is None:
+            raise ValueError(
+                "`hidden` must have a known last axis. "
+                f"Received: hidden.shape={hidden_shape}"
+            )
+        self.kernel = self.add_weight(
+            name="kernel",
+            shape=(self.vocabulary_size, units),
+            initializer=keras.initializers.RandomNormal(stddev=1 / math.sqrt(units)),
+        )
+        self.bias = self.add_weight(
+            name="bias", shape=(self.vocabulary_size,), initializer="zeros"
+        )
+
+    def call(self, hidden: Any, targets: Any, training: bool | None = None) -> Any:
+        shape = ops.shape(targets)
+        hidden = ops.reshape(hidden, (-1, hidden.shape[-1]))
+        targets = ops.reshape(ops.cast(targets, "int32"), (-1,))
+        if training and self.num_sampled < self.vocabulary_size:
+            candidates, threshold = draw_candidates(
+                self.vocabulary_size, self.num_sampled, self.seed_generator
+            )
+            loss = sampled_softmax_loss(
+                hidden,
+                targets,
+                self.kernel,
+                self.bias,
+                candidates,
+                probability_of_draw(targets, threshold, self.vocabulary_size),
+                probability_of_draw(candidates, threshold, self.vocabulary_size),
+            )
+        else:
+            loss = self._exact(hidden, targets)
+        return ops.reshape(loss, shape)
+
+    def _exact(self, hidden: Any, targets: Any) -> Any:
+        kernel = ops.cast(self.kernel, hidden.dtype)
+        partition = None
+        for start in range(0, self.vocabulary_size, _ROWS_AT_A_TIME):
+            rows = slice(start, min(start + _ROWS_AT_A_TIME, self.vocabulary_size))
+            logits = ops.matmul(hidden, ops.transpose(kernel[rows]))
+            logits = ops.cast(logits, "float32") + self.bias[rows]
+            part = ops.logsumexp(logits, axis=-1)
+            partition = part if partition is None else ops.logaddexp(partition, part)
+        target = ops.sum(hidden * ops.take(kernel, targets, axis=0), axis=-1)
+        target = ops.cast(target, "float32") + ops.take(self.bias, targets, axis=0)
+        return partition - target
+
+    def compute_output_shape(
+        self,
+        hidden_shape: tuple[int | None, ...],
+        targets_shape: tuple[int | None, ...] | None = None,
+    ) -> tuple[int | None, ...]:
+        return tuple(hidden_shape[:-1])
+
+    def get_config(self) -> dict[str, Any]:
+        return {
+            **super().get_config(),
+            "vocabulary_size": self.vocabulary_size,
+            "num_sampled": self.num_sampled,
+            "seed": self.seed,
+        }
+
+
+def draw_candidates(
+    vocabulary_size: int, num_sampled: int, seed: Any
+) -> tuple[Any, Any]:
+    """Draws distinct ids from the log-uniform distribution.
+
+    Every id has an exponential clock of rate `p(id)`; the first `num_sampled` to ring
+    are drawn, which is drawing one by one and putting nothing back. Plain tensors and
+    a Keras seed, so that any backend draws and a checkpoint can repeat the draws.
+
+    Returns:
+        `(num_sampled,)` int32 ids, and the time at which the next clock rings.
+    """
+    ids = ops.arange(vocabulary_size, dtype="int32")
+    uniform = keras.random.uniform((vocabulary_size,), minval=1e-7, seed=seed)
+    clocks = -ops.log(uniform) / _log_uniform(ids, vocabulary_size)
+    earliest, candidates = ops.top_k(-clocks, num_sampled + 1)
+    return ops.cast(candidates[:-1], "int32"), -earliest[-1]
+
+
+def probability_of_draw(ids: Any, threshold: Any, vocabulary_size: int) -> Any:
+    """How likely an id's clock rings before `threshold`."""
+    return -ops.expm1(-_log_uniform(ids, vocabulary_size) * threshold)
+
+
+def _log_uniform(ids: Any, vocabulary_size: int) -> Any:
+    ids = ops.cast(ids, "float32")
+    return ops.log1p(1 / (ids + 1)) / math.log(vocabulary_size + 1)
+
+
+def sampled_softmax_loss(
+    hidden: Any,
+    targets: Any,
+    kernel: Any,
+    bias: Any,
+    candidates: Any,
+    target_expected: Any,
+    candidate_expected: Any,
+) -> Any:
+    """Negative log likelihood of the targets among given candidates.
+
+    Args:
+        hidden: `(positions, units)`.
+        targets: `(positions,)` int32.
+        kernel: `(vocabulary, units)`.
+        bias: `(vocabulary,)`.
+        candidates: `(num_sampled,)` int32.
+        target_expected: `(positions,)`, expected number of each target among the
+            candidates.
+        candidate_expected: `(num_sampled,)`, the same of each candidate.
+
+    Returns:
+        `(positions,)` float32 tensor, in nats.
+    """
+    positions = ops.shape(targets)[0]
+    # One gather of both, so that a row has one gradient.
+    ids = ops.concatenate([targets, candidates], axis=0)
+    rows = ops.cast(ops.take(kernel, ids, axis=0), hidden.dtype)
+    offsets = ops.take(bias, ids, axis=0) - ops.log(
+        ops.concatenate([target_expected, candidate_expected], axis=0)
+    )
+    target = ops.sum(hidden * rows[:positions], axis=-1)
+    target = ops.cast(target, "float32") + offsets[:positions]
+    others = ops.matmul(hidden, ops.transpose(rows[positions:]))
+    others = ops.cast(others, "float32") + offsets[positions:]
+    hits = ops.equal(targets[:, None], candidates[None, :])
+    others = ops.where(hits, _ACCIDENTAL_HIT, others)
+    return ops.logaddexp(target, ops.logsumexp(others, axis=-1)) - target

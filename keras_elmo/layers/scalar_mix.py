@@ -1,0 +1,119 @@
+"""The weighted sum of a biLM's layers: what a task learns of ELMo."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import keras
+from keras import ops
+
+
+@keras.saving.register_keras_serializable("keras_elmo")
+class ScalarMix(keras.layers.Layer):
+    """Mixes layers by softmax-normalised scalars and one common scale.
+
+    `mix = gamma * sum_j softmax(s)_j h_j`.
+
+    Args:
+        layer_norm: whether each layer is first normalised by one mean and one
+            variance over all unmasked elements of the batch. A vector then depends
+            on its batch.
+        regularizer: of the raw scalars `s`, not of `gamma`. The paper's L2 of 1
+            keeps the mix near the average, 0.001 lets it move.
+        fixed_weights: raw scalars `s`, one a layer, that are given and kept;
+            `gamma` still trains.
+        **kwargs: arguments of `keras.layers.Layer`.
+
+    Call arguments:
+        layers: list of `(batch, tokens, units)` tensors.
+        mask: `(batch, tokens)` booleans, or a list of them, one a layer.
+
+    Returns:
+        `(batch, tokens, units)` tensor.
+
+    Masking: passed on; used by `layer_norm` alone.
+
+    Raises:
+        ValueError: the layers are none, of different shapes, or not as many as
+            `fixed_weights`.
+
+    Reference: Peters et al. 2018, equation 1 and section 3.2.
+    """
+
+    def __init__(
+        self,
+        layer_norm: bool = False,
+        regularizer: Any = None,
+        fixed_weights: Sequence[float] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.layer_norm = layer_norm
+        self.regularizer = keras.regularizers.get(regularizer)
+        self.fixed_weights = (
+            None if fixed_weights is None else [float(s) for s in fixed_weights]
+        )
+        self.supports_masking = True
+
+    def build(self, layers_shape: list[tuple[int | None, ...]]) -> None:
+        sizes = {shape[-1] for shape in layers_shape}
+        if len(sizes) != 1:
+            raise ValueError(
+                "`layers` must hold at least one tensor, all of one size. "
+                f"Received: shapes={layers_shape}"
+            )
+        num_layers = len(layers_shape)
+        fixed = self.fixed_weights
+        if fixed is not None and len(fixed) != num_layers:
+            raise ValueError(
+                f"`fixed_weights` must have one element for each of {num_layers} "
+                f"layers. Received: fixed_weights={fixed}"
+            )
+        self.scalars = self.add_weight(
+            name="scalars",
+            shape=(num_layers,),
+            initializer="zeros" if fixed is None else lambda *_, **__: ops.array(fixed),
+            regularizer=self.regularizer if fixed is None else None,
+            trainable=fixed is None and self.trainable,
+        )
+        self.gamma = self.add_weight(
+            name="gamma", shape=(), initializer="ones", trainable=self.trainable
+        )
+
+    def call(self, layers: list[Any], mask: Any = None) -> Any:
+        if self.layer_norm:
+            if isinstance(mask, list | tuple):
+                mask = mask[0]
+            layers = [_normalize(layer, mask) for layer in layers]
+        weights = ops.softmax(self.scalars)
+        mix = sum(weights[k] * layer for k, layer in enumerate(layers))
+        return self.gamma * mix
+
+    def compute_mask(self, layers: list[Any], previous_mask: Any = None) -> Any:
+        if isinstance(previous_mask, list | tuple):
+            return previous_mask[0]
+        return previous_mask
+
+    def compute_output_shape(
+        self, layers_shape: list[tuple[int | None, ...]]
+    ) -> tuple[int | None, ...]:
+        return tuple(layers_shape[0])
+
+    def get_config(self) -> dict[str, Any]:
+        return {
+            **super().get_config(),
+            "layer_norm": self.layer_norm,
+            "regularizer": keras.regularizers.serialize(self.regularizer),
+            "fixed_weights": self.fixed_weights,
+        }
+
+
+def _normalize(layer: Any, mask: Any) -> Any:
+    """Zero mean and unit variance over the unmasked elements."""
+    if mask is None:
+        mask = ops.ones(ops.shape(layer)[:-1], dtype=layer.dtype)
+    mask = ops.cast(mask, layer.dtype)[..., None]
+    # At least one, so that a batch without any word divides by something.
+    count = ops.maximum(ops.sum(mask) * layer.shape[-1], 1.0)
+    mean = ops.sum(layer * mask) / count
+    variance = ops.sum(ops.square((layer - mean) * mask)) / count
+    return (layer - mean) * ops.rsqrt(variance + 1e-12)

@@ -1,0 +1,203 @@
+"""ELMo as a layer of somebody else's model."""
+
+import os
+from typing import Any
+
+import keras
+from keras import ops
+
+from keras_elmo.layers.scalar_mix import ScalarMix
+from keras_elmo.models.encoder import Encoder
+
+
+@keras.saving.register_keras_serializable("keras_elmo")
+class ElmoEmbedding(keras.layers.Layer):
+    """Contextual word vectors whose mix of biLM layers is learned with the task.
+
+    `ELMo_k = gamma * sum_j softmax(s)_j h_(k,j)`.
+
+    The layer owns a copy of the encoder, so a `.keras` file of a model that contains
+    it needs nothing else.
+
+    Args:
+        encoder: the biLM, an `Encoder`.
+        num_representations: how many mixes of the same biLM pass are returned.
+        dropout: rate, on the result, while training.
+        layer_norm: see `ScalarMix`.
+        mix_regularizer: of the raw mix weights, such as `keras.regularizers.L2(0.001)`.
+        keep_boundaries: whether the vectors of the sentence boundaries are kept.
+        trainable_encoder: whether the biLM is fine-tuned; otherwise it is frozen and
+            no gradient reaches it.
+        **kwargs: arguments of `keras.layers.Layer`.
+
+    Call arguments:
+        char_ids: `(batch, tokens + 2, 50)` integers, from `CharacterIds`.
+        training: whether dropout is applied.
+
+    Returns:
+        `(batch, tokens, 2 * projection_units)` float32 tensor, 0 in masked positions,
+        or a list of `num_representations` of them if there are several. With
+        `keep_boundaries=True`, `tokens + 2` positions.
+
+    Masking: creates the mask `(batch, tokens)` of the positions that hold a token. A
+    sentence without any keeps its first position, whose vector is 0, because Keras's
+    pooling layers divide by the number of unmasked positions.
+
+    Raises:
+        TypeError: `encoder` is not an `Encoder`.
+        ValueError: `num_representations` is not positive.
+
+    Reference: Peters et al. 2018, sections 3.2 and 3.3.
+    """
+
+    def __init__(
+        self,
+        encoder: Encoder,
+        num_representations: int = 1,
+        dropout: float = 0.0,
+        layer_norm: bool = False,
+        mix_regularizer: Any = None,
+        keep_boundaries: bool = False,
+        trainable_encoder: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        # Set last: while it is False, Keras would create every weight frozen.
+        trainable = kwargs.pop("trainable", True)
+        super().__init__(**kwargs)
+        if not isinstance(encoder, Encoder):
+            raise TypeError(
+                "`encoder` must be an Encoder, as build_encoder, load and "
+                f"load_published_weights return it. Received: encoder={encoder!r}"
+            )
+        if num_representations < 1:
+            raise ValueError(
+                "`num_representations` must be positive. "
+                f"Received: num_representations={num_representations}"
+            )
+        self.num_representations = num_representations
+        self.dropout = dropout
+        self.layer_norm = layer_norm
+        self.mix_regularizer = keras.regularizers.get(mix_regularizer)
+        self.keep_boundaries = keep_boundaries
+        self.trainable_encoder = trainable_encoder
+        # A new one, because weights are frozen for good only when they are created.
+        self.encoder = Encoder(
+            encoder.config,
+            trainable=trainable_encoder,
+            tokenizer=encoder.tokenizer,
+            dtype=encoder.layers_dtype,
+        )
+        for ours, given in zip(
+            self.encoder.weights, encoder.weights, strict=True
+        ):
+            ours.assign(given)
+        self.mixes = [
+            ScalarMix(
+                layer_norm=layer_norm,
+                regularizer=self.mix_regularizer,
+                name=f"mix_{k}",
+                # A handful of numbers that scale everything.
+                dtype="float32",
+            )
+            for k in range(num_representations)
+        ]
+        self.output_dropout = keras.layers.Dropout(dropout, dtype="float32")
+        self.supports_jit = keras.backend.backend() != "tensorflow"
+        self.supports_masking = True
+        self.trainable = trainable
+
+    @classmethod
+    def from_saved_model(
+        cls, path: str | os.PathLike[str], **kwargs: Any
+    ) -> "ElmoEmbedding":
+        """Rebuilds the layer from an exported SavedModel.
+
+        Everything is copied; the folder is not needed any more afterwards.
+
+        Args:
+            path: the folder that `export_saved_model` wrote.
+            **kwargs: arguments of `ElmoEmbedding` but `encoder`.
+
+        Raises:
+            ValueError: the folder is not an exported model.
+        """
+        # The layer itself reads no files; this way of making one has to.
+        from keras_elmo.files.saved_model import read_saved_model
+
+        return cls(read_saved_model(path), **kwargs)
+
+    def build(self, char_ids_shape: tuple[int | None, ...]) -> None:
+        size = 2 * self.encoder.config.projection_units
+        num_layers = self.encoder.config.num_layers + 1
+        for mix in self.mixes:
+            mix.build([(None, None, size)] * num_layers)
+
+    def call(self, char_ids: Any, training: bool | None = None) -> Any:
+        # A frozen biLM is a function of the sentence alone: no dropout inside it.
+        layers = self.encoder(
+            char_ids, training=bool(training and self.trainable_encoder)
+        )
+        if not self.trainable_encoder:
+            layers = [ops.stop_gradient(layer) for layer in layers]
+        mask = self._token_mask(char_ids)
+        kept = ops.cast(mask, "float32")[..., None]
+        if not self.keep_boundaries:
+            layers = [layer[:, 1:-1] for layer in layers]
+        representations = [
+            # The last boundary of a short sentence lies inside the row.
+            self.output_dropout(mix(layers, mask=mask) * kept, training=training)
+            for mix in self.mixes
+        ]
+        return representations if self.num_representations > 1 else representations[0]
+
+    def _token_mask(self, char_ids: Any) -> Any:
+        valid = ops.greater(char_ids[..., 0], 0)
+        # A position holds a token where the one after it is valid: that leaves out
+        # both boundaries and the padding.
+        return valid if self.keep_boundaries else valid[:, 2:]
+
+    def compute_mask(self, char_ids: Any, previous_mask: Any = None) -> Any:
+        mask = self._token_mask(char_ids)
+        empty = ops.logical_not(ops.any(mask, axis=1, keepdims=True))
+        first = ops.equal(ops.arange(ops.shape(mask)[1]), 0)
+        mask = ops.logical_or(mask, ops.logical_and(empty, first))
+        several = self.num_representations > 1
+        return [mask] * self.num_representations if several else mask
+
+    def compute_output_spec(self, char_ids: Any, training: bool | None = None) -> Any:
+        batch, tokens, _ = char_ids.shape
+        if tokens is not None and not self.keep_boundaries:
+            tokens -= 2
+        shape = (batch, tokens, 2 * self.encoder.config.projection_units)
+        specs = [
+            keras.KerasTensor(shape, "float32") for _ in range(self.num_representations)
+        ]
+        return specs if self.num_representations > 1 else specs[0]
+
+    @property
+    def mix_weights(self) -> list[tuple[Any, float]]:
+        """For each representation `softmax(s)`, one element a layer, and `gamma`."""
+        return [
+            (
+                ops.convert_to_numpy(ops.softmax(mix.scalars)),
+                float(ops.convert_to_numpy(mix.gamma)),
+            )
+            for mix in self.mixes
+        ]
+
+    def get_config(self) -> dict[str, Any]:
+        return {
+            **super().get_config(),
+            "encoder": self.encoder.get_config(),
+            "num_representations": self.num_representations,
+            "dropout": self.dropout,
+            "layer_norm": self.layer_norm,
+            "mix_regularizer": keras.regularizers.serialize(self.mix_regularizer),
+            "keep_boundaries": self.keep_boundaries,
+            "trainable_encoder": self.trainable_encoder,
+        }
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> "ElmoEmbedding":
+        config = dict(config)
+        return cls(Encoder.from_config(config.pop("encoder")), **config)

@@ -1,0 +1,107 @@
+"""Character ids to the layers of a biLM."""
+
+from typing import Any
+
+import keras
+
+from keras_elmo.config import MAX_CHARACTERS, NUM_CHARACTERS, ElmoConfig
+from keras_elmo.layers.bilm import BiLM
+from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
+
+
+@keras.saving.register_keras_serializable("keras_elmo")
+class Encoder(keras.Model):
+    """A functional model: the character CNN, then the biLM.
+
+    Args:
+        config: the sizes.
+        trainable: whether the weights are created trainable. Frozen ones stay frozen
+            in whatever file the model goes through.
+        tokenizer: what cut the training text into words, `"unicode"` or
+            `"whitespace"`; `None` if that is not known.
+        dtype: dtype policy of every layer.
+        **kwargs: `name`.
+
+    Call arguments:
+        char_ids: `(batch, tokens + 2, 50)` integers with the sentence boundaries, 0
+            where masked.
+
+    Returns:
+        List of `num_layers + 1` tensors `(batch, tokens + 2, 2 * projection_units)`.
+
+    Reference: Peters et al. 2018, section 3.
+    """
+
+    def __init__(
+        self,
+        config: ElmoConfig,
+        trainable: bool = True,
+        tokenizer: str | None = None,
+        dtype: Any = None,
+        **kwargs: Any,
+    ) -> None:
+        # === Layers ===
+        common = {"trainable": trainable, "dtype": dtype}
+        embedding = CharCNNEmbedding(
+            filters=config.filters,
+            projection_units=config.projection_units,
+            num_highway_layers=config.num_highway_layers,
+            char_embedding_units=config.char_embedding_units,
+            activation=config.activation,
+            num_characters=NUM_CHARACTERS,
+            name="char_cnn_embedding",
+            **common,
+        )
+        bilm = BiLM(
+            units=config.units,
+            projection_units=config.projection_units,
+            num_layers=config.num_layers,
+            cell_clip=config.cell_clip,
+            projection_clip=config.projection_clip,
+            skip_connections=config.skip_connections,
+            dropout=config.dropout,
+            name="bilm",
+            **common,
+        )
+
+        # === Functional model ===
+        char_ids = keras.Input((None, MAX_CHARACTERS), dtype="int32", name="char_ids")
+        super().__init__(
+            inputs=char_ids,
+            outputs=bilm(embedding(char_ids)),
+            **{"name": "encoder", **kwargs},
+        )
+
+        # === Config ===
+        self.config = config
+        self.tokenizer = tokenizer
+        self.created_trainable = trainable
+        self.layers_dtype = dtype
+
+    def get_config(self) -> dict[str, Any]:
+        return {
+            "options": self.config.to_options(),
+            "trainable": self.created_trainable,
+            "tokenizer": self.tokenizer,
+            "dtype": keras.dtype_policies.serialize(
+                keras.dtype_policies.get(self.layers_dtype)
+            ),
+            "name": self.name,
+        }
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Any:
+        config = dict(config)
+        options = ElmoConfig.from_options(config.pop("options"))
+        return cls(options, **config)
+
+
+def build_encoder(config: ElmoConfig, trainable: bool = True, dtype: Any = None) -> Any:
+    """Returns an `Encoder` with the published initial weights.
+
+    Args:
+        config: the sizes.
+        trainable: whether the weights are created trainable.
+        dtype: dtype policy of every layer; Keras's global one if `None`.
+    """
+    return Encoder(config, trainable=trainable, dtype=dtype)

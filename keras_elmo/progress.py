@@ -1,0 +1,148 @@
+"""How far a long task has come: a bar on a terminal, a line now and then elsewhere."""
+
+import sys
+from collections import deque
+from time import monotonic
+from types import TracebackType
+from typing import TextIO
+
+import rich.progress
+from rich.console import Console
+
+# Seconds between two drawings of the bar, and between two plain lines.
+_REDRAW = 0.1
+_PLAIN_LINE = 10.0
+# The speed shown is that of the last so many seconds.
+_SPEED_OVER = 30.0
+
+
+class Progress:
+    """Shows the progress of a task while its `with` block runs.
+
+    Args:
+        label: what is being done.
+        total: the position at which the task is complete, or `None` if unknown.
+        unit: what is counted and shown a second.
+        stream: where to; standard error if `None`.
+        start: the position from which the task goes on.
+    """
+
+    def __init__(
+        self,
+        label: str,
+        total: float | None = None,
+        unit: str = "words",
+        stream: TextIO | None = None,
+        start: float = 0,
+    ) -> None:
+        self._label = label
+        self._total = total
+        self._unit = unit
+        self._stream = stream
+        self._start = self._position = start
+        self._count = 0.0
+        self._figures: dict[str, float] = {}
+        self._bar: rich.progress.Progress | None = None
+
+    def __enter__(self) -> "Progress":
+        stream = sys.stderr if self._stream is None else self._stream
+        self._out = stream
+        self._began = self._shown = monotonic()
+        self._samples = deque([(self._began, 0.0)])
+        if stream.isatty():
+            self._bar = _bar(stream)
+            self._task = self._bar.add_task(self._label, total=self._total, text="")
+            self._bar.start()
+        return self
+
+    def update(
+        self, advance: float, position: float | None = None, **figures: float
+    ) -> None:
+        """Goes on.
+
+        Args:
+            advance: how many units were done since the call before.
+            position: where the task is now, if `total` is not in units.
+            **figures: what to show beside, such as `loss=4.2`; one that is not given
+                again stays.
+        """
+        now = monotonic()
+        self._count += advance
+        self._position = self._position + advance if position is None else position
+        self._figures.update(figures)
+        if now - self._samples[-1][0] >= 1:
+            self._samples.append((now, self._count))
+            while len(self._samples) > 2 and now - self._samples[1][0] > _SPEED_OVER:
+                self._samples.popleft()
+        if now - self._shown >= (_PLAIN_LINE if self._bar is None else _REDRAW):
+            self._shown = now
+            self._show(now)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        now = monotonic()
+        if self._bar is not None:
+            self._show(now)
+            self._bar.stop()
+        elif kind is None:
+            self._print(self._facts(now, finished=True))
+
+    def _show(self, now: float) -> None:
+        facts = self._facts(now)
+        if self._bar is None:
+            self._print(facts)
+        else:
+            # The bar itself shows the share, which is the first fact.
+            text = ", ".join(facts if self._total is None else facts[1:])
+            self._bar.update(self._task, completed=self._position, text=text)
+            self._bar.refresh()
+
+    def _print(self, facts: list[str]) -> None:
+        print(f"{self._label}: {', '.join(facts)}", file=self._out, flush=True)
+
+    def _facts(self, now: float, finished: bool = False) -> list[str]:
+        elapsed = now - self._began
+        facts = []
+        if self._total is not None:
+            share = self._position / self._total if self._total else 1.0
+            facts.append(f"{100 * min(share, 1.0):.0f} %")
+        then, count = (self._began, 0.0) if finished else self._samples[0]
+        facts.append(
+            f"{(self._count - count) / max(now - then, 1e-9):,.0f} {self._unit}/s"
+        )
+        facts += [f"{name} {_number(value)}" for name, value in self._figures.items()]
+        if finished:
+            facts.append(f"{self._count:,.0f} {self._unit} in {_time(elapsed)}")
+        elif self._total is not None and self._position > self._start:
+            left = max(self._total - self._position, 0)
+            seconds = elapsed * left / (self._position - self._start)
+            facts.append(f"{_time(seconds)} left")
+        return facts
+
+
+def _bar(stream: TextIO) -> rich.progress.Progress:
+    return rich.progress.Progress(
+        rich.progress.TextColumn("{task.description}", markup=False),
+        rich.progress.BarColumn(bar_width=20),
+        rich.progress.TaskProgressColumn(),
+        rich.progress.TextColumn("{task.fields[text]}", markup=False),
+        console=Console(file=stream, force_terminal=True, force_jupyter=False),
+        # Drawn by `update`: no thread that could outlive an interrupted task.
+        auto_refresh=False,
+    )
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
+def _time(seconds: float) -> str:
+    minutes, second = divmod(round(seconds), 60)
+    hours, minute = divmod(minutes, 60)
+    if hours:
+        return f"{hours}:{minute:02}:{second:02}"
+    return f"{minute}:{second:02}"

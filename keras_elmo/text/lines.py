@@ -1,0 +1,107 @@
+"""Text files to lines, one at a time."""
+
+import glob
+import gzip
+import lzma
+import os
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from typing import BinaryIO, cast
+
+from keras_elmo.text.report import Report
+
+Files = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
+
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+def expand_files(files: Files) -> list[str]:
+    """Returns the paths that `files` stands for, sorted, each once.
+
+    Args:
+        files: a path or a glob pattern (`**` goes through folders), or several.
+
+    Raises:
+        ValueError: no file matches one of them.
+    """
+    patterns = [files] if isinstance(files, str | os.PathLike) else list(files)
+    if not patterns:
+        raise ValueError("`files` must name a file. Received: files=[]")
+    return sorted({path for pattern in patterns for path in _matches(pattern)})
+
+
+def _matches(pattern: str | os.PathLike[str]) -> list[str]:
+    pattern = os.path.expanduser(os.fspath(pattern))
+    # A file's own name may hold the characters of a pattern.
+    found = [pattern] if os.path.isfile(pattern) else glob.glob(pattern, recursive=True)
+    paths = [path for path in found if os.path.isfile(path)]
+    if not paths:
+        hint = " (it is a folder: add /*)" if os.path.isdir(pattern) else ""
+        raise ValueError(f"no file matches {pattern}{hint}")
+    return paths
+
+
+def read_lines(
+    files: Iterable[str],
+    report: Report | None = None,
+    advance: Callable[[int], None] | None = None,
+) -> Iterator[str]:
+    """Yields the lines of text files that are not blank, without their ends.
+
+    A line ends at LF or CR LF and nowhere else. Invalid UTF-8 is replaced by U+FFFD,
+    a NUL by a space; a byte order mark at the start of a file is dropped.
+
+    Args:
+        files: paths, read in the order given; `.gz` and `.xz` are decompressed.
+        report: counts what is read.
+        advance: called now and then with the number of bytes of the files, as they
+            lie on the disk, that were read since the call before.
+
+    Raises:
+        ValueError: a compressed file is cut short or damaged; names the file.
+    """
+    report = Report() if report is None else report
+    for path in files:
+        for raw in _raw_lines(path, advance or _ignore):
+            line = _decode(raw.removesuffix(b"\n").removesuffix(b"\r"), report)
+            if not line.isspace() and line:
+                report.lines += 1
+                yield line
+
+
+def _ignore(count: int) -> None:
+    pass
+
+
+def _raw_lines(path: str, advance: Callable[[int], None]) -> Iterator[bytes]:
+    with open(path, "rb") as file, _decompressed(file, path) as stream:
+        told, mark = 0, _BYTE_ORDER_MARK
+        try:
+            for raw in stream:
+                yield raw.removeprefix(mark)
+                mark = b""
+                position = file.tell()
+                if position != told:
+                    advance(position - told)
+                    told = position
+        except (EOFError, gzip.BadGzipFile, lzma.LZMAError, zlib.error) as error:
+            raise ValueError(f"{path}: cut short or damaged: {error}") from error
+
+
+def _decompressed(file: BinaryIO, path: str) -> BinaryIO:
+    if path.endswith(".gz"):
+        return cast(BinaryIO, gzip.GzipFile(fileobj=file))
+    if path.endswith(".xz"):
+        return cast(BinaryIO, lzma.LZMAFile(file))
+    return file
+
+
+def _decode(raw: bytes, report: Report) -> str:
+    if b"\0" in raw:
+        report.lines_with_nul += 1
+        raw = raw.replace(b"\0", b" ")
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        report.invalid_lines += 1
+        return raw.decode(errors="replace")

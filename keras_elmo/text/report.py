@@ -1,0 +1,73 @@
+"""What was met while text was read."""
+
+import dataclasses
+
+from keras_elmo.text.character_ids import MAX_BYTES
+
+
+@dataclasses.dataclass
+class Report:
+    """Counts of what was read and of what had to be changed.
+
+    Attributes:
+        lines: lines that are not blank.
+        invalid_lines: lines with bytes that are not UTF-8, replaced by U+FFFD.
+        lines_with_nul: lines with NUL bytes, taken for spaces.
+        split_lines: lines with more words than a row holds.
+        sentences: rows they became.
+        words: tokens without sentence boundaries.
+        truncated_words: words whose characters do not all reach the model.
+        unknown_words: words that the vocabulary lacks.
+        positions: elements of `token_ids` in all batches.
+        padding_positions: those that hold nothing.
+    """
+
+    lines: int = 0
+    invalid_lines: int = 0
+    lines_with_nul: int = 0
+    split_lines: int = 0
+    sentences: int = 0
+    words: int = 0
+    truncated_words: int = 0
+    unknown_words: int = 0
+    positions: int = 0
+    padding_positions: int = 0
+
+    def messages(self) -> list[str]:
+        """Returns a sentence for each thing worth telling a person, if any."""
+        told = []
+        if self.invalid_lines:
+            told.append(
+                f"{_lines(self.invalid_lines)} held invalid UTF-8; the bad bytes were "
+                "replaced by U+FFFD"
+            )
+        if self.lines_with_nul:
+            told.append(
+                f"{_lines(self.lines_with_nul)} held NUL bytes, which were taken for "
+                "spaces"
+            )
+        if self.split_lines:
+            told.append(
+                f"{_lines(self.split_lines)} of {self.lines:,} had more words than a "
+                "row holds and became several rows"
+            )
+        if self.truncated_words:
+            told.append(
+                f"{_share(self.truncated_words, self.words)} of words are longer than "
+                f"{MAX_BYTES} bytes and are truncated"
+            )
+        if self.unknown_words:
+            told.append(
+                f"{_share(self.unknown_words, self.words)} of words are not in the "
+                "vocabulary"
+            )
+        return told
+
+
+def _lines(count: int) -> str:
+    return "1 line" if count == 1 else f"{count:,} lines"
+
+
+def _share(part: int, whole: int) -> str:
+    # Two significant digits, so that a small share is not told as none.
+    return f"{float(f'{100 * part / whole:.2g}'):.15g} %"

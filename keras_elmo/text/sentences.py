@@ -1,0 +1,114 @@
+"""Lines to rows of a bounded length, and rows to batches of equal size."""
+
+from collections.abc import Iterable, Iterator
+from random import Random
+
+Sentence = list[bytes]
+
+# What the shuffle buffer holds at most. The characters bound the memory where
+# lines are long.
+_BUFFER_LINES = 16_384
+_BUFFER_CHARACTERS = 32_000_000
+
+# A window is sorted by length: this many sentences, and batches enough that one of
+# them spans few lengths.
+_WINDOW_SENTENCES = 8_192
+_WINDOW_BATCHES = 64
+
+# What ends a sentence, and what may stand between that and the next one.
+_FINAL = (".", "!", "?", "…", "。", "！", "？")
+_CLOSING = "\"'”’»)]}」』）】"
+
+
+def shuffled(lines: Iterable[str], random: Random) -> Iterator[str]:
+    """Yields the lines in another order, holding a bounded number of them."""
+    buffer: list[str] = []
+    characters = 0
+    for line in lines:
+        buffer.append(line)
+        characters += len(line)
+        while len(buffer) > _BUFFER_LINES or characters > _BUFFER_CHARACTERS:
+            place = random.randrange(len(buffer))
+            buffer[place], buffer[-1] = buffer[-1], buffer[place]
+            line = buffer.pop()
+            characters -= len(line)
+            yield line
+    random.shuffle(buffer)
+    yield from buffer
+
+
+def split_sentence(tokens: Sentence, limit: int) -> list[Sentence]:
+    """Cuts a line into rows of at most `limit` tokens.
+
+    A row ends at the last end of a sentence in its second half, else at the limit.
+    """
+    rows = []
+    start = 0
+    while len(tokens) - start > limit:
+        end = start + limit
+        for place in range(end, start + limit // 2, -1):
+            if _ends_sentence(tokens[place - 1], tokens[place]):
+                end = place
+                break
+        rows.append(tokens[start:end])
+        start = end
+    rows.append(tokens[start:])
+    return rows
+
+
+def _ends_sentence(token: bytes, following: bytes) -> bool:
+    if following.decode(errors="replace")[0] in (*_FINAL, *_CLOSING):
+        # "?!" and '."' stay together.
+        return False
+    return token.decode(errors="replace").rstrip(_CLOSING).endswith(_FINAL)
+
+
+def length_batches(
+    sentences: Iterable[Sentence], batch_tokens: int, random: Random | None
+) -> Iterator[list[Sentence]]:
+    """Groups sentences of about the same length, each in one batch.
+
+    Args:
+        sentences: the tokens of each sentence; they are streamed.
+        batch_tokens: positions of a batch. It holds `batch_tokens // T` sentences,
+            where T is its longest one with both boundaries; the last batch of all
+            may hold fewer.
+        random: breaks ties among equal lengths and orders the batches of a window;
+            without it the order is that of the text, longest first.
+    """
+    window: list[Sentence] = []
+    positions = 0
+    for sentence in sentences:
+        window.append(sentence)
+        positions += len(sentence) + 2
+        if (
+            len(window) >= _WINDOW_SENTENCES
+            and positions >= _WINDOW_BATCHES * batch_tokens
+        ):
+            batches, window = _cut(window, batch_tokens, random)
+            positions = sum(len(carried) + 2 for carried in window)
+            yield from batches
+    batches, rest = _cut(window, batch_tokens, random)
+    yield from batches
+    if rest:
+        yield rest
+
+
+def _cut(
+    window: list[Sentence], batch_tokens: int, random: Random | None
+) -> tuple[list[list[Sentence]], list[Sentence]]:
+    """Returns the full batches of a window, and the sentences of no full one."""
+    if random is not None:
+        random.shuffle(window)
+    window.sort(key=len, reverse=True)
+    batches = []
+    start = 0
+    while start < len(window):
+        rows = max(1, batch_tokens // (len(window[start]) + 2))
+        if start + rows > len(window):
+            break
+        batches.append(window[start : start + rows])
+        start += rows
+    if random is not None:
+        random.shuffle(batches)
+    return batches, window[start:]

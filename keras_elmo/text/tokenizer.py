@@ -1,0 +1,113 @@
+"""Raw text to tokens, inside a model or in a tf.data pipeline."""
+
+from typing import Any
+
+import keras
+
+from keras_elmo.optional import import_tensorflow, import_tensorflow_text
+from keras_elmo.text.string_layer import StringLayer
+
+# The characters with Unicode's White_Space property that `tf.strings.split` does
+# not split at, and NUL, which ends a string for too many other programs. Spelt
+# out, because RE2 is eight times slower on `\p{Z}`.
+_OTHER_SPACES = (
+    r"[\x{0}\x{85}\x{a0}\x{1680}\x{2000}-\x{200a}"
+    r"\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}]"
+)
+# A number with its inner points and commas, or one punctuation mark or symbol. The
+# script tokenizer sees all of these as one script and would glue "(1990)," together.
+_NUMBER_OR_MARK = r"\p{Nd}+(?:[.,]\p{Nd}+)*|[\p{P}\p{S}]"
+
+
+@keras.saving.register_keras_serializable("keras_elmo")
+class Tokenizer(StringLayer):
+    """Splits raw text into tokens.
+
+    Both kinds replace invalid UTF-8 by U+FFFD, take NUL for a space and drop
+    Unicode's white space.
+
+    Args:
+        kind: `"unicode"` normalises to NFC and splits at white space, where the
+            script changes, and around every number, punctuation mark and symbol,
+            in any language; it needs tensorflow-text.
+            `"whitespace"` splits at white space alone, for text that is already
+            tokenised; it uses TensorFlow's core ops only, which have no
+            normalisation.
+        **kwargs: of `keras.layers.Layer`.
+
+    Call arguments:
+        strings: raw text, a string tensor of shape `(batch,)`, or a list.
+
+    Returns:
+        Tokens, a string tensor of shape `(batch, tokens)` padded with `""`, where
+        `tokens` is at least 1.
+
+    Raises:
+        ValueError: `kind` is neither of the two, or `strings` has not one axis.
+        RuntimeError: called on another Keras backend than TensorFlow; `ragged`
+            works there, too.
+    """
+
+    _num_axes = 1
+
+    def __init__(self, kind: str = "unicode", **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        if kind not in ("unicode", "whitespace"):
+            raise ValueError(
+                f"`kind` must be 'unicode' or 'whitespace'. Received: kind={kind!r}"
+            )
+        self.kind = kind
+
+    def ragged(self, strings: Any) -> Any:
+        """Returns the tokens without padding.
+
+        Args:
+            strings: raw text, a string tensor of shape `(batch,)`, or a list.
+
+        Returns:
+            A `tf.RaggedTensor` of shape `(batch, None)`.
+        """
+        tf = import_tensorflow("Reading raw text")
+        strings = tf.convert_to_tensor(strings, tf.string)
+        return _unicode(strings) if self.kind == "unicode" else _whitespace(strings)
+
+    def call(self, strings: Any) -> Any:
+        tf = import_tensorflow("Reading raw text")
+        tokens = self.ragged(self._strings(strings, "strings")).to_tensor("")
+        # Layers behind this one need at least one position, even if all are empty.
+        missing = tf.cast(tf.shape(tokens)[1] == 0, tf.int32)
+        return tf.pad(tokens, [[0, 0], [0, missing]], constant_values="")
+
+    def compute_output_spec(self, strings: Any) -> keras.KerasTensor:
+        self._require_tensorflow_backend()
+        self._check_axes(strings.shape, "strings")
+        return keras.KerasTensor((strings.shape[0], None), dtype="string")
+
+    def get_config(self) -> dict[str, Any]:
+        return {**super().get_config(), "kind": self.kind}
+
+
+def _unicode(strings: Any) -> Any:
+    tf = import_tensorflow("Reading raw text")
+    tf_text = import_tensorflow_text("Tokenizer('unicode')")
+    strings = tf_text.normalize_utf8(_valid(strings), "NFC")
+    words = _split(tf.strings.regex_replace(strings, _NUMBER_OR_MARK, r" \0 "))
+    # The slowest step sees each distinct word once. It must not see white space:
+    # it drops it, but does not split at it between characters of one script.
+    distinct, places = tf.unique(words.values)
+    parts = tf_text.UnicodeScriptTokenizer().tokenize(distinct)
+    return tf.gather(parts, words.with_values(places)).merge_dims(1, 2)
+
+
+def _whitespace(strings: Any) -> Any:
+    return _split(_valid(strings))
+
+
+def _valid(strings: Any) -> Any:
+    tf = import_tensorflow("Reading raw text")
+    return tf.strings.unicode_transcode(strings, "UTF-8", "UTF-8", errors="replace")
+
+
+def _split(strings: Any) -> Any:
+    tf = import_tensorflow("Reading raw text")
+    return tf.strings.split(tf.strings.regex_replace(strings, _OTHER_SPACES, " "))

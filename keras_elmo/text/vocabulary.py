@@ -1,0 +1,177 @@
+"""The words a language model predicts, and their ids."""
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from keras_elmo.progress import Progress
+from keras_elmo.text.lines import Files, expand_files, read_lines
+from keras_elmo.text.report import Report
+from keras_elmo.text.token_chunks import token_chunks
+
+START, END, UNKNOWN = 0, 1, 2
+
+_SPECIALS = ("<S>", "</S>", "<UNK>")
+
+
+class Vocabulary:
+    """Target ids of a language model: the specials, then words by frequency.
+
+    The ids of `<S>`, `</S>` and `<UNK>` are 0, 1 and 2, those of the words follow.
+    In a file there is a word a line, as in the published models' vocabularies.
+
+    Args:
+        words: the three specials, then distinct words, the most frequent first.
+
+    Raises:
+        ValueError: the specials are missing, or a word is empty, repeated, or
+            contains a line end; names the word's line.
+    """
+
+    def __init__(self, words: Iterable[str]) -> None:
+        self.words = list(words)
+        if tuple(self.words[:3]) != _SPECIALS:
+            raise ValueError(
+                f"lines 1 to 3 must be {', '.join(_SPECIALS)}. "
+                f"Received: {', '.join(self.words[:3])}"
+            )
+        # Text can hold a word that is spelt like a special; it is not one, so the
+        # specials cannot be looked up.
+        self._ids: dict[bytes, int] = {}
+        for token_id, word in enumerate(self.words[3:], 3):
+            if not word or "\n" in word or "\r" in word:
+                raise ValueError(
+                    f"line {token_id + 1} must be a word without a line end. "
+                    f"Received: {word!r}"
+                )
+            if self._ids.setdefault(word.encode(), token_id) != token_id:
+                first = self._ids[word.encode()] + 1
+                raise ValueError(f"line {token_id + 1} repeats line {first}: {word!r}")
+            if word in _SPECIALS:
+                raise ValueError(f"line {token_id + 1} repeats a special: {word!r}")
+
+    @classmethod
+    def count(
+        cls,
+        files: Files,
+        tokenizer: str = "unicode",
+        max_size: int | None = None,
+        min_count: int = 1,
+        progress: bool = False,
+        report: Report | None = None,
+    ) -> "Vocabulary":
+        """Counts the words of text files, which are streamed.
+
+        Words of equal count are in the order of their characters, so the same text
+        gives the same vocabulary however it is cut into files.
+
+        Args:
+            files: a path or a glob pattern, or several; see `expand_files`.
+            tokenizer: the kind of `Tokenizer`.
+            max_size: keep that many words at most, the three specials included.
+            min_count: leave rarer words out.
+            progress: show a bar with words/s on stderr.
+            report: counts what is read.
+
+        Raises:
+            ValueError: no file matches, a file is damaged, or there is no word.
+        """
+        if max_size is not None and max_size <= len(_SPECIALS):
+            raise ValueError(
+                f"`max_size` must be more than the {len(_SPECIALS)} specials. "
+                f"Received: max_size={max_size}"
+            )
+        if min_count < 1:
+            raise ValueError(
+                f"`min_count` must be at least 1. Received: min_count={min_count}"
+            )
+        paths = expand_files(files)
+        counts = _count(
+            paths, tokenizer, progress, report if report is not None else Report()
+        )
+        for special in _SPECIALS:
+            counts.pop(special.encode(), None)
+        if not counts:
+            raise ValueError(f"there is no word in {', '.join(paths)}")
+        # UTF-8 sorts as its characters do.
+        kept = sorted(
+            ((-number, word) for word, number in counts.items() if number >= min_count)
+        )[: None if max_size is None else max_size - len(_SPECIALS)]
+        if not kept:
+            raise ValueError(
+                f"`min_count` must leave a word; the most frequent one occurs "
+                f"{max(counts.values())} times. Received: min_count={min_count}"
+            )
+        return cls([*_SPECIALS, *(word.decode() for _, word in kept)])
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> "Vocabulary":
+        """Reads a file of one word a line.
+
+        Raises:
+            ValueError: a line is not what it must be; names the file and the line.
+        """
+        with open(path, "rb") as file:
+            lines = file.read().removeprefix(b"\xef\xbb\xbf").split(b"\n")
+        if not lines[-1]:
+            lines.pop()
+        try:
+            return cls(_decode(lines))
+        except ValueError as error:
+            raise ValueError(f"{os.fspath(path)}: {error}") from error
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes a file of one word a line; a file of that name is replaced."""
+        unfinished = f"{os.fspath(path)}.unfinished"
+        try:
+            with open(unfinished, "w", encoding="utf-8", newline="\n") as file:
+                file.writelines(f"{word}\n" for word in self.words)
+            os.replace(unfinished, path)
+        except BaseException:
+            if os.path.exists(unfinished):
+                os.remove(unfinished)
+            raise
+
+    def ids(self, tokens: Iterable[str | bytes]) -> list[int]:
+        """Returns the id of each token, that of `<UNK>` for an unknown one."""
+        get = self._ids.get
+        return [
+            get(token if isinstance(token, bytes) else token.encode(), UNKNOWN)
+            for token in tokens
+        ]
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+
+def _count(
+    paths: Sequence[str], tokenizer: str, progress: bool, report: Report
+) -> "Counter[bytes]":
+    counts: Counter[bytes] = Counter()
+    bytes_read = 0
+
+    def advance(count: int) -> None:
+        nonlocal bytes_read
+        bytes_read += count
+
+    def chunks() -> Iterable[list[bytes]]:
+        lines = read_lines(paths, report, advance)
+        return (tokens for tokens, _ in token_chunks(lines, tokenizer, report))
+
+    if not progress:
+        for tokens in chunks():
+            counts.update(tokens)
+        return counts
+    with Progress("Counting words", sum(map(os.path.getsize, paths))) as bar:
+        for tokens in chunks():
+            counts.update(tokens)
+            bar.update(len(tokens), position=bytes_read)
+    return counts
+
+
+def _decode(lines: Iterable[bytes]) -> Iterable[str]:
+    for number, line in enumerate(lines, 1):
+        try:
+            yield line.removesuffix(b"\r").decode()
+        except UnicodeDecodeError as error:
+            raise ValueError(f"line {number} is not UTF-8: {error}") from error
