@@ -1,23 +1,45 @@
 """Contextual word vectors that anyone can pretrain and use in a Keras model."""
 
 from keras_elmo.config import ElmoConfig
+from keras_elmo.files.embeddings import embed
+from keras_elmo.files.loading import load
+from keras_elmo.files.published import load_published_weights, save_published_weights
+from keras_elmo.files.saved_model import export_saved_model
 from keras_elmo.layers.bilm import BiLM
 from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
 from keras_elmo.layers.highway import Highway
 from keras_elmo.layers.sampled_softmax import SampledSoftmax
 from keras_elmo.layers.scalar_mix import ScalarMix
 from keras_elmo.models.elmo_embedding import ElmoEmbedding
-from keras_elmo.models.encoder import build_encoder
+from keras_elmo.models.encoder import Encoder, build_encoder
 from keras_elmo.models.pretraining import build_pretraining_model
+from keras_elmo.text.character_ids import CharacterIds
+from keras_elmo.text.corpus import Corpus
+from keras_elmo.text.tokenizer import Tokenizer
+from keras_elmo.text.vocabulary import Vocabulary
+from keras_elmo.training.perplexity import perplexity
+from keras_elmo.training.pretrain import pretrain
 
 __all__ = [
     "BiLM",
     "CharCNNEmbedding",
+    "CharacterIds",
+    "Corpus",
     "ElmoConfig",
     "ElmoEmbedding",
+    "Encoder",
     "Highway",
     "SampledSoftmax",
     "ScalarMix",
+    "Tokenizer",
+    "Vocabulary",
     "build_encoder",
     "build_pretraining_model",
+    "embed",
+    "export_saved_model",
+    "load",
+    "load_published_weights",
+    "perplexity",
+    "pretrain",
+    "save_published_weights",
 ]

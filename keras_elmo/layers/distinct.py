@@ -23,7 +23,9 @@ def distinct_words(char_ids: Any) -> tuple[Any, Any]:
     if keras.backend.backend() == "tensorflow":
         import tensorflow as tf
 
-        words, positions = tf.raw_ops.UniqueV2(x=char_ids, axis=[0])
+        # A masked word stands first, so that a batch without words has one to embed.
+        padded = tf.pad(char_ids, [[1, 0], [0, 0]])
+        words, positions = tf.raw_ops.UniqueV2(x=padded, axis=[0])
         words.set_shape((None, char_ids.shape[-1]))
-        return words, positions
+        return words, positions[1:]
     return char_ids, ops.arange(ops.shape(char_ids)[0], dtype="int32")

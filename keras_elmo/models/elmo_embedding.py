@@ -126,29 +126,39 @@ class ElmoEmbedding(keras.layers.Layer):
 
         return cls(read_saved_model(path), **kwargs)
 
-    def build(self, char_ids_shape: tuple[int | None, ...]) -> None:
+    def build(self, char_ids_shape: tuple[int | None, ...] | None) -> None:
         size = 2 * self.encoder.config.projection_units
         num_layers = self.encoder.config.num_layers + 1
         for mix in self.mixes:
-            mix.build([(None, None, size)] * num_layers)
+            if not mix.built:
+                mix.build([(None, None, size)] * num_layers)
 
     def call(self, char_ids: Any, training: bool | None = None) -> Any:
-        # A frozen biLM is a function of the sentence alone: no dropout inside it.
-        layers = self.encoder(
-            char_ids, training=bool(training and self.trainable_encoder)
-        )
-        if not self.trainable_encoder:
-            layers = [ops.stop_gradient(layer) for layer in layers]
-        mask = self._token_mask(char_ids)
-        kept = ops.cast(mask, "float32")[..., None]
-        if not self.keep_boundaries:
-            layers = [layer[:, 1:-1] for layer in layers]
+        layers = self.token_layers(char_ids, training)
         representations = [
-            # The last boundary of a short sentence lies inside the row.
-            self.output_dropout(mix(layers, mask=mask) * kept, training=training)
-            for mix in self.mixes
+            self.output_dropout(self.mixed(layers, char_ids, k), training=training)
+            for k in range(self.num_representations)
         ]
         return representations if self.num_representations > 1 else representations[0]
+
+    def token_layers(self, char_ids: Any, training: bool | None = None) -> list[Any]:
+        """Returns what is mixed: the biLM's layers, 0 where the result is."""
+        # A frozen biLM is a function of the sentence alone: no dropout inside it.
+        training = bool(training and self.trainable_encoder)
+        layers = self.encoder(char_ids, training=training)
+        if not self.trainable_encoder:
+            layers = [ops.stop_gradient(layer) for layer in layers]
+        if not self.keep_boundaries:
+            layers = [layer[:, 1:-1] for layer in layers]
+        # The last boundary of a short sentence lies inside the row.
+        kept = ops.cast(self._token_mask(char_ids), layers[0].dtype)[..., None]
+        return [layer * kept for layer in layers]
+
+    def mixed(self, layers: list[Any], char_ids: Any, k: int = 0) -> Any:
+        """Returns representation `k` of what `token_layers` returned."""
+        mask = self._token_mask(char_ids)
+        mix = self.mixes[k](layers, mask=mask)
+        return mix * ops.cast(mask, mix.dtype)[..., None]
 
     def _token_mask(self, char_ids: Any) -> Any:
         valid = ops.greater(char_ids[..., 0], 0)

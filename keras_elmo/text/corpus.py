@@ -23,6 +23,8 @@ from keras_elmo.text.vocabulary import END, START, UNKNOWN, Vocabulary
 
 _PADDING = -1
 _NUM_BOUNDARIES = 2
+# Fixed, for the memory's sake: left to tune itself, TensorFlow may take hundreds.
+_BATCHES_AHEAD = 8
 
 
 class Corpus:
@@ -119,13 +121,11 @@ class Corpus:
             ),
         )
         return arrays.map(
-            lambda tokens, token_ids: {
-                "char_ids": character_ids(tokens),
-                "token_ids": token_ids,
-            },
-            num_parallel_calls=tf.data.AUTOTUNE,
+            # AutoGraph has nothing to do here, and warns of what it cannot read.
+            tf.autograph.experimental.do_not_convert(_features),
+            num_parallel_calls=2,
             deterministic=True,
-        ).prefetch(tf.data.AUTOTUNE)
+        ).prefetch(_BATCHES_AHEAD)
 
     def _arrays(
         self, epoch: int, shuffle: bool, skip: int
@@ -161,6 +161,7 @@ class Corpus:
     def _pad(
         self, batch: list[Sentence], report: Report
     ) -> tuple[np.ndarray, np.ndarray]:
+        get = self.vocabulary.lookup.get
         longest = max(map(len, batch))
         tokens = np.full((len(batch), longest), b"", dtype=object)
         token_ids = np.full(
@@ -168,7 +169,7 @@ class Corpus:
         )
         for row, sentence in enumerate(batch):
             length = len(sentence)
-            ids = self.vocabulary.ids(sentence)
+            ids = [get(token, UNKNOWN) for token in sentence]
             tokens[row, :length] = sentence
             token_ids[row, : length + _NUM_BOUNDARIES] = [START, *ids, END]
             report.unknown_words += ids.count(UNKNOWN)
@@ -176,6 +177,10 @@ class Corpus:
         report.positions += token_ids.size
         report.padding_positions += int((token_ids == _PADDING).sum())
         return tokens, token_ids
+
+
+def _features(tokens: Any, token_ids: Any) -> dict[str, Any]:
+    return {"char_ids": character_ids(tokens), "token_ids": token_ids}
 
 
 def _check_at_least(name: str, value: int, least: int) -> None:

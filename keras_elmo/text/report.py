@@ -69,5 +69,7 @@ def _lines(count: int) -> str:
 
 
 def _share(part: int, whole: int) -> str:
-    # Two significant digits, so that a small share is not told as none.
-    return f"{float(f'{100 * part / whole:.2g}'):.15g} %"
+    percent = 100 * part / whole
+    if percent < 0.01:
+        return "less than 0.01 %"
+    return f"{percent:.2g} %" if percent < 10 else f"{percent:.0f} %"

@@ -18,6 +18,7 @@ _WINDOW_BATCHES = 64
 # What ends a sentence, and what may stand between that and the next one.
 _FINAL = (".", "!", "?", "…", "。", "！", "？")
 _CLOSING = "\"'”’»)]}」』）】"
+_STAY = (*_FINAL, *_CLOSING)
 
 
 def shuffled(lines: Iterable[str], random: Random) -> Iterator[str]:
@@ -47,7 +48,7 @@ def split_sentence(tokens: Sentence, limit: int) -> list[Sentence]:
     while len(tokens) - start > limit:
         end = start + limit
         for place in range(end, start + limit // 2, -1):
-            if _ends_sentence(tokens[place - 1], tokens[place]):
+            if _ends_sentence(tokens, start, place):
                 end = place
                 break
         rows.append(tokens[start:end])
@@ -56,11 +57,19 @@ def split_sentence(tokens: Sentence, limit: int) -> list[Sentence]:
     return rows
 
 
-def _ends_sentence(token: bytes, following: bytes) -> bool:
-    if following.decode(errors="replace")[0] in (*_FINAL, *_CLOSING):
-        # "?!" and '."' stay together.
+def _ends_sentence(tokens: Sentence, start: int, place: int) -> bool:
+    """Whether a sentence that begins after `start` ends before `place`."""
+    if _text(tokens[place]).startswith(_STAY):
+        # The marks of "?!" and of '."' stay together.
         return False
-    return token.decode(errors="replace").rstrip(_CLOSING).endswith(_FINAL)
+    last = place - 1
+    while last > start and not _text(tokens[last]).rstrip(_CLOSING):
+        last -= 1
+    return _text(tokens[last]).rstrip(_CLOSING).endswith(_FINAL)
+
+
+def _text(token: bytes) -> str:
+    return token.decode(errors="replace")
 
 
 def length_batches(

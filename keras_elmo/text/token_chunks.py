@@ -35,7 +35,7 @@ def token_chunks(
             tokens = ragged.values.numpy().tolist()
             limits = ragged.row_splits.numpy().tolist()
         report.words += len(tokens)
-        report.truncated_words += sum(len(token) > MAX_BYTES for token in tokens)
+        report.truncated_words += sum(map(MAX_BYTES.__lt__, map(len, tokens)))
         yield tokens, limits
 
 

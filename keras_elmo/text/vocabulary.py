@@ -23,6 +23,11 @@ class Vocabulary:
     Args:
         words: the three specials, then distinct words, the most frequent first.
 
+    Attributes:
+        words: the word of every id.
+        lookup: the ids of words in UTF-8. The specials are not in it: text may hold
+            a word that is spelt like one, which makes it no boundary.
+
     Raises:
         ValueError: the specials are missing, or a word is empty, repeated, or
             contains a line end; names the word's line.
@@ -35,17 +40,15 @@ class Vocabulary:
                 f"lines 1 to 3 must be {', '.join(_SPECIALS)}. "
                 f"Received: {', '.join(self.words[:3])}"
             )
-        # Text can hold a word that is spelt like a special; it is not one, so the
-        # specials cannot be looked up.
-        self._ids: dict[bytes, int] = {}
+        self.lookup: dict[bytes, int] = {}
         for token_id, word in enumerate(self.words[3:], 3):
             if not word or "\n" in word or "\r" in word:
                 raise ValueError(
                     f"line {token_id + 1} must be a word without a line end. "
                     f"Received: {word!r}"
                 )
-            if self._ids.setdefault(word.encode(), token_id) != token_id:
-                first = self._ids[word.encode()] + 1
+            if self.lookup.setdefault(word.encode(), token_id) != token_id:
+                first = self.lookup[word.encode()] + 1
                 raise ValueError(f"line {token_id + 1} repeats line {first}: {word!r}")
             if word in _SPECIALS:
                 raise ValueError(f"line {token_id + 1} repeats a special: {word!r}")
@@ -134,7 +137,7 @@ class Vocabulary:
 
     def ids(self, tokens: Iterable[str | bytes]) -> list[int]:
         """Returns the id of each token, that of `<UNK>` for an unknown one."""
-        get = self._ids.get
+        get = self.lookup.get
         return [
             get(token if isinstance(token, bytes) else token.encode(), UNKNOWN)
             for token in tokens

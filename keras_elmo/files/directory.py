@@ -1,0 +1,107 @@
+"""A pretraining directory: a model in the published format, and what trained it.
+
+    options.json     the sizes, as published
+    weights.hdf5     the best encoder so far, as published, and its softmax
+    vocabulary.txt   the words the softmax predicts, as published
+    training.json    the tokenizer and the recipe
+    checkpoint.hdf5  the last state of the run, to go on from
+    history.csv      the learning curves; history.png shows them
+"""
+
+import json
+import os
+from collections.abc import Iterator
+from typing import Any
+
+from keras_elmo.atomic import write_json
+from keras_elmo.config import ElmoConfig
+from keras_elmo.files.published import (
+    Dataset,
+    encoder_datasets,
+    load_published_weights,
+    read_datasets,
+    write_datasets,
+)
+from keras_elmo.models.encoder import Encoder
+from keras_elmo.models.pretraining import PretrainingModel
+from keras_elmo.text.vocabulary import Vocabulary
+
+
+class PretrainingDirectory:
+    """Names the files of a pretraining directory, reads and writes them.
+
+    Args:
+        path: the folder; it need not exist yet.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = os.fspath(path)
+        self.options = os.path.join(self.path, "options.json")
+        self.weights = os.path.join(self.path, "weights.hdf5")
+        self.vocabulary = os.path.join(self.path, "vocabulary.txt")
+        self.training = os.path.join(self.path, "training.json")
+        self.checkpoint = os.path.join(self.path, "checkpoint.hdf5")
+        self.history = os.path.join(self.path, "history.csv")
+        self.curves = os.path.join(self.path, "history.png")
+
+    def holds_a_model(self) -> bool:
+        return os.path.exists(self.options) and os.path.exists(self.weights)
+
+    def write_recipe(
+        self, config: ElmoConfig, recipe: dict[str, Any], vocabulary: Vocabulary | None
+    ) -> None:
+        os.makedirs(self.path, exist_ok=True)
+        if vocabulary is not None:
+            vocabulary.save(self.vocabulary)
+        write_json(self.options, config.to_options())
+        write_json(self.training, recipe)
+
+    def read_recipe(self) -> dict[str, Any]:
+        """Returns how the model was trained; nothing, if it came from elsewhere."""
+        if not os.path.exists(self.training):
+            return {}
+        with open(self.training, encoding="utf-8") as file:
+            try:
+                return json.load(file)
+            except ValueError as error:
+                raise ValueError(f"{self.training}: not valid JSON: {error}") from error
+
+    def write_weights(self, model: PretrainingModel) -> None:
+        write_datasets(self.weights, _datasets(model))
+
+    def read_encoder(self) -> Encoder:
+        """Returns the encoder, without the softmax's many rows in memory."""
+        encoder = load_published_weights(self.options, self.weights)
+        encoder.tokenizer = self.read_recipe().get("tokenizer")
+        return encoder
+
+    def read_model(self) -> PretrainingModel:
+        """Returns the language model.
+
+        Raises:
+            ValueError: the directory holds an encoder only, or is damaged.
+        """
+        recipe = self.read_recipe()
+        if "vocabulary_size" not in recipe:
+            raise ValueError(
+                f"{self.path}: holds an encoder but no language model: "
+                f"{self.training} is missing, or names no vocabulary_size"
+            )
+        model = PretrainingModel(
+            ElmoConfig.from_options(self.options),
+            recipe["vocabulary_size"],
+            recipe["num_sampled"],
+        )
+        read_datasets(self.weights, _datasets(model), self.training)
+        model.encoder.tokenizer = recipe["tokenizer"]
+        return model
+
+    def read_vocabulary(self) -> Vocabulary:
+        return Vocabulary.load(self.vocabulary)
+
+
+def _datasets(model: PretrainingModel) -> Iterator[Dataset]:
+    yield from encoder_datasets(model.encoder)
+    # The published files end here; the names are those of their trainer.
+    yield Dataset("softmax/W", model.head.softmax.kernel)
+    yield Dataset("softmax/b", model.head.softmax.bias)

@@ -1,0 +1,40 @@
+"""A model by its name or its path, whatever kind of folder it is."""
+
+import os
+from pathlib import Path
+
+from keras_elmo.files.directory import PretrainingDirectory
+from keras_elmo.files.saved_model import is_saved_model, read_saved_model
+from keras_elmo.models.encoder import Encoder
+
+# In a source checkout, finished models lie beside the package.
+_SHIPPED = Path(__file__).parents[2] / "saved_models"
+
+
+def load(name_or_path: str | os.PathLike[str]) -> Encoder:
+    """Returns the encoder of a shipped model or of a folder.
+
+    Args:
+        name_or_path: a pretraining directory, an exported SavedModel, or the name of a
+            model under `saved_models/` of a source checkout.
+
+    Returns:
+        An `Encoder`; its `tokenizer` says what cut its training text into words.
+
+    Raises:
+        ValueError: there is no such model.
+    """
+    candidates = [Path(name_or_path)]
+    if len(candidates[0].parts) == 1:
+        candidates.append(_SHIPPED / name_or_path)
+    for path in candidates:
+        if is_saved_model(path):
+            return read_saved_model(path)
+        directory = PretrainingDirectory(path)
+        if directory.holds_a_model():
+            return directory.read_encoder()
+    raise ValueError(
+        "`name_or_path` must be a pretraining directory (options.json and "
+        "weights.hdf5), a folder written by export_saved_model, or a shipped model's "
+        f"name. Received: name_or_path={os.fspath(name_or_path)!r}"
+    )

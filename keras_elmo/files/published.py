@@ -1,0 +1,154 @@
+"""The published weights: options.json and weights.hdf5, both ways."""
+
+import os
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import h5py
+import numpy as np
+from keras import ops
+
+from keras_elmo.config import ElmoConfig
+from keras_elmo.atomic import replacing, write_json
+from keras_elmo.models.encoder import Encoder
+
+Path = str | os.PathLike[str]
+
+
+def load_published_weights(options: Path, weights: Path) -> Encoder:
+    """Builds an encoder from a model in the published format.
+
+    Args:
+        options: path of the options.json.
+        weights: path of the weights.hdf5.
+
+    Returns:
+        An `Encoder` whose tokenizer is unknown: the published models were trained on
+        text that was tokenised beforehand.
+
+    Raises:
+        ValueError: a file cannot be read, options.json lacks a key, or it and the
+            weights contradict each other; the message names the file, and the dataset
+            with both shapes.
+        FileNotFoundError: a file is missing.
+    """
+    encoder = Encoder(ElmoConfig.from_options(options))
+    read_datasets(weights, encoder_datasets(encoder), os.fspath(options))
+    return encoder
+
+
+def save_published_weights(encoder: Encoder, options: Path, weights: Path) -> None:
+    """Writes an encoder in the published format.
+
+    Args:
+        encoder: the model; its mix is not part of the format.
+        options: path of the options.json to write.
+        weights: path of the weights.hdf5 to write.
+    """
+    write_datasets(weights, encoder_datasets(encoder))
+    write_json(options, encoder.config.to_options())
+
+
+def read_datasets(weights: Path, datasets: Iterable["Dataset"], options: str) -> None:
+    """Assigns what a file holds to the weights.
+
+    Args:
+        weights: path of the HDF5 file.
+        datasets: where each weight stands in it.
+        options: what decided the weights' shapes, for an error to name.
+
+    Raises:
+        ValueError: the file is damaged, lacks a dataset, or has another shape.
+        FileNotFoundError: there is none.
+    """
+    weights = os.fspath(weights)
+    if not os.path.exists(weights):
+        raise FileNotFoundError(f"{weights}: no such file")
+    try:
+        with h5py.File(weights, "r") as file:
+            for dataset in datasets:
+                dataset.read(file, weights, options)
+    except OSError as error:
+        raise ValueError(f"{weights}: not a readable HDF5 file: {error}") from error
+
+
+def write_datasets(weights: Path, datasets: Iterable["Dataset"]) -> None:
+    """Writes the weights to an HDF5 file; one that stands there is replaced."""
+    with replacing(weights) as temporary, h5py.File(temporary, "w") as file:
+        for dataset in datasets:
+            dataset.write(file)
+
+
+class Dataset:
+    """One weight and the dataset that holds it."""
+
+    def __init__(self, name: str, weight: Any) -> None:
+        self.name = name
+        self.weight = weight
+
+    def from_file(self, array: np.ndarray) -> np.ndarray:
+        return array
+
+    def to_file(self, array: np.ndarray) -> np.ndarray:
+        return array
+
+    def read(self, file: h5py.File, where: str, options: str) -> None:
+        array = file.get(self.name)
+        shape = self.to_file(np.empty(self.weight.shape, "float32")).shape
+        if not isinstance(array, h5py.Dataset):
+            raise ValueError(f"{where}: lacks the dataset {self.name}, {shape}")
+        if array.shape != shape:
+            raise ValueError(
+                f"{where}: dataset {self.name} has the shape {array.shape}, but "
+                f"{options} asks for {shape}"
+            )
+        self.weight.assign(self.from_file(array[...]))
+
+    def write(self, file: h5py.File) -> None:
+        array = self.to_file(ops.convert_to_numpy(self.weight))
+        file.create_dataset(self.name, data=array.astype("float32"))
+
+
+class _CharacterTable(Dataset):
+    """The file has no row for the mask's id 0."""
+
+    def from_file(self, array: np.ndarray) -> np.ndarray:
+        return np.concatenate([np.zeros_like(array[:1]), array])
+
+    def to_file(self, array: np.ndarray) -> np.ndarray:
+        return array[1:]
+
+
+class _Convolution(Dataset):
+    """The file has an axis for the height of an image."""
+
+    def from_file(self, array: np.ndarray) -> np.ndarray:
+        return array[0]
+
+    def to_file(self, array: np.ndarray) -> np.ndarray:
+        return array[None]
+
+
+def encoder_datasets(encoder: Encoder) -> Iterator[Dataset]:
+    """Yields where the published format keeps each weight of an encoder."""
+    embedding = encoder.get_layer("char_cnn_embedding")
+    yield _CharacterTable("char_embed", embedding.char_embedding)
+    convolutions = zip(embedding.kernels, embedding.biases, strict=True)
+    for k, (kernel, bias) in enumerate(convolutions):
+        yield _Convolution(f"CNN/W_cnn_{k}", kernel)
+        yield Dataset(f"CNN/b_cnn_{k}", bias)
+    for k, highway in enumerate(embedding.highways):
+        yield Dataset(f"CNN_high_{k}/W_carry", highway.carry_kernel)
+        yield Dataset(f"CNN_high_{k}/b_carry", highway.carry_bias)
+        yield Dataset(f"CNN_high_{k}/W_transform", highway.transform_kernel)
+        yield Dataset(f"CNN_high_{k}/b_transform", highway.transform_bias)
+    if embedding.projection_kernel is not None:
+        yield Dataset("CNN_proj/W_proj", embedding.projection_kernel)
+        yield Dataset("CNN_proj/b_proj", embedding.projection_bias)
+    bilm = encoder.get_layer("bilm")
+    for direction, layers in enumerate((bilm.forward_layers, bilm.backward_layers)):
+        for k, layer in enumerate(layers):
+            cell = f"RNN_{direction}/RNN/MultiRNNCell/Cell{k}/LSTMCell"
+            yield Dataset(f"{cell}/W_0", layer.kernel)
+            yield Dataset(f"{cell}/B", layer.bias)
+            yield Dataset(f"{cell}/W_P_0", layer.projection_kernel)

@@ -1,0 +1,48 @@
+"""Pictures, with matplotlib (extra `plots`)."""
+
+import os
+from collections.abc import Sequence
+from math import exp
+from typing import Any
+
+from keras_elmo.atomic import replacing
+
+
+def plot_history(rows: Sequence[Any], path: str | os.PathLike[str]) -> bool:
+    """Draws the learning curves of a run.
+
+    Args:
+        rows: of the run's history; see `keras_elmo.training.history.Row`.
+        path: the .png to write; one that stands there is replaced.
+
+    Returns:
+        Whether it was drawn: without matplotlib, or before there are two rows, there
+        is no picture, and history.csv has it all.
+    """
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        return False
+    if len(rows) < 2:
+        return False
+    figure = Figure(figsize=(7, 4.5), layout="constrained")
+    axes = figure.subplots()
+    words = [row.words / 1e6 for row in rows]
+    for direction, color in (("forward", "C0"), ("backward", "C1")):
+        validated = [getattr(row, f"perplexity_{direction}") for row in rows]
+        if any(value is not None for value in validated):
+            axes.plot(words, validated, color=color, label=f"{direction}, validation")
+        trained = [exp(min(getattr(row, f"loss_{direction}"), 700)) for row in rows]
+        axes.plot(
+            words,
+            trained,
+            color=color,
+            linestyle=":",
+            label=f"{direction}, training (sampled, with dropout)",
+        )
+    axes.set(xlabel="million words read", ylabel="perplexity", yscale="log")
+    axes.grid(alpha=0.3, which="both")
+    axes.legend(frameon=False)
+    with replacing(path) as temporary:
+        figure.savefig(temporary, format="png", dpi=120)
+    return True

@@ -1,0 +1,69 @@
+"""The batches of a run, pass after pass, from any position."""
+
+from collections.abc import Iterable, Iterator
+from itertools import count, islice
+from typing import Any
+
+import keras
+import numpy as np
+
+from keras_elmo.text.corpus import Corpus
+
+Batch = dict[str, Any]
+
+
+class Batches:
+    """Iterates over a corpus until `epochs` passes are over, and knows where it is.
+
+    Args:
+        corpus: a `Corpus`, whose passes differ in order, or ready-made batches, which
+            repeat.
+        epochs: passes, or `None` for no end.
+        epoch: the pass to begin in.
+        batch: the first batch of that pass.
+    """
+
+    def __init__(
+        self,
+        corpus: Corpus | Iterable[Batch],
+        epochs: int | None = None,
+        epoch: int = 0,
+        batch: int = 0,
+    ) -> None:
+        self._corpus = corpus
+        self._epochs = epochs
+        self.epoch = epoch
+        self.batch = batch
+
+    def __iter__(self) -> Iterator[Batch]:
+        for epoch in count(self.epoch) if self._epochs is None else range(
+            self.epoch, self._epochs
+        ):
+            self.epoch = epoch
+            empty = self.batch == 0
+            for batch in self._one_pass(epoch, skip=self.batch):
+                empty = False
+                self.batch += 1
+                yield batch
+            if empty:
+                raise ValueError("`corpus` must hold a sentence. Received: no batch")
+            self.batch = 0
+
+    def _one_pass(self, epoch: int, skip: int) -> Iterator[Batch]:
+        if not isinstance(self._corpus, Corpus):
+            yield from islice(self._corpus, skip, None)
+            return
+        batches = iter(self._corpus.dataset(epoch, skip=skip))
+        while True:
+            try:
+                batch = next(batches)
+            except StopIteration:
+                return
+            except Exception:
+                # TensorFlow's own error hides what was wrong with the text.
+                if self._corpus.error is not None:
+                    raise self._corpus.error from None
+                raise
+            if keras.backend.backend() != "tensorflow":
+                batch = {name: np.asarray(value) for name, value in batch.items()}
+            yield batch

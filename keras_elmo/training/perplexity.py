@@ -1,0 +1,61 @@
+"""How well a model predicts held-out text."""
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from keras_elmo.models.pretraining import PADDING_ID, PretrainingModel
+from keras_elmo.text.corpus import Corpus
+from keras_elmo.text.vocabulary import UNKNOWN
+
+
+def perplexity(
+    model: PretrainingModel, corpus: Corpus | Iterable[dict[str, Any]]
+) -> dict[str, float]:
+    """Measures a language model with the exact softmax, each sentence on its own.
+
+    `exp(-mean log p(token))`; every word is predicted, and the boundary after (before)
+    it that ends (begins) the sentence.
+
+    Args:
+        model: the language model.
+        corpus: a `Corpus`, or batches of `char_ids` and `token_ids`.
+
+    Returns:
+        Dictionary of `forward` and `backward`, the perplexity of each direction;
+        `mean`, that of the directions' mean log likelihood; `tokens`, the number of
+        predictions of a direction; `unknown_rate`, the share of words that the
+        vocabulary lacks: figures of different vocabularies do not compare.
+
+    Raises:
+        ValueError: the corpus holds no sentence.
+
+    Reference: Peters et al. 2018, section 3.1 and 3.4.
+    """
+    losses = dict.fromkeys(("forward", "backward"), 0.0)
+    tokens = words = unknown = 0
+    for batch in corpus.dataset(shuffle=False) if isinstance(corpus, Corpus) else corpus:
+        token_ids = np.asarray(batch["token_ids"])
+        for direction, loss in model.predict_on_batch(batch).items():
+            losses[direction] += float(np.sum(loss, dtype="float64"))
+        predicted = int(np.sum(token_ids[:, 1:] != PADDING_ID))
+        tokens += predicted
+        words += predicted - len(token_ids)
+        unknown += int(np.sum(token_ids == UNKNOWN))
+    if tokens == 0:
+        raise ValueError("`corpus` must hold a sentence. Received: no batch")
+    means = {direction: loss / tokens for direction, loss in losses.items()}
+    return {
+        "forward": _exp(means["forward"]),
+        "backward": _exp(means["backward"]),
+        "mean": _exp((means["forward"] + means["backward"]) / 2),
+        "tokens": tokens,
+        "unknown_rate": unknown / max(words, 1),
+    }
+
+
+def _exp(loss: float) -> float:
+    # A model that has diverged: infinite, not an error.
+    return math.exp(loss) if loss < 700 else math.inf
