@@ -185,7 +185,9 @@ class ElmoConfig:
                 dropout=read("dropout", default=0.1),
             )
         except (TypeError, ValueError) as error:
-            raise ValueError(f"{where}: {str(error).removeprefix(where + ': ')}") from error
+            raise ValueError(
+                f"{where}: {str(error).removeprefix(where + ': ')}"
+            ) from error
 
     def to_options(self) -> dict[str, Any]:
         """Returns the content of an options.json that describes this model."""

@@ -1,11 +1,11 @@
 """A pretraining directory: a model in the published format, and what trained it.
 
-    options.json     the sizes, as published
-    weights.hdf5     the best encoder so far, as published, and its softmax
-    vocabulary.txt   the words the softmax predicts, as published
-    training.json    the tokenizer and the recipe
-    checkpoint.hdf5  the last state of the run, to go on from
-    history.csv      the learning curves; history.png shows them
+options.json     the sizes, as published
+weights.hdf5     the best encoder so far, as published, and its softmax
+vocabulary.txt   the words the softmax predicts, as published
+training.json    the tokenizer and the recipe
+checkpoint.hdf5  the last state of the run, to go on from
+history.csv      the learning curves; history.png shows them
 """
 
 import json

@@ -8,8 +8,8 @@ import h5py
 import numpy as np
 from keras import ops
 
-from keras_elmo.config import ElmoConfig
 from keras_elmo.atomic import replacing, write_json
+from keras_elmo.config import ElmoConfig
 from keras_elmo.models.encoder import Encoder
 
 Path = str | os.PathLike[str]

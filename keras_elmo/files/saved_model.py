@@ -6,8 +6,8 @@ from typing import Any
 
 import keras
 
-from keras_elmo.config import ElmoConfig
 from keras_elmo.atomic import replacing, write_json
+from keras_elmo.config import ElmoConfig
 from keras_elmo.models.elmo_embedding import ElmoEmbedding
 from keras_elmo.models.encoder import Encoder
 from keras_elmo.optional import import_tensorflow
@@ -75,8 +75,6 @@ def export_saved_model(
 def _frozen(embedding: ElmoEmbedding) -> ElmoEmbedding:
     """A copy whose first mix alone is trainable."""
     copy = ElmoEmbedding(embedding.encoder, layer_norm=embedding.layer_norm)
-    copy.build(None)
-    embedding.build(None)
     for ours, given in zip(
         copy.mixes[0].weights, embedding.mixes[0].weights, strict=True
     ):
@@ -121,7 +119,6 @@ def read_saved_model(path: str | os.PathLike[str]) -> Encoder:
 def _served(embedding: ElmoEmbedding, tokenizer: str | None) -> Any:
     """A trackable object with the variables and what the signatures compute."""
     tf = import_tensorflow("Exporting a SavedModel")
-    cut = None if tokenizer is None else Tokenizer(tokenizer)
 
     def from_tokens(tokens: Any, sequence_len: Any) -> dict[str, Any]:
         mask = tf.sequence_mask(sequence_len, tf.shape(tokens)[1])
@@ -138,17 +135,19 @@ def _served(embedding: ElmoEmbedding, tokenizer: str | None) -> Any:
         outputs["sequence_len"] = tf.identity(sequence_len)
         return outputs
 
-    def from_strings(strings: Any) -> dict[str, Any]:
-        tokens = cut.ragged(strings)
-        lengths = tf.cast(tokens.row_lengths(), tf.int32)
-        return from_tokens(tokens.to_tensor(""), lengths)
-
     served = tf.Module(name="elmo")
     # TensorFlow's own variables: through Keras's, each would be stored twice.
     setattr(served, _WEIGHTS, [weight.value for weight in embedding.encoder.weights])
     served.mix_scalars = embedding.mixes[0].scalars.value
     served.mix_gamma = embedding.mixes[0].gamma.value
-    if cut is not None:
+    if tokenizer is not None:
+        cut = Tokenizer(tokenizer)
+
+        def from_strings(strings: Any) -> dict[str, Any]:
+            tokens = cut.ragged(strings)
+            lengths = tf.cast(tokens.row_lengths(), tf.int32)
+            return from_tokens(tokens.to_tensor(""), lengths)
+
         strings = tf.TensorSpec([None], tf.string, "strings")
         served.default = tf.function(from_strings, [strings], autograph=False)
     tokens = tf.TensorSpec([None, None], tf.string, "tokens")

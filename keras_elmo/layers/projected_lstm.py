@@ -56,12 +56,18 @@ class ProjectedLSTM(keras.layers.Layer):
         self.supports_masking = True
 
     def build(self, inputs_shape: tuple[int | None, ...]) -> None:
+        features = inputs_shape[-1]
+        if features is None:
+            raise ValueError(
+                "`inputs` must have a known last axis. "
+                f"Received: inputs.shape={inputs_shape}"
+            )
         frozen = {"trainable": self.trainable}
         # Rows are [input; hidden], columns the gates i, j, f, o: the published
         # layout, in which import and export are copies.
         self.kernel = self.add_weight(
             name="kernel",
-            shape=(inputs_shape[-1] + self.projection_units, 4 * self.units),
+            shape=(features + self.projection_units, 4 * self.units),
             initializer="glorot_uniform",
             **frozen,
         )

@@ -54,9 +54,7 @@ class SampledSoftmax(keras.layers.Layer):
             ("num_sampled", num_sampled),
         ):
             if value < 1:
-                raise ValueError(
-                    f"`{name}` must be positive. Received: {name}={value}"
-                )
+                raise ValueError(f"`{name}` must be positive. Received: {name}={value}")
         self.vocabulary_size = vocabulary_size
         self.num_sampled = num_sampled
         self.seed = seed

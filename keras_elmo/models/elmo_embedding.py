@@ -87,9 +87,7 @@ class ElmoEmbedding(keras.layers.Layer):
             tokenizer=encoder.tokenizer,
             dtype=encoder.layers_dtype,
         )
-        for ours, given in zip(
-            self.encoder.weights, encoder.weights, strict=True
-        ):
+        for ours, given in zip(self.encoder.weights, encoder.weights, strict=True):
             ours.assign(given)
         self.mixes = [
             ScalarMix(
@@ -101,6 +99,9 @@ class ElmoEmbedding(keras.layers.Layer):
             )
             for k in range(num_representations)
         ]
+        layer = (None, None, 2 * encoder.config.projection_units)
+        for mix in self.mixes:
+            mix.build([layer] * (encoder.config.num_layers + 1))
         self.output_dropout = keras.layers.Dropout(dropout, dtype="float32")
         self.supports_jit = keras.backend.backend() != "tensorflow"
         self.supports_masking = True
@@ -125,13 +126,6 @@ class ElmoEmbedding(keras.layers.Layer):
         from keras_elmo.files.saved_model import read_saved_model
 
         return cls(read_saved_model(path), **kwargs)
-
-    def build(self, char_ids_shape: tuple[int | None, ...] | None) -> None:
-        size = 2 * self.encoder.config.projection_units
-        num_layers = self.encoder.config.num_layers + 1
-        for mix in self.mixes:
-            if not mix.built:
-                mix.build([(None, None, size)] * num_layers)
 
     def call(self, char_ids: Any, training: bool | None = None) -> Any:
         layers = self.token_layers(char_ids, training)

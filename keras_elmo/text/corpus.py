@@ -5,6 +5,7 @@ from itertools import islice
 from random import Random
 from typing import Any
 
+import keras
 import numpy as np
 
 from keras_elmo.optional import import_tensorflow
@@ -52,7 +53,8 @@ class Corpus:
         report: counts what the latest pass has read so far; a dataset reads a few
             batches ahead of its user.
         error: what ended the latest pass, or `None`. TensorFlow turns an error
-            within a dataset into one of its own and hides the plain message.
+            within a dataset into one of its own and hides the plain message; `batches`
+            raises the plain one.
 
     Raises:
         ValueError: no file matches, there is no text, or a size cannot be.
@@ -126,6 +128,28 @@ class Corpus:
             num_parallel_calls=2,
             deterministic=True,
         ).prefetch(_BATCHES_AHEAD)
+
+    def batches(
+        self, epoch: int = 0, shuffle: bool = True, skip: int = 0
+    ) -> Iterator[dict[str, Any]]:
+        """Yields the batches of `dataset`, as the arrays of Keras's backend.
+
+        Raises:
+            ValueError: a file is damaged; names the file.
+        """
+        batches = iter(self.dataset(epoch, shuffle, skip))
+        while True:
+            try:
+                batch = next(batches)
+            except StopIteration:
+                return
+            except Exception:
+                if self.error is not None:
+                    raise self.error from None
+                raise
+            if keras.backend.backend() != "tensorflow":
+                batch = {name: value.numpy() for name, value in batch.items()}
+            yield batch
 
     def _arrays(
         self, epoch: int, shuffle: bool, skip: int

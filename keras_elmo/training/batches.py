@@ -4,9 +4,6 @@ from collections.abc import Iterable, Iterator
 from itertools import count, islice
 from typing import Any
 
-import keras
-import numpy as np
-
 from keras_elmo.text.corpus import Corpus
 
 Batch = dict[str, Any]
@@ -36,8 +33,10 @@ class Batches:
         self.batch = batch
 
     def __iter__(self) -> Iterator[Batch]:
-        for epoch in count(self.epoch) if self._epochs is None else range(
-            self.epoch, self._epochs
+        for epoch in (
+            count(self.epoch)
+            if self._epochs is None
+            else range(self.epoch, self._epochs)
         ):
             self.epoch = epoch
             empty = self.batch == 0
@@ -50,20 +49,6 @@ class Batches:
             self.batch = 0
 
     def _one_pass(self, epoch: int, skip: int) -> Iterator[Batch]:
-        if not isinstance(self._corpus, Corpus):
-            yield from islice(self._corpus, skip, None)
-            return
-        batches = iter(self._corpus.dataset(epoch, skip=skip))
-        while True:
-            try:
-                batch = next(batches)
-            except StopIteration:
-                return
-            except Exception:
-                # TensorFlow's own error hides what was wrong with the text.
-                if self._corpus.error is not None:
-                    raise self._corpus.error from None
-                raise
-            if keras.backend.backend() != "tensorflow":
-                batch = {name: np.asarray(value) for name, value in batch.items()}
-            yield batch
+        if isinstance(self._corpus, Corpus):
+            return self._corpus.batches(epoch, skip=skip)
+        return islice(self._corpus, skip, None)

@@ -3,6 +3,7 @@
 import csv
 import dataclasses
 import os
+from typing import Any
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,15 +57,12 @@ def read_history(path: str | os.PathLike[str]) -> list[Row]:
         return []
     with open(path, encoding="utf-8", newline="") as file:
         return [
-            Row(**{name: _number(text) for name, text in line.items()})
+            Row(**{name: _parse(name, text) for name, text in line.items()})
             for line in csv.DictReader(file)
         ]
 
 
-def _number(text: str) -> int | float | None:
+def _parse(name: str, text: str) -> Any:
     if not text:
         return None
-    try:
-        return int(text)
-    except ValueError:
-        return float(text)
+    return int(text) if name in ("step", "epoch", "words") else float(text)

@@ -36,7 +36,9 @@ def perplexity(
     """
     losses = dict.fromkeys(("forward", "backward"), 0.0)
     tokens = words = unknown = 0
-    for batch in corpus.dataset(shuffle=False) if isinstance(corpus, Corpus) else corpus:
+    if isinstance(corpus, Corpus):
+        corpus = corpus.batches(shuffle=False)
+    for batch in corpus:
         token_ids = np.asarray(batch["token_ids"])
         for direction, loss in model.predict_on_batch(batch).items():
             losses[direction] += float(np.sum(loss, dtype="float64"))

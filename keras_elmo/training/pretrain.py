@@ -2,7 +2,6 @@
 
 import os
 import sys
-from collections.abc import Iterable
 from typing import Any
 
 import keras
@@ -13,17 +12,14 @@ from keras_elmo.models.pretraining import PretrainingModel, build_pretraining_mo
 from keras_elmo.text.corpus import Corpus
 from keras_elmo.text.report import Report
 from keras_elmo.text.vocabulary import Vocabulary
-from keras_elmo.training.batches import Batch
 from keras_elmo.training.optimizer import PublishedAdagrad
 from keras_elmo.training.run import Limits, Run
-
-Text = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 
 def pretrain(
     config: ElmoConfig,
-    corpus: Text | Iterable[Batch],
-    validation: Text | Iterable[Batch] | None = None,
+    corpus: Any,
+    validation: Any = None,
     directory: str | os.PathLike[str] = "runs/elmo",
     *,
     tokenizer: str = "unicode",
@@ -62,7 +58,7 @@ def pretrain(
         batch_tokens: positions of a batch.
         max_tokens: positions of a row, its two boundaries included.
         learning_rate: of Adagrad.
-        seed: of the initial weights, the order of the text, dropout, and the candidates.
+        seed: of initial weights, order of the text, dropout, and candidates.
         steps: number of updates to stop after.
         epochs: passes over the corpus to stop after; 10, if nothing else ends the run.
         minutes: time to stop after, in this process.
@@ -86,17 +82,18 @@ def pretrain(
     tell = _tell if progress else _keep_quiet
     recipe: dict[str, Any] = {"num_sampled": num_sampled, "seed": seed}
     vocabulary = words = None
+    batches, held_out = corpus, validation
     if _is_text(corpus):
         vocabulary, words = _vocabulary(
             files, corpus, tokenizer, vocabulary_size, progress, tell
         )
         options = (vocabulary, tokenizer, batch_tokens, max_tokens, seed)
-        corpus = Corpus(corpus, *options)
-        validation = None if validation is None else Corpus(validation, *options)
+        batches = Corpus(corpus, *options)
+        held_out = None if validation is None else Corpus(validation, *options)
         vocabulary_size = len(vocabulary)
         recipe |= {"batch_tokens": batch_tokens, "max_tokens": max_tokens}
     recipe |= {
-        "tokenizer": tokenizer if isinstance(corpus, Corpus) else None,
+        "tokenizer": None if vocabulary is None else tokenizer,
         "vocabulary_size": vocabulary_size,
         "learning_rate": learning_rate,
     }
@@ -112,7 +109,7 @@ def pretrain(
     )
     model.optimizer.build(model.trainable_variables)
     files.write_recipe(config, recipe, vocabulary)
-    Run(model, corpus, validation, files, Limits(steps, epochs, minutes)).train(
+    Run(model, batches, held_out, files, Limits(steps, epochs, minutes)).train(
         validate_every=validate_every, words_per_epoch=words, progress=progress
     )
     return model

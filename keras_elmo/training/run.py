@@ -6,7 +6,6 @@ import os
 from collections.abc import Iterable
 from contextlib import ExitStack
 from time import monotonic
-from typing import Any
 
 import numpy as np
 
@@ -67,7 +66,7 @@ class Run:
         self._batches = Batches(corpus, limits.epochs, **place)
         self._history = History(files.history, last_step=self._step)
         measured = [row.perplexity_mean for row in self._history.rows]
-        self._best: float = min((p for p in measured if p is not None), default=math.inf)
+        self._best = min((p for p in measured if p is not None), default=math.inf)
 
     def train(
         self, validate_every: int, words_per_epoch: int | None, progress: bool
