@@ -1,5 +1,11 @@
 """Contextual word vectors that anyone can pretrain and use in a Keras model."""
 
+import os
+
+# TensorFlow prints a page for its own developers when it is first imported, unless
+# this is set; whoever has set it already keeps what they want.
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
 from keras_elmo.config import ElmoConfig
 from keras_elmo.files.embeddings import embed
 from keras_elmo.files.loading import load

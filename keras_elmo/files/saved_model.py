@@ -19,6 +19,8 @@ _ASSETS = "assets.extra"
 _DESCRIPTION = "keras_elmo.json"
 # The encoder's variables in the checkpoint, in the order of `Encoder.weights`.
 _WEIGHTS = "encoder_weights"
+_SCALARS = "mix_scalars"
+_GAMMA = "mix_gamma"
 
 
 def export_saved_model(
@@ -93,7 +95,6 @@ def read_saved_model(path: str | os.PathLike[str]) -> Encoder:
     Raises:
         ValueError: the folder is not one that `export_saved_model` wrote.
     """
-    tf = import_tensorflow("Reading a SavedModel")
     description = os.path.join(path, _ASSETS, _DESCRIPTION)
     if not os.path.exists(description):
         raise ValueError(
@@ -107,13 +108,34 @@ def read_saved_model(path: str | os.PathLike[str]) -> Encoder:
         trainable=False,
         tokenizer=stored["tokenizer"],
     )
-    checkpoint = tf.train.load_checkpoint(os.path.join(path, "variables", "variables"))
+    variables = _Variables(path)
     for k, weight in enumerate(encoder.weights):
-        name = f"{_WEIGHTS}/{k}/.ATTRIBUTES/VARIABLE_VALUE"
-        if not checkpoint.has_tensor(name):
-            raise ValueError(f"{os.fspath(path)}: the SavedModel lacks {name}")
-        weight.assign(checkpoint.get_tensor(name))
+        weight.assign(variables.read(f"{_WEIGHTS}/{k}"))
     return encoder
+
+
+def read_mix(path: str | os.PathLike[str]) -> tuple[Any, Any]:
+    """Returns the mix's raw scalars and its gamma, as they were exported."""
+    variables = _Variables(path)
+    return variables.read(_SCALARS), variables.read(_GAMMA)
+
+
+class _Variables:
+    """The variables of a SavedModel, by the attribute that holds them."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        tf = import_tensorflow("Reading a SavedModel")
+        self._path = os.path.join(path, "variables", "variables")
+        try:
+            self._checkpoint = tf.train.load_checkpoint(self._path)
+        except (tf.errors.OpError, ValueError) as error:
+            raise ValueError(f"{self._path}: cannot be read: {error}") from error
+
+    def read(self, attribute: str) -> Any:
+        name = f"{attribute}/.ATTRIBUTES/VARIABLE_VALUE"
+        if not self._checkpoint.has_tensor(name):
+            raise ValueError(f"{self._path}: lacks the variable {attribute}")
+        return self._checkpoint.get_tensor(name)
 
 
 def _served(embedding: ElmoEmbedding, tokenizer: str | None) -> Any:
@@ -138,8 +160,8 @@ def _served(embedding: ElmoEmbedding, tokenizer: str | None) -> Any:
     served = tf.Module(name="elmo")
     # TensorFlow's own variables: through Keras's, each would be stored twice.
     setattr(served, _WEIGHTS, [weight.value for weight in embedding.encoder.weights])
-    served.mix_scalars = embedding.mixes[0].scalars.value
-    served.mix_gamma = embedding.mixes[0].gamma.value
+    setattr(served, _SCALARS, embedding.mixes[0].scalars.value)
+    setattr(served, _GAMMA, embedding.mixes[0].gamma.value)
     if tokenizer is not None:
         cut = Tokenizer(tokenizer)
 

@@ -52,7 +52,7 @@ def projected_lstm(
         from keras_elmo.layers.recurrence_gradient import with_gradient
 
         def run(gates: Any, recurrent: Any, projection: Any, *state: Any) -> Any:
-            step = _make_step(recurrent, projection, cell_clip, projection_clip)
+            step = _make_step(recurrent, projection, cell_clip, projection_clip, True)
             return scan_tensorflow(step, list(state), [gates])
 
         return with_gradient(run, cell_clip, projection_clip)(
@@ -62,9 +62,9 @@ def projected_lstm(
     step = _make_step(recurrent_kernel, projection_kernel, cell_clip, projection_clip)
     inputs = [gates] if mask is None else [gates, mask]
     if on_tensorflow:
-        (outputs, *_), state = scan_tensorflow(step, state, inputs)
+        (outputs,), state = scan_tensorflow(step, state, inputs)
     else:
-        state, (outputs, *_) = ops.scan(step, state, inputs)
+        state, (outputs,) = ops.scan(step, state, inputs)
     return outputs, state
 
 
@@ -73,19 +73,25 @@ def _make_step(
     projection_kernel: Any,
     cell_clip: float | None,
     projection_clip: float | None,
+    record: bool = False,
 ) -> Step:
+    """One step; with `record` it puts out all that its gradient needs."""
+
     def step(state: list[Any], inputs: list[Any]) -> tuple[list[Any], list[Any]]:
         h, c = state
         z = ops.cast(inputs[0] + ops.matmul(h, recurrent_kernel), c.dtype)
         i, j, f, o = ops.split(z, 4, axis=-1)
-        new_c = ops.sigmoid(f + 1) * c + ops.sigmoid(i) * ops.tanh(j)
-        new_c = _clip(new_c, cell_clip)
-        new_h = ops.cast(ops.sigmoid(o) * ops.tanh(new_c), h.dtype)
+        i, j, f, o = ops.sigmoid(i), ops.tanh(j), ops.sigmoid(f + 1), ops.sigmoid(o)
+        new_c = _clip(f * c + i * j, cell_clip)
+        new_h = ops.cast(o * ops.tanh(new_c), h.dtype)
         new_h = _clip(ops.matmul(new_h, projection_kernel), projection_clip)
+        if record:
+            activated = ops.concatenate([i, j, f, o], axis=-1)
+            return [new_h, new_c], [new_h, new_c, activated]
         if len(inputs) == 2:
             live = inputs[1][:, None]
             new_h, new_c = ops.where(live, new_h, h), ops.where(live, new_c, c)
-        return [new_h, new_c], [new_h, new_c, z]
+        return [new_h, new_c], [new_h]
 
     return step
 

@@ -113,7 +113,8 @@ class ElmoEmbedding(keras.layers.Layer):
     ) -> "ElmoEmbedding":
         """Rebuilds the layer from an exported SavedModel.
 
-        Everything is copied; the folder is not needed any more afterwards.
+        Everything is copied, and every mix begins as the exported one; the folder is
+        not needed any more afterwards.
 
         Args:
             path: the folder that `export_saved_model` wrote.
@@ -123,9 +124,14 @@ class ElmoEmbedding(keras.layers.Layer):
             ValueError: the folder is not an exported model.
         """
         # The layer itself reads no files; this way of making one has to.
-        from keras_elmo.files.saved_model import read_saved_model
+        from keras_elmo.files.saved_model import read_mix, read_saved_model
 
-        return cls(read_saved_model(path), **kwargs)
+        layer = cls(read_saved_model(path), **kwargs)
+        scalars, gamma = read_mix(path)
+        for mix in layer.mixes:
+            mix.scalars.assign(scalars)
+            mix.gamma.assign(gamma)
+        return layer
 
     def call(self, char_ids: Any, training: bool | None = None) -> Any:
         layers = self.token_layers(char_ids, training)

@@ -45,6 +45,7 @@ def read_lines(
     files: Iterable[str],
     report: Report | None = None,
     advance: Callable[[int], None] | None = None,
+    keep_blank: bool = False,
 ) -> Iterator[str]:
     """Yields the lines of text files that are not blank, without their ends.
 
@@ -56,6 +57,8 @@ def read_lines(
         report: counts what is read.
         advance: called now and then with the number of bytes of the files, as they
             lie on the disk, that were read since the call before.
+        keep_blank: whether blank lines are yielded, too, so that a line's place is
+            its number.
 
     Raises:
         ValueError: a compressed file is cut short or damaged; names the file.
@@ -64,8 +67,9 @@ def read_lines(
     for path in files:
         for raw in _raw_lines(path, advance or _ignore):
             line = _decode(raw.removesuffix(b"\n").removesuffix(b"\r"), report)
-            if not line.isspace() and line:
-                report.lines += 1
+            blank = not line or line.isspace()
+            report.lines += not blank
+            if keep_blank or not blank:
                 yield line
 
 

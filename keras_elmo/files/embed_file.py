@@ -1,0 +1,193 @@
+"""The vectors of a text file, as a file."""
+
+import contextlib
+import os
+from collections.abc import Iterable, Iterator
+from itertools import islice, pairwise
+from typing import Any, Protocol
+
+import h5py
+import numpy as np
+
+from keras_elmo.files.embeddings import embed
+from keras_elmo.files.loading import load
+from keras_elmo.files.saved_model import is_saved_model, read_mix
+from keras_elmo.optional import import_extra
+from keras_elmo.progress import Progress
+from keras_elmo.text.lines import expand_files, read_lines
+from keras_elmo.text.report import Report
+from keras_elmo.text.token_chunks import token_chunks
+
+Path = str | os.PathLike[str]
+
+# Lines between two moments at which what is written is safe on the disk.
+_LINES_AT_A_TIME = 512
+
+
+class _Writer(Protocol):
+    """Takes the vectors of one line after the other."""
+
+    num_written: int
+
+    def write(self, tokens: list[bytes], vectors: np.ndarray) -> None: ...
+
+    def flush(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+def embed_file(
+    model: Path,
+    input: Path,
+    out: Path,
+    layers: str = "all",
+    resume: bool = False,
+    progress: bool = False,
+) -> None:
+    """Writes the contextual vectors of every line of a text file.
+
+    HDF5 has the published layout: dataset `k` holds line k, counted from 0,
+    `(num_layers + 1, tokens, 2 * projection_units)`. Parquet has a row a token: the
+    line, the token's place in it, the token, and a fixed-size list a layer. A blank
+    line has no tokens, in both. The file appears under its name when it is complete;
+    until then it is `OUT.unfinished`.
+
+    Args:
+        model: a pretraining directory, an exported SavedModel, or a shipped name.
+        input: the text, UTF-8; plain, .gz or .xz.
+        out: a name that ends in .hdf5, .h5 or .parquet.
+        layers: `"all"`, or `"mix"`, their mix alone: that of the exported model, or
+            the average. HDF5 then holds `(tokens, 2 * projection_units)`.
+        resume: whether to go on with the `OUT.unfinished` of an interrupted call;
+            HDF5 only.
+        progress: whether to show a bar on stderr.
+
+    Raises:
+        ValueError: `out` exists or ends in something else; `layers` is another word;
+            the model or the text cannot be read.
+    """
+    input, out = os.fspath(input), os.fspath(out)
+    (input,) = expand_files(input)
+    if os.path.exists(out):
+        raise ValueError(f"{out} exists already; name another file, or remove it")
+    if layers not in ("all", "mix"):
+        raise ValueError(f"`layers` must be 'all' or 'mix'. Received: {layers!r}")
+    writer_type = _writer_type(out, resume)
+    encoder = load(model)
+    mix = _mix_weights(model, encoder.config.num_layers) if layers == "mix" else None
+    unfinished = f"{out}.unfinished"
+    done = 0
+
+    def advance(count: int) -> None:
+        nonlocal done
+        done += count
+
+    with contextlib.ExitStack() as stack:
+        writer = writer_type(unfinished, resume)
+        stack.callback(writer.close)
+        bar = None
+        if progress:
+            bar = stack.enter_context(Progress("Embedding", os.path.getsize(input)))
+        lines = read_lines([input], advance=advance, keep_blank=True)
+        sentences = _sentences(lines, encoder.tokenizer or "whitespace")
+        sentences = islice(sentences, writer.num_written, None)
+        while chunk := list(islice(sentences, _LINES_AT_A_TIME)):
+            for tokens, vectors in zip(chunk, embed(encoder, chunk), strict=True):
+                if mix is not None:
+                    vectors = np.tensordot(mix, vectors, axes=1)
+                writer.write(tokens, vectors)
+            writer.flush()
+            if bar is not None:
+                bar.update(sum(map(len, chunk)), position=done)
+    os.replace(unfinished, out)
+
+
+def _sentences(lines: Iterable[str], tokenizer: str) -> Iterator[list[bytes]]:
+    for tokens, limits in token_chunks(lines, tokenizer, Report()):
+        for start, end in pairwise(limits):
+            yield tokens[start:end]
+
+
+def _mix_weights(model: Path, num_layers: int) -> np.ndarray:
+    if not is_saved_model(model):
+        return np.full(num_layers + 1, 1 / (num_layers + 1), dtype="float32")
+    scalars, gamma = read_mix(model)
+    weights = np.exp(scalars - np.max(scalars))
+    return gamma * weights / weights.sum()
+
+
+def _writer_type(out: str, resume: bool) -> Any:
+    if out.endswith((".hdf5", ".h5")):
+        return _Hdf5Writer
+    if out.endswith(".parquet"):
+        if resume:
+            raise ValueError(f"`resume` needs HDF5: {out} would have to be begun again")
+        return _ParquetWriter
+    raise ValueError(f"`out` must end in .hdf5, .h5 or .parquet. Received: out={out!r}")
+
+
+class _Hdf5Writer:
+    """A dataset a line, named by its number: the layout of bilm-tf's dumps."""
+
+    def __init__(self, path: str, resume: bool) -> None:
+        try:
+            self._file = h5py.File(path, "a" if resume else "w")
+        except OSError as error:
+            raise ValueError(
+                f"{path}: cannot be gone on with: {error}; remove it and begin again"
+            ) from error
+        self.num_written = len(self._file)
+
+    def write(self, tokens: list[bytes], vectors: np.ndarray) -> None:
+        self._file.create_dataset(str(self.num_written), data=vectors)
+        self.num_written += 1
+
+    def flush(self) -> None:
+        self._file.flush()
+
+    def close(self) -> None:
+        self._file.close()
+
+
+class _ParquetWriter:
+    """A row a token."""
+
+    num_written = 0
+
+    def __init__(self, path: str, resume: bool) -> None:
+        self._arrow = import_extra("pyarrow", "Writing Parquet", "parquet")
+        self._parquet = import_extra("pyarrow.parquet", "Writing Parquet", "parquet")
+        self._path = path
+        self._file: Any = None
+        self._lines: list[tuple[int, list[bytes], np.ndarray]] = []
+
+    def write(self, tokens: list[bytes], vectors: np.ndarray) -> None:
+        # Of a mix there is one layer.
+        vectors = vectors if vectors.ndim == 3 else vectors[None]
+        self._lines.append((self.num_written, tokens, vectors))
+        self.num_written += 1
+
+    def flush(self) -> None:
+        arrow = self._arrow
+        vectors = np.concatenate([vectors for *_, vectors in self._lines], axis=1)
+        columns = {
+            "line": [line for line, tokens, _ in self._lines for _ in tokens],
+            "position": [k for _, tokens, _ in self._lines for k in range(len(tokens))],
+            "token": [
+                token.decode() for _, tokens, _ in self._lines for token in tokens
+            ],
+        }
+        for k, layer in enumerate(vectors):
+            name = f"layer_{k}" if len(vectors) > 1 else "mix"
+            columns[name] = arrow.FixedSizeListArray.from_arrays(
+                arrow.array(layer.ravel(), arrow.float32()), layer.shape[-1]
+            )
+        table = arrow.table(columns)
+        if self._file is None:
+            self._file = self._parquet.ParquetWriter(self._path, table.schema)
+        self._file.write_table(table)
+        self._lines = []
+
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
