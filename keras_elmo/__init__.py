@@ -1,10 +1,8 @@
 """Contextual word vectors that anyone can pretrain and use in a Keras model."""
 
-import os
+from keras_elmo.startup import import_backend
 
-# TensorFlow prints a page for its own developers when it is first imported, unless
-# this is set; whoever has set it already keeps what they want.
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+import_backend()
 
 from keras_elmo.config import ElmoConfig
 from keras_elmo.files.embeddings import embed

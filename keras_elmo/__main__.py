@@ -49,24 +49,40 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+class _HelpFormatter(argparse.ArgumentDefaultsHelpFormatter):
+    """Shows the defaults that say something."""
+
+    def _get_help_string(self, action: argparse.Action) -> str | None:
+        if action.default in (None, False):
+            return action.help
+        return super()._get_help_string(action)
+
+
 def _add_pretrain(commands: "argparse._SubParsersAction") -> None:
     command = commands.add_parser(
         "pretrain",
         help="train a model on text",
         description="Trains a biLM on text: UTF-8, a sentence or paragraph a line, "
         "plain, .gz or .xz. Ctrl-C stops it after writing a checkpoint.",
-        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+        formatter_class=_HelpFormatter,
     )
     command.set_defaults(run=_pretrain)
     required = command.add_argument_group("required")
     required.add_argument(
-        "--corpus", required=True, metavar="GLOB", help="the text files to train on"
+        "--corpus",
+        required=True,
+        nargs="+",
+        metavar="GLOB",
+        help="the text files to train on; several patterns are mixed",
     )
     required.add_argument(
         "--out", required=True, metavar="DIR", help="the directory of the run"
     )
     command.add_argument(
-        "--validation", metavar="GLOB", help="held-out text, to measure perplexity on"
+        "--validation",
+        nargs="+",
+        metavar="GLOB",
+        help="held-out text, to measure perplexity on",
     )
     command.add_argument(
         "--preset",
@@ -162,7 +178,7 @@ def _add_evaluate(commands: "argparse._SubParsersAction") -> None:
     )
     command.set_defaults(run=_evaluate)
     command.add_argument("--model", required=True, metavar="DIR")
-    command.add_argument("--corpus", required=True, metavar="GLOB")
+    command.add_argument("--corpus", required=True, nargs="+", metavar="GLOB")
 
 
 def _evaluate(options: argparse.Namespace) -> None:
@@ -173,9 +189,13 @@ def _evaluate(options: argparse.Namespace) -> None:
     directory = PretrainingDirectory(options.model)
     model = directory.read_model()
     corpus = Corpus(
-        options.corpus, directory.read_vocabulary(), model.encoder.tokenizer
+        options.corpus,
+        directory.read_vocabulary(),
+        model.encoder.tokenizer or "whitespace",
     )
     print(json.dumps(perplexity(model, corpus)))
+    for message in corpus.report.messages():
+        print(message, file=sys.stderr)
 
 
 def _add_export(commands: "argparse._SubParsersAction") -> None:

@@ -12,11 +12,12 @@ from typing import Any
 def replacing(path: str | os.PathLike[str]) -> Iterator[str]:
     """Yields a name beside `path` to write to; renames it to `path` at the end.
 
-    A file or folder that stands at `path` is replaced. If the body raises, `path`
-    stays as it was and what was written is removed.
+    A file that stands at `path` is replaced by a file, a folder by a folder; a link is
+    followed. If the body raises, `path` stays as it was and what was written is
+    removed.
     """
-    path = os.fspath(path)
-    parent = os.path.dirname(os.path.abspath(path))
+    path = os.path.realpath(path)
+    parent = os.path.dirname(path)
     os.makedirs(parent, exist_ok=True)
     temporary = os.path.join(parent, f".{os.path.basename(path)}.{os.getpid()}.part")
     try:

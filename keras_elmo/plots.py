@@ -2,10 +2,14 @@
 
 import os
 from collections.abc import Sequence
-from math import exp
+from math import exp, nan
 from typing import Any
 
 from keras_elmo.atomic import replacing
+
+# Of a run that has diverged; what is beyond leaves a gap, or there would be nothing
+# else to see.
+_HIGHEST_PERPLEXITY = 1e12
 
 
 def plot_history(rows: Sequence[Any], path: str | os.PathLike[str]) -> bool:
@@ -31,11 +35,16 @@ def plot_history(rows: Sequence[Any], path: str | os.PathLike[str]) -> bool:
     for direction, color in (("forward", "C0"), ("backward", "C1")):
         validated = [getattr(row, f"perplexity_{direction}") for row in rows]
         if any(value is not None for value in validated):
-            axes.plot(words, validated, color=color, label=f"{direction}, validation")
+            axes.plot(
+                words,
+                [_shown(value) for value in validated],
+                color=color,
+                label=f"{direction}, validation",
+            )
         trained = [exp(min(getattr(row, f"loss_{direction}"), 700)) for row in rows]
         axes.plot(
             words,
-            trained,
+            [_shown(value) for value in trained],
             color=color,
             linestyle=":",
             label=f"{direction}, training (sampled, with dropout)",
@@ -46,3 +55,9 @@ def plot_history(rows: Sequence[Any], path: str | os.PathLike[str]) -> bool:
     with replacing(path) as temporary:
         figure.savefig(temporary, format="png", dpi=120)
     return True
+
+
+def _shown(perplexity: float | None) -> float:
+    if perplexity is None or perplexity > _HIGHEST_PERPLEXITY:
+        return nan
+    return perplexity

@@ -81,12 +81,16 @@ class PretrainingDirectory:
         Raises:
             ValueError: the directory holds an encoder only, or is damaged.
         """
+        for file in (self.options, self.weights):
+            if not os.path.exists(file):
+                raise ValueError(f"{self.path}: holds no model: {file} is missing")
         recipe = self.read_recipe()
-        if "vocabulary_size" not in recipe:
-            raise ValueError(
-                f"{self.path}: holds an encoder but no language model: "
-                f"{self.training} is missing, or names no vocabulary_size"
-            )
+        for key in ("vocabulary_size", "num_sampled", "tokenizer"):
+            if key not in recipe:
+                raise ValueError(
+                    f"{self.path}: holds an encoder but no language model: "
+                    f"{self.training} is missing, or names no {key}"
+                )
         model = PretrainingModel(
             ElmoConfig.from_options(self.options),
             recipe["vocabulary_size"],

@@ -102,11 +102,13 @@ def read_saved_model(path: str | os.PathLike[str]) -> Encoder:
             f"missing. Received: path={os.fspath(path)!r}"
         )
     with open(description, encoding="utf-8") as file:
-        stored = json.load(file)
+        try:
+            stored = json.load(file)
+            options, tokenizer = stored["options"], stored["tokenizer"]
+        except (ValueError, KeyError, TypeError) as error:
+            raise ValueError(f"{description}: damaged: {error!r}") from error
     encoder = Encoder(
-        ElmoConfig.from_options(stored["options"]),
-        trainable=False,
-        tokenizer=stored["tokenizer"],
+        ElmoConfig.from_options(options), trainable=False, tokenizer=tokenizer
     )
     variables = _Variables(path)
     for k, weight in enumerate(encoder.weights):
@@ -150,10 +152,12 @@ def _served(embedding: ElmoEmbedding, tokenizer: str | None) -> Any:
         outputs = {"word_emb": layers[0][..., : layers[0].shape[-1] // 2]}
         for k, layer in enumerate(layers[1:], start=1):
             outputs[f"lstm_outputs{k}"] = layer
-        # Padding is 0 in the sum; a sentence without tokens is divided by 1.
-        count = tf.cast(tf.maximum(sequence_len, 1), elmo.dtype)
+        # Padding is 0 in the sum. Counted, because a client's lengths may go beyond
+        # its tokens; a sentence without any is divided by 1.
+        count = tf.math.count_nonzero(char_ids[:, 2:, 0], axis=1, dtype=elmo.dtype)
         outputs["elmo"] = elmo
-        outputs["default"] = tf.reduce_sum(elmo, axis=1) / count[:, tf.newaxis]
+        mean = tf.reduce_sum(elmo, axis=1) / tf.maximum(count, 1)[:, tf.newaxis]
+        outputs["default"] = mean
         outputs["sequence_len"] = tf.identity(sequence_len)
         return outputs
 

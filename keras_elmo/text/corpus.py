@@ -14,6 +14,7 @@ from keras_elmo.text.lines import Files, expand_files, read_lines
 from keras_elmo.text.report import Report
 from keras_elmo.text.sentences import (
     Sentence,
+    interleaved,
     length_batches,
     shuffled,
     split_sentence,
@@ -167,12 +168,12 @@ class Corpus:
             raise
 
     def _sentences(self, report: Report, random: Random | None) -> Iterator[Sentence]:
-        files = list(self.files)
-        if random is not None:
-            random.shuffle(files)
-        lines = read_lines(files, report)
-        if random is not None:
-            lines = shuffled(lines, random)
+        if random is None:
+            lines = read_lines(self.files, report)
+        else:
+            files = random.sample(self.files, len(self.files))
+            streams = (read_lines([file], report) for file in files)
+            lines = shuffled(interleaved(streams, random), random)
         for tokens, limits in token_chunks(lines, self.tokenizer, report):
             for start, end in zip(limits, limits[1:], strict=False):
                 rows = split_sentence(

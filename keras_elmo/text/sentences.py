@@ -1,6 +1,7 @@
 """Lines to rows of a bounded length, and rows to batches of equal size."""
 
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from random import Random
 
 Sentence = list[bytes]
@@ -9,6 +10,9 @@ Sentence = list[bytes]
 # lines are long.
 _BUFFER_LINES = 16_384
 _BUFFER_CHARACTERS = 32_000_000
+
+# Shards often differ in what they are about; a decompressor takes 9 MB.
+_OPEN_STREAMS = 8
 
 # A window is sorted by length: this many sentences, and batches enough that one of
 # them spans few lengths.
@@ -19,6 +23,23 @@ _WINDOW_BATCHES = 64
 _FINAL = (".", "!", "?", "…", "。", "！", "？")
 _CLOSING = "\"'”’»)]}」』）】"
 _STAY = (*_FINAL, *_CLOSING)
+
+
+def interleaved(streams: Iterable[Iterator[str]], random: Random) -> Iterator[str]:
+    """Yields the lines of several streams mixed, of a bounded number at a time."""
+    waiting = iter(streams)
+    opened = list(islice(waiting, _OPEN_STREAMS))
+    while opened:
+        place = random.randrange(len(opened))
+        line = next(opened[place], None)
+        if line is not None:
+            yield line
+            continue
+        follower = next(waiting, None)
+        if follower is None:
+            del opened[place]
+        else:
+            opened[place] = follower
 
 
 def shuffled(lines: Iterable[str], random: Random) -> Iterator[str]:

@@ -38,7 +38,9 @@ class Batches:
             if self._epochs is None
             else range(self.epoch, self._epochs)
         ):
-            self.epoch = epoch
+            # Not at the end of a pass: a run that ends with one is not to repeat it.
+            if epoch > self.epoch:
+                self.epoch, self.batch = epoch, 0
             empty = self.batch == 0
             for batch in self._one_pass(epoch, skip=self.batch):
                 empty = False
@@ -46,7 +48,6 @@ class Batches:
                 yield batch
             if empty:
                 raise ValueError("`corpus` must hold a sentence. Received: no batch")
-            self.batch = 0
 
     def _one_pass(self, epoch: int, skip: int) -> Iterator[Batch]:
         if isinstance(self._corpus, Corpus):

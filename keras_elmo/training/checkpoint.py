@@ -14,7 +14,7 @@ from keras_elmo.models.pretraining import PretrainingModel
 def save_checkpoint(
     path: str | os.PathLike[str], model: PretrainingModel, position: dict[str, Any]
 ) -> None:
-    """Writes the weights, the optimizer's state, the seeds, and a position.
+    """Writes the weights, the optimizer's state, the seeds, the means, a position.
 
     Keras's own formats lack the seeds, without which dropout and the drawing of
     candidates do not go on as they would have.
@@ -62,6 +62,8 @@ def _variables(model: PretrainingModel) -> list[tuple[str, Any]]:
         for group, variables in (
             ("model", model.variables),
             ("optimizer", model.optimizer.variables),
+            # The means over the steps since the last row of the history.
+            ("metrics", model.metrics_variables),
         )
         for k, variable in enumerate(variables)
     ]

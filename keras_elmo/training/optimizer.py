@@ -4,6 +4,8 @@ from typing import Any
 
 import keras
 
+from keras_elmo.optional import import_tensorflow
+
 # The published trainer multiplies the loss by the steps it unrolls before it takes
 # gradients. With an accumulator that begins at 1 and a bound on the norm, that factor
 # is part of the recipe.
@@ -43,3 +45,21 @@ class PublishedAdagrad(keras.optimizers.Adagrad):
 
     def scale_loss(self, loss: Any) -> Any:
         return super().scale_loss(loss * _LOSS_FACTOR)
+
+    def apply(self, grads: Any, trainable_variables: Any = None) -> None:
+        if keras.backend.backend() == "tensorflow":
+            grads = [_one_slice_a_row(gradient) for gradient in grads]
+        super().apply(grads, trainable_variables)
+
+
+def _one_slice_a_row(gradient: Any) -> Any:
+    """Adds up what TensorFlow leaves apart when a row was looked up several times.
+
+    The norm and the accumulators are of squares, where the parts' are not the sum's.
+    """
+    tf = import_tensorflow("Training on the TensorFlow backend")
+    if not isinstance(gradient, tf.IndexedSlices):
+        return gradient
+    rows, places = tf.unique(gradient.indices)
+    sums = tf.math.unsorted_segment_sum(gradient.values, places, tf.size(rows))
+    return tf.IndexedSlices(sums, rows, gradient.dense_shape)

@@ -76,6 +76,9 @@ def pretrain(
 
     Reference: Peters et al. 2018, section 3.4.
     """
+    _check_positive(
+        steps=steps, epochs=epochs, minutes=minutes, validate_every=validate_every
+    )
     files = PretrainingDirectory(directory)
     _check_directory(files, resume)
     keras.utils.set_random_seed(seed)
@@ -112,7 +115,22 @@ def pretrain(
     Run(model, batches, held_out, files, Limits(steps, epochs, minutes)).train(
         validate_every=validate_every, words_per_epoch=words, progress=progress
     )
+    if isinstance(batches, Corpus):
+        _tell_split_lines(batches.report, tell)
     return model
+
+
+def _check_positive(**arguments: float | None) -> None:
+    for name, value in arguments.items():
+        if value is not None and not value > 0:
+            raise ValueError(f"`{name}` must be positive. Received: {name}={value}")
+
+
+def _tell_split_lines(report: Report, tell: Any) -> None:
+    # All else was told when the words were counted.
+    split = Report(lines=report.lines, split_lines=report.split_lines)
+    for message in split.messages():
+        tell(message)
 
 
 def _is_text(corpus: Any) -> bool:

@@ -99,8 +99,6 @@ class Run:
     def _steps(
         self, validate_every: int, bar: Progress, interruption: Interruption
     ) -> None:
-        self._model.reset_metrics()
-        logs: dict[str, float] = {}
         for batch in self._batches:
             logs = self._model.train_on_batch(batch, return_dict=True)
             words = _count_words(batch)
@@ -110,7 +108,7 @@ class Run:
             if self._at_limit():
                 break
             if self._step % validate_every == 0:
-                self._measure(logs, bar)
+                self._measure(bar)
             if interruption.requested:
                 self._keep()
                 raise KeyboardInterrupt(
@@ -121,9 +119,9 @@ class Run:
                 self._keep()
         rows = self._history.rows
         if not rows or rows[-1].step != self._step:
-            self._measure(logs, bar)
+            self._measure(bar)
 
-    def _measure(self, logs: dict[str, float], bar: Progress) -> None:
+    def _measure(self, bar: Progress) -> None:
         """Adds a point to the learning curves and keeps what it says is best."""
         validated = {}
         if self._validation is not None:
@@ -138,6 +136,8 @@ class Run:
         if mean <= self._best:
             self._best = mean
             self._files.write_weights(self._model)
+        losses = self._model.get_metrics_result()
+        self._model.reset_metrics()
         # The checkpoint first: history drops the rows of steps after it on resume.
         self._keep()
         self._history.append(
@@ -146,13 +146,12 @@ class Run:
                 epoch=self._batches.epoch,
                 words=self._words,
                 seconds=round(monotonic() - self._began, 1),
-                loss_forward=float(logs["forward_loss"]),
-                loss_backward=float(logs["backward_loss"]),
+                loss_forward=float(losses["forward_loss"]),
+                loss_backward=float(losses["backward_loss"]),
                 **validated,
             )
         )
         plot_history(self._history.rows, self._files.curves)
-        self._model.reset_metrics()
 
     def _keep(self) -> None:
         self._kept = monotonic()

@@ -1,0 +1,64 @@
+"""What every benchmark needs: where the data lies, and what its numbers were made with.
+
+Imports nothing heavy, so that a benchmark of start-up or memory starts from little.
+"""
+
+import json
+import os
+import platform
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+# Read when TensorFlow is imported, so import this module before Keras.
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+ROOT = Path(__file__).resolve().parents[1]
+
+_PACKAGES = ("keras-elmo", "tensorflow", "tensorflow-text", "keras", "numpy")
+
+
+def data_folder() -> Path:
+    """Returns the folder of the public corpora.
+
+    Raises:
+        ValueError: it does not exist.
+    """
+    folder = Path(os.environ.get("KERAS_ELMO_DATA", ROOT.parent / "shared" / "data"))
+    if not folder.is_dir():
+        raise ValueError(f"no folder {folder}; KERAS_ELMO_DATA names another one")
+    return folder
+
+
+def environment() -> dict[str, Any]:
+    """Returns the versions and the machine that numbers depend on."""
+    return {
+        "python": platform.python_version(),
+        **{package: _version(package) for package in _PACKAGES},
+        "machine": _processor(),
+        "cores": os.cpu_count(),
+    }
+
+
+def write_json(path: str | os.PathLike[str], value: Any) -> None:
+    """Writes indented JSON, making the folder if need be."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = json.dumps(value, indent=2, ensure_ascii=False)
+    path.write_text(text + "\n", encoding="utf-8")
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.processor() or platform.machine()
+    names = [line.partition(":")[2].strip() for line in lines if "model name" in line]
+    return names[0] if names else platform.machine()

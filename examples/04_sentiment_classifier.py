@@ -1,0 +1,98 @@
+"""A classifier of raw sentences: strings in, label out, one Keras model.
+
+    python examples/04_sentiment_classifier.py \\
+        --model saved_models/my-elmo --train train.txt --dev dev.txt
+
+Files hold one example a line: `label sentence`, or columns separated by tabs with the
+label last and the sentence before it.
+"""
+
+import argparse
+from pathlib import Path
+
+import keras
+import tensorflow as tf
+from first_model import first_model
+
+import keras_elmo
+
+DATA = Path(__file__).parent / "data"
+
+
+def read_examples(path: Path) -> tuple[list[str], list[str]]:
+    """Returns the sentences and their labels."""
+    sentences, labels = [], []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if "\t" in line:
+            *_, sentence, label = line.split("\t")
+        else:
+            label, _, sentence = line.partition(" ")
+        # A table may begin with the names of its columns.
+        if sentence and label != "label":
+            sentences.append(sentence)
+            labels.append(label)
+    return sentences, labels
+
+
+def build_classifier(model: Path, num_labels: int) -> keras.Model:
+    text = keras.Input((), dtype="string", name="text")
+    elmo = keras_elmo.ElmoEmbedding.from_saved_model(model, dropout=0.2)
+    # Cut into words as the text was that the model learned from.
+    tokens = keras_elmo.Tokenizer(elmo.encoder.tokenizer or "whitespace")(text)
+    words = elmo(keras_elmo.CharacterIds()(tokens))
+    # The average is over the words of a sentence, not over the padding.
+    sentence = keras.layers.GlobalAveragePooling1D()(words)
+    label = keras.layers.Dense(num_labels, activation="softmax")(sentence)
+    return keras.Model(text, label)
+
+
+def main(
+    model: Path | None,
+    train: Path,
+    dev: Path,
+    epochs: int,
+    batch_size: int,
+    out: Path,
+) -> None:
+    keras.utils.set_random_seed(0)
+    sentences, labels = read_examples(train)
+    names = sorted(set(labels))
+    classifier = build_classifier(model or first_model(), len(names))
+    classifier.compile(
+        keras.optimizers.Adam(0.01),
+        "sparse_categorical_crossentropy",
+        metrics=["accuracy"],
+    )
+
+    def batches(sentences: list[str], labels: list[str]) -> tf.data.Dataset:
+        numbers = [names.index(label) for label in labels]
+        return tf.data.Dataset.from_tensor_slices((sentences, numbers))
+
+    classifier.fit(
+        batches(sentences, labels).shuffle(100_000, seed=0).batch(batch_size),
+        validation_data=batches(*read_examples(dev)).batch(256),
+        epochs=epochs,
+        shuffle=False,
+        verbose=2,
+    )
+
+    # One file that holds everything; this package is all that reading it needs.
+    out.parent.mkdir(parents=True, exist_ok=True)
+    classifier.save(out)
+    classifier = keras.models.load_model(out)
+    for sentence in sentences[:2]:
+        probabilities = classifier(tf.constant([sentence]))[0].numpy()
+        label, sure = names[probabilities.argmax()], probabilities.max()
+        print(f"{label} ({sure:.0%} sure): {sentence}")
+    print(f"The whole model is in {out}")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--model", type=Path, help="an exported SavedModel")
+    parser.add_argument("--train", type=Path, default=DATA / "sentiment_train.txt")
+    parser.add_argument("--dev", type=Path, default=DATA / "sentiment_dev.txt")
+    parser.add_argument("--epochs", type=int, default=20)
+    parser.add_argument("--batch-size", type=int, default=8)
+    parser.add_argument("--out", type=Path, default=Path("runs/sentiment.keras"))
+    main(**vars(parser.parse_args()))

@@ -1,0 +1,77 @@
+"""Use an exported model where keras_elmo is not installed: TensorFlow alone.
+
+    python examples/06_saved_model_without_keras_elmo.py --model saved_models/my-elmo
+
+This process never imports keras_elmo. Without `--model` another one makes a model.
+"""
+
+import argparse
+import subprocess
+import sys
+from pathlib import Path
+
+import keras
+import tensorflow as tf
+
+# Registers the ops of a model that cuts raw text into words (tokenizer="unicode").
+import tensorflow_text  # noqa: F401
+
+TEXTS = [
+    "The heron slept on the bank among the reeds .",
+    "We walked along the bank of the river .",
+    "Anna asked the bank to pay for the house .",
+    "The cashier works for the bank because of a loan .",
+]
+IS_MONEY = [0, 0, 1, 1]
+
+
+def first_model() -> str:
+    script = Path(__file__).parent / "first_model.py"
+    command = [sys.executable, str(script)]
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+def show_signatures(model: str) -> None:
+    """What any program that runs TensorFlow gets, such as a server."""
+    # The model must outlive its signatures.
+    loaded = tf.saved_model.load(model)
+    of_strings = loaded.signatures["default"](strings=tf.constant(TEXTS[:2]))
+    of_tokens = loaded.signatures["tokens"](
+        tokens=tf.constant([["Two", "words"], ["One", ""]]),
+        sequence_len=tf.constant([2, 1]),
+    )
+    for name, outputs in {"default": of_strings, "tokens": of_tokens}.items():
+        shapes = {key: value.shape.as_list() for key, value in sorted(outputs.items())}
+        print(f"signature {name!r}: {shapes}")
+
+
+def train_classifier(model: str, epochs: int) -> None:
+    """A Keras model on top; training moves the mix of the layers and nothing below."""
+    elmo = keras.layers.TFSMLayer(model, call_endpoint="default")
+    text = keras.Input((), dtype="string")
+    is_money = keras.layers.Dense(1, activation="sigmoid")(elmo(text)["default"])
+    classifier = keras.Model(text, is_money)
+    classifier.compile(keras.optimizers.Adam(0.05), "binary_crossentropy")
+    # Names the optimizer's variables in a way that this layer's weights allow.
+    classifier.optimizer.build(classifier.trainable_variables)
+    print("trained:", [weight.name for weight in classifier.trainable_weights])
+    examples = tf.data.Dataset.from_tensor_slices((TEXTS, IS_MONEY)).batch(4)
+    history = classifier.fit(examples, epochs=epochs, shuffle=False, verbose=0).history
+    print(f"loss: {history['loss'][0]:.3f} -> {history['loss'][-1]:.3f}")
+    for text, share in zip(TEXTS, classifier.predict(examples, verbose=0), strict=True):
+        print(f"{share[0]:4.0%} money: {text}")
+
+
+def main(model: str | None, epochs: int) -> None:
+    model = model or first_model().strip().splitlines()[-1]
+    show_signatures(model)
+    train_classifier(model, epochs)
+    if "keras_elmo" in sys.modules:
+        raise RuntimeError("keras_elmo was imported after all")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--model", help="the folder of an exported SavedModel")
+    parser.add_argument("--epochs", type=int, default=30)
+    main(**vars(parser.parse_args()))

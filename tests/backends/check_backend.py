@@ -1,0 +1,231 @@
+"""Compares keras_elmo on one Keras backend with the oracle, and trains a little.
+
+    KERAS_BACKEND=jax python -m tests.backends.check_backend [--without-tensorflow]
+
+A script and not a test, because a process has one backend. Prints `ok` at the end.
+"""
+
+import importlib.machinery
+import importlib.util
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+TOLERANCE = 1e-5
+
+
+class WithoutTensorFlow(importlib.machinery.PathFinder):
+    """Looks for modules as Python does, on a machine that has no TensorFlow."""
+
+    @classmethod
+    def find_spec(cls, name, path=None, target=None):
+        if name.startswith("tensorflow"):
+            return None
+        return super().find_spec(name, path, target)
+
+
+WITHOUT_TENSORFLOW = "--without-tensorflow" in sys.argv
+if WITHOUT_TENSORFLOW:
+    sys.meta_path = [
+        WithoutTensorFlow if finder is importlib.machinery.PathFinder else finder
+        for finder in sys.meta_path
+    ]
+
+import keras  # noqa: E402
+import numpy as np  # noqa: E402
+
+import keras_elmo  # noqa: E402
+from keras_elmo.files.published import (  # noqa: E402
+    load_published_weights,
+    save_published_weights,
+)
+from tests import numpy_reference  # noqa: E402
+from tests.layers.layer_checks import numpy_of  # noqa: E402
+from tests.models.small import (  # noqa: E402
+    CONFIG,
+    SENTENCES,
+    char_ids,
+    published,
+    random_encoder,
+)
+from tests.models.test_pretraining import (  # noqa: E402
+    VOCABULARY_SIZE,
+    batch_of,
+    expected_nll,
+    random_model,
+)
+
+
+def close(found, wanted, tolerance=TOLERANCE):
+    np.testing.assert_allclose(found, wanted, atol=tolerance, rtol=0)
+
+
+def check_encoder():
+    encoder = random_encoder()
+    options, weights = published(encoder)
+    layers = numpy_of(encoder(char_ids(SENTENCES, extra=2)))
+    predicted = encoder.predict(char_ids(SENTENCES), batch_size=2, verbose=0)
+    for row, tokens in enumerate(SENTENCES):
+        wanted, _ = numpy_reference.encode(tokens, options, weights)
+        for found, compiled, layer in zip(layers, predicted, wanted, strict=True):
+            close(found[row, : len(layer)], layer)
+            close(compiled[row, : len(layer)], layer)
+            assert not found[row, len(layer) :].any()
+
+
+def check_state():
+    """Two batches, the state of the first passed on to the second."""
+    encoder = random_encoder()
+    options, weights = published(encoder)
+    state, oracle_states = None, [None] * 2
+    for batch in ([["a", "b"], ["배"]], [["x"], ["on", "the", "bank"]]):
+        x = encoder.get_layer("char_cnn_embedding")(char_ids(batch))
+        mask = np.arange(x.shape[1]) < np.array([[len(t) + 2] for t in batch])
+        layers, state = encoder.get_layer("bilm")(
+            x, mask=mask, initial_state=state, return_state=True
+        )
+        for row, tokens in enumerate(batch):
+            wanted, oracle_states[row] = numpy_reference.encode(
+                tokens, options, weights, oracle_states[row]
+            )
+            for found, layer in zip(numpy_of(layers), wanted, strict=True):
+                close(found[row, : len(layer)], layer)
+
+
+def check_mix():
+    encoder = random_encoder()
+    options, weights = published(encoder)
+    layer = keras_elmo.ElmoEmbedding(encoder)
+    ids = char_ids(SENTENCES)
+    layer(ids)
+    layer.mixes[0].scalars.assign([0.5, -1.0, 2.0])
+    layer.mixes[0].gamma.assign(1.5)
+    found = numpy_of(layer(ids))
+    for row, tokens in enumerate(SENTENCES):
+        layers, _ = numpy_reference.encode(tokens, options, weights)
+        wanted = numpy_reference.scalar_mix(
+            [h[1:-1] for h in layers], [0.5, -1, 2], 1.5
+        )
+        close(found[row, : len(tokens)], wanted)
+        assert not found[row, len(tokens) :].any()
+
+
+def check_downstream():
+    """The mix and the head learn; the frozen encoder does not."""
+    layer = keras_elmo.ElmoEmbedding(random_encoder())
+    ids = keras.Input((None, 50), dtype="int32")
+    pooled = keras.layers.GlobalAveragePooling1D()(layer(ids))
+    model = keras.Model(ids, keras.layers.Dense(1)(pooled))
+    model.compile(keras.optimizers.Adam(0.01), "mse")
+    before = [numpy_of(weight) for weight in model.weights]
+    history = model.fit(
+        char_ids(SENTENCES), np.arange(5.0), epochs=2, batch_size=5, verbose=0
+    )
+    assert np.isfinite(history.history["loss"]).all()
+    moved = {
+        weight.path
+        for weight, old in zip(model.weights, before, strict=True)
+        if not np.array_equal(numpy_of(weight), old)
+    }
+    assert moved == {weight.path for weight in model.trainable_weights}
+    assert len(moved) == 4
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.keras"
+        model.save(path)
+        loaded = keras.saving.load_model(path)
+    ids = char_ids(SENTENCES)
+    close(numpy_of(loaded(ids)), numpy_of(model(ids)), 1e-6)
+
+
+def check_pretraining():
+    batch = batch_of(SENTENCES, extra=1)
+    for num_sampled, training in ((8, False), (VOCABULARY_SIZE, True)):
+        model = random_model(num_sampled=num_sampled)
+        outputs = numpy_of(model(batch, training=training))
+        for row, expected in enumerate(expected_nll(model, batch)):
+            for name, wanted in zip(("forward", "backward"), expected, strict=True):
+                close(outputs[name][row, : len(wanted)], wanted)
+
+
+def check_training():
+    """A few steps of the sampled softmax, on ids from NumPy and from a generator."""
+    model = keras_elmo.build_pretraining_model(CONFIG, VOCABULARY_SIZE, num_sampled=8)
+    model.compile(
+        keras.optimizers.Adagrad(
+            0.2, initial_accumulator_value=1.0, global_clipnorm=10.0
+        )
+    )
+    batch = batch_of(SENTENCES)
+    first = model.evaluate(batch, verbose=0, return_dict=True)
+    assert np.isfinite(list(first.values())).all()
+    before = [numpy_of(weight) for weight in model.trainable_weights]
+
+    def batches():
+        while True:
+            yield (batch,)
+
+    history = model.fit(
+        batches(), steps_per_epoch=3, epochs=1, shuffle=False, verbose=0
+    )
+    assert np.isfinite(history.history["loss"]).all()
+    for weight, old in zip(model.trainable_weights, before, strict=True):
+        assert not np.array_equal(numpy_of(weight), old), weight.path
+    model.fit(batch, epochs=20, verbose=0)
+    last = model.evaluate(batch, verbose=0, return_dict=True)
+    assert last["loss"] < first["loss"] - 0.1
+
+
+def check_published():
+    with tempfile.TemporaryDirectory() as folder:
+        files = Path(folder) / "options.json", Path(folder) / "weights.hdf5"
+        options = CONFIG.to_options()
+        weights = numpy_reference.random_weights(options)
+        numpy_reference.write_published(options, weights, *files)
+        encoder = load_published_weights(*files)
+        save_published_weights(encoder, *files)
+        for name, array in numpy_reference.read_published(*files)[1].items():
+            np.testing.assert_array_equal(array, weights[name])
+
+
+def check_what_needs_tensorflow():
+    """Text says which package it needs, instead of failing somewhere inside."""
+    for kind in ("unicode", "whitespace"):
+        try:
+            keras_elmo.Tokenizer(kind)(["one sentence"])
+        except ImportError as error:
+            assert "needs tensorflow" in str(error), error
+            assert "pip install" in str(error), error
+        else:
+            raise AssertionError("no error without TensorFlow")
+    assert importlib.util.find_spec("tensorflow") is None
+    loaded = [name for name in sys.modules if name.startswith("tensorflow")]
+    assert not loaded, loaded
+
+
+def main():
+    backend = keras.backend.backend()
+    assert backend == os.environ["KERAS_BACKEND"], backend
+    if backend != "tensorflow":
+        # Even where it is installed it costs seconds and memory.
+        assert "tensorflow" not in sys.modules
+    checks = [
+        check_encoder,
+        check_state,
+        check_mix,
+        check_downstream,
+        check_pretraining,
+        check_training,
+        check_published,
+    ]
+    if WITHOUT_TENSORFLOW:
+        checks.append(check_what_needs_tensorflow)
+    for check in checks:
+        keras.utils.set_random_seed(0)
+        check()
+        print(check.__name__, flush=True)
+    print("ok")
+
+
+if __name__ == "__main__":
+    main()

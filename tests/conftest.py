@@ -1,0 +1,48 @@
+"""What every test starts from: quiet logs, a fixed seed, and the files kept outside."""
+
+import os
+from pathlib import Path
+
+# Read when TensorFlow is imported, so it stands above every other import.
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+import hypothesis
+import keras
+import pytest
+
+_BESIDE = Path(__file__).resolve().parents[2] / "shared"
+
+# The same examples in every run, and no time limit for one of them: the first
+# call of a TensorFlow function takes longer than the usual 200 ms.
+hypothesis.settings.register_profile(
+    "keras_elmo", deadline=None, derandomize=True, database=None, max_examples=50
+)
+hypothesis.settings.load_profile("keras_elmo")
+
+
+@pytest.fixture(autouse=True)
+def seed() -> None:
+    """Every test starts from the same random state, alone or after others."""
+    keras.utils.set_random_seed(0)
+
+
+@pytest.fixture(scope="session")
+def data_folder() -> Path:
+    """The public corpora; a test that asks for them is marked `real_data`."""
+    return _outside("KERAS_ELMO_DATA", _BESIDE / "data")
+
+
+@pytest.fixture(scope="session")
+def fixtures() -> Path:
+    """Models in the published format with their expected outputs."""
+    return _outside("KERAS_ELMO_FIXTURES", _BESIDE / "fixtures")
+
+
+def _outside(variable: str, default: Path) -> Path:
+    folder = Path(os.environ.get(variable, default))
+    if not folder.is_dir():
+        absent = f"no folder {folder}; {variable} names another one"
+        if os.environ.get("KERAS_ELMO_REQUIRE_DATA") == "1":
+            pytest.fail(absent)
+        pytest.skip(absent)
+    return folder

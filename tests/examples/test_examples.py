@@ -1,0 +1,121 @@
+"""Every example runs as a user runs it: a process of its own, in an empty folder."""
+
+import json
+
+import h5py
+import pytest
+
+from tests.fresh_process import ROOT, run_python
+
+EXAMPLES = ROOT / "examples"
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Where the examples run; holds the model they use when they are given none."""
+    folder = tmp_path_factory.mktemp("examples")
+    output = run_python(EXAMPLES / "first_model.py", "--steps", 20, cwd=folder)
+    assert output.strip().endswith("saved_model")
+    return folder
+
+
+def run(name, *arguments, cwd):
+    (script,) = EXAMPLES.glob(f"{name}*.py")
+    return run_python(script, *arguments, cwd=cwd)
+
+
+def test_quickstart(folder):
+    output = run("01", "--steps", 20, cwd=folder)
+    assert "3 layers of 64 numbers" in output
+    # A word alone is the same everywhere.
+    assert "layer 0: another river  1.00   money  1.00" in output
+
+
+def test_quickstart_with_a_model_of_ones_own(folder):
+    output = run("01", "--model", "runs/first_model/bilm", cwd=folder)
+    assert "layer 2:" in output
+
+
+def test_pretrain_on_your_text(folder):
+    (folder / "a.txt").write_text("One sentence a line .\nAnd one more .\n" * 50)
+    (folder / "b.txt").write_text("All of it is read .\n" * 50)
+    out = folder / "my"
+    files = ("--corpus", "[ab].txt", "--validation", "a.txt", "--out", out)
+    output = run("02", *files, "--steps", 4, cwd=folder)
+    assert "Held-out perplexity: {'forward'" in output
+    assert json.loads((out / "bilm" / "options.json").read_text())["lstm"]["dim"] == 64
+    assert (out / "saved_model" / "saved_model.pb").exists()
+
+
+def test_pretrain_on_generated_text(folder):
+    before = set(folder.iterdir())
+    assert "Held-out perplexity" in run("02", "--steps", 4, cwd=folder)
+    assert set(folder.iterdir()) == before
+
+
+def test_published_weights(folder):
+    output = run("03", cwd=folder)
+    assert "layers, tokens, dimensions: (3, 9, 64)" in output
+
+
+def test_published_weights_of_ones_own(folder):
+    # A pretraining folder is in the published format, with a softmax besides.
+    bilm = folder / "runs" / "first_model" / "bilm"
+    with h5py.File(bilm / "weights.hdf5") as file:
+        assert "char_embed" in file
+    files = ("--options", bilm / "options.json", "--weights", bilm / "weights.hdf5")
+    run("03", *files, "--saved-model", "published", cwd=folder)
+    assert (folder / "published" / "saved_model.pb").exists()
+
+
+def test_sentiment_classifier(folder):
+    output = run("04", "--epochs", 2, cwd=folder)
+    assert "val_accuracy" in output
+    assert "% sure): " in output
+    assert (folder / "runs" / "sentiment.keras").exists()
+
+
+def test_sentiment_classifier_reads_tables(folder):
+    table = folder / "table.tsv"
+    table.write_text("id\tdocument\tlabel\n1\t정말 좋다\t1\n2\t별로다\t0\n")
+    files = ("--train", table, "--dev", table, "--out", "table.keras")
+    output = run("04", *files, "--epochs", 1, cwd=folder)
+    assert "sure): 정말 좋다" in output
+
+
+def test_tagger(folder):
+    output = run("05", "--epochs", 2, cwd=folder)
+    assert "val_accuracy" in output
+    assert output.strip().splitlines()[-1].startswith("The/")
+
+
+def test_saved_model_without_keras_elmo(folder):
+    output = run("06", "--epochs", 20, cwd=folder)
+    assert "signature 'tokens'" in output
+    first, last = output.split("loss: ")[1].split("\n")[0].split(" -> ")
+    assert float(last) < float(first)
+
+
+def test_demo(tmp_path):
+    # What a run before has left is in nobody's way.
+    for left in ("runs/demo/bilm", "saved_models/demo"):
+        (tmp_path / left).mkdir(parents=True)
+        (tmp_path / left / "training.json").write_text("{}")
+    arguments = ("--steps", 30, "--sentences", 1500, "--epochs", 1)
+    output = run_python(EXAMPLES / "demo.py", *arguments, cwd=tmp_path)
+    assert "Perplexity of sentences it has not seen" in output
+    assert "ELMo, pretrained" in output
+    assert "gamma" in output
+    assert (tmp_path / "runs/demo/senses.png").stat().st_size > 10_000
+    exported = tmp_path / "saved_models/demo"
+    assert (exported / "saved_model.pb").exists()
+    assert not (exported / "training.json").exists()
+
+
+def test_each_example_is_short():
+    scripts = sorted(EXAMPLES.glob("0*.py"))
+    assert len(scripts) == 6
+    for script in scripts:
+        assert len(script.read_text(encoding="utf-8").splitlines()) < 100, script.name

@@ -1,0 +1,311 @@
+import json
+
+import h5py
+import numpy as np
+import pytest
+
+from keras_elmo.files.published import load_published_weights, save_published_weights
+from keras_elmo.models.encoder import build_encoder
+from tests import numpy_reference
+from tests.layers.layer_checks import numpy_of
+from tests.models.small import CONFIG, SENTENCES, char_ids, published
+
+# What the published LSTMs computed in single precision is known no better.
+PUBLISHED_PRECISION = 2e-6
+
+
+@pytest.fixture(scope="module")
+def tiny(fixtures):
+    """A published model's two files, and its sentences: three lists of ten."""
+    folder = fixtures / "published_tiny"
+    sentences = json.loads((folder / "sentences.json").read_text(encoding="utf-8"))
+    sentences = [[text.split() for text in column] for column in sentences]
+    return folder / "options.json", folder / "lm_weights.hdf5", sentences
+
+
+@pytest.fixture(scope="module")
+def expected(fixtures):
+    """expected[i][k]: the top layer of the i-th list's k-th sentence, (tokens, 32)."""
+    columns = []
+    for i in range(3):
+        with h5py.File(fixtures / "published_tiny" / f"lm_embeddings_{i}.hdf5") as file:
+            # The file keeps the directions apart.
+            columns.append([np.concatenate(file[str(k)], axis=-1) for k in range(10)])
+    return columns
+
+
+def run_encoder(encoder, batch, state):
+    """The top layers of a batch, boundaries stripped, and the state to pass on."""
+    x = encoder.get_layer("char_cnn_embedding")(char_ids(batch))
+    layers, state = encoder.get_layer("bilm")(
+        x, mask=x._keras_mask, initial_state=state, return_state=True
+    )
+    top = numpy_of(layers[-1])
+    ends = [len(tokens) + 1 for tokens in batch]
+    return [row[1:end] for row, end in zip(top, ends, strict=True)], state
+
+
+# ---------------------------------------------------------------- as published
+
+
+def test_the_oracle_gives_the_published_vectors(tiny, expected):
+    *files, sentences = tiny
+    options, weights = numpy_reference.read_published(*files)
+    for column, vectors in zip(sentences, expected, strict=True):
+        state = None
+        for tokens, wanted in zip(column, vectors, strict=True):
+            layers, state = numpy_reference.encode(tokens, options, weights, state)
+            found = layers[-1][1:-1]
+            np.testing.assert_allclose(found, wanted, atol=PUBLISHED_PRECISION, rtol=0)
+
+
+def test_the_encoder_gives_the_published_vectors(tiny, expected):
+    """All ten batches, the state of one passed on to the next."""
+    *files, sentences = tiny
+    encoder = load_published_weights(*files)
+    state = None
+    for k in range(10):
+        batch = [column[k] for column in sentences]
+        rows, state = run_encoder(encoder, batch, state)
+        for found, vectors in zip(rows, expected, strict=True):
+            np.testing.assert_allclose(
+                found, vectors[k], atol=PUBLISHED_PRECISION, rtol=0
+            )
+
+
+def test_the_first_batch_needs_no_state(tiny, expected):
+    *files, sentences = tiny
+    encoder = load_published_weights(*files)
+    batch = [column[0] for column in sentences]
+    top = numpy_of(encoder(char_ids(batch))[-1])
+    for row, tokens, vectors in zip(top, batch, expected, strict=True):
+        np.testing.assert_allclose(
+            row[1 : len(tokens) + 1], vectors[0], atol=PUBLISHED_PRECISION, rtol=0
+        )
+
+
+def test_the_state_matters(tiny, expected):
+    """Without it the second batch is another one: the comparison above can fail."""
+    *files, sentences = tiny
+    encoder = load_published_weights(*files)
+    batch = [column[1] for column in sentences]
+    rows, _ = run_encoder(encoder, batch, None)
+    assert np.abs(rows[0] - expected[0][1]).max() > 0.01
+
+
+# ---------------------------------------------------------------- and back again
+
+
+def datasets(path):
+    found = {}
+    with h5py.File(path, "r") as file:
+        file.visititems(
+            lambda name, item: (
+                found.update({name: (item.shape, item.dtype, item[...].tobytes())})
+                if isinstance(item, h5py.Dataset)
+                else None
+            )
+        )
+    return found
+
+
+def test_saving_what_was_loaded_changes_no_bit(tiny, tmp_path):
+    *files, _ = tiny
+    encoder = load_published_weights(*files)
+    written = tmp_path / "options.json", tmp_path / "weights.hdf5"
+    save_published_weights(encoder, *written)
+    original = datasets(files[1])
+    assert datasets(written[1]) == original
+    assert len(original) == 33
+    assert load_published_weights(*written).config == encoder.config
+
+
+VARIANTS = {
+    "as published": {},
+    "tanh": {"char_cnn": {"activation": "tanh"}},
+    "no highway": {"char_cnn": {"n_highway": 0}},
+    "261 characters": {"char_cnn": {"n_characters": 261}},
+    "no projection": {"lstm": {"projection_dim": 15}},
+    "no skip connections": {"lstm": {"use_skip_connections": False}},
+    "no clips": {"lstm": {"cell_clip": None, "proj_clip": None}},
+    "three layers": {"lstm": {"n_layers": 3}},
+}
+
+
+def write_random(folder, changes=None, seed=0):
+    """Writes a random model with some options changed; returns its files."""
+    options = CONFIG.to_options()
+    for section, values in (changes or {}).items():
+        options[section].update(values)
+    weights = numpy_reference.random_weights(options, seed)
+    files = folder / "options.json", folder / "weights.hdf5"
+    numpy_reference.write_published(options, weights, *files)
+    return files
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_any_model_of_the_format(variant, tmp_path):
+    files = write_random(tmp_path, VARIANTS[variant])
+    encoder = load_published_weights(*files)
+    options, weights = numpy_reference.read_published(*files)
+    layers = numpy_of(encoder(char_ids(SENTENCES)))
+    for row, tokens in enumerate(SENTENCES):
+        wanted, _ = numpy_reference.encode(tokens, options, weights)
+        for found, layer in zip(layers, wanted, strict=True):
+            np.testing.assert_allclose(found[row, : len(layer)], layer, atol=1e-5)
+    again = tmp_path / "again.json", tmp_path / "again.hdf5"
+    save_published_weights(encoder, *again)
+    assert datasets(again[1]) == datasets(files[1])
+    written = json.loads(again[0].read_text(encoding="utf-8"))
+    assert written["char_cnn"]["n_characters"] == 262
+    assert written["lstm"] == options["lstm"]
+
+
+def test_a_model_of_our_own_goes_out(tmp_path):
+    encoder = build_encoder(CONFIG)
+    files = tmp_path / "options.json", tmp_path / "weights.hdf5"
+    save_published_weights(encoder, *files)
+    _, weights = numpy_reference.read_published(*files)
+    _, wanted = published(encoder)
+    assert weights.keys() == wanted.keys()
+    for name, array in weights.items():
+        np.testing.assert_array_equal(array, wanted[name])
+        assert array.dtype == np.float32
+
+
+def test_saving_over_a_model_replaces_it(tmp_path):
+    files = write_random(tmp_path)
+    before = datasets(files[1])
+    save_published_weights(build_encoder(CONFIG), *map(str, files))
+    after = datasets(files[1])
+    assert after.keys() == before.keys()
+    assert after != before
+    # Nothing is left of the temporary names.
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "options.json",
+        "weights.hdf5",
+    ]
+
+
+def test_the_mask_row_is_zero(tmp_path):
+    encoder = load_published_weights(*write_random(tmp_path))
+    table = numpy_of(encoder.get_layer("char_cnn_embedding").char_embedding)
+    assert table.shape[0] == 262
+    assert not table[0].any()
+
+
+# ---------------------------------------------------------------- bad files
+
+
+CONTRADICTIONS = {
+    # changed option: the first dataset that does not fit, the file's shape, the other
+    "filters": ("char_cnn", [[1, 4], [2, 8], [3, 6]], "CNN/W_cnn_1", (5,), (8,)),
+    "dim": ("lstm", 10, "RNN_0/RNN/MultiRNNCell/Cell0/LSTMCell/W_0", (36,), (40,)),
+    "projection_dim": ("lstm", 6, "CNN_proj/W_proj", (15, 7), (15, 6)),
+    "embedding": ("char_cnn", {"dim": 2}, "char_embed", (261, 3), (261, 2)),
+}
+
+
+@pytest.mark.parametrize("key", CONTRADICTIONS)
+def test_a_contradiction_names_the_dataset_and_both_shapes(key, tmp_path):
+    files = write_random(tmp_path)
+    section, value, dataset, has, wants = CONTRADICTIONS[key]
+    options = CONFIG.to_options()
+    options[section][key] = value
+    files[0].write_text(json.dumps(options), encoding="utf-8")
+    with pytest.raises(ValueError) as raised:
+        load_published_weights(*files)
+    message = str(raised.value)
+    assert str(files[1]) in message
+    assert dataset in message
+    for shape in (has, wants):
+        assert str(shape).strip("()").rstrip(",") in message
+
+
+@pytest.mark.parametrize(
+    ("section", "key", "value", "dataset"),
+    [
+        ("char_cnn", "n_highway", 3, "CNN_high_2/"),
+        ("lstm", "n_layers", 3, "Cell2/LSTMCell/"),
+        ("char_cnn", "filters", [[1, 4], [2, 5], [3, 6], [4, 7]], "CNN/W_cnn_3"),
+    ],
+)
+def test_a_missing_dataset_is_named(section, key, value, dataset, tmp_path):
+    files = write_random(tmp_path)
+    if key == "filters":
+        # Only this dataset is missing: the other shapes are of the larger model.
+        write_random(tmp_path, {section: {key: value}})
+        with h5py.File(files[1], "a") as file:
+            del file[dataset]
+    options = CONFIG.to_options()
+    options[section][key] = value
+    files[0].write_text(json.dumps(options), encoding="utf-8")
+    with pytest.raises(ValueError) as raised:
+        load_published_weights(*files)
+    assert str(files[1]) in str(raised.value)
+    assert dataset in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("section", "key", "value", "dataset"),
+    [
+        ("char_cnn", "n_highway", 1, "CNN_high_1/"),
+        ("lstm", "n_layers", 1, "Cell1/LSTMCell/"),
+    ],
+)
+def test_a_dataset_too_many_is_named(section, key, value, dataset, tmp_path):
+    """The file's model is a larger one, whose vectors these would not be."""
+    files = write_random(tmp_path)
+    options = CONFIG.to_options()
+    options[section][key] = value
+    files[0].write_text(json.dumps(options), encoding="utf-8")
+    with pytest.raises(ValueError) as raised:
+        load_published_weights(*files)
+    assert str(files[1]) in str(raised.value)
+    assert dataset in str(raised.value)
+
+
+def test_a_group_where_a_dataset_belongs(tmp_path):
+    files = write_random(tmp_path)
+    with h5py.File(files[1], "a") as file:
+        del file["char_embed"]
+        file.create_group("char_embed")
+    with pytest.raises(ValueError, match="weights.hdf5.*char_embed"):
+        load_published_weights(*files)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.01, 0.3, 0.7, 0.99])
+def test_a_truncated_file_is_named(share, tmp_path):
+    files = write_random(tmp_path)
+    content = files[1].read_bytes()
+    files[1].write_bytes(content[: int(share * len(content))])
+    with pytest.raises(ValueError, match="weights.hdf5"):
+        load_published_weights(*files)
+
+
+def test_a_file_of_another_kind_is_named(tmp_path):
+    files = write_random(tmp_path)
+    files[1].write_text("not HDF5\n" * 200, encoding="utf-8")
+    with pytest.raises(ValueError, match="weights.hdf5"):
+        load_published_weights(*files)
+
+
+@pytest.mark.parametrize("absent", [0, 1])
+def test_an_absent_file_is_named(absent, tmp_path):
+    files = write_random(tmp_path)
+    files[absent].unlink()
+    with pytest.raises(FileNotFoundError, match=files[absent].name):
+        load_published_weights(*files)
+
+
+@pytest.mark.parametrize(
+    ("section", "key"),
+    [("lstm", "dim"), ("lstm", "projection_dim"), ("char_cnn", "filters")],
+)
+def test_an_option_that_is_missing_is_named(section, key, tmp_path):
+    files = write_random(tmp_path)
+    options = CONFIG.to_options()
+    del options[section][key]
+    files[0].write_text(json.dumps(options), encoding="utf-8")
+    with pytest.raises(ValueError, match=rf"options.json.*{section}\.{key}"):
+        load_published_weights(*files)

@@ -1,0 +1,35 @@
+"""Runs Python in a process of its own, for what only shows up there."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+
+
+def environment(**variables):
+    """This process's variables, with the package importable from anywhere."""
+    # A test's own backend is for itself alone.
+    inherited = {k: v for k, v in os.environ.items() if k != "KERAS_BACKEND"}
+    return {
+        **inherited,
+        "PYTHONPATH": str(ROOT),
+        "TF_CPP_MIN_LOG_LEVEL": "3",
+        **variables,
+    }
+
+
+def run_python(*arguments, cwd, **variables):
+    """Runs `python ARGUMENTS`, which has to succeed, and returns its output."""
+    finished = subprocess.run(
+        [sys.executable, *map(str, arguments)],
+        cwd=cwd,
+        env=environment(**variables),
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert finished.returncode == 0, finished.stdout + finished.stderr
+    return finished.stdout

@@ -1,0 +1,125 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
+from tests import numpy_reference
+from tests.layers.layer_checks import check_layer, numpy_of
+from tests.layers.published_names import options_of, randomise, weights_of
+
+SENTENCES = [["a", "bank", "a"], ["배", "x" * 70], []]
+
+
+def char_ids(sentences):
+    rows = [numpy_reference.character_ids(tokens) for tokens in sentences]
+    return numpy_reference.pad(rows).astype("int32")
+
+
+def test_contract(tmp_path):
+    arguments = {
+        "filters": [[1, 3], [3, 4]],
+        "projection_units": 5,
+        "num_highway_layers": 2,
+        "char_embedding_units": 6,
+        "activation": "tanh",
+        "num_characters": 263,
+    }
+    ids = char_ids(SENTENCES)
+    mask = ids[..., 0] > 0
+    assert mask.sum(axis=1).tolist() == [5, 4, 2]
+    layer = check_layer(
+        CharCNNEmbedding, arguments, [ids], output_mask=mask, path=tmp_path
+    )
+    assert (numpy_of(layer(ids))[~mask] == 0).all()
+
+
+@settings(max_examples=15)
+@given(
+    sentences=st.lists(
+        st.lists(st.text(max_size=4), max_size=3), min_size=1, max_size=3
+    ),
+    filters=st.lists(
+        st.tuples(st.sampled_from([1, 2, 5, 50]), st.integers(1, 4)),
+        min_size=1,
+        max_size=3,
+    ),
+    projection_units=st.integers(1, 6),
+    num_highway_layers=st.integers(0, 2),
+    activation=st.sampled_from(["relu", "tanh"]),
+    seed=st.integers(0, 99),
+)
+def test_equals_the_oracle(
+    sentences, filters, projection_units, num_highway_layers, activation, seed
+):
+    layer = CharCNNEmbedding(
+        filters,
+        projection_units,
+        num_highway_layers,
+        char_embedding_units=3,
+        activation=activation,
+    )
+    layer.build((None, None, 50))
+    randomise(layer, np.random.default_rng(seed))
+    options, weights = options_of(layer), weights_of(layer)
+    found = numpy_of(layer(char_ids(sentences)))
+    for row, tokens in zip(found, sentences, strict=True):
+        ids = numpy_reference.character_ids(tokens)
+        expected = numpy_reference.token_embeddings(ids, options, weights)
+        np.testing.assert_allclose(row[: len(ids)], expected, atol=1e-5)
+        assert (row[len(ids) :] == 0).all()
+
+
+@pytest.mark.parametrize("projection_units", [7, 8])
+def test_the_projection_is_absent_where_the_sizes_agree(projection_units):
+    layer = CharCNNEmbedding([(1, 3), (2, 4)], projection_units)
+    layer.build((None, None, 50))
+    projected = [w.name for w in layer.weights if "projection" in w.name]
+    assert len(projected) == (0 if projection_units == 7 else 2)
+    assert layer(char_ids(SENTENCES)).shape == (3, 5, projection_units)
+
+
+def test_no_highway():
+    layer = CharCNNEmbedding([(1, 3)], 3, num_highway_layers=0)
+    assert layer(char_ids(SENTENCES)).shape == (3, 5, 3)
+    assert len(layer.weights) == 3
+
+
+@pytest.mark.parametrize("shape", [(0, 3, 50), (0, 2, 50)])
+def test_nothing_to_read(shape):
+    layer = CharCNNEmbedding([(1, 3), (2, 4)], 5)
+    assert layer(np.zeros(shape, "int32")).shape == (*shape[:2], 5)
+
+
+def test_every_position_masked():
+    layer = CharCNNEmbedding([(1, 3), (2, 4)], 5)
+    assert (numpy_of(layer(np.zeros((2, 3, 50), "int32"))) == 0).all()
+
+
+def test_any_integer_type():
+    layer = CharCNNEmbedding([(1, 3), (2, 4)], 5)
+    ids = char_ids(SENTENCES)
+    wanted = numpy_of(layer(ids))
+    np.testing.assert_array_equal(numpy_of(layer(ids.astype("int64"))), wanted)
+
+
+def test_published_initialisers():
+    layer = CharCNNEmbedding([(1, 30), (7, 400)], 5)
+    layer.build((None, None, 50))
+    embedding = numpy_of(layer.char_embedding)
+    assert embedding.shape == (262, 16)
+    assert 0.95 < np.abs(embedding).max() <= 1
+    assert embedding.std() == pytest.approx(3**-0.5, rel=0.05)
+    kernel = numpy_of(layer.kernels[1])
+    assert 0.045 < np.abs(kernel).max() <= 0.05
+    assert not any(numpy_of(bias).any() for bias in layer.biases)
+    np.testing.assert_array_equal(numpy_of(layer.highways[0].carry_bias), -2)
+
+
+@pytest.mark.parametrize(
+    ("argument", "value"), [("activation", "gelu"), ("filters", [])]
+)
+def test_bad_arguments(argument, value):
+    arguments = {"filters": [(1, 2)], "projection_units": 2, argument: value}
+    with pytest.raises(ValueError, match=f"`{argument}` must .*Received"):
+        CharCNNEmbedding(**arguments)

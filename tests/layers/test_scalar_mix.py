@@ -1,0 +1,142 @@
+import keras
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from keras_elmo.layers.scalar_mix import ScalarMix
+from tests import numpy_reference
+from tests.layers.layer_checks import check_layer, numpy_of
+
+
+def random_layers(rng, num_layers=3, shape=(2, 5, 4)):
+    return [rng.normal(2, 3, shape).astype("float32") for _ in range(num_layers)]
+
+
+def test_contract(tmp_path):
+    arguments = {
+        "layer_norm": True,
+        "regularizer": "l2",
+        "fixed_weights": [0.5, 1.0, -1.0],
+    }
+    layers = random_layers(np.random.default_rng(0))
+    check_layer(ScalarMix, arguments, [layers], path=tmp_path)
+    check_layer(ScalarMix, {}, [layers], path=tmp_path)
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    lengths=st.lists(st.integers(0, 5), min_size=1, max_size=4),
+    num_layers=st.integers(2, 4),
+    layer_norm=st.booleans(),
+    with_mask=st.booleans(),
+    seed=st.integers(0, 99),
+)
+def test_equals_the_oracle(lengths, num_layers, layer_norm, with_mask, seed):
+    rng = np.random.default_rng(seed)
+    layers = random_layers(rng, num_layers, (len(lengths), 5, 4))
+    mask = np.arange(5) < np.array(lengths)[:, None] if with_mask else None
+    if with_mask and not mask.any():
+        mask[0, 0] = True
+    layer = ScalarMix(layer_norm=layer_norm)
+    layer.build([h.shape for h in layers])
+    scalars, gamma = rng.normal(size=num_layers), rng.normal()
+    layer.scalars.assign(scalars)
+    layer.gamma.assign(gamma)
+    expected = numpy_reference.scalar_mix(
+        [h.astype("float64") for h in layers], scalars, gamma, mask, layer_norm
+    )
+    found = numpy_of(layer(layers, mask=mask))
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+def test_starts_as_the_mean():
+    layers = random_layers(np.random.default_rng(1))
+    layer = ScalarMix()
+    found = numpy_of(layer(layers))
+    np.testing.assert_allclose(found, np.mean(layers, axis=0), atol=1e-6)
+    np.testing.assert_array_equal(numpy_of(layer.scalars), [0, 0, 0])
+    assert numpy_of(layer.gamma) == 1
+    assert layer.gamma.shape == ()
+
+
+def test_layer_norm_reads_unmasked_elements_alone():
+    layers = random_layers(np.random.default_rng(2))
+    mask = np.arange(5) < np.array([[3], [5]])
+    other = [np.where(mask[..., None], h, 1e3).astype("float32") for h in layers]
+    layer = ScalarMix(layer_norm=True)
+    wanted = numpy_of(layer(layers, mask=mask))[mask]
+    np.testing.assert_allclose(numpy_of(layer(other, mask=mask))[mask], wanted)
+    # One mean and one variance a layer, not one a vector.
+    alone = numpy_of(ScalarMix(layer_norm=True)([layers[0]] * 2, mask=mask))[mask]
+    assert alone.mean() == pytest.approx(0, abs=1e-5)
+    assert alone.std() == pytest.approx(1, abs=1e-4)
+    assert np.abs(alone.mean(axis=-1)).max() > 0.1
+
+
+def test_layer_norm_of_no_words_is_a_number():
+    layers = [np.ones((2, 3, 4), "float32")] * 2
+    mask = np.zeros((2, 3), bool)
+    assert np.isfinite(numpy_of(ScalarMix(layer_norm=True)(layers, mask=mask))).all()
+    nothing = [np.ones((0, 3, 4), "float32")] * 2
+    assert ScalarMix(layer_norm=True)(nothing).shape == (0, 3, 4)
+
+
+def test_the_regularizer_sees_the_raw_scalars_alone():
+    layers = random_layers(np.random.default_rng(3))
+    layer = ScalarMix(regularizer=keras.regularizers.L2(0.1))
+    layer.build([h.shape for h in layers])
+    layer.scalars.assign([1.0, -2.0, 3.0])
+    layer.gamma.assign(100.0)
+    layer(layers)
+    assert len(layer.losses) == 1
+    # 0.1 * (1 + 4 + 9): of the scalars before the softmax, and not of gamma.
+    assert float(layer.losses[0]) == pytest.approx(1.4, rel=1e-6)
+    plain = ScalarMix()
+    plain(layers)
+    assert plain.losses == []
+
+
+def test_a_regularizer_survives_the_config():
+    layer = ScalarMix(regularizer=keras.regularizers.L2(0.001))
+    copy = ScalarMix.from_config(layer.get_config())
+    assert copy.regularizer.l2 == pytest.approx(0.001)
+
+
+def fit(layer, layers, target):
+    inputs = [keras.Input(h.shape[1:]) for h in layers]
+    model = keras.Model(inputs, layer(inputs))
+    model.compile(keras.optimizers.SGD(0.1), "mse")
+    model.fit(layers, target, epochs=3, verbose=0)
+
+
+def test_training_moves_scalars_and_gamma():
+    layers = random_layers(np.random.default_rng(4))
+    layer = ScalarMix()
+    fit(layer, layers, layers[0] * 2)
+    scalars = numpy_of(layer.scalars)
+    assert scalars[0] > scalars[1:].max()
+    assert numpy_of(layer.gamma) != 1
+
+
+def test_fixed_weights_do_not_train():
+    layers = random_layers(np.random.default_rng(5))
+    fixed = [0.5, 1.0, -1.0]
+    layer = ScalarMix(fixed_weights=fixed, regularizer="l2")
+    fit(layer, layers, layers[0] * 2)
+    np.testing.assert_array_equal(numpy_of(layer.scalars), np.float32(fixed))
+    assert [weight.name for weight in layer.trainable_weights] == ["gamma"]
+    assert numpy_of(layer.gamma) != 1
+    expected = numpy_reference.scalar_mix(layers, fixed, numpy_of(layer.gamma))
+    np.testing.assert_allclose(numpy_of(layer(layers)), expected, atol=1e-5)
+
+
+def test_fixed_weights_must_fit_the_layers():
+    layers = random_layers(np.random.default_rng(6))
+    with pytest.raises(ValueError, match=r"`fixed_weights` must .*\[1.0, 2.0\]"):
+        ScalarMix(fixed_weights=[1, 2])(layers)
+
+
+def test_layers_must_agree():
+    with pytest.raises(ValueError, match="`layers` must"):
+        ScalarMix().build([(2, 3, 4), (2, 3, 5)])

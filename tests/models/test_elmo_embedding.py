@@ -1,0 +1,303 @@
+import dataclasses
+
+import keras
+import numpy as np
+import pytest
+
+from keras_elmo.models.elmo_embedding import ElmoEmbedding
+from tests import numpy_reference
+from tests.layers.layer_checks import numpy_of
+from tests.models.small import CONFIG, SENTENCES, char_ids, published, random_encoder
+
+LENGTHS = [len(tokens) for tokens in SENTENCES]
+SIZE = 2 * CONFIG.projection_units
+
+
+def set_mix(layer, seed=0):
+    """Gives each mix scalars and a gamma of its own; returns them."""
+    rng = np.random.default_rng(seed)
+    values = []
+    for mix in layer.mixes:
+        values.append((rng.normal(size=3), rng.uniform(0.5, 2)))
+        mix.scalars.assign(values[-1][0])
+        mix.gamma.assign(values[-1][1])
+    return values
+
+
+def expected_vectors(layer, scalars, gamma, boundaries=False):
+    options, weights = published(layer.encoder)
+    inside = slice(None) if boundaries else slice(1, -1)
+    return [
+        numpy_reference.scalar_mix(
+            [h[inside] for h in numpy_reference.encode(t, options, weights)[0]],
+            scalars,
+            gamma,
+        )
+        for t in SENTENCES
+    ]
+
+
+def assert_vectors(found, expected):
+    for row, wanted in zip(found, expected, strict=True):
+        np.testing.assert_allclose(row[: len(wanted)], wanted, atol=1e-5)
+        assert (row[len(wanted) :] == 0).all()
+
+
+def test_equals_the_oracle():
+    layer = ElmoEmbedding(random_encoder())
+    ids = char_ids(SENTENCES, extra=2)
+    layer(ids)
+    [(scalars, gamma)] = set_mix(layer)
+    found = numpy_of(layer(ids))
+    assert found.shape == (5, max(LENGTHS) + 2, SIZE)
+    assert_vectors(found, expected_vectors(layer, scalars, gamma))
+
+
+def test_starts_as_the_mean_of_the_layers():
+    layer = ElmoEmbedding(random_encoder())
+    found = numpy_of(layer(char_ids(SENTENCES)))
+    assert_vectors(found, expected_vectors(layer, np.zeros(3), 1.0))
+
+
+def test_several_representations_from_one_pass():
+    layer = ElmoEmbedding(random_encoder(), num_representations=3)
+    ids = char_ids(SENTENCES)
+    layer(ids)
+    values = set_mix(layer)
+    found = numpy_of(layer(ids))
+    assert len(found) == 3
+    for vectors, (scalars, gamma) in zip(found, values, strict=True):
+        assert_vectors(vectors, expected_vectors(layer, scalars, gamma))
+    assert len(layer.trainable_weights) == 6
+
+
+def test_boundaries_may_be_kept():
+    layer = ElmoEmbedding(random_encoder(), keep_boundaries=True)
+    ids = char_ids(SENTENCES)
+    found = layer(ids)
+    assert_vectors(
+        numpy_of(found), expected_vectors(layer, np.zeros(3), 1.0, boundaries=True)
+    )
+    np.testing.assert_array_equal(numpy_of(found._keras_mask), ids[..., 0] > 0)
+
+
+def test_the_mask_leaves_the_tokens():
+    ids = char_ids(SENTENCES, extra=1)
+    found = ElmoEmbedding(random_encoder())(ids)
+    mask = numpy_of(found._keras_mask)
+    # A sentence without tokens keeps one position, of zeros, for whoever averages.
+    lengths = [max(length, 1) for length in LENGTHS]
+    assert mask.sum(axis=1).tolist() == lengths
+    for row, length in zip(mask, lengths, strict=True):
+        assert row[:length].all()
+    several = ElmoEmbedding(random_encoder(), num_representations=2)(ids)
+    for each in several:
+        np.testing.assert_array_equal(numpy_of(each._keras_mask), mask)
+
+
+def test_pooling_downstream_is_the_mean_over_tokens():
+    """What the mask is for."""
+    ids = keras.Input((None, 50), dtype="int32")
+    words = ElmoEmbedding(random_encoder())(ids)
+    assert words.shape == (None, None, SIZE)
+    model = keras.Model(ids, [keras.layers.GlobalAveragePooling1D()(words), words])
+    pooled, vectors = numpy_of(model(char_ids(SENTENCES, extra=3)))
+    for row, length in enumerate(LENGTHS):
+        wanted = vectors[row, :length].mean(axis=0) if length else 0
+        np.testing.assert_allclose(pooled[row], wanted, atol=1e-5)
+
+
+def test_layer_norm_reads_tokens_alone():
+    layer = ElmoEmbedding(random_encoder(), layer_norm=True)
+    found = numpy_of(layer(char_ids(SENTENCES, extra=2)))
+    options, weights = published(layer.encoder)
+    layers = [numpy_reference.encode(t, options, weights)[0] for t in SENTENCES]
+    layers = [numpy_reference.pad([h[k][1:-1] for h in layers]) for k in range(3)]
+    mask = np.arange(max(LENGTHS)) < np.array(LENGTHS)[:, None]
+    wanted = numpy_reference.scalar_mix(layers, np.zeros(3), 1.0, mask, True)
+    np.testing.assert_allclose(found[:, : max(LENGTHS)][mask], wanted[mask], atol=1e-5)
+
+
+def classifier(layer):
+    ids = keras.Input((None, 50), dtype="int32")
+    pooled = keras.layers.GlobalAveragePooling1D()(layer(ids))
+    model = keras.Model(ids, keras.layers.Dense(2, name="head")(pooled))
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    model.compile(keras.optimizers.Adam(0.01), loss)
+    # Keras would warn of a saved optimizer that has not made a step.
+    model.optimizer.build(model.trainable_variables)
+    return model
+
+
+SOME = [tokens for tokens in SENTENCES if tokens]
+LABELS = np.array([0, 1, 1, 0])
+
+
+def changed_weights(model, epochs=3):
+    before = [numpy_of(weight) for weight in model.weights]
+    model.fit(char_ids(SOME), LABELS, epochs=epochs, verbose=0)
+    return [
+        weight
+        for weight, old in zip(model.weights, before, strict=True)
+        if not np.array_equal(numpy_of(weight), old)
+    ]
+
+
+def test_frozen_by_default():
+    layer = ElmoEmbedding(random_encoder())
+    model = classifier(layer)
+    changed = changed_weights(model)
+    head = model.get_layer("head").weights
+    mix = [layer.mixes[0].scalars, layer.mixes[0].gamma]
+    assert {id(weight) for weight in changed} == {id(w) for w in (*mix, *head)}
+    assert not any(weight.trainable for weight in layer.encoder.weights)
+
+
+def test_fine_tuning_reaches_the_encoder():
+    layer = ElmoEmbedding(random_encoder(), trainable_encoder=True)
+    changed = {id(weight) for weight in changed_weights(classifier(layer))}
+    assert {id(weight) for weight in layer.encoder.weights} <= changed
+
+
+def test_the_given_encoder_is_copied():
+    encoder = random_encoder()
+    layer = ElmoEmbedding(encoder, trainable_encoder=True)
+    before = encoder.get_weights()
+    changed_weights(classifier(layer))
+    for old, new in zip(before, encoder.get_weights(), strict=True):
+        np.testing.assert_array_equal(old, new)
+    assert encoder.trainable_weights
+
+
+def test_the_whole_layer_may_be_frozen():
+    layer = ElmoEmbedding(random_encoder(), trainable=False)
+    layer(char_ids(SENTENCES))
+    assert layer.trainable_weights == []
+    layer.trainable = True
+    assert len(layer.trainable_weights) == 2
+
+
+def test_dropout_is_of_the_result_alone():
+    encoder = random_encoder(dataclasses.replace(CONFIG, dropout=0.5))
+    ids = char_ids(SENTENCES)
+    still = ElmoEmbedding(encoder)
+    np.testing.assert_array_equal(
+        numpy_of(still(ids, training=True)), numpy_of(still(ids))
+    )
+    layer = ElmoEmbedding(encoder, dropout=0.5)
+    plain, trained = numpy_of([layer(ids), layer(ids, training=True)])
+    kept = trained != 0
+    assert 0.3 < kept[plain != 0].mean() < 0.7
+    np.testing.assert_allclose(trained[kept], 2 * plain[kept], rtol=1e-5)
+
+
+def test_fine_tuning_with_the_dropout_of_pretraining():
+    encoder = random_encoder(dataclasses.replace(CONFIG, dropout=0.5))
+    layer = ElmoEmbedding(encoder, trainable_encoder=True)
+    ids = char_ids(SENTENCES)
+    assert not np.allclose(numpy_of(layer(ids, training=True)), numpy_of(layer(ids)))
+
+
+def test_the_mix_regularizer_is_added_to_the_loss():
+    regularizer = keras.regularizers.L2(0.1)
+    layer = ElmoEmbedding(random_encoder(), mix_regularizer=regularizer)
+    layer(char_ids(SENTENCES))
+    layer.mixes[0].scalars.assign([1.0, 2.0, 3.0])
+    assert float(sum(layer.losses)) == pytest.approx(1.4)
+
+
+def test_mix_weights_are_readable():
+    layer = ElmoEmbedding(random_encoder(), num_representations=2)
+    layer(char_ids(SENTENCES))
+    for share, gamma in layer.mix_weights:
+        np.testing.assert_allclose(share, 1 / 3, rtol=1e-6)
+        assert gamma == 1
+    values = set_mix(layer)
+    for (share, gamma), (scalars, wanted) in zip(
+        layer.mix_weights, values, strict=True
+    ):
+        exponentials = np.exp(scalars)
+        np.testing.assert_allclose(share, exponentials / exponentials.sum(), rtol=1e-5)
+        assert gamma == pytest.approx(wanted)
+
+
+@pytest.mark.parametrize("fit_first", [False, True])
+def test_a_keras_file_holds_all_of_it(fit_first, tmp_path):
+    layer = ElmoEmbedding(
+        random_encoder(),
+        dropout=0.1,
+        mix_regularizer=keras.regularizers.L2(0.001),
+    )
+    model = classifier(layer)
+    if fit_first:
+        changed_weights(model)
+    path = tmp_path / "model.keras"
+    model.save(path)
+    loaded = keras.saving.load_model(path)
+    ids = char_ids(SOME)
+    np.testing.assert_allclose(numpy_of(loaded(ids)), numpy_of(model(ids)), atol=1e-6)
+    names = [weight.path for weight in model.trainable_weights]
+    assert [weight.path for weight in loaded.trainable_weights] == names
+    # It goes on training what trained before, and nothing else.
+    changed = {weight.path for weight in changed_weights(loaded)}
+    assert changed == set(names)
+
+
+def test_clone_and_json():
+    model = classifier(ElmoEmbedding(random_encoder(), num_representations=1))
+    ids = char_ids(SOME)
+    for copy in (
+        keras.models.clone_model(model),
+        keras.models.model_from_json(model.to_json()),
+    ):
+        copy.set_weights(model.get_weights())
+        np.testing.assert_allclose(numpy_of(copy(ids)), numpy_of(model(ids)), atol=1e-6)
+
+
+def test_get_config_mirrors_the_arguments():
+    arguments = {
+        "num_representations": 2,
+        "dropout": 0.25,
+        "layer_norm": True,
+        "mix_regularizer": keras.regularizers.L2(0.5),
+        "keep_boundaries": True,
+        "trainable_encoder": True,
+    }
+    layer = ElmoEmbedding(random_encoder(), name="elmo", **arguments)
+    copy = ElmoEmbedding.from_config(layer.get_config())
+    assert copy.get_config() == layer.get_config()
+    assert copy.name == "elmo"
+    assert copy.encoder.config == CONFIG
+    for name in arguments:
+        if name != "mix_regularizer":
+            assert getattr(copy, name) == arguments[name]
+    assert copy.mix_regularizer.l2 == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize("sentences", [[[]], [[], []]])
+@pytest.mark.parametrize("layer_norm", [False, True])
+def test_empty_sentences(sentences, layer_norm):
+    layer = ElmoEmbedding(random_encoder(), layer_norm=layer_norm)
+    found = layer(char_ids(sentences, extra=1))
+    assert tuple(found.shape) == (len(sentences), 1, SIZE)
+    assert (numpy_of(found) == 0).all()
+
+
+def test_a_batch_without_sentences():
+    found = ElmoEmbedding(random_encoder())(np.zeros((0, 4, 50), "int32"))
+    assert tuple(found.shape) == (0, 2, SIZE)
+
+
+def test_float32_whatever_the_policy():
+    layer = ElmoEmbedding(random_encoder(), dtype="mixed_bfloat16")
+    assert layer(char_ids(SENTENCES)).dtype == "float32"
+    assert layer.mixes[0].compute_dtype == "float32"
+
+
+def test_bad_arguments():
+    with pytest.raises(TypeError, match="`encoder` must .*Received"):
+        ElmoEmbedding("elmo-en")
+    with pytest.raises(ValueError, match="`num_representations` must .*Received"):
+        ElmoEmbedding(random_encoder(), num_representations=0)
+    with pytest.raises(ValueError, match="rate|dropout"):
+        ElmoEmbedding(random_encoder(), dropout=1.5)

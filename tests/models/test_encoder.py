@@ -1,0 +1,169 @@
+import dataclasses
+
+import keras
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from keras_elmo.config import ElmoConfig
+from keras_elmo.models.encoder import Encoder, build_encoder
+from tests import numpy_reference
+from tests.layers.layer_checks import numpy_of
+from tests.models.small import CONFIG, SENTENCES, char_ids, published, random_encoder
+
+VARIANTS = {
+    "as published": {},
+    "tanh": {"activation": "tanh"},
+    "no highway": {"num_highway_layers": 0},
+    "no projection": {"projection_units": 15},
+    "no skip connections": {"skip_connections": False},
+    "no clips": {"cell_clip": None, "projection_clip": None},
+    "tight clips": {"cell_clip": 0.2, "projection_clip": 0.1},
+    "one layer": {"num_layers": 1},
+    "three layers": {"num_layers": 3},
+}
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_equals_the_oracle(variant):
+    encoder = random_encoder(dataclasses.replace(CONFIG, **VARIANTS[variant]))
+    options, weights = published(encoder)
+    assert {name: array.shape for name, array in weights.items()} == (
+        numpy_reference.published_shapes(encoder.config.to_options())
+    )
+    layers = numpy_of(encoder(char_ids(SENTENCES, extra=1)))
+    assert len(layers) == encoder.config.num_layers + 1
+    for row, tokens in enumerate(SENTENCES):
+        expected, _ = numpy_reference.encode(tokens, options, weights)
+        for found, wanted in zip(layers, expected, strict=True):
+            np.testing.assert_allclose(found[row, : len(wanted)], wanted, atol=1e-5)
+            assert (found[row, len(wanted) :] == 0).all()
+
+
+ENCODER = {}
+
+
+@settings(max_examples=25)
+@given(
+    sentence=st.lists(st.text(min_size=1, max_size=8), max_size=8),
+    mates=st.lists(st.lists(st.text(min_size=1, max_size=5), max_size=12), max_size=6),
+    place=st.integers(0, 6),
+    extra=st.integers(0, 5),
+)
+def test_a_sentence_has_the_same_vectors_in_any_company(sentence, mates, place, extra):
+    # One model for all the examples: a layer's first call costs more than the rest.
+    encoder = ENCODER.setdefault("one", random_encoder())
+    alone = numpy_of(encoder(char_ids([sentence])))
+    place = min(place, len(mates))
+    batch = [*mates[:place], sentence, *mates[place:]]
+    for found, wanted in zip(
+        numpy_of(encoder(char_ids(batch, extra))), alone, strict=True
+    ):
+        size = len(sentence) + 2
+        np.testing.assert_allclose(found[place, :size], wanted[0], atol=1e-6)
+        assert (found[place, size:] == 0).all()
+
+
+def test_predict_equals_the_call():
+    """Compiled and in batches of its own choice."""
+    encoder = random_encoder()
+    ids = char_ids(SENTENCES)
+    for found, wanted in zip(
+        encoder.predict(ids, batch_size=2, verbose=0), encoder(ids), strict=True
+    ):
+        np.testing.assert_allclose(found, numpy_of(wanted), atol=1e-6)
+
+
+@pytest.mark.parametrize("sentences", [[[]], [[], []], [[], ["word"]]])
+def test_empty_sentences(sentences):
+    ids = char_ids(sentences)
+    layers = numpy_of(random_encoder()(ids))
+    for layer in layers:
+        assert layer.shape == (*ids.shape[:2], 14)
+        assert np.isfinite(layer).all()
+        # The boundaries have vectors of their own.
+        assert (np.abs(layer[:, :2]).sum(axis=-1) > 0).all()
+
+
+def test_a_batch_without_sentences():
+    layers = random_encoder()(np.zeros((0, 4, 50), "int32"))
+    assert [tuple(layer.shape) for layer in layers] == [(0, 4, 14)] * 3
+
+
+def test_a_row_without_any_position():
+    ids = char_ids([["a", "b"]])
+    ids = np.concatenate([ids, np.zeros_like(ids)])
+    for layer in numpy_of(random_encoder()(ids)):
+        assert np.isfinite(layer).all()
+        assert (layer[1] == 0).all()
+
+
+def test_the_layers_carry_the_mask():
+    ids = char_ids(SENTENCES)
+    for layer in random_encoder()(ids):
+        np.testing.assert_array_equal(numpy_of(layer._keras_mask), ids[..., 0] > 0)
+
+
+def test_the_token_layer_is_the_same_for_the_same_word():
+    first, _ = [layer for layer in numpy_of(random_encoder()(char_ids(SENTENCES)))][:2]
+    # "bank" stands fifth in the first sentence and second in the fourth.
+    np.testing.assert_allclose(first[0, 5], first[3, 2], atol=1e-6)
+    np.testing.assert_array_equal(first[..., :7], first[..., 7:])
+
+
+def test_the_context_is_told_apart():
+    _, *contextual = numpy_of(random_encoder()(char_ids(SENTENCES)))
+    for layer in contextual:
+        assert not np.allclose(layer[0, 5], layer[3, 2], atol=1e-2)
+
+
+def test_no_dropout_unless_training():
+    config = dataclasses.replace(CONFIG, dropout=0.5)
+    encoder = random_encoder(config)
+    ids = char_ids(SENTENCES)
+    still, again = numpy_of(encoder(ids)), numpy_of(encoder(ids, training=False))
+    trained = numpy_of(encoder(ids, training=True))
+    np.testing.assert_array_equal(still[-1], again[-1])
+    assert not np.allclose(still[-1], trained[-1])
+
+
+def test_a_frozen_encoder_has_no_trainable_weights():
+    encoder = build_encoder(CONFIG, trainable=False)
+    assert encoder.trainable_weights == []
+    # Frozen one by one: a SavedModel knows nothing of a layer's `trainable`.
+    assert not any(weight.trainable for weight in encoder.weights)
+    assert build_encoder(CONFIG).trainable_weights
+
+
+@pytest.mark.parametrize("trainable", [True, False])
+def test_save_and_load(trainable, tmp_path):
+    encoder = Encoder(CONFIG, trainable=trainable, tokenizer="whitespace")
+    path = tmp_path / "encoder.keras"
+    encoder.save(path)
+    loaded = keras.saving.load_model(path)
+    assert isinstance(loaded, Encoder)
+    assert loaded.config == CONFIG
+    assert loaded.tokenizer == "whitespace"
+    assert len(loaded.trainable_weights) == len(encoder.trainable_weights)
+    ids = char_ids(SENTENCES)
+    for found, wanted in zip(loaded(ids), encoder(ids), strict=True):
+        np.testing.assert_array_equal(numpy_of(found), numpy_of(wanted))
+
+
+def test_bfloat16_stays_close():
+    full = random_encoder()
+    low = build_encoder(CONFIG, dtype="mixed_bfloat16")
+    low.set_weights(full.get_weights())
+    ids = char_ids(SENTENCES)
+    for found, wanted in zip(low(ids), full(ids), strict=True):
+        assert found.dtype == "bfloat16"
+        np.testing.assert_allclose(numpy_of(found), numpy_of(wanted), atol=0.15)
+
+
+@pytest.mark.parametrize("name", ["tiny", "mini"])
+def test_presets_run(name):
+    config = ElmoConfig.preset(name)
+    layers = build_encoder(config)(char_ids(SENTENCES))
+    shape = (5, 11, 2 * config.projection_units)
+    assert [tuple(layer.shape) for layer in layers] == [shape] * 3

@@ -1,0 +1,210 @@
+import dataclasses
+
+import keras
+import numpy as np
+import pytest
+
+from keras_elmo.models.pretraining import build_pretraining_model
+from tests import numpy_reference
+from tests.layers.layer_checks import numpy_of
+from tests.layers.published_names import randomise
+from tests.models.small import CONFIG, char_ids, published
+
+VOCABULARY_SIZE = 30
+SENTENCES = [["a", "bank", "in", "배"], [], ["x"], ["she", "sat", "by", "a", "bank"]]
+
+
+def random_model(config=CONFIG, num_sampled=8, seed=0):
+    model = build_pretraining_model(config, VOCABULARY_SIZE, num_sampled)
+    randomise(model, np.random.default_rng(seed), scale=0.5)
+    return model
+
+
+def batch_of(sentences, extra=0, seed=1):
+    """Character ids, and target ids that depend on the word alone."""
+    rng = np.random.default_rng(seed)
+    ids = {}
+    rows = []
+    for tokens in sentences:
+        for token in tokens:
+            ids.setdefault(token, int(rng.integers(2, VOCABULARY_SIZE)))
+        rows.append(np.array([0, *(ids[token] for token in tokens), 1], "int32"))
+    token_ids = numpy_reference.pad(rows, -1)
+    token_ids = np.pad(token_ids, [(0, 0), (0, extra)], constant_values=-1)
+    return {"char_ids": char_ids(sentences, extra), "token_ids": token_ids}
+
+
+def expected_nll(model, batch):
+    """The oracle's `(forward, backward)` of each sentence."""
+    options, weights = published(model.encoder)
+    softmax = numpy_of([model.head.softmax.kernel, model.head.softmax.bias])
+    softmax = [part.astype("float64") for part in softmax]
+    rows = []
+    for characters, tokens in zip(batch["char_ids"], batch["token_ids"], strict=True):
+        valid = tokens >= 0
+        rows.append(
+            numpy_reference.language_model_nll(
+                characters[valid], tokens[valid], options, weights, *softmax
+            )
+        )
+    return rows
+
+
+@pytest.mark.parametrize("extra", [0, 3])
+def test_evaluation_equals_the_oracle(extra):
+    model = random_model()
+    batch = batch_of(SENTENCES, extra)
+    outputs = numpy_of(model(batch, training=False))
+    assert outputs.keys() == {"forward", "backward"}
+    for row, expected in enumerate(expected_nll(model, batch)):
+        for found, wanted in zip(
+            (outputs["forward"], outputs["backward"]), expected, strict=True
+        ):
+            assert found.shape == (4, batch["token_ids"].shape[1] - 1)
+            np.testing.assert_allclose(found[row, : len(wanted)], wanted, atol=1e-5)
+            assert (found[row, len(wanted) :] == 0).all()
+
+
+@pytest.mark.parametrize("num_sampled", [VOCABULARY_SIZE, 8192])
+def test_training_with_all_candidates_equals_the_oracle(num_sampled):
+    model = random_model(num_sampled=num_sampled)
+    batch = batch_of(SENTENCES)
+    outputs = numpy_of(model(batch, training=True))
+    for row, expected in enumerate(expected_nll(model, batch)):
+        for name, wanted in zip(("forward", "backward"), expected, strict=True):
+            found = outputs[name][row, : len(wanted)]
+            np.testing.assert_allclose(found, wanted, atol=1e-5)
+
+
+def test_a_batch_has_the_loss_of_its_sentences_one_by_one():
+    model = random_model(num_sampled=VOCABULARY_SIZE)
+    together = numpy_of(model(batch_of(SENTENCES, extra=2), training=True))
+    ids = batch_of(SENTENCES)
+    for row, tokens in enumerate(SENTENCES):
+        size = len(tokens) + 2
+        one = {name: array[row : row + 1, :size] for name, array in ids.items()}
+        alone = numpy_of(model(one, training=True))
+        for name in ("forward", "backward"):
+            np.testing.assert_allclose(
+                together[name][row, : size - 1], alone[name][0], atol=1e-5
+            )
+
+
+def test_the_loss_is_the_mean_of_the_directions():
+    model = random_model(num_sampled=VOCABULARY_SIZE)
+    batch = batch_of(SENTENCES, extra=1)
+    model(batch, training=True)
+    assert len(model.losses) == 1
+    forward, backward = (
+        np.concatenate(parts) for parts in zip(*expected_nll(model, batch), strict=True)
+    )
+    wanted = (forward.mean() + backward.mean()) / 2
+    assert numpy_of(model.losses[0]) == pytest.approx(wanted, abs=1e-5)
+
+
+def test_evaluate_reports_each_direction():
+    model = random_model()
+    model.compile()
+    batch = batch_of(SENTENCES)
+    figures = model.evaluate(batch, batch_size=4, verbose=0, return_dict=True)
+    forward, backward = (
+        np.concatenate(parts) for parts in zip(*expected_nll(model, batch), strict=True)
+    )
+    assert figures["forward_loss"] == pytest.approx(forward.mean(), abs=1e-5)
+    assert figures["backward_loss"] == pytest.approx(backward.mean(), abs=1e-5)
+    assert figures["loss"] == pytest.approx(
+        (forward.mean() + backward.mean()) / 2, abs=1e-5
+    )
+
+
+def test_each_direction_predicts_without_seeing_the_answer():
+    """A word's characters change only what is predicted from that word."""
+    model = random_model()
+    batch = batch_of([["a", "b", "c", "d", "e"]])
+    other = {**batch, "char_ids": batch_of([["a", "b", "Q", "d", "e"]])["char_ids"]}
+    before, after = numpy_of([model(batch), model(other)])
+    # Positions: <S> a b c d e </S>; the changed one is the third.
+    forward = np.isclose(before["forward"], after["forward"], atol=1e-7)[0]
+    backward = np.isclose(before["backward"], after["backward"], atol=1e-7)[0]
+    # Forward 0..2 predicts a, b, c from what stands before them.
+    assert forward.tolist() == [True] * 3 + [False] * 3
+    # Backward 3.. predicts c, d, e from what stands behind them.
+    assert backward.tolist() == [False] * 3 + [True] * 3
+
+
+def test_nothing_to_predict():
+    model = random_model()
+    batch = batch_of(SENTENCES)
+    nothing = {
+        "char_ids": np.zeros_like(batch["char_ids"]),
+        "token_ids": np.full_like(batch["token_ids"], -1),
+    }
+    outputs = numpy_of(model(nothing, training=True))
+    assert not outputs["forward"].any() and not outputs["backward"].any()
+    assert numpy_of(model.losses[0]) == 0
+    empty = {name: array[:0] for name, array in batch.items()}
+    outputs = model(empty, training=True)
+    assert tuple(outputs["forward"].shape) == (0, batch["token_ids"].shape[1] - 1)
+    assert numpy_of(model.losses[0]) == 0
+
+
+def test_fit_lowers_the_loss_and_moves_every_weight():
+    config = dataclasses.replace(CONFIG, dropout=0.1)
+    model = build_pretraining_model(config, VOCABULARY_SIZE, num_sampled=8)
+    before = [numpy_of(weight) for weight in model.trainable_weights]
+    model.compile(
+        keras.optimizers.Adagrad(
+            0.2, initial_accumulator_value=1.0, global_clipnorm=10.0
+        )
+    )
+    batch = batch_of(SENTENCES)
+    first = model.evaluate(batch, verbose=0, return_dict=True)["loss"]
+    model.fit(batch, epochs=25, verbose=0)
+    last = model.evaluate(batch, verbose=0, return_dict=True)["loss"]
+    assert last < first - 0.2
+    for weight, old in zip(model.trainable_weights, before, strict=True):
+        assert not np.array_equal(numpy_of(weight), old), weight.path
+
+
+def test_dropout_and_sampling_act_in_training_alone():
+    model = random_model(dataclasses.replace(CONFIG, dropout=0.5))
+    batch = batch_of(SENTENCES)
+    still, again = numpy_of([model(batch), model(batch, training=False)])
+    np.testing.assert_array_equal(still["forward"], again["forward"])
+    one, other = numpy_of([model(batch, training=True) for _ in range(2)])
+    assert not np.allclose(one["forward"], other["forward"])
+
+
+def test_the_encoder_is_the_one_that_is_trained():
+    model = random_model()
+    assert {id(w) for w in model.encoder.weights} <= {id(w) for w in model.weights}
+    assert model.encoder.config == CONFIG
+
+
+def test_save_and_load(tmp_path):
+    model = random_model()
+    path = tmp_path / "model.keras"
+    model.save(path)
+    loaded = keras.saving.load_model(path)
+    batch = batch_of(SENTENCES)
+    for name, wanted in numpy_of(model(batch)).items():
+        np.testing.assert_array_equal(numpy_of(loaded(batch))[name], wanted)
+    assert loaded.config == model.config
+
+
+def test_low_precision_stays_close_and_trains():
+    full = random_model()
+    low = build_pretraining_model(CONFIG, VOCABULARY_SIZE, 8, dtype="mixed_bfloat16")
+    for weight, given in zip(
+        low.trainable_weights, full.trainable_weights, strict=True
+    ):
+        assert weight.dtype == "float32"
+        weight.assign(given)
+    batch = batch_of(SENTENCES)
+    for name, wanted in numpy_of(full(batch)).items():
+        found = low(batch)[name]
+        assert found.dtype == "float32"
+        np.testing.assert_allclose(numpy_of(found), wanted, atol=0.2)
+    low.compile(keras.optimizers.Adagrad(0.1))
+    first, *_, last = low.fit(batch, epochs=15, verbose=0).history["loss"]
+    assert last < first

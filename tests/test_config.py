@@ -1,0 +1,228 @@
+"""The sizes of a model: the presets of the documentation, and options.json."""
+
+import copy
+import dataclasses
+import json
+import math
+
+import pytest
+
+from keras_elmo.config import ElmoConfig
+from tests import numpy_reference
+
+SEVEN_WIDTHS = ((1, 32), (2, 32), (3, 64), (4, 128), (5, 256), (6, 512), (7, 1024))
+
+# name: filters, highway layers, LSTM units, projection
+PRESETS = {
+    "tiny": (((1, 16), (2, 16), (3, 32), (4, 32)), 1, 64, 32),
+    "mini": (SEVEN_WIDTHS[:5], 1, 512, 128),
+    "small": (SEVEN_WIDTHS, 1, 1024, 128),
+    "medium": (SEVEN_WIDTHS, 1, 2048, 256),
+    "original": (SEVEN_WIDTHS, 2, 4096, 512),
+}
+MILLIONS = {"small": 13.6, "medium": 28.0, "original": 93.6}
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_presets_have_the_documented_sizes(name):
+    config = ElmoConfig.preset(name)
+    sizes = (config.filters, config.num_highway_layers)
+    sizes += (config.units, config.projection_units)
+    assert sizes == PRESETS[name]
+    assert config.num_layers == 2
+    assert config.skip_connections
+    assert (config.cell_clip, config.projection_clip) == (3, 3)
+    assert (config.char_embedding_units, config.activation) == (16, "relu")
+    assert config.dropout == 0.1
+
+
+@pytest.mark.parametrize("name", MILLIONS)
+def test_presets_have_the_published_parameter_counts(name):
+    shapes = numpy_reference.published_shapes(ElmoConfig.preset(name).to_options())
+    count = sum(math.prod(shape) for shape in shapes.values())
+    assert round(count / 1e6, 1) == MILLIONS[name]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "tiny",
+        "small",
+        pytest.param("medium", marks=pytest.mark.slow),
+        pytest.param("original", marks=pytest.mark.slow),
+    ],
+)
+def test_the_encoder_has_the_parameters_of_the_published_file(name):
+    from keras_elmo.models.encoder import build_encoder
+
+    config = ElmoConfig.preset(name)
+    shapes = numpy_reference.published_shapes(config.to_options())
+    published = sum(math.prod(shape) for shape in shapes.values())
+    # The file has no row for the masked position; the layer may have one.
+    mask_row = config.char_embedding_units
+    assert build_encoder(config).count_params() - published in (0, mask_row)
+
+
+def test_unknown_preset_is_named():
+    with pytest.raises(ValueError, match="original.*Received: name='huge'"):
+        ElmoConfig.preset("huge")
+
+
+def test_a_config_is_frozen_and_hashable():
+    config = ElmoConfig.preset("tiny")
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        config.units = 1
+    assert hash(config) == hash(ElmoConfig.preset("tiny"))
+    assert config == dataclasses.replace(
+        config, filters=[list(f) for f in config.filters]
+    )
+
+
+def test_an_unknown_argument_raises():
+    with pytest.raises(TypeError, match="number_of_units"):
+        ElmoConfig(number_of_units=3)
+
+
+@pytest.mark.parametrize(
+    ("argument", "value"),
+    [
+        ("filters", ()),
+        ("filters", ((0, 4),)),
+        ("filters", ((51, 4),)),
+        ("filters", ((1, 0),)),
+        ("num_highway_layers", -1),
+        ("char_embedding_units", 0),
+        ("units", 0),
+        ("projection_units", 0),
+        ("num_layers", 0),
+        ("cell_clip", 0.0),
+        ("projection_clip", -3.0),
+        ("activation", "gelu"),
+        ("dropout", 1.0),
+        ("dropout", -0.1),
+    ],
+)
+def test_bad_values_are_named(argument, value):
+    with pytest.raises(ValueError, match=rf"`{argument}` must .*Received: {argument}="):
+        ElmoConfig(**{argument: value})
+
+
+# ---------------------------------------------------------------- options.json
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_options_round_trip(name, tmp_path):
+    config = ElmoConfig.preset(name)
+    assert ElmoConfig.from_options(config.to_options()) == config
+    path = tmp_path / "options.json"
+    path.write_text(json.dumps(config.to_options()), encoding="utf-8")
+    assert ElmoConfig.from_options(path) == config
+    assert ElmoConfig.from_options(str(path)) == config
+
+
+def test_options_round_trip_keeps_every_field():
+    config = ElmoConfig(
+        filters=((2, 3), (7, 5)),
+        num_highway_layers=0,
+        char_embedding_units=9,
+        activation="tanh",
+        units=11,
+        projection_units=13,
+        num_layers=3,
+        cell_clip=None,
+        projection_clip=5.0,
+        skip_connections=False,
+        dropout=0.25,
+    )
+    defaults = ElmoConfig()
+    for field in dataclasses.fields(ElmoConfig):
+        assert getattr(config, field.name) != getattr(defaults, field.name)
+    assert (
+        ElmoConfig.from_options(json.loads(json.dumps(config.to_options()))) == config
+    )
+
+
+def test_the_fixture_is_read(fixtures):
+    config = ElmoConfig.from_options(fixtures / "published_tiny" / "options.json")
+    assert config.filters == ((1, 4), (2, 8), (3, 16), (4, 32), (5, 64))
+    assert (config.num_highway_layers, config.char_embedding_units) == (2, 4)
+    assert (config.units, config.projection_units, config.num_layers) == (64, 16, 2)
+    assert config.skip_connections
+    assert (config.cell_clip, config.projection_clip) == (3, 3)
+
+
+@pytest.mark.parametrize("count", [261, 262])
+def test_both_character_counts_are_read_and_262_is_written(count):
+    options = ElmoConfig.preset("tiny").to_options()
+    options["char_cnn"]["n_characters"] = count
+    config = ElmoConfig.from_options(options)
+    assert config == ElmoConfig.preset("tiny")
+    assert config.to_options()["char_cnn"]["n_characters"] == 262
+
+
+@pytest.mark.parametrize("key", ["n_characters", "max_characters_per_token"])
+def test_another_alphabet_is_refused(key):
+    options = ElmoConfig.preset("tiny").to_options()
+    options["char_cnn"][key] = 60
+    with pytest.raises(ValueError, match=rf"char_cnn\.{key} must be .* Received: 60"):
+        ElmoConfig.from_options(options)
+
+
+REQUIRED = [
+    ("char_cnn",),
+    ("char_cnn", "filters"),
+    ("char_cnn", "n_characters"),
+    ("char_cnn", "max_characters_per_token"),
+    ("char_cnn", "embedding"),
+    ("char_cnn", "embedding", "dim"),
+    ("char_cnn", "activation"),
+    ("lstm",),
+    ("lstm", "dim"),
+    ("lstm", "projection_dim"),
+    ("lstm", "n_layers"),
+]
+
+
+@pytest.mark.parametrize("keys", REQUIRED, ids=".".join)
+def test_a_missing_key_is_named_with_its_file(keys, tmp_path):
+    options = copy.deepcopy(ElmoConfig.preset("tiny").to_options())
+    parent = options
+    for key in keys[:-1]:
+        parent = parent[key]
+    del parent[keys[-1]]
+    path = tmp_path / "options.json"
+    path.write_text(json.dumps(options), encoding="utf-8")
+    with pytest.raises(ValueError) as raised:
+        ElmoConfig.from_options(path)
+    assert str(path) in str(raised.value)
+    assert ".".join(keys) in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "[1, 2]", "null", '{"char_cnn": 3}'], ids=repr
+)
+def test_a_file_that_is_not_options_is_named(text, tmp_path):
+    path = tmp_path / "options.json"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(ValueError, match="options.json"):
+        ElmoConfig.from_options(path)
+
+
+@pytest.mark.parametrize(
+    ("section", "key", "value"),
+    [
+        ("lstm", "dim", 0),
+        ("lstm", "dim", "many"),
+        ("lstm", "n_layers", None),
+        ("char_cnn", "filters", 7),
+        ("char_cnn", "filters", [[1]]),
+        ("char_cnn", "activation", "gelu"),
+    ],
+)
+def test_an_impossible_value_names_the_file(section, key, value, tmp_path):
+    options = copy.deepcopy(ElmoConfig.preset("tiny").to_options())
+    options[section][key] = value
+    path = tmp_path / "options.json"
+    path.write_text(json.dumps(options), encoding="utf-8")
+    with pytest.raises(ValueError, match="options.json"):
+        ElmoConfig.from_options(path)

@@ -1,0 +1,60 @@
+import math
+import struct
+import sys
+
+import pytest
+
+from keras_elmo.plots import plot_history
+from keras_elmo.training.history import Row
+
+ROW = Row(
+    step=100,
+    epoch=0,
+    words=120_000,
+    seconds=60.0,
+    loss_forward=6.5,
+    loss_backward=6.4,
+    perplexity_forward=600.0,
+    perplexity_backward=580.0,
+    perplexity_mean=590.0,
+)
+LATER = Row(200, 1, 240_000, 120.0, 5.5, 5.4, 300.0, 290.0, 295.0)
+
+
+def size_of_png(path):
+    """Width and height; fails on anything but a PNG."""
+    data = path.read_bytes()
+    assert data.startswith(b"\x89PNG\r\n\x1a\n")
+    assert data[12:16] == b"IHDR"
+    assert data[-8:-4] == b"IEND"
+    return struct.unpack(">II", data[16:24])
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [ROW, LATER],
+        # Without a validation text.
+        [Row(*values[:6]) for values in [(1, 0, 10, 1.0, 7, 7), (2, 0, 20, 2.0, 6, 6)]],
+        # A run that has diverged is a run whose picture is wanted.
+        [ROW, Row(200, 1, 240_000, 120.0, math.nan, 800.0, math.inf, 1e300, math.inf)],
+    ],
+    ids=["whole", "no validation", "diverged"],
+)
+def test_the_picture_is_a_png(rows, tmp_path):
+    pytest.importorskip("matplotlib")
+    assert plot_history(rows, tmp_path / "history.png")
+    assert size_of_png(tmp_path / "history.png") == (840, 540)
+    assert [path.name for path in tmp_path.iterdir()] == ["history.png"]
+
+
+def test_a_point_is_no_curve(tmp_path):
+    assert not plot_history([], tmp_path / "history.png")
+    assert not plot_history([ROW], tmp_path / "history.png")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_there_is_no_picture_without_matplotlib(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    assert not plot_history([ROW, LATER], tmp_path / "history.png")
+    assert list(tmp_path.iterdir()) == []

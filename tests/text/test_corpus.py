@@ -1,0 +1,254 @@
+import gzip
+import lzma
+import subprocess
+import sys
+import zlib
+from collections import Counter
+from itertools import islice
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from keras_elmo.text import token_chunks
+from keras_elmo.text.character_ids import character_ids
+from keras_elmo.text.corpus import Corpus
+from keras_elmo.text.vocabulary import Vocabulary
+
+SPECIALS = ["<S>", "</S>", "<UNK>"]
+VOCABULARY = Vocabulary([*SPECIALS, *(f"w{number}" for number in range(40))])
+
+
+def write_lines(folder, lengths, shards=2):
+    """Writes lines of given numbers of words; no two lines are the same."""
+    for shard in range(shards):
+        with open(folder / f"shard-{shard}.txt", "w", encoding="utf-8") as file:
+            for number in range(shard, len(lengths), shards):
+                words = [f"w{(number + k) % 50}" for k in range(lengths[number] - 1)]
+                file.write(" ".join([f"line{number}", *words]) + "\n\n")
+    return f"{folder}/shard-*.txt"
+
+
+def batches(corpus, epoch=0, **arguments):
+    return [
+        (batch["char_ids"].numpy(), batch["token_ids"].numpy())
+        for batch in corpus.dataset(epoch, **arguments)
+    ]
+
+
+def spelt(char_ids):
+    """The sentences of a batch, read from their characters."""
+    for row in char_ids:
+        words = [word for word in row.tolist() if word[0]]
+        assert words[0][:3] == [259, 257, 260]
+        assert words[-1][:3] == [259, 258, 260]
+        yield " ".join(
+            bytes(i - 1 for i in word[1 : word.index(260)]).decode()
+            for word in words[1:-1]
+        )
+
+
+def equal(some, others):
+    return len(some) == len(others) and all(
+        np.array_equal(a, b)
+        for pair, other in zip(some, others, strict=True)
+        for a, b in zip(pair, other, strict=True)
+    )
+
+
+@given(st.lists(st.integers(1, 25), min_size=1, max_size=60), st.booleans())
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=20)
+def test_every_sentence_is_in_one_batch(tmp_path, lengths, shuffle):
+    files = write_lines(tmp_path, lengths, shards=1)
+    corpus = Corpus(
+        files, VOCABULARY, tokenizer="whitespace", batch_tokens=40, max_tokens=27
+    )
+    found = Counter()
+    sentences = positions = padding = 0
+    for char_ids, token_ids in batches(corpus, shuffle=shuffle):
+        rows, length = token_ids.shape
+        assert char_ids.shape == (rows, length, 50)
+        assert char_ids.dtype == token_ids.dtype == np.int32
+        np.testing.assert_array_equal(char_ids[..., 0] > 0, token_ids >= 0)
+        assert (token_ids >= 0).all(axis=1).any()
+        for text, row in zip(spelt(char_ids), token_ids.tolist(), strict=True):
+            ids = row[: len(text.split()) + 2]
+            assert ids == [0, *VOCABULARY.ids(text.split()), 1]
+            assert set(row[len(ids) :]) <= {-1}
+            found[text] += 1
+        sentences += rows
+        positions += token_ids.size
+        padding += int((token_ids < 0).sum())
+    with open(tmp_path / "shard-0.txt", encoding="utf-8") as file:
+        assert found == Counter(line.strip() for line in file if line.strip())
+    report = corpus.report
+    assert (report.lines, report.sentences) == (len(lengths), sentences)
+    assert (report.positions, report.padding_positions) == (positions, padding)
+    assert report.words == sum(lengths) == positions - padding - 2 * sentences
+
+
+@pytest.fixture
+def corpus(tmp_path):
+    lengths = [1 + 7 * number % 31 for number in range(300)]
+    return Corpus(
+        write_lines(tmp_path, lengths, shards=3), VOCABULARY, batch_tokens=128
+    )
+
+
+def test_batches_are_full_and_of_few_shapes(corpus):
+    found = batches(corpus)
+    full = [len(ids) == 128 // ids.shape[1] for _, ids in found]
+    assert full.count(False) <= 1
+    assert len({ids.shape for _, ids in found}) <= 33
+
+
+def test_order_depends_on_seed_and_epoch_alone(corpus):
+    first = batches(corpus)
+    assert equal(first, batches(corpus))
+    assert not equal(first, batches(corpus, epoch=1))
+    other = Corpus(corpus.files, VOCABULARY, batch_tokens=128, seed=1)
+    assert not equal(first, batches(other))
+    assert equal(batches(other, shuffle=False), batches(corpus, 5, shuffle=False))
+    assert not equal(first, batches(corpus, shuffle=False))
+
+
+def test_another_process_gives_the_same_batches(corpus):
+    script = (
+        "import sys, zlib\n"
+        "from keras_elmo.text.corpus import Corpus\n"
+        "from keras_elmo.text.vocabulary import Vocabulary\n"
+        f"words = {VOCABULARY.words!r}\n"
+        "corpus = Corpus(sys.argv[1:], Vocabulary(words), batch_tokens=128)\n"
+        "check = 0\n"
+        "for batch in corpus.dataset(3):\n"
+        "    check = zlib.crc32(batch['token_ids'].numpy().tobytes(), check)\n"
+        "print(check)\n"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", script, *corpus.files],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    check = 0
+    for _, token_ids in batches(corpus, 3):
+        check = zlib.crc32(token_ids.tobytes(), check)
+    assert int(run.stdout) == check
+
+
+@pytest.mark.parametrize("shuffle", [True, False])
+def test_skipping_equals_slicing(corpus, shuffle):
+    whole = batches(corpus, 2, shuffle=shuffle)
+    for skip in (1, len(whole) - 1, len(whole), len(whole) + 5):
+        rest = batches(corpus, 2, shuffle=shuffle, skip=skip)
+        assert equal(rest, whole[skip:])
+
+
+def test_every_form_of_file_gives_the_same(tmp_path):
+    content = "".join(f"w{k} w{k + 1} 배를 w{k % 7}.\n" for k in range(90)).encode()
+    found = []
+    for name, opener in (("t", open), ("t.gz", gzip.open), ("t.xz", lzma.open)):
+        with opener(tmp_path / name, "wb") as file:
+            file.write(content)
+        found.append(batches(Corpus(tmp_path / name, VOCABULARY, batch_tokens=99)))
+    assert equal(found[0], found[1])
+    assert equal(found[0], found[2])
+
+
+def test_the_rows_of_a_long_line(tmp_path):
+    path = tmp_path / "t.txt"
+    path.write_text("a b c. d e f. g h\ni j\n", encoding="utf-8")
+    corpus = Corpus(path, VOCABULARY, batch_tokens=100, max_tokens=9)
+    rows = [text for ids, _ in batches(corpus) for text in spelt(ids)]
+    assert sorted(rows) == ["a b c .", "d e f . g h", "i j"]
+    assert (corpus.report.lines, corpus.report.split_lines) == (2, 1)
+
+
+def test_hostile_text(tmp_path):
+    path = tmp_path / "t.txt"
+    text = b"x" * 1_000_000 + b"\n" + b"a b " * 250_000 + b"\n"
+    path.write_bytes(text + b"c\xff\0d\n\0\n<S> </S>\n" + "\u2028\n".encode())
+    corpus = Corpus(path, VOCABULARY, tokenizer="whitespace", batch_tokens=4096)
+    total = sum(int((ids >= 3).sum() + (ids == 2).sum()) for _, ids in batches(corpus))
+    report = corpus.report
+    assert total == report.words == 1 + 500_000 + 2 + 2
+    assert report.unknown_words == report.words
+    assert (report.truncated_words, report.split_lines) == (1, 1)
+    assert (report.invalid_lines, report.lines_with_nul) == (1, 2)
+
+
+def test_chunks_do_not_show(corpus, monkeypatch):
+    whole = batches(corpus)
+    monkeypatch.setattr(token_chunks, "_CHUNK_LINES", 7)
+    assert equal(whole, batches(corpus))
+
+
+def test_a_pass_may_be_left(corpus):
+    for epoch in range(3):
+        assert len(list(islice(corpus.dataset(epoch), 2))) == 2
+    assert corpus.error is None
+
+
+def test_character_ids_are_those_of_the_layer(tmp_path):
+    path = tmp_path / "t.txt"
+    path.write_text("배를 먹다\n", encoding="utf-8")
+    ((char_ids, token_ids),) = batches(Corpus(path, VOCABULARY))
+    np.testing.assert_array_equal(
+        char_ids, character_ids(tf.constant([["배를", "먹다"]]))
+    )
+    assert token_ids.tolist() == [[0, 2, 2, 1]]
+
+
+def test_a_damaged_file_is_named(tmp_path):
+    path = tmp_path / "t.gz"
+    noise = np.random.default_rng(0).bytes(100_000).hex().encode()
+    path.write_bytes(gzip.compress(b"a line\n" + noise)[:50_000])
+    corpus = Corpus(path, VOCABULARY)
+    with pytest.raises(tf.errors.OpError):
+        batches(corpus)
+    assert isinstance(corpus.error, ValueError)
+    assert "t.gz: cut short or damaged" in str(corpus.error)
+
+
+def test_wrong_arguments(tmp_path):
+    path = tmp_path / "t.txt"
+    path.write_text("a\n", encoding="utf-8")
+    with pytest.raises(TypeError, match="`vocabulary` must be a Vocabulary"):
+        Corpus(path, VOCABULARY.words)
+    for wrong, rule in (
+        ({"max_tokens": 2}, "`max_tokens` must be at least 3"),
+        ({"batch_tokens": 65}, "batch_tokens=65, max_tokens=66"),
+        ({"seed": -1}, "`seed` must be at least 0"),
+        ({"tokenizer": "bpe"}, "`kind` must be"),
+    ):
+        with pytest.raises(ValueError, match=rule):
+            Corpus(path, VOCABULARY, **wrong)
+    corpus = Corpus(path, VOCABULARY)
+    for wrong in ({"epoch": -1}, {"skip": -1}):
+        with pytest.raises(ValueError, match="must be at least 0"):
+            corpus.dataset(**wrong)
+
+
+def test_no_text(tmp_path):
+    path = tmp_path / "blank.txt"
+    path.write_text(" \n\n", encoding="utf-8")
+    with pytest.raises(ValueError, match="there is no text in .*blank.txt"):
+        Corpus(path, VOCABULARY)
+    with pytest.raises(ValueError, match="no file matches"):
+        Corpus(tmp_path / "absent.txt", VOCABULARY)
+
+
+@pytest.mark.real_data
+@pytest.mark.parametrize("language", ["enwiki", "kowiki"])
+def test_padding_on_real_text(data_folder, language):
+    files = data_folder / language / "dev.txt.xz"
+    vocabulary = Vocabulary.count(files, max_size=10_000)
+    corpus = Corpus(files, vocabulary)
+    shapes = {batch["token_ids"].shape for batch in corpus.dataset()}
+    report = corpus.report
+    assert len(shapes) <= 66
+    assert report.padding_positions < 0.03 * report.positions
+    assert 0 < report.unknown_words < 0.5 * report.words
+    assert report.words > 100_000

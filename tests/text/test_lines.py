@@ -1,0 +1,121 @@
+import gzip
+import lzma
+import os
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from keras_elmo.text.lines import expand_files, read_lines
+from keras_elmo.text.report import Report
+
+WRITERS = {"txt": open, "gz": gzip.open, "xz": lzma.open}
+
+
+def write(folder, content, kind="txt"):
+    path = folder / f"part.{kind}"
+    with WRITERS[kind](path, "wb") as file:
+        file.write(content)
+    return str(path)
+
+
+def expected_lines(content):
+    content = content.removeprefix(b"\xef\xbb\xbf")
+    lines = []
+    for line in content.split(b"\n"):
+        line = line[:-1] if line.endswith(b"\r") else line
+        text = line.replace(b"\0", b" ").decode("utf-8", "replace")
+        if text.strip():
+            lines.append(text)
+    return lines
+
+
+@given(
+    st.lists(
+        st.one_of(
+            st.binary(max_size=6),
+            st.sampled_from([b"\n", b"\r\n", b"\r", b"\0", b"\xef\xbb\xbf", b"\x0c"]),
+            st.sampled_from(["\u2028", "배", "\x85", " "]).map(str.encode),
+        )
+    ).map(b"".join)
+)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_bytes_in_every_form(tmp_path, content):
+    for kind in WRITERS:
+        report = Report()
+        lines = list(read_lines([write(tmp_path, content, kind)], report))
+        assert lines == expected_lines(content)
+        assert report.lines == len(lines)
+
+
+def test_counts_what_it_changes(tmp_path):
+    content = b"good\nb\xffd\xff\na\0b\0\n\n \xe2\x80\x83\n\xff\0\n"
+    report = Report()
+    assert list(read_lines([write(tmp_path, content)], report)) == [
+        "good",
+        "b\ufffdd\ufffd",
+        "a b ",
+        "\ufffd ",
+    ]
+    assert (report.lines, report.invalid_lines, report.lines_with_nul) == (4, 2, 2)
+
+
+def test_a_mark_is_dropped_at_the_start_of_each_file_only(tmp_path):
+    for name in ("a", "b"):
+        (tmp_path / name).write_bytes("\ufeffx\n\ufeffy\n".encode())
+    lines = list(read_lines(expand_files(f"{tmp_path}/*")))
+    assert lines == ["x", "\ufeffy"] * 2
+
+
+def test_a_line_of_a_megabyte(tmp_path):
+    line = "가나 " * 150_000
+    path = write(tmp_path, f"a\n{line}\nb".encode(), "xz")
+    assert list(read_lines([path])) == ["a", line, "b"]
+
+
+@pytest.mark.parametrize("kind", WRITERS)
+def test_advance_adds_up_to_the_size_on_the_disk(tmp_path, kind):
+    path = write(tmp_path, os.urandom(300_000).hex().encode() + b"\n" * 9, kind)
+    told = []
+    list(read_lines([path, path], advance=told.append))
+    assert sum(told) == 2 * os.path.getsize(path)
+    assert min(told) > 0
+
+
+@pytest.mark.parametrize("kind", ["gz", "xz"])
+@pytest.mark.parametrize("damage", ["cut", "changed", "not compressed"])
+def test_damaged_files_are_named(tmp_path, kind, damage):
+    path = write(tmp_path, os.urandom(100_000).hex().encode(), kind)
+    with open(path, "rb") as file:
+        content = bytearray(file.read())
+    if damage == "cut":
+        content = content[: len(content) // 2]
+    elif damage == "changed":
+        content[len(content) // 2] ^= 0xFF
+    else:
+        content = bytearray(b"plain text\n")
+    with open(path, "wb") as file:
+        file.write(content)
+    with pytest.raises(ValueError, match=rf"part\.{kind}: cut short or damaged"):
+        list(read_lines([path]))
+
+
+def test_expand_files(tmp_path):
+    for name in ("b.txt", "a.txt", "c.gz", "odd[1].txt"):
+        (tmp_path / name).touch()
+    (tmp_path / "folder.txt").mkdir()
+    (tmp_path / "folder.txt" / "d.txt").touch()
+
+    def names(files):
+        return [os.path.relpath(path, tmp_path) for path in expand_files(files)]
+
+    assert names(f"{tmp_path}/*.txt") == ["a.txt", "b.txt", "odd[1].txt"]
+    assert names([tmp_path / "c.gz", f"{tmp_path}/[bc].*"]) == ["b.txt", "c.gz"]
+    assert names(tmp_path / "odd[1].txt") == ["odd[1].txt"]
+    assert names(f"{tmp_path}/**/d.txt") == ["folder.txt/d.txt"]
+    with pytest.raises(ValueError, match=r"no file matches .*/x\*"):
+        expand_files([tmp_path / "a.txt", f"{tmp_path}/x*"])
+    with pytest.raises(ValueError, match="it is a folder"):
+        expand_files(tmp_path)
+    with pytest.raises(ValueError, match="`files` must name a file"):
+        expand_files([])

@@ -1,0 +1,32 @@
+from keras_elmo.text.report import Report
+
+
+def test_nothing_to_tell():
+    assert Report(lines=3, sentences=3, words=9).messages() == []
+
+
+def test_each_count_is_told():
+    report = Report(
+        lines=2000,
+        invalid_lines=3,
+        lines_with_nul=1,
+        split_lines=1200,
+        words=1_000_000,
+        truncated_words=4_000,
+        unknown_words=47_123,
+    )
+    assert report.messages() == [
+        "3 lines held invalid UTF-8; the bad bytes were replaced by U+FFFD",
+        "1 line held NUL bytes, which were taken for spaces",
+        "1,200 lines of 2,000 had more words than a row holds and became several rows",
+        "0.4 % of words are longer than 48 bytes and are truncated",
+        "4.7 % of words are not in the vocabulary",
+    ]
+
+
+def test_a_small_share_is_not_told_as_none():
+    report = Report(words=9_000_000, truncated_words=3)
+    assert report.messages() == [
+        "less than 0.01 % of words are longer than 48 bytes and are truncated"
+    ]
+    assert Report(words=7, truncated_words=7).messages()[0].startswith("100 % of")

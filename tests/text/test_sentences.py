@@ -1,0 +1,136 @@
+import random
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from keras_elmo.text import sentences
+from keras_elmo.text.sentences import (
+    interleaved,
+    length_batches,
+    shuffled,
+    split_sentence,
+)
+
+
+def tokens(text):
+    return [token.encode() for token in text.split()]
+
+
+def rows(text, limit):
+    return [b" ".join(row).decode() for row in split_sentence(tokens(text), limit)]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", [""]),
+        ("a b c d", ["a b c d"]),
+        # The last end of a sentence that leaves the row at least half full.
+        ("a b . c d e", ["a b .", "c d e"]),
+        ("a . b . c d", ["a . b .", "c d"]),
+        ("a . b c d e", ["a . b c", "d e"]),
+        ("a b ? ! c d", ["a b ? !", "c d"]),
+        ("a b c ? ! d", ["a b c ?", "! d"]),
+        ("가 나 。 다 라 마", ["가 나 。", "다 라 마"]),
+        ("가 나다！ 라 마 바", ["가 나다！ 라 마", "바"]),
+        ('a b end." c d e', ['a b end."', "c d e"]),
+        ("a b c d e f g h i", ["a b c d", "e f g h", "i"]),
+    ],
+)
+def test_where_a_line_is_cut(text, expected):
+    assert rows(text, 4) == expected
+
+
+def test_closing_marks_stay_with_their_sentence():
+    assert rows('a b . " c d e f', 6) == ['a b . "', "c d e f"]
+
+
+@given(st.lists(st.lists(st.integers(0, 9), max_size=5), max_size=20))
+def test_interleaving_keeps_every_line_and_the_order_of_each_stream(streams):
+    numbered = [[(k, value) for value in stream] for k, stream in enumerate(streams)]
+    mixed = list(interleaved(map(iter, numbered), random.Random(0)))
+    for k, stream in enumerate(numbered):
+        assert [line for line in mixed if line[0] == k] == stream
+
+
+def test_interleaving_mixes_and_holds_few_streams_at_a_time(monkeypatch):
+    monkeypatch.setattr(sentences, "_OPEN_STREAMS", 2)
+    opened = []
+
+    def stream(k):
+        opened.append(k)
+        yield from [k] * 50
+
+    mixed = interleaved((stream(k) for k in range(4)), random.Random(0))
+    first = [next(mixed) for _ in range(20)]
+    assert set(first) == {0, 1} == set(opened)
+    assert Counter(first + list(mixed)) == dict.fromkeys(range(4), 50)
+
+
+words = st.sampled_from([b"a", b"b", b".", b"?", b'"', "。".encode(), b"\xff"])
+
+
+@given(st.lists(words), st.integers(1, 9))
+def test_cutting_keeps_every_token_within_the_limit(line, limit):
+    cut = split_sentence(line, limit)
+    assert [token for row in cut for token in row] == line
+    assert all(len(row) <= limit for row in cut)
+    assert all(2 * len(row) >= limit for row in cut[:-1])
+
+
+@given(st.lists(st.integers(1, 12)), st.integers(14, 60), st.booleans())
+def test_batches_hold_each_sentence_once(lengths, batch_tokens, shuffle):
+    lines = [[b"%d" % number] * length for number, length in enumerate(lengths)]
+    order = random.Random(0) if shuffle else None
+    batches = list(length_batches(iter(lines), batch_tokens, order))
+    assert sorted(line for batch in batches for line in batch) == sorted(lines)
+    full = [len(batch) == batch_tokens // (len(batch[0]) + 2) for batch in batches]
+    assert all(full[:-1])
+    for batch in batches:
+        assert len(batch[0]) == max(map(len, batch))
+        assert 1 <= len(batch) <= batch_tokens // (len(batch[0]) + 2)
+
+
+def test_windows_carry_what_fills_no_batch(monkeypatch):
+    monkeypatch.setattr(sentences, "_WINDOW_SENTENCES", 10)
+    monkeypatch.setattr(sentences, "_WINDOW_BATCHES", 1)
+    lengths = [random.Random(1).randint(1, 8) for _ in range(997)]
+    lines = [[b"%d" % number] * length for number, length in enumerate(lengths)]
+    batches = list(length_batches(iter(lines), 24, random.Random(0)))
+    assert sorted(line for batch in batches for line in batch) == sorted(lines)
+    assert all(len(batch) == 24 // (len(batch[0]) + 2) for batch in batches[:-1])
+
+
+def test_shuffling_is_bounded_and_complete(monkeypatch):
+    monkeypatch.setattr(sentences, "_BUFFER_LINES", 50)
+    read = []
+
+    def lines():
+        for number in range(1000):
+            read.append(number)
+            yield str(number)
+
+    source = shuffled(lines(), random.Random(0))
+    got = []
+    for line in source:
+        got.append(line)
+        assert len(read) - len(got) <= 50
+    assert Counter(got) == Counter(map(str, range(1000)))
+    assert got != sorted(got, key=int)
+
+
+def test_the_shuffle_buffer_counts_characters(monkeypatch):
+    monkeypatch.setattr(sentences, "_BUFFER_CHARACTERS", 10)
+    read = []
+
+    def lines():
+        for _ in range(9):
+            read.append(1)
+            yield "abcd"
+
+    source = shuffled(lines(), random.Random(0))
+    next(source)
+    assert len(read) == 3
+    assert len(list(source)) == 8

@@ -1,0 +1,183 @@
+import logging
+import unicodedata
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from hypothesis import given
+from hypothesis import strategies as st
+
+from keras_elmo.text.character_ids import CharacterIds
+from keras_elmo.text.tokenizer import Tokenizer
+
+pytestmark = pytest.mark.skipif(
+    keras.backend.backend() != "tensorflow", reason="only TensorFlow has strings"
+)
+
+KINDS = ("unicode", "whitespace")
+# Unicode's White_Space property, all of it.
+SPACES = (
+    "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008"
+    "\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
+)
+
+
+def words(tokens):
+    return [[token.decode() for token in row] for row in np.asarray(tokens).tolist()]
+
+
+def unicode_words(text):
+    return words(Tokenizer("unicode")([text]))[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Hello, world!", ["Hello", ",", "world", "!"]),
+        ("don't", ["don", "'", "t"]),
+        ("배를 먹었다. 한글123", ["배를", "먹었다", ".", "한글", "123"]),
+        ("東京へ行く。カタカナ", ["東京", "へ", "行", "く", "。", "カタカナ"]),
+        ("a_b x+1=2 (see)", ["a", "_", "b", "x", "+", "1", "=", "2", "(", "see", ")"]),
+    ],
+)
+def test_unicode_splits_at_scripts_and_marks(text, expected):
+    assert unicode_words(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        # The script tokenizer alone would make "34" and "19901991,(1990)" of these.
+        ("3 4", ["3", "4"]),
+        ("1990 1991, (1990)", ["1990", "1991", ",", "(", "1990", ")"]),
+        ('! 3.14"', ["!", "3.14", '"']),
+        ("2,000, or 1.", ["2,000", ",", "or", "1", "."]),
+    ],
+)
+def test_unicode_keeps_numbers_whole_and_apart(text, expected):
+    assert unicode_words(text) == expected
+
+
+def test_unicode_composes_korean():
+    text = "배를 먹었다"
+    decomposed = unicodedata.normalize("NFD", text)
+    assert decomposed != text
+    assert unicode_words(decomposed) == unicode_words(text) == ["배를", "먹었다"]
+
+
+def test_whitespace_does_not_compose():
+    decomposed = unicodedata.normalize("NFD", "배")
+    assert words(Tokenizer("whitespace")([decomposed])) == [[decomposed]]
+
+
+def test_whitespace_keeps_marks():
+    assert words(Tokenizer("whitespace")(["Hello, world! <S> "])) == [
+        ["Hello,", "world!", "<S>"]
+    ]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_unicode_space_and_nul_split(kind):
+    for space in SPACES + "\0":
+        assert words(Tokenizer(kind)([f"a{space}{space}b"])) == [["a", "b"]], space
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_invalid_utf8_is_replaced(kind):
+    tokens = Tokenizer(kind)(tf.constant([b"a \xff b", b"\xeb\xb0"]))
+    assert words(tokens)[0] == ["a", "\ufffd", "b"]
+    assert set("".join(words(tokens)[1])) == {"\ufffd"}
+
+
+@given(st.lists(st.text(), max_size=4), st.sampled_from(KINDS))
+def test_tokens_are_the_text_without_spaces(texts, kind):
+    ragged = Tokenizer(kind).ragged(texts)
+    got = [b"".join(row).decode() for row in ragged.to_list()]
+    form = "NFC" if kind == "unicode" else None
+    for text, joined in zip(texts, got, strict=True):
+        text = unicodedata.normalize(form, text) if form else text
+        kept = text.translate(dict.fromkeys(map(ord, SPACES + "\0")))
+        # Python's and ICU's tables of the newest characters may differ.
+        assert joined == kept or len(joined) == len(kept)
+    assert all(b"" not in row for row in ragged.to_list())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("texts", "shape"), [([], (0, 1)), ([""], (1, 1)), (["", " \n"], (2, 1))]
+)
+def test_nothing_to_split(kind, texts, shape):
+    tokens = Tokenizer(kind)(tf.constant(texts, tf.string))
+    assert tokens.shape == shape
+    assert b"" not in set(Tokenizer(kind).ragged(tf.constant(texts, tf.string)).values)
+    assert all(token == b"" for token in tokens.numpy().ravel())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_lists_and_arrays_are_taken(kind):
+    tokenizer = Tokenizer(kind)
+    expected = [["a", "b"], ["c", ""]]
+    for texts in (["a b", "c"], np.array(["a b", "c"]), tf.constant(["a b", "c"])):
+        assert words(tokenizer(texts)) == expected
+    assert tokenizer([]).shape == (0, 1)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_in_graphs_and_pipelines(kind, caplog):
+    tokenizer = Tokenizer(kind)
+    texts = ["a b c", "", "d 배"]
+    eager = words(tokenizer(texts))
+    with caplog.at_level(logging.WARNING):
+        function = tf.function(
+            tokenizer, input_signature=[tf.TensorSpec([None], tf.string)]
+        )
+        assert words(function(tf.constant(texts))) == eager
+        assert function(tf.constant([], tf.string)).shape == (0, 1)
+        dataset = tf.data.Dataset.from_tensor_slices(texts).batch(3).map(tokenizer)
+        assert words(next(iter(dataset))) == eager
+    assert not caplog.records
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_functional_model_survives_a_keras_file(kind, tmp_path):
+    text = keras.Input((), dtype="string")
+    tokens = Tokenizer(kind, name="split")(text)
+    assert tokens.shape == (None, None)
+    assert tokens.dtype == "string"
+    model = keras.Model(text, CharacterIds()(tokens))
+    path = tmp_path / "model.keras"
+    model.save(path)
+    again = keras.models.load_model(path)
+    assert again.get_layer("split").kind == kind
+    texts = tf.constant(["Hello, 배!", "", "a"])
+    np.testing.assert_array_equal(model(texts), again(texts))
+    np.testing.assert_array_equal(model(texts), model.predict(texts, verbose=0))
+
+
+def test_config():
+    config = Tokenizer("whitespace", name="t").get_config()
+    again = Tokenizer.from_config(config)
+    assert (again.kind, again.name) == ("whitespace", "t")
+    assert not again.supports_jit
+
+
+def test_wrong_arguments():
+    with pytest.raises(ValueError, match="`kind` must be .* Received: kind='bpe'"):
+        Tokenizer("bpe")
+    for wrong in ("text", [["text"]]):
+        with pytest.raises(ValueError, match="`strings` must have 1 axes"):
+            Tokenizer()(wrong)
+    with pytest.raises(ValueError, match="`strings` must have 1 axes"):
+        Tokenizer()(keras.Input((1,), dtype="string"))
+
+
+def test_another_backend_is_named(monkeypatch):
+    monkeypatch.setattr(keras.backend, "backend", lambda: "jax")
+    tokenizer = Tokenizer("whitespace")
+    assert tokenizer.ragged(["a b"]).to_list() == [[b"a", b"b"]]
+    for layer, argument in ((tokenizer, ["a"]), (CharacterIds(), [["a"]])):
+        with pytest.raises(RuntimeError, match="TensorFlow backend only"):
+            layer.call(argument)
+        with pytest.raises(RuntimeError, match="backend='jax'"):
+            layer.compute_output_spec(keras.KerasTensor((None,), "string"))

@@ -1,0 +1,144 @@
+import gzip
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from keras_elmo.text.report import Report
+from keras_elmo.text.vocabulary import END, START, UNKNOWN, Vocabulary
+
+SPECIALS = ["<S>", "</S>", "<UNK>"]
+
+
+@pytest.fixture
+def text(tmp_path):
+    path = tmp_path / "text.txt"
+    path.write_text("b a c\n\na b a 배\nd\n", encoding="utf-8")
+    return path
+
+
+def test_most_frequent_first_then_by_the_word(text):
+    vocabulary = Vocabulary.count(text)
+    assert vocabulary.words == [*SPECIALS, "a", "b", "c", "d", "배"]
+    assert len(vocabulary) == 8
+
+
+def test_the_specials_have_the_first_ids():
+    assert [SPECIALS[i] for i in (START, END, UNKNOWN)] == SPECIALS
+
+
+def test_cutting_text_into_files_changes_nothing(text, tmp_path):
+    parts = tmp_path / "parts"
+    parts.mkdir()
+    lines = text.read_bytes().splitlines()
+    for number, line in enumerate(reversed(lines)):
+        with gzip.open(parts / f"{number}.gz", "wb") as file:
+            file.write(line)
+    assert Vocabulary.count(f"{parts}/*").words == Vocabulary.count(text).words
+
+
+def test_pruning(text):
+    assert Vocabulary.count(text, max_size=5).words == [*SPECIALS, "a", "b"]
+    assert Vocabulary.count(text, min_count=2).words == [*SPECIALS, "a", "b"]
+    assert Vocabulary.count(text, max_size=4, min_count=2).words == [*SPECIALS, "a"]
+    for size in (0, 3):
+        with pytest.raises(ValueError, match=f"`max_size` .* max_size={size}"):
+            Vocabulary.count(text, max_size=size)
+    with pytest.raises(ValueError, match="`min_count` must be at least 1"):
+        Vocabulary.count(text, min_count=0)
+    with pytest.raises(ValueError, match="occurs 3 times. Received: min_count=4"):
+        Vocabulary.count(text, min_count=4)
+
+
+def test_a_word_spelt_like_a_special_is_none(tmp_path):
+    path = tmp_path / "text.txt"
+    path.write_text("<S> a <UNK> </S> <s>\n", encoding="utf-8")
+    vocabulary = Vocabulary.count(path, tokenizer="whitespace")
+    assert vocabulary.words == [*SPECIALS, "<s>", "a"]
+    assert vocabulary.ids(["<S>", "</S>", "<UNK>", "a"]) == [UNKNOWN] * 3 + [4]
+
+
+def test_no_text(tmp_path):
+    path = tmp_path / "blank.txt"
+    path.write_text("\n \n", encoding="utf-8")
+    with pytest.raises(ValueError, match="there is no word in .*blank.txt"):
+        Vocabulary.count(path)
+    with pytest.raises(ValueError, match="no file matches"):
+        Vocabulary.count(tmp_path / "absent.txt")
+
+
+def test_report_and_progress(tmp_path, capsys):
+    path = tmp_path / "text.txt"
+    path.write_bytes(b"a b\xff\n" + b"x" * 49 + b" y\n")
+    report = Report()
+    vocabulary = Vocabulary.count(path, progress=True, report=report)
+    assert (report.lines, report.invalid_lines) == (2, 1)
+    assert (report.words, report.truncated_words) == (len(vocabulary) - 3, 1)
+    told = capsys.readouterr().err
+    assert told.startswith("Counting words: 100 %")
+    assert "words/s" in told
+    Vocabulary.count(path)
+    assert capsys.readouterr().err == ""
+
+
+def test_ids_of_bytes_and_of_text():
+    vocabulary = Vocabulary([*SPECIALS, "a", "배"])
+    assert vocabulary.ids(["배", "배".encode(), b"a", "x", b"\xff"]) == [4, 4, 3, 2, 2]
+    assert vocabulary.ids([]) == []
+
+
+words = st.text(min_size=1).filter(
+    lambda word: not set("\r\n") & set(word) and word not in SPECIALS
+)
+
+
+@given(st.lists(words, unique=True))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_save_and_load(tmp_path, some):
+    vocabulary = Vocabulary([*SPECIALS, *some])
+    path = tmp_path / "vocabulary.txt"
+    vocabulary.save(path)
+    again = Vocabulary.load(path)
+    assert again.words == vocabulary.words
+    assert again.ids(some) == list(range(3, 3 + len(some)))
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_failed_save_leaves_the_old_file(tmp_path, monkeypatch):
+    path = tmp_path / "vocabulary.txt"
+    Vocabulary([*SPECIALS, "old"]).save(path)
+    broken = Vocabulary([*SPECIALS, "new"])
+    broken.words.append("\ud800")
+    with pytest.raises(UnicodeEncodeError):
+        broken.save(path)
+    assert Vocabulary.load(path).words == [*SPECIALS, "old"]
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_windows_file(tmp_path):
+    path = tmp_path / "vocabulary.txt"
+    path.write_bytes(b"\xef\xbb\xbf<S>\r\n</S>\r\n<UNK>\r\na\r\nb")
+    assert Vocabulary.load(path).words == [*SPECIALS, "a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("content", "rule"),
+    [
+        (b"", "lines 1 to 3 must be <S>, </S>, <UNK>"),
+        (b"the\nof\nand\n", "lines 1 to 3 must be .* Received: the, of, and"),
+        (b"<S>\n</S>\n<UNK>\na\n\nb\n", "line 5 must be a word"),
+        (b"<S>\n</S>\n<UNK>\na\nb\na\n", "line 6 repeats line 4: 'a'"),
+        (b"<S>\n</S>\n<UNK>\na\n<S>\n", "line 5 repeats a special: '<S>'"),
+        (b"<S>\n</S>\n<UNK>\n\xff\n", "line 4 is not UTF-8"),
+    ],
+)
+def test_wrong_files(tmp_path, content, rule):
+    path = tmp_path / "vocabulary.txt"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=f"vocabulary.txt: {rule}"):
+        Vocabulary.load(path)
+
+
+def test_wrong_words():
+    with pytest.raises(ValueError, match="line 4 must be a word without a line end"):
+        Vocabulary([*SPECIALS, "a\nb"])

@@ -1,0 +1,76 @@
+"""Small runs: a config, text, ready-made batches, and what a run leaves behind."""
+
+import dataclasses
+import json
+
+import h5py
+import numpy as np
+
+from keras_elmo.training.history import read_history
+from tests.models import small
+
+# With dropout, whose seeds a resumed run has to go on with.
+CONFIG = dataclasses.replace(small.CONFIG, dropout=0.1)
+
+NAMES = ("Ann", "Bob", "Eve", "Tom")
+THINGS = ("bank", "boat", "song", "tree", "door", "book")
+
+
+def write_text(path, repeats=1):
+    """Sentences of one length, half of whose words follow from the others."""
+    lines = [
+        f"{name} {verb} the {thing} of {name} ."
+        for _ in range(repeats)
+        for name in NAMES
+        for verb, thing in zip(("saw", "found", "left") * 2, THINGS, strict=True)
+    ]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def ready_made(count=4, rows=3, words=5, seed=0):
+    """Batches that no text reader made: ids 3 to 12, each followed by the next."""
+    rng = np.random.default_rng(seed)
+    batches = []
+    for _ in range(count):
+        starts = rng.integers(0, 10, size=rows)
+        ids = 3 + (starts[:, None] + np.arange(words)) % 10
+        tokens = [[f"word{i}" for i in row] for row in ids]
+        batches.append(
+            {
+                "char_ids": small.char_ids(tokens),
+                "token_ids": np.pad(ids, [(0, 0), (1, 1)]).astype("int32"),
+            }
+        )
+        batches[-1]["token_ids"][:, -1] = 1
+    return batches
+
+
+def state_of(directory):
+    """Every array of a checkpoint, by name, and the position."""
+    arrays = {}
+
+    def keep(name, item):
+        if isinstance(item, h5py.Dataset):
+            arrays[name] = item[...]
+
+    with h5py.File(directory / "checkpoint.hdf5", "r") as file:
+        file.visititems(keep)
+        position = json.loads(file.attrs["position"])
+    del position["seconds"]
+    return arrays, position
+
+
+def assert_same_state(some, other):
+    """Bit for bit."""
+    (arrays, position), (others, other_position) = some, other
+    assert position == other_position
+    assert arrays.keys() == others.keys()
+    for name, array in arrays.items():
+        np.testing.assert_array_equal(array, others[name], err_msg=name)
+
+
+def timeless(directory):
+    """The rows of a history, but for the clock."""
+    rows = read_history(directory / "history.csv")
+    return [dataclasses.replace(row, seconds=0.0) for row in rows]

@@ -1,0 +1,108 @@
+import math
+
+import numpy as np
+import pytest
+
+from keras_elmo.models.pretraining import build_pretraining_model
+from keras_elmo.text.corpus import Corpus
+from keras_elmo.text.vocabulary import Vocabulary
+from keras_elmo.training.perplexity import perplexity
+from tests import numpy_reference
+from tests.layers.layer_checks import numpy_of
+from tests.layers.published_names import randomise
+from tests.models.small import published
+from tests.training.runs import CONFIG
+
+LINES = [
+    "the bank of the river",
+    "the boat",
+    "a strange song , the bank",
+    "river",
+]
+WORDS = ["the", "bank", "river", "of", "boat", "song"]
+
+
+@pytest.fixture(scope="module")
+def model():
+    model = build_pretraining_model(CONFIG, 3 + len(WORDS), num_sampled=4)
+    randomise(model, np.random.default_rng(0), scale=0.5)
+    return model
+
+
+@pytest.fixture(scope="module")
+def vocabulary():
+    return Vocabulary(["<S>", "</S>", "<UNK>", *WORDS])
+
+
+def by_hand(model, lines):
+    """Sums of the nats of each direction, from the oracle, sentence by sentence."""
+    options, weights = published(model.encoder)
+    kernel, bias = map(
+        numpy_of, (model.head.softmax.kernel, model.head.softmax.bias)
+    )
+    sums, tokens = np.zeros(2), 0
+    for line in lines:
+        words = line.split()
+        ids = [3 + WORDS.index(word) if word in WORDS else 2 for word in words]
+        nats = numpy_reference.language_model_nll(
+            numpy_reference.character_ids(words),
+            np.array([0, *ids, 1]),
+            options,
+            weights,
+            kernel,
+            bias,
+        )
+        sums += [direction.sum() for direction in nats]
+        tokens += len(words) + 1
+    return sums, tokens
+
+
+def test_equals_a_computation_by_hand(model, vocabulary, tmp_path):
+    text = tmp_path / "text.txt"
+    text.write_text("\n".join(LINES), encoding="utf-8")
+    # Several batches, with padding in them.
+    corpus = Corpus(text, vocabulary, "whitespace", batch_tokens=16, max_tokens=9)
+    found = perplexity(model, corpus)
+    (forward, backward), tokens = by_hand(model, LINES)
+    assert found["tokens"] == tokens == 18
+    assert found["forward"] == pytest.approx(math.exp(forward / tokens), rel=1e-5)
+    assert found["backward"] == pytest.approx(math.exp(backward / tokens), rel=1e-5)
+    assert found["mean"] == pytest.approx(
+        math.exp((forward + backward) / (2 * tokens)), rel=1e-5
+    )
+    # "a", "strange" and "," of fourteen words.
+    assert found["unknown_rate"] == pytest.approx(3 / 14)
+    assert found["forward"] != pytest.approx(found["backward"], rel=1e-3)
+
+
+def test_measures_whatever_the_batches_are(model, vocabulary, tmp_path):
+    text = tmp_path / "text.txt"
+    text.write_text("\n".join(LINES), encoding="utf-8")
+    corpora = [
+        Corpus(text, vocabulary, "whitespace", batch_tokens=size, max_tokens=9, seed=7)
+        for size in (9, 60)
+    ]
+    few, many = (perplexity(model, corpus) for corpus in corpora)
+    assert few == pytest.approx(many, rel=1e-5)
+    # The same numbers on the same text, whenever it is asked: nothing is sampled.
+    assert perplexity(model, corpora[0]) == few
+    ready = list(corpora[0].batches(shuffle=False))
+    assert perplexity(model, ready) == few
+
+
+def test_a_sentence_of_nothing_is_an_error(model):
+    with pytest.raises(ValueError, match="`corpus` must hold a sentence"):
+        perplexity(model, [])
+
+
+def test_a_model_that_has_diverged_is_no_error(vocabulary, tmp_path):
+    class Diverged:
+        def predict_on_batch(self, batch):
+            nothing = np.zeros(batch["token_ids"][:, 1:].shape)
+            return {"forward": nothing + 1e4, "backward": nothing * math.nan}
+
+    batch = {"token_ids": np.array([[0, 3, 4, 1]])}
+    found = perplexity(Diverged(), [batch])
+    assert found["forward"] == math.inf
+    assert not found["backward"] < math.inf
+    assert not found["mean"] < math.inf

@@ -1,0 +1,354 @@
+import contextlib
+import dataclasses
+import math
+import shutil
+import signal
+
+import h5py
+import numpy as np
+import pytest
+
+from keras_elmo.files.directory import PretrainingDirectory
+from keras_elmo.files.loading import load
+from keras_elmo.training import run
+from keras_elmo.training.pretrain import pretrain
+from tests.layers.layer_checks import numpy_of
+from tests.training.runs import (
+    CONFIG,
+    assert_same_state,
+    ready_made,
+    state_of,
+    timeless,
+    write_text,
+)
+
+FILES = [
+    "checkpoint.hdf5",
+    "history.csv",
+    "history.png",
+    "options.json",
+    "training.json",
+    "vocabulary.txt",
+    "weights.hdf5",
+]
+
+
+class Held:
+    """Batches; Ctrl-C is pressed while the `at`-th is made, counted from 1."""
+
+    def __init__(self, batches, at):
+        self._batches, self._at, self._made = batches, at, 0
+
+    def __iter__(self):
+        for batch in self._batches:
+            self._made += 1
+            if self._made == self._at:
+                signal.raise_signal(signal.SIGINT)
+            yield batch
+
+
+@contextlib.contextmanager
+def validation_is(values, found):
+    """Validation gives these perplexities; keeps the weights of each moment."""
+    values = iter(values)
+
+    def measured(model, corpus):
+        value = next(values)
+        found.append(numpy_of(model.weights))
+        return {"forward": value, "backward": value, "mean": value}
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(run, "perplexity", measured)
+        yield
+
+
+def on_text(folder, directory, **arguments):
+    return pretrain(
+        CONFIG,
+        folder / "text.txt",
+        [folder / "held-out.txt"],
+        directory,
+        num_sampled=5,
+        batch_tokens=36,
+        max_tokens=9,
+        validate_every=5,
+        progress=False,
+        **arguments,
+    )
+
+
+def on_batches(corpus, directory, **arguments):
+    return pretrain(
+        CONFIG,
+        corpus,
+        directory=directory,
+        vocabulary_size=13,
+        num_sampled=4,
+        progress=False,
+        **{"epochs": 3, "validate_every": 5, "validation": ["batch"], **arguments},
+    )
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs")
+    write_text(folder / "text.txt")
+    write_text(folder / "held-out.txt")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def whole(folder):
+    """A run on text, from the first step to the twelfth; its model."""
+    return on_text(folder, folder / "whole", steps=12)
+
+
+@pytest.fixture(scope="module")
+def batches_run(folder):
+    """A run on ready-made batches, and the weights of each measurement."""
+    found = []
+    with validation_is([90.0, 70.0, 80.0], found):
+        model = on_batches(ready_made(4), folder / "batches")
+    return model, found
+
+
+# ---------------------------------------------------------------- what it leaves
+
+
+@pytest.mark.slow
+def test_a_directory_holds_it_all(whole, folder):
+    pytest.importorskip("matplotlib")
+    names = sorted(path.name for path in (folder / "whole").iterdir())
+    assert names == FILES
+    png = (folder / "whole" / "history.png").read_bytes()
+    assert png.startswith(b"\x89PNG")
+
+
+@pytest.mark.slow
+def test_the_history_says_how_it_went(whole, folder):
+    rows = timeless(folder / "whole")
+    assert [row.step for row in rows] == [5, 10, 12]
+    # Six batches a pass, of four sentences of seven words.
+    assert [row.epoch for row in rows] == [0, 1, 1]
+    assert [row.words for row in rows] == [28 * row.step for row in rows]
+    for row in rows:
+        assert 1 < row.perplexity_forward < 30
+        assert 1 < row.perplexity_backward < 30
+        assert row.perplexity_mean == pytest.approx(
+            math.sqrt(row.perplexity_forward * row.perplexity_backward), rel=1e-6
+        )
+    assert rows[-1].perplexity_mean < rows[0].perplexity_mean
+    assert rows[-1].loss_forward < rows[0].loss_forward
+    assert rows[-1].loss_backward < rows[0].loss_backward
+
+
+@pytest.mark.slow
+def test_the_model_can_be_loaded_and_knows_its_tokenizer(whole, folder):
+    directory = PretrainingDirectory(folder / "whole")
+    assert len(directory.read_vocabulary()) == directory.read_recipe()[
+        "vocabulary_size"
+    ]
+    encoder = load(folder / "whole")
+    assert encoder.tokenizer == whole.encoder.tokenizer == "unicode"
+    assert encoder.config == CONFIG
+
+
+# ---------------------------------------------------------------- going on
+
+
+@pytest.mark.slow
+def test_a_resumed_run_is_the_same_run(whole, folder):
+    """Seven steps and five more: the twelve, bit for bit."""
+    on_text(folder, folder / "parts", steps=7)
+    model = on_text(folder, folder / "parts", steps=12, resume=True)
+    for found, wanted in zip(model.weights, whole.weights, strict=True):
+        np.testing.assert_array_equal(numpy_of(found), numpy_of(wanted))
+    parts, wanted = timeless(folder / "parts"), timeless(folder / "whole")
+    assert [row.step for row in parts] == [5, 7, 10, 12]
+    # The end of a run is measured, so the means that follow begin there.
+    loss = {"loss_forward": 0.0, "loss_backward": 0.0}
+    assert parts[0] == wanted[0]
+    assert dataclasses.replace(parts[2], **loss) == dataclasses.replace(
+        wanted[1], **loss
+    )
+    assert parts[3] == wanted[2]
+    assert_same_state(state_of(folder / "parts"), state_of(folder / "whole"))
+    with (
+        h5py.File(folder / "parts" / "weights.hdf5") as file,
+        h5py.File(folder / "whole" / "weights.hdf5") as other,
+    ):
+        for name in ("char_embed", "CNN_proj/W_proj", "softmax/W"):
+            np.testing.assert_array_equal(file[name][...], other[name][...])
+
+
+@pytest.mark.slow
+def test_control_c_leaves_a_checkpoint_to_go_on_from(batches_run, folder):
+    """In the middle of a pass and between two rows of the history."""
+    directory = folder / "interrupted"
+    with (
+        validation_is([90.0], []),
+        pytest.raises(KeyboardInterrupt, match=r"after step 7; .*checkpoint\.hdf5"),
+    ):
+        on_batches(Held(ready_made(4), at=7), directory)
+    assert state_of(directory)[1] == {"step": 7, "words": 105, "epoch": 1, "batch": 3}
+    assert [row.step for row in timeless(directory)] == [5]
+    with validation_is([70.0, 80.0], []):
+        on_batches(ready_made(4), directory, resume=True)
+    assert_same_state(state_of(directory), state_of(folder / "batches"))
+    assert timeless(directory) == timeless(folder / "batches")
+
+
+@pytest.mark.slow
+def test_control_c_at_the_last_step_loses_nothing(batches_run, folder):
+    directory = folder / "at the end"
+    with validation_is([90.0, 70.0], []), pytest.raises(KeyboardInterrupt):
+        on_batches(Held(ready_made(4), at=12), directory)
+    with validation_is([80.0], []):
+        on_batches(ready_made(4), directory, resume=True)
+    assert_same_state(state_of(directory), state_of(folder / "batches"))
+    assert timeless(directory) == timeless(folder / "batches")
+
+
+@pytest.mark.slow
+def test_a_finished_run_does_nothing_more(batches_run, folder):
+    before = state_of(folder / "batches"), timeless(folder / "batches")
+    shutil.copytree(folder / "batches", folder / "finished")
+    with validation_is([], []):
+        model = on_batches(ready_made(4), folder / "finished", resume=True)
+    assert_same_state(state_of(folder / "finished"), before[0])
+    assert timeless(folder / "finished") == before[1]
+    # What is returned has the last weights, not fresh ones.
+    for found, wanted in zip(model.weights, batches_run[0].weights, strict=True):
+        np.testing.assert_array_equal(numpy_of(found), numpy_of(wanted))
+
+
+def test_a_run_goes_on_as_it_began_or_not_at_all(batches_run, folder):
+    directory = folder / "batches"
+    before = state_of(directory)
+    for name, value in {
+        "seed": 1,
+        "learning_rate": 0.1,
+        "num_sampled": 5,
+        "vocabulary_size": 14,
+    }.items():
+        with pytest.raises(ValueError, match=rf"`{name}` must be .*training\.json"):
+            pretrain(
+                CONFIG,
+                ready_made(4),
+                directory=directory,
+                resume=True,
+                progress=False,
+                **{"num_sampled": 4, "vocabulary_size": 13, name: value},
+            )
+    other = dataclasses.replace(CONFIG, units=10)
+    with pytest.raises(ValueError, match=r"`config` must be .*options\.json"):
+        pretrain(
+            other,
+            ready_made(4),
+            directory=directory,
+            resume=True,
+            progress=False,
+            num_sampled=4,
+            vocabulary_size=13,
+        )
+    assert_same_state(state_of(directory), before)
+
+
+# ---------------------------------------------------------------- batches, limits
+
+
+def test_the_best_weights_and_the_last_are_kept(batches_run, folder):
+    """Perplexities 90, 70, 80: the second is the best."""
+    model, (_, best, last) = batches_run
+    directory = PretrainingDirectory(folder / "batches")
+    kept = directory.read_model()
+    for weight, wanted in zip(kept.weights, best, strict=True):
+        found = numpy_of(weight)
+        if weight.path.endswith("char_embedding"):
+            # The file has no row for the mask, which nothing reads.
+            found, wanted = found[1:], wanted[1:]
+        np.testing.assert_array_equal(found, wanted, err_msg=weight.path)
+    for found, wanted in zip(model.weights, last, strict=True):
+        np.testing.assert_array_equal(numpy_of(found), wanted)
+    arrays, position = state_of(folder / "batches")
+    for k, wanted in enumerate(last):
+        assert any(
+            np.array_equal(array, wanted)
+            for name, array in arrays.items()
+            if name.startswith("model/")
+        ), model.weights[k].path
+    assert position == {"step": 12, "words": 180, "epoch": 2, "batch": 4}
+    assert [row.perplexity_mean for row in timeless(folder / "batches")] == [90, 70, 80]
+
+
+def test_batches_need_no_text(batches_run, folder):
+    directory = PretrainingDirectory(folder / "batches")
+    assert not (folder / "batches" / "vocabulary.txt").exists()
+    assert directory.read_recipe()["tokenizer"] is None
+    assert load(folder / "batches").tokenizer is None
+
+
+def test_the_loss_falls(batches_run, folder):
+    first, *_, last = timeless(folder / "batches")
+    assert last.loss_forward < first.loss_forward
+    assert last.loss_backward < first.loss_backward
+
+
+@pytest.mark.slow
+def test_minutes_end_a_run_and_validation_is_optional(tmp_path):
+    on_batches(
+        ready_made(4), tmp_path / "run", epochs=None, minutes=1e-6, validation=None
+    )
+    (row,) = timeless(tmp_path / "run")
+    assert row.step == 1
+    assert row.perplexity_mean is None
+    # Without a validation text the last weights count as the best.
+    assert (tmp_path / "run" / "weights.hdf5").exists()
+
+
+# ---------------------------------------------------------------- bad arguments
+
+
+@pytest.mark.parametrize(
+    "argument",
+    [
+        {"steps": 0},
+        {"epochs": 0},
+        {"epochs": -1},
+        {"minutes": 0.0},
+        {"minutes": math.nan},
+        {"validate_every": 0},
+        {"num_sampled": 0},
+        {"vocabulary_size": 3},
+        {"batch_tokens": 10},
+        {"max_tokens": 2},
+        {"tokenizer": "bpe"},
+        {"seed": -1},
+        {"corpus": "nowhere-*.txt"},
+        {"corpus": []},
+        {"validation": "nowhere-*.txt"},
+    ],
+    ids=str,
+)
+def test_an_argument_that_cannot_be_leaves_nothing(argument, folder, tmp_path):
+    """Said before anything is written."""
+    arguments = {"corpus": folder / "text.txt", **argument}
+    with pytest.raises(ValueError):
+        pretrain(CONFIG, directory=tmp_path / "run", progress=False, **arguments)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_directory_in_use_is_left_alone(batches_run, folder, tmp_path):
+    with pytest.raises(ValueError, match="`directory` must not hold a run yet"):
+        on_batches(ready_made(4), folder / "batches")
+    (tmp_path / "notes.txt").write_text("mine", encoding="utf-8")
+    for resume in (False, True):
+        with pytest.raises(ValueError, match=str(tmp_path)):
+            on_batches(ready_made(4), tmp_path, resume=resume)
+    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
+
+
+def test_there_has_to_be_a_run_to_resume(folder, tmp_path):
+    with pytest.raises(ValueError, match="holds no run"):
+        on_batches(ready_made(4), tmp_path / "run", resume=True)
+    assert list(tmp_path.iterdir()) == []
