@@ -49,7 +49,7 @@ $(INSTALLED): pyproject.toml
 	         "name one with: make PYTHON=..."; exit 1; }
 	@test -x $(VENV)/bin/pip || "$(PYTHON)" -m venv $(VENV)
 	@echo "Installing keras_elmo and what it needs into $(VENV) (a few minutes) ..."
-	@$(RUN) -m pip install --quiet --editable '.[dev,plots]'
+	@$(RUN) -m pip install --quiet --quiet --editable '.[dev,plots]'
 	@touch $@
 
 clean:

@@ -44,8 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     result = {
         "benchmark": "downstream",
         "task": task.name,
-        # The folder's name: where it lies is nobody else's matter.
-        "model": Path(options.model).name,
+        "model": _portable(options.model),
         "sizes": encoder.config.to_options(),
         "train_size": options.train_size,
         "train_sentences": len(task.train),
@@ -143,6 +142,11 @@ def _mix(mix: keras_elmo.ScalarMix) -> dict[str, Any]:
     scalars = np.asarray(mix.scalars)
     weights = np.exp(scalars) / np.exp(scalars).sum()
     return {"weights": weights.tolist(), "gamma": float(np.asarray(mix.gamma))}
+
+
+def _portable(model: str) -> str:
+    """A path as it was given, unless it means something on this machine only."""
+    return Path(model).name if Path(model).is_absolute() else model
 
 
 def _say(message: str) -> None:

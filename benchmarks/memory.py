@@ -40,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for count, corpus in corpora.items():
             measured[count].append(_run(corpus, options))
             figures = json.dumps(measured[count][-1])
-            print(f"{count} shards, run {repeat}: {figures}", file=sys.stderr)
+            print(f"shards {count}, run {repeat}: {figures}", file=sys.stderr)
     result = {
         "benchmark": "memory",
         "preset": options.preset,

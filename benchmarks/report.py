@@ -49,7 +49,7 @@ def downstream(results: Sequence[Result]) -> str:
 def _downstream_row(result: Result) -> list[str]:
     return [
         _TASKS[result["task"]],
-        result["model"],
+        Path(result["model"]).name,
         f"{result['train_sentences']:,} + {result['dev_sentences']:,}",
         *(_accuracy(result["words"][name]) for name in WORDS),
         _mix(result["words"]["elmo"]["mix"]),

@@ -24,10 +24,10 @@ FLOORS = {
     "layers": 1,
     "models": 2,
     "files": 3,
-    "training": 3,
+    "plots": 3,
+    "training": 4,
     "serving": 4,
     "scale": 4,
-    "plots": 4,
     "__main__": 5,
     "__init__": 6,
 }

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import sys
 from collections.abc import Iterable, Iterator
 from itertools import islice, pairwise
 from typing import Any, Protocol
@@ -60,22 +61,27 @@ def embed_file(
             the average. HDF5 then holds `(tokens, 2 * projection_units)`.
         resume: whether to go on with the `OUT.unfinished` of an interrupted call;
             HDF5 only.
-        progress: whether to show a bar on stderr.
+        progress: whether to show a bar and messages on stderr.
 
     Raises:
         ValueError: `out` exists or ends in something else; `layers` is another word;
             the model or the text cannot be read.
     """
     input, out = os.fspath(input), os.fspath(out)
-    (input,) = expand_files(input)
+    files = expand_files(input)
+    if len(files) > 1:
+        raise ValueError(f"`input` must be one file. Received: {len(files)} of {input}")
     if os.path.exists(out):
         raise ValueError(f"{out} exists already; name another file, or remove it")
     if layers not in ("all", "mix"):
         raise ValueError(f"`layers` must be 'all' or 'mix'. Received: {layers!r}")
     writer_type = _writer_type(out, resume)
+    if next(read_lines(files, keep_blank=True), None) is None:
+        raise ValueError(f"there is no text in {files[0]}")
     encoder = load(model)
     mix = _mix_weights(model, encoder.config.num_layers) if layers == "mix" else None
     unfinished = f"{out}.unfinished"
+    report = Report()
     done = 0
 
     def advance(count: int) -> None:
@@ -87,9 +93,10 @@ def embed_file(
         stack.callback(writer.close)
         bar = None
         if progress:
-            bar = stack.enter_context(Progress("Embedding", os.path.getsize(input)))
-        lines = read_lines([input], advance=advance, keep_blank=True)
-        sentences = _sentences(lines, encoder.tokenizer or "whitespace")
+            size = os.path.getsize(files[0])
+            bar = stack.enter_context(Progress("Embedding", size))
+        lines = read_lines(files, report, advance, keep_blank=True)
+        sentences = _sentences(lines, encoder.tokenizer or "whitespace", report)
         sentences = islice(sentences, writer.num_written, None)
         while chunk := list(islice(sentences, _LINES_AT_A_TIME)):
             for tokens, vectors in zip(chunk, embed(encoder, chunk), strict=True):
@@ -100,10 +107,15 @@ def embed_file(
             if bar is not None:
                 bar.update(sum(map(len, chunk)), position=done)
     os.replace(unfinished, out)
+    if progress:
+        for message in report.messages():
+            print(message, file=sys.stderr)
 
 
-def _sentences(lines: Iterable[str], tokenizer: str) -> Iterator[list[bytes]]:
-    for tokens, limits in token_chunks(lines, tokenizer, Report()):
+def _sentences(
+    lines: Iterable[str], tokenizer: str, report: Report
+) -> Iterator[list[bytes]]:
+    for tokens, limits in token_chunks(lines, tokenizer, report):
         for start, end in pairwise(limits):
             yield tokens[start:end]
 
@@ -137,6 +149,10 @@ class _Hdf5Writer:
                 f"{path}: cannot be gone on with: {error}; remove it and begin again"
             ) from error
         self.num_written = len(self._file)
+        if self.num_written:
+            # The interruption may have come before the last one was filled.
+            self.num_written -= 1
+            del self._file[str(self.num_written)]
 
     def write(self, tokens: list[bytes], vectors: np.ndarray) -> None:
         self._file.create_dataset(str(self.num_written), data=vectors)
@@ -170,12 +186,16 @@ class _ParquetWriter:
     def flush(self) -> None:
         arrow = self._arrow
         vectors = np.concatenate([vectors for *_, vectors in self._lines], axis=1)
+        rows = [
+            (line, place, token.decode())
+            for line, tokens, _ in self._lines
+            for place, token in enumerate(tokens)
+        ]
+        # With their types, which blank lines alone do not tell.
         columns = {
-            "line": [line for line, tokens, _ in self._lines for _ in tokens],
-            "position": [k for _, tokens, _ in self._lines for k in range(len(tokens))],
-            "token": [
-                token.decode() for _, tokens, _ in self._lines for token in tokens
-            ],
+            "line": arrow.array([line for line, _, _ in rows], arrow.int64()),
+            "position": arrow.array([place for _, place, _ in rows], arrow.int64()),
+            "token": arrow.array([token for _, _, token in rows], arrow.string()),
         }
         for k, layer in enumerate(vectors):
             name = f"layer_{k}" if len(vectors) > 1 else "mix"

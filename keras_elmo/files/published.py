@@ -58,7 +58,8 @@ def read_datasets(weights: Path, datasets: Iterable["Dataset"], options: str) ->
         options: what decided the weights' shapes, for an error to name.
 
     Raises:
-        ValueError: the file is damaged, lacks a dataset, or has another shape.
+        ValueError: the file is damaged, lacks a dataset, has one of another shape, or
+            one of a layer that `options` does not know.
         FileNotFoundError: there is none.
     """
     weights = os.fspath(weights)
@@ -66,10 +67,30 @@ def read_datasets(weights: Path, datasets: Iterable["Dataset"], options: str) ->
         raise FileNotFoundError(f"{weights}: no such file")
     try:
         with h5py.File(weights, "r") as file:
+            asked = set()
             for dataset in datasets:
                 dataset.read(file, weights, options)
+                asked.add(dataset.name)
+            for name in _names_of_layers(file):
+                if name not in asked:
+                    raise ValueError(
+                        f"{weights}: holds the dataset {name}, {file[name].shape}, "
+                        f"but {options} describes a model without it"
+                    )
     except OSError as error:
         raise ValueError(f"{weights}: not a readable HDF5 file: {error}") from error
+
+
+def _names_of_layers(file: h5py.File) -> list[str]:
+    """The encoder's datasets; a file may hold more than the encoder."""
+    names: list[str] = []
+
+    def add(name: str, item: Any) -> None:
+        if isinstance(item, h5py.Dataset) and name.startswith(("char", "CNN", "RNN")):
+            names.append(name)
+
+    file.visititems(add)
+    return names
 
 
 def write_datasets(weights: Path, datasets: Iterable["Dataset"]) -> None:

@@ -128,16 +128,20 @@ class _Variables:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         tf = import_tensorflow("Reading a SavedModel")
         self._path = os.path.join(path, "variables", "variables")
+        self._errors = (tf.errors.OpError, ValueError)
         try:
             self._checkpoint = tf.train.load_checkpoint(self._path)
-        except (tf.errors.OpError, ValueError) as error:
+        except self._errors as error:
             raise ValueError(f"{self._path}: cannot be read: {error}") from error
 
     def read(self, attribute: str) -> Any:
         name = f"{attribute}/.ATTRIBUTES/VARIABLE_VALUE"
         if not self._checkpoint.has_tensor(name):
             raise ValueError(f"{self._path}: lacks the variable {attribute}")
-        return self._checkpoint.get_tensor(name)
+        try:
+            return self._checkpoint.get_tensor(name)
+        except self._errors as error:
+            raise ValueError(f"{self._path}: cannot be read: {error}") from error
 
 
 def _served(embedding: ElmoEmbedding, tokenizer: str | None) -> Any:

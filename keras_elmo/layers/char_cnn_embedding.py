@@ -77,13 +77,13 @@ class CharCNNEmbedding(keras.layers.Layer):
         ]
 
     def build(self, char_ids_shape: tuple[int | None, ...]) -> None:
-        frozen = {"trainable": self.trainable}
+        common = {"trainable": self.trainable}
         num_filters = sum(count for _, count in self.filters)
         self.char_embedding = self.add_weight(
             name="char_embedding",
             shape=(self.num_characters, self.char_embedding_units),
             initializer=keras.initializers.RandomUniform(-1.0, 1.0),
-            **frozen,
+            **common,
         )
         # The published initialisers: uniform for relu, Glorot's normal for tanh.
         self.kernels = [
@@ -95,13 +95,13 @@ class CharCNNEmbedding(keras.layers.Layer):
                 else keras.initializers.RandomNormal(
                     stddev=(width * self.char_embedding_units) ** -0.5
                 ),
-                **frozen,
+                **common,
             )
             for k, (width, count) in enumerate(self.filters)
         ]
         self.biases = [
             self.add_weight(
-                name=f"bias_{k}", shape=(count,), initializer="zeros", **frozen
+                name=f"bias_{k}", shape=(count,), initializer="zeros", **common
             )
             for k, (_, count) in enumerate(self.filters)
         ]
@@ -113,13 +113,13 @@ class CharCNNEmbedding(keras.layers.Layer):
                 name="projection_kernel",
                 shape=(num_filters, self.projection_units),
                 initializer=keras.initializers.RandomNormal(stddev=num_filters**-0.5),
-                **frozen,
+                **common,
             )
             self.projection_bias = self.add_weight(
                 name="projection_bias",
                 shape=(self.projection_units,),
                 initializer="zeros",
-                **frozen,
+                **common,
             )
 
     def call(self, char_ids: Any) -> Any:

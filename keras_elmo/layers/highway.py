@@ -45,22 +45,22 @@ class Highway(keras.layers.Layer):
             )
         kernel = keras.initializers.RandomNormal(stddev=1 / math.sqrt(units))
         bias = keras.initializers.Constant(self.carry_bias_value)
-        frozen = {"trainable": self.trainable}
+        common = {"trainable": self.trainable}
         self.carry_kernel = self.add_weight(
-            name="carry_kernel", shape=(units, units), initializer=kernel, **frozen
+            name="carry_kernel", shape=(units, units), initializer=kernel, **common
         )
         self.carry_bias = self.add_weight(
-            name="carry_bias", shape=(units,), initializer=bias, **frozen
+            name="carry_bias", shape=(units,), initializer=bias, **common
         )
         self.transform_kernel = self.add_weight(
             name="transform_kernel",
             shape=(units, units),
             # A second object: one initializer would draw the same values twice.
             initializer=kernel.clone(),
-            **frozen,
+            **common,
         )
         self.transform_bias = self.add_weight(
-            name="transform_bias", shape=(units,), initializer="zeros", **frozen
+            name="transform_bias", shape=(units,), initializer="zeros", **common
         )
 
     def call(self, inputs: Any) -> Any:

@@ -62,23 +62,23 @@ class ProjectedLSTM(keras.layers.Layer):
                 "`inputs` must have a known last axis. "
                 f"Received: inputs.shape={inputs_shape}"
             )
-        frozen = {"trainable": self.trainable}
+        common = {"trainable": self.trainable}
         # Rows are [input; hidden], columns the gates i, j, f, o: the published
         # layout, in which import and export are copies.
         self.kernel = self.add_weight(
             name="kernel",
             shape=(features + self.projection_units, 4 * self.units),
             initializer="glorot_uniform",
-            **frozen,
+            **common,
         )
         self.bias = self.add_weight(
-            name="bias", shape=(4 * self.units,), initializer="zeros", **frozen
+            name="bias", shape=(4 * self.units,), initializer="zeros", **common
         )
         self.projection_kernel = self.add_weight(
             name="projection_kernel",
             shape=(self.units, self.projection_units),
             initializer="glorot_uniform",
-            **frozen,
+            **common,
         )
 
     def call(

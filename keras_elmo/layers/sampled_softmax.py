@@ -77,8 +77,12 @@ class SampledSoftmax(keras.layers.Layer):
             shape=(self.vocabulary_size, units),
             initializer=keras.initializers.RandomNormal(stddev=1 / math.sqrt(units)),
         )
+        # Added to float32 logits, whatever type computes them.
         self.bias = self.add_weight(
-            name="bias", shape=(self.vocabulary_size,), initializer="zeros"
+            name="bias",
+            shape=(self.vocabulary_size,),
+            initializer="zeros",
+            autocast=False,
         )
 
     def call(self, hidden: Any, targets: Any, training: bool | None = None) -> Any:

@@ -169,7 +169,8 @@ class ElmoEmbedding(keras.layers.Layer):
     def compute_mask(self, char_ids: Any, previous_mask: Any = None) -> Any:
         mask = self._token_mask(char_ids)
         empty = ops.logical_not(ops.any(mask, axis=1, keepdims=True))
-        first = ops.equal(ops.arange(ops.shape(mask)[1]), 0)
+        ones = ops.ones_like(mask, dtype="int32")
+        first = ops.equal(ops.cumsum(ones, axis=1), 1)
         mask = ops.logical_or(mask, ops.logical_and(empty, first))
         several = self.num_representations > 1
         return [mask] * self.num_representations if several else mask

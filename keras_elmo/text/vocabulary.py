@@ -4,6 +4,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from keras_elmo.atomic import replacing
 from keras_elmo.progress import Progress
 from keras_elmo.text.lines import Files, expand_files, read_lines
 from keras_elmo.text.report import Report
@@ -125,15 +126,9 @@ class Vocabulary:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes a file of one word a line; a file of that name is replaced."""
-        unfinished = f"{os.fspath(path)}.unfinished"
-        try:
-            with open(unfinished, "w", encoding="utf-8", newline="\n") as file:
+        with replacing(path) as temporary:
+            with open(temporary, "w", encoding="utf-8", newline="\n") as file:
                 file.writelines(f"{word}\n" for word in self.words)
-            os.replace(unfinished, path)
-        except BaseException:
-            if os.path.exists(unfinished):
-                os.remove(unfinished)
-            raise
 
     def ids(self, tokens: Iterable[str | bytes]) -> list[int]:
         """Returns the id of each token, that of `<UNK>` for an unknown one."""

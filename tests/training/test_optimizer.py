@@ -28,14 +28,13 @@ def gradients_of(model, batch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("num_sampled", [4, 13], ids=["sampled", "exact"])
-def test_two_steps_of_the_published_recipe(num_sampled):
+def test_two_steps_of_the_published_recipe():
     """20 times the loss, norm 10, accumulators from 1: computed by hand.
 
     Words that occur several times in the batch, characters as well, are what a sparse
     gradient may get wrong.
     """
-    model = build_pretraining_model(CONFIG, 13, num_sampled)
+    model = build_pretraining_model(CONFIG, 13, num_sampled=4)
     # Not small, so that the norm is clipped.
     randomise(model, np.random.default_rng(0), scale=0.5)
     model.compile(optimizer=PublishedAdagrad())

@@ -37,9 +37,7 @@ def vocabulary():
 def by_hand(model, lines):
     """Sums of the nats of each direction, from the oracle, sentence by sentence."""
     options, weights = published(model.encoder)
-    kernel, bias = map(
-        numpy_of, (model.head.softmax.kernel, model.head.softmax.bias)
-    )
+    kernel, bias = map(numpy_of, (model.head.softmax.kernel, model.head.softmax.bias))
     sums, tokens = np.zeros(2), 0
     for line in lines:
         words = line.split()

@@ -1,0 +1,136 @@
+"""A user's model with strings in, ElmoEmbedding in the middle and a label out."""
+
+import shutil
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from keras_elmo.files.saved_model import export_saved_model
+from keras_elmo.models.elmo_embedding import ElmoEmbedding
+from keras_elmo.text.character_ids import CharacterIds
+from keras_elmo.text.tokenizer import Tokenizer
+from tests.files.exports import SENTENCES, embedding
+from tests.fresh_process import ROOT, run_python
+from tests.layers.layer_checks import numpy_of
+from tests.models.small import random_encoder
+
+pytestmark = pytest.mark.slow
+
+LABELS = np.array([0, 1, 0, 1, 0])
+# All of them, in one batch, as numbers; and as they come, with an empty one.
+BATCH = tf.constant(SENTENCES)
+
+
+def classifier(layer):
+    """Strings to probabilities; several representations are pooled one by one."""
+    text = keras.Input((), dtype="string", name="text")
+    char_ids = CharacterIds()(Tokenizer("unicode")(text))
+    words = keras.tree.flatten(layer(char_ids))
+    pooled = [keras.layers.GlobalAveragePooling1D()(each) for each in words]
+    merged = pooled[0] if len(pooled) == 1 else keras.layers.Concatenate()(pooled)
+    label = keras.layers.Dense(2, activation="softmax", name="head")(merged)
+    model = keras.Model(text, label)
+    model.compile(
+        optimizer=keras.optimizers.Adam(0.05), loss="sparse_categorical_crossentropy"
+    )
+    return model
+
+
+def fitted(model):
+    """Trains it a little; returns the names of the weights that moved."""
+    before = {weight.path: numpy_of(weight) for weight in model.weights}
+    data = tf.data.Dataset.from_tensors((BATCH, LABELS)).repeat(8)
+    losses = model.fit(data, epochs=2, verbose=0).history["loss"]
+    assert losses[1] < losses[0]
+    return {
+        weight.path
+        for weight in model.weights
+        if not np.array_equal(numpy_of(weight), before[weight.path])
+    }
+
+
+@pytest.fixture(scope="module")
+def frozen():
+    """Two representations of a frozen encoder."""
+    layer = ElmoEmbedding(random_encoder(), num_representations=2, dropout=0.2)
+    model = classifier(layer)
+    return model, fitted(model)
+
+
+@pytest.fixture(scope="module")
+def fine_tuned():
+    model = classifier(ElmoEmbedding(random_encoder(), trainable_encoder=True))
+    return model, fitted(model)
+
+
+@pytest.fixture(scope="module")
+def from_artefact(tmp_path_factory):
+    """A model made of a SavedModel that is not there any more."""
+    path = tmp_path_factory.mktemp("artefact") / "export"
+    export_saved_model(embedding(), path, "whitespace")
+    model = classifier(ElmoEmbedding.from_saved_model(path, dropout=0.5))
+    shutil.rmtree(path)
+    return model, fitted(model)
+
+
+@pytest.fixture(scope="module")
+def reloaded(frozen, fine_tuned, from_artefact, tmp_path_factory):
+    """What a new process predicts with each of the three."""
+    folder = tmp_path_factory.mktemp("reloaded")
+    models = {"frozen": frozen, "fine_tuned": fine_tuned, "artefact": from_artefact}
+    for name, (model, _) in models.items():
+        model.save(folder / f"{name}.keras")
+    (folder / "sentences.txt").write_text("\n".join(SENTENCES), encoding="utf-8")
+    run_python(
+        ROOT / "tests" / "files" / "reload_elsewhere.py",
+        "sentences.txt",
+        "predictions.npz",
+        *(f"{name}.keras" for name in models),
+        cwd=folder,
+    )
+    return dict(np.load(folder / "predictions.npz"))
+
+
+@pytest.mark.parametrize("name", ["frozen", "fine_tuned", "artefact"])
+def test_a_new_process_predicts_the_same(name, reloaded, request):
+    fixture = {"artefact": "from_artefact"}.get(name, name)
+    model, _ = request.getfixturevalue(fixture)
+    np.testing.assert_allclose(
+        reloaded[name], model.predict(BATCH, verbose=0), atol=1e-6
+    )
+    assert reloaded[f"{name} trainable"] == len(model.trainable_weights)
+
+
+def test_a_fit_moves_the_mixes_and_the_head_alone(frozen, from_artefact):
+    (model, moved), (other, moved_other) = frozen, from_artefact
+    assert moved == {weight.path for weight in model.trainable_weights}
+    assert len(moved) == 2 * 2 + 2
+    assert moved_other == {weight.path for weight in other.trainable_weights}
+    assert len(moved_other) == 2 + 2
+
+
+def test_fine_tuning_moves_the_encoder_too(fine_tuned):
+    model, moved = fine_tuned
+    assert moved == {weight.path for weight in model.trainable_weights}
+    encoder = model.layers[3].encoder
+    assert len(moved) == len(encoder.weights) + 2 + 2
+
+
+def test_representations_are_learned_apart(frozen):
+    model, _ = frozen
+    first, second = model.layers[3].mix_weights
+    assert not np.allclose(first[0], second[0])
+
+
+def test_exported_whole_the_freeze_is_kept(frozen, fine_tuned, tmp_path):
+    for name, (model, _) in {"frozen": frozen, "fine_tuned": fine_tuned}.items():
+        path = str(tmp_path / name)
+        model.export(path, verbose=False)
+        served = tf.saved_model.load(path)
+        np.testing.assert_allclose(
+            served.serve(BATCH), model.predict(BATCH, verbose=0), atol=1e-6
+        )
+        found = served.signatures["serving_default"].trainable_variables
+        assert len(found) == len(model.trainable_weights), name
