@@ -6,9 +6,9 @@ import_backend()
 
 from keras_elmo.config import ElmoConfig
 from keras_elmo.files.embeddings import embed
+from keras_elmo.files.export import export_saved_model
 from keras_elmo.files.loading import load
 from keras_elmo.files.published import load_published_weights, save_published_weights
-from keras_elmo.files.saved_model import export_saved_model
 from keras_elmo.layers.bilm import BiLM
 from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
 from keras_elmo.layers.highway import Highway

@@ -217,13 +217,15 @@ def _add_export(commands: "argparse._SubParsersAction") -> None:
 
 
 def _export(options: argparse.Namespace) -> None:
+    from keras_elmo.files.export import export_saved_model
     from keras_elmo.files.loading import load
-    from keras_elmo.files.saved_model import export_saved_model
 
     _refuse_existing(options.out)
-    encoder = load(options.model)
-    tokenizer = options.tokenizer or encoder.tokenizer or "whitespace"
-    export_saved_model(encoder, options.out, None if tokenizer == "none" else tokenizer)
+    # Published weights do not say; their models were trained on tokenised text.
+    tokenizer = options.tokenizer or load(options.model).tokenizer or "whitespace"
+    export_saved_model(
+        options.model, options.out, None if tokenizer == "none" else tokenizer
+    )
 
 
 def _add_import(commands: "argparse._SubParsersAction") -> None:

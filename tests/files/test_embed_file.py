@@ -8,8 +8,8 @@ from keras_elmo.files import embed_file as module
 from keras_elmo.files.directory import PretrainingDirectory
 from keras_elmo.files.embed_file import embed_file
 from keras_elmo.files.embeddings import embed
+from keras_elmo.files.export import export_saved_model
 from keras_elmo.files.published import save_published_weights
-from keras_elmo.files.saved_model import export_saved_model
 from tests.files.exports import embedding
 
 LINES = ["I sat on the bank .", "", "배 가 고프다", "The bank closed", "  "]

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from keras_elmo.files.export import export_saved_model
 from keras_elmo.files.loading import load
-from keras_elmo.files.saved_model import export_saved_model, is_saved_model
+from keras_elmo.files.saved_model import is_saved_model
 from keras_elmo.models.elmo_embedding import ElmoEmbedding
 from keras_elmo.models.encoder import build_encoder
 from keras_elmo.text.tokenizer import Tokenizer

@@ -1,0 +1,144 @@
+"""A SavedModel with TF Hub's two signatures."""
+
+import os
+from typing import Any
+
+import keras
+
+from keras_elmo.atomic import replacing, write_json
+from keras_elmo.files.loading import load
+from keras_elmo.files.saved_model import (
+    ASSETS,
+    DESCRIPTION,
+    GAMMA,
+    SCALARS,
+    WEIGHTS,
+    is_saved_model,
+)
+from keras_elmo.models.elmo_embedding import ElmoEmbedding
+from keras_elmo.models.encoder import Encoder
+from keras_elmo.optional import import_tensorflow
+from keras_elmo.text.character_ids import character_ids
+from keras_elmo.text.tokenizer import Tokenizer
+
+
+def export_saved_model(
+    source: Any, path: str | os.PathLike[str], tokenizer: str | None = "unicode"
+) -> None:
+    """Writes a SavedModel whose only trainable variables are the mix's.
+
+    Signature `default` takes `strings`, [batch]; `tokens` takes `tokens`, [batch,
+    time] padded with "", and `sequence_len`, [batch]. Both return `word_emb`,
+    `lstm_outputs1` .. `lstm_outputsL`, `elmo` (the mix), `default` (its mean over the
+    tokens) and `sequence_len`.
+
+    Args:
+        source: a pretraining directory, an exported SavedModel, an `Encoder`, or an
+            `ElmoEmbedding`, whose first mix is kept.
+        path: the folder to write; a SavedModel that stands there is replaced.
+        tokenizer: how `default` cuts strings into words: `"unicode"`, which needs
+            tensorflow-text's ops wherever the model runs, `"whitespace"`, which needs
+            TensorFlow's own alone, or `None`, which leaves `default` out.
+
+    Raises:
+        RuntimeError: Keras does not run on TensorFlow.
+        TypeError: `source` is something else.
+        ValueError: `source` is a path without a model, or `path` holds something
+            that is not an exported model.
+    """
+    tf = import_tensorflow("Exporting a SavedModel")
+    if keras.backend.backend() != "tensorflow":
+        raise RuntimeError(
+            "A SavedModel holds a TensorFlow graph: export it in a process with "
+            f"KERAS_BACKEND=tensorflow. Received: {keras.backend.backend()}"
+        )
+    if os.path.exists(path) and not is_saved_model(path):
+        if not os.path.isdir(path) or os.listdir(path):
+            raise ValueError(
+                "`path` must not exist, or hold an exported model, which is replaced. "
+                f"Received: path={os.fspath(path)!r}"
+            )
+    source = _embedding(source)
+    served = _served(_frozen(source), tokenizer)
+    signatures = {"tokens": served.tokens.get_concrete_function()}
+    if tokenizer is not None:
+        signatures["default"] = served.default.get_concrete_function()
+        # What a client gets that asks for no signature by name.
+        signatures["serving_default"] = signatures["default"]
+    with replacing(path) as temporary:
+        tf.saved_model.save(served, temporary, signatures)
+        write_json(
+            os.path.join(temporary, ASSETS, DESCRIPTION),
+            {
+                "format": 1,
+                "tokenizer": tokenizer or source.encoder.tokenizer,
+                "options": source.encoder.config.to_options(),
+            },
+        )
+
+
+def _embedding(source: Any) -> ElmoEmbedding:
+    if isinstance(source, str | os.PathLike):
+        if is_saved_model(source):
+            return ElmoEmbedding.from_saved_model(source)
+        source = load(source)
+    if isinstance(source, Encoder):
+        source = ElmoEmbedding(source)
+    if not isinstance(source, ElmoEmbedding):
+        raise TypeError(
+            "`source` must be a path, an Encoder or an ElmoEmbedding. "
+            f"Received: source={source!r}"
+        )
+    return source
+
+
+def _frozen(embedding: ElmoEmbedding) -> ElmoEmbedding:
+    """A copy whose first mix alone is trainable."""
+    copy = ElmoEmbedding(embedding.encoder, layer_norm=embedding.layer_norm)
+    for ours, given in zip(
+        copy.mixes[0].weights, embedding.mixes[0].weights, strict=True
+    ):
+        ours.assign(given)
+    return copy
+
+
+def _served(embedding: ElmoEmbedding, tokenizer: str | None) -> Any:
+    """A trackable object with the variables and what the signatures compute."""
+    tf = import_tensorflow("Exporting a SavedModel")
+
+    def from_tokens(tokens: Any, sequence_len: Any) -> dict[str, Any]:
+        mask = tf.sequence_mask(sequence_len, tf.shape(tokens)[1])
+        char_ids = character_ids(tf.where(mask, tokens, ""))
+        layers = embedding.token_layers(char_ids)
+        elmo = embedding.mixed(layers, char_ids)
+        outputs = {"word_emb": layers[0][..., : layers[0].shape[-1] // 2]}
+        for k, layer in enumerate(layers[1:], start=1):
+            outputs[f"lstm_outputs{k}"] = layer
+        # Padding is 0 in the sum. Counted, because a client's lengths may go beyond
+        # its tokens; a sentence without any is divided by 1.
+        count = tf.math.count_nonzero(char_ids[:, 2:, 0], axis=1, dtype=elmo.dtype)
+        outputs["elmo"] = elmo
+        mean = tf.reduce_sum(elmo, axis=1) / tf.maximum(count, 1)[:, tf.newaxis]
+        outputs["default"] = mean
+        outputs["sequence_len"] = tf.identity(sequence_len)
+        return outputs
+
+    served = tf.Module(name="elmo")
+    # TensorFlow's own variables: through Keras's, each would be stored twice.
+    setattr(served, WEIGHTS, [weight.value for weight in embedding.encoder.weights])
+    setattr(served, SCALARS, embedding.mixes[0].scalars.value)
+    setattr(served, GAMMA, embedding.mixes[0].gamma.value)
+    if tokenizer is not None:
+        cut = Tokenizer(tokenizer)
+
+        def from_strings(strings: Any) -> dict[str, Any]:
+            tokens = cut.ragged(strings)
+            lengths = tf.cast(tokens.row_lengths(), tf.int32)
+            return from_tokens(tokens.to_tensor(""), lengths)
+
+        strings = tf.TensorSpec([None], tf.string, "strings")
+        served.default = tf.function(from_strings, [strings], autograph=False)
+    tokens = tf.TensorSpec([None, None], tf.string, "tokens")
+    lengths = tf.TensorSpec([None], tf.int32, "sequence_len")
+    served.tokens = tf.function(from_tokens, [tokens, lengths], autograph=False)
+    return served

@@ -1,0 +1,507 @@
+import contextlib
+import gzip
+import io
+import json
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import h5py
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from keras_elmo.__main__ import main
+from keras_elmo.files.directory import PretrainingDirectory
+from keras_elmo.files.embeddings import embed
+from keras_elmo.files.loading import load
+from keras_elmo.training.history import read_history
+from tests.fresh_process import environment
+from tests.training.runs import write_text
+
+COMMANDS = ("pretrain", "evaluate", "export", "import", "embed")
+SIZES = ["--preset", "tiny", "--num-sampled", "8", "--batch-tokens", "132"]
+
+
+def command(*arguments):
+    """Runs a subcommand here; returns its status, and what it has said where."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            status = main([str(argument) for argument in arguments])
+        except SystemExit as left:
+            # argparse leaves the process itself.
+            status = left.code
+    return status, out.getvalue(), err.getvalue()
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("command line")
+    write_text(folder / "train-0.txt", repeats=4)
+    with gzip.open(folder / "train-1.gz", "wb") as file:
+        file.write((folder / "train-0.txt").read_bytes())
+    write_text(folder / "held-out.txt")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def run(folder):
+    """A run of forty steps, and what it told on stderr."""
+    status, out, err = command(
+        "pretrain",
+        "--corpus",
+        folder / "train-*",
+        "--validation",
+        folder / "held-out.txt",
+        "--out",
+        folder / "run",
+        *SIZES,
+        "--vocabulary-size",
+        "17",
+        "--steps",
+        "40",
+        "--validate-every",
+        "20",
+    )
+    assert status == 0, err
+    assert out == ""
+    return folder / "run", err
+
+
+@pytest.fixture(scope="module")
+def exported(run, folder):
+    status, out, err = command(
+        "export", "--model", run[0], "--out", folder / "exported"
+    )
+    assert (status, out, err) == (0, "", "")
+    return folder / "exported"
+
+
+@pytest.fixture(scope="module")
+def imported(fixtures, tmp_path_factory):
+    """The published model; `fixtures` skips where it is not there."""
+    published = fixtures / "published_tiny"
+    out = tmp_path_factory.mktemp("imported") / "not" / "yet"
+    status, *said = command(
+        "import",
+        "--options",
+        published / "options.json",
+        "--weights",
+        published / "lm_weights.hdf5",
+        "--out",
+        out,
+    )
+    assert (status, said) == (0, ["", ""])
+    return out
+
+
+# ---------------------------------------------------------------- what is told
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_explains_itself(name):
+    status, out, err = command(name, "--help")
+    assert (status, err) == (0, "")
+    assert f"keras-elmo {name}" in out
+    # No default is told that says nothing.
+    assert "None" not in out and "False" not in out
+
+
+def test_the_program_names_its_commands():
+    status, out, _ = command("--help")
+    assert status == 0
+    for name in COMMANDS:
+        assert re.search(rf"^    {name} +\w", out, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["train"],
+        ["pretrain", "--corpus", "text.txt"],
+        ["pretrain", "--out", "run"],
+        ["pretrain", "--corpus", "text.txt", "--out", "run", "--steps", "many"],
+        ["pretrain", "--corpus", "a", "--out", "run", "--tokenizer", "bpe"],
+        ["export", "--model", "run"],
+        ["import", "--options", "options.json", "--out", "run"],
+        ["embed", "--model", "run", "--input", "a", "--out", "b", "--layers", "top"],
+    ],
+    ids=" ".join,
+)
+def test_a_command_that_is_not_one(arguments, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    status, out, err = command(*arguments)
+    assert (status, out) == (2, "")
+    assert err.startswith("usage: keras-elmo")
+    assert "keras-elmo" in err.splitlines()[-1] and "error:" in err.splitlines()[-1]
+    assert names(tmp_path) == []
+
+
+# ---------------------------------------------------------------- from text to vectors
+
+
+@pytest.mark.slow
+def test_pretrain_learns(run):
+    directory, err = run
+    rows = read_history(directory / "history.csv")
+    assert [row.step for row in rows] == [20, 40]
+    first, last = rows
+    assert last.loss_forward < first.loss_forward
+    assert last.loss_backward < first.loss_backward
+    assert last.perplexity_mean < first.perplexity_mean
+    # Of seventeen words.
+    assert last.perplexity_mean < 8
+    assert len(PretrainingDirectory(directory).read_vocabulary()) == 17
+    # Without a terminal there are plain lines.
+    assert re.search(r"^Counting words: 100 %, ", err, re.MULTILINE)
+    assert re.search(
+        r"^Pretraining: 100 %, .* words/s, .*loss .*perplexity ", err, re.MULTILINE
+    )
+    assert re.search(r"^Pretraining: .*validation ", err, re.MULTILINE)
+
+
+@pytest.mark.slow
+def test_evaluate_tells_json(run, folder):
+    directory, _ = run
+    status, out, err = command(
+        "evaluate", "--model", directory, "--corpus", folder / "held-out.txt"
+    )
+    assert status == 0
+    found = json.loads(out)
+    assert out.count("\n") == 1
+    assert found.keys() == {"forward", "backward", "mean", "tokens", "unknown_rate"}
+    # The best weights, measured as they were while training.
+    rows = read_history(directory / "history.csv")
+    best = min(rows, key=lambda row: row.perplexity_mean)
+    assert found["mean"] == pytest.approx(best.perplexity_mean, rel=1e-4)
+    assert found["tokens"] == 24 * 8
+    # Fourteen words have an id of their own, of sixteen.
+    assert 0 < found["unknown_rate"] < 0.2
+    assert "of words are not in the vocabulary" in err
+
+
+@pytest.mark.slow
+def test_export_keeps_the_tokenizer_of_the_text(run, exported):
+    model = tf.saved_model.load(str(exported))
+    assert set(model.signatures) == {"default", "tokens", "serving_default"}
+    found = model.signatures["default"](strings=tf.constant(["Ann saw(Bob)."]))
+    assert found["sequence_len"].numpy().tolist() == [6]
+    assert load(exported).tokenizer == load(run[0]).tokenizer == "unicode"
+
+
+@pytest.mark.slow
+def test_an_exported_model_is_exported_again(exported, tmp_path):
+    status, *said = command(
+        "export", "--model", exported, "--out", tmp_path / "out", "--tokenizer", "none"
+    )
+    assert (status, said) == (0, ["", ""])
+    model = tf.saved_model.load(str(tmp_path / "out"))
+    assert list(model.signatures) == ["tokens"]
+
+
+def test_import_takes_the_published_model(imported, fixtures):
+    assert names(imported) == ["options.json", "weights.hdf5"]
+    with (
+        h5py.File(imported / "weights.hdf5") as file,
+        h5py.File(fixtures / "published_tiny" / "lm_weights.hdf5") as published,
+    ):
+        for name in ("char_embed", "CNN_proj/W_proj", "CNN_high_1/b_carry"):
+            np.testing.assert_array_equal(file[name][...], published[name][...])
+    assert load(imported).tokenizer is None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("source", ["run", "exported", "imported"])
+def test_embed_takes_every_kind_of_folder(source, request, folder, tmp_path):
+    model = request.getfixturevalue(source)
+    model = model[0] if isinstance(model, tuple) else model
+    status, out, err = command(
+        "embed",
+        "--model",
+        model,
+        "--input",
+        folder / "held-out.txt",
+        "--out",
+        tmp_path / "vectors.hdf5",
+    )
+    assert (status, out) == (0, ""), err
+    assert re.search(r"^Embedding: 100 %, ", err, re.MULTILINE)
+    lines = (folder / "held-out.txt").read_text(encoding="utf-8").splitlines()
+    wanted = list(embed(load(model), [line.split() for line in lines]))
+    with h5py.File(tmp_path / "vectors.hdf5") as file:
+        assert len(file) == len(lines)
+        for k, vectors in enumerate(wanted):
+            np.testing.assert_allclose(file[str(k)], vectors, atol=1e-5)
+    assert names(tmp_path) == ["vectors.hdf5"]
+
+
+@pytest.mark.slow
+def test_the_published_model_goes_all_the_way(imported, tmp_path):
+    """Imported, exported, and loaded: without a tokenizer known, words are split."""
+    status, *_ = command("export", "--model", imported, "--out", tmp_path / "out")
+    assert status == 0
+    model = tf.saved_model.load(str(tmp_path / "out"))
+    found = model.signatures["default"](strings=tf.constant(["a bank(1) ."]))
+    assert found["sequence_len"].numpy().tolist() == [3]
+    assert found["elmo"].shape == (1, 3, 32)
+
+
+# ---------------------------------------------------------------- bad input
+
+
+def assert_one_line(status, out, err, *said):
+    assert (status, out) == (2, "")
+    assert re.fullmatch(r"keras-elmo: error: [^\n]+\n", err), err
+    for text in said:
+        assert text in err
+
+
+def pretrain(*arguments):
+    return command("pretrain", *SIZES, "--steps", "2", *arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--preset", "huge"], ["one of tiny, mini, small", "'huge'"]),
+        (["--corpus", "nowhere-*.txt"], ["no file matches nowhere-*.txt"]),
+        (["--corpus", "."], ["no file matches .", "it is a folder"]),
+        (["--validation", "nowhere-*.txt"], ["no file matches nowhere-*.txt"]),
+        (["--corpus", "empty.txt"], ["there is no word in", "empty.txt"]),
+        (["--corpus", "blank.txt"], ["there is no word in", "blank.txt"]),
+        (["--validation", "blank.txt"], ["there is no text in", "blank.txt"]),
+        (["--corpus", "cut.gz"], ["cut.gz: cut short or damaged"]),
+        (["--steps", "0"], ["`steps` must be positive"]),
+        (["--epochs", "-3"], ["`epochs` must be positive"]),
+        (["--validate-every", "0"], ["`validate_every` must be positive"]),
+        (["--vocabulary-size", "2"], ["`max_size` must be more than"]),
+        (["--batch-tokens", "7"], ["`batch_tokens` must be at least"]),
+        (["--num-sampled", "0"], ["`num_sampled` must be positive"]),
+        (["--resume"], ["holds no run"]),
+        (["--out", "notes"], ["holds something else"]),
+        (["--out", "text.txt"], ["text.txt"]),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_pretrained_is_one_line(arguments, said, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_text(tmp_path / "text.txt")
+    (tmp_path / "empty.txt").write_bytes(b"")
+    (tmp_path / "blank.txt").write_bytes(b"\n \t\n\xc2\xa0\n")
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "notes.txt").write_text("mine", encoding="utf-8")
+    with gzip.open("cut.gz", "wb") as file:
+        file.write(b"The bank closed .\n" * 1000)
+    (tmp_path / "cut.gz").write_bytes((tmp_path / "cut.gz").read_bytes()[:-20])
+    before = names(tmp_path), names(tmp_path / "notes")
+    status, out, err = pretrain("--corpus", "text.txt", "--out", "run", *arguments)
+    # What came before the error is progress.
+    last = "".join(
+        line
+        for line in err.splitlines(keepends=True)
+        if not line.startswith("Counting words: ")
+    )
+    assert_one_line(status, out, last, *said)
+    assert (names(tmp_path), names(tmp_path / "notes")) == before
+
+
+@pytest.mark.slow
+def test_text_of_every_kind_of_dirt(tmp_path):
+    """It is trained on, and everything that was changed is counted and told once."""
+    text = tmp_path / "dirt.txt"
+    lines = [
+        b"an ordinary sentence of seven words .",
+        b"bytes \xff\xfe that are not UTF-8 \xc3 .",
+        b"more \xa0 of them .",
+        b"a NUL \0 byte .",
+        "긴낱말".encode() * 6 + b" is one of two long ones " + b"x" * 5000,
+        b"word " * 200_000,
+    ]
+    text.write_bytes(b"\n".join(lines * 1))
+    status, out, err = pretrain("--corpus", text, "--out", tmp_path / "run")
+    assert (status, out) == (0, ""), err
+    told = [
+        "2 lines held invalid UTF-8; the bad bytes were replaced by U+FFFD",
+        "1 line held NUL bytes, which were taken for spaces",
+        "of words are longer than 48 bytes and are truncated",
+        "1 line of 6 had more words than a row holds and became several rows",
+    ]
+    for message in told:
+        assert err.count(message) == 1, err
+    others = [
+        line
+        for line in err.splitlines()
+        if not line.startswith(("Counting words: ", "Pretraining: "))
+    ]
+    assert len(others) == len(told)
+    assert read_history(tmp_path / "run" / "history.csv")[-1].step == 2
+
+
+@pytest.mark.slow
+def test_a_run_is_neither_overwritten_nor_gone_on_with_by_another(run, folder):
+    directory, _ = run
+    before = {path.name: path.read_bytes() for path in directory.iterdir()}
+    corpus = ["--corpus", folder / "train-*", "--out", directory]
+    for arguments, said in [
+        ([], "`directory` must not hold a run yet"),
+        (["--resume", "--seed", "1"], "`seed` must be 0, as in"),
+        (["--resume", "--preset", "mini"], "`config` must be that of the run"),
+        (["--resume", "--tokenizer", "whitespace"], "`tokenizer` must be 'unicode'"),
+    ]:
+        assert_one_line(*pretrain(*corpus, *arguments), said, str(directory))
+    assert {path.name: path.read_bytes() for path in directory.iterdir()} == before
+
+
+@pytest.mark.parametrize("damage", ["key", "json", "truncated", "contradiction"])
+def test_what_cannot_be_imported_is_one_line(damage, fixtures, tmp_path):
+    for name in ("options.json", "lm_weights.hdf5"):
+        shutil.copy(fixtures / "published_tiny" / name, tmp_path)
+    options = json.loads((tmp_path / "options.json").read_text(encoding="utf-8"))
+    if damage == "key":
+        del options["lstm"]["projection_dim"]
+        said = ["options.json", "lacks the key lstm.projection_dim"]
+    elif damage == "contradiction":
+        options["lstm"]["dim"] = 65
+        said = ["lm_weights.hdf5", "LSTMCell/W_0", "(32, 256)", "(32, 260)"]
+    if damage == "json":
+        (tmp_path / "options.json").write_text('{"lstm": ', encoding="utf-8")
+        said = ["options.json: not valid JSON"]
+    else:
+        (tmp_path / "options.json").write_text(json.dumps(options), encoding="utf-8")
+    if damage == "truncated":
+        weights = tmp_path / "lm_weights.hdf5"
+        weights.write_bytes(weights.read_bytes()[:50_000])
+        said = ["lm_weights.hdf5: not a readable HDF5 file"]
+    before = names(tmp_path)
+    result = command(
+        "import",
+        "--options",
+        tmp_path / "options.json",
+        "--weights",
+        tmp_path / "lm_weights.hdf5",
+        "--out",
+        tmp_path / "out",
+    )
+    assert_one_line(*result, *said)
+    assert names(tmp_path) == before
+
+
+def test_an_imported_model_predicts_no_words(imported, folder):
+    result = command(
+        "evaluate", "--model", imported, "--corpus", folder / "held-out.txt"
+    )
+    assert_one_line(*result, str(imported), "an encoder but no language model")
+
+
+@pytest.mark.parametrize("name", ["evaluate", "export", "embed"])
+def test_a_model_that_is_not_there(name, folder, tmp_path):
+    arguments = {
+        "evaluate": ["--corpus", folder / "held-out.txt"],
+        "export": ["--out", tmp_path / "out"],
+        "embed": ["--input", folder / "held-out.txt", "--out", tmp_path / "o.hdf5"],
+    }
+    result = command(name, "--model", tmp_path / "nowhere", *arguments[name])
+    assert_one_line(*result, str(tmp_path / "nowhere"))
+    assert names(tmp_path) == []
+
+
+def test_an_output_that_exists_is_left_alone(imported, folder, tmp_path):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "notes.txt").write_text("mine", encoding="utf-8")
+    (tmp_path / "out.hdf5").write_text("mine", encoding="utf-8")
+    for result in (
+        command("export", "--model", imported, "--out", tmp_path / "out"),
+        command(
+            "import",
+            "--options",
+            imported / "options.json",
+            "--weights",
+            imported / "weights.hdf5",
+            "--out",
+            tmp_path / "out",
+        ),
+        command(
+            "embed",
+            "--model",
+            imported,
+            "--input",
+            folder / "held-out.txt",
+            "--out",
+            tmp_path / "out.hdf5",
+        ),
+    ):
+        assert_one_line(*result, str(tmp_path / "out"), "exists already")
+    assert names(tmp_path) == ["out", "out.hdf5"]
+    assert names(tmp_path / "out") == ["notes.txt"]
+
+
+def test_the_traceback_is_there_for_those_who_want_it(monkeypatch):
+    monkeypatch.setenv("KERAS_ELMO_TRACEBACK", "1")
+    with pytest.raises(ValueError, match="nowhere"):
+        main(["export", "--model", "nowhere", "--out", "out"])
+
+
+# ---------------------------------------------------------------- a process of its own
+
+
+def start(*arguments, cwd):
+    return subprocess.Popen(
+        [sys.executable, "-m", "keras_elmo", *map(str, arguments)],
+        cwd=cwd,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+@pytest.mark.slow
+def test_an_error_is_the_only_line_of_the_process(tmp_path):
+    """TensorFlow's start-up notes are not in the way."""
+    process = start("pretrain", "--corpus", "nowhere.txt", "--out", "run", cwd=tmp_path)
+    out, err = process.communicate(timeout=300)
+    assert_one_line(process.returncode, out, err, "no file matches nowhere.txt")
+
+
+@pytest.mark.slow
+def test_control_c_can_be_resumed(folder, tmp_path):
+    """In the middle of training: status 130, a message, and a state to go on from."""
+    arguments = [
+        *("pretrain", "--corpus", folder / "train-*", "--out", tmp_path / "run"),
+        *SIZES,
+        *("--validate-every", "2"),
+    ]
+    process = start(*arguments, "--steps", "1000000", cwd=tmp_path)
+    history = tmp_path / "run" / "history.csv"
+    began = time.monotonic()
+    while len(read_history(history)) < 2:
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() - began < 300
+        time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=300)
+    assert (process.returncode, out) == (130, "")
+    *_, stopped, how = err.splitlines()
+    step = int(re.search(r"stopped after step ([\d,]+)", stopped)[1].replace(",", ""))
+    assert stopped.startswith("keras-elmo: ")
+    assert str(tmp_path / "run" / "checkpoint.hdf5") in stopped
+    assert "--resume" in how
+    assert "Traceback" not in err
+    with h5py.File(tmp_path / "run" / "checkpoint.hdf5") as file:
+        assert json.loads(file.attrs["position"])["step"] == step
+
+    status, _, err = command(*arguments, "--steps", step + 3, "--resume")
+    assert status == 0, err
+    assert "Counting words" not in err
+    rows = read_history(history)
+    assert rows[-1].step == step + 3
+    assert [row.step for row in rows] == sorted({row.step for row in rows})
