@@ -8,6 +8,7 @@ from typing import TextIO
 
 import rich.progress
 from rich.console import Console
+from rich.table import Column
 
 # Seconds between two drawings of the bar, and between two plain lines.
 _REDRAW = 0.1
@@ -114,22 +115,29 @@ class Progress:
         facts.append(
             f"{(self._count - count) / max(now - then, 1e-9):,.0f} {self._unit}/s"
         )
-        facts += [f"{name} {_number(value)}" for name, value in self._figures.items()]
         if finished:
             facts.append(f"{self._count:,.0f} {self._unit} in {_time(elapsed)}")
         elif self._total is not None and self._position > self._start:
             left = max(self._total - self._position, 0)
             seconds = elapsed * left / (self._position - self._start)
             facts.append(f"{_time(seconds)} left")
+        # Last, because a narrow terminal cuts the end off.
+        facts += [f"{name} {_number(value)}" for name, value in self._figures.items()]
         return facts
 
 
 def _bar(stream: TextIO) -> rich.progress.Progress:
     return rich.progress.Progress(
-        rich.progress.TextColumn("{task.description}", markup=False),
-        rich.progress.BarColumn(bar_width=20),
-        rich.progress.TaskProgressColumn(),
-        rich.progress.TextColumn("{task.fields[text]}", markup=False),
+        rich.progress.TextColumn(
+            "{task.description}", markup=False, table_column=Column(min_width=13)
+        ),
+        rich.progress.BarColumn(bar_width=12, table_column=Column(min_width=6)),
+        rich.progress.TaskProgressColumn(table_column=Column(min_width=4)),
+        rich.progress.TextColumn(
+            "{task.fields[text]}",
+            markup=False,
+            table_column=Column(no_wrap=True, overflow="ellipsis"),
+        ),
         console=Console(file=stream, force_terminal=True, force_jupyter=False),
         # Drawn by `update`: no thread that could outlive an interrupted task.
         auto_refresh=False,

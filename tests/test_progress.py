@@ -32,10 +32,10 @@ def test_plain_lines_now_and_then(clock):
     lines = stream.getvalue().splitlines()
     assert len(lines) == 6
     assert lines[0] == (
-        "Training: 20 %, 400 words/s, loss 7.6, perplexity 1,234, 0:40 left"
+        "Training: 20 %, 400 words/s, 0:40 left, loss 7.6, perplexity 1,234"
     )
     assert lines[-1] == (
-        "Training: 100 %, 400 words/s, loss 6, perplexity 1,234, 20,000 words in 0:50"
+        "Training: 100 %, 400 words/s, 20,000 words in 0:50, loss 6, perplexity 1,234"
     )
 
 
@@ -54,7 +54,7 @@ def test_figures_stay_until_given_again(clock):
         bar.update(1, loss=float("nan"))
         clock(1)
     assert stream.getvalue() == (
-        "Training: 2 words/s, loss nan, rate 0.00025, 2 words in 0:01\n"
+        "Training: 2 words/s, 2 words in 0:01, loss nan, rate 0.00025\n"
     )
 
 
@@ -97,7 +97,7 @@ def test_a_bar_on_a_terminal(clock, monkeypatch):
         shown = stream.getvalue()
         assert "Training [a]" in shown
         assert "50%" in shown
-        assert "100 words/s, loss 4.25, perplexity 70.11, 0:05 left" in shown
+        assert "100 words/s, 0:05 left, loss 4.25, perplexity 70.11" in shown
         clock(0.01)
         bar.update(1, position=6)
         assert stream.getvalue() == shown
