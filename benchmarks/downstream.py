@@ -76,7 +76,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--seeds", type=int, default=3, metavar="N", help="runs of each kind (3)"
     )
-    parser.add_argument("--epochs", type=int, default=5, metavar="N", help="(5)")
+    parser.add_argument("--epochs", type=int, default=10, metavar="N", help="(10)")
     parser.add_argument(
         "--train-size",
         type=int,

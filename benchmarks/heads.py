@@ -42,10 +42,15 @@ class MaxAndMean(keras.layers.Layer):
 
 
 def build_model(words: Words, task: Task) -> Any:
-    """Returns a compiled model: word vectors, dropout, a biLSTM, a softmax."""
+    """Returns a compiled model: word vectors, dropout, a biLSTM, a softmax.
+
+    The vectors are normalised first: those of random weights are ten times smaller
+    than those of a trained model, and that alone is to be no disadvantage.
+    """
     inputs, vectors = words.vectors()
     mask = keras.Input((None,), dtype="bool", name="mask")
-    x = keras.layers.Dropout(DROPOUT)(vectors)
+    x = keras.layers.LayerNormalization()(vectors)
+    x = keras.layers.Dropout(DROPOUT)(x)
     lstm = keras.layers.LSTM(UNITS, return_sequences=True)
     x = keras.layers.Bidirectional(lstm)(x, mask=mask)
     if not task.is_tagging:

@@ -50,6 +50,8 @@ def plot_history(rows: Sequence[Any], path: str | os.PathLike[str]) -> bool:
             label=f"{direction}, training (sampled, with dropout)",
         )
     axes.set(xlabel="million words read", ylabel="perplexity", yscale="log")
+    axes.yaxis.set_major_formatter("{x:,.0f}")
+    axes.yaxis.set_minor_formatter("{x:,.0f}")
     axes.grid(alpha=0.3, which="both")
     axes.legend(frameon=False)
     with replacing(path) as temporary:
