@@ -35,7 +35,7 @@ CONFIG = keras_elmo.ElmoConfig(
 
 def write_text(sentences, folder: Path) -> tuple[Path, Path]:
     """Writes one sentence a line, every twentieth of them for validation."""
-    folder.mkdir(parents=True)
+    folder.mkdir(parents=True, exist_ok=True)
     texts = [sentence.text for sentence in sentences]
     random.Random(0).shuffle(texts)
     train, validation = folder / "train.txt", folder / "validation.txt"
@@ -136,8 +136,7 @@ def main(out: Path, saved_model: Path, sentences: int, steps: int, epochs: int) 
     sys.stdout.reconfigure(line_buffering=True)
     keras.utils.set_random_seed(0)
     # The demo may be run again: what the last run made gives way.
-    for folder in (out, saved_model):
-        shutil.rmtree(folder, ignore_errors=True)
+    shutil.rmtree(out / "bilm", ignore_errors=True)
 
     print(f"1. Text: {sentences:,} sentences, English and Korean, generated into {out}")
     corpus = demo_sentences.sentences(sentences)
@@ -181,8 +180,9 @@ def main(out: Path, saved_model: Path, sentences: int, steps: int, epochs: int) 
         ),
     }
     print(
-        f"   Trained on {len(train.texts):,} labelled sentences, right on "
-        f"{len(test.texts):,} that are made of\n   other parts and other names:"
+        f"   Learned from {len(train.texts):,} labelled sentences. Right answers on "
+        f"{len(test.texts):,} others, made of\n   other parts and other names "
+        "(the biLM has read nearly all of them, unlabelled):"
     )
     print_accuracies(right, test.words)
     shares, gamma = elmo.mix_weights[0]

@@ -10,7 +10,8 @@ from time import monotonic
 import numpy as np
 
 from keras_elmo.files.directory import PretrainingDirectory
-from keras_elmo.models.pretraining import PADDING_ID, PretrainingModel
+from keras_elmo.models.language_model_head import PADDING_ID
+from keras_elmo.models.pretraining import PretrainingModel
 from keras_elmo.plots import plot_history
 from keras_elmo.progress import Progress
 from keras_elmo.text.corpus import Corpus

@@ -1,6 +1,7 @@
 """Every example runs as a user runs it: a process of its own, in an empty folder."""
 
 import json
+import shutil
 
 import h5py
 import pytest
@@ -98,20 +99,22 @@ def test_saved_model_without_keras_elmo(folder):
     assert float(last) < float(first)
 
 
-def test_demo(tmp_path):
+def test_demo(folder, tmp_path):
     # What a run before has left is in nobody's way.
-    for left in ("runs/demo/bilm", "saved_models/demo"):
-        (tmp_path / left).mkdir(parents=True)
-        (tmp_path / left / "training.json").write_text("{}")
+    exported = tmp_path / "saved_models" / "demo"
+    shutil.copytree(folder / "runs" / "first_model" / "saved_model", exported)
+    (exported / "left").touch()
+    bilm = tmp_path / "runs" / "demo" / "bilm"
+    bilm.mkdir(parents=True)
+    (bilm / "training.json").write_text("{}")
     arguments = ("--steps", 30, "--sentences", 1500, "--epochs", 1)
     output = run_python(EXAMPLES / "demo.py", *arguments, cwd=tmp_path)
     assert "Perplexity of sentences it has not seen" in output
     assert "ELMo, pretrained" in output
     assert "gamma" in output
-    assert (tmp_path / "runs/demo/senses.png").stat().st_size > 10_000
-    exported = tmp_path / "saved_models/demo"
+    assert (bilm.parent / "senses.png").stat().st_size > 10_000
     assert (exported / "saved_model.pb").exists()
-    assert not (exported / "training.json").exists()
+    assert not (exported / "left").exists()
 
 
 def test_each_example_is_short():

@@ -378,13 +378,31 @@ def test_a_second_export_replaces_the_first(tmp_path):
         np.testing.assert_array_equal(numpy_of(found), numpy_of(weight))
 
 
-def test_what_cannot_be_exported_leaves_the_folder_as_it_was(folders, tmp_path):
-    (tmp_path / "notes.txt").write_text("mine", encoding="utf-8")
-    with pytest.raises(TypeError, match="`source` must be"):
-        export_saved_model(CONFIG, tmp_path)
-    with pytest.raises(ValueError, match="`kind` must be.*'bpe'"):
-        export_saved_model(build_encoder(CONFIG), tmp_path, "bpe")
-    assert [entry.name for entry in tmp_path.iterdir()] == ["notes.txt"]
+def test_an_exported_model_is_exported_again_with_its_mix(folders, wanted, tmp_path):
+    export_saved_model(str(folders["unicode"]), tmp_path, None)
+    model = tf.saved_model.load(str(tmp_path))
+    assert list(model.signatures) == ["tokens"]
+    assert_equal(from_tokens(model, padded(TOKENS), LENGTHS), wanted)
+
+
+def test_what_cannot_be_exported_leaves_nothing(tmp_path):
+    for source, tokenizer, error, said in [
+        (CONFIG, "unicode", TypeError, "`source` must be"),
+        (tmp_path / "nowhere", "unicode", ValueError, "nowhere"),
+        (build_encoder(CONFIG), "bpe", ValueError, "`kind` must be.*'bpe'"),
+    ]:
+        with pytest.raises(error, match=said):
+            export_saved_model(source, tmp_path / "export", tokenizer)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_no_model_is_not_replaced(tmp_path):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "notes.txt").write_text("mine", encoding="utf-8")
+    for path in (tmp_path / "folder", tmp_path / "folder" / "notes.txt"):
+        with pytest.raises(ValueError, match="`path` must not exist, or hold"):
+            export_saved_model(build_encoder(CONFIG), path)
+    assert [entry.name for entry in (tmp_path / "folder").iterdir()] == ["notes.txt"]
 
 
 def copied(folder, to, without=""):
