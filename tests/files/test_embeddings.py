@@ -73,6 +73,13 @@ def test_a_string_is_no_list_of_tokens(sentence, encoder):
         list(embed(encoder, [["fine"], sentence]))
 
 
+@pytest.mark.parametrize("sentence", [["a", ""], [b"", b"a"]])
+def test_a_token_is_not_empty(sentence, encoder):
+    """The last would get the vector of the sentence's end."""
+    with pytest.raises(ValueError, match="tokens that are not empty"):
+        list(embed(encoder, [["fine"], sentence]))
+
+
 def test_a_batch_has_a_size(encoder):
     with pytest.raises(ValueError, match="`batch_size` must be positive"):
         list(embed(encoder, SENTENCES, batch_size=0))

@@ -6,6 +6,14 @@ import pytest
 from keras_elmo.training.interruption import Interruption
 
 
+@pytest.fixture(autouse=True)
+def as_in_a_terminal():
+    """A job in the background of a script begins with the signal ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def press_control_c():
     signal.raise_signal(signal.SIGINT)
 
