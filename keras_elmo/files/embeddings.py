@@ -34,7 +34,7 @@ def embed(
 
     Raises:
         TypeError: a sentence is a string instead of a list of tokens.
-        ValueError: `batch_size` is not positive.
+        ValueError: a token is empty, or `batch_size` is not positive.
         ImportError: TensorFlow, which spells the tokens out, is not installed.
     """
     if batch_size < 1:
@@ -47,6 +47,12 @@ def embed(
             if isinstance(sentence, str | bytes):
                 raise TypeError(
                     "`sentences` must hold lists of tokens. "
+                    f"Received: a sentence {sentence!r}"
+                )
+            if not all(sentence):
+                # At the end of a row it would be taken for padding.
+                raise ValueError(
+                    "`sentences` must hold tokens that are not empty. "
                     f"Received: a sentence {sentence!r}"
                 )
         results: list[Any] = [None] * len(window)
