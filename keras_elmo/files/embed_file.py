@@ -123,7 +123,12 @@ def _sentences(
 def _mix_weights(model: Path, num_layers: int) -> np.ndarray:
     if not is_saved_model(model):
         return np.full(num_layers + 1, 1 / (num_layers + 1), dtype="float32")
-    scalars, gamma = read_mix(model)
+    scalars, gamma, layer_norm = read_mix(model)
+    if layer_norm:
+        raise ValueError(
+            f"`layers` must be 'all' for {os.fspath(model)}: its mix normalises layers "
+            "by their batch, which a file does not have"
+        )
     weights = np.exp(scalars - np.max(scalars))
     return gamma * weights / weights.sum()
 

@@ -72,6 +72,7 @@ def export_saved_model(
             {
                 "format": 1,
                 "tokenizer": tokenizer or source.encoder.tokenizer,
+                "layer_norm": source.layer_norm,
                 "options": source.encoder.config.to_options(),
             },
         )

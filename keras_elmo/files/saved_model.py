@@ -29,6 +29,26 @@ def read_saved_model(path: str | os.PathLike[str]) -> Encoder:
     Raises:
         ValueError: the folder is not one that `export_saved_model` wrote.
     """
+    stored = _description(path)
+    encoder = Encoder(
+        ElmoConfig.from_options(stored["options"]),
+        trainable=False,
+        tokenizer=stored["tokenizer"],
+    )
+    variables = _Variables(path)
+    for k, weight in enumerate(encoder.weights):
+        weight.assign(variables.read(f"{WEIGHTS}/{k}"))
+    return encoder
+
+
+def read_mix(path: str | os.PathLike[str]) -> tuple[Any, Any, bool]:
+    """Returns the mix's raw scalars, its gamma, and whether it normalises layers."""
+    variables = _Variables(path)
+    scalars, gamma = variables.read(SCALARS), variables.read(GAMMA)
+    return scalars, gamma, _description(path)["layer_norm"]
+
+
+def _description(path: str | os.PathLike[str]) -> dict[str, Any]:
     description = os.path.join(path, ASSETS, DESCRIPTION)
     if not os.path.exists(description):
         raise ValueError(
@@ -38,22 +58,9 @@ def read_saved_model(path: str | os.PathLike[str]) -> Encoder:
     with open(description, encoding="utf-8") as file:
         try:
             stored = json.load(file)
-            options, tokenizer = stored["options"], stored["tokenizer"]
+            return {key: stored[key] for key in ("options", "tokenizer", "layer_norm")}
         except (ValueError, KeyError, TypeError) as error:
             raise ValueError(f"{description}: damaged: {error!r}") from error
-    encoder = Encoder(
-        ElmoConfig.from_options(options), trainable=False, tokenizer=tokenizer
-    )
-    variables = _Variables(path)
-    for k, weight in enumerate(encoder.weights):
-        weight.assign(variables.read(f"{WEIGHTS}/{k}"))
-    return encoder
-
-
-def read_mix(path: str | os.PathLike[str]) -> tuple[Any, Any]:
-    """Returns the mix's raw scalars and its gamma, as they were exported."""
-    variables = _Variables(path)
-    return variables.read(SCALARS), variables.read(GAMMA)
 
 
 class _Variables:

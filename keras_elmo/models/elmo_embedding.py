@@ -126,8 +126,9 @@ class ElmoEmbedding(keras.layers.Layer):
         # The layer itself reads no files; this way of making one has to.
         from keras_elmo.files.saved_model import read_mix, read_saved_model
 
-        layer = cls(read_saved_model(path), **kwargs)
-        scalars, gamma = read_mix(path)
+        encoder = read_saved_model(path)
+        scalars, gamma, layer_norm = read_mix(path)
+        layer = cls(encoder, **{"layer_norm": layer_norm, **kwargs})
         for mix in layer.mixes:
             mix.scalars.assign(scalars)
             mix.gamma.assign(gamma)

@@ -361,6 +361,10 @@ def test_a_normalised_mix(tmp_path):
         outputs["elmo"], numpy_of(layer(char_ids(TOKENS))), atol=1e-5
     )
     assert_nothing(from_tokens(model, [[b""]], [0]), 1, 1)
+    rebuilt = ElmoEmbedding.from_saved_model(tmp_path / "export")
+    np.testing.assert_allclose(
+        numpy_of(rebuilt(char_ids(TOKENS))), outputs["elmo"], atol=1e-5
+    )
 
 
 # ---------------------------------------------------------------- folders
