@@ -46,9 +46,7 @@ def main(
         print("What the run left:", ", ".join(files))
 
         if validation is not None:
-            vocabulary = keras_elmo.Vocabulary.load(out / "bilm" / "vocabulary.txt")
-            held_out = keras_elmo.Corpus(validation, vocabulary)
-            print("Held-out perplexity:", keras_elmo.perplexity(model, held_out))
+            print("Held-out perplexity:", keras_elmo.perplexity(model, validation))
 
         # The best weights by validation, not necessarily the last ones.
         encoder = keras_elmo.load(out / "bilm")

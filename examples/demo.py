@@ -152,9 +152,7 @@ def main(out: Path, saved_model: Path, sentences: int, steps: int, epochs: int) 
         steps=steps,
         validate_every=500,
     )
-    vocabulary = keras_elmo.Vocabulary.load(out / "bilm" / "vocabulary.txt")
-    validation = keras_elmo.Corpus(str(validation_file), vocabulary)
-    perplexity = keras_elmo.perplexity(model, validation)
+    perplexity = keras_elmo.perplexity(model, validation_file)
     print(
         "   Perplexity of sentences it has not seen: "
         f"{perplexity['forward']:.1f} forward, {perplexity['backward']:.1f} backward"

@@ -98,6 +98,8 @@ class PretrainingDirectory:
         )
         read_datasets(self.weights, _datasets(model), self.training)
         model.encoder.tokenizer = recipe["tokenizer"]
+        if os.path.exists(self.vocabulary):
+            model.vocabulary = self.read_vocabulary()
         return model
 
     def read_vocabulary(self) -> Vocabulary:

@@ -8,6 +8,7 @@ from keras import ops
 from keras_elmo.config import MAX_CHARACTERS, ElmoConfig
 from keras_elmo.models.encoder import Encoder
 from keras_elmo.models.language_model_head import PADDING_ID, LanguageModelHead
+from keras_elmo.text.vocabulary import Vocabulary
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
@@ -64,6 +65,8 @@ class PretrainingModel(keras.Model):
         self.encoder = encoder
         self.head = head
         self.config = config
+        # The words behind the target ids, for whoever evaluates the model on text.
+        self.vocabulary: Vocabulary | None = None
         self.forward_loss = keras.metrics.Mean(name="forward_loss")
         self.backward_loss = keras.metrics.Mean(name="backward_loss")
 

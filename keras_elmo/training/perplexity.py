@@ -1,7 +1,6 @@
 """How well a model predicts held-out text."""
 
 import math
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -10,11 +9,10 @@ from keras_elmo.models.language_model_head import PADDING_ID
 from keras_elmo.models.pretraining import PretrainingModel
 from keras_elmo.text.corpus import Corpus
 from keras_elmo.text.vocabulary import UNKNOWN
+from keras_elmo.training.batches import is_text
 
 
-def perplexity(
-    model: PretrainingModel, corpus: Corpus | Iterable[dict[str, Any]]
-) -> dict[str, float]:
+def perplexity(model: PretrainingModel, corpus: Any) -> dict[str, float]:
     """Measures a language model with the exact softmax, each sentence on its own.
 
     `exp(-mean log p(token))`; every word is predicted, and the boundary after (before)
@@ -22,7 +20,8 @@ def perplexity(
 
     Args:
         model: the language model.
-        corpus: a `Corpus`, or batches of `char_ids` and `token_ids`.
+        corpus: text files, as paths or glob patterns, if the model knows its
+            vocabulary; a `Corpus`; or batches of `char_ids` and `token_ids`.
 
     Returns:
         Dictionary of `forward` and `backward`, the perplexity of each direction;
@@ -31,10 +30,20 @@ def perplexity(
         vocabulary lacks: figures of different vocabularies do not compare.
 
     Raises:
-        ValueError: the corpus holds no sentence.
+        ValueError: the corpus holds no sentence, or is text and the model has no
+            vocabulary.
 
     Reference: Peters et al. 2018, section 3.1 and 3.4.
     """
+    if is_text(corpus):
+        if model.vocabulary is None:
+            raise ValueError(
+                "`corpus` must be a Corpus, or batches, for a model without a "
+                f"vocabulary. Received: corpus={corpus!r}"
+            )
+        corpus = Corpus(
+            corpus, model.vocabulary, model.encoder.tokenizer or "whitespace"
+        )
     losses = dict.fromkeys(("forward", "backward"), 0.0)
     tokens = words = unknown = 0
     if isinstance(corpus, Corpus):

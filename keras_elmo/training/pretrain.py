@@ -12,6 +12,7 @@ from keras_elmo.models.pretraining import PretrainingModel, build_pretraining_mo
 from keras_elmo.text.corpus import Corpus
 from keras_elmo.text.report import Report
 from keras_elmo.text.vocabulary import Vocabulary
+from keras_elmo.training.batches import is_text
 from keras_elmo.training.optimizer import PublishedAdagrad
 from keras_elmo.training.run import Limits, Run
 
@@ -86,7 +87,7 @@ def pretrain(
     recipe: dict[str, Any] = {"num_sampled": num_sampled, "seed": seed}
     vocabulary = words = None
     batches, held_out = corpus, validation
-    if _is_text(corpus):
+    if is_text(corpus):
         vocabulary, words = _vocabulary(
             files, corpus, tokenizer, vocabulary_size, progress, tell
         )
@@ -105,6 +106,7 @@ def pretrain(
         epochs = 10
     model = build_pretraining_model(config, vocabulary_size, num_sampled)
     model.encoder.tokenizer = recipe["tokenizer"]
+    model.vocabulary = vocabulary
     model.compile(
         optimizer=PublishedAdagrad(learning_rate),
         # XLA makes an LSTM on a CPU slower, and cannot compile every op.
@@ -131,14 +133,6 @@ def _tell_split_lines(report: Report, tell: Any) -> None:
     split = Report(lines=report.lines, split_lines=report.split_lines)
     for message in split.messages():
         tell(message)
-
-
-def _is_text(corpus: Any) -> bool:
-    if isinstance(corpus, str | os.PathLike):
-        return True
-    return isinstance(corpus, list | tuple) and all(
-        isinstance(item, str | os.PathLike) for item in corpus
-    )
 
 
 def _check_directory(files: PretrainingDirectory, resume: bool) -> None:

@@ -88,6 +88,17 @@ def test_measures_whatever_the_batches_are(model, vocabulary, tmp_path):
     assert perplexity(model, ready) == few
 
 
+def test_text_by_its_path(model, vocabulary, tmp_path):
+    text = tmp_path / "text.txt"
+    text.write_text("\n".join(LINES), encoding="utf-8")
+    wanted = perplexity(model, Corpus(text, vocabulary, "whitespace"))
+    with pytest.raises(ValueError, match="for a model without a vocabulary"):
+        perplexity(model, str(text))
+    model.vocabulary = vocabulary
+    assert perplexity(model, str(text)) == wanted == perplexity(model, [text])
+    model.vocabulary = None
+
+
 def test_a_sentence_of_nothing_is_an_error(model):
     with pytest.raises(ValueError, match="`corpus` must hold a sentence"):
         perplexity(model, [])
