@@ -60,9 +60,6 @@ def is_text(corpus: Any) -> bool:
     """Whether a corpus is given as paths or patterns of text files."""
     if isinstance(corpus, str | os.PathLike):
         return True
-    # Of nothing it is not known what it should be.
-    return (
-        isinstance(corpus, list | tuple)
-        and len(corpus) > 0
-        and all(isinstance(item, str | os.PathLike) for item in corpus)
+    return isinstance(corpus, list | tuple) and all(
+        isinstance(item, str | os.PathLike) for item in corpus
     )

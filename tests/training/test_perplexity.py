@@ -101,7 +101,7 @@ def test_text_by_its_path(model, vocabulary, tmp_path):
 
 def test_a_sentence_of_nothing_is_an_error(model):
     with pytest.raises(ValueError, match="`corpus` must hold a sentence"):
-        perplexity(model, [])
+        perplexity(model, iter([]))
 
 
 def test_a_model_that_has_diverged_is_no_error(vocabulary, tmp_path):
