@@ -1,8 +1,12 @@
-"""Batches by length, or rows packed with several sentences? Words/s and padding.
+"""Batches by length, or rows packed with several sentences? Words/s and perplexity.
 
 Trains on the batches of `keras_elmo.Corpus`, and on the same sentences packed into
-rows of one length, in turn. A recurrence over packed rows has to set its state back
-between two sentences; that is left out here, which favours packing.
+rows of one length, in turn, for their speeds. A recurrence over packed rows has to set
+its state back between two sentences; that is left out here, which favours packing.
+
+Then one model for each reads as many words as its speed gives it in the same time, and
+held-out perplexity is measured. With its state set back, a packed row teaches what its
+sentences teach one by one, so here they are rows of their own.
 
     python benchmarks/batching.py --out batching.json
 """
@@ -14,7 +18,8 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from contextlib import contextmanager
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +30,12 @@ import report
 
 import keras_elmo
 from keras_elmo.text.lines import read_lines
-from keras_elmo.text.vocabulary import UNKNOWN
+from keras_elmo.text.vocabulary import START, UNKNOWN
 from keras_elmo.training.optimizer import PublishedAdagrad
 
 Batch = dict[str, np.ndarray]
+# Character ids and token ids of one row, without padding.
+Sentence = tuple[np.ndarray, np.ndarray]
 
 _SENTENCE_END = re.compile(r"(?<=[.!?]) +(?=[A-Z\"'(])")
 _VOCABULARY_SIZE = 30_000
@@ -41,15 +48,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Runs the benchmark; prints its table."""
     options = _parser().parse_args(arguments)
     corpus = options.corpus or common.data_folder() / "enwiki/train-00-of-04.txt.xz"
-    paragraphs = list(islice(read_lines([str(corpus)]), options.lines))
-    sentences = [
-        sentence for line in paragraphs for sentence in _SENTENCE_END.split(line)
-    ]
+    validation = options.validation or common.data_folder() / "enwiki/dev.txt.xz"
+    paragraphs = _paragraphs(corpus, options.lines)
+    held_out = _paragraphs(validation, options.validation_lines)
     rows = [
-        *_compare("paragraph", paragraphs, options),
-        *_compare("sentence", sentences, options),
+        *_compare("paragraph", paragraphs, held_out, options),
+        *_compare("sentence", _sentences(paragraphs), _sentences(held_out), options),
     ]
     names = ("preset", "lines", "num_sampled", "batch_tokens", "steps", "repeats")
+    names += ("minutes", "validation_lines")
     result = {
         "benchmark": "batching",
         **{name: getattr(options, name) for name in names},
@@ -84,87 +91,149 @@ def _parser() -> argparse.ArgumentParser:
         "--steps", type=int, default=40, metavar="N", help="of a repetition (40)"
     )
     parser.add_argument("--repeats", type=int, default=5, metavar="N", help="(5)")
+    parser.add_argument(
+        "--validation",
+        type=Path,
+        metavar="FILE",
+        help="held-out text (the development text of enwiki of the data)",
+    )
+    parser.add_argument(
+        "--validation-lines", type=int, default=300, metavar="N", help="(300)"
+    )
+    parser.add_argument(
+        "--minutes",
+        type=float,
+        default=3.0,
+        metavar="N",
+        help="of training before perplexity is measured (3)",
+    )
     parser.add_argument("--out", required=True, metavar="FILE", help="JSON")
     return parser
 
 
+def _paragraphs(path: Path, number: int) -> list[str]:
+    return list(islice(read_lines([str(path)]), number))
+
+
+def _sentences(paragraphs: Sequence[str]) -> list[str]:
+    return [sentence for line in paragraphs for sentence in _SENTENCE_END.split(line)]
+
+
 def _compare(
-    text: str, lines: Sequence[str], options: argparse.Namespace
+    text: str,
+    lines: Sequence[str],
+    held_out: Sequence[str],
+    options: argparse.Namespace,
 ) -> list[dict[str, Any]]:
     """Measures both kinds of batches on the same lines."""
-    vocabulary, by_length = _read(lines, options.batch_tokens)
+    vocabulary = _vocabulary(lines)
+    by_length = _read(lines, vocabulary, options.batch_tokens)
     kinds = {
         "by length": by_length,
         "packed": list(packed_batches(by_length, options.batch_tokens)),
     }
+    speeds = _speeds(text, kinds, len(vocabulary), options)
+    validation = _read(held_out, vocabulary, options.batch_tokens)
+    rows = []
+    for name, batches in kinds.items():
+        median = statistics.median(speeds[name])
+        words = round(60 * options.minutes * median)
+        model = _model(len(vocabulary), options)
+        _train_on_words(model, batches, words)
+        held_out_perplexity = keras_elmo.perplexity(model, validation)["mean"]
+        _say(f"{text}, {name}: {words:,} words, perplexity {held_out_perplexity:.1f}")
+        rows.append(
+            {
+                "text": text,
+                "batches": name,
+                "median": median,
+                "words_per_second": speeds[name],
+                "padding": padding(batches),
+                "shapes": len({batch["token_ids"].shape for batch in batches}),
+                "number_of_batches": len(batches),
+                "words": words,
+                "perplexity": held_out_perplexity,
+            }
+        )
+    return rows
+
+
+def _vocabulary(lines: Sequence[str]) -> keras_elmo.Vocabulary:
+    with _text_file(lines) as file:
+        return keras_elmo.Vocabulary.count(file, max_size=_VOCABULARY_SIZE)
+
+
+def _read(
+    lines: Sequence[str], vocabulary: keras_elmo.Vocabulary, batch_tokens: int
+) -> list[Batch]:
+    with _text_file(lines) as file:
+        corpus = keras_elmo.Corpus(
+            file, vocabulary, batch_tokens=batch_tokens, max_tokens=_MAX_TOKENS
+        )
+        return [
+            {name: np.asarray(value) for name, value in batch.items()}
+            for batch in corpus.batches()
+        ]
+
+
+@contextmanager
+def _text_file(lines: Sequence[str]) -> Iterator[Path]:
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "text.txt"
+        file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        yield file
+
+
+def _speeds(
+    text: str,
+    kinds: dict[str, list[Batch]],
+    vocabulary_size: int,
+    options: argparse.Namespace,
+) -> dict[str, list[float]]:
+    """Returns words/s of each kind, one figure a repetition."""
+    # A model of its own for each kind, which sees the shapes of that kind only.
     trainers = {
-        name: _Trainer(batches, len(vocabulary), options)
+        name: _Trainer(_model(vocabulary_size, options), batches, options.steps)
         for name, batches in kinds.items()
     }
-    speeds: dict[str, list[float]] = {name: [] for name in kinds}
     # New shapes trace the graph, a few times until it takes any: not timed. All the
     # models are there by now, because setting a seed has graphs prepared anew.
     for trainer in trainers.values():
         trainer.words_per_second()
+    speeds: dict[str, list[float]] = {name: [] for name in kinds}
     # In turn, so that what else the machine does meets both.
     for _ in range(options.repeats):
         for name, trainer in trainers.items():
             speeds[name].append(trainer.words_per_second())
-            print(f"{text}, {name}: {speeds[name][-1]:,.0f} words/s", file=sys.stderr)
-    return [
-        {
-            "text": text,
-            "batches": name,
-            "median": statistics.median(speeds[name]),
-            "words_per_second": speeds[name],
-            "padding": padding(batches),
-            "shapes": len({batch["token_ids"].shape for batch in batches}),
-            "number_of_batches": len(batches),
-        }
-        for name, batches in kinds.items()
-    ]
+            _say(f"{text}, {name}: {speeds[name][-1]:,.0f} words/s")
+    return speeds
 
 
-def _read(
-    lines: Sequence[str], batch_tokens: int
-) -> tuple[keras_elmo.Vocabulary, list[Batch]]:
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "text.txt"
-        file.write_text("\n".join(lines) + "\n", encoding="utf-8")
-        vocabulary = keras_elmo.Vocabulary.count(file, max_size=_VOCABULARY_SIZE)
-        corpus = keras_elmo.Corpus(
-            file, vocabulary, batch_tokens=batch_tokens, max_tokens=_MAX_TOKENS
-        )
-        batches = [
-            {name: np.asarray(value) for name, value in batch.items()}
-            for batch in corpus.batches()
-        ]
-    return vocabulary, batches
+def _model(vocabulary_size: int, options: argparse.Namespace) -> Any:
+    keras.utils.set_random_seed(0)
+    model = keras_elmo.build_pretraining_model(
+        keras_elmo.ElmoConfig.preset(options.preset),
+        vocabulary_size,
+        options.num_sampled,
+    )
+    model.compile(optimizer=PublishedAdagrad(0.2), jit_compile=False)
+    return model
 
 
 class _Trainer:
-    """A model of its own, which sees the shapes of one kind of batches only."""
+    """Trains on some of the batches, the same ones each time."""
 
-    def __init__(
-        self, batches: Sequence[Batch], vocabulary_size: int, options: Any
-    ) -> None:
-        random = np.random.default_rng(0)
-        chosen = random.permutation(len(batches))[: options.steps]
-        batches = [batches[place] for place in chosen]
-        self._words = sum(
-            int((batch["token_ids"] >= UNKNOWN).sum()) for batch in batches
-        )
+    def __init__(self, model: Any, batches: Sequence[Batch], steps: int) -> None:
+        chosen = np.random.default_rng(0).permutation(len(batches))[:steps]
+        self._words = sum(count_words(batches[place]) for place in chosen)
         self._batches = [
-            {name: keras.ops.convert_to_tensor(value) for name, value in batch.items()}
-            for batch in batches
+            {
+                name: keras.ops.convert_to_tensor(value)
+                for name, value in batches[place].items()
+            }
+            for place in chosen
         ]
-        keras.utils.set_random_seed(0)
-        self._model = keras_elmo.build_pretraining_model(
-            keras_elmo.ElmoConfig.preset(options.preset),
-            vocabulary_size,
-            options.num_sampled,
-        )
-        self._model.compile(optimizer=PublishedAdagrad(0.2), jit_compile=False)
+        self._model = model
 
     def words_per_second(self) -> float:
         """Trains once on each of the chosen batches."""
@@ -172,6 +241,35 @@ class _Trainer:
         for batch in self._batches:
             self._model.train_on_batch(batch)
         return self._words / (time.perf_counter() - began)
+
+
+def _train_on_words(model: Any, batches: Sequence[Batch], words: int) -> None:
+    """Trains until `words` words are read, each sentence a row of its own."""
+    for batch in cycle(batches):
+        if words <= 0:
+            return
+        model.train_on_batch(separated(batch))
+        words -= count_words(batch)
+
+
+def separated(batch: Batch) -> Batch:
+    """Returns a batch whose rows hold one sentence each."""
+    char_ids, token_ids = _flat(batch)
+    places = np.flatnonzero(token_ids == START)[1:]
+    return _rows(
+        list(zip(np.split(char_ids, places), np.split(token_ids, places), strict=True))
+    )
+
+
+def _flat(batch: Batch) -> Sentence:
+    """Returns what the positions hold that are no padding, one after the other."""
+    known = batch["token_ids"] >= 0
+    return batch["char_ids"][known], batch["token_ids"][known]
+
+
+def count_words(batch: Batch) -> int:
+    """Returns the number of tokens without the sentences' boundaries."""
+    return int((batch["token_ids"] >= UNKNOWN).sum())
 
 
 def packed_batches(batches: Sequence[Batch], batch_tokens: int) -> Iterator[Batch]:
@@ -193,7 +291,18 @@ def packed_batches(batches: Sequence[Batch], batch_tokens: int) -> Iterator[Batc
         rows += window
     num_rows = batch_tokens // _MAX_TOKENS
     for start in range(0, len(rows), num_rows):
-        yield _packed_batch(sentences, rows[start : start + num_rows])
+        yield _rows(
+            [
+                _joined([sentences[place] for place in row])
+                for row in rows[start : start + num_rows]
+            ],
+            _MAX_TOKENS,
+        )
+
+
+def _joined(sentences: Sequence[Sentence]) -> Sentence:
+    char_ids, token_ids = map(np.concatenate, zip(*sentences, strict=True))
+    return char_ids, token_ids
 
 
 def packed_rows(lengths: Sequence[int], places: np.ndarray) -> list[list[int]]:
@@ -214,15 +323,13 @@ def packed_rows(lengths: Sequence[int], places: np.ndarray) -> list[list[int]]:
     return rows
 
 
-def _packed_batch(
-    sentences: Sequence[tuple[np.ndarray, np.ndarray]], rows: Sequence[Sequence[int]]
-) -> Batch:
-    num_characters = sentences[0][0].shape[-1]
-    char_ids = np.zeros((len(rows), _MAX_TOKENS, num_characters), np.int32)
-    token_ids = np.full((len(rows), _MAX_TOKENS), -1, np.int32)
-    for number, row in enumerate(rows):
-        parts = zip(*(sentences[place] for place in row), strict=True)
-        spelt, ids = map(np.concatenate, parts)
+def _rows(rows: Sequence[Sentence], length: int | None = None) -> Batch:
+    """Returns a batch, padded to `length` or to the longest row."""
+    length = length or max(len(token_ids) for _, token_ids in rows)
+    num_characters = rows[0][0].shape[-1]
+    char_ids = np.zeros((len(rows), length, num_characters), np.int32)
+    token_ids = np.full((len(rows), length), -1, np.int32)
+    for number, (spelt, ids) in enumerate(rows):
         char_ids[number, : len(ids)] = spelt
         token_ids[number, : len(ids)] = ids
     return {"char_ids": char_ids, "token_ids": token_ids}
@@ -233,6 +340,10 @@ def padding(batches: Sequence[Batch]) -> float:
     positions = sum(batch["token_ids"].size for batch in batches)
     empty = sum(int((batch["token_ids"] < 0).sum()) for batch in batches)
     return empty / positions
+
+
+def _say(message: str) -> None:
+    print(message, file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

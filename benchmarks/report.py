@@ -107,6 +107,8 @@ def batching(results: Sequence[Result]) -> str:
         "least to most",
         "Padding, %",
         "Shapes",
+        "Perplexity",
+        "after words",
     ]
     rows = (_batching_row(result, row) for result in results for row in result["rows"])
     return _table(header, rows)
@@ -122,6 +124,8 @@ def _batching_row(result: Result, row: dict[str, Any]) -> list[str]:
         f"{min(speeds):,.0f} to {max(speeds):,.0f}",
         f"{100 * row['padding']:.2f}",
         str(row["shapes"]),
+        f"{row['perplexity']:,.1f}",
+        f"{row['words']:,}",
     ]
 
 
@@ -161,6 +165,8 @@ _OPTIONS = {
         "batch_tokens",
         "steps",
         "repeats",
+        "minutes",
+        "validation_lines",
     ),
 }
 

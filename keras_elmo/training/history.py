@@ -5,6 +5,8 @@ import dataclasses
 import os
 from typing import Any
 
+from keras_elmo.atomic import replacing
+
 
 @dataclasses.dataclass(frozen=True)
 class Row:
@@ -26,7 +28,7 @@ class Row:
 
 
 class History:
-    """Appends rows to a CSV file, which alone is enough to draw every curve.
+    """Adds rows to a CSV file, which alone is enough to draw every curve.
 
     Args:
         path: the file.
@@ -37,18 +39,19 @@ class History:
     def __init__(self, path: str, last_step: int = 0) -> None:
         self._path = path
         self.rows = [row for row in read_history(path) if row.step <= last_step]
-        self._write(self.rows, "w")
+        self._write()
 
     def append(self, row: Row) -> None:
         self.rows.append(row)
-        self._write([row], "a")
+        self._write()
 
-    def _write(self, rows: list[Row], mode: str) -> None:
-        with open(self._path, mode, encoding="utf-8", newline="") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            if mode == "w":
+    def _write(self) -> None:
+        # All of it each time: a few rows, and never half of one.
+        with replacing(self._path) as temporary:
+            with open(temporary, "w", encoding="utf-8", newline="") as file:
+                writer = csv.writer(file, lineterminator="\n")
                 writer.writerow(field.name for field in dataclasses.fields(Row))
-            writer.writerows(map(dataclasses.astuple, rows))
+                writer.writerows(map(dataclasses.astuple, self.rows))
 
 
 def read_history(path: str | os.PathLike[str]) -> list[Row]:

@@ -35,6 +35,22 @@ def test_packed_batches_hold_every_sentence_once(benchmark):
         assert (steps[inside] == 1).all()
 
 
+def test_separated_rows_hold_one_sentence_each(benchmark):
+    token_ids = np.array([[0, 5, 1, 0, 6, 7, 1, -1], [0, 8, 9, 4, 1, -1, -1, -1]])
+    char_ids = np.where(token_ids >= 0, token_ids + 1, 0)[..., np.newaxis]
+    batch = benchmark("batching").separated(
+        {"char_ids": char_ids, "token_ids": token_ids}
+    )
+    expected = [[0, 5, 1, -1, -1], [0, 6, 7, 1, -1], [0, 8, 9, 4, 1]]
+    assert batch["token_ids"].tolist() == expected
+    assert (batch["char_ids"][..., 0] == batch["token_ids"] + 1).all()
+
+
+def test_words_are_counted_without_boundaries(benchmark):
+    batch = {"token_ids": np.array([[0, 2, 7, 1, -1], [0, 1, -1, -1, -1]])}
+    assert benchmark("batching").count_words(batch) == 2
+
+
 def test_a_sentence_goes_into_the_fullest_row_with_room(benchmark):
     packed_rows = benchmark("batching").packed_rows
     lengths = [60, 50, 16, 6, 10]
