@@ -5,7 +5,9 @@ from typing import Any
 import keras
 from keras import ops
 
+from keras_elmo.layers.lstm_step import State
 from keras_elmo.layers.projected_lstm import ProjectedLSTM
+from keras_elmo.layers.recurrence import rows_of
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
@@ -105,61 +107,38 @@ class BiLM(keras.layers.Layer):
         return_state: bool = False,
         training: bool | None = None,
     ) -> Any:
-        lengths = None if mask is None else ops.sum(ops.cast(mask, "int32"), axis=1)
-        # Padding follows a row's tokens in both reading directions, so it reaches
-        # nothing but the last state: only who asks for that pays for holding it.
-        held = mask if return_state else None
-        forward, forward_state = self._read(
-            self.forward_layers, inputs, held, initial_state, 0, training
-        )
-        backward, backward_state = self._read(
-            self.backward_layers,
-            _reverse(inputs, lengths),
-            held,
-            initial_state,
-            1,
-            training,
-        )
+        batch, tokens = ops.shape(inputs)[:2]
+        rows = rows_of(batch, tokens, mask)
+        # Both directions are read in one loop, each in its own order.
+        sides = [rows.arrange(inputs), rows.arrange(inputs, reverse=True)]
         layers = [ops.concatenate([inputs, inputs], axis=-1)]
-        layers += [
-            ops.concatenate([ahead, _reverse(behind, lengths)], axis=-1)
-            for ahead, behind in zip(forward, backward, strict=True)
-        ]
         if mask is not None:
-            kept = ops.cast(mask, layers[0].dtype)[..., None]
-            layers = [layer * kept for layer in layers]
+            layers[0] *= ops.cast(mask, inputs.dtype)[..., None]
+        states = []
+        for k, pair in enumerate(
+            zip(self.forward_layers, self.backward_layers, strict=True)
+        ):
+            # The published models drop before the skip connection branches off.
+            sides = [self.input_dropout(side, training=training) for side in sides]
+            outputs, last = rows.run(
+                [layer.gates(x) for layer, x in zip(pair, sides, strict=True)],
+                [layer.cell for layer in pair],
+                _states_of_layer(initial_state, k),
+                return_state,
+                training,
+            )
+            if self.skip_connections and k > 0:
+                outputs = [y + x for y, x in zip(outputs, sides, strict=True)]
+            sides = outputs
+            restored = [rows.restore(sides[0]), rows.restore(sides[1], reverse=True)]
+            layers.append(ops.concatenate(restored, axis=-1))
+            states.append(last)
         if not return_state:
             return layers
-        state = [
-            ops.stack([ops.stack(forward_state[k]), ops.stack(backward_state[k])], 1)
-            for k in range(2)
+        return layers, [
+            ops.stack([ops.stack([state[part] for state in pair]) for pair in states])
+            for part in range(2)
         ]
-        return layers, state
-
-    def _read(
-        self,
-        layers: list[ProjectedLSTM],
-        x: Any,
-        mask: Any,
-        initial_state: Any,
-        direction: int,
-        training: bool | None,
-    ) -> tuple[list[Any], tuple[list[Any], list[Any]]]:
-        """Stacks the layers of one direction; returns their outputs and states."""
-        outputs: list[Any] = []
-        states: tuple[list[Any], list[Any]] = ([], [])
-        for k, layer in enumerate(layers):
-            state = None
-            if initial_state is not None:
-                state = [part[k, direction] for part in initial_state]
-            # The published models drop before the skip connection branches off.
-            x = self.input_dropout(x, training=training)
-            y, state = layer(x, mask=mask, initial_state=state, training=training)
-            x = y + x if self.skip_connections and k > 0 else y
-            outputs.append(x)
-            for part, value in zip(states, state, strict=True):
-                part.append(value)
-        return outputs, states
 
     def compute_mask(self, inputs: Any, previous_mask: Any = None) -> Any:
         return [previous_mask] * (self.num_layers + 1)
@@ -199,12 +178,8 @@ class BiLM(keras.layers.Layer):
         }
 
 
-def _reverse(x: Any, lengths: Any) -> Any:
-    """Reverses the first `lengths` steps of each row; its own inverse."""
-    if lengths is None:
-        return ops.flip(x, axis=1)
-    time = ops.shape(x)[1]
-    step = ops.arange(time, dtype="int32")[None, :]
-    length = lengths[:, None]
-    order = ops.where(step < length, length - 1 - step, step)
-    return ops.take_along_axis(x, order[..., None], axis=1)
+def _states_of_layer(states: Any, k: int) -> list[State | None]:
+    """Returns the state of each direction of layer `k`."""
+    if states is None:
+        return [None, None]
+    return [State(*(part[k, direction] for part in states)) for direction in range(2)]

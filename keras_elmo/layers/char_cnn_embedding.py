@@ -124,7 +124,10 @@ class CharCNNEmbedding(keras.layers.Layer):
 
     def call(self, char_ids: Any) -> Any:
         batch, tokens, characters = ops.shape(char_ids)
-        words, positions = distinct_words(ops.reshape(char_ids, (-1, characters)))
+        widest = max(width for width, _ in self.filters)
+        words, positions = distinct_words(
+            ops.reshape(char_ids, (-1, characters)), widest
+        )
         embeddings = ops.take(self._embed(words), positions, axis=0)
         embeddings = ops.reshape(embeddings, (batch, tokens, self.projection_units))
         mask = ops.cast(self.compute_mask(char_ids), embeddings.dtype)

@@ -5,7 +5,8 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_elmo.layers.recurrence import projected_lstm
+from keras_elmo.layers.lstm_step import Cell, State
+from keras_elmo.layers.recurrence import rows_of
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
@@ -26,15 +27,15 @@ class ProjectedLSTM(keras.layers.Layer):
 
     Call arguments:
         inputs: `(batch, time, features)` float tensor.
-        mask: `(batch, time)` booleans; a masked step holds the state and outputs 0.
-            `None` computes every step.
+        mask: `(batch, time)` booleans, True for the first steps of a row; `None` for
+            all steps.
         initial_state: `[h, c]`, `(batch, projection_units)` and `(batch, units)`;
             zeros if `None`.
         training: whether gradients will be asked for; the results do not depend on it.
 
     Returns:
-        `(outputs, [h, c])`: `(batch, time, projection_units)` and the state after the
-        last step.
+        `(outputs, [h, c])`: `(batch, time, projection_units)`, 0 in masked steps, and
+        the state after a row's last step.
 
     Reference: Sak et al. 2014, Long Short-Term Memory Recurrent Neural Network
     Architectures for Large Scale Acoustic Modeling, section 2.1.
@@ -88,29 +89,29 @@ class ProjectedLSTM(keras.layers.Layer):
         initial_state: Any = None,
         training: bool | None = None,
     ) -> tuple[Any, list[Any]]:
-        batch, features = ops.shape(inputs)[0], inputs.shape[-1]
-        if initial_state is None:
-            initial_state = [
-                ops.zeros((batch, self.projection_units), self.compute_dtype),
-                ops.zeros((batch, self.units), "float32"),
-            ]
-        # The input's share of the gates does not wait for the recurrence: one matrix
-        # product for all steps.
-        gates = ops.matmul(inputs, self.kernel[:features]) + self.bias
-        outputs, state = projected_lstm(
-            ops.transpose(gates, (1, 0, 2)),
-            self.kernel[features:],
+        batch, time = ops.shape(inputs)[:2]
+        rows = rows_of(batch, time, mask)
+        gates = self.gates(rows.arrange(inputs))
+        state = None if initial_state is None else State(*initial_state)
+        (outputs,), (last,) = rows.run([gates], [self.cell], [state], True, training)
+        return rows.restore(outputs), list(last)
+
+    def gates(self, inputs: Any) -> Any:
+        """Returns what `(..., features)` inputs contribute to the gates.
+
+        It does not wait for the recurrence: one matrix product for all steps.
+        """
+        return ops.matmul(inputs, self.kernel[: inputs.shape[-1]]) + self.bias
+
+    @property
+    def cell(self) -> Cell:
+        """What the recurrence needs of this layer."""
+        return Cell(
+            self.kernel[-self.projection_units :],
             self.projection_kernel,
-            initial_state,
-            mask=None if mask is None else ops.transpose(mask),
-            cell_clip=self.cell_clip,
-            projection_clip=self.projection_clip,
-            training=training,
+            self.cell_clip,
+            self.projection_clip,
         )
-        outputs = ops.transpose(outputs, (1, 0, 2))
-        if mask is not None:
-            outputs = outputs * ops.cast(mask, outputs.dtype)[..., None]
-        return outputs, state
 
     def compute_output_spec(
         self,

@@ -1,144 +1,66 @@
-"""The recurrence of an LSTM with projection: one piece of code, any direction.
+"""Who runs the recurrence: chosen here, by the backend, and nowhere else."""
 
-The arithmetic of a step is written once, in `keras.ops`. Only the loop around it
-depends on the backend, and it is chosen here.
-"""
-
-from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import keras
-from keras import ops
 
-Step = Callable[[list[Any], list[Any]], tuple[list[Any], list[Any]]]
+from keras_elmo.layers.lstm_step import Cell, State
 
 
-def projected_lstm(
-    gates: Any,
-    recurrent_kernel: Any,
-    projection_kernel: Any,
-    initial_state: list[Any],
-    mask: Any = None,
-    cell_clip: float | None = None,
-    projection_clip: float | None = None,
-    training: bool | None = None,
-) -> tuple[Any, list[Any]]:
-    """Runs the recurrence over time.
+class Rows(Protocol):
+    """The rows of a batch, laid out for a recurrence to read.
+
+    Made from a `(batch, time)` mask. What it is laid out as is its own affair; the
+    last axis stays the last.
+    """
+
+    def arrange(self, x: Any, reverse: bool = False) -> Any:
+        """Lays a `(batch, time, features)` tensor out.
+
+        Args:
+            x: the tensor.
+            reverse: whether each row is read from its last live position.
+        """
+
+    def restore(self, x: Any, reverse: bool = False) -> Any:
+        """Undoes `arrange`; masked positions are 0."""
+
+    def run(
+        self,
+        gates: list[Any],
+        cells: list[Cell],
+        states: list[State | None],
+        keep_state: bool,
+        training: bool | None,
+    ) -> tuple[list[Any], list[State]]:
+        """Runs several LSTMs side by side.
+
+        Args:
+            gates: of each LSTM what its inputs contribute to its gates, laid out.
+            cells: the LSTMs.
+            states: what each starts from, in the order of the batch; zeros if `None`.
+            keep_state: whether the last states are asked for.
+            training: whether a gradient will be; the results are the same.
+
+        Returns:
+            The outputs of each LSTM, laid out, and their last states, if asked for,
+            in the order of the batch; a row's is that after its last live position.
+        """
+
+
+def rows_of(batch: Any, time: Any, mask: Any) -> Rows:
+    """Returns the rows of a batch as this backend reads them.
 
     Args:
-        gates: `(time, batch, 4 * units)`, what the inputs and the bias contribute to
-            the gates i, j, f, o.
-        recurrent_kernel: `(projection_units, 4 * units)`.
-        projection_kernel: `(units, projection_units)`.
-        initial_state: `[h, c]`, `(batch, projection_units)` and `(batch, units)`.
-        mask: `(time, batch)` booleans; a masked step holds the state.
-        cell_clip: bound on every element of the cell state, or `None`.
-        projection_clip: bound on every element of the output, or `None`.
-        training: whether gradients will be asked for: the results are the same, the
-            way to the gradient is a shorter one.
-
-    Returns:
-        `(outputs, [h, c])`: `(time, batch, projection_units)` and the last state. The
-        cell state is float32 whatever the type of the rest.
+        batch: number of rows.
+        time: number of positions of a row.
+        mask: `(batch, time)` booleans, True for the first positions of a row, or
+            `None` for all.
     """
-    # Weights may be variables; a loop body wants tensors of the type of its inputs.
-    recurrent_kernel = ops.cast(recurrent_kernel, gates.dtype)
-    projection_kernel = ops.cast(projection_kernel, gates.dtype)
-    h, c = initial_state
-    state = [ops.cast(h, gates.dtype), ops.cast(c, "float32")]
-    on_tensorflow = keras.backend.backend() == "tensorflow"
+    if keras.backend.backend() == "tensorflow":
+        from keras_elmo.layers.packed_rows import PackedRows
 
-    if training and mask is None and on_tensorflow:
-        from keras_elmo.layers.recurrence_gradient import with_gradient
+        return PackedRows(batch, time, mask)
+    from keras_elmo.layers.padded_rows import PaddedRows
 
-        def run(gates: Any, recurrent: Any, projection: Any, *state: Any) -> Any:
-            step = _make_step(recurrent, projection, cell_clip, projection_clip, True)
-            return scan_tensorflow(step, list(state), [gates])
-
-        return with_gradient(run, cell_clip, projection_clip)(
-            gates, recurrent_kernel, projection_kernel, *state
-        )
-
-    step = _make_step(recurrent_kernel, projection_kernel, cell_clip, projection_clip)
-    inputs = [gates] if mask is None else [gates, mask]
-    if on_tensorflow:
-        (outputs,), state = scan_tensorflow(step, state, inputs)
-    else:
-        state, (outputs,) = ops.scan(step, state, inputs)
-    return outputs, state
-
-
-def _make_step(
-    recurrent_kernel: Any,
-    projection_kernel: Any,
-    cell_clip: float | None,
-    projection_clip: float | None,
-    record: bool = False,
-) -> Step:
-    """One step; with `record` it puts out all that its gradient needs."""
-
-    def step(state: list[Any], inputs: list[Any]) -> tuple[list[Any], list[Any]]:
-        h, c = state
-        z = ops.cast(inputs[0] + ops.matmul(h, recurrent_kernel), c.dtype)
-        i, j, f, o = ops.split(z, 4, axis=-1)
-        i, j, f, o = ops.sigmoid(i), ops.tanh(j), ops.sigmoid(f + 1), ops.sigmoid(o)
-        new_c = _clip(f * c + i * j, cell_clip)
-        new_h = ops.cast(o * ops.tanh(new_c), h.dtype)
-        new_h = _clip(ops.matmul(new_h, projection_kernel), projection_clip)
-        if record:
-            activated = ops.concatenate([i, j, f, o], axis=-1)
-            return [new_h, new_c], [new_h, new_c, activated]
-        if len(inputs) == 2:
-            live = inputs[1][:, None]
-            new_h, new_c = ops.where(live, new_h, h), ops.where(live, new_c, c)
-        return [new_h, new_c], [new_h]
-
-    return step
-
-
-def _clip(x: Any, bound: float | None) -> Any:
-    return x if bound is None else ops.clip(x, -bound, bound)
-
-
-def scan_tensorflow(
-    step: Step, state: list[Any], inputs: list[Any], reverse: bool = False
-) -> tuple[list[Any], list[Any]]:
-    """Applies `step` along the first axis; `keras.ops.scan` wants it to be static.
-
-    Args:
-        step: `(state, inputs of a time) -> (state, outputs of that time)`.
-        state: what the first step gets.
-        inputs: tensors whose first axis is time.
-        reverse: whether time runs from the end.
-
-    Returns:
-        The outputs, stacked along a first axis, and the last state.
-    """
-    import tensorflow as tf
-
-    time = tf.shape(inputs[0])[0]
-    arrays = [tf.TensorArray(x.dtype, time).unstack(x) for x in inputs]
-    # What a step puts out, and of which type, is known when it has been traced.
-    outputs: list[Any] = []
-    _, specs = tf.nest.map_structure(
-        tf.type_spec_from_value, step(state, [x[0] for x in inputs])
-    )
-    outputs = [tf.TensorArray(s.dtype, time, element_shape=s.shape) for s in specs]
-
-    def body(t: Any, state: list[Any], outputs: list[Any]) -> tuple[Any, Any, Any]:
-        now = time - 1 - t if reverse else t
-        state, values = step(state, [array.read(now) for array in arrays])
-        written = [
-            array.write(now, value)
-            for array, value in zip(outputs, values, strict=True)
-        ]
-        return t + 1, state, written
-
-    _, state, outputs = tf.while_loop(
-        lambda t, *_: t < time,
-        body,
-        (tf.constant(0), state, outputs),
-        # Tells the gradient how much to reserve.
-        maximum_iterations=time,
-    )
-    return [array.stack() for array in outputs], state
+    return PaddedRows(batch, time, mask)

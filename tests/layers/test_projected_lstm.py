@@ -161,7 +161,7 @@ def gradients(layer, inputs, state, upstream, **call):
             for part, weight in zip((outputs, *last), upstream, strict=True)
         )
     over = [*(weight.value for weight in weights), inputs, *state]
-    return [part.numpy() for part in tape.gradient(loss, over)]
+    return [tf.convert_to_tensor(part).numpy() for part in tape.gradient(loss, over)]
 
 
 def problem(rng, batch=2, time=4, units=3, projection_units=2, features=2, **clips):
