@@ -70,6 +70,45 @@ def _mix(mixes: Sequence[dict[str, Any]]) -> str:
     return f"{shown}; {gamma:.2f}"
 
 
+def inference(results: Sequence[Result]) -> str:
+    """Returns the figures of `inference.py`, a row a batch size and a system."""
+    header = [
+        "Preset",
+        "Sentences a batch",
+        "System",
+        "Words/s, median",
+        "least to most",
+        "of simple_elmo's",
+        "Peak memory, MB",
+        "Greatest difference",
+        "Least cosine",
+    ]
+    rows = (
+        _inference_row(result, row, system)
+        for result in results
+        for row in result["rows"]
+        for system in row["systems"]
+    )
+    return _table(header, rows)
+
+
+def _inference_row(result: Result, row: dict[str, Any], system: str) -> list[str]:
+    figures = row["systems"][system]
+    speeds = figures["words_per_second"]
+    peer = row["systems"].get("simple_elmo")
+    return [
+        result["preset"],
+        str(row["batch_size"]),
+        system,
+        f"{figures['median']:,.0f}",
+        f"{min(speeds):,.0f} to {max(speeds):,.0f}",
+        f"{figures['median'] / peer['median']:.2f}" if peer else "",
+        f"{figures['peak_bytes'] / 1e6:,.0f}",
+        f"{figures['greatest_difference']:.1e}",
+        f"{figures['least_cosine']:.5f}",
+    ]
+
+
 def memory(results: Sequence[Result]) -> str:
     """Returns the medians of `memory.py`, a row a number of shards."""
     header = [
@@ -151,12 +190,14 @@ def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 TABLES: dict[str, Callable[[Sequence[Result]], str]] = {
     "downstream": downstream,
+    "inference": inference,
     "memory": memory,
     "batching": batching,
 }
 
 _OPTIONS = {
     "downstream": ("model", "task", "seeds", "train_size", "epochs"),
+    "inference": ("preset", "repeats"),
     "memory": ("preset", "steps", "vocabulary_size", "num_sampled", "repeats"),
     "batching": (
         "preset",

@@ -214,6 +214,11 @@ def _add_export(commands: "argparse._SubParsersAction") -> None:
         help="what signature default cuts strings with; the one of the training text "
         "if not given; none leaves the signature out",
     )
+    command.add_argument(
+        "--dtype",
+        choices=("float32", "bfloat16"),
+        help="what the model computes in; bfloat16 has half the size",
+    )
 
 
 def _export(options: argparse.Namespace) -> None:
@@ -224,7 +229,10 @@ def _export(options: argparse.Namespace) -> None:
     # Published weights do not say; their models were trained on tokenised text.
     tokenizer = options.tokenizer or load(options.model).tokenizer or "whitespace"
     export_saved_model(
-        options.model, options.out, None if tokenizer == "none" else tokenizer
+        options.model,
+        options.out,
+        None if tokenizer == "none" else tokenizer,
+        options.dtype,
     )
 
 

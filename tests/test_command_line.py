@@ -201,11 +201,20 @@ def test_export_keeps_the_tokenizer_of_the_text(run, exported):
 @pytest.mark.slow
 def test_an_exported_model_is_exported_again(exported, tmp_path):
     status, *said = command(
-        "export", "--model", exported, "--out", tmp_path / "out", "--tokenizer", "none"
+        "export",
+        "--model",
+        exported,
+        "--out",
+        tmp_path / "out",
+        "--tokenizer",
+        "none",
+        "--dtype",
+        "bfloat16",
     )
     assert (status, said) == (0, ["", ""])
     model = tf.saved_model.load(str(tmp_path / "out"))
     assert list(model.signatures) == ["tokens"]
+    assert {weight.dtype for weight in load(tmp_path / "out").weights} == {"bfloat16"}
 
 
 def test_import_takes_the_published_model(imported, fixtures):

@@ -82,6 +82,10 @@ def _embed_batch(model: Encoder, batch: list[Sentence]) -> Iterator[np.ndarray]:
         for column, token in enumerate(sentence):
             tokens[row, column] = token if isinstance(token, bytes) else token.encode()
     ids = character_ids(tf.constant(tokens, tf.string)).numpy()
-    layers = [np.asarray(layer) for layer in model.predict_on_batch(ids)]
+    # NumPy has no bfloat16 of its own, and files neither.
+    layers = [
+        np.asarray(layer).astype("float32", copy=False)
+        for layer in model.predict_on_batch(ids)
+    ]
     for row, sentence in enumerate(batch):
         yield np.stack([layer[row, 1 : len(sentence) + 1] for layer in layers])

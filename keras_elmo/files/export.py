@@ -23,7 +23,10 @@ from keras_elmo.text.tokenizer import Tokenizer
 
 
 def export_saved_model(
-    source: Any, path: str | os.PathLike[str], tokenizer: str | None = "unicode"
+    source: Any,
+    path: str | os.PathLike[str],
+    tokenizer: str | None = "unicode",
+    dtype: str | None = None,
 ) -> None:
     """Writes a SavedModel whose only trainable variables are the mix's.
 
@@ -39,6 +42,9 @@ def export_saved_model(
         tokenizer: how `default` cuts strings into words: `"unicode"`, which needs
             tensorflow-text's ops wherever the model runs, `"whitespace"`, which needs
             TensorFlow's own alone, or `None`, which leaves `default` out.
+        dtype: dtype policy of the encoder, `"bfloat16"` for half the size and, where
+            the processor multiplies it, more speed; that of `source` if `None`. What
+            comes out is float32 either way.
 
     Raises:
         RuntimeError: Keras does not run on TensorFlow.
@@ -58,8 +64,8 @@ def export_saved_model(
                 "`path` must not exist, or hold an exported model, which is replaced. "
                 f"Received: path={os.fspath(path)!r}"
             )
-    source = _embedding(source)
-    served = _served(_frozen(source), tokenizer)
+    source = _frozen(_embedding(source), dtype)
+    served = _served(source, tokenizer)
     signatures = {"tokens": served.tokens.get_concrete_function()}
     if tokenizer is not None:
         signatures["default"] = served.default.get_concrete_function()
@@ -72,6 +78,7 @@ def export_saved_model(
             {
                 "format": 1,
                 "tokenizer": tokenizer or source.encoder.tokenizer,
+                "dtype": source.encoder.get_config()["dtype"],
                 "layer_norm": source.layer_norm,
                 "options": source.encoder.config.to_options(),
             },
@@ -93,9 +100,11 @@ def _embedding(source: Any) -> ElmoEmbedding:
     return source
 
 
-def _frozen(embedding: ElmoEmbedding) -> ElmoEmbedding:
+def _frozen(embedding: ElmoEmbedding, dtype: str | None) -> ElmoEmbedding:
     """A copy whose first mix alone is trainable."""
-    copy = ElmoEmbedding(embedding.encoder, layer_norm=embedding.layer_norm)
+    encoder = embedding.encoder
+    encoder = encoder if dtype is None else encoder.with_dtype(dtype)
+    copy = ElmoEmbedding(encoder, layer_norm=embedding.layer_norm)
     for ours, given in zip(
         copy.mixes[0].weights, embedding.mixes[0].weights, strict=True
     ):
@@ -112,6 +121,7 @@ def _served(embedding: ElmoEmbedding, tokenizer: str | None) -> Any:
         char_ids = character_ids(tf.where(mask, tokens, ""))
         layers = embedding.token_layers(char_ids)
         elmo = embedding.mixed(layers, char_ids)
+        layers = [tf.cast(layer, elmo.dtype) for layer in layers]
         outputs = {"word_emb": layers[0][..., : layers[0].shape[-1] // 2]}
         for k, layer in enumerate(layers[1:], start=1):
             outputs[f"lstm_outputs{k}"] = layer

@@ -17,6 +17,8 @@ WEIGHTS = "encoder_weights"
 SCALARS = "mix_scalars"
 GAMMA = "mix_gamma"
 
+_KEYS = ("options", "tokenizer", "dtype", "layer_norm")
+
 
 def is_saved_model(path: str | os.PathLike[str]) -> bool:
     """Whether `path` is a folder that `export_saved_model` wrote."""
@@ -34,6 +36,7 @@ def read_saved_model(path: str | os.PathLike[str]) -> Encoder:
         ElmoConfig.from_options(stored["options"]),
         trainable=False,
         tokenizer=stored["tokenizer"],
+        dtype=stored["dtype"],
     )
     variables = _Variables(path)
     for k, weight in enumerate(encoder.weights):
@@ -58,7 +61,7 @@ def _description(path: str | os.PathLike[str]) -> dict[str, Any]:
     with open(description, encoding="utf-8") as file:
         try:
             stored = json.load(file)
-            return {key: stored[key] for key in ("options", "tokenizer", "layer_norm")}
+            return {key: stored[key] for key in _KEYS}
         except (ValueError, KeyError, TypeError) as error:
             raise ValueError(f"{description}: damaged: {error!r}") from error
 

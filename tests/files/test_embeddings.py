@@ -67,6 +67,13 @@ def test_sentences_are_read_as_they_are_needed(encoder):
     assert [next(found).shape[1] for _ in range(3)] == [2, 2, 2]
 
 
+def test_vectors_are_float32_whatever_computes_them(encoder):
+    (wanted,) = embed(encoder, [["the", "bank"]])
+    (found,) = embed(encoder.with_dtype("bfloat16"), [["the", "bank"]])
+    assert found.dtype == wanted.dtype == np.float32
+    np.testing.assert_allclose(found, wanted, atol=0.1)
+
+
 @pytest.mark.parametrize("sentence", ["a bank", b"a bank"])
 def test_a_string_is_no_list_of_tokens(sentence, encoder):
     with pytest.raises(TypeError, match="`sentences` must hold lists of tokens"):

@@ -374,6 +374,33 @@ def test_a_normalised_mix(tmp_path):
 # ---------------------------------------------------------------- folders
 
 
+def test_low_precision_is_stored_and_comes_back(layer, folders, wanted, tmp_path):
+    """Half the size; float32 for whoever asks, and nearly the same vectors."""
+    path = tmp_path / "low"
+    export_saved_model(layer, path, dtype="bfloat16")
+    found = from_tokens(tf.saved_model.load(str(path)), padded(TOKENS), LENGTHS)
+    for name, array in wanted.items():
+        wanted_type = "int32" if name == "sequence_len" else "float32"
+        assert found[name].dtype == wanted_type
+        np.testing.assert_allclose(np.asarray(found[name]), array, atol=0.1)
+
+    def stored(folder):
+        return os.path.getsize(folder / "variables" / "variables.data-00000-of-00001")
+
+    assert stored(path) < 0.6 * stored(folders["unicode"])
+    again = load(path)
+    assert {weight.dtype for weight in again.weights} == {"bfloat16"}
+    for ours, given in zip(
+        numpy_of(again.weights), numpy_of(layer.encoder.weights), strict=True
+    ):
+        np.testing.assert_allclose(ours, given, rtol=0.01)
+    # And back: what was rounded stays so.
+    export_saved_model(path, tmp_path / "float32", dtype="float32")
+    assert {weight.dtype for weight in load(tmp_path / "float32").weights} == {
+        "float32"
+    }
+
+
 def test_a_second_export_replaces_the_first(tmp_path):
     path = tmp_path / "export"
     export_saved_model(random_encoder(seed=1), path, None)

@@ -167,3 +167,33 @@ def test_presets_run(name):
     layers = build_encoder(config)(char_ids(SENTENCES))
     shape = (5, 11, 2 * config.projection_units)
     assert [tuple(layer.shape) for layer in layers] == [shape] * 3
+
+
+def test_a_copy_in_low_precision():
+    encoder = random_encoder()
+    encoder.tokenizer = "unicode"
+    low = encoder.with_dtype("bfloat16")
+    assert (low.config, low.tokenizer) == (encoder.config, "unicode")
+    assert {weight.dtype for weight in low.weights} == {"bfloat16"}
+    assert {weight.dtype for weight in encoder.weights} == {"float32"}
+    copy = Encoder.from_config(low.get_config())
+    copy.set_weights(low.get_weights())
+    ids = char_ids(SENTENCES)
+    for wanted, layer, again in zip(
+        *numpy_of([encoder(ids), low(ids), copy(ids)]), strict=True
+    ):
+        norms = np.linalg.norm(wanted, axis=-1) * np.linalg.norm(layer, axis=-1)
+        cosines = (wanted * layer).sum(axis=-1)[norms > 0] / norms[norms > 0]
+        assert 0.999 < cosines.min() and not np.array_equal(layer, wanted)
+        np.testing.assert_array_equal(again, layer)
+
+
+def test_cell_states_and_sums_stay_float32():
+    """Many small numbers that bfloat16 would lose one by one."""
+    bilm = random_encoder().with_dtype("bfloat16").get_layer("bilm")
+    x = np.zeros((1, 3, CONFIG.projection_units), "float32")
+    _, (h, c) = bilm(x, return_state=True)
+    assert [keras.backend.standardize_dtype(part.dtype) for part in (h, c)] == [
+        "bfloat16",
+        "float32",
+    ]
