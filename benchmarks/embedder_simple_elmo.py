@@ -14,17 +14,33 @@ os.environ["TF_USE_LEGACY_KERAS"] = "1"
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 import numpy as np
+import simple_elmo
+import tensorflow as tf
 from embedder import Embed, serve
-from simple_elmo import ElmoModel
 
 
 def make(options: argparse.Namespace) -> Embed:
-    """Loads a model in the published format."""
-    model = ElmoModel()
-    model.load(options.model, max_batch_size=options.batch_size)
+    """Loads a model in the published format.
+
+    The session is made once, as the documentation has it for repeated calls: left to
+    itself, simple_elmo makes one a call, which takes longer than the sentences.
+    """
+    graph = tf.Graph()
+    with graph.as_default():
+        model = simple_elmo.ElmoModel()
+        model.load(options.model, max_batch_size=options.batch_size)
+        session = tf.compat.v1.Session(graph=graph)
+        with session.as_default():
+            model.elmo_sentence_input = simple_elmo.elmo.weight_layers(
+                "input", model.sentence_embeddings_op
+            )
+            session.run(tf.compat.v1.global_variables_initializer())
 
     def embed(sentences: Sequence[Sequence[str]]) -> list[np.ndarray]:
-        vectors = model.get_elmo_vectors(sentences, warmup=False, layers="average")
+        with graph.as_default():
+            vectors = model.get_elmo_vectors(
+                sentences, warmup=False, layers="average", session=session
+            )
         return [
             rows[: len(words)] for rows, words in zip(vectors, sentences, strict=True)
         ]

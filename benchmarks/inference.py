@@ -125,11 +125,11 @@ def _measure(
             name: child.embed(text, batch_size, compare=True)
             for name, child in children.items()
         }
-        agreement = {
-            name: _agreement(first["keras_elmo"]["vectors"], answer["vectors"])
+        agreements = {
+            name: agreement(first["keras_elmo"]["vectors"], answer["vectors"])
             for name, answer in first.items()
         }
-        peer = agreement.get("simple_elmo")
+        peer = agreements.get("simple_elmo")
         if peer and peer["greatest_difference"] > _TOLERANCE:
             raise RuntimeError(f"simple_elmo computes something else: {peer}")
         answers: dict[str, list[dict[str, Any]]] = {name: [] for name in children}
@@ -152,7 +152,7 @@ def _measure(
         "batch_size": batch_size,
         "sentences": _SENTENCES[batch_size],
         "systems": {
-            name: _summary(measured, agreement[name])
+            name: _summary(measured, agreements[name])
             for name, measured in answers.items()
         },
     }
@@ -171,7 +171,7 @@ def _summary(
     }
 
 
-def _agreement(
+def agreement(
     ours: Sequence[np.ndarray], others: Sequence[np.ndarray]
 ) -> dict[str, float]:
     """How far two systems' vectors of the same words are apart."""
