@@ -68,9 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = common.parser(__doc__)
     parser.add_argument(
         "--corpus",
         type=Path,
@@ -107,7 +105,6 @@ def _parser() -> argparse.ArgumentParser:
         metavar="N",
         help="of training before perplexity is measured (3)",
     )
-    parser.add_argument("--out", required=True, metavar="FILE", help="JSON")
     return parser
 
 

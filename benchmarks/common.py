@@ -3,9 +3,12 @@
 Imports nothing heavy, so that a benchmark of start-up or memory starts from little.
 """
 
+import argparse
 import json
 import os
 import platform
+import resource
+import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -28,6 +31,22 @@ def data_folder() -> Path:
     if not folder.is_dir():
         raise ValueError(f"no folder {folder}; KERAS_ELMO_DATA names another one")
     return folder
+
+
+def parser(description: str | None) -> argparse.ArgumentParser:
+    """Returns a parser that asks for `--out`, the JSON that a benchmark writes."""
+    parser = argparse.ArgumentParser(
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--out", required=True, metavar="FILE", help="JSON")
+    return parser
+
+
+def peak_bytes() -> int:
+    """Returns the most memory that this process has had in use."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    # Linux counts in kibibytes, macOS in bytes.
+    return peak if sys.platform == "darwin" else 1024 * peak
 
 
 def environment() -> dict[str, Any]:

@@ -66,9 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = common.parser(__doc__)
     parser.add_argument(
         "--model", required=True, metavar="DIR", help="a pretrained model"
     )
@@ -83,7 +81,6 @@ def _parser() -> argparse.ArgumentParser:
         metavar="N",
         help="training sentences to draw (all; of nsmc 10,000)",
     )
-    parser.add_argument("--out", required=True, metavar="FILE", help="JSON")
     return parser
 
 

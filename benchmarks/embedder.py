@@ -6,11 +6,11 @@ system's script makes the function that embeds a list of sentences and calls `se
 
 import argparse
 import json
-import resource
 import sys
 import time
 from collections.abc import Callable, Sequence
 
+import common
 import numpy as np
 
 Embed = Callable[[Sequence[Sequence[str]]], list[np.ndarray]]
@@ -42,11 +42,9 @@ def serve(make: Callable[[argparse.Namespace], Embed]) -> None:
         seconds = time.perf_counter() - began
         if request["out"]:
             np.savez(request["out"], *vectors)
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         answer = {
             "seconds": seconds,
             "words": sum(map(len, sentences)),
-            # Linux counts in kibibytes, macOS in bytes.
-            "peak_bytes": peak if sys.platform == "darwin" else 1024 * peak,
+            "peak_bytes": common.peak_bytes(),
         }
         print(json.dumps(answer), file=answers, flush=True)

@@ -57,9 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = common.parser(__doc__)
     parser.add_argument(
         "--peer",
         metavar="PYTHON",
@@ -81,7 +79,6 @@ def _parser() -> argparse.ArgumentParser:
         metavar="N",
     )
     parser.add_argument("--repeats", type=int, default=5, metavar="N", help="(5)")
-    parser.add_argument("--out", required=True, metavar="FILE", help="JSON")
     return parser
 
 

@@ -4,10 +4,11 @@ python benchmarks/measured_command.py pretrain --corpus GLOB --out DIR ...
 """
 
 import json
-import resource
 import sys
 import time
 from typing import Any
+
+import common
 
 from keras_elmo.__main__ import main
 from keras_elmo.models.pretraining import PretrainingModel
@@ -29,8 +30,5 @@ if __name__ == "__main__":
     moments = {"imported": time.time()}
     note_first_update(moments)
     status = main(sys.argv[1:])
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    # Linux counts in kibibytes, macOS in bytes.
-    peak_bytes = peak if sys.platform == "darwin" else 1024 * peak
-    print(json.dumps({**moments, "peak_bytes": peak_bytes}))
+    print(json.dumps({**moments, "peak_bytes": common.peak_bytes()}))
     sys.exit(status)

@@ -59,9 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = common.parser(__doc__)
     parser.add_argument(
         "--corpus",
         type=Path,
@@ -79,7 +77,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--repeats", type=int, default=3, metavar="N", help="runs of each kind (3)"
     )
-    parser.add_argument("--out", required=True, metavar="FILE", help="JSON")
     return parser
 
 

@@ -23,7 +23,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         options.run(options)
     except KeyboardInterrupt as interrupt:
-        print(f"keras-elmo: {interrupt or 'interrupted'}", file=sys.stderr)
+        print(f"keras-elmo: {str(interrupt) or 'interrupted'}", file=sys.stderr)
         return _INTERRUPTED
     except (ValueError, TypeError, RuntimeError, OSError, ImportError) as error:
         if os.environ.get("KERAS_ELMO_TRACEBACK"):

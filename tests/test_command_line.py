@@ -459,6 +459,19 @@ def test_the_traceback_is_there_for_those_who_want_it(monkeypatch):
         main(["export", "--model", "nowhere", "--out", "out"])
 
 
+def test_control_c_is_told(monkeypatch):
+    """Outside of training there is nothing to go on from."""
+    monkeypatch.setattr("keras_elmo.files.export.export_saved_model", _interrupted)
+    result = command(
+        "export", "--model", "model", "--out", "out", "--tokenizer", "none"
+    )
+    assert result == (130, "", "keras-elmo: interrupted\n")
+
+
+def _interrupted(*arguments):
+    raise KeyboardInterrupt
+
+
 # ---------------------------------------------------------------- a process of its own
 
 

@@ -71,6 +71,8 @@ class BiLM(keras.layers.Layer):
         self.skip_connections = skip_connections
         self.dropout = dropout
         self.supports_masking = True
+        # Rows of unequal lengths are shapes that XLA cannot compile.
+        self.supports_jit = keras.backend.backend() != "tensorflow"
         self.forward_layers = self._one_direction("forward")
         self.backward_layers = self._one_direction("backward")
         self.input_dropout = keras.layers.Dropout(dropout, dtype=self.dtype_policy)
@@ -120,13 +122,13 @@ class BiLM(keras.layers.Layer):
         ):
             # The published models drop before the skip connection branches off.
             sides = [self.input_dropout(side, training=training) for side in sides]
-            outputs, last = rows.run(
-                [layer.gates(x) for layer, x in zip(pair, sides, strict=True)],
-                [layer.cell for layer in pair],
-                _states_of_layer(initial_state, k),
-                return_state,
-                training,
-            )
+            readers = []
+            for direction, (layer, x) in enumerate(zip(pair, sides, strict=True)):
+                state = layer.fresh_state(batch)
+                if initial_state is not None:
+                    state = State(*(part[k, direction] for part in initial_state))
+                readers.append(layer.reader(x, state))
+            outputs, last = rows.run(readers, return_state, training)
             if self.skip_connections and k > 0:
                 outputs = [y + x for y, x in zip(outputs, sides, strict=True)]
             sides = outputs
@@ -176,10 +178,3 @@ class BiLM(keras.layers.Layer):
             "skip_connections": self.skip_connections,
             "dropout": self.dropout,
         }
-
-
-def _states_of_layer(states: Any, k: int) -> list[State | None]:
-    """Returns the state of each direction of layer `k`."""
-    if states is None:
-        return [None, None]
-    return [State(*(part[k, direction] for part in states)) for direction in range(2)]

@@ -34,6 +34,20 @@ class State(NamedTuple):
     c: Any
 
 
+class Reader(NamedTuple):
+    """An LSTM that is about to read.
+
+    Attributes:
+        gates: what its inputs and its bias contribute to its gates, laid out.
+        cell: its weights.
+        state: what it starts from.
+    """
+
+    gates: Any
+    cell: Cell
+    state: State
+
+
 def lstm_step(x: Any, state: State, cell: Cell) -> tuple[State, list[Any]]:
     """Computes the next state and, for its gradient, the activated gates.
 

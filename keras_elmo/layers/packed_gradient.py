@@ -5,17 +5,17 @@ the loop backwards does only what has to wait for the step behind it: the rest i
 for all steps at once, and one matrix product computes each weight's gradient.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import tensorflow as tf
 
-from keras_elmo.layers.lstm_step import Cell, State
+from keras_elmo.layers.lstm_step import Cell, Reader, State
 from keras_elmo.layers.packed_recurrence import Steps, read, replaced, scan
 
 
 def read_with_gradient(
-    steps: Steps, gates: Sequence[Any], cells: Sequence[Cell], states: Sequence[State]
+    steps: Steps, readers: Sequence[Reader]
 ) -> tuple[list[Any], list[State]]:
     """Runs several LSTMs side by side, as `read` does, for a gradient to be taken.
 
@@ -25,95 +25,95 @@ def read_with_gradient(
     Reference: Hochreiter and Schmidhuber 1997, Long Short-Term Memory, appendix.
     """
 
+    # It takes and gives flat lists: one LSTM's tensors, then the next one's.
     @tf.custom_gradient
-    def recurrence(*arguments: Any) -> Any:
-        gates, kernels, projections, h, c = _shared_out(arguments, len(cells))
+    def recurrence(*tensors: Any) -> Any:
         own = [
-            cell._replace(kernel=kernel, projection_kernel=projection)
-            for cell, kernel, projection in zip(
-                cells, kernels, projections, strict=True
+            Reader(
+                gates,
+                reader.cell._replace(kernel=kernel, projection_kernel=projection),
+                State(h, c),
+            )
+            for reader, (gates, kernel, projection, h, c) in zip(
+                readers, _groups_of(5, tensors), strict=True
             )
         ]
-        first = [State(*state) for state in zip(h, c, strict=True)]
-        recorded, last = read(steps, gates, own, first, True, record=True)
+        recorded, last = read(steps, own, keep_state=True, record=True)
 
         def gradient(*upstream: Any) -> list[Any]:
-            d_outputs, d_h, d_c = _shared_out(upstream, len(cells))
-            d_last = [State(*state) for state in zip(d_h, d_c, strict=True)]
-            return _gradient(steps, own, first, recorded, d_outputs, d_last)
+            return _gradient(steps, own, recorded, _groups_of(3, upstream))
 
-        outputs = [record[0] for record in recorded]
-        return [*outputs, *(h for h, _ in last), *(c for _, c in last)], gradient
+        results = [
+            [record[0], *state] for record, state in zip(recorded, last, strict=True)
+        ]
+        return tf.nest.flatten(results), gradient
 
-    results = recurrence(
-        *gates,
-        *(cell.kernel for cell in cells),
-        *(cell.projection_kernel for cell in cells),
-        *(state.h for state in states),
-        *(state.c for state in states),
-    )
-    outputs, h, c = _shared_out(results, len(cells))
-    return outputs, [State(*state) for state in zip(h, c, strict=True)]
+    tensors = [
+        [gates, cell.kernel, cell.projection_kernel, *state]
+        for gates, cell, state in readers
+    ]
+    groups = _groups_of(3, recurrence(*tf.nest.flatten(tensors)))
+    return [outputs for outputs, _, _ in groups], [State(h, c) for _, h, c in groups]
 
 
-def _shared_out(values: Sequence[Any], size: int) -> Iterator[list[Any]]:
-    """Cuts a flat list into lists of one element for each LSTM."""
-    return (list(values[k : k + size]) for k in range(0, len(values), size))
+def _groups_of(size: int, values: Sequence[Any]) -> list[Sequence[Any]]:
+    return [values[k : k + size] for k in range(0, len(values), size)]
 
 
 def _gradient(
     steps: Steps,
-    cells: Sequence[Cell],
-    first: Sequence[State],
+    readers: Sequence[Reader],
     recorded: Sequence[Sequence[Any]],
-    d_outputs: Sequence[Any],
-    d_last: Sequence[State],
+    upstream: Sequence[Sequence[Any]],
 ) -> list[Any]:
-    """Of the gates, the kernels, the projections, the first h and the first c."""
-    before = _places_before(steps, tf.shape(first[0].h)[0])
-    c_before = [
-        tf.gather(tf.concat([state.c, record[1]], axis=0), before)
-        for state, record in zip(first, recorded, strict=True)
+    """Of each LSTM's gates, kernel, projection, first h and first c."""
+    before = _places_before(steps, tf.shape(readers[0].state.h)[0])
+    # The output and the cell state before each position.
+    earlier = [
+        [
+            tf.gather(tf.concat([first, later], axis=0), before)
+            for first, later in zip(reader.state, record[:2], strict=True)
+        ]
+        for reader, record in zip(readers, recorded, strict=True)
     ]
-
     # A product with a transposed matrix turns it each time; here it is turned once.
     turned = [
         cell._replace(
             kernel=tf.transpose(cell.kernel),
             projection_kernel=tf.transpose(cell.projection_kernel),
         )
-        for cell in cells
+        for _, cell, _ in readers
     ]
 
     def back(size: Any, start: Any, states: Any) -> Any:
         now = slice(start, start + size)
-        earlier, values = [], []
-        for state, cell, d_y, record, c_earlier in zip(
-            states, turned, d_outputs, recorded, c_before, strict=True
+        d_states, values = [], []
+        for d, cell, (d_outputs, _, _), record, (_, c_before) in zip(
+            states, turned, upstream, recorded, earlier, strict=True
         ):
-            live = State(state.h[:size] + d_y[now], state.c[:size])
-            now_recorded = [part[now] for part in (*record, c_earlier)]
+            live = State(d.h[:size] + d_outputs[now], d.c[:size])
+            now_recorded = [part[now] for part in (*record, c_before)]
             d_before, computed = _step_back(live, cell, *now_recorded)
-            earlier.append(replaced(state, d_before, size))
+            d_states.append(replaced(d, d_before, size))
             values.append(computed)
-        return earlier, values
+        return d_states, values
 
-    like = [_like_step_back(state) for state in first]
-    computed, d_first = scan(steps, back, list(d_last), like, reverse=True)
-    d_kernels, d_projections = [], []
-    for (d_z, d_h, hidden), state, record in zip(
-        computed, first, recorded, strict=True
-    ):
-        h_before = tf.gather(tf.concat([state.h, record[0]], axis=0), before)
-        d_kernels.append(tf.matmul(h_before, d_z, transpose_a=True))
-        d_projections.append(tf.matmul(hidden, d_h, transpose_a=True))
-    return [
-        *(d_z for d_z, _, _ in computed),
-        *d_kernels,
-        *d_projections,
-        *(h for h, _ in d_first),
-        *(c for _, c in d_first),
-    ]
+    d_last = [State(d_h, d_c) for _, d_h, d_c in upstream]
+    like = [_like_step_back(reader.state) for reader in readers]
+    computed, d_first = scan(steps, back, d_last, like, reverse=True)
+    return tf.nest.flatten(
+        [
+            [
+                d_z,
+                tf.matmul(h_before, d_z, transpose_a=True),
+                tf.matmul(hidden, d_h, transpose_a=True),
+                *state,
+            ]
+            for (d_z, d_h, hidden), (h_before, _), state in zip(
+                computed, earlier, d_first, strict=True
+            )
+        ]
+    )
 
 
 def _step_back(

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
-from keras_elmo.layers.lstm_step import Cell, State, lstm_step
+from keras_elmo.layers.lstm_step import Reader, State, lstm_step
 
 
 class Steps(NamedTuple):
@@ -21,20 +21,14 @@ class Steps(NamedTuple):
 
 
 def read(
-    steps: Steps,
-    gates: Sequence[Any],
-    cells: Sequence[Cell],
-    states: Sequence[State],
-    keep_state: bool,
-    record: bool = False,
+    steps: Steps, readers: Sequence[Reader], keep_state: bool, record: bool = False
 ) -> tuple[list[list[Any]], list[State]]:
     """Runs several LSTMs side by side.
 
     Args:
         steps: how positions are packed.
-        gates: `(live positions, 4 * units)` of each LSTM.
-        cells: the LSTMs.
-        states: what each starts from, of the sorted rows.
+        readers: the LSTMs, their gates `(live positions, 4 * units)`, their states of
+            the sorted rows.
         keep_state: whether a row that has ended keeps its state, at the price of a
             copy a step. Else the last states are of no use.
         record: whether to put out all that the gradient needs.
@@ -46,17 +40,19 @@ def read(
 
     def step(size: Any, start: Any, states: Any) -> Any:
         after, values = [], []
-        for x, cell, before in zip(gates, cells, states, strict=True):
+        for reader, before in zip(readers, states, strict=True):
             live = State(*(part[:size] for part in before))
-            state, activated = lstm_step(x[start : start + size], live, cell)
+            x = reader.gates[start : start + size]
+            state, activated = lstm_step(x, live, reader.cell)
             values.append([state.h])
             if record:
                 values[-1] += [state.c, *activated]
             after.append(replaced(before, state, size) if keep_state else state)
         return after, values
 
-    like = [[h, c, *[c] * 4] if record else [h] for h, c in states]
-    return scan(steps, step, list(states), like)
+    first = [reader.state for reader in readers]
+    like = [[h, c, *[c] * 4] if record else [h] for h, c in first]
+    return scan(steps, step, first, like)
 
 
 def replaced(before: Any, after: Any, size: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from keras_elmo.layers.lstm_step import Cell, State
+from keras_elmo.layers.lstm_step import Reader, State
 from keras_elmo.layers.packed_gradient import read_with_gradient
 from keras_elmo.layers.packed_recurrence import Steps, read
 
@@ -49,45 +49,28 @@ class PackedRows:
         return tf.reshape(flat, [batch, time, x.shape[-1]])
 
     def run(
-        self,
-        gates: list[Any],
-        cells: list[Cell],
-        states: list[State | None],
-        keep_state: bool,
-        training: bool | None,
+        self, readers: list[Reader], keep_state: bool, training: bool | None
     ) -> tuple[list[Any], list[State]]:
-        first = [
-            self._first(state, x.dtype, cell)
-            for state, x, cell in zip(states, gates, cells, strict=True)
-        ]
-        # Variables are read here, once, rather than in each step.
-        cells = [
-            cell._replace(
-                kernel=tf.convert_to_tensor(cell.kernel),
-                projection_kernel=tf.convert_to_tensor(cell.projection_kernel),
-            )
-            for cell in cells
-        ]
+        readers = [self._sorted(reader) for reader in readers]
         if training:
-            outputs, last = read_with_gradient(self._steps, gates, cells, first)
+            outputs, last = read_with_gradient(self._steps, readers)
         else:
-            recorded, last = read(self._steps, gates, cells, first, keep_state)
+            recorded, last = read(self._steps, readers, keep_state)
             outputs = [h for (h,) in recorded]
         if not keep_state:
             return outputs, []
         back = tf.math.invert_permutation(self._order)
         return outputs, [State(_picked(h, back), _picked(c, back)) for h, c in last]
 
-    def _first(self, state: State | None, dtype: Any, cell: Cell) -> State:
-        """The first state of the sorted rows."""
-        if state is not None:
-            h, c = (_picked(part, self._order) for part in state)
-            return State(tf.cast(h, dtype), tf.cast(c, tf.float32))
-        batch, _ = self._shape
-        units, projection_units = cell.projection_kernel.shape
-        return State(
-            tf.zeros([batch, projection_units], dtype), tf.zeros([batch, units])
+    def _sorted(self, reader: Reader) -> Reader:
+        """A reader of the sorted rows, as tensors."""
+        # Variables are read here, once, rather than in each step.
+        cell = reader.cell._replace(
+            kernel=tf.convert_to_tensor(reader.cell.kernel),
+            projection_kernel=tf.convert_to_tensor(reader.cell.projection_kernel),
         )
+        h, c = (_picked(part, self._order) for part in reader.state)
+        return Reader(reader.gates, cell, State(h, c))
 
 
 @tf.custom_gradient

@@ -4,7 +4,7 @@ from typing import Any
 
 from keras import ops
 
-from keras_elmo.layers.lstm_step import Cell, State, lstm_step
+from keras_elmo.layers.lstm_step import Reader, State, lstm_step
 
 
 class PaddedRows:
@@ -14,7 +14,6 @@ class PaddedRows:
     """
 
     def __init__(self, batch: Any, time: Any, mask: Any) -> None:
-        self._batch = batch
         self._time = time
         self._mask = mask
         self._lengths = None
@@ -41,12 +40,7 @@ class PaddedRows:
         return ops.take_along_axis(x, order[..., None], axis=1)
 
     def run(
-        self,
-        gates: list[Any],
-        cells: list[Cell],
-        states: list[State | None],
-        keep_state: bool,
-        training: bool | None,
+        self, readers: list[Reader], keep_state: bool, training: bool | None
     ) -> tuple[list[Any], list[State]]:
         # Padding follows a row's positions in both reading directions, so it reaches
         # nothing but the last state: only who asks for that pays for holding it.
@@ -55,10 +49,10 @@ class PaddedRows:
             held = [ops.transpose(self._mask)]
 
         def step(states: list[Any], now: list[Any]) -> tuple[list[Any], list[Any]]:
-            gates, live = now[: len(cells)], now[len(cells) :]
+            gates, live = now[: len(readers)], now[len(readers) :]
             after = [
-                lstm_step(x, State(*state), cell)[0]
-                for x, state, cell in zip(gates, states, cells, strict=True)
+                lstm_step(x, State(*state), reader.cell)[0]
+                for x, state, reader in zip(gates, states, readers, strict=True)
             ]
             outputs = [state.h for state in after]
             if live:
@@ -68,21 +62,10 @@ class PaddedRows:
                 ]
             return [list(state) for state in after], outputs
 
-        first = [
-            list(self._first(state, x.dtype, cell))
-            for state, x, cell in zip(states, gates, cells, strict=True)
-        ]
+        first = [list(reader.state) for reader in readers]
+        gates = [reader.gates for reader in readers]
         last, outputs = ops.scan(step, first, [*gates, *held])
         return outputs, [State(*state) for state in last] if keep_state else []
-
-    def _first(self, state: State | None, dtype: Any, cell: Cell) -> State:
-        if state is not None:
-            return State(ops.cast(state.h, dtype), ops.cast(state.c, "float32"))
-        units, projection_units = cell.projection_kernel.shape
-        return State(
-            ops.zeros((self._batch, projection_units), dtype),
-            ops.zeros((self._batch, units), "float32"),
-        )
 
 
 def _held(live: Any, new: State, old: list[Any]) -> State:

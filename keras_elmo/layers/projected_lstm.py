@@ -5,7 +5,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_elmo.layers.lstm_step import Cell, State
+from keras_elmo.layers.lstm_step import Cell, Reader, State
 from keras_elmo.layers.recurrence import rows_of
 
 
@@ -55,6 +55,8 @@ class ProjectedLSTM(keras.layers.Layer):
         self.cell_clip = cell_clip
         self.projection_clip = projection_clip
         self.supports_masking = True
+        # Rows of unequal lengths are shapes that XLA cannot compile.
+        self.supports_jit = keras.backend.backend() != "tensorflow"
 
     def build(self, inputs_shape: tuple[int | None, ...]) -> None:
         features = inputs_shape[-1]
@@ -91,27 +93,33 @@ class ProjectedLSTM(keras.layers.Layer):
     ) -> tuple[Any, list[Any]]:
         batch, time = ops.shape(inputs)[:2]
         rows = rows_of(batch, time, mask)
-        gates = self.gates(rows.arrange(inputs))
-        state = None if initial_state is None else State(*initial_state)
-        (outputs,), (last,) = rows.run([gates], [self.cell], [state], True, training)
+        state = self.fresh_state(batch)
+        if initial_state is not None:
+            state = State(*initial_state)
+        reader = self.reader(rows.arrange(inputs), state)
+        (outputs,), (last,) = rows.run([reader], True, training)
         return rows.restore(outputs), list(last)
 
-    def gates(self, inputs: Any) -> Any:
-        """Returns what `(..., features)` inputs contribute to the gates.
+    def fresh_state(self, batch: Any) -> State:
+        """Returns the state before the first step of `batch` rows."""
+        return State(
+            ops.zeros((batch, self.projection_units), self.compute_dtype),
+            ops.zeros((batch, self.units), "float32"),
+        )
 
-        It does not wait for the recurrence: one matrix product for all steps.
-        """
-        return ops.matmul(inputs, self.kernel[: inputs.shape[-1]]) + self.bias
-
-    @property
-    def cell(self) -> Cell:
-        """What the recurrence needs of this layer."""
-        return Cell(
+    def reader(self, inputs: Any, state: State) -> Reader:
+        """Returns what the recurrence needs to read `(..., features)` inputs."""
+        # The inputs' share of the gates does not wait for the recurrence: one matrix
+        # product for all steps.
+        gates = ops.matmul(inputs, self.kernel[: inputs.shape[-1]]) + self.bias
+        cell = Cell(
             self.kernel[-self.projection_units :],
             self.projection_kernel,
             self.cell_clip,
             self.projection_clip,
         )
+        h, c = ops.cast(state.h, gates.dtype), ops.cast(state.c, "float32")
+        return Reader(gates, cell, State(h, c))
 
     def compute_output_spec(
         self,

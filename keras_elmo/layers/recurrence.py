@@ -4,7 +4,7 @@ from typing import Any, Protocol
 
 import keras
 
-from keras_elmo.layers.lstm_step import Cell, State
+from keras_elmo.layers.lstm_step import Reader, State
 
 
 class Rows(Protocol):
@@ -26,19 +26,12 @@ class Rows(Protocol):
         """Undoes `arrange`; masked positions are 0."""
 
     def run(
-        self,
-        gates: list[Any],
-        cells: list[Cell],
-        states: list[State | None],
-        keep_state: bool,
-        training: bool | None,
+        self, readers: list[Reader], keep_state: bool, training: bool | None
     ) -> tuple[list[Any], list[State]]:
         """Runs several LSTMs side by side.
 
         Args:
-            gates: of each LSTM what its inputs contribute to its gates, laid out.
-            cells: the LSTMs.
-            states: what each starts from, in the order of the batch; zeros if `None`.
+            readers: the LSTMs; their states are in the order of the batch.
             keep_state: whether the last states are asked for.
             training: whether a gradient will be; the results are the same.
 

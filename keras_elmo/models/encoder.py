@@ -88,7 +88,7 @@ class Encoder(keras.Model):
         Args:
             dtype: dtype policy of every layer.
         """
-        copy = Encoder(self.config, self.created_trainable, self.tokenizer, dtype)
+        copy = Encoder.from_config({**self.get_config(), "dtype": dtype})
         for ours, given in zip(copy.weights, self.weights, strict=True):
             ours.assign(ops.cast(given, ours.dtype))
         return copy

@@ -1,8 +1,10 @@
+import keras
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from keras_elmo.layers.bilm import BiLM
 from keras_elmo.layers.projected_lstm import ProjectedLSTM
 from tests import numpy_reference
 from tests.layers.layer_checks import check_layer, numpy_of
@@ -235,6 +237,25 @@ def test_training_changes_neither_results_nor_gradients(clips):
         gradients(*arguments), gradients(*arguments, training=True), strict=True
     ):
         np.testing.assert_allclose(one, other, atol=1e-5 * np.abs(one).max())
+
+
+@pytest.mark.parametrize("dtype", ["float32", "mixed_bfloat16", "bfloat16"])
+def test_cell_states_add_up_in_float32(dtype):
+    """Steps of 0.001 from 1, each of which bfloat16 would round away."""
+    layer = ProjectedLSTM(1, 1, dtype=dtype)
+    layer.build((None, None, 1))
+    # The input and the forget gate are open; the input itself is 0.001.
+    layer.set_weights([np.zeros((2, 4)), np.array([20, 1e-3, 20, 0]), np.zeros((1, 1))])
+    state = [keras.ops.zeros((1, 1)), keras.ops.ones((1, 1))]
+    for training in (False, True):
+        _, (_, c) = layer(np.zeros((1, 50, 1)), initial_state=state, training=training)
+        assert numpy_of(c).item() == pytest.approx(1.05, abs=1e-3)
+
+
+def test_only_static_shapes_are_left_to_xla():
+    """Which Keras turns on by itself where there is a GPU."""
+    for layer in (ProjectedLSTM(2, 2), BiLM(2, 2)):
+        assert layer.supports_jit == (keras.backend.backend() != "tensorflow")
 
 
 def test_low_precision_has_a_gradient():
