@@ -10,7 +10,7 @@ class Cell(NamedTuple):
 
     Attributes:
         kernel: `(projection_units, 4 * units)`, from the output before to the gates
-            i, j, f, o.
+            i, j, f, o. More columns, which count for nothing, are allowed.
         projection_kernel: `(units, projection_units)`.
         cell_clip: bound on every element of the cell state, or `None`.
         projection_clip: bound on every element of the output, or `None`.
@@ -61,7 +61,8 @@ def lstm_step(x: Any, state: State, cell: Cell) -> tuple[State, list[Any]]:
     """
     h, c = state
     # Each product may be of a low precision, their sum is not.
-    z = ops.cast(x, c.dtype) + ops.cast(ops.matmul(h, cell.kernel), c.dtype)
+    recurrent = ops.matmul(h, cell.kernel)[:, : x.shape[-1]]
+    z = ops.cast(x, c.dtype) + ops.cast(recurrent, c.dtype)
     i, j, f, o = ops.split(z, 4, axis=-1)
     i, j, f, o = ops.sigmoid(i), ops.tanh(j), ops.sigmoid(f + 1), ops.sigmoid(o)
     new_c = _clip(f * c + i * j, cell.cell_clip)
