@@ -12,7 +12,6 @@ sentences teach one by one, so here they are rows of their own.
 """
 
 import argparse
-import re
 import statistics
 import sys
 import tempfile
@@ -37,7 +36,6 @@ Batch = dict[str, np.ndarray]
 # Character ids and token ids of one row, without padding.
 Sentence = tuple[np.ndarray, np.ndarray]
 
-_SENTENCE_END = re.compile(r"(?<=[.!?]) +(?=[A-Z\"'(])")
 _VOCABULARY_SIZE = 30_000
 _MAX_TOKENS = 66
 # As many sentences as `Corpus` sorts by length at a time.
@@ -53,7 +51,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     held_out = _paragraphs(validation, options.validation_lines)
     rows = [
         *_compare("paragraph", paragraphs, held_out, options),
-        *_compare("sentence", _sentences(paragraphs), _sentences(held_out), options),
+        *_compare(
+            "sentence",
+            list(common.sentences(paragraphs)),
+            list(common.sentences(held_out)),
+            options,
+        ),
     ]
     names = ("preset", "lines", "num_sampled", "batch_tokens", "steps", "repeats")
     names += ("minutes", "validation_lines")
@@ -110,10 +113,6 @@ def _parser() -> argparse.ArgumentParser:
 
 def _paragraphs(path: Path, number: int) -> list[str]:
     return list(islice(read_lines([str(path)]), number))
-
-
-def _sentences(paragraphs: Sequence[str]) -> list[str]:
-    return [sentence for line in paragraphs for sentence in _SENTENCE_END.split(line)]
 
 
 def _compare(

@@ -7,8 +7,11 @@ import argparse
 import json
 import os
 import platform
+import re
 import resource
+import subprocess
 import sys
+from collections.abc import Iterable, Iterator
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -18,6 +21,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 ROOT = Path(__file__).resolve().parents[1]
 
+_SENTENCE_END = re.compile(r"(?<=[.!?]) +(?=[A-Z\"'(])")
 _PACKAGES = ("keras-elmo", "tensorflow", "tensorflow-text", "keras", "numpy")
 
 
@@ -33,6 +37,11 @@ def data_folder() -> Path:
     return folder
 
 
+def sentences(paragraphs: Iterable[str]) -> Iterator[str]:
+    """Cuts raw text where a sentence ends, about."""
+    return (sentence for line in paragraphs for sentence in _SENTENCE_END.split(line))
+
+
 def parser(description: str | None) -> argparse.ArgumentParser:
     """Returns a parser that asks for `--out`, the JSON that a benchmark writes."""
     parser = argparse.ArgumentParser(
@@ -40,6 +49,17 @@ def parser(description: str | None) -> argparse.ArgumentParser:
     )
     parser.add_argument("--out", required=True, metavar="FILE", help="JSON")
     return parser
+
+
+def call_in_process(module: str, function: str, *arguments: Any) -> None:
+    """Calls a function of a benchmark's module with strings, in a fresh process.
+
+    The process that measures is to stay small: on Linux the peak memory of a new one
+    begins with that of the one that starts it.
+    """
+    code = f"import sys, {module}; {module}.{function}(*sys.argv[1:])"
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    subprocess.run(command, cwd=Path(__file__).parent, check=True)
 
 
 def peak_bytes() -> int:

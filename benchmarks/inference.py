@@ -38,7 +38,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     sentences = read_sentences(folder)
     with tempfile.TemporaryDirectory() as scratch:
         model, text = Path(scratch) / "model", Path(scratch) / "sentences.json"
-        _write_random_model(options.preset, model)
+        common.call_in_process(
+            "random_model", "write_random_model", options.preset, model
+        )
         text.write_text(json.dumps(sentences), encoding="utf-8")
         rows = [
             _measure(batch_size, model, text, options)
@@ -89,20 +91,6 @@ def read_sentences(path: Path) -> list[list[str]]:
     lines = (line for line in read_lines([str(path)]) if not line.startswith(" ="))
     sentences = (part for line in lines for part in _SENTENCE_END.split(line))
     return [words for words in map(str.split, sentences) if words]
-
-
-def _write_random_model(preset: str, folder: Path) -> None:
-    """In a process of its own: this one is to stay small."""
-    code = (
-        "import sys, keras, keras_elmo\n"
-        "keras.utils.set_random_seed(0)\n"
-        "config = keras_elmo.ElmoConfig.preset(sys.argv[1])\n"
-        "encoder = keras_elmo.build_encoder(config)\n"
-        "folder = sys.argv[2]\n"
-        "keras_elmo.save_published_weights(\n"
-        "    encoder, f'{folder}/options.json', f'{folder}/weights.hdf5')\n"
-    )
-    subprocess.run([sys.executable, "-c", code, preset, str(folder)], check=True)
 
 
 def _measure(

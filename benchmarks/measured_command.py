@@ -30,5 +30,6 @@ if __name__ == "__main__":
     moments = {"imported": time.time()}
     note_first_update(moments)
     status = main(sys.argv[1:])
+    moments["ended"] = time.time()
     print(json.dumps({**moments, "peak_bytes": common.peak_bytes()}))
     sys.exit(status)

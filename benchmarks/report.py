@@ -109,6 +109,74 @@ def _inference_row(result: Result, row: dict[str, Any], system: str) -> list[str
     ]
 
 
+def roofline(results: Sequence[Result]) -> str:
+    """Returns the figures of `roofline.py`, a row a part of the encoder."""
+    header = [
+        "Preset",
+        "Type",
+        "Part",
+        "ms a batch",
+        "GFLOP/s",
+        "of a large product's, %",
+    ]
+    return _table(
+        header,
+        (
+            line
+            for result in results
+            for row in result["rows"]
+            for line in _roofline_rows(result, row)
+        ),
+    )
+
+
+def _roofline_rows(result: Result, row: dict[str, Any]) -> Iterable[list[str]]:
+    for part, seconds in row["seconds"].items():
+        speed = row["flops"][part] / seconds
+        yield [
+            result["preset"],
+            row["dtype"],
+            part,
+            f"{1000 * seconds / result['batches']:,.0f}",
+            f"{speed / 1e9:,.0f}",
+            f"{100 * speed / row['ceiling']:.0f}",
+        ]
+
+
+def embed(results: Sequence[Result]) -> str:
+    """Returns the figures of `embed.py`: both ways, then both lengths of the text."""
+    header = ["Preset", "What", "Words/s, median", "least to most", "Ratio"]
+    speeds = _table(header, (row for result in results for row in _embed_rows(result)))
+    header = ["Preset", "Sentences", "Seconds", "Ratio", "Peak memory, MB"]
+    rows = (row for result in results for row in _doubling_rows(result))
+    return f"{speeds}\n\n{_table(header, rows)}"
+
+
+def _embed_rows(result: Result) -> Iterable[list[str]]:
+    base = statistics.median(result["words_per_second"]["file order"])
+    for way, speeds in result["words_per_second"].items():
+        median = statistics.median(speeds)
+        yield [
+            result["preset"],
+            way,
+            f"{median:,.0f}",
+            f"{min(speeds):,.0f} to {max(speeds):,.0f}",
+            f"{median / base:.2f}",
+        ]
+
+
+def _doubling_rows(result: Result) -> Iterable[list[str]]:
+    base = result["doubling"][0]["seconds"]
+    for run in result["doubling"]:
+        yield [
+            result["preset"],
+            f"{run['lines']:,}",
+            f"{run['seconds']:.1f}",
+            f"{run['seconds'] / base:.2f}",
+            f"{run['peak_bytes'] / 1e6:,.0f}",
+        ]
+
+
 def memory(results: Sequence[Result]) -> str:
     """Returns the medians of `memory.py`, a row a number of shards."""
     header = [
@@ -191,6 +259,8 @@ def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 TABLES: dict[str, Callable[[Sequence[Result]], str]] = {
     "downstream": downstream,
     "inference": inference,
+    "roofline": roofline,
+    "embed": embed,
     "memory": memory,
     "batching": batching,
 }
@@ -198,6 +268,8 @@ TABLES: dict[str, Callable[[Sequence[Result]], str]] = {
 _OPTIONS = {
     "downstream": ("model", "task", "seeds", "train_size", "epochs"),
     "inference": ("preset", "repeats"),
+    "roofline": ("preset", "batch_size", "repeats"),
+    "embed": ("preset", "lines", "slices"),
     "memory": ("preset", "steps", "vocabulary_size", "num_sampled", "repeats"),
     "batching": (
         "preset",

@@ -110,6 +110,13 @@ def _add_pretrain(commands: "argparse._SubParsersAction") -> None:
         metavar="N",
         help="candidates of the sampled softmax; fewer are faster on a CPU",
     )
+    command.add_argument(
+        "--dtype",
+        default="float32",
+        choices=("float32", "mixed_bfloat16"),
+        help="what products are computed in; mixed_bfloat16 is faster where the "
+        "processor multiplies it",
+    )
     command.add_argument("--steps", type=int, metavar="N", help="updates to stop after")
     command.add_argument(
         "--epochs",
@@ -154,6 +161,7 @@ def _pretrain(options: argparse.Namespace) -> None:
             vocabulary_size=options.vocabulary_size,
             num_sampled=options.num_sampled,
             batch_tokens=options.batch_tokens,
+            dtype=options.dtype,
             seed=options.seed,
             steps=options.steps,
             epochs=options.epochs,

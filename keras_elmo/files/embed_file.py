@@ -4,7 +4,7 @@ import contextlib
 import os
 import sys
 from collections.abc import Iterable, Iterator
-from itertools import islice, pairwise
+from itertools import islice, pairwise, tee
 from typing import Any, Protocol
 
 import h5py
@@ -23,6 +23,8 @@ Path = str | os.PathLike[str]
 
 # Lines between two moments at which what is written is safe on the disk.
 _LINES_AT_A_TIME = 512
+# Of the biLM: a step of many rows costs little more than one of few.
+_BATCH_SIZE = 128
 
 
 class _Writer(Protocol):
@@ -98,14 +100,16 @@ def embed_file(
         lines = read_lines(files, report, advance, keep_blank=True)
         sentences = _sentences(lines, encoder.tokenizer or "whitespace", report)
         sentences = islice(sentences, writer.num_written, None)
-        while chunk := list(islice(sentences, _LINES_AT_A_TIME)):
-            for tokens, vectors in zip(chunk, embed(encoder, chunk), strict=True):
+        sentences, ahead = tee(sentences)
+        embedded = zip(sentences, embed(encoder, ahead, _BATCH_SIZE), strict=True)
+        while chunk := list(islice(embedded, _LINES_AT_A_TIME)):
+            for tokens, vectors in chunk:
                 if mix is not None:
                     vectors = np.tensordot(mix, vectors, axes=1)
                 writer.write(tokens, vectors)
             writer.flush()
             if bar is not None:
-                bar.update(sum(map(len, chunk)), position=done)
+                bar.update(sum(len(tokens) for tokens, _ in chunk), position=done)
     os.replace(unfinished, out)
     if progress:
         for message in report.messages():

@@ -1,19 +1,22 @@
 """Contextual vectors of tokenised sentences."""
 
+import weakref
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
 from typing import Any
 
+import keras
 import numpy as np
 
+from keras_elmo.files.word_vectors import WordVectors, as_float32
 from keras_elmo.models.encoder import Encoder
-from keras_elmo.optional import import_tensorflow
-from keras_elmo.text.character_ids import character_ids
 
 # Sentences are sorted by length within so many batches, which leaves little padding.
 _WINDOW_BATCHES = 16
-# Positions of a pass; only a sentence that is longer on its own has more.
+# Positions of a window, whose vectors are all in memory before the first is given out;
+# only a sentence that is longer on its own has more.
 _MAX_POSITIONS = 16_384
+# Words whose token vectors are kept.
+_CACHED_WORDS = 65_536
 
 Sentence = Sequence[str | bytes]
 
@@ -23,10 +26,13 @@ def embed(
 ) -> Iterator[np.ndarray]:
     """Yields the biLM's layers of each sentence, in the order given.
 
+    The sentences are read a window of batches ahead of the vectors and sorted by
+    length within it; the character CNN reads each word once.
+
     Args:
-        model: an `Encoder`.
-        sentences: lists of tokens; read a window of batches ahead of the vectors.
-        batch_size: sentences of a pass through the model at most.
+        model: an `Encoder`, whose weights stay as they are meanwhile.
+        sentences: lists of tokens.
+        batch_size: sentences of a pass through the biLM at most.
 
     Yields:
         `(num_layers + 1, tokens, 2 * projection_units)` float32 arrays, without the
@@ -41,51 +47,76 @@ def embed(
         raise ValueError(
             f"`batch_size` must be positive. Received: batch_size={batch_size}"
         )
-    sentences = iter(sentences)
-    while window := list(islice(sentences, batch_size * _WINDOW_BATCHES)):
-        for sentence in window:
-            if isinstance(sentence, str | bytes):
-                raise TypeError(
-                    "`sentences` must hold lists of tokens. "
-                    f"Received: a sentence {sentence!r}"
-                )
-            if not all(sentence):
-                # At the end of a row it would be taken for padding.
-                raise ValueError(
-                    "`sentences` must hold tokens that are not empty. "
-                    f"Received: a sentence {sentence!r}"
-                )
+    character_cnn, bilm = _halves(model)
+    words = WordVectors(character_cnn, _CACHED_WORDS)
+    for window in _windows(map(_checked, sentences), batch_size):
+        words.learn({token for sentence in window for token in sentence})
         results: list[Any] = [None] * len(window)
-        for places in _batches([len(sentence) for sentence in window], batch_size):
-            batch = [window[place] for place in places]
-            for place, vectors in zip(places, _embed_batch(model, batch), strict=True):
-                results[place] = vectors
+        order = sorted(range(len(window)), key=lambda place: len(window[place]))
+        for start in range(0, len(order), batch_size):
+            places = order[start : start + batch_size]
+            vectors, mask = words.look_up([window[place] for place in places])
+            layers = bilm.predict_on_batch({"inputs": vectors, "mask": mask})
+            layers = [as_float32(layer) for layer in layers]
+            for row, place in enumerate(places):
+                end = len(window[place]) + 1
+                results[place] = np.stack([layer[row, 1:end] for layer in layers])
         yield from results
 
 
-def _batches(lengths: list[int], batch_size: int) -> Iterator[list[int]]:
-    """Groups the places of sentences of similar length."""
-    batch: list[int] = []
-    for place in sorted(range(len(lengths)), key=lengths.__getitem__):
-        # Sorted, so this sentence would be the longest of the batch.
-        if len(batch) == batch_size or lengths[place] * len(batch) > _MAX_POSITIONS:
-            yield batch
-            batch = []
-        batch.append(place)
-    yield batch
+def _checked(sentence: Sentence) -> list[bytes]:
+    if isinstance(sentence, str | bytes):
+        raise TypeError(
+            f"`sentences` must hold lists of tokens. Received: a sentence {sentence!r}"
+        )
+    if not all(sentence):
+        # At the end of a row it would be taken for padding.
+        raise ValueError(
+            "`sentences` must hold tokens that are not empty. "
+            f"Received: a sentence {sentence!r}"
+        )
+    return [token if isinstance(token, bytes) else token.encode() for token in sentence]
 
 
-def _embed_batch(model: Encoder, batch: list[Sentence]) -> Iterator[np.ndarray]:
-    tf = import_tensorflow("Spelling tokens out")
-    tokens = np.full((len(batch), max(map(len, batch))), b"", dtype=object)
-    for row, sentence in enumerate(batch):
-        for column, token in enumerate(sentence):
-            tokens[row, column] = token if isinstance(token, bytes) else token.encode()
-    ids = character_ids(tf.constant(tokens, tf.string)).numpy()
-    # NumPy has no bfloat16 of its own, and files neither.
-    layers = [
-        np.asarray(layer).astype("float32", copy=False)
-        for layer in model.predict_on_batch(ids)
-    ]
-    for row, sentence in enumerate(batch):
-        yield np.stack([layer[row, 1 : len(sentence) + 1] for layer in layers])
+def _windows(
+    sentences: Iterable[list[bytes]], batch_size: int
+) -> Iterator[list[list[bytes]]]:
+    """Cuts a stream where either bound is reached."""
+    window: list[list[bytes]] = []
+    positions = 0
+    for sentence in sentences:
+        positions += len(sentence) + 2
+        if window and positions > _MAX_POSITIONS:
+            yield window
+            window, positions = [], len(sentence) + 2
+        window.append(sentence)
+        if len(window) == batch_size * _WINDOW_BATCHES:
+            yield window
+            window, positions = [], 0
+    if window:
+        yield window
+
+
+class _Compiled(keras.Model):
+    """A layer that is run as a model is: compiled, whatever the backend."""
+
+    def __init__(self, layer: keras.layers.Layer) -> None:
+        super().__init__(name=f"compiled_{layer.name}")
+        self.layer = layer
+
+    def call(self, inputs: dict[str, Any]) -> Any:
+        return self.layer(**inputs)
+
+
+# Compiled once an encoder, not once a call.
+_HALVES: "weakref.WeakKeyDictionary[Encoder, list[_Compiled]]" = (
+    weakref.WeakKeyDictionary()
+)
+
+
+def _halves(model: Encoder) -> list[_Compiled]:
+    """The character CNN and the biLM of an encoder."""
+    if model not in _HALVES:
+        names = "char_cnn_embedding", "bilm"
+        _HALVES[model] = [_Compiled(model.get_layer(name)) for name in names]
+    return _HALVES[model]

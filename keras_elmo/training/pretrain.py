@@ -29,6 +29,7 @@ def pretrain(
     batch_tokens: int = 1280,
     max_tokens: int = 66,
     learning_rate: float = 0.2,
+    dtype: str | None = None,
     seed: int = 0,
     steps: int | None = None,
     epochs: int | None = None,
@@ -59,6 +60,8 @@ def pretrain(
         batch_tokens: positions of a batch.
         max_tokens: positions of a row, its two boundaries included.
         learning_rate: of Adagrad.
+        dtype: dtype policy, `"float32"` or `"mixed_bfloat16"`, whose weights and sums
+            are float32 and whose products are bfloat16; Keras's global one if `None`.
         seed: of initial weights, order of the text, dropout, and candidates.
         steps: number of updates to stop after.
         epochs: passes over the corpus to stop after; 10, if nothing else ends the run.
@@ -80,6 +83,8 @@ def pretrain(
     _check_positive(
         steps=steps, epochs=epochs, minutes=minutes, validate_every=validate_every
     )
+    dtype = keras.dtype_policies.get(dtype).name
+    _check_dtype(dtype)
     files = PretrainingDirectory(directory)
     _check_directory(files, resume)
     keras.utils.set_random_seed(seed)
@@ -100,11 +105,12 @@ def pretrain(
         "tokenizer": None if vocabulary is None else tokenizer,
         "vocabulary_size": vocabulary_size,
         "learning_rate": learning_rate,
+        "dtype": dtype,
     }
     _check_recipe(files, config, recipe)
     if steps is None and minutes is None and epochs is None:
         epochs = 10
-    model = build_pretraining_model(config, vocabulary_size, num_sampled)
+    model = build_pretraining_model(config, vocabulary_size, num_sampled, dtype)
     model.encoder.tokenizer = recipe["tokenizer"]
     model.vocabulary = vocabulary
     model.compile(
@@ -126,6 +132,20 @@ def _check_positive(**arguments: float | None) -> None:
     for name, value in arguments.items():
         if value is not None and not value > 0:
             raise ValueError(f"`{name}` must be positive. Received: {name}={value}")
+
+
+def _check_dtype(dtype: str) -> None:
+    if dtype in ("float32", "mixed_bfloat16"):
+        return
+    reason = (
+        "float16 overflows under the published recipe's gradients of 20 times the loss"
+        if "float16" in dtype.split("_")
+        else "updates smaller than a weight's last digit would be lost"
+    )
+    raise ValueError(
+        f"`dtype` must be 'float32' or 'mixed_bfloat16': {reason}. "
+        f"Received: dtype={dtype!r}"
+    )
 
 
 def _tell_split_lines(report: Report, tell: Any) -> None:
@@ -179,6 +199,8 @@ def _check_recipe(
         return
     if ElmoConfig.from_options(files.options) != config:
         raise ValueError(f"`config` must be that of the run: {files.options}")
+    # Runs of old do not say: they had one type.
+    before = {"dtype": "float32", **before}
     for name, value in recipe.items():
         if before.get(name) != value:
             raise ValueError(

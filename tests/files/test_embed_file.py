@@ -1,4 +1,5 @@
 import gzip
+from itertools import islice
 
 import h5py
 import numpy as np
@@ -118,13 +119,17 @@ def test_it_goes_on_where_it_was_interrupted(
 ):
     out = tmp_path / "out.hdf5"
     monkeypatch.setattr(module, "_LINES_AT_A_TIME", 2)
-    pieces = []
+    embedded = 0
 
-    def interrupted(encoder, sentences):
-        pieces.append(list(sentences))
-        if len(pieces) == 2:
-            raise KeyboardInterrupt
-        return embed(encoder, pieces[-1])
+    def counted(encoder, sentences, batch_size):
+        nonlocal embedded
+        for vectors in embed(encoder, sentences, batch_size):
+            embedded += 1
+            yield vectors
+
+    def interrupted(*arguments):
+        yield from islice(counted(*arguments), 3)
+        raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
         patch.setattr(module, "embed", interrupted)
@@ -132,12 +137,12 @@ def test_it_goes_on_where_it_was_interrupted(
             embed_file(models / "directory", text, out)
     assert not out.exists()
     assert len(read_hdf5(f"{out}.unfinished")) == 2
-    pieces.append(None)
+    embedded = 0
     with monkeypatch.context() as patch:
-        patch.setattr(module, "embed", interrupted)
+        patch.setattr(module, "embed", counted)
         embed_file(models / "directory", text, out, resume=True)
     # The rest was embedded, and the last one again, for it may be half-written.
-    assert sum(map(len, pieces[3:])) == 4
+    assert embedded == 4
     assert_vectors(read_hdf5(out), wanted)
     assert names(tmp_path) == ["out.hdf5", "text.txt"]
 

@@ -344,3 +344,64 @@ def test_there_has_to_be_a_run_to_resume(folder, tmp_path):
     with pytest.raises(ValueError, match="holds no run"):
         on_batches(ready_made(4), tmp_path / "run", resume=True)
     assert list(tmp_path.iterdir()) == []
+
+
+# ------------------------------------------------------------------------- precision
+
+
+def test_mixed_precision_follows_float32(tmp_path):
+    losses = {}
+    for dtype in ("float32", "mixed_bfloat16"):
+        model = pretrain(
+            # Dropout would draw other masks.
+            dataclasses.replace(CONFIG, dropout=0.0),
+            ready_made(),
+            directory=tmp_path / dtype,
+            vocabulary_size=13,
+            num_sampled=13,
+            dtype=dtype,
+            epochs=30,
+            validate_every=20,
+            progress=False,
+        )
+        assert {str(w.dtype) for w in model.trainable_weights} == {"float32"}
+        bilm = model.encoder.get_layer("bilm")
+        assert bilm.compute_dtype == dtype.removeprefix("mixed_")
+        rows = timeless(tmp_path / dtype)
+        losses[dtype] = [row.loss_forward + row.loss_backward for row in rows]
+    assert losses["float32"][-1] < 0.8 * losses["float32"][0]
+    # A few units a layer: what rounding does to one of them shows.
+    np.testing.assert_allclose(losses["mixed_bfloat16"], losses["float32"], rtol=0.1)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "reason"),
+    [
+        ("bfloat16", "would be lost"),
+        ("float16", "overflows"),
+        ("mixed_float16", "overflows"),
+    ],
+)
+def test_a_precision_that_does_not_learn_is_refused(dtype, reason, tmp_path):
+    with pytest.raises(ValueError, match=f"`dtype` must be .*{reason}.*'{dtype}'"):
+        pretrain(CONFIG, ready_made(), directory=tmp_path / "run", dtype=dtype)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_run_keeps_its_precision(tmp_path):
+    arguments = {
+        "directory": tmp_path / "run",
+        "vocabulary_size": 13,
+        "num_sampled": 5,
+        "progress": False,
+    }
+    pretrain(CONFIG, ready_made(), **arguments, steps=1)
+    with pytest.raises(ValueError, match=r"`dtype` must be 'float32', as in .*run"):
+        pretrain(
+            CONFIG,
+            ready_made(),
+            **arguments,
+            steps=2,
+            dtype="mixed_bfloat16",
+            resume=True,
+        )

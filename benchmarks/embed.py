@@ -1,0 +1,165 @@
+"""How fast is a long text embedded, and what does twice the text cost?
+
+`keras_elmo.embed` beside calling the encoder batch by batch in the order of the file,
+on slices of real sentences in turn, the vectors compared first. Then `keras-elmo embed`
+in fresh processes, on half of the sentences and on all: seconds and peak memory.
+
+    python benchmarks/embed.py --out embed.json
+"""
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice, pairwise
+from pathlib import Path
+from typing import Any
+
+import common
+import report
+
+_CHILD = Path(__file__).with_name("measured_command.py")
+_BATCH_SIZE = 32
+_COMPARED = 512
+_TOLERANCE = 1e-5
+
+Sentences = Sequence[Sequence[bytes]]
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Runs the benchmark; prints its table."""
+    options = _parser().parse_args(arguments)
+    corpus = options.corpus or common.data_folder() / "enwiki/train-00-of-04.txt.xz"
+    with tempfile.TemporaryDirectory() as folder:
+        text, model = Path(folder) / "text.txt", Path(folder) / "model"
+        common.call_in_process("embed", "write_sentences", corpus, text, options.lines)
+        common.call_in_process(
+            "random_model", "write_random_model", options.preset, model
+        )
+        # Before this process grows.
+        doubling = [
+            _run(text, count, model) for count in (options.lines // 2, options.lines)
+        ]
+        speeds, difference = _compare(text, model, options)
+    result = {
+        "benchmark": "embed",
+        "preset": options.preset,
+        "lines": options.lines,
+        "slices": options.slices,
+        "words_per_second": speeds,
+        "greatest_difference": difference,
+        "doubling": doubling,
+        "environment": common.environment(),
+    }
+    common.write_json(options.out, result)
+    print(report.embed([result]))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = common.parser(__doc__)
+    parser.add_argument(
+        "--corpus",
+        type=Path,
+        metavar="FILE",
+        help="text (the first shard of enwiki of the data)",
+    )
+    parser.add_argument("--preset", default="mini", help="(mini)")
+    parser.add_argument(
+        "--lines", type=int, default=100_000, metavar="N", help="sentences (100,000)"
+    )
+    parser.add_argument(
+        "--slices", type=int, default=5, metavar="N", help="to read in turn (5)"
+    )
+    return parser
+
+
+def write_sentences(corpus: str, text: str, count: str) -> None:
+    """Writes so many tokenised sentences of raw text, a line each."""
+    from keras_elmo.text.lines import read_lines
+    from keras_elmo.text.report import Report
+    from keras_elmo.text.token_chunks import token_chunks
+
+    lines = islice(common.sentences(read_lines([corpus])), int(count))
+    with open(text, "wb") as file:
+        for tokens, limits in token_chunks(lines, "unicode", Report()):
+            for start, end in pairwise(limits):
+                file.write(b" ".join(tokens[start:end]) + b"\n")
+
+
+def _run(text: Path, count: int, model: Path) -> dict[str, Any]:
+    """Embeds the first lines with the command line, in a fresh process."""
+    part, out = text.with_name(f"first-{count}.txt"), text.with_name("out.hdf5")
+    with open(text, encoding="utf-8") as file:
+        part.write_text("".join(islice(file, count)), encoding="utf-8")
+    command = [sys.executable, str(_CHILD), "embed", "--model", str(model)]
+    command += ["--input", str(part), "--out", str(out), "--layers", "mix"]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    out.unlink()
+    figures = json.loads(done.stdout)
+    return {
+        "lines": count,
+        "seconds": figures["ended"] - figures["imported"],
+        "peak_bytes": figures["peak_bytes"],
+    }
+
+
+def _compare(
+    text: Path, model: Path, options: argparse.Namespace
+) -> tuple[dict[str, list[float]], float]:
+    """Words per second of either way, slice by slice, and how far apart they are."""
+    import numpy as np
+
+    import keras_elmo
+    from keras_elmo.text.character_ids import character_ids
+
+    encoder = keras_elmo.load(model)
+
+    def sorted_by_length(sentences: Sentences) -> Iterator[Any]:
+        return keras_elmo.embed(encoder, sentences, _BATCH_SIZE)
+
+    def in_file_order(sentences: Sentences) -> Iterator[Any]:
+        for start in range(0, len(sentences), _BATCH_SIZE):
+            batch = sentences[start : start + _BATCH_SIZE]
+            longest = max(map(len, batch))
+            padded = [[*row, *[b""] * (longest - len(row))] for row in batch]
+            layers = encoder.predict_on_batch(character_ids(padded).numpy())
+            for row, sentence in enumerate(batch):
+                yield np.stack([layer[row, 1 : len(sentence) + 1] for layer in layers])
+
+    ways: dict[str, Callable[[Sentences], Iterator[Any]]] = {
+        "embed": sorted_by_length,
+        "file order": in_file_order,
+    }
+    lines = text.read_bytes().splitlines()
+    sentences = [line.split() for line in lines]
+    first = sentences[:_COMPARED]
+    difference = max(
+        float(np.abs(one - other).max(initial=0.0))
+        for one, other in zip(
+            *(way(first) for way in ways.values()),
+            strict=True,
+        )
+    )
+    if difference > _TOLERANCE:
+        raise RuntimeError(f"the vectors differ by {difference}")
+    speeds: dict[str, list[float]] = {name: [] for name in ways}
+    size = len(sentences) // options.slices
+    for start in range(0, size * options.slices, size):
+        part = sentences[start : start + size]
+        for name, way in ways.items():
+            began = time.perf_counter()
+            for _ in way(part):
+                pass
+            seconds = time.perf_counter() - began
+            speeds[name].append(sum(map(len, part)) / seconds)
+            median = statistics.median(speeds[name])
+            print(f"{name}: {median:,.0f} words/s", file=sys.stderr, flush=True)
+    return speeds, difference
+
+
+if __name__ == "__main__":
+    main()
