@@ -109,6 +109,21 @@ def _inference_row(result: Result, row: dict[str, Any], system: str) -> list[str
     ]
 
 
+def cold_start(results: Sequence[Result]) -> str:
+    """Returns the medians of `cold_start.py`, a row a model."""
+    header = ["Preset", "Imported, s", "Loaded, s", "First vectors, s", "least to most"]
+    return _table(header, map(_cold_start_row, results))
+
+
+def _cold_start_row(result: Result) -> list[str]:
+    ends = [run["embedded"] for run in result["measured"]]
+    return [
+        result["preset"],
+        *(f"{seconds:.1f}" for seconds in result["median"].values()),
+        f"{min(ends):.1f} to {max(ends):.1f}",
+    ]
+
+
 def roofline(results: Sequence[Result]) -> str:
     """Returns the figures of `roofline.py`, a row a part of the encoder."""
     header = [
@@ -259,6 +274,7 @@ def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 TABLES: dict[str, Callable[[Sequence[Result]], str]] = {
     "downstream": downstream,
     "inference": inference,
+    "cold_start": cold_start,
     "roofline": roofline,
     "embed": embed,
     "memory": memory,
@@ -268,6 +284,7 @@ TABLES: dict[str, Callable[[Sequence[Result]], str]] = {
 _OPTIONS = {
     "downstream": ("model", "task", "seeds", "train_size", "epochs"),
     "inference": ("preset", "repeats"),
+    "cold_start": ("preset", "repeats"),
     "roofline": ("preset", "batch_size", "repeats"),
     "embed": ("preset", "lines", "slices"),
     "memory": ("preset", "steps", "vocabulary_size", "num_sampled", "repeats"),
