@@ -251,6 +251,63 @@ def _batching_row(result: Result, row: dict[str, Any]) -> list[str]:
     ]
 
 
+def training(results: Sequence[Result]) -> str:
+    """Returns the figures of `training.py`: of the systems, and of reading text."""
+    header = [
+        "Preset",
+        "System",
+        "Words/s, median",
+        "least to most",
+        "of the peer's",
+        "Tokens",
+        "Perplexity",
+        "Peak memory, MB",
+    ]
+    rows = (
+        _training_row(result, system)
+        for result in results
+        for system in result["systems"]
+    )
+    return _table(header, rows) + "\n\n" + _pipeline(results)
+
+
+def _training_row(result: Result, system: dict[str, Any]) -> list[str]:
+    speeds = system["words_per_second"]
+    _, *peers = result["systems"]
+    return [
+        result["preset"],
+        system["system"],
+        f"{system['median']:,.0f}",
+        f"{min(speeds):,.0f} to {max(speeds):,.0f}",
+        f"{system['median'] / peers[0]['median']:.2f}" if peers else "",
+        f"{system['tokens']:,.0f}",
+        f"{system['perplexity']:,.1f}",
+        f"{system['peak_bytes'] / 1e6:,.0f}",
+    ]
+
+
+def _pipeline(results: Sequence[Result]) -> str:
+    header = [
+        "Preset",
+        "ms an update, batches from memory",
+        "from files",
+        "longer, %",
+        "ms to read a batch, nothing else running",
+    ]
+    return _table(header, map(_pipeline_row, results))
+
+
+def _pipeline_row(result: Result) -> list[str]:
+    median = result["pipeline"]["median"]
+    return [
+        result["preset"],
+        f"{1e3 * median['memory']:.1f}",
+        f"{1e3 * median['files']:.1f}",
+        f"{100 * result['pipeline']['longer']:+.1f}",
+        f"{1e3 * median['reading_alone']:.1f}",
+    ]
+
+
 def commands(results: Sequence[Result]) -> str:
     """Returns the commands that made the results, a line each."""
     return "\n".join(map(_command, results))
@@ -279,6 +336,7 @@ TABLES: dict[str, Callable[[Sequence[Result]], str]] = {
     "embed": embed,
     "memory": memory,
     "batching": batching,
+    "training": training,
 }
 
 _OPTIONS = {
@@ -298,6 +356,7 @@ _OPTIONS = {
         "minutes",
         "validation_lines",
     ),
+    "training": ("preset", "batches", "repeats"),
 }
 
 

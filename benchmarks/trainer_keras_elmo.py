@@ -1,0 +1,128 @@
+"""keras_elmo as a child of `training.py`: pretrains by the library's own loop.
+
+`training.py` says what the arguments are and what is written.
+"""
+
+import argparse
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import common
+import numpy as np
+
+import keras_elmo
+from keras_elmo.models.language_model_head import PADDING_ID
+from keras_elmo.training.batches import Batch, Batches
+
+TOKENIZER = "whitespace"
+# What a batch of the published trainer predicts in a direction: 64 rows of 20 tokens.
+_TOKENS_OF_A_BATCH = 64 * 20
+# Updates that are timed as one. The first ones, in which graphs are made, are not.
+_GROUP = 10
+
+
+class TimedBatches:
+    """The batches of a corpus as long as they stay within a number of tokens.
+
+    Args:
+        corpus: text, read again when it ends.
+        most_tokens: predictions of a direction at most.
+
+    Attributes:
+        tokens: predictions of each update, those of one direction.
+        moments: when training began, and when each update was over: that is when the
+            next batch is asked for, so reading it is part of the next update's time.
+    """
+
+    def __init__(self, corpus: keras_elmo.Corpus, most_tokens: int) -> None:
+        self._corpus = corpus
+        self._most_tokens = most_tokens
+        self.tokens: list[int] = []
+        self.moments: list[float] = []
+
+    def __iter__(self) -> Iterator[Batch]:
+        self.tokens, self.moments = [], [time.perf_counter()]
+        for batch in Batches(self._corpus):
+            tokens = count_predictions(batch)
+            if sum(self.tokens) + tokens > self._most_tokens:
+                return
+            yield batch
+            self.tokens.append(tokens)
+            self.moments.append(time.perf_counter())
+
+
+def count_predictions(batch: Batch) -> int:
+    """Returns what one direction predicts: the words, and a boundary a sentence."""
+    token_ids = np.asarray(batch["token_ids"])
+    return int((token_ids != PADDING_ID).sum()) - len(token_ids)
+
+
+def speeds(tokens: Sequence[int], moments: Sequence[float]) -> list[float]:
+    """Returns the tokens a second of each whole group but the first."""
+    starts = range(_GROUP, len(tokens) - _GROUP + 1, _GROUP)
+    ends = (start + _GROUP for start in starts)
+    return [
+        sum(tokens[start:end]) / (moments[end] - moments[start])
+        for start, end in zip(starts, ends, strict=True)
+    ]
+
+
+def train(
+    preset: str,
+    batches: Iterable[Batch],
+    vocabulary_size: int,
+    directory: str,
+    seed: int = 0,
+) -> Any:
+    """Pretrains on each of the batches once; returns the model."""
+    return keras_elmo.pretrain(
+        keras_elmo.ElmoConfig.preset(preset),
+        batches,
+        directory=directory,
+        vocabulary_size=vocabulary_size,
+        num_sampled=1024,
+        seed=seed,
+        epochs=1,
+        progress=False,
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Trains, evaluates, and writes what was measured."""
+    options = _parser().parse_args(arguments)
+    vocabulary = keras_elmo.Vocabulary.load(options.vocab)
+    corpus = keras_elmo.Corpus(options.text, vocabulary, TOKENIZER, seed=options.seed)
+    batches = TimedBatches(corpus, _TOKENS_OF_A_BATCH * options.batches)
+    model = train(
+        options.preset, batches, len(vocabulary), options.dir, seed=options.seed
+    )
+    # Before held-out text is read, which takes memory of its own.
+    peak_bytes = common.peak_bytes()
+    # Rows long enough for any sentence: none is split.
+    held_out = keras_elmo.Corpus(
+        options.heldout, vocabulary, TOKENIZER, max_tokens=corpus.batch_tokens
+    )
+    perplexity = keras_elmo.perplexity(model, held_out)["mean"]
+    measured = {
+        "system": "keras_elmo",
+        "words_per_second": speeds(batches.tokens, batches.moments),
+        "tokens": sum(batches.tokens),
+        "perplexity": {"fresh_state": perplexity},
+        "peak_bytes": peak_bytes,
+    }
+    common.write_json(options.out, measured)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = common.parser(__doc__)
+    for name in ("text", "vocab", "heldout", "dir"):
+        parser.add_argument(f"--{name}", required=True)
+    parser.add_argument("--batches", type=int, required=True)
+    parser.add_argument("--seed", type=int, required=True)
+    parser.add_argument("--preset", default="mini")
+    return parser
+
+
+if __name__ == "__main__":
+    main()

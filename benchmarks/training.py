@@ -1,0 +1,155 @@
+"""How fast does pretraining go, and how good is the model after the same tokens?
+
+Each system trains in a process of its own, in turn, on the same text with the same
+vocabulary. Speeds are in tokens of one direction, where n words make n + 1: the words,
+and the boundary of their sentence. A run's speed is the median of its groups of
+updates, the first group, in which graphs are made, left out. Held-out text is measured
+with the exact softmax, by the same count.
+
+Then `keras_elmo` trains on the same batches out of memory and out of files, to see
+what reading text costs.
+
+    python benchmarks/training.py --text 'train/*.txt' --vocab vocabulary.txt \\
+        --heldout heldout.txt --out training.json
+
+The text is UTF-8 of words between spaces, a sentence a line; the vocabulary a file
+that `keras_elmo.Vocabulary.save` writes.
+
+A peer is the command line of a program with these arguments:
+
+    --text GLOB     the files to train on
+    --vocab FILE    <S>, </S>, <UNK>, then words by falling frequency, one a line
+    --batches N     so many batches of 64 rows of 20 tokens, which predict 1,280 tokens
+    --seed N
+    --dir DIR       a folder for itself, which does not exist yet
+    --heldout FILE  what to measure perplexity on
+    --out FILE      JSON to write
+
+and these keys in that JSON:
+
+    system            its name
+    words_per_second  tokens a second, a figure for each group of updates
+    tokens            that training predicted in a direction
+    perplexity        a figure for each way to measure it, by its name; the lowest is
+                      what is compared
+    peak_bytes        the most memory that training had in use
+"""
+
+import argparse
+import json
+import shlex
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import common
+import report
+
+# This process imports no more than it has to: on Linux the peak of a new process
+# begins with the memory of the one that starts it.
+_CHILD = Path(__file__).with_name("trainer_keras_elmo.py")
+_KEYS = ("system", "words_per_second", "tokens", "perplexity", "peak_bytes")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Runs the benchmark; prints its tables."""
+    options = _parser().parse_args(arguments)
+    commands = [[sys.executable, str(_CHILD), "--preset", options.preset]]
+    if options.peer:
+        commands.append(shlex.split(options.peer))
+    result = {
+        "benchmark": "training",
+        "preset": options.preset,
+        "batches": options.batches,
+        "repeats": options.repeats,
+        "systems": compare(commands, options),
+        "pipeline": _compare_pipeline(options),
+        "environment": common.environment(),
+    }
+    common.write_json(options.out, result)
+    print(report.training([result]))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = common.parser(__doc__)
+    parser.add_argument("--text", required=True, metavar="GLOB")
+    parser.add_argument("--vocab", required=True, metavar="FILE")
+    parser.add_argument("--heldout", required=True, metavar="FILE")
+    parser.add_argument(
+        "--peer", metavar="COMMAND", help="keras_elmo alone if not given"
+    )
+    parser.add_argument("--preset", default="mini", help="of keras_elmo (mini)")
+    parser.add_argument(
+        "--batches",
+        type=int,
+        default=150,
+        metavar="N",
+        help="of 1,280 tokens, 20 at least (150)",
+    )
+    parser.add_argument("--repeats", type=int, default=5, metavar="N", help="(5)")
+    return parser
+
+
+def compare(
+    commands: Sequence[Sequence[str]], options: argparse.Namespace
+) -> list[dict[str, Any]]:
+    """Runs each command so many times, in turn; returns a summary of each."""
+    runs: list[list[dict[str, Any]]] = [[] for _ in commands]
+    for seed in range(options.repeats):
+        for command, its_runs in zip(commands, runs, strict=True):
+            its_runs.append(_run(command, seed, options))
+            print(json.dumps(its_runs[-1]), file=sys.stderr, flush=True)
+    return list(map(summary, runs))
+
+
+def _run(
+    command: Sequence[str], seed: int, options: argparse.Namespace
+) -> dict[str, Any]:
+    """Trains in a process of its own; returns what it measured."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "measured.json"
+        arguments = [
+            *("--text", options.text),
+            *("--vocab", options.vocab),
+            *("--batches", str(options.batches)),
+            *("--seed", str(seed)),
+            *("--heldout", options.heldout),
+            *("--dir", str(Path(folder) / "model")),
+            *("--out", str(out)),
+        ]
+        # The table is all that belongs on stdout.
+        subprocess.run([*command, *arguments], stdout=subprocess.DEVNULL, check=True)
+        measured = json.loads(out.read_text(encoding="utf-8"))
+    return {key: measured[key] for key in _KEYS}
+
+
+def summary(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Returns the medians over the runs of one system."""
+    speeds = [statistics.median(run["words_per_second"]) for run in runs]
+    perplexities = [min(run["perplexity"].values()) for run in runs]
+    return {
+        "system": runs[0]["system"],
+        "median": statistics.median(speeds),
+        "words_per_second": speeds,
+        "tokens": statistics.median(run["tokens"] for run in runs),
+        "perplexity": statistics.median(perplexities),
+        "peak_bytes": statistics.median(run["peak_bytes"] for run in runs),
+        "runs": list(runs),
+    }
+
+
+def _compare_pipeline(options: argparse.Namespace) -> dict[str, Any]:
+    # Not before the children have run: this brings TensorFlow.
+    import input_pipeline
+
+    return input_pipeline.compare(
+        options.text, options.vocab, options.preset, options.batches, options.repeats
+    )
+
+
+if __name__ == "__main__":
+    main()
