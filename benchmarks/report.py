@@ -273,7 +273,11 @@ def training(results: Sequence[Result]) -> str:
 
 def _training_row(result: Result, system: dict[str, Any]) -> list[str]:
     speeds = system["words_per_second"]
-    _, *peers = result["systems"]
+    peers = [
+        other
+        for other in result["systems"]
+        if not other["system"].startswith("keras_elmo")
+    ]
     return [
         result["preset"],
         system["system"],

@@ -74,6 +74,7 @@ def train(
     vocabulary_size: int,
     directory: str,
     seed: int = 0,
+    dtype: str = "float32",
 ) -> Any:
     """Pretrains on each of the batches once; returns the model."""
     return keras_elmo.pretrain(
@@ -83,6 +84,7 @@ def train(
         vocabulary_size=vocabulary_size,
         num_sampled=1024,
         seed=seed,
+        dtype=dtype,
         epochs=1,
         progress=False,
     )
@@ -95,7 +97,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     corpus = keras_elmo.Corpus(options.text, vocabulary, TOKENIZER, seed=options.seed)
     batches = TimedBatches(corpus, _TOKENS_OF_A_BATCH * options.batches)
     model = train(
-        options.preset, batches, len(vocabulary), options.dir, seed=options.seed
+        options.preset,
+        batches,
+        len(vocabulary),
+        options.dir,
+        options.seed,
+        options.dtype,
     )
     # Before held-out text is read, which takes memory of its own.
     peak_bytes = common.peak_bytes()
@@ -105,7 +112,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     perplexity = keras_elmo.perplexity(model, held_out)["mean"]
     measured = {
-        "system": "keras_elmo",
+        "system": f"keras_elmo, {options.dtype}",
         "words_per_second": speeds(batches.tokens, batches.moments),
         "tokens": sum(batches.tokens),
         "perplexity": {"fresh_state": perplexity},
@@ -121,6 +128,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--batches", type=int, required=True)
     parser.add_argument("--seed", type=int, required=True)
     parser.add_argument("--preset", default="mini")
+    parser.add_argument("--dtype", default="float32")
     return parser
 
 

@@ -58,7 +58,10 @@ _KEYS = ("system", "words_per_second", "tokens", "perplexity", "peak_bytes")
 def main(arguments: Sequence[str] | None = None) -> None:
     """Runs the benchmark; prints its tables."""
     options = _parser().parse_args(arguments)
-    commands = [[sys.executable, str(_CHILD), "--preset", options.preset]]
+    commands = [
+        [sys.executable, str(_CHILD), "--preset", options.preset, "--dtype", dtype]
+        for dtype in ("float32", "mixed_bfloat16")
+    ]
     if options.peer:
         commands.append(shlex.split(options.peer))
     result = {
