@@ -168,6 +168,45 @@ def _batching_row(result: Result, row: dict[str, Any]) -> list[str]:
     ]
 
 
+def gpu(results: Sequence[Result]) -> str:
+    """Returns the figures of `gpu.py`, a row a kind of work."""
+    header = [
+        "Preset",
+        "Policy",
+        "Rows x positions",
+        "Work",
+        "Words/s, median",
+        "least to most",
+        "TFLOP/s",
+        "of a bfloat16 product's, %",
+        "Peak device memory, GB",
+    ]
+    rows = (
+        _gpu_row(result, work)
+        for result in results
+        for work in ("inference", "training")
+    )
+    return _table(header, rows)
+
+
+def _gpu_row(result: Result, work: str) -> list[str]:
+    figures = result[work]
+    speeds = figures["words_per_second"]
+    peak = figures["peak_bytes"]
+    achieved = figures["flops_per_second"]
+    return [
+        result["preset"],
+        result["dtype"],
+        f"{result['batch']} x {result['row_length']}",
+        work,
+        f"{figures['median']:,.0f}",
+        f"{min(speeds):,.0f} to {max(speeds):,.0f}",
+        f"{achieved / 1e12:,.1f}",
+        f"{100 * achieved / result['product_flops_per_second']:.1f}",
+        "" if peak is None else f"{peak / 1e9:,.1f}",
+    ]
+
+
 def commands(results: Sequence[Result]) -> str:
     """Returns the commands that made the results, a line each."""
     return "\n".join(map(_command, results))
@@ -193,6 +232,7 @@ TABLES: dict[str, Callable[[Sequence[Result]], str]] = {
     "inference": inference,
     "memory": memory,
     "batching": batching,
+    "gpu": gpu,
 }
 
 _OPTIONS = {
@@ -208,6 +248,17 @@ _OPTIONS = {
         "repeats",
         "minutes",
         "validation_lines",
+    ),
+    "gpu": (
+        "preset",
+        "dtype",
+        "batch",
+        "row_length",
+        "vocabulary_size",
+        "num_sampled",
+        "steps",
+        "repeats",
+        "product_size",
     ),
 }
 
