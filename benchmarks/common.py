@@ -22,7 +22,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 ROOT = Path(__file__).resolve().parents[1]
 
 _SENTENCE_END = re.compile(r"(?<=[.!?]) +(?=[A-Z\"'(])")
-_PACKAGES = ("keras-elmo", "tensorflow", "tensorflow-text", "keras", "numpy")
+_PACKAGES = ("keras-elmo", "tensorflow", "tensorflow-text", "keras", "jax", "numpy")
 
 
 def data_folder() -> Path:

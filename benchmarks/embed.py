@@ -1,8 +1,9 @@
 """How fast is a long text embedded, and what does twice the text cost?
 
-`keras_elmo.embed` beside calling the encoder batch by batch in the order of the file,
-on slices of real sentences in turn, the vectors compared first. Then `keras-elmo embed`
-in fresh processes, on half of the sentences and on all: seconds and peak memory.
+`keras_elmo.embed` beside the encoder, called or compiled, batch by batch in the order
+of the file, on slices of real sentences in turn, the vectors compared first. And
+`keras-elmo embed` in fresh processes, on half of the sentences and on all: seconds and
+peak memory.
 
     python benchmarks/embed.py --out embed.json
 """
@@ -15,6 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
@@ -50,6 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "preset": options.preset,
         "lines": options.lines,
         "slices": options.slices,
+        "slice_lines": options.slice_lines,
         "words_per_second": speeds,
         "greatest_difference": difference,
         "doubling": doubling,
@@ -73,6 +76,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--slices", type=int, default=5, metavar="N", help="to read in turn (5)"
+    )
+    parser.add_argument(
+        "--slice-lines", type=int, default=5_000, metavar="N", help="(5,000)"
     )
     return parser
 
@@ -118,38 +124,38 @@ def _compare(
 
     encoder = keras_elmo.load(model)
 
-    def sorted_by_length(sentences: Sentences) -> Iterator[Any]:
-        return keras_elmo.embed(encoder, sentences, _BATCH_SIZE)
-
-    def in_file_order(sentences: Sentences) -> Iterator[Any]:
+    def in_file_order(
+        call: Callable[[Any], Any], sentences: Sentences
+    ) -> Iterator[Any]:
         for start in range(0, len(sentences), _BATCH_SIZE):
             batch = sentences[start : start + _BATCH_SIZE]
             longest = max(map(len, batch))
             padded = [[*row, *[b""] * (longest - len(row))] for row in batch]
-            layers = encoder.predict_on_batch(character_ids(padded).numpy())
+            layers = list(map(np.asarray, call(character_ids(padded).numpy())))
             for row, sentence in enumerate(batch):
                 yield np.stack([layer[row, 1 : len(sentence) + 1] for layer in layers])
 
     ways: dict[str, Callable[[Sentences], Iterator[Any]]] = {
-        "embed": sorted_by_length,
-        "file order": in_file_order,
+        # As many rows a pass as `keras-elmo embed` takes.
+        "embed": partial(keras_elmo.embed, encoder, batch_size=128),
+        "call": partial(in_file_order, encoder),
+        "predict_on_batch": partial(in_file_order, encoder.predict_on_batch),
     }
     lines = text.read_bytes().splitlines()
     sentences = [line.split() for line in lines]
     first = sentences[:_COMPARED]
     difference = max(
-        float(np.abs(one - other).max(initial=0.0))
-        for one, other in zip(
-            *(way(first) for way in ways.values()),
-            strict=True,
-        )
+        float(np.abs(vectors - other).max(initial=0.0))
+        for vectors, *others in zip(*(way(first) for way in ways.values()), strict=True)
+        for other in others
     )
     if difference > _TOLERANCE:
         raise RuntimeError(f"the vectors differ by {difference}")
     speeds: dict[str, list[float]] = {name: [] for name in ways}
-    size = len(sentences) // options.slices
-    for start in range(0, size * options.slices, size):
-        part = sentences[start : start + size]
+    # From all over the text.
+    distance = len(sentences) // options.slices
+    for start in range(0, distance * options.slices, distance):
+        part = sentences[start : start + options.slice_lines]
         for name, way in ways.items():
             began = time.perf_counter()
             for _ in way(part):

@@ -168,7 +168,7 @@ def embed(results: Sequence[Result]) -> str:
 
 
 def _embed_rows(result: Result) -> Iterable[list[str]]:
-    base = statistics.median(result["words_per_second"]["file order"])
+    base = statistics.median(result["words_per_second"]["call"])
     for way, speeds in result["words_per_second"].items():
         median = statistics.median(speeds)
         yield [
@@ -312,6 +312,45 @@ def _pipeline_row(result: Result) -> list[str]:
     ]
 
 
+def gpu(results: Sequence[Result]) -> str:
+    """Returns the figures of `gpu.py`, a row a kind of work."""
+    header = [
+        "Preset",
+        "Policy",
+        "Rows x positions",
+        "Work",
+        "Words/s, median",
+        "least to most",
+        "TFLOP/s",
+        "of a bfloat16 product's, %",
+        "Peak device memory, GB",
+    ]
+    rows = (
+        _gpu_row(result, work)
+        for result in results
+        for work in ("inference", "training")
+    )
+    return _table(header, rows)
+
+
+def _gpu_row(result: Result, work: str) -> list[str]:
+    figures = result[work]
+    speeds = figures["words_per_second"]
+    peak = figures["peak_bytes"]
+    achieved = figures["flops_per_second"]
+    return [
+        result["preset"],
+        result["dtype"],
+        f"{result['batch']} x {result['row_length']}",
+        work,
+        f"{figures['median']:,.0f}",
+        f"{min(speeds):,.0f} to {max(speeds):,.0f}",
+        f"{achieved / 1e12:,.1f}",
+        f"{100 * achieved / result['product_flops_per_second']:.1f}",
+        "" if peak is None else f"{peak / 1e9:,.1f}",
+    ]
+
+
 def commands(results: Sequence[Result]) -> str:
     """Returns the commands that made the results, a line each."""
     return "\n".join(map(_command, results))
@@ -341,6 +380,7 @@ TABLES: dict[str, Callable[[Sequence[Result]], str]] = {
     "memory": memory,
     "batching": batching,
     "training": training,
+    "gpu": gpu,
 }
 
 _OPTIONS = {
@@ -348,7 +388,7 @@ _OPTIONS = {
     "inference": ("preset", "repeats"),
     "cold_start": ("preset", "repeats"),
     "roofline": ("preset", "batch_size", "repeats"),
-    "embed": ("preset", "lines", "slices"),
+    "embed": ("preset", "lines", "slices", "slice_lines"),
     "memory": ("preset", "steps", "vocabulary_size", "num_sampled", "repeats"),
     "batching": (
         "preset",
@@ -361,6 +401,17 @@ _OPTIONS = {
         "validation_lines",
     ),
     "training": ("preset", "batches", "repeats"),
+    "gpu": (
+        "preset",
+        "dtype",
+        "batch",
+        "row_length",
+        "vocabulary_size",
+        "num_sampled",
+        "steps",
+        "repeats",
+        "product_size",
+    ),
 }
 
 

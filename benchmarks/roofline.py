@@ -21,6 +21,7 @@ import keras
 import numpy as np
 import report
 import tensorflow as tf
+from flops import bilm_flops, character_cnn_flops
 from inference import read_sentences
 from keras import ops
 
@@ -78,24 +79,6 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def flops_of_token(config: ElmoConfig) -> int:
-    """Two for each multiplication of the biLM's matrix products."""
-    inputs = 2 * config.projection_units * 4 * config.units
-    projection = config.units * config.projection_units
-    return 2 * 2 * config.num_layers * (inputs + projection)
-
-
-def flops_of_word(config: ElmoConfig) -> int:
-    """The same of the character CNN, all of a word's characters read."""
-    convolutions = sum(
-        (MAX_CHARACTERS - width + 1) * width * config.char_embedding_units * count
-        for width, count in config.filters
-    )
-    filters = sum(count for _, count in config.filters)
-    highways = config.num_highway_layers * filters * 2 * filters
-    return 2 * (convolutions + highways + filters * config.projection_units)
-
-
 def _measure(
     encoder: Any, sentences: Sequence[Sequence[str]], options: argparse.Namespace
 ) -> dict[str, Any]:
@@ -148,8 +131,8 @@ def _flops(encoder: Any, batches: Sequence[np.ndarray]) -> dict[str, float]:
     recurrent = config.projection_units * 4 * config.units
     layers = 2 * 2 * config.num_layers * tokens
     return {
-        "character CNN": words * flops_of_word(config),
-        "biLM": tokens * flops_of_token(config),
+        "character CNN": words * character_cnn_flops(config),
+        "biLM": tokens * bilm_flops(config),
         "its products of inputs": layers * recurrent,
         "its products of a step": layers * recurrent,
         "its projections of a step": layers * config.units * config.projection_units,

@@ -8,6 +8,9 @@ from keras import ops
 class Cell(NamedTuple):
     """What one direction of one layer computes its steps with.
 
+    The weights may have one more axis, the first, of several readers side by side; then
+    so has all that a step is given.
+
     Attributes:
         kernel: `(projection_units, 4 * units)`, from the output before to the gates
             i, j, f, o. More columns, which count for nothing, are allowed.
@@ -61,7 +64,7 @@ def lstm_step(x: Any, state: State, cell: Cell) -> tuple[State, list[Any]]:
     """
     h, c = state
     # Each product may be of a low precision, their sum is not.
-    recurrent = ops.matmul(h, cell.kernel)[:, : x.shape[-1]]
+    recurrent = ops.matmul(h, cell.kernel)[..., : x.shape[-1]]
     z = ops.cast(x, c.dtype) + ops.cast(recurrent, c.dtype)
     i, j, f, o = ops.split(z, 4, axis=-1)
     i, j, f, o = ops.sigmoid(i), ops.tanh(j), ops.sigmoid(f + 1), ops.sigmoid(o)

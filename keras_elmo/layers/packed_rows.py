@@ -4,6 +4,8 @@ In natural order half the positions of a batch are padding. Here the rows are so
 length, and a step holds those that are still being read.
 """
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import tensorflow as tf
@@ -53,9 +55,11 @@ class PackedRows:
     ) -> tuple[list[Any], list[State]]:
         readers = [self._sorted(reader) for reader in readers]
         if training:
-            outputs, last = read_with_gradient(self._steps, readers)
+            run = _in_a_graph(read_with_gradient, readers)
+            outputs, last = run(self._steps, readers)
         else:
-            recorded, last = read(self._steps, readers, keep_state)
+            run = _in_a_graph(read, readers)
+            recorded, last = run(self._steps, readers, keep_state)
             outputs = [h for (h,) in recorded]
         if not keep_state:
             return outputs, []
@@ -71,6 +75,22 @@ class PackedRows:
         )
         h, c = (_picked(part, self._order) for part in reader.state)
         return Reader(reader.gates, cell, State(h, c))
+
+
+def _in_a_graph(
+    function: Callable[..., Any], readers: list[Reader]
+) -> Callable[..., Any]:
+    """Outside of a graph each op of each step would be a call from Python."""
+    if tf.inside_function():
+        return function
+    shapes = (tuple(reader.cell.projection_kernel.shape) for reader in readers)
+    return _as_graph(function, *shapes)
+
+
+@functools.cache
+def _as_graph(function: Callable[..., Any], *shapes: Any) -> Callable[..., Any]:
+    """One for layers of each size: a graph for all would know no sizes."""
+    return tf.function(function, autograph=False, reduce_retracing=True)
 
 
 @tf.custom_gradient

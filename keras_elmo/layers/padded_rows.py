@@ -4,7 +4,7 @@ from typing import Any
 
 from keras import ops
 
-from keras_elmo.layers.lstm_step import Reader, State, lstm_step
+from keras_elmo.layers.lstm_step import Cell, Reader, State, lstm_step
 
 
 class PaddedRows:
@@ -47,28 +47,34 @@ class PaddedRows:
         held = []
         if keep_state and self._mask is not None:
             held = [ops.transpose(self._mask)]
+        cell = _side_by_side([reader.cell for reader in readers])
 
-        def step(states: list[Any], now: list[Any]) -> tuple[list[Any], list[Any]]:
-            gates, live = now[: len(readers)], now[len(readers) :]
-            after = [
-                lstm_step(x, State(*state), reader.cell)[0]
-                for x, state, reader in zip(gates, states, readers, strict=True)
-            ]
-            outputs = [state.h for state in after]
-            if live:
-                after = [
-                    _held(live[0], new, old)
-                    for new, old in zip(after, states, strict=True)
-                ]
-            return [list(state) for state in after], outputs
+        def step(before: list[Any], now: list[Any]) -> tuple[list[Any], Any]:
+            gates, *live = now
+            state, _ = lstm_step(gates, State(*before), cell)
+            after = _held(live[0], state, before) if live else list(state)
+            return after, state.h
 
-        first = [list(reader.state) for reader in readers]
-        gates = [reader.gates for reader in readers]
-        last, outputs = ops.scan(step, first, [*gates, *held])
-        return outputs, [State(*state) for state in last] if keep_state else []
+        states = zip(*(reader.state for reader in readers), strict=True)
+        first = [ops.stack(parts) for parts in states]
+        gates = ops.stack([reader.gates for reader in readers], axis=1)
+        last, outputs = ops.scan(step, first, [gates, *held])
+        pairs = zip(*map(ops.unstack, last), strict=True) if keep_state else []
+        return ops.unstack(outputs, axis=1), [State(*pair) for pair in pairs]
 
 
-def _held(live: Any, new: State, old: list[Any]) -> State:
+def _side_by_side(cells: list[Cell]) -> Cell:
+    """Several readers' weights with one more axis, the first.
+
+    A step of one reader is too little for a GPU: together they take half the products.
+    """
+    return cells[0]._replace(
+        kernel=ops.stack([cell.kernel for cell in cells]),
+        projection_kernel=ops.stack([cell.projection_kernel for cell in cells]),
+    )
+
+
+def _held(live: Any, new: State, old: list[Any]) -> list[Any]:
     """The new state where a row is still being read."""
-    live = live[:, None]
-    return State(ops.where(live, new.h, old[0]), ops.where(live, new.c, old[1]))
+    pairs = zip(new, old, strict=True)
+    return [ops.where(live[:, None], after, before) for after, before in pairs]

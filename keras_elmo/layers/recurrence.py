@@ -31,7 +31,8 @@ class Rows(Protocol):
         """Runs several LSTMs side by side.
 
         Args:
-            readers: the LSTMs; their states are in the order of the batch.
+            readers: the LSTMs, of equal sizes and clips; their states are in the
+                order of the batch.
             keep_state: whether the last states are asked for.
             training: whether a gradient will be; the results are the same.
 

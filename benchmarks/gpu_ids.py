@@ -1,0 +1,116 @@
+"""Text as ids, in one small file for a machine without TensorFlow.
+
+    python benchmarks/gpu_ids.py 'train-*' --out ids.npz
+
+Every line is a sentence. The file holds one after the other, with their boundaries; a
+word's characters are in it once, however often the word occurs.
+"""
+
+import argparse
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+
+from keras_elmo.text.character_ids import character_ids
+from keras_elmo.text.lines import expand_files, read_lines
+from keras_elmo.text.report import Report
+from keras_elmo.text.token_chunks import token_chunks
+from keras_elmo.text.vocabulary import END, START, Vocabulary
+
+Sentence = list[bytes]
+
+_TOKENIZER = "unicode"
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Writes the file and says what is in it."""
+    options = _parser().parse_args(arguments)
+    files = expand_files(options.files)
+    vocabulary = Vocabulary.count(files, _TOKENIZER, options.vocabulary_size)
+    sentences = first_sentences(read_sentences(files), options.words)
+    arrays = compact_ids(sentences, vocabulary)
+    np.savez_compressed(options.out, **arrays)
+    print(
+        f"{len(arrays['token_ids']):,} positions, {len(arrays['spellings']):,} "
+        f"spellings, a vocabulary of {len(vocabulary):,}"
+    )
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("files", nargs="+", metavar="FILE", help="or glob patterns")
+    parser.add_argument(
+        "--vocabulary-size",
+        type=int,
+        metavar="N",
+        help="the most frequent words of all the files (all of them)",
+    )
+    parser.add_argument(
+        "--words",
+        type=int,
+        default=1_000_000,
+        metavar="N",
+        help="end after the sentence that holds the N-th word (1,000,000)",
+    )
+    parser.add_argument("--out", required=True, type=Path, metavar="FILE", help=".npz")
+    return parser
+
+
+def read_sentences(files: Sequence[str]) -> Iterator[Sentence]:
+    """Yields the tokens of each line."""
+    for tokens, limits in token_chunks(read_lines(files), _TOKENIZER, Report()):
+        for start, end in zip(limits, limits[1:], strict=False):
+            yield tokens[start:end]
+
+
+def first_sentences(sentences: Iterable[Sentence], words: int) -> Iterator[Sentence]:
+    """Yields sentences until they hold `words` words."""
+    for sentence in sentences:
+        yield sentence
+        words -= len(sentence)
+        if words <= 0:
+            return
+
+
+def compact_ids(
+    sentences: Iterable[Sentence], vocabulary: Vocabulary
+) -> dict[str, np.ndarray]:
+    """Returns the arrays of the file.
+
+    Returns:
+        `spellings`, `(distinct, 50)`, the character ids of each distinct word and of
+        the boundaries; `places`, `(positions,)`, where among them each position's are;
+        and `token_ids`, `(positions,)`.
+    """
+    sentences = list(sentences)
+    words = list(dict.fromkeys(chain.from_iterable(sentences)))
+    # Spelt as one sentence, the distinct words have both boundaries around them.
+    begin, end = 0, len(words) + 1
+    place = {word: k for k, word in enumerate(words, 1)}
+    places: list[int] = []
+    token_ids: list[int] = []
+    for sentence in sentences:
+        places += [begin, *(place[word] for word in sentence), end]
+        token_ids += [START, *vocabulary.ids(sentence), END]
+    return {
+        "spellings": character_ids([words])[0].numpy().astype(np.uint16),
+        "places": np.array(places, np.int32),
+        "token_ids": np.array(token_ids, np.int32),
+    }
+
+
+def expanded_ids(path: Path) -> dict[str, np.ndarray]:
+    """Returns `char_ids`, `(positions, 50)`, and `token_ids`, `(positions,)`, int32."""
+    with np.load(path) as arrays:
+        return {
+            "char_ids": arrays["spellings"].astype(np.int32)[arrays["places"]],
+            "token_ids": arrays["token_ids"],
+        }
+
+
+if __name__ == "__main__":
+    main()
