@@ -42,6 +42,11 @@ from keras_elmo.files.published import (  # noqa: E402
 )
 from tests import numpy_reference  # noqa: E402
 from tests.layers.layer_checks import numpy_of  # noqa: E402
+from tests.models.combinations import (  # noqa: E402
+    BATCHES,
+    DTYPES,
+    check_combination,
+)
 from tests.models.small import (  # noqa: E402
     CONFIG,
     SENTENCES,
@@ -72,6 +77,12 @@ def check_encoder():
             close(found[row, : len(layer)], layer)
             close(compiled[row, : len(layer)], layer)
             assert not found[row, len(layer) :].any()
+
+
+def check_combinations():
+    for sentences in BATCHES.values():
+        for dtype in DTYPES:
+            check_combination(sentences, dtype)
 
 
 def check_state():
@@ -211,6 +222,7 @@ def main():
         assert "tensorflow" not in sys.modules
     checks = [
         check_encoder,
+        check_combinations,
         check_state,
         check_mix,
         check_downstream,

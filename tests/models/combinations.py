@@ -1,0 +1,61 @@
+"""The same vectors, whatever is in a batch, what computes it, and how it is called.
+
+`test_combinations.py` goes through them on TensorFlow, `tests/backends` on all.
+"""
+
+import numpy as np
+
+from tests import numpy_reference
+from tests.layers.layer_checks import numpy_of
+from tests.models.small import SENTENCES, char_ids, published, random_encoder
+
+# As long as a word can be spelt, one byte more, and far more; 16 letters of 3 bytes.
+_LONG = ["x" * 48, "x" * 49, "y" * 500, "뱅" * 16, "뱅" * 17]
+
+BATCHES = {
+    "natural order": SENTENCES,
+    "longest first": sorted(SENTENCES, key=len, reverse=True),
+    "shortest first": sorted(SENTENCES, key=len),
+    "equal lengths": [["a", "bank"], ["the", "a"], ["배", "가"]],
+    "one word": [["bank"]],
+    "one word a row": [["bank"], ["a"], ["고프다"]],
+    "one sentence again and again": [SENTENCES[0]] * 4,
+    "one word again and again": [["bank"] * 7, ["bank"], ["bank"] * 3],
+    "words of fifty bytes": [_LONG, _LONG[::-1], _LONG[:1]],
+    "one letter": [["a"], ["b", "c"]],
+    "no words": [[], []],
+}
+DTYPES = ("float32", "mixed_bfloat16", "bfloat16")
+
+
+def check_combination(sentences, dtype):
+    """Compares each way to call an encoder with the oracle.
+
+    Nothing is dropped, so training computes the same, by the way that has a gradient.
+    """
+    encoder = random_encoder()
+    options, weights = published(encoder)
+    ids = char_ids(sentences, extra=1)
+    if dtype != "float32":
+        encoder = encoder.with_dtype(dtype)
+    ways = {
+        "called": encoder(ids),
+        "compiled": encoder.predict_on_batch(ids),
+        "training": encoder(ids, training=True),
+    }
+    for way, layers in ways.items():
+        for k, layer in enumerate(numpy_of(layers)):
+            for row, tokens in enumerate(sentences):
+                wanted = numpy_reference.encode(tokens, options, weights)[0][k]
+                found, padding = np.split(layer[row], [len(tokens) + 2])
+                assert not padding.any(), (way, k, tokens)
+                _assert_close(found, wanted, dtype, (way, k, tokens))
+
+
+def _assert_close(found, wanted, dtype, where):
+    if dtype == "float32":
+        np.testing.assert_allclose(found, wanted, atol=1e-5, err_msg=str(where))
+        return
+    norms = np.linalg.norm(found, axis=-1) * np.linalg.norm(wanted, axis=-1)
+    cosines = (found * wanted).sum(axis=-1) / norms
+    assert cosines.min() > 0.998, where

@@ -1,0 +1,24 @@
+import numpy as np
+import pytest
+
+from keras_elmo.files.embeddings import embed
+from tests import numpy_reference
+from tests.models.combinations import BATCHES, DTYPES, check_combination
+from tests.models.small import published, random_encoder
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("batch", BATCHES)
+def test_every_way_to_call_an_encoder_agrees_with_the_oracle(batch, dtype):
+    check_combination(BATCHES[batch], dtype)
+
+
+@pytest.mark.parametrize("batch", BATCHES)
+def test_so_does_embed(batch):
+    encoder = random_encoder()
+    options, weights = published(encoder)
+    sentences = BATCHES[batch]
+    for tokens, found in zip(sentences, embed(encoder, sentences), strict=True):
+        layers, _ = numpy_reference.encode(tokens, options, weights)
+        wanted = [layer[1:-1] for layer in layers]
+        np.testing.assert_allclose(found, wanted, atol=1e-5)
