@@ -25,7 +25,6 @@ from typing import Any
 import common
 import keras
 import numpy as np
-import report
 
 import keras_elmo
 from keras_elmo.text.lines import read_lines
@@ -45,7 +44,7 @@ _WINDOW = 8_192
 def main(arguments: Sequence[str] | None = None) -> None:
     """Runs the benchmark; prints its table."""
     options = _parser().parse_args(arguments)
-    corpus = options.corpus or common.data_folder() / "enwiki/train-00-of-04.txt.xz"
+    corpus = common.corpus(options)
     validation = options.validation or common.data_folder() / "enwiki/dev.txt.xz"
     paragraphs = _paragraphs(corpus, options.lines)
     held_out = _paragraphs(validation, options.validation_lines)
@@ -64,20 +63,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "benchmark": "batching",
         **{name: getattr(options, name) for name in names},
         "rows": rows,
-        "environment": common.environment(),
     }
-    common.write_json(options.out, result)
-    print(report.batching([result]))
+    common.publish(result, options.out)
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = common.parser(__doc__)
-    parser.add_argument(
-        "--corpus",
-        type=Path,
-        metavar="FILE",
-        help="of a paragraph a line (the first shard of enwiki of the data)",
-    )
+    parser = common.parser(__doc__, corpus="enwiki/train-00-of-04.txt.xz")
     parser.add_argument(
         "--lines", type=int, default=10_000, metavar="N", help="paragraphs (10,000)"
     )

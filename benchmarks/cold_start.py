@@ -16,7 +16,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import common
-import report
 
 _SENTENCE = "The river rose , and its bank gave way .".split()
 
@@ -40,10 +39,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             moment: statistics.median(run[moment] for run in measured)
             for moment in measured[0]
         },
-        "environment": common.environment(),
     }
-    common.write_json(options.out, result)
-    print(report.cold_start([result]))
+    common.publish(result, options.out)
 
 
 def export(preset: str, path: str) -> None:

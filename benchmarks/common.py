@@ -16,6 +16,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+import report
+
 # Read when TensorFlow is imported, so import this module before Keras.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
@@ -42,13 +44,29 @@ def sentences(paragraphs: Iterable[str]) -> Iterator[str]:
     return (sentence for line in paragraphs for sentence in _SENTENCE_END.split(line))
 
 
-def parser(description: str | None) -> argparse.ArgumentParser:
-    """Returns a parser that asks for `--out`, the JSON that a benchmark writes."""
+def parser(
+    description: str | None, corpus: str | None = None
+) -> argparse.ArgumentParser:
+    """Returns a parser that asks for `--out`, the JSON that a benchmark writes.
+
+    Args:
+        description: what the benchmark is for.
+        corpus: the file of the data to read unless `--corpus` names another.
+    """
     parser = argparse.ArgumentParser(
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--out", required=True, metavar="FILE", help="JSON")
+    if corpus:
+        text = f"text ({corpus} of the data)"
+        parser.add_argument("--corpus", type=Path, metavar="FILE", help=text)
+        parser.set_defaults(default_corpus=corpus)
     return parser
+
+
+def corpus(options: argparse.Namespace) -> Path:
+    """Returns the text to read."""
+    return options.corpus or data_folder() / options.default_corpus
 
 
 def call_in_process(module: str, function: str, *arguments: Any) -> None:
@@ -85,6 +103,13 @@ def write_json(path: str | os.PathLike[str], value: Any) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     text = json.dumps(value, indent=2, ensure_ascii=False)
     path.write_text(text + "\n", encoding="utf-8")
+
+
+def publish(result: dict[str, Any], path: str | os.PathLike[str]) -> None:
+    """Writes a result, with what it was made with, and prints its table."""
+    result = {**result, "environment": environment()}
+    write_json(path, result)
+    print(report.TABLES[result["benchmark"]]([result]))
 
 
 def _version(package: str) -> str | None:

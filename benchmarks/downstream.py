@@ -59,10 +59,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             name: _measure(name, encoder, task, options.seeds, options.epochs)
             for name in report.WORDS
         },
-        "environment": common.environment(),
     }
-    common.write_json(options.out, result)
-    print(report.downstream([result]))
+    common.publish(result, options.out)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import Any
 
 import common
-import report
 
 _CHILD = Path(__file__).with_name("measured_command.py")
 _BATCH_SIZE = 32
@@ -35,7 +34,7 @@ Sentences = Sequence[Sequence[bytes]]
 def main(arguments: Sequence[str] | None = None) -> None:
     """Runs the benchmark; prints its table."""
     options = _parser().parse_args(arguments)
-    corpus = options.corpus or common.data_folder() / "enwiki/train-00-of-04.txt.xz"
+    corpus = common.corpus(options)
     with tempfile.TemporaryDirectory() as folder:
         text, model = Path(folder) / "text.txt", Path(folder) / "model"
         common.call_in_process("embed", "write_sentences", corpus, text, options.lines)
@@ -56,20 +55,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "words_per_second": speeds,
         "greatest_difference": difference,
         "doubling": doubling,
-        "environment": common.environment(),
     }
-    common.write_json(options.out, result)
-    print(report.embed([result]))
+    common.publish(result, options.out)
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = common.parser(__doc__)
-    parser.add_argument(
-        "--corpus",
-        type=Path,
-        metavar="FILE",
-        help="text (the first shard of enwiki of the data)",
-    )
+    parser = common.parser(__doc__, corpus="enwiki/train-00-of-04.txt.xz")
     parser.add_argument("--preset", default="mini", help="(mini)")
     parser.add_argument(
         "--lines", type=int, default=100_000, metavar="N", help="sentences (100,000)"

@@ -22,7 +22,6 @@ from typing import Any
 
 import common
 import numpy as np
-import report
 
 _HERE = Path(__file__).parent
 # Sentences of a repetition, by batch size: some seconds each.
@@ -34,8 +33,7 @@ _TOLERANCE = 1e-5
 def main(arguments: Sequence[str] | None = None) -> None:
     """Runs the benchmark; prints its table."""
     options = _parser().parse_args(arguments)
-    folder = options.corpus or common.data_folder() / "wikitext2/valid.txt.xz"
-    sentences = read_sentences(folder)
+    sentences = read_sentences(common.corpus(options))
     with tempfile.TemporaryDirectory() as scratch:
         model, text = Path(scratch) / "model", Path(scratch) / "sentences.json"
         common.call_in_process(
@@ -52,24 +50,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "repeats": options.repeats,
         "batch_sizes": options.batch_sizes,
         "rows": rows,
-        "environment": common.environment(),
     }
-    common.write_json(options.out, result)
-    print(report.inference([result]))
+    common.publish(result, options.out)
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = common.parser(__doc__)
+    parser = common.parser(__doc__, corpus="wikitext2/valid.txt.xz")
     parser.add_argument(
         "--peer",
         metavar="PYTHON",
         help="the interpreter that has simple_elmo; keras_elmo alone if not given",
-    )
-    parser.add_argument(
-        "--corpus",
-        type=Path,
-        metavar="FILE",
-        help="tokenised text (the validation text of wikitext2 of the data)",
     )
     parser.add_argument("--preset", default="original", help="(original)")
     parser.add_argument(

@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 import common
-import report
 
 # This process imports no more than it has to: on Linux the peak of a new process
 # begins with the memory of the one that starts it.
@@ -52,10 +51,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             {"shards": count, "median": _median(runs), "measured": runs}
             for count, runs in measured.items()
         ],
-        "environment": common.environment(),
     }
-    common.write_json(options.out, result)
-    print(report.memory([result]))
+    common.publish(result, options.out)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -13,13 +13,11 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import common
 import keras
 import numpy as np
-import report
 import tensorflow as tf
 from flops import bilm_flops, character_cnn_flops
 from inference import read_sentences
@@ -39,8 +37,8 @@ Run = Callable[[], Any]
 def main(arguments: Sequence[str] | None = None) -> None:
     """Runs the benchmark; prints its table."""
     options = _parser().parse_args(arguments)
-    path = options.corpus or common.data_folder() / "wikitext2/valid.txt.xz"
-    sentences = read_sentences(path)[: _NUM_BATCHES * options.batch_size]
+    count = _NUM_BATCHES * options.batch_size
+    sentences = read_sentences(common.corpus(options))[:count]
     keras.utils.set_random_seed(0)
     config = ElmoConfig.preset(options.preset)
     encoder = keras_elmo.build_encoder(config)
@@ -56,20 +54,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "batches": _NUM_BATCHES,
         "words": sum(map(len, sentences)),
         "rows": rows,
-        "environment": common.environment(),
     }
-    common.write_json(options.out, result)
-    print(report.roofline([result]))
+    common.publish(result, options.out)
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = common.parser(__doc__)
-    parser.add_argument(
-        "--corpus",
-        type=Path,
-        metavar="FILE",
-        help="tokenised text (the validation text of wikitext2 of the data)",
-    )
+    parser = common.parser(__doc__, corpus="wikitext2/valid.txt.xz")
     parser.add_argument("--preset", default="original", help="(original)")
     parser.add_argument("--batch-size", type=int, default=32, metavar="N", help="(32)")
     parser.add_argument(

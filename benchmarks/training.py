@@ -47,7 +47,6 @@ from pathlib import Path
 from typing import Any
 
 import common
-import report
 
 # This process imports no more than it has to: on Linux the peak of a new process
 # begins with the memory of the one that starts it.
@@ -71,10 +70,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "repeats": options.repeats,
         "systems": compare(commands, options),
         "pipeline": _compare_pipeline(options),
-        "environment": common.environment(),
     }
-    common.write_json(options.out, result)
-    print(report.training([result]))
+    common.publish(result, options.out)
 
 
 def _parser() -> argparse.ArgumentParser:
