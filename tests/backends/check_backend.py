@@ -80,9 +80,11 @@ def check_encoder():
 
 
 def check_combinations():
-    for sentences in BATCHES.values():
-        for dtype in DTYPES:
-            check_combination(sentences, dtype)
+    # JAX compiles each shape and type anew, so these are not all of them.
+    for name in ("shortest first", "one word", "words of fifty bytes"):
+        check_combination(BATCHES[name], "float32")
+    for dtype in DTYPES[1:]:
+        check_combination(BATCHES["natural order"], dtype)
 
 
 def check_state():
@@ -222,7 +224,6 @@ def main():
         assert "tensorflow" not in sys.modules
     checks = [
         check_encoder,
-        check_combinations,
         check_state,
         check_mix,
         check_downstream,
@@ -230,8 +231,11 @@ def main():
         check_training,
         check_published,
     ]
+    # The arithmetic is the same where TensorFlow is not installed.
     if WITHOUT_TENSORFLOW:
         checks.append(check_what_needs_tensorflow)
+    else:
+        checks.append(check_combinations)
     for check in checks:
         keras.utils.set_random_seed(0)
         check()
