@@ -2,6 +2,7 @@
 
 import weakref
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 import keras
@@ -12,8 +13,8 @@ from keras_elmo.models.encoder import Encoder
 
 # Sentences are sorted by length within so many batches, which leaves little padding.
 _WINDOW_BATCHES = 16
-# Positions of a window, whose vectors are all in memory before the first is given out;
-# only a sentence that is longer on its own has more.
+# Positions of a window, whose vectors are all in memory before the first is given out,
+# and of a pass with its padding; only a sentence that is longer on its own has more.
 _MAX_POSITIONS = 16_384
 # Words whose token vectors are kept.
 _CACHED_WORDS = 65_536
@@ -50,11 +51,10 @@ def embed(
     character_cnn, bilm = _halves(model)
     words = WordVectors(character_cnn, _CACHED_WORDS)
     for window in _windows(map(_checked, sentences), batch_size):
-        words.learn({token for sentence in window for token in sentence})
+        # In the order of the text, so that the same text gives the same bits.
+        words.learn(dict.fromkeys(chain.from_iterable(window)))
         results: list[Any] = [None] * len(window)
-        order = sorted(range(len(window)), key=lambda place: len(window[place]))
-        for start in range(0, len(order), batch_size):
-            places = order[start : start + batch_size]
+        for places in _batches([len(sentence) for sentence in window], batch_size):
             vectors, mask = words.look_up([window[place] for place in places])
             layers = bilm.predict_on_batch({"inputs": vectors, "mask": mask})
             layers = [as_float32(layer) for layer in layers]
@@ -95,6 +95,19 @@ def _windows(
             window, positions = [], 0
     if window:
         yield window
+
+
+def _batches(lengths: list[int], batch_size: int) -> Iterator[list[int]]:
+    """Groups the places of sentences of similar length."""
+    batch: list[int] = []
+    for place in sorted(range(len(lengths)), key=lengths.__getitem__):
+        # Sorted, so this sentence would be the longest of the batch.
+        positions = (lengths[place] + 2) * (len(batch) + 1)
+        if batch and (len(batch) == batch_size or positions > _MAX_POSITIONS):
+            yield batch
+            batch = []
+        batch.append(place)
+    yield batch
 
 
 class _Compiled(keras.Model):

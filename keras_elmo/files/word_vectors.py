@@ -42,10 +42,10 @@ class WordVectors:
         # The longest word of a pass decides how far the others are read.
         new.sort(key=len)
         for start in range(0, len(new), _WORDS_AT_A_TIME):
-            words = new[start : start + _WORDS_AT_A_TIME]
+            part = new[start : start + _WORDS_AT_A_TIME]
             first = len(self._rows) + 2
-            self._table[first : first + len(words)] = self._read(words)[1:-1]
-            self._rows.update(zip(words, range(first, first + len(words)), strict=True))
+            self._table[first : first + len(part)] = self._read(part)[1:-1]
+            self._rows.update(zip(part, range(first, first + len(part)), strict=True))
 
     def look_up(
         self, sentences: Sequence[Sequence[bytes]]

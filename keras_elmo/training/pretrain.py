@@ -16,6 +16,11 @@ from keras_elmo.training.batches import is_text
 from keras_elmo.training.optimizer import PublishedAdagrad
 from keras_elmo.training.run import Limits, Run
 
+_REASONS_AGAINST = {
+    "bfloat16": ": updates smaller than a weight's last digit would be lost",
+    "float16": ": it overflows under the recipe's gradients of 20 times the loss",
+}
+
 
 def pretrain(
     config: ElmoConfig,
@@ -137,13 +142,9 @@ def _check_positive(**arguments: float | None) -> None:
 def _check_dtype(dtype: str) -> None:
     if dtype in ("float32", "mixed_bfloat16"):
         return
-    reason = (
-        "float16 overflows under the published recipe's gradients of 20 times the loss"
-        if "float16" in dtype.split("_")
-        else "updates smaller than a weight's last digit would be lost"
-    )
+    reason = _REASONS_AGAINST.get(dtype.removeprefix("mixed_"), "")
     raise ValueError(
-        f"`dtype` must be 'float32' or 'mixed_bfloat16': {reason}. "
+        f"`dtype` must be 'float32' or 'mixed_bfloat16'{reason}. "
         f"Received: dtype={dtype!r}"
     )
 

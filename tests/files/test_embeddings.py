@@ -47,6 +47,24 @@ def test_the_order_is_kept_over_windows_of_any_size(encoder, wanted, monkeypatch
     assert_vectors(found, [wanted[k] for k in order])
 
 
+def test_one_long_sentence_does_not_widen_a_whole_batch(encoder, monkeypatch):
+    """What it would pad is bounded: 128 rows of 10,000 words are gigabytes."""
+    monkeypatch.setattr(embeddings, "_MAX_POSITIONS", 40)
+    shapes = []
+    look_up = embeddings.WordVectors.look_up
+
+    def noted(words, sentences):
+        vectors, mask = look_up(words, sentences)
+        shapes.append(mask.shape)
+        return vectors, mask
+
+    monkeypatch.setattr(embeddings.WordVectors, "look_up", noted)
+    sentences = [["bank"]] * 6 + [["the"] * 18] + [["bank"]]
+    found = [vectors.shape[1] for vectors in embed(encoder, sentences)]
+    assert found == [1] * 6 + [18, 1]
+    assert shapes and max(rows * positions for rows, positions in shapes) <= 40
+
+
 def test_tokens_may_be_bytes_and_sentences_tuples(encoder, wanted):
     sentences = [tuple(token.encode() for token in tokens) for tokens in SENTENCES]
     assert_vectors(embed(encoder, sentences), wanted)

@@ -380,6 +380,7 @@ def test_mixed_precision_follows_float32(tmp_path):
         ("bfloat16", "would be lost"),
         ("float16", "overflows"),
         ("mixed_float16", "overflows"),
+        ("float64", "'mixed_bfloat16'"),
     ],
 )
 def test_a_precision_that_does_not_learn_is_refused(dtype, reason, tmp_path):
