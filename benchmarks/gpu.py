@@ -50,6 +50,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = _parser().parse_args(arguments)
     if keras.backend.backend() != "jax":
         raise ValueError("the backend must be JAX: KERAS_BACKEND=jax")
+    # The weights, the dropout and the candidates: the losses are those of every run.
+    keras.utils.set_random_seed(1)
     config = keras_elmo.ElmoConfig.preset(options.preset)
     ids = gpu_ids.expanded_ids(options.ids)
     check_vocabulary(ids["token_ids"], options.vocabulary_size)

@@ -134,7 +134,7 @@ def test_ids_beyond_the_softmax_are_refused(gpu):
 def test_the_whole_benchmark(gpu, benchmark, dtype, tmp_path, capsys):
     """In a process that has TensorFlow, and does not touch it."""
     ids = write_ids(benchmark, tmp_path)
-    sizes = "--preset tiny --batch 2 --row-length 5 --num-sampled 8 --steps 3"
+    sizes = "--preset tiny --batch 2 --row-length 5 --num-sampled 8 --steps 12"
     arguments = f"{sizes} --vocabulary-size 20 --repeats 3 --product-size 16"
     out = tmp_path / "gpu.json"
     printed = run_python(
@@ -143,8 +143,8 @@ def test_the_whole_benchmark(gpu, benchmark, dtype, tmp_path, capsys):
         cwd=tmp_path,
     )
     result = json.loads(out.read_text(encoding="utf-8"))
-    # Three rows of five positions, read twice. A boundary is no word.
-    words_read = 2 * "bwwwwbbwwwbbwwwwwwb"[:15].count("w")
+    # Three rows of five positions, read eight times. A boundary is no word.
+    words_read = 8 * "bwwwwbbwwwbbwwwwwwb"[:15].count("w")
     positions = 2 * 5
     encoder = 2 * multiplications(
         keras_elmo.build_encoder(keras_elmo.ElmoConfig.preset("tiny"))
@@ -159,12 +159,13 @@ def test_the_whole_benchmark(gpu, benchmark, dtype, tmp_path, capsys):
         figures = result[work]
         assert figures["step_flops"] == step_flops
         assert figures["words"] == words_read
-        assert figures["positions"] == 3 * positions
+        assert figures["positions"] == 12 * positions
         assert len(figures["words_per_second"]) == 3
         seconds = words_read / figures["median"]
-        assert figures["flops_per_second"] == pytest.approx(3 * step_flops / seconds)
+        assert figures["flops_per_second"] == pytest.approx(12 * step_flops / seconds)
     losses = result["training"]["losses"]
-    assert len(losses) == 4 and losses[-1] < losses[0] - 0.1
+    # Three rows are soon known by heart: from 2.1 to 0.5, whatever the seed.
+    assert len(losses) == 4 and losses[-1] < losses[0] / 2
     assert result["product_flops_per_second"] > 0
     assert str(tmp_path) not in json.dumps(result)
     capsys.readouterr()
