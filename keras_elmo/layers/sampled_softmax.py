@@ -1,14 +1,19 @@
 """The language model's output layer: which word comes next, of very many."""
 
 import math
+import random
+from collections.abc import Iterator
 from typing import Any
 
 import keras
+import numpy as np
 from keras import ops
+
+from keras_elmo.large_variables import block_starts, fill, looked_up_rows
 
 # Rows of the vocabulary whose logits exist at one time in the exact softmax.
 _ROWS_AT_A_TIME = 8192
-_ACCIDENTAL_HIT = -1e9
+_NO_CHANCE = -1e9
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
@@ -75,8 +80,13 @@ class SampledSoftmax(keras.layers.Layer):
         self.kernel = self.add_weight(
             name="kernel",
             shape=(self.vocabulary_size, units),
-            initializer=keras.initializers.RandomNormal(stddev=1 / math.sqrt(units)),
+            initializer="zeros",
+            # What is multiplied is cast: a few rows, not all of them.
+            autocast=False,
         )
+        seed = random.randrange(1 << 32) if self.seed is None else self.seed
+        shape = (self.vocabulary_size, units)
+        fill(self.kernel, _normal_blocks(shape, 1 / math.sqrt(units), seed))
         # Added to float32 logits, whatever type computes them.
         self.bias = self.add_weight(
             name="bias",
@@ -107,17 +117,25 @@ class SampledSoftmax(keras.layers.Layer):
         return ops.reshape(loss, shape)
 
     def _exact(self, hidden: Any, targets: Any) -> Any:
-        kernel = ops.cast(self.kernel, hidden.dtype)
-        partition = None
-        for start in range(0, self.vocabulary_size, _ROWS_AT_A_TIME):
-            rows = slice(start, min(start + _ROWS_AT_A_TIME, self.vocabulary_size))
-            logits = ops.matmul(hidden, ops.transpose(kernel[rows]))
-            logits = ops.cast(logits, "float32") + self.bias[rows]
-            part = ops.logsumexp(logits, axis=-1)
-            partition = part if partition is None else ops.logaddexp(partition, part)
-        target = ops.sum(hidden * ops.take(kernel, targets, axis=0), axis=-1)
+        rows = ops.cast(looked_up_rows(self.kernel, targets), hidden.dtype)
+        target = ops.sum(hidden * rows, axis=-1)
         target = ops.cast(target, "float32") + ops.take(self.bias, targets, axis=0)
-        return partition - target
+        block = min(_ROWS_AT_A_TIME, self.vocabulary_size)
+
+        def add_block(k: Any, partition: Any) -> Any:
+            ids = k * block + ops.arange(block, dtype="int32")
+            known = ops.minimum(ids, self.vocabulary_size - 1)
+            rows = ops.cast(looked_up_rows(self.kernel, known), hidden.dtype)
+            logits = ops.cast(ops.matmul(hidden, ops.transpose(rows)), "float32")
+            logits = logits + ops.take(self.bias, known, axis=0)
+            # The last block ends with the vocabulary.
+            logits = ops.where(ids < self.vocabulary_size, logits, _NO_CHANCE)
+            return ops.logaddexp(partition, ops.logsumexp(logits, axis=-1))
+
+        partition = ops.full_like(target, _NO_CHANCE)
+        # A loop, so that the logits of one block exist at a time.
+        num_blocks = -(-self.vocabulary_size // block)
+        return ops.fori_loop(0, num_blocks, add_block, partition) - target
 
     def compute_output_shape(
         self,
@@ -133,6 +151,16 @@ class SampledSoftmax(keras.layers.Layer):
             "num_sampled": self.num_sampled,
             "seed": self.seed,
         }
+
+
+def _normal_blocks(
+    shape: tuple[int, int], stddev: float, seed: int
+) -> Iterator[np.ndarray]:
+    generator = np.random.default_rng(seed)
+    starts = block_starts(shape, itemsize=4)
+    for start in starts:
+        rows = min(starts.step, shape[0] - start)
+        yield stddev * generator.standard_normal((rows, shape[1]), dtype="float32")
 
 
 def draw_candidates(
@@ -191,7 +219,7 @@ def sampled_softmax_loss(
     positions = ops.shape(targets)[0]
     # One gather of both, so that a row has one gradient.
     ids = ops.concatenate([targets, candidates], axis=0)
-    rows = ops.cast(ops.take(kernel, ids, axis=0), hidden.dtype)
+    rows = ops.cast(looked_up_rows(kernel, ids), hidden.dtype)
     offsets = ops.take(bias, ids, axis=0) - ops.log(
         ops.concatenate([target_expected, candidate_expected], axis=0)
     )
@@ -200,5 +228,5 @@ def sampled_softmax_loss(
     others = ops.matmul(hidden, ops.transpose(rows[positions:]))
     others = ops.cast(others, "float32") + offsets[positions:]
     hits = ops.equal(targets[:, None], candidates[None, :])
-    others = ops.where(hits, _ACCIDENTAL_HIT, others)
+    others = ops.where(hits, _NO_CHANCE, others)
     return ops.logaddexp(target, ops.logsumexp(others, axis=-1)) - target

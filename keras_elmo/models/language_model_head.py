@@ -6,6 +6,7 @@ import keras
 from keras import ops
 
 from keras_elmo.layers.sampled_softmax import SampledSoftmax
+from keras_elmo.models.replicas import mean_over_replicas
 
 # What a target id of a padded position is. Real ids begin at 0.
 PADDING_ID = -1
@@ -73,7 +74,8 @@ class LanguageModelHead(keras.layers.Layer):
             training=training,
         )
         losses = losses * ops.concatenate([predicted, predicted], axis=0)
-        count = ops.maximum(ops.sum(predicted), 1.0)
+        # Keras divides the loss by the replicas, whose counts may differ.
+        count = ops.maximum(mean_over_replicas(ops.sum(predicted)), 1.0)
         self.add_loss(ops.sum(losses) / (2 * count))
         batch = ops.shape(token_ids)[0]
         return {"forward": losses[:batch], "backward": losses[batch:]}

@@ -8,6 +8,7 @@ from keras import ops
 from keras_elmo.config import MAX_CHARACTERS, ElmoConfig
 from keras_elmo.models.encoder import Encoder
 from keras_elmo.models.language_model_head import PADDING_ID, LanguageModelHead
+from keras_elmo.optional import import_tensorflow
 from keras_elmo.text.vocabulary import Vocabulary
 
 
@@ -69,14 +70,36 @@ class PretrainingModel(keras.Model):
         self.vocabulary: Vocabulary | None = None
         self.forward_loss = keras.metrics.Mean(name="forward_loss")
         self.backward_loss = keras.metrics.Mean(name="backward_loss")
+        self._exact: Any = None
+
+    def exact_losses(self, batch: dict[str, Any]) -> dict[str, Any]:
+        """Returns what the head does, by the exact softmax, computed on one device.
+
+        `predict_on_batch` would give every replica of a `tf.distribute` strategy the
+        whole batch.
+        """
+        if keras.backend.backend() != "tensorflow":
+            return self.predict_on_batch(batch)
+        if self._exact is None:
+            tf = import_tensorflow("Computing losses on TensorFlow")
+            self._exact = tf.function(
+                lambda batch: self(batch, training=False),
+                reduce_retracing=True,
+                autograph=False,
+            )
+        return self._exact(dict(batch))
 
     def compute_metrics(
         self, x: Any, y: Any, y_pred: Any, sample_weight: Any = None
     ) -> dict[str, Any]:
-        predicted = ops.cast(x["token_ids"][:, 1:] != PADDING_ID, "float32")
+        predicted = _predicted(x["token_ids"])
         self.forward_loss.update_state(y_pred["forward"], predicted)
         self.backward_loss.update_state(y_pred["backward"], predicted)
         return self.get_metrics_result()
+
+    def count_predictions(self, token_ids: Any) -> Any:
+        """Returns how many tokens a direction predicts of a batch."""
+        return ops.sum(_predicted(token_ids))
 
     def get_config(self) -> dict[str, Any]:
         return {
@@ -92,6 +115,10 @@ class PretrainingModel(keras.Model):
         config = dict(config)
         options = ElmoConfig.from_options(config.pop("options"))
         return cls(options, **config)
+
+
+def _predicted(token_ids: Any) -> Any:
+    return ops.cast(token_ids[:, 1:] != PADDING_ID, "float32")
 
 
 def build_pretraining_model(

@@ -1,7 +1,7 @@
 """Text files to training batches of whole sentences."""
 
 from collections.abc import Iterator
-from itertools import islice
+from itertools import chain, islice
 from random import Random
 from typing import Any
 
@@ -19,7 +19,7 @@ from keras_elmo.text.sentences import (
     shuffled,
     split_sentence,
 )
-from keras_elmo.text.token_chunks import token_chunks
+from keras_elmo.text.token_chunks import tokenized_lines
 from keras_elmo.text.tokenizer import Tokenizer
 from keras_elmo.text.vocabulary import END, START, UNKNOWN, Vocabulary
 
@@ -48,6 +48,8 @@ class Corpus:
             is split, after the end of a sentence if there is one in the second half
             of the row.
         seed: of the order.
+        share: which of how many shares of the text is read, `(2, 4)` for the third of
+            four. They are of whole files where there are as many, else of lines.
 
     Attributes:
         files: the paths.
@@ -70,6 +72,7 @@ class Corpus:
         batch_tokens: int = 1280,
         max_tokens: int = 66,
         seed: int = 0,
+        share: tuple[int, int] = (0, 1),
     ) -> None:
         if not isinstance(vocabulary, Vocabulary):
             raise TypeError(
@@ -89,6 +92,7 @@ class Corpus:
         self.batch_tokens = batch_tokens
         self.max_tokens = max_tokens
         self.seed = seed
+        self.share = share
         self.report = Report()
         self.error: Exception | None = None
         # Said here, where it is a plain error, rather than within TensorFlow.
@@ -168,20 +172,24 @@ class Corpus:
             raise
 
     def _sentences(self, report: Report, random: Random | None) -> Iterator[Sentence]:
+        part, parts = self.share
+        files, every = self.files, parts
+        if len(files) >= parts:
+            files, part, every = files[part::parts], 0, 1
+        if random is not None:
+            files = random.sample(files, len(files))
+        streams = (
+            islice(read_lines([file], report), part, None, every) for file in files
+        )
         if random is None:
-            lines = read_lines(self.files, report)
+            lines: Iterator[str] = chain.from_iterable(streams)
         else:
-            files = random.sample(self.files, len(self.files))
-            streams = (read_lines([file], report) for file in files)
             lines = shuffled(interleaved(streams, random), random)
-        for tokens, limits in token_chunks(lines, self.tokenizer, report):
-            for start, end in zip(limits, limits[1:], strict=False):
-                rows = split_sentence(
-                    tokens[start:end], self.max_tokens - _NUM_BOUNDARIES
-                )
-                report.split_lines += len(rows) > 1
-                # A line can be without a token, if it holds but unusual spaces.
-                yield from filter(None, rows)
+        for tokens in tokenized_lines(lines, self.tokenizer, report):
+            rows = split_sentence(tokens, self.max_tokens - _NUM_BOUNDARIES)
+            report.split_lines += len(rows) > 1
+            # A line can be without a token, if it holds but unusual spaces.
+            yield from filter(None, rows)
 
     def _pad(
         self, batch: list[Sentence], report: Report

@@ -18,6 +18,9 @@ class Report:
         words: tokens without sentence boundaries.
         truncated_words: words whose characters do not all reach the model.
         unknown_words: words that the vocabulary lacks.
+        dropped_words: words dropped while counting, as there were too many distinct
+            ones.
+        max_count_error: the most by which a word's count may be too low for that.
         positions: elements of `token_ids` in all batches.
         padding_positions: those that hold nothing.
     """
@@ -30,6 +33,8 @@ class Report:
     words: int = 0
     truncated_words: int = 0
     unknown_words: int = 0
+    dropped_words: int = 0
+    max_count_error: int = 0
     positions: int = 0
     padding_positions: int = 0
 
@@ -60,6 +65,12 @@ class Report:
             told.append(
                 f"{_share(self.unknown_words, self.words)} of words are not in the "
                 "vocabulary"
+            )
+        if self.dropped_words:
+            told.append(
+                f"{_share(self.dropped_words, self.words)} of words were dropped while "
+                "counting, the rarest of too many distinct ones; a word's count may be "
+                f"too low by {self.max_count_error:,}"
             )
         return told
 

@@ -1,18 +1,16 @@
 """The words a language model predicts, and their ids."""
 
+import hashlib
 import os
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from keras_elmo.atomic import replacing
-from keras_elmo.progress import Progress
-from keras_elmo.text.lines import Files, expand_files, read_lines
+from keras_elmo.text.lines import Files, expand_files
 from keras_elmo.text.report import Report
-from keras_elmo.text.token_chunks import token_chunks
+from keras_elmo.text.word_counts import WordCounts
 
 START, END, UNKNOWN = 0, 1, 2
-
-_SPECIALS = ("<S>", "</S>", "<UNK>")
+SPECIALS = ("<S>", "</S>", "<UNK>")
 
 
 class Vocabulary:
@@ -36,9 +34,9 @@ class Vocabulary:
 
     def __init__(self, words: Iterable[str]) -> None:
         self.words = list(words)
-        if tuple(self.words[:3]) != _SPECIALS:
+        if tuple(self.words[:3]) != SPECIALS:
             raise ValueError(
-                f"lines 1 to 3 must be {', '.join(_SPECIALS)}. "
+                f"lines 1 to 3 must be {', '.join(SPECIALS)}. "
                 f"Received: {', '.join(self.words[:3])}"
             )
         self.lookup: dict[bytes, int] = {}
@@ -51,7 +49,7 @@ class Vocabulary:
             if self.lookup.setdefault(word.encode(), token_id) != token_id:
                 first = self.lookup[word.encode()] + 1
                 raise ValueError(f"line {token_id + 1} repeats line {first}: {word!r}")
-            if word in _SPECIALS:
+            if word in SPECIALS:
                 raise ValueError(f"line {token_id + 1} repeats a special: {word!r}")
 
     @classmethod
@@ -63,11 +61,19 @@ class Vocabulary:
         min_count: int = 1,
         progress: bool = False,
         report: Report | None = None,
+        max_distinct: int = 20_000_000,
     ) -> "Vocabulary":
         """Counts the words of text files, which are streamed.
 
         Words of equal count are in the order of their characters, so the same text
         gives the same vocabulary however it is cut into files.
+
+        The counts are exact unless more than `max_distinct` words are met. The rarest
+        are then dropped on the way; a count may be too low by `report.max_count_error`,
+        never too high, and depends on the order of the text. The vocabulary still has
+        every word that occurs more often than its last one by more than that. It has
+        the same words as with exact counts where the last word kept and the next one
+        are further apart than that.
 
         Args:
             files: a path or a glob pattern, or several; see `expand_files`.
@@ -75,38 +81,50 @@ class Vocabulary:
             max_size: keep that many words at most, the three specials included.
             min_count: leave rarer words out.
             progress: show a bar with words/s on stderr.
-            report: counts what is read.
+            report: counts what is read, and what is dropped.
+            max_distinct: words held at a time, at least twice `max_size`; see
+                `WordCounts` for their memory.
 
         Raises:
             ValueError: no file matches, a file is damaged, or there is no word.
         """
-        if max_size is not None and max_size <= len(_SPECIALS):
+        if max_size is not None and max_size <= len(SPECIALS):
             raise ValueError(
-                f"`max_size` must be more than the {len(_SPECIALS)} specials. "
+                f"`max_size` must be more than the {len(SPECIALS)} specials. "
                 f"Received: max_size={max_size}"
             )
         if min_count < 1:
             raise ValueError(
                 f"`min_count` must be at least 1. Received: min_count={min_count}"
             )
+        # Half of them may have just been dropped when the text ends.
+        least = 2 * (len(SPECIALS) + 1 if max_size is None else max_size)
+        if max_distinct < least:
+            raise ValueError(
+                f"`max_distinct` must be at least {least}, twice the size of the "
+                f"vocabulary. Received: max_distinct={max_distinct}, "
+                f"max_size={max_size}"
+            )
         paths = expand_files(files)
-        counts = _count(
-            paths, tokenizer, progress, report if report is not None else Report()
-        )
-        for special in _SPECIALS:
+        report = Report() if report is None else report
+        word_counts = WordCounts(max_distinct, report)
+        word_counts.read(paths, tokenizer, progress)
+        counts = word_counts.counts
+        for special in SPECIALS:
             counts.pop(special.encode(), None)
         if not counts:
             raise ValueError(f"there is no word in {', '.join(paths)}")
-        # UTF-8 sorts as its characters do.
-        kept = sorted(
-            ((-number, word) for word, number in counts.items() if number >= min_count)
-        )[: None if max_size is None else max_size - len(_SPECIALS)]
+        # UTF-8 sorts as its characters do, and words of equal count stay in order.
+        kept = sorted(word for word, number in counts.items() if number >= min_count)
+        kept.sort(key=counts.__getitem__, reverse=True)
         if not kept:
             raise ValueError(
-                f"`min_count` must leave a word; the most frequent one occurs "
+                f"`min_count` must leave a word; the most frequent one was counted "
                 f"{max(counts.values())} times. Received: min_count={min_count}"
             )
-        return cls([*_SPECIALS, *(word.decode() for _, word in kept)])
+        if max_size is not None:
+            del kept[max_size - len(SPECIALS) :]
+        return cls([*SPECIALS, *(word.decode() for word in kept)])
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Vocabulary":
@@ -138,33 +156,12 @@ class Vocabulary:
             for token in tokens
         ]
 
+    def digest(self) -> str:
+        """Returns what tells this vocabulary from any other."""
+        return hashlib.sha256("\n".join(self.words).encode()).hexdigest()
+
     def __len__(self) -> int:
         return len(self.words)
-
-
-def _count(
-    paths: Sequence[str], tokenizer: str, progress: bool, report: Report
-) -> "Counter[bytes]":
-    counts: Counter[bytes] = Counter()
-    bytes_read = 0
-
-    def advance(count: int) -> None:
-        nonlocal bytes_read
-        bytes_read += count
-
-    def chunks() -> Iterable[list[bytes]]:
-        lines = read_lines(paths, report, advance)
-        return (tokens for tokens, _ in token_chunks(lines, tokenizer, report))
-
-    if not progress:
-        for tokens in chunks():
-            counts.update(tokens)
-        return counts
-    with Progress("Counting words", sum(map(os.path.getsize, paths))) as bar:
-        for tokens in chunks():
-            counts.update(tokens)
-            bar.update(len(tokens), position=bytes_read)
-    return counts
 
 
 def _decode(lines: Iterable[bytes]) -> Iterable[str]:

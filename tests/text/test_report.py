@@ -14,6 +14,8 @@ def test_each_count_is_told():
         words=1_000_000,
         truncated_words=4_000,
         unknown_words=47_123,
+        dropped_words=12_000,
+        max_count_error=3_000,
     )
     assert report.messages() == [
         "3 lines held invalid UTF-8; the bad bytes were replaced by U+FFFD",
@@ -21,6 +23,8 @@ def test_each_count_is_told():
         "1,200 lines of 2,000 had more words than a row holds and became several rows",
         "0.4 % of words are longer than 48 bytes and are truncated",
         "4.7 % of words are not in the vocabulary",
+        "1.2 % of words were dropped while counting, the rarest of too many distinct "
+        "ones; a word's count may be too low by 3,000",
     ]
 
 

@@ -1,9 +1,12 @@
 import gzip
+from collections import Counter
+from random import Random
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from keras_elmo.text import token_chunks
 from keras_elmo.text.report import Report
 from keras_elmo.text.vocabulary import END, START, UNKNOWN, Vocabulary
 
@@ -46,8 +49,57 @@ def test_pruning(text):
             Vocabulary.count(text, max_size=size)
     with pytest.raises(ValueError, match="`min_count` must be at least 1"):
         Vocabulary.count(text, min_count=0)
-    with pytest.raises(ValueError, match="occurs 3 times. Received: min_count=4"):
+    with pytest.raises(ValueError, match="counted 3 times. Received: min_count=4"):
         Vocabulary.count(text, min_count=4)
+
+
+def test_the_rarest_of_too_many_words_are_dropped(tmp_path, monkeypatch):
+    monkeypatch.setattr(token_chunks, "_CHUNK_LINES", 1)
+    path = tmp_path / "text.txt"
+    # "i" is the ninth word, one too many: "a" and the last three stay.
+    path.write_text("\n".join("aaabcdefghi" + "bbg"), encoding="utf-8")
+    report = Report()
+    vocabulary = Vocabulary.count(path, max_distinct=8, report=report)
+    assert vocabulary.words == [*SPECIALS, "a", "b", "g", "h", "i"]
+    assert (report.words, report.dropped_words, report.max_count_error) == (14, 5, 1)
+    assert report.messages()[0].startswith("36 % of words were dropped")
+
+
+@given(st.integers(0, 2**32), st.integers(4, 20), st.integers(0, 100))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
+def test_a_word_frequent_enough_is_never_missing(
+    tmp_path, monkeypatch, seed, max_size, more_room
+):
+    monkeypatch.setattr(token_chunks, "_CHUNK_LINES", 20)
+    draw = Random(seed).paretovariate
+    text = [str(int(draw(0.7))) for _ in range(300)]
+    path = tmp_path / "text.txt"
+    path.write_text("\n".join(text), encoding="utf-8")
+    report = Report()
+    vocabulary = Vocabulary.count(
+        path,
+        "whitespace",
+        max_size,
+        max_distinct=2 * max_size + more_room,
+        report=report,
+    )
+    words = vocabulary.words[3:]
+    exact = Counter(text)
+    top = sorted(exact, key=lambda word: (-exact[word], word))[: max_size - 3]
+    assert len(words) == len(top)
+    if not report.dropped_words:
+        assert words == top
+    least = exact[words[-1]] + report.max_count_error
+    assert {word for word in top if exact[word] > least} <= set(words)
+
+
+def test_too_little_room_for_the_vocabulary(text):
+    rule = "`max_distinct` must be at least {}, twice .* max_distinct={}, max_size={}$"
+    for room, size, least in ((0, None, 8), (7, None, 8), (-1, 4, 8), (9, 5, 10)):
+        with pytest.raises(ValueError, match=rule.format(least, room, size)):
+            Vocabulary.count(text, max_size=size, max_distinct=room)
+    assert len(Vocabulary.count(text, max_size=5, max_distinct=10)) == 5
+    assert len(Vocabulary.count(text, max_distinct=8)) == 8
 
 
 def test_a_word_spelt_like_a_special_is_none(tmp_path):
