@@ -8,6 +8,7 @@ from keras_elmo.config import ElmoConfig
 from keras_elmo.files.embeddings import embed
 from keras_elmo.files.export import export_saved_model
 from keras_elmo.files.loading import load
+from keras_elmo.files.projector import write_projector
 from keras_elmo.files.published import load_published_weights, save_published_weights
 from keras_elmo.layers.bilm import BiLM
 from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
@@ -16,6 +17,7 @@ from keras_elmo.layers.sampled_softmax import SampledSoftmax
 from keras_elmo.layers.scalar_mix import ScalarMix
 from keras_elmo.models.elmo_embedding import ElmoEmbedding
 from keras_elmo.models.encoder import Encoder, build_encoder
+from keras_elmo.models.mix_weights_logger import MixWeightsLogger
 from keras_elmo.models.pretraining import build_pretraining_model
 from keras_elmo.text.character_ids import CharacterIds
 from keras_elmo.text.corpus import Corpus
@@ -33,6 +35,7 @@ __all__ = [
     "ElmoEmbedding",
     "Encoder",
     "Highway",
+    "MixWeightsLogger",
     "SampledSoftmax",
     "ScalarMix",
     "Tokenizer",
@@ -46,4 +49,5 @@ __all__ = [
     "perplexity",
     "pretrain",
     "save_published_weights",
+    "write_projector",
 ]

@@ -7,6 +7,8 @@ import shutil
 from collections.abc import Iterator
 from typing import Any
 
+_PART = ".part"
+
 
 @contextlib.contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[str]:
@@ -19,7 +21,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[str]:
     path = os.path.realpath(path)
     parent = os.path.dirname(path)
     os.makedirs(parent, exist_ok=True)
-    temporary = os.path.join(parent, f".{os.path.basename(path)}.{os.getpid()}.part")
+    temporary = _temporary(path)
     try:
         yield temporary
         if os.path.isdir(temporary) and os.path.isdir(path):
@@ -35,6 +37,46 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[str]:
             shutil.rmtree(temporary)
         elif os.path.exists(temporary):
             os.remove(temporary)
+
+
+def _temporary(path: str) -> str:
+    folder, name = os.path.split(path)
+    return os.path.join(folder, f".{name}.{os.getpid()}{_PART}")
+
+
+def check_room(path: str | os.PathLike[str], size: int) -> None:
+    """Makes sure that a file of some bytes can be written beside `path`.
+
+    Raises:
+        OSError: it cannot; names `path`.
+    """
+    path = os.path.realpath(path)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    temporary = _temporary(path)
+    try:
+        with open(temporary, "wb") as file:
+            if hasattr(os, "posix_fallocate"):
+                os.posix_fallocate(file.fileno(), 0, size)
+    except OSError as error:
+        raise OSError(
+            error.errno, f"cannot be written: {error.strerror}", path
+        ) from error
+    finally:
+        if os.path.exists(temporary):
+            os.remove(temporary)
+
+
+def is_leftover(name: str) -> bool:
+    """Whether a file's name is one that `replacing` had yielded."""
+    return name.startswith(".") and name.endswith(_PART)
+
+
+def remove_leftovers(folder: str | os.PathLike[str]) -> None:
+    """Removes what a process was writing to a folder when it was killed."""
+    if not os.path.isdir(folder):
+        return
+    for name in filter(is_leftover, os.listdir(folder)):
+        os.remove(os.path.join(folder, name))
 
 
 def write_json(path: str | os.PathLike[str], value: Any) -> None:

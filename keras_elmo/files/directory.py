@@ -4,8 +4,9 @@ options.json     the sizes, as published
 weights.hdf5     the best encoder so far, as published, and its softmax
 vocabulary.txt   the words the softmax predicts, as published
 training.json    the tokenizer and the recipe
-checkpoint.hdf5  the last state of the run, to go on from
-history.csv      the learning curves; history.png shows them
+checkpoints/     the last states of the run, to go on from
+history.csv      the learning curves; history.png shows them, and tensorboard/, if asked
+                 for, has them for TensorBoard
 """
 
 import json
@@ -40,21 +41,24 @@ class PretrainingDirectory:
         self.weights = os.path.join(self.path, "weights.hdf5")
         self.vocabulary = os.path.join(self.path, "vocabulary.txt")
         self.training = os.path.join(self.path, "training.json")
-        self.checkpoint = os.path.join(self.path, "checkpoint.hdf5")
+        self.checkpoints = os.path.join(self.path, "checkpoints")
         self.history = os.path.join(self.path, "history.csv")
         self.curves = os.path.join(self.path, "history.png")
+        self.tensorboard = os.path.join(self.path, "tensorboard")
 
     def holds_a_model(self) -> bool:
         return os.path.exists(self.options) and os.path.exists(self.weights)
 
-    def write_recipe(
-        self, config: ElmoConfig, recipe: dict[str, Any], vocabulary: Vocabulary | None
-    ) -> None:
-        os.makedirs(self.path, exist_ok=True)
-        if vocabulary is not None:
-            vocabulary.save(self.vocabulary)
-        write_json(self.options, config.to_options())
+    def holds_a_language_model(self) -> bool:
+        return self.holds_a_model() and os.path.exists(self.vocabulary)
+
+    def holds_a_run(self) -> bool:
+        return os.path.exists(self.training)
+
+    def write_recipe(self, config: ElmoConfig, recipe: dict[str, Any]) -> None:
+        # That of the run comes first: from then on the folder is known for one.
         write_json(self.training, recipe)
+        write_json(self.options, config.to_options())
 
     def read_recipe(self) -> dict[str, Any]:
         """Returns how the model was trained; nothing, if it came from elsewhere."""
@@ -91,15 +95,20 @@ class PretrainingDirectory:
                     f"{self.path}: holds an encoder but no language model: "
                     f"{self.training} is missing, or names no {key}"
                 )
-        model = PretrainingModel(
-            ElmoConfig.from_options(self.options),
-            recipe["vocabulary_size"],
-            recipe["num_sampled"],
-        )
-        read_datasets(self.weights, _datasets(model), self.training)
-        model.encoder.tokenizer = recipe["tokenizer"]
+        vocabulary, size, source = None, recipe["vocabulary_size"], self.training
         if os.path.exists(self.vocabulary):
-            model.vocabulary = self.read_vocabulary()
+            vocabulary = self.read_vocabulary()
+            # The text may have had fewer words than were asked for.
+            size, source = len(vocabulary), self.vocabulary
+        elif size is None:
+            raise ValueError(
+                f"{self.path}: holds no language model: {self.vocabulary} is missing"
+            )
+        config = ElmoConfig.from_options(self.options)
+        model = PretrainingModel(config, size, recipe["num_sampled"])
+        read_datasets(self.weights, _datasets(model), source)
+        model.encoder.tokenizer = recipe["tokenizer"]
+        model.vocabulary = vocabulary
         return model
 
     def read_vocabulary(self) -> Vocabulary:

@@ -3,8 +3,7 @@
 import contextlib
 import os
 import sys
-from collections.abc import Iterable, Iterator
-from itertools import islice, pairwise, tee
+from itertools import islice, tee
 from typing import Any, Protocol
 
 import h5py
@@ -17,7 +16,7 @@ from keras_elmo.optional import import_extra
 from keras_elmo.progress import Progress
 from keras_elmo.text.lines import expand_files, read_lines
 from keras_elmo.text.report import Report
-from keras_elmo.text.token_chunks import token_chunks
+from keras_elmo.text.token_chunks import tokenized_lines
 
 Path = str | os.PathLike[str]
 
@@ -98,7 +97,7 @@ def embed_file(
             size = os.path.getsize(files[0])
             bar = stack.enter_context(Progress("Embedding", size))
         lines = read_lines(files, report, advance, keep_blank=True)
-        sentences = _sentences(lines, encoder.tokenizer or "whitespace", report)
+        sentences = tokenized_lines(lines, encoder.tokenizer or "whitespace", report)
         sentences = islice(sentences, writer.num_written, None)
         sentences, ahead = tee(sentences)
         embedded = zip(sentences, embed(encoder, ahead, _BATCH_SIZE), strict=True)
@@ -114,14 +113,6 @@ def embed_file(
     if progress:
         for message in report.messages():
             print(message, file=sys.stderr)
-
-
-def _sentences(
-    lines: Iterable[str], tokenizer: str, report: Report
-) -> Iterator[list[bytes]]:
-    for tokens, limits in token_chunks(lines, tokenizer, report):
-        for start, end in pairwise(limits):
-            yield tokens[start:end]
 
 
 def _mix_weights(model: Path, num_layers: int) -> np.ndarray:

@@ -50,7 +50,7 @@ def embed(
         )
     character_cnn, bilm = _halves(model)
     words = WordVectors(character_cnn, _CACHED_WORDS)
-    for window in _windows(map(_checked, sentences), batch_size):
+    for window in _windows(map(utf8_tokens, sentences), batch_size):
         # In the order of the text, so that the same text gives the same bits.
         words.learn(dict.fromkeys(chain.from_iterable(window)))
         results: list[Any] = [None] * len(window)
@@ -64,7 +64,8 @@ def embed(
         yield from results
 
 
-def _checked(sentence: Sentence) -> list[bytes]:
+def utf8_tokens(sentence: Sentence) -> list[bytes]:
+    """Returns the tokens as bytes, if it is a list of tokens."""
     if isinstance(sentence, str | bytes):
         raise TypeError(
             f"`sentences` must hold lists of tokens. Received: a sentence {sentence!r}"

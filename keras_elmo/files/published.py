@@ -1,5 +1,6 @@
 """The published weights: options.json and weights.hdf5, both ways."""
 
+import math
 import os
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -8,11 +9,15 @@ import h5py
 import numpy as np
 from keras import ops
 
-from keras_elmo.atomic import replacing, write_json
+from keras_elmo.atomic import check_room, replacing, write_json
 from keras_elmo.config import ElmoConfig
+from keras_elmo.large_variables import block_starts, blocks_of, fill
 from keras_elmo.models.encoder import Encoder
 
 Path = str | os.PathLike[str]
+
+# What HDF5 writes beside the numbers, at most.
+_HEADERS = 100_000
 
 
 def load_published_weights(options: Path, weights: Path) -> Encoder:
@@ -94,60 +99,83 @@ def _names_of_layers(file: h5py.File) -> list[str]:
 
 
 def write_datasets(weights: Path, datasets: Iterable["Dataset"]) -> None:
-    """Writes the weights to an HDF5 file; one that stands there is replaced."""
+    """Writes the weights to an HDF5 file; one that stands there is replaced.
+
+    Raises:
+        OSError: there is no room for it.
+    """
+    datasets = list(datasets)
+    size = sum(4 * math.prod(dataset.shape()) for dataset in datasets)
+    # A disk that fills up leaves HDF5 in a state that it complains of to the end.
+    check_room(weights, size + _HEADERS)
     with replacing(weights) as temporary, h5py.File(temporary, "w") as file:
         for dataset in datasets:
             dataset.write(file)
 
 
 class Dataset:
-    """One weight and the dataset that holds it."""
+    """One weight and the dataset that holds it, as it is."""
 
     def __init__(self, name: str, weight: Any) -> None:
         self.name = name
         self.weight = weight
 
-    def from_file(self, array: np.ndarray) -> np.ndarray:
-        return array
-
-    def to_file(self, array: np.ndarray) -> np.ndarray:
-        return array
+    def shape(self) -> tuple[int, ...]:
+        """Returns the shape in the file."""
+        return tuple(self.weight.shape)
 
     def read(self, file: h5py.File, where: str, options: str) -> None:
-        array = file.get(self.name)
-        shape = self.to_file(np.empty(self.weight.shape, "float32")).shape
-        if not isinstance(array, h5py.Dataset):
+        dataset = file.get(self.name)
+        shape = self.shape()
+        if not isinstance(dataset, h5py.Dataset):
             raise ValueError(f"{where}: lacks the dataset {self.name}, {shape}")
-        if array.shape != shape:
+        if dataset.shape != shape:
             raise ValueError(
-                f"{where}: dataset {self.name} has the shape {array.shape}, but "
+                f"{where}: dataset {self.name} has the shape {dataset.shape}, but "
                 f"{options} asks for {shape}"
             )
-        self.weight.assign(self.from_file(array[...]))
+        self.assign(dataset)
+
+    def assign(self, dataset: h5py.Dataset) -> None:
+        starts = block_starts(dataset.shape, dataset.dtype.itemsize)
+        fill(self.weight, (dataset[k : k + starts.step] for k in starts))
 
     def write(self, file: h5py.File) -> None:
-        array = self.to_file(ops.convert_to_numpy(self.weight))
-        file.create_dataset(self.name, data=array.astype("float32"))
+        dataset = file.create_dataset(self.name, self.shape(), "float32")
+        start = 0
+        for block in blocks_of(self.weight):
+            dataset[start : start + len(block)] = block
+            start += len(block)
 
 
 class _CharacterTable(Dataset):
     """The file has no row for the mask's id 0."""
 
-    def from_file(self, array: np.ndarray) -> np.ndarray:
-        return np.concatenate([np.zeros_like(array[:1]), array])
+    def shape(self) -> tuple[int, ...]:
+        rows, units = self.weight.shape
+        return (rows - 1, units)
 
-    def to_file(self, array: np.ndarray) -> np.ndarray:
-        return array[1:]
+    def assign(self, dataset: h5py.Dataset) -> None:
+        array = dataset[...]
+        self.weight.assign(np.concatenate([np.zeros_like(array[:1]), array]))
+
+    def write(self, file: h5py.File) -> None:
+        array = ops.convert_to_numpy(self.weight)[1:]
+        file.create_dataset(self.name, data=array, dtype="float32")
 
 
 class _Convolution(Dataset):
     """The file has an axis for the height of an image."""
 
-    def from_file(self, array: np.ndarray) -> np.ndarray:
-        return array[0]
+    def shape(self) -> tuple[int, ...]:
+        return (1, *self.weight.shape)
 
-    def to_file(self, array: np.ndarray) -> np.ndarray:
-        return array[None]
+    def assign(self, dataset: h5py.Dataset) -> None:
+        self.weight.assign(dataset[0])
+
+    def write(self, file: h5py.File) -> None:
+        array = ops.convert_to_numpy(self.weight)[None]
+        file.create_dataset(self.name, data=array, dtype="float32")
 
 
 def encoder_datasets(encoder: Encoder) -> Iterator[Dataset]:

@@ -1,69 +1,135 @@
-"""The state of a run: everything that the next step depends on."""
+"""A checkpoint: everything that the next step of a run depends on, in one file."""
 
 import json
+import math
 import os
-from typing import Any
+import zipfile
+from collections.abc import Iterator
+from typing import IO, Any
 
-import h5py
+import numpy as np
 from keras import ops
 
 from keras_elmo.atomic import replacing
+from keras_elmo.large_variables import block_starts, blocks_of, fill
 from keras_elmo.models.pretraining import PretrainingModel
+
+PROGRESS = "progress.json"
+
+
+class DamagedCheckpoint(ValueError):
+    """A file is not, or no longer, a whole checkpoint."""
 
 
 def save_checkpoint(
-    path: str | os.PathLike[str], model: PretrainingModel, position: dict[str, Any]
+    path: str | os.PathLike[str], model: PretrainingModel, progress: dict[str, Any]
 ) -> None:
-    """Writes the weights, the optimizer's state, the seeds, the means, a position.
+    """Writes the weights, the optimizer's state, the seeds, and how far a run is.
 
     Keras's own formats lack the seeds, without which dropout and the drawing of
-    candidates do not go on as they would have.
+    candidates do not go on as they would have. The file is an .npz, whose every
+    member has a checksum; its arrays are those of any number of devices.
 
     Args:
         path: the file; the one that stands there is replaced at the end.
         model: a compiled model whose optimizer is built.
-        position: where the run is, as JSON can hold it.
+        progress: how far the run is, as JSON can hold it.
+
+    Raises:
+        OSError: the file cannot be written; one that stood there still does.
     """
-    with replacing(path) as temporary, h5py.File(temporary, "w") as file:
-        file.attrs["position"] = json.dumps(position)
+    with replacing(path) as temporary, zipfile.ZipFile(temporary, "w") as file:
+        file.writestr(PROGRESS, json.dumps(progress))
         for name, variable in _variables(model):
-            dataset = file.create_dataset(name, data=ops.convert_to_numpy(variable))
-            dataset.attrs["path"] = variable.path
+            with file.open(name, "w", force_zip64=True) as stream:
+                _write(stream, variable)
+        _to_disk(temporary)
+
+
+def _write(stream: IO[bytes], variable: Any) -> None:
+    """Writes a variable as an .npy, in blocks: a softmax of many rows is large."""
+    shape = tuple(variable.shape)
+    blocks = blocks_of(variable) if shape else [ops.convert_to_numpy(variable)]
+    header = None
+    for block in blocks:
+        if header is None:
+            header = {
+                "descr": np.lib.format.dtype_to_descr(block.dtype),
+                "fortran_order": False,
+                "shape": shape,
+            }
+            np.lib.format.write_array_header_1_0(stream, header)
+        stream.write(np.ascontiguousarray(block).data)
+
+
+def _to_disk(path: str) -> None:
+    """A machine that is lost must not leave a file that is named but empty."""
+    with open(path, "rb") as file:
+        os.fsync(file.fileno())
 
 
 def restore_checkpoint(
     path: str | os.PathLike[str], model: PretrainingModel
 ) -> dict[str, Any]:
-    """Assigns what `save_checkpoint` wrote and returns the position.
+    """Assigns what `save_checkpoint` wrote and returns the progress.
 
     Raises:
-        ValueError: the file is damaged or of a model with other shapes.
+        DamagedCheckpoint: the file is cut short or damaged.
+        ValueError: it is of a model with other shapes.
+        FileNotFoundError: there is none.
     """
     path = os.fspath(path)
     try:
-        with h5py.File(path, "r") as file:
+        with zipfile.ZipFile(path) as file:
+            # Read whole before anything is assigned, so that what follows is sound.
+            if (damaged := file.testzip()) is not None:
+                raise DamagedCheckpoint(f"{path}: {damaged} is damaged")
+            progress = json.loads(file.read(PROGRESS))
             for name, variable in _variables(model):
-                shape = tuple(variable.shape)
-                if name not in file or file[name].shape != shape:
-                    raise ValueError(
-                        f"{path}: {name} must be {variable.path} of shape {shape}"
-                    )
-                variable.assign(file[name][...])
-            return json.loads(file.attrs["position"])
-    except OSError as error:
-        raise ValueError(f"{path}: not a readable checkpoint: {error}") from error
+                _restore(file, name, variable, path)
+            return progress
+    except FileNotFoundError:
+        raise
+    except (
+        OSError,
+        EOFError,
+        KeyError,
+        NotImplementedError,
+        zipfile.BadZipFile,
+        zipfile.LargeZipFile,
+    ) as error:
+        raise DamagedCheckpoint(f"{path}: not a whole checkpoint: {error}") from error
 
 
-def _variables(model: PretrainingModel) -> list[tuple[str, Any]]:
+def _restore(file: zipfile.ZipFile, name: str, variable: Any, path: str) -> None:
+    with file.open(name) as stream:
+        np.lib.format.read_magic(stream)
+        shape, _, dtype = np.lib.format.read_array_header_1_0(stream)
+        if shape != tuple(variable.shape):
+            raise ValueError(
+                f"{path}: {variable.path} must have the shape {tuple(variable.shape)}, "
+                f"as the run's files say, not {shape}"
+            )
+        if not shape:
+            variable.assign(np.frombuffer(stream.read(), dtype)[0])
+        else:
+            fill(variable, _blocks(stream, shape, dtype))
+
+
+def _blocks(
+    stream: IO[bytes], shape: tuple[int, ...], dtype: np.dtype
+) -> Iterator[np.ndarray]:
+    starts = block_starts(shape, dtype.itemsize)
+    for start in starts:
+        rows = (min(starts.step, shape[0] - start), *shape[1:])
+        content = stream.read(dtype.itemsize * math.prod(rows))
+        yield np.frombuffer(content, dtype).reshape(rows)
+
+
+def _variables(model: PretrainingModel) -> Iterator[tuple[str, Any]]:
     # By place, because the names that Keras makes up depend on what else was built
     # in the process.
-    return [
-        (f"{group}/{k:04}", variable)
-        for group, variables in (
-            ("model", model.variables),
-            ("optimizer", model.optimizer.variables),
-            # The means over the steps since the last row of the history.
-            ("metrics", model.metrics_variables),
-        )
-        for k, variable in enumerate(variables)
-    ]
+    for k, variable in enumerate(model.variables):
+        yield f"model/{k:04}.npy", variable
+    for k, variable in enumerate(model.optimizer.variables):
+        yield f"optimizer/{k:04}.npy", variable

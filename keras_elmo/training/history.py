@@ -3,6 +3,7 @@
 import csv
 import dataclasses
 import os
+from collections.abc import Iterable
 from typing import Any
 
 from keras_elmo.atomic import replacing
@@ -12,14 +13,19 @@ from keras_elmo.atomic import replacing
 class Row:
     """What is known at a measurement. Losses are nats a token.
 
-    `loss_*` are means over the steps since the row before, from the sampled softmax
-    and with dropout; `perplexity_*` are of the validation text, exact.
+    `loss_*`, `gradient_norm` and `words_per_second` are means over the steps since the
+    row before, the losses from the sampled softmax and with dropout; the norm is that
+    of the loss's gradients before they are clipped. `perplexity_*` are of the
+    validation text, exact.
     """
 
     step: int
     epoch: int
     words: int
     seconds: float
+    words_per_second: float
+    learning_rate: float
+    gradient_norm: float
     loss_forward: float
     loss_backward: float
     perplexity_forward: float | None = None
@@ -27,31 +33,14 @@ class Row:
     perplexity_mean: float | None = None
 
 
-class History:
-    """Adds rows to a CSV file, which alone is enough to draw every curve.
-
-    Args:
-        path: the file.
-        last_step: rows of later steps are dropped: they belong to steps that an
-            interrupted run is about to repeat.
-    """
-
-    def __init__(self, path: str, last_step: int = 0) -> None:
-        self._path = path
-        self.rows = [row for row in read_history(path) if row.step <= last_step]
-        self._write()
-
-    def append(self, row: Row) -> None:
-        self.rows.append(row)
-        self._write()
-
-    def _write(self) -> None:
-        # All of it each time: a few rows, and never half of one.
-        with replacing(self._path) as temporary:
-            with open(temporary, "w", encoding="utf-8", newline="") as file:
-                writer = csv.writer(file, lineterminator="\n")
-                writer.writerow(field.name for field in dataclasses.fields(Row))
-                writer.writerows(map(dataclasses.astuple, self.rows))
+def write_history(path: str | os.PathLike[str], rows: Iterable[Row]) -> None:
+    """Writes a history.csv, which alone is enough to draw every curve."""
+    # All of it each time: a few rows, and never half of one.
+    with replacing(path) as temporary:
+        with open(temporary, "w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(field.name for field in dataclasses.fields(Row))
+            writer.writerows(map(dataclasses.astuple, rows))
 
 
 def read_history(path: str | os.PathLike[str]) -> list[Row]:

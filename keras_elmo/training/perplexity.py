@@ -50,7 +50,7 @@ def perplexity(model: PretrainingModel, corpus: Any) -> dict[str, float]:
         corpus = corpus.batches(shuffle=False)
     for batch in corpus:
         token_ids = np.asarray(batch["token_ids"])
-        for direction, loss in model.predict_on_batch(batch).items():
+        for direction, loss in model.exact_losses(batch).items():
             losses[direction] += float(np.sum(loss, dtype="float64"))
         predicted = int(np.sum(token_ids[:, 1:] != PADDING_ID))
         tokens += predicted

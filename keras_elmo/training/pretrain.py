@@ -1,5 +1,6 @@
 """Text in, a pretrained biLM out."""
 
+import dataclasses
 import os
 import sys
 from typing import Any
@@ -13,33 +14,47 @@ from keras_elmo.text.corpus import Corpus
 from keras_elmo.text.report import Report
 from keras_elmo.text.vocabulary import Vocabulary
 from keras_elmo.training.batches import is_text
-from keras_elmo.training.optimizer import PublishedAdagrad
-from keras_elmo.training.run import Limits, Run
+from keras_elmo.training.beginning import begin
+from keras_elmo.training.checkpoints import Checkpoints
+from keras_elmo.training.devices import choose_devices
+from keras_elmo.training.interruption import Interrupted, Interruption, leave
+from keras_elmo.training.memory import memory_message
+from keras_elmo.training.optimizer import PublishedAdagrad, learning_rate_at
+from keras_elmo.training.origin import Origin
+from keras_elmo.training.recipe import check_dtype
+from keras_elmo.training.record import Record
+from keras_elmo.training.run import Plan, Run
+from keras_elmo.training.text import TrainingText
 
-_REASONS_AGAINST = {
-    "bfloat16": ": updates smaller than a weight's last digit would be lost",
-    "float16": ": it overflows under the recipe's gradients of 20 times the loss",
-}
+_VOCABULARY_SIZE = 50_000
 
 
 def pretrain(
-    config: ElmoConfig,
+    config: ElmoConfig | None,
     corpus: Any,
     validation: Any = None,
     directory: str | os.PathLike[str] = "runs/elmo",
     *,
-    tokenizer: str = "unicode",
-    vocabulary_size: int = 50_000,
+    init: str | os.PathLike[str] | None = None,
+    tokenizer: str | None = None,
+    vocabulary_size: int | None = None,
+    max_distinct: int = 20_000_000,
     num_sampled: int = 8192,
     batch_tokens: int = 1280,
     max_tokens: int = 66,
-    learning_rate: float = 0.2,
+    learning_rate: Any = 0.2,
     dtype: str | None = None,
     seed: int = 0,
+    devices: int | None = None,
     steps: int | None = None,
     epochs: int | None = None,
     minutes: float | None = None,
+    patience: int | None = None,
     validate_every: int = 1000,
+    checkpoint_every: int | None = None,
+    checkpoint_minutes: float = 10.0,
+    keep_checkpoints: int = 3,
+    tensorboard: bool = False,
     resume: bool = False,
     progress: bool = True,
 ) -> PretrainingModel:
@@ -48,31 +63,52 @@ def pretrain(
     The recipe: Adagrad with a learning rate of 0.2 and accumulators of 1.0, gradients
     of 20 times the loss clipped to a global norm of 10, sampled softmax, dropout. The
     directory holds the best weights by validation perplexity (the last ones without a
-    validation text) in the published format, the last state, the vocabulary and the
-    learning curves; see `PretrainingDirectory`.
+    validation text) in the published format, the last checkpoints, the vocabulary and
+    the learning curves; see `PretrainingDirectory`.
+
+    A run that was killed at any moment goes on with `resume` and the same arguments,
+    and ends with the bits it would have ended with. SIGINT and SIGTERM finish the
+    step, write a checkpoint and end the process.
 
     Args:
-        config: the sizes and the dropout rate.
+        config: the sizes and the dropout rate; `None`, with `init`, for its sizes.
         corpus: text files, as paths or glob patterns: UTF-8, a sentence or paragraph
             a line, plain, .gz or .xz. Or ready-made batches, dictionaries of `char_ids`
             and `token_ids` in something that can be iterated more than once; then
             `vocabulary_size` is the exact number of target ids.
         validation: held-out text or batches of the same kind.
         directory: where the run is kept.
-        tokenizer: what cuts text into words, `"unicode"` or `"whitespace"`.
-        vocabulary_size: words of the softmax at most, the special ones included.
+        init: a pretraining directory, exported model or imported published weights to
+            begin from. The optimizer begins afresh.
+        tokenizer: what cuts text into words, `"unicode"` or `"whitespace"`; that of
+            `init`, if it is known, or `"unicode"`.
+        vocabulary_size: words of the softmax at most, the special ones included. If it
+            is given together with `init`, the words of the new text are counted, the
+            softmax's rows of words that both know are kept, and the others begin
+            afresh; else the words of `init` are kept, if it has any.
+        max_distinct: distinct words that are held while words are counted, at about
+            150 bytes each; beyond that the rarest are dropped, and it is said.
         num_sampled: candidates of the sampled softmax.
         batch_tokens: positions of a batch.
         max_tokens: positions of a row, its two boundaries included.
-        learning_rate: of Adagrad.
+        learning_rate: of Adagrad; a number or a Keras `LearningRateSchedule`.
         dtype: dtype policy, `"float32"` or `"mixed_bfloat16"`, whose weights and sums
             are float32 and whose products are bfloat16; Keras's global one if `None`.
         seed: of initial weights, order of the text, dropout, and candidates.
+        devices: devices of this process that share each batch; all GPUs, or the CPU,
+            if `None`. See `choose_devices` for several processes.
         steps: number of updates to stop after.
         epochs: passes over the corpus to stop after; 10, if nothing else ends the run.
         minutes: time to stop after, in this process.
-        validate_every: steps between two measurements and checkpoints.
-        resume: whether to go on with the run that `directory` holds.
+        patience: measurements without a lower validation perplexity to stop after.
+        validate_every: steps between two measurements, after each of which a
+            checkpoint is written.
+        checkpoint_every: steps between two further checkpoints.
+        checkpoint_minutes: time between two checkpoints at most.
+        keep_checkpoints: how many of the last checkpoints are kept.
+        tensorboard: whether to write the learning curves for TensorBoard, too.
+        resume: whether to go on with the run that `directory` holds; if it holds none,
+            one begins.
         progress: whether to show bars and messages on stderr.
 
     Returns:
@@ -81,53 +117,126 @@ def pretrain(
     Raises:
         ValueError: an argument, a file of text or of the directory is not what it has
             to be; the directory is used already, or, with `resume`, by another run.
+        OSError: something cannot be written; what was there still is.
+        Diverged: a loss is no number, or ten times its running mean; the checkpoints
+            are of before.
         KeyboardInterrupt: after Ctrl-C, when the checkpoint is written.
+        SystemExit: of status 0, after SIGTERM, when the checkpoint is written.
 
     Reference: Peters et al. 2018, section 3.4.
     """
     _check_positive(
-        steps=steps, epochs=epochs, minutes=minutes, validate_every=validate_every
+        learning_rate=learning_rate_at(learning_rate, 0),
+        steps=steps,
+        epochs=epochs,
+        minutes=minutes,
+        patience=patience,
+        num_sampled=num_sampled,
+        devices=devices,
+        validate_every=validate_every,
+        checkpoint_every=checkpoint_every,
+        checkpoint_minutes=checkpoint_minutes,
+        keep_checkpoints=keep_checkpoints,
     )
+    if patience is not None and validation is None:
+        raise ValueError("`patience` needs a `validation` text. Received: None")
     dtype = keras.dtype_policies.get(dtype).name
-    _check_dtype(dtype)
-    files = PretrainingDirectory(directory)
-    _check_directory(files, resume)
-    keras.utils.set_random_seed(seed)
-    tell = _tell if progress else _keep_quiet
-    recipe: dict[str, Any] = {"num_sampled": num_sampled, "seed": seed}
-    vocabulary = words = None
-    batches, held_out = corpus, validation
-    if is_text(corpus):
-        vocabulary, words = _vocabulary(
-            files, corpus, tokenizer, vocabulary_size, progress, tell
-        )
-        options = (vocabulary, tokenizer, batch_tokens, max_tokens, seed)
-        batches = Corpus(corpus, *options)
-        held_out = None if validation is None else Corpus(validation, *options)
-        vocabulary_size = len(vocabulary)
-        recipe |= {"batch_tokens": batch_tokens, "max_tokens": max_tokens}
-    recipe |= {
-        "tokenizer": None if vocabulary is None else tokenizer,
-        "vocabulary_size": vocabulary_size,
-        "learning_rate": learning_rate,
-        "dtype": dtype,
-    }
-    _check_recipe(files, config, recipe)
+    check_dtype(dtype)
     if steps is None and minutes is None and epochs is None:
         epochs = 10
-    model = build_pretraining_model(config, vocabulary_size, num_sampled, dtype)
-    model.encoder.tokenizer = recipe["tokenizer"]
-    model.vocabulary = vocabulary
-    model.compile(
-        optimizer=PublishedAdagrad(learning_rate),
-        # XLA makes an LSTM on a CPU slower, and cannot compile every op.
-        jit_compile=keras.backend.backend() == "jax",
-    )
-    model.optimizer.build(model.trainable_variables)
-    files.write_recipe(config, recipe, vocabulary)
-    Run(model, batches, held_out, files, Limits(steps, epochs, minutes)).train(
-        validate_every=validate_every, words_per_epoch=words, progress=progress
-    )
+    placed = choose_devices(devices)
+    origin = None if init is None else Origin(init)
+    config = _config(config, origin)
+    recipe: dict[str, Any] = {
+        "init": None if origin is None else origin.path,
+        "tokenizer": None,
+        "vocabulary_size": vocabulary_size,
+        "num_sampled": num_sampled,
+        "learning_rate": _as_json(learning_rate),
+        "dtype": dtype,
+        "seed": seed,
+    }
+    text = None
+    if is_text(corpus):
+        text = TrainingText(
+            corpus,
+            validation,
+            tokenizer or (origin and origin.tokenizer) or "unicode",
+            batch_tokens,
+            max_tokens,
+            seed,
+            share=(placed.worker, placed.num_workers),
+        )
+        recipe |= text.recipe
+    files = PretrainingDirectory(directory)
+    checkpoints = Checkpoints(files.checkpoints, keep_checkpoints)
+    tell = _tell if progress else _keep_quiet
+    counted = Report()
+
+    def first_vocabulary() -> Vocabulary | None:
+        if text is None:
+            return None
+        if origin is not None and origin.vocabulary and vocabulary_size is None:
+            return origin.vocabulary
+        size = vocabulary_size or _VOCABULARY_SIZE
+        return text.count_words(size, max_distinct, counted, progress)
+
+    with Interruption() as interruption:
+        if placed.is_chief:
+            try:
+                with interruption.at_once():
+                    begin(files, config, recipe, first_vocabulary, resume, tell)
+            except Interrupted as interrupted:
+                leave(interrupted.number, "stopped before the first step", tell)
+            for message in counted.messages():
+                tell(message)
+        placed.wait()
+        vocabulary = None
+        batches, held_out = corpus, validation
+        if text is not None:
+            vocabulary = files.read_vocabulary()
+            batches, held_out = text.corpora(vocabulary)
+        keras.utils.set_random_seed(seed)
+        with placed.scope():
+            model = build_pretraining_model(
+                config,
+                len(vocabulary) if vocabulary else vocabulary_size or _VOCABULARY_SIZE,
+                num_sampled,
+                dtype,
+            )
+            model.encoder.tokenizer = recipe["tokenizer"]
+            model.vocabulary = vocabulary
+            tell(memory_message(model, batch_tokens, placed.num_replicas))
+            if origin is not None and not checkpoints.steps():
+                known = origin.give(model)
+                tell(f"{known:,} words begin with the softmax of {origin.path}")
+            model.compile(
+                optimizer=PublishedAdagrad(learning_rate),
+                # XLA makes an LSTM on a CPU slower, and cannot compile every op.
+                jit_compile=keras.backend.backend() == "jax",
+            )
+            model.optimizer.build(model.trainable_variables)
+        record = Record(
+            model,
+            held_out,
+            files,
+            checkpoints,
+            placed,
+            learning_rate,
+            tensorboard,
+            tell,
+        )
+        plan = Plan(
+            steps,
+            epochs,
+            minutes,
+            patience,
+            validate_every,
+            checkpoint_every,
+            checkpoint_minutes,
+        )
+        run = Run(model, batches, record, plan, placed, tell)
+        run.train(counted.words or None, progress, interruption)
     if isinstance(batches, Corpus):
         _tell_split_lines(batches.report, tell)
     return model
@@ -139,14 +248,26 @@ def _check_positive(**arguments: float | None) -> None:
             raise ValueError(f"`{name}` must be positive. Received: {name}={value}")
 
 
-def _check_dtype(dtype: str) -> None:
-    if dtype in ("float32", "mixed_bfloat16"):
-        return
-    reason = _REASONS_AGAINST.get(dtype.removeprefix("mixed_"), "")
-    raise ValueError(
-        f"`dtype` must be 'float32' or 'mixed_bfloat16'{reason}. "
-        f"Received: dtype={dtype!r}"
-    )
+def _config(config: ElmoConfig | None, origin: Origin | None) -> ElmoConfig:
+    if origin is None:
+        if config is None:
+            raise ValueError("`config` may be None only where `init` is given")
+        return config
+    if config is None:
+        return origin.config
+    # The rate of dropout is no property of the weights.
+    if dataclasses.replace(config, dropout=origin.config.dropout) != origin.config:
+        raise ValueError(
+            f"`config` must have the sizes of {origin.path}, or be None. "
+            f"Received: config={config}"
+        )
+    return config
+
+
+def _as_json(learning_rate: Any) -> Any:
+    if isinstance(learning_rate, keras.optimizers.schedules.LearningRateSchedule):
+        return keras.optimizers.schedules.serialize(learning_rate)
+    return learning_rate
 
 
 def _tell_split_lines(report: Report, tell: Any) -> None:
@@ -154,60 +275,6 @@ def _tell_split_lines(report: Report, tell: Any) -> None:
     split = Report(lines=report.lines, split_lines=report.split_lines)
     for message in split.messages():
         tell(message)
-
-
-def _check_directory(files: PretrainingDirectory, resume: bool) -> None:
-    used = os.path.exists(files.training)
-    if used and not resume:
-        raise ValueError(
-            f"`directory` must not hold a run yet, unless `resume` is set: {files.path}"
-        )
-    if os.path.exists(files.path) and not used and os.listdir(files.path):
-        raise ValueError(
-            "`directory` must be empty, or not exist, or hold a run: "
-            f"{files.path} holds something else"
-        )
-    if resume and not used:
-        raise ValueError(f"`resume` is set, but {files.path} holds no run")
-
-
-def _vocabulary(
-    files: PretrainingDirectory,
-    corpus: Any,
-    tokenizer: str,
-    size: int,
-    progress: bool,
-    tell: Any,
-) -> tuple[Vocabulary, int | None]:
-    """Counts the words of the corpus, or reads what a run before has counted."""
-    if os.path.exists(files.vocabulary):
-        return files.read_vocabulary(), None
-    report = Report()
-    vocabulary = Vocabulary.count(
-        corpus, tokenizer, max_size=size, progress=progress, report=report
-    )
-    for message in report.messages():
-        tell(message)
-    return vocabulary, report.words
-
-
-def _check_recipe(
-    files: PretrainingDirectory, config: ElmoConfig, recipe: dict[str, Any]
-) -> None:
-    """A run goes on as it began, or not at all."""
-    before = files.read_recipe()
-    if not before:
-        return
-    if ElmoConfig.from_options(files.options) != config:
-        raise ValueError(f"`config` must be that of the run: {files.options}")
-    # Runs of old do not say: they had one type.
-    before = {"dtype": "float32", **before}
-    for name, value in recipe.items():
-        if before.get(name) != value:
-            raise ValueError(
-                f"`{name}` must be {before.get(name)!r}, as in {files.training}. "
-                f"Received: {name}={value!r}"
-            )
 
 
 def _tell(message: str) -> None:

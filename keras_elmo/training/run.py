@@ -1,200 +1,212 @@
-"""The steps of a run: update, measure, keep."""
+"""The steps of a run: when it updates, measures, keeps, and ends."""
 
 import dataclasses
 import math
 import os
-from collections.abc import Iterable
-from contextlib import ExitStack
+import signal
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack, nullcontext
 from time import monotonic
+from typing import NoReturn
 
-import numpy as np
-
-from keras_elmo.files.directory import PretrainingDirectory
-from keras_elmo.models.language_model_head import PADDING_ID
 from keras_elmo.models.pretraining import PretrainingModel
-from keras_elmo.plots import plot_history
 from keras_elmo.progress import Progress
 from keras_elmo.text.corpus import Corpus
 from keras_elmo.training.batches import Batch, Batches
-from keras_elmo.training.checkpoint import restore_checkpoint, save_checkpoint
-from keras_elmo.training.history import History, Row
-from keras_elmo.training.interruption import Interruption
-from keras_elmo.training.perplexity import perplexity
+from keras_elmo.training.devices import Devices, Standing
+from keras_elmo.training.interruption import Interrupted, Interruption, leave
+from keras_elmo.training.record import Record
 
-_SECONDS_BETWEEN_CHECKPOINTS = 600.0
+# Reasons to stop, beside the numbers of signals, which are greater than 1.
+_GO_ON, _END = 0, 1
 
 
 @dataclasses.dataclass(frozen=True)
-class Limits:
-    """What ends a run; whichever comes first."""
+class Plan:
+    """When a run ends, whichever comes first, and how often it is measured and kept.
+
+    Attributes:
+        steps: updates to stop after.
+        epochs: passes over the text to stop after.
+        minutes: time to stop after, in this process.
+        patience: measurements without a lower perplexity to stop after.
+        validate_every: steps between two measurements.
+        checkpoint_every: steps between two checkpoints, beside those of measurements.
+        checkpoint_minutes: time between two checkpoints at most.
+    """
 
     steps: int | None
     epochs: int | None
     minutes: float | None
+    patience: int | None
+    validate_every: int
+    checkpoint_every: int | None
+    checkpoint_minutes: float
 
 
 class Run:
-    """Trains a model, going on from the directory's checkpoint if there is one.
+    """Trains a model from where its record says it is.
 
     Args:
         model: compiled, its optimizer built.
         corpus: text or batches to train on.
-        validation: held-out text or batches, or `None`.
-        files: where everything is kept.
-        limits: what ends the run.
+        record: what the run leaves.
+        plan: what ends the run.
+        devices: where it is computed.
+        tell: told what a person should know.
     """
 
     def __init__(
         self,
         model: PretrainingModel,
         corpus: Corpus | Iterable[Batch],
-        validation: Corpus | Iterable[Batch] | None,
-        files: PretrainingDirectory,
-        limits: Limits,
+        record: Record,
+        plan: Plan,
+        devices: Devices,
+        tell: Callable[[str], None],
     ) -> None:
         self._model = model
-        self._validation = validation
-        self._files = files
-        self._limits = limits
-        self._step = self._words = 0
-        self._seconds = 0.0
-        place: dict[str, int] = {}
-        if os.path.exists(files.checkpoint):
-            position = restore_checkpoint(files.checkpoint, model)
-            self._step, self._words = position["step"], position["words"]
-            self._seconds = position["seconds"]
-            place = {name: position[name] for name in ("epoch", "batch")}
-        self._batches = Batches(corpus, limits.epochs, **place)
-        self._history = History(files.history, last_step=self._step)
-        measured = [row.perplexity_mean for row in self._history.rows]
-        self._best = min((p for p in measured if p is not None), default=math.inf)
+        self._record = record
+        self._state = record.state
+        self._plan = plan
+        self._devices = devices
+        self._tell = tell
+        epoch, batch = self._state.places[devices.worker]
+        self._batches = Batches(corpus, plan.epochs, epoch, batch)
 
     def train(
-        self, validate_every: int, words_per_epoch: int | None, progress: bool
+        self, words_per_epoch: int | None, progress: bool, interruption: Interruption
     ) -> None:
-        """Runs until a limit is reached.
+        """Runs until the plan is fulfilled.
 
         Args:
-            validate_every: steps between two measurements and checkpoints.
             words_per_epoch: of the corpus, if known, to tell how much is left.
             progress: whether to show a bar on stderr.
+            interruption: entered by the caller.
 
         Raises:
             KeyboardInterrupt: after Ctrl-C, when the checkpoint is written.
+            SystemExit: of status 0, after SIGTERM, when the checkpoint is written.
+            Diverged: nothing more was kept.
         """
-        self._began = self._kept = monotonic() - self._seconds
+        self._interruption = interruption
+        self._first_step = self._state.step
         self._deadline = math.inf
-        if self._limits.minutes is not None:
-            self._deadline = monotonic() + 60 * self._limits.minutes
-        if self._at_limit():
-            return
+        if self._plan.minutes is not None:
+            self._deadline = monotonic() + 60 * self._plan.minutes
         with ExitStack() as stack:
             stream = None if progress else stack.enter_context(open(os.devnull, "w"))
-            total = self._total(words_per_epoch)
-            bar = stack.enter_context(
-                Progress("Pretraining", total, stream=stream, start=self._position())
-            )
-            interruption = stack.enter_context(Interruption())
-            self._steps(validate_every, bar, interruption)
-
-    def _steps(
-        self, validate_every: int, bar: Progress, interruption: Interruption
-    ) -> None:
-        for batch in self._batches:
-            logs = self._model.train_on_batch(batch, return_dict=True)
-            words = _count_words(batch)
-            self._step += 1
-            self._words += words
-            bar.update(words, position=self._position(), **_figures(logs))
-            if self._at_limit():
-                break
-            if self._step % validate_every == 0:
-                self._measure(bar)
-            if interruption.requested:
-                self._keep()
-                raise KeyboardInterrupt(
-                    f"stopped after step {self._step:,}; {self._files.checkpoint} is "
-                    "written: resume to go on from there"
+            self._bar = stack.enter_context(
+                Progress(
+                    "Pretraining",
+                    self._total(words_per_epoch),
+                    stream=stream,
+                    start=self._position(),
                 )
-            if monotonic() - self._kept > _SECONDS_BETWEEN_CHECKPOINTS:
-                self._keep()
-        rows = self._history.rows
-        if not rows or rows[-1].step != self._step:
-            self._measure(bar)
-
-    def _measure(self, bar: Progress) -> None:
-        """Adds a point to the learning curves and keeps what it says is best."""
-        validated = {}
-        if self._validation is not None:
-            measured = perplexity(self._model, self._validation)
-            validated = {
-                f"perplexity_{name}": measured[name]
-                for name in ("forward", "backward", "mean")
-            }
-            bar.update(0, position=self._position(), validation=measured["mean"])
-        # Without a validation text, the last weights count as the best.
-        mean = validated.get("perplexity_mean", self._best)
-        if mean <= self._best:
-            self._best = mean
-            self._files.write_weights(self._model)
-        losses = self._model.get_metrics_result()
-        self._model.reset_metrics()
-        # The checkpoint first: history drops the rows of steps after it on resume.
-        self._keep()
-        self._history.append(
-            Row(
-                step=self._step,
-                epoch=self._batches.epoch,
-                words=self._words,
-                seconds=round(monotonic() - self._began, 1),
-                loss_forward=float(losses["forward_loss"]),
-                loss_backward=float(losses["backward_loss"]),
-                **validated,
             )
+            if self._measurement_is_due():
+                self._measure()
+            self._steps()
+            if self._state.step > self._record.last_measured():
+                self._measure()
+
+    def _steps(self) -> None:
+        batches = iter(self._batches)
+        while self._plan.steps is None or self._state.step < self._plan.steps:
+            since = monotonic()
+            batch = next(batches, None)
+            place = (self._batches.epoch, self._batches.batch)
+            together = self._devices.agree(Standing.of(batch, place, self._stop()))
+            stop = max(standing.stop for standing in together)
+            if stop > _END:
+                self._leave(signal.Signals(stop))
+            if stop == _END or not any(standing.has_batch for standing in together):
+                break
+            self._update(batch, together)
+            self._state.interval.seconds += monotonic() - since
+            if self._measurement_is_due():
+                self._measure()
+            elif self._checkpoint_is_due():
+                self._record.keep()
+
+    def _update(self, batch: Batch | None, together: list[Standing]) -> None:
+        state = self._state
+        figures = self._devices.update(self._model, batch, together)
+        self._record.check_loss(figures["loss"])
+        words = sum(standing.words for standing in together)
+        rows = sum(standing.rows for standing in together)
+        state.step += 1
+        state.words += words
+        state.places = [(standing.epoch, standing.batch) for standing in together]
+        # Of a row, a direction predicts the words and one of the boundaries.
+        state.interval.add(figures, words, predictions=words + rows)
+        self._bar.update(
+            words,
+            position=self._position(),
+            loss=figures["loss"],
+            perplexity=math.exp(min(figures["loss"], 700.0)),
         )
-        plot_history(self._history.rows, self._files.curves)
 
-    def _keep(self) -> None:
-        self._kept = monotonic()
-        position = {
-            "step": self._step,
-            "words": self._words,
-            "seconds": monotonic() - self._began,
-            "epoch": self._batches.epoch,
-            "batch": self._batches.batch,
-        }
-        save_checkpoint(self._files.checkpoint, self._model, position)
+    def _stop(self) -> int:
+        """Returns a reason to stop, which the other workers are told of."""
+        if self._interruption.requested is not None:
+            return int(self._interruption.requested)
+        if not self._devices.is_chief:
+            return _GO_ON
+        patience = self._plan.patience
+        if patience is not None and self._state.measurements_since_best() >= patience:
+            return _END
+        # Whatever the time it takes to begin, there is something done each time.
+        late = monotonic() >= self._deadline and self._state.step > self._first_step
+        return _END if late else _GO_ON
 
-    def _at_limit(self) -> bool:
-        steps = self._limits.steps
-        return (steps is not None and self._step >= steps) or (
-            monotonic() >= self._deadline
+    def _leave(self, number: signal.Signals) -> NoReturn:
+        self._record.keep()
+        leave(
+            number,
+            f"stopped after step {self._state.step:,}; "
+            f"{self._record.last_checkpoint()} is written: resume to go on from there",
+            self._tell,
+        )
+
+    def _measurement_is_due(self) -> bool:
+        """Also when a run goes on that was stopped while it was measured."""
+        step = self._state.step
+        due = step % self._plan.validate_every == 0
+        return due and step > self._record.last_measured()
+
+    def _measure(self) -> None:
+        # Other workers would wait for one that has left.
+        alone = self._devices.num_workers == 1
+        try:
+            mean = self._record.measure(
+                self._interruption.at_once() if alone else nullcontext()
+            )
+        except Interrupted as interrupted:
+            # What goes on from here measures first.
+            self._leave(interrupted.number)
+        if mean is not None:
+            self._bar.update(0, position=self._position(), validation=mean)
+
+    def _checkpoint_is_due(self) -> bool:
+        every = self._plan.checkpoint_every
+        return (every is not None and self._state.step % every == 0) or (
+            monotonic() - self._record.kept_at > 60 * self._plan.checkpoint_minutes
         )
 
     def _position(self) -> float:
         """How far the run has come, in what its limit is given in."""
-        if self._limits.steps is not None:
-            return self._step
-        if self._limits.minutes is not None:
-            return 60 * self._limits.minutes - (self._deadline - monotonic())
-        return self._words
+        if self._plan.steps is not None:
+            return self._state.step
+        if self._plan.minutes is not None:
+            return 60 * self._plan.minutes - (self._deadline - monotonic())
+        return self._state.words
 
     def _total(self, words_per_epoch: int | None) -> float | None:
-        if self._limits.steps is not None:
-            return self._limits.steps
-        if self._limits.minutes is not None:
-            return 60 * self._limits.minutes
-        if words_per_epoch is None or self._limits.epochs is None:
+        if self._plan.steps is not None:
+            return self._plan.steps
+        if self._plan.minutes is not None:
+            return 60 * self._plan.minutes
+        if words_per_epoch is None or self._plan.epochs is None:
             return None
-        return words_per_epoch * self._limits.epochs
-
-
-def _count_words(batch: Batch) -> int:
-    token_ids = np.asarray(batch["token_ids"])
-    # Every row has two boundaries.
-    return int(np.sum(token_ids != PADDING_ID)) - 2 * len(token_ids)
-
-
-def _figures(logs: dict[str, float]) -> dict[str, float]:
-    loss = float(logs["loss"])
-    return {"loss": loss, "perplexity": math.exp(min(loss, 700.0))}
+        return words_per_epoch * self._plan.epochs

@@ -1,0 +1,1 @@
+"""The command line, one file a subcommand: `add` says its options, `run` runs it."""

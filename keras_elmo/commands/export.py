@@ -1,0 +1,43 @@
+"""keras-elmo export: write a SavedModel."""
+
+import argparse
+
+from keras_elmo.commands.outputs import refuse_existing
+
+
+def add(commands: "argparse._SubParsersAction") -> None:
+    command = commands.add_parser(
+        "export",
+        help="write a SavedModel",
+        description="Writes a SavedModel with the signatures of the TF Hub module, "
+        "default (strings) and tokens.",
+    )
+    command.set_defaults(run=run)
+    command.add_argument("--model", required=True, metavar="DIR")
+    command.add_argument("--out", required=True, metavar="DIR")
+    command.add_argument(
+        "--tokenizer",
+        choices=("unicode", "whitespace", "none"),
+        help="what signature default cuts strings with; the one of the training text "
+        "if not given; none leaves the signature out",
+    )
+    command.add_argument(
+        "--dtype",
+        choices=("float32", "bfloat16"),
+        help="what the model computes in; bfloat16 has half the size",
+    )
+
+
+def run(options: argparse.Namespace) -> None:
+    from keras_elmo.files.export import export_saved_model
+    from keras_elmo.files.loading import load
+
+    refuse_existing(options.out)
+    # Published weights do not say; their models were trained on tokenised text.
+    tokenizer = options.tokenizer or load(options.model).tokenizer or "whitespace"
+    export_saved_model(
+        options.model,
+        options.out,
+        None if tokenizer == "none" else tokenizer,
+        options.dtype,
+    )

@@ -1,0 +1,72 @@
+"""What a run begins from, instead of random weights."""
+
+import os
+from typing import Any
+
+import h5py
+import numpy as np
+from keras import ops
+
+from keras_elmo.config import ElmoConfig
+from keras_elmo.files.directory import PretrainingDirectory
+from keras_elmo.files.loading import load
+from keras_elmo.large_variables import blocks_of
+from keras_elmo.models.pretraining import PretrainingModel
+from keras_elmo.text.vocabulary import Vocabulary
+
+
+class Origin:
+    """A pretraining directory, exported model or imported published weights.
+
+    Args:
+        path: what `keras_elmo.load` takes.
+
+    Attributes:
+        path: as given.
+        config: its sizes, and the dropout rate it was trained with.
+        tokenizer: what cut its text, or `None` if it is not known.
+        vocabulary: the words its softmax predicts, or `None` if it has none.
+
+    Raises:
+        ValueError: there is no such model, or it is damaged.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = os.fspath(path)
+        self._encoder = load(path)
+        self.config: ElmoConfig = self._encoder.config
+        self.tokenizer: str | None = self._encoder.tokenizer
+        self.vocabulary: Vocabulary | None = None
+        self._files = PretrainingDirectory(path)
+        if self._files.holds_a_language_model():
+            self.vocabulary = self._files.read_vocabulary()
+
+    def give(self, model: PretrainingModel) -> int:
+        """Assigns its weights to a model of the same sizes.
+
+        Rows of the softmax go with their words; words that it does not know keep the
+        model's own first weights.
+
+        Returns:
+            How many of the model's words it knows, the special ones included.
+        """
+        pairs = zip(model.encoder.weights, self._encoder.weights, strict=True)
+        for weight, wanted in pairs:
+            weight.assign(ops.convert_to_numpy(wanted))
+        if self.vocabulary is None or model.vocabulary is None:
+            return 0
+        places = {word: row for row, word in enumerate(self.vocabulary.words)}
+        known = [(row, places.get(w)) for row, w in enumerate(model.vocabulary.words)]
+        rows, sources = zip(*((r, s) for r, s in known if s is not None), strict=True)
+        softmax = model.head.softmax
+        with h5py.File(self._files.weights, "r") as file:
+            for name, weight in (("W", softmax.kernel), ("b", softmax.bias)):
+                array = np.concatenate(list(blocks_of(weight)))
+                array[list(rows)] = _rows(file[f"softmax/{name}"], sources)
+                weight.assign(array)
+        return len(rows)
+
+
+def _rows(dataset: Any, rows: tuple[int, ...]) -> np.ndarray:
+    # HDF5 picks single rows far more slowly than it reads all of them.
+    return dataset[...][list(rows)]

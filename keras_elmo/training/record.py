@@ -1,0 +1,189 @@
+"""What a run leaves in its directory as it goes: measurements, weights, checkpoints."""
+
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
+from time import monotonic
+from typing import Any, NoReturn
+
+import numpy as np
+
+from keras_elmo.files.directory import PretrainingDirectory
+from keras_elmo.large_variables import blocks_of
+from keras_elmo.models.pretraining import PretrainingModel
+from keras_elmo.text.corpus import Corpus
+from keras_elmo.training.batches import Batch
+from keras_elmo.training.checkpoints import Checkpoints
+from keras_elmo.training.curves import write_curves
+from keras_elmo.training.devices import Devices
+from keras_elmo.training.history import Row
+from keras_elmo.training.optimizer import learning_rate_at
+from keras_elmo.training.perplexity import perplexity
+from keras_elmo.training.run_state import Interval, RunState
+
+
+class Diverged(RuntimeError):
+    """The loss is no number, or far above what it was."""
+
+
+class Record:
+    """Restores the state of a run, measures it and keeps it.
+
+    Every worker measures, so that all know what is best; the chief alone writes.
+
+    Args:
+        model: compiled, its optimizer built.
+        validation: held-out text or batches, or `None`.
+        files: of the run.
+        checkpoints: those of `files`.
+        devices: where the run is computed.
+        learning_rate: of the optimizer, a number or a schedule.
+        tensorboard: whether the curves are written for TensorBoard, too.
+        tell: told what a person should know.
+
+    Attributes:
+        state: how far the run is.
+        kept_at: when the last checkpoint was written; a reading of `monotonic`.
+
+    Raises:
+        ValueError: no checkpoint is whole, or they are of another run.
+    """
+
+    def __init__(
+        self,
+        model: PretrainingModel,
+        validation: Corpus | Iterable[Batch] | None,
+        files: PretrainingDirectory,
+        checkpoints: Checkpoints,
+        devices: Devices,
+        learning_rate: Any,
+        tensorboard: bool,
+        tell: Callable[[str], None],
+    ) -> None:
+        self._model = model
+        self._validation = validation
+        self._files = files
+        self._checkpoints = checkpoints
+        self._devices = devices
+        self._learning_rate = learning_rate
+        self._tensorboard = tensorboard
+        self._tell = tell
+        self.state = self._restored()
+        self.kept_at = monotonic()
+        self._began = monotonic() - self.state.seconds
+        self._write_curves()
+
+    def _restored(self) -> RunState:
+        words = self._model.vocabulary
+        vocabulary = None if words is None else words.digest()
+        workers = self._devices.num_workers
+        progress = self._checkpoints.restore(self._model, self._tell)
+        self._devices.restored(self._model)
+        if progress is None:
+            return RunState(places=[(0, 0)] * workers, vocabulary=vocabulary)
+        state = RunState.from_json(progress)
+        if state.vocabulary != vocabulary:
+            raise ValueError(
+                f"{self._files.vocabulary} is not the one that the run began with: "
+                f"{self._checkpoints.path(state.step)} was trained with other words"
+            )
+        if len(state.places) != workers:
+            # Each has another share of the text now.
+            epoch = min(epoch for epoch, _ in state.places)
+            self._tell(
+                f"{len(state.places)} workers became {workers}: pass {epoch + 1} over "
+                "the text begins anew"
+            )
+            state.places = [(epoch, 0)] * workers
+        return state
+
+    def last_checkpoint(self) -> str:
+        """Returns the path of the checkpoint of the state's step."""
+        return self._checkpoints.path(self.state.step)
+
+    def last_measured(self) -> int:
+        """Returns the step of the last measurement."""
+        return self.state.rows[-1].step if self.state.rows else 0
+
+    def measure(self, at_once: AbstractContextManager[Any]) -> float | None:
+        """Adds a point to the learning curves and keeps what it says is best.
+
+        Args:
+            at_once: entered while nothing changes, so that it may raise at any time.
+
+        Returns:
+            The perplexity of the validation text, if there is one.
+        """
+        validated = {}
+        if self._validation is not None:
+            with at_once:
+                measured = perplexity(self._model, self._validation)
+            validated = {
+                f"perplexity_{name}": measured[name]
+                for name in ("forward", "backward", "mean")
+            }
+        self._check_weights()
+        mean = validated.get("perplexity_mean")
+        # Without a validation text, the last weights count as the best.
+        is_best = mean is None or mean <= self.state.best()
+        if is_best and self._devices.is_chief:
+            self._files.write_weights(self._model)
+        state = self.state
+        state.rows.append(
+            Row(
+                step=state.step,
+                epoch=state.places[0][0],
+                words=state.words,
+                seconds=round(monotonic() - self._began, 1),
+                learning_rate=learning_rate_at(self._learning_rate, state.step),
+                **state.interval.means(),
+                **validated,
+            )
+        )
+        state.interval = Interval()
+        # The checkpoint first: it has the rows, too, so that none is lost.
+        self.keep()
+        self._write_curves()
+        return mean
+
+    def keep(self) -> None:
+        """Writes a checkpoint."""
+        if not self._devices.is_chief:
+            return
+        self._check_weights()
+        self.kept_at = monotonic()
+        self.state.seconds = monotonic() - self._began
+        self._checkpoints.save(self.state.step, self._model, self.state.to_json())
+
+    def check_loss(self, loss: float) -> None:
+        """Takes notice of the next step's loss.
+
+        Raises:
+            Diverged: it says that the run learns no more.
+        """
+        if self.state.diverges(loss):
+            self._diverged(f"the loss of step {self.state.step + 1:,} is {loss:.4g}")
+
+    def _check_weights(self) -> None:
+        """The update of a finite loss may have made them infinite."""
+        for variable in self._model.trainable_variables:
+            if not all(np.isfinite(block).all() for block in blocks_of(variable)):
+                self._diverged(
+                    f"the weights of {variable.path} are no finite numbers after step "
+                    f"{self.state.step:,}"
+                )
+
+    def _diverged(self, what: str) -> NoReturn:
+        steps = self._checkpoints.steps()
+        kept = (
+            f"the last good checkpoint is {self._checkpoints.path(steps[-1])}"
+            if steps
+            else "there is no checkpoint before"
+        )
+        raise Diverged(
+            f"the run diverged: {what}; {kept}. A new run with a lower learning rate "
+            f"can begin from its best weights, {self._files.weights}"
+        )
+
+    def _write_curves(self) -> None:
+        if self._devices.is_chief:
+            write_curves(self._files, self.state.rows, self._tensorboard)
