@@ -9,6 +9,9 @@ INSTALLED = $(VENV)/.installed
 export TF_CPP_MIN_LOG_LEVEL ?= 3
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
+# Each takes some GB. A file's tests share what they have trained.
+IN_PARALLEL = --numprocesses auto --maxprocesses 4 --dist loadfile
+
 .PHONY: help demo test test-fast lint format install clean
 
 help:
@@ -24,10 +27,10 @@ demo: $(INSTALLED)
 	@$(RUN) examples/demo.py
 
 test: $(INSTALLED)
-	@$(RUN) -m pytest
+	@$(RUN) -m pytest $(IN_PARALLEL)
 
 test-fast: $(INSTALLED)
-	@$(RUN) -m pytest -m "not slow"
+	@$(RUN) -m pytest $(IN_PARALLEL) -m "not slow"
 
 lint: $(INSTALLED)
 	$(RUN) -m ruff check .

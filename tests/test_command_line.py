@@ -2,6 +2,7 @@ import contextlib
 import gzip
 import io
 import json
+import os
 import re
 import shutil
 import signal
@@ -36,6 +37,39 @@ def command(*arguments):
             # argparse leaves the process itself.
             status = left.code
     return status, out.getvalue(), err.getvalue()
+
+
+def contents(folder):
+    """The bytes of every file under a folder."""
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
+
+
+@contextlib.contextmanager
+def read_only(folder):
+    """Nothing can be written below a folder, by root neither."""
+    folders = [folder, *(path for path in folder.rglob("*") if path.is_dir())]
+    for each in folders:
+        each.chmod(0o555)
+    # Root may do anything, so this process is somebody else for a while, who has to
+    # find his way to the folder.
+    user = os.geteuid()
+    above = {
+        path: path.stat().st_mode for path in folder.parents if path.owner() == "root"
+    }
+    if user == 0:
+        for path, mode in above.items():
+            path.chmod(mode | 0o011)
+        os.seteuid(65534)
+    try:
+        yield
+    finally:
+        if user == 0:
+            os.seteuid(0)
+            for path, mode in above.items():
+                path.chmod(mode)
+        for each in folders:
+            each.chmod(0o755)
 
 
 def names(folder):
@@ -285,8 +319,8 @@ def pretrain(*arguments):
         (["--corpus", "nowhere-*.txt"], ["no file matches nowhere-*.txt"]),
         (["--corpus", "."], ["no file matches .", "it is a folder"]),
         (["--validation", "nowhere-*.txt"], ["no file matches nowhere-*.txt"]),
-        (["--corpus", "empty.txt"], ["there is no word in", "empty.txt"]),
-        (["--corpus", "blank.txt"], ["there is no word in", "blank.txt"]),
+        (["--corpus", "empty.txt"], ["there is no text in", "empty.txt"]),
+        (["--corpus", "blank.txt"], ["there is no text in", "blank.txt"]),
         (["--validation", "blank.txt"], ["there is no text in", "blank.txt"]),
         (["--corpus", "cut.gz"], ["cut.gz: cut short or damaged"]),
         (["--steps", "0"], ["`steps` must be positive"]),
@@ -295,7 +329,9 @@ def pretrain(*arguments):
         (["--vocabulary-size", "2"], ["`max_size` must be more than"]),
         (["--batch-tokens", "7"], ["`batch_tokens` must be at least"]),
         (["--num-sampled", "0"], ["`num_sampled` must be positive"]),
-        (["--resume"], ["holds no run"]),
+        (["--patience", "2"], ["`patience` needs a `validation` text"]),
+        (["--devices", "0"], ["`devices` must be positive"]),
+        (["--init", "nowhere"], ["nowhere"]),
         (["--out", "notes"], ["holds something else"]),
         (["--out", "text.txt"], ["text.txt"]),
     ],
@@ -349,7 +385,7 @@ def test_text_of_every_kind_of_dirt(tmp_path):
     others = [
         line
         for line in err.splitlines()
-        if not line.startswith(("Counting words: ", "Pretraining: "))
+        if not line.startswith(("Counting words: ", "Pretraining: ", "Memory: "))
     ]
     assert len(others) == len(told)
     assert read_history(tmp_path / "run" / "history.csv")[-1].step == 2
@@ -358,16 +394,63 @@ def test_text_of_every_kind_of_dirt(tmp_path):
 @pytest.mark.slow
 def test_a_run_is_neither_overwritten_nor_gone_on_with_by_another(run, folder):
     directory, _ = run
-    before = {path.name: path.read_bytes() for path in directory.iterdir()}
+    before = contents(directory)
     corpus = ["--corpus", folder / "train-*", "--out", directory]
+    corpus += ["--vocabulary-size", "17"]
     for arguments, said in [
         ([], "`directory` must not hold a run yet"),
         (["--resume", "--seed", "1"], "`seed` must be 0, as in"),
         (["--resume", "--preset", "mini"], "`config` must be that of the run"),
         (["--resume", "--tokenizer", "whitespace"], "`tokenizer` must be 'unicode'"),
+        (["--resume", "--vocabulary-size", "16"], "`vocabulary_size` must be 17"),
     ]:
         assert_one_line(*pretrain(*corpus, *arguments), said, str(directory))
-    assert {path.name: path.read_bytes() for path in directory.iterdir()} == before
+    assert contents(directory) == before
+
+
+def test_a_schedule_needs_to_know_how_long_it_is(folder, tmp_path):
+    corpus = ["--corpus", folder / "train-*", "--out", tmp_path / "run"]
+    result = command("pretrain", *corpus, "--schedule", "cosine")
+    assert_one_line(*result, "--schedule cosine needs --steps")
+
+
+@pytest.mark.slow
+def test_a_folder_that_cannot_be_written_to_is_named(run, folder, tmp_path):
+    """Nothing is lost, and the run goes on when it can be."""
+    shutil.copytree(run[0], tmp_path / "run")
+    for name in ("train-0.txt", "train-1.gz"):
+        shutil.copy(folder / name, tmp_path)
+    before = contents(tmp_path / "run")
+    arguments = ["--corpus", tmp_path / "train-*", "--out", tmp_path / "run", *SIZES]
+    arguments += ["--vocabulary-size", "17", "--steps", "42", "--resume"]
+    with read_only(tmp_path):
+        status, out, err = command("pretrain", *arguments)
+    assert (status, out) == (2, ""), err
+    assert re.search(r"^keras-elmo: error: .*denied.*run", err.splitlines()[-1]), err
+    assert contents(tmp_path / "run") == before
+    status, _, err = command("pretrain", *arguments)
+    assert status == 0, err
+
+
+@pytest.mark.slow
+def test_a_machine_that_is_taken_away_leaves_a_run_to_go_on_with(folder, tmp_path):
+    """SIGTERM: status 0 within seconds, and a checkpoint."""
+    arguments = ["--corpus", folder / "train-*", "--out", tmp_path / "run", *SIZES]
+    arguments += ["--steps", "1000000", "--validate-every", "2", "--resume"]
+    process = start("pretrain", *arguments, cwd=tmp_path)
+    history = tmp_path / "run" / "history.csv"
+    began = time.monotonic()
+    while len(read_history(history)) < 2:
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() - began < 300
+        time.sleep(0.1)
+    process.terminate()
+    began = time.monotonic()
+    out, err = process.communicate(timeout=60)
+    assert time.monotonic() - began < 10
+    assert (process.returncode, out) == (0, ""), err
+    step = int(re.search(r"stopped after step ([\d,]+)", err)[1].replace(",", ""))
+    assert (tmp_path / "run" / "checkpoints" / f"step-{step:08}.npz").exists()
 
 
 @pytest.mark.parametrize("damage", ["key", "json", "truncated", "contradiction"])
@@ -515,11 +598,11 @@ def test_control_c_can_be_resumed(folder, tmp_path):
     *_, stopped, how = err.splitlines()
     step = int(re.search(r"stopped after step ([\d,]+)", stopped)[1].replace(",", ""))
     assert stopped.startswith("keras-elmo: ")
-    assert str(tmp_path / "run" / "checkpoint.hdf5") in stopped
+    checkpoint = tmp_path / "run" / "checkpoints" / f"step-{step:08}.npz"
+    assert str(checkpoint) in stopped
     assert "--resume" in how
     assert "Traceback" not in err
-    with h5py.File(tmp_path / "run" / "checkpoint.hdf5") as file:
-        assert json.loads(file.attrs["position"])["step"] == step
+    assert checkpoint.exists()
 
     status, _, err = command(*arguments, "--steps", step + 3, "--resume")
     assert status == 0, err

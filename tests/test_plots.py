@@ -1,3 +1,4 @@
+import dataclasses
 import math
 import struct
 import sys
@@ -12,13 +13,25 @@ ROW = Row(
     epoch=0,
     words=120_000,
     seconds=60.0,
+    words_per_second=2_000.0,
+    learning_rate=0.2,
+    gradient_norm=1.5,
     loss_forward=6.5,
     loss_backward=6.4,
     perplexity_forward=600.0,
     perplexity_backward=580.0,
     perplexity_mean=590.0,
 )
-LATER = Row(200, 1, 240_000, 120.0, 5.5, 5.4, 300.0, 290.0, 295.0)
+LATER = dataclasses.replace(
+    ROW,
+    step=200,
+    words=240_000,
+    loss_forward=5.5,
+    loss_backward=5.4,
+    perplexity_forward=300.0,
+    perplexity_backward=290.0,
+    perplexity_mean=295.0,
+)
 
 
 def size_of_png(path):
@@ -35,9 +48,27 @@ def size_of_png(path):
     [
         [ROW, LATER],
         # Without a validation text.
-        [Row(*values[:6]) for values in [(1, 0, 10, 1.0, 7, 7), (2, 0, 20, 2.0, 6, 6)]],
+        [
+            dataclasses.replace(
+                row,
+                perplexity_forward=None,
+                perplexity_backward=None,
+                perplexity_mean=None,
+            )
+            for row in (ROW, LATER)
+        ],
         # A run that has diverged is a run whose picture is wanted.
-        [ROW, Row(200, 1, 240_000, 120.0, math.nan, 800.0, math.inf, 1e300, math.inf)],
+        [
+            ROW,
+            dataclasses.replace(
+                LATER,
+                loss_forward=math.nan,
+                loss_backward=800.0,
+                perplexity_forward=math.inf,
+                perplexity_backward=1e300,
+                perplexity_mean=math.inf,
+            ),
+        ],
     ],
     ids=["whole", "no validation", "diverged"],
 )

@@ -125,17 +125,26 @@ def check_mix():
 
 
 def check_downstream():
-    """The mix and the head learn; the frozen encoder does not."""
+    """The mix, which is logged, and the head learn; the frozen encoder does not."""
     layer = keras_elmo.ElmoEmbedding(random_encoder())
     ids = keras.Input((None, 50), dtype="int32")
     pooled = keras.layers.GlobalAveragePooling1D()(layer(ids))
     model = keras.Model(ids, keras.layers.Dense(1)(pooled))
     model.compile(keras.optimizers.Adam(0.01), "mse")
     before = [numpy_of(weight) for weight in model.weights]
+    logger = keras_elmo.MixWeightsLogger()
     history = model.fit(
-        char_ids(SENTENCES), np.arange(5.0), epochs=2, batch_size=5, verbose=0
+        char_ids(SENTENCES),
+        np.arange(5.0),
+        epochs=2,
+        batch_size=5,
+        verbose=0,
+        callbacks=[logger],
     )
     assert np.isfinite(history.history["loss"]).all()
+    # On JAX the variables stand still while an epoch runs.
+    [(shares, gamma)] = layer.mix_weights
+    assert list(logger.rows[-1].values()) == [2, *shares, gamma]
     moved = {
         weight.path
         for weight, old in zip(model.weights, before, strict=True)

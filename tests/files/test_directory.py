@@ -1,4 +1,5 @@
 import json
+import os
 
 import h5py
 import numpy as np
@@ -10,6 +11,7 @@ from keras_elmo.files.loading import load
 from keras_elmo.files.published import load_published_weights, save_published_weights
 from keras_elmo.models.pretraining import build_pretraining_model
 from keras_elmo.text.vocabulary import Vocabulary
+from tests.full_disk import files_of_at_most
 from tests.layers.layer_checks import numpy_of
 from tests.layers.published_names import randomise
 from tests.models.small import CONFIG
@@ -32,7 +34,8 @@ def model():
 def directory(model, tmp_path):
     """One that holds everything a run writes, but its curves and its state."""
     directory = PretrainingDirectory(tmp_path / "not yet" / "run")
-    directory.write_recipe(CONFIG, RECIPE, VOCABULARY)
+    directory.write_recipe(CONFIG, RECIPE)
+    VOCABULARY.save(directory.vocabulary)
     directory.write_weights(model)
     return directory
 
@@ -162,8 +165,25 @@ def test_a_recipe_that_is_no_json_is_named(directory):
             read()
 
 
-def test_a_recipe_that_contradicts_the_weights_is_named(directory):
-    with open(directory.training, "w", encoding="utf-8") as file:
-        json.dump({**RECIPE, "vocabulary_size": 7}, file)
-    with pytest.raises(ValueError, match=r"softmax/W .*\(6, 7\).*training.*\(7, 7\)"):
+def test_a_vocabulary_that_contradicts_the_weights_is_named(directory):
+    Vocabulary([*VOCABULARY.words, "boat"]).save(directory.vocabulary)
+    with pytest.raises(ValueError, match=r"softmax/W .*\(6, 7\).*vocab.*\(7, 7\)"):
         directory.read_model()
+    os.remove(directory.vocabulary)
+    with open(directory.training, "w", encoding="utf-8") as file:
+        json.dump({**RECIPE, "vocabulary_size": 8}, file)
+    with pytest.raises(ValueError, match=r"softmax/W .*\(6, 7\).*training.*\(8, 7\)"):
+        directory.read_model()
+
+
+def test_a_full_disk_is_named_and_costs_nothing(directory, model, capfd):
+    """The greatest size of a file is what is bounded here."""
+    with open(directory.weights, "rb") as file:
+        before = file.read()
+    with files_of_at_most(len(before) // 2):
+        with pytest.raises(OSError, match=r"cannot be written: .*weights\.hdf5"):
+            directory.write_weights(model)
+    assert capfd.readouterr().err == ""
+    with open(directory.weights, "rb") as file:
+        assert file.read() == before
+    assert not [name for name in os.listdir(directory.path) if name.startswith(".")]

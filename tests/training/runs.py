@@ -3,9 +3,9 @@
 import dataclasses
 import json
 
-import h5py
 import numpy as np
 
+from keras_elmo.training.checkpoint import PROGRESS
 from keras_elmo.training.history import read_history
 from tests.models import small
 
@@ -47,24 +47,21 @@ def ready_made(count=4, rows=3, words=5, seed=0):
 
 
 def state_of(directory):
-    """Every array of a checkpoint, by name, and the position."""
-    arrays = {}
-
-    def keep(name, item):
-        if isinstance(item, h5py.Dataset):
-            arrays[name] = item[...]
-
-    with h5py.File(directory / "checkpoint.hdf5", "r") as file:
-        file.visititems(keep)
-        position = json.loads(file.attrs["position"])
-    del position["seconds"]
-    return arrays, position
+    """Every array of the last checkpoint, by name, and the progress but its clock."""
+    path = max((directory / "checkpoints").iterdir())
+    with np.load(path) as file:
+        arrays = {name: file[name] for name in file.files if name != PROGRESS}
+        progress = json.loads(file[PROGRESS])
+    del progress["seconds"], progress["interval"]["seconds"]
+    for row in progress["rows"]:
+        del row["seconds"], row["words_per_second"]
+    return arrays, progress
 
 
 def assert_same_state(some, other):
     """Bit for bit."""
-    (arrays, position), (others, other_position) = some, other
-    assert position == other_position
+    (arrays, progress), (others, other_progress) = some, other
+    assert progress == other_progress
     assert arrays.keys() == others.keys()
     for name, array in arrays.items():
         np.testing.assert_array_equal(array, others[name], err_msg=name)
@@ -73,4 +70,4 @@ def assert_same_state(some, other):
 def timeless(directory):
     """The rows of a history, but for the clock."""
     rows = read_history(directory / "history.csv")
-    return [dataclasses.replace(row, seconds=0.0) for row in rows]
+    return [dataclasses.replace(row, seconds=0.0, words_per_second=0.0) for row in rows]

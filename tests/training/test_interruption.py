@@ -3,7 +3,7 @@ import threading
 
 import pytest
 
-from keras_elmo.training.interruption import Interruption
+from keras_elmo.training.interruption import Interrupted, Interruption, leave
 
 
 @pytest.fixture(autouse=True)
@@ -50,5 +50,32 @@ def test_in_another_thread_it_does_nothing():
     thread = threading.Thread(target=run)
     thread.start()
     thread.join()
-    assert found == [False]
+    assert found == [None]
     assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_a_machine_that_is_taken_away_says_so_more_than_once():
+    """As to a process and to its group: the checkpoint is being written."""
+    with Interruption() as interruption:
+        signal.raise_signal(signal.SIGTERM)
+        signal.raise_signal(signal.SIGTERM)
+        assert interruption.requested == signal.SIGTERM
+
+
+def test_what_needs_no_end_is_left_at_once():
+    with Interruption() as interruption:
+        with pytest.raises(Interrupted) as caught, interruption.at_once():
+            signal.raise_signal(signal.SIGTERM)
+        assert caught.value.number == signal.SIGTERM
+        # Nor is it begun.
+        with pytest.raises(Interrupted), interruption.at_once():
+            pytest.fail("begun")
+
+
+def test_the_process_ends_as_the_signal_asks():
+    told = []
+    with pytest.raises(SystemExit) as left:
+        leave(signal.SIGTERM, "stopped", told.append)
+    assert (left.value.code, told) == (0, ["stopped"])
+    with pytest.raises(KeyboardInterrupt, match="stopped"):
+        leave(signal.SIGINT, "stopped", pytest.fail)

@@ -1,0 +1,65 @@
+"""A run of twenty steps in a process of its own: on how many devices, says the caller.
+
+python run_elsewhere.py DIRECTORY DEVICES STEPS [WORKERS [HOLD]]
+
+Each worker trains on every WORKERS-th row of the same batches, so the batches of all
+of them together are the same however many there are. Dropout is off: its masks are
+drawn by each device for itself. With HOLD, the last worker stands still before that
+step.
+"""
+
+import dataclasses
+import os
+import sys
+import time
+
+import keras
+import numpy as np
+
+from keras_elmo.training.devices import choose_devices
+from keras_elmo.training.pretrain import pretrain
+from tests.training.runs import CONFIG, ready_made
+
+
+class Rows:
+    """A worker's rows of the batches."""
+
+    def __init__(self, worker, workers, hold):
+        self._worker, self._workers, self._hold = worker, workers, hold
+        self._made = 0
+
+    def __iter__(self):
+        for batch in ready_made(5, rows=7):
+            self._made += 1
+            if self._made == self._hold and self._worker == self._workers - 1:
+                time.sleep(1000)
+            yield {name: v[self._worker :: self._workers] for name, v in batch.items()}
+
+
+def main(directory, devices, steps, workers=1, hold=None):
+    placed = choose_devices(devices)
+    assert placed.num_workers == workers
+    assert placed.num_replicas == devices
+    keras.utils.set_random_seed(0)
+    model = pretrain(
+        dataclasses.replace(CONFIG, dropout=0.0),
+        Rows(placed.worker, workers, hold),
+        ready_made(2),
+        directory,
+        vocabulary_size=13,
+        num_sampled=4,
+        devices=devices,
+        steps=steps,
+        validate_every=10,
+        checkpoint_every=5,
+        resume=os.path.isdir(directory),
+        progress=False,
+    )
+    for variable in [*model.trainable_variables, *model.optimizer.variables]:
+        # Copies that differ in a bit would be lost by a checkpoint, which has one.
+        copies = getattr(variable.value, "values", [variable.value])
+        assert len({np.asarray(copy).tobytes() for copy in copies}) == 1, variable.path
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], *map(int, sys.argv[2:]))

@@ -1,0 +1,188 @@
+"""One update, however many devices and processes compute it."""
+
+import importlib.util
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from keras_elmo.training.batch_shapes import padded, shared_out
+from tests.fresh_process import environment
+from tests.training.runs import ready_made
+
+pytestmark = pytest.mark.slow
+
+STEPS = 20
+
+
+@pytest.fixture(params=["tensorflow", "jax"], scope="module")
+def backend(request):
+    if importlib.util.find_spec(request.param) is None:
+        if os.environ.get("KERAS_ELMO_REQUIRE_BACKENDS") == "1":
+            pytest.fail(f"{request.param} is not installed")
+        pytest.skip(f"{request.param} is not installed")
+    return request.param
+
+
+@pytest.fixture
+def started(backend):
+    """Starts processes; kills those that are left at the end."""
+    processes = []
+
+    def start(directory, *arguments, **variables):
+        processes.append(process_of(backend, directory, *arguments, **variables))
+        return processes[-1]
+
+    yield start
+    for process in processes:
+        process.kill()
+        process.communicate()
+
+
+@pytest.fixture(scope="module")
+def one(backend, tmp_path_factory):
+    """What one device comes to."""
+    directory = tmp_path_factory.mktemp(backend) / "one"
+    finish(process_of(backend, directory))
+    return directory
+
+
+def process_of(
+    backend, directory, devices=1, steps=STEPS, workers=1, hold=0, **variables
+):
+    arguments = map(str, (directory, devices, steps, workers, hold))
+    return subprocess.Popen(
+        [sys.executable, "-m", "tests.training.run_elsewhere", *arguments],
+        env=environment(KERAS_BACKEND=backend, **variables),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def free_ports(count):
+    sockets = [socket.socket() for _ in range(count)]
+    for each in sockets:
+        each.bind(("127.0.0.1", 0))
+    ports = [each.getsockname()[1] for each in sockets]
+    for each in sockets:
+        each.close()
+    return ports
+
+
+def start_workers(started, backend, directory, hold=0):
+    """Two processes on this machine; returns the chief first."""
+    addresses = [f"127.0.0.1:{port}" for port in free_ports(2)]
+    return [
+        started(directory, 1, STEPS, 2, hold, **place_of(backend, addresses, worker))
+        for worker in range(2)
+    ]
+
+
+def place_of(backend, addresses, worker):
+    if backend == "tensorflow":
+        task = {"type": "worker", "index": worker}
+        return {
+            "TF_CONFIG": json.dumps({"cluster": {"worker": addresses}, "task": task})
+        }
+    return {
+        "KERAS_DISTRIBUTION_JOB_ADDRESSES": addresses[0],
+        "KERAS_DISTRIBUTION_NUM_PROCESSES": str(len(addresses)),
+        "KERAS_DISTRIBUTION_PROCESS_ID": str(worker),
+    }
+
+
+def finish(*processes):
+    for process in processes:
+        said, _ = process.communicate(timeout=300)
+        assert process.returncode == 0, said
+
+
+def weights(directory, step=STEPS):
+    path = directory / "checkpoints" / f"step-{step:08}.npz"
+    with np.load(path) as file:
+        return [file[name] for name in sorted(file.files) if name.startswith("model")]
+
+
+def assert_close(directory, other):
+    for found, wanted in zip(weights(directory), weights(other), strict=True):
+        np.testing.assert_allclose(
+            found.astype("float64"), wanted.astype("float64"), atol=1e-6, rtol=0
+        )
+
+
+def test_two_devices_make_the_update_of_one(started, one, tmp_path):
+    """Clipping and the sampled softmax included; seven rows do not divide by two."""
+    finish(started(tmp_path / "run", 2))
+    assert_close(tmp_path / "run", one)
+    # Which is one that changes something.
+    halfway = weights(one, step=STEPS // 2)
+    assert not np.allclose(weights(one)[0], halfway[0], atol=1e-3)
+
+
+def test_two_processes_make_the_update_of_one(backend, started, one, tmp_path):
+    finish(*start_workers(started, backend, tmp_path / "run"))
+    assert_close(tmp_path / "run", one)
+
+
+def test_a_checkpoint_moves_between_numbers_of_devices(started, one, tmp_path):
+    finish(started(tmp_path / "run", 3, 8))
+    finish(started(tmp_path / "run", 1))
+    assert_close(tmp_path / "run", one)
+
+
+def test_a_worker_that_is_killed_ends_the_others_and_costs_nothing(
+    backend, started, one, tmp_path
+):
+    directory = tmp_path / "run"
+    chief, other = start_workers(started, backend, directory, hold=13)
+    began = time.monotonic()
+    while not (directory / "checkpoints" / "step-00000010.npz").exists():
+        assert chief.poll() is None, chief.communicate()[0]
+        assert time.monotonic() - began < 300
+        time.sleep(0.1)
+    other.kill()
+    said, _ = chief.communicate(timeout=300)
+    assert chief.returncode != 0
+    if backend == "tensorflow":
+        assert "another worker was lost" in said
+    # Which is as far as the others had come.
+    assert not (directory / "checkpoints" / "step-00000015.npz").exists()
+    finish(*start_workers(started, backend, directory))
+    assert_close(directory, one)
+
+
+# ---------------------------------------------------------------- shapes
+
+
+@pytest.mark.parametrize("parts", [1, 2, 3, 5])
+def test_rows_are_shared_out_evenly(parts):
+    (batch,) = ready_made(1, rows=4)
+    shared = shared_out(batch, parts)
+    assert {part["token_ids"].shape for part in shared} == {(-(-4 // parts), 7)}
+    rows = [row.tolist() for part in shared for row in part["token_ids"]]
+    real = [row for row in rows if row != [-1] * 7]
+    assert sorted(real) == sorted(batch["token_ids"].tolist())
+    assert sum(part["char_ids"].sum() for part in shared) == batch["char_ids"].sum()
+
+
+def test_without_a_batch_there_is_something_to_multiply():
+    for part in shared_out(None, 2):
+        assert part["token_ids"].tolist() == [[-1, -1]]
+        assert part["char_ids"].shape == (1, 2, 50)
+        assert not part["char_ids"].any()
+
+
+def test_padding_is_masked():
+    (batch,) = ready_made(1, rows=3)
+    wide = padded(batch, rows=4, tokens=9)
+    assert wide["token_ids"].shape == (4, 9)
+    assert wide["char_ids"].shape == (4, 9, 50)
+    assert (wide["token_ids"][:, 7:] == -1).all() and (wide["token_ids"][3] == -1).all()
+    np.testing.assert_array_equal(wide["token_ids"][:3, :7], batch["token_ids"])
+    assert padded(batch, rows=2)["token_ids"].shape == (3, 7)

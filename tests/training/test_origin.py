@@ -1,0 +1,134 @@
+"""What a run begins from."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from keras_elmo.files.directory import PretrainingDirectory
+from keras_elmo.files.export import export_saved_model
+from keras_elmo.files.loading import load
+from keras_elmo.files.published import save_published_weights
+from keras_elmo.models.pretraining import build_pretraining_model
+from keras_elmo.text.vocabulary import Vocabulary
+from keras_elmo.training.origin import Origin
+from keras_elmo.training.perplexity import perplexity
+from keras_elmo.training.pretrain import pretrain
+from tests.layers.layer_checks import numpy_of
+from tests.layers.published_names import randomise
+from tests.training.runs import CONFIG, write_text
+
+WORDS = ["<S>", "</S>", "<UNK>", "the", "of", "Ann", "bank", "."]
+OTHERS = ["<S>", "</S>", "<UNK>", "bank", "film", "the", "."]
+
+
+def made(words):
+    model = build_pretraining_model(CONFIG, len(words), num_sampled=4)
+    model.vocabulary = Vocabulary(words)
+    return model
+
+
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory):
+    """A pretraining directory, as a run leaves it."""
+    files = PretrainingDirectory(tmp_path_factory.mktemp("origin") / "run")
+    model = made(WORDS)
+    randomise(model, np.random.default_rng(0), scale=0.5)
+    files.write_recipe(
+        CONFIG, {"tokenizer": "whitespace", "vocabulary_size": None, "num_sampled": 4}
+    )
+    model.vocabulary.save(files.vocabulary)
+    files.write_weights(model)
+    return files
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory):
+    return write_text(tmp_path_factory.mktemp("text") / "text.txt")
+
+
+def assert_same_encoder(model, directory):
+    wanted = load(directory.path).weights
+    for found, weight in zip(model.encoder.weights, wanted, strict=True):
+        np.testing.assert_array_equal(numpy_of(found), numpy_of(weight))
+
+
+def test_with_the_same_words_everything_is_kept(directory):
+    origin, model = Origin(directory.path), made(WORDS)
+    assert origin.tokenizer == "whitespace" and origin.config == CONFIG
+    assert origin.give(model) == len(WORDS)
+    wanted = directory.read_model()
+    assert_same_encoder(model, directory)
+    for found, weight in zip(model.head.weights, wanted.head.weights, strict=True):
+        if "seed" not in found.path:
+            np.testing.assert_array_equal(numpy_of(found), numpy_of(weight))
+
+
+def test_with_other_words_the_rows_of_those_in_common_are_kept(directory):
+    model = made(OTHERS)
+    before = numpy_of(model.head.softmax.kernel)
+    assert Origin(directory.path).give(model) == 6
+    assert_same_encoder(model, directory)
+    softmax = directory.read_model().head.softmax
+    for row, word in enumerate(OTHERS):
+        kernel, bias = (
+            numpy_of(weight)[row]
+            for weight in (model.head.softmax.kernel, model.head.softmax.bias)
+        )
+        if word in WORDS:
+            source = WORDS.index(word)
+            np.testing.assert_array_equal(kernel, numpy_of(softmax.kernel)[source])
+            assert bias == numpy_of(softmax.bias)[source]
+        else:
+            np.testing.assert_array_equal(kernel, before[row])
+            assert bias == 0
+
+
+@pytest.mark.parametrize("kind", ["exported", "imported"])
+def test_a_model_without_a_softmax_gives_its_encoder(kind, directory, text, tmp_path):
+    path = tmp_path / kind
+    if kind == "exported":
+        export_saved_model(directory.path, path, None)
+    else:
+        path.mkdir()
+        save_published_weights(
+            load(directory.path), path / "options.json", path / "weights.hdf5"
+        )
+    origin, model = Origin(path), made(WORDS)
+    assert origin.vocabulary is None
+    assert origin.give(model) == 0
+    assert_same_encoder(model, directory)
+
+
+@pytest.mark.slow
+def test_a_run_goes_on_with_the_words_it_is_given(directory, text, tmp_path):
+    """A tiny learning rate: what the run begins with is what it ends with."""
+    arguments = {
+        "num_sampled": 4,
+        "steps": 1,
+        "progress": False,
+        "learning_rate": 1e-30,
+    }
+    arguments["init"] = directory.path
+    kept = pretrain(None, text, directory=tmp_path / "kept", **arguments)
+    assert kept.vocabulary.words == WORDS
+    assert kept.encoder.tokenizer == "whitespace"
+    found = perplexity(kept, text)["mean"]
+    assert found == pytest.approx(perplexity(directory.read_model(), text)["mean"])
+    new = pretrain(
+        None, text, directory=tmp_path / "new", vocabulary_size=12, **arguments
+    )
+    assert len(new.vocabulary) == 12 and "Tom" in new.vocabulary.words
+    assert_same_encoder(PretrainingDirectory(tmp_path / "kept").read_model(), directory)
+
+
+def test_sizes_have_to_be_those_of_the_origin(directory, text, tmp_path):
+    arguments = {"directory": tmp_path / "run", "init": directory.path}
+    other = dataclasses.replace(CONFIG, units=10)
+    with pytest.raises(ValueError, match="`config` must have the sizes of"):
+        pretrain(other, text, **arguments)
+    with pytest.raises(ValueError, match="`config` may be None only where"):
+        pretrain(None, text, directory=tmp_path / "run")
+    with pytest.raises(ValueError, match="nowhere"):
+        pretrain(None, text, directory=tmp_path / "run", init="nowhere")
+    assert not (tmp_path / "run").exists()
