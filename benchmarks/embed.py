@@ -17,7 +17,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from itertools import islice, pairwise
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -78,13 +78,12 @@ def write_sentences(corpus: str, text: str, count: str) -> None:
     """Writes so many tokenised sentences of raw text, a line each."""
     from keras_elmo.text.lines import read_lines
     from keras_elmo.text.report import Report
-    from keras_elmo.text.token_chunks import token_chunks
+    from keras_elmo.text.token_chunks import tokenized_lines
 
     lines = islice(common.sentences(read_lines([corpus])), int(count))
     with open(text, "wb") as file:
-        for tokens, limits in token_chunks(lines, "unicode", Report()):
-            for start, end in pairwise(limits):
-                file.write(b" ".join(tokens[start:end]) + b"\n")
+        for tokens in tokenized_lines(lines, "unicode", Report()):
+            file.write(b" ".join(tokens) + b"\n")
 
 
 def _run(text: Path, count: int, model: Path) -> dict[str, Any]:

@@ -16,7 +16,7 @@ import numpy as np
 from keras_elmo.text.character_ids import character_ids
 from keras_elmo.text.lines import expand_files, read_lines
 from keras_elmo.text.report import Report
-from keras_elmo.text.token_chunks import token_chunks
+from keras_elmo.text.token_chunks import tokenized_lines
 from keras_elmo.text.vocabulary import END, START, Vocabulary
 
 Sentence = list[bytes]
@@ -29,7 +29,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = _parser().parse_args(arguments)
     files = expand_files(options.files)
     vocabulary = Vocabulary.count(files, _TOKENIZER, options.vocabulary_size)
-    sentences = first_sentences(read_sentences(files), options.words)
+    lines = tokenized_lines(read_lines(files), _TOKENIZER, Report())
+    sentences = first_sentences(lines, options.words)
     arrays = compact_ids(sentences, vocabulary)
     np.savez_compressed(options.out, **arrays)
     print(
@@ -58,13 +59,6 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--out", required=True, type=Path, metavar="FILE", help=".npz")
     return parser
-
-
-def read_sentences(files: Sequence[str]) -> Iterator[Sentence]:
-    """Yields the tokens of each line."""
-    for tokens, limits in token_chunks(read_lines(files), _TOKENIZER, Report()):
-        for start, end in zip(limits, limits[1:], strict=False):
-            yield tokens[start:end]
 
 
 def first_sentences(sentences: Iterable[Sentence], words: int) -> Iterator[Sentence]:

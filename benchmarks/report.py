@@ -7,6 +7,7 @@ import json
 import statistics
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -100,8 +101,7 @@ def _inference_row(result: Result, row: dict[str, Any], system: str) -> list[str
         result["preset"],
         str(row["batch_size"]),
         system,
-        f"{figures['median']:,.0f}",
-        f"{min(speeds):,.0f} to {max(speeds):,.0f}",
+        *_spread(speeds),
         f"{figures['median'] / peer['median']:.2f}" if peer else "",
         f"{figures['peak_bytes'] / 1e6:,.0f}",
         f"{figures['greatest_difference']:.1e}",
@@ -159,7 +159,7 @@ def _roofline_rows(result: Result, row: dict[str, Any]) -> Iterable[list[str]]:
 
 
 def embed(results: Sequence[Result]) -> str:
-    """Returns the figures of `embed.py`: both ways, then both lengths of the text."""
+    """Returns the figures of `embed.py`: each way, then each length of the text."""
     header = ["Preset", "What", "Words/s, median", "least to most", "Ratio"]
     speeds = _table(header, (row for result in results for row in _embed_rows(result)))
     header = ["Preset", "Sentences", "Seconds", "Ratio", "Peak memory, MB"]
@@ -170,13 +170,11 @@ def embed(results: Sequence[Result]) -> str:
 def _embed_rows(result: Result) -> Iterable[list[str]]:
     base = statistics.median(result["words_per_second"]["call"])
     for way, speeds in result["words_per_second"].items():
-        median = statistics.median(speeds)
         yield [
             result["preset"],
             way,
-            f"{median:,.0f}",
-            f"{min(speeds):,.0f} to {max(speeds):,.0f}",
-            f"{median / base:.2f}",
+            *_spread(speeds),
+            f"{statistics.median(speeds) / base:.2f}",
         ]
 
 
@@ -242,8 +240,7 @@ def _batching_row(result: Result, row: dict[str, Any]) -> list[str]:
         result["preset"],
         row["text"],
         row["batches"],
-        f"{row['median']:,.0f}",
-        f"{min(speeds):,.0f} to {max(speeds):,.0f}",
+        *_spread(speeds),
         f"{100 * row['padding']:.2f}",
         str(row["shapes"]),
         f"{row['perplexity']:,.1f}",
@@ -281,8 +278,7 @@ def _training_row(result: Result, system: dict[str, Any]) -> list[str]:
     return [
         result["preset"],
         system["system"],
-        f"{system['median']:,.0f}",
-        f"{min(speeds):,.0f} to {max(speeds):,.0f}",
+        *_spread(speeds),
         f"{system['median'] / peers[0]['median']:.2f}" if peers else "",
         f"{system['tokens']:,.0f}",
         f"{system['perplexity']:,.1f}",
@@ -343,12 +339,74 @@ def _gpu_row(result: Result, work: str) -> list[str]:
         result["dtype"],
         f"{result['batch']} x {result['row_length']}",
         work,
-        f"{figures['median']:,.0f}",
-        f"{min(speeds):,.0f} to {max(speeds):,.0f}",
+        *_spread(speeds),
         f"{achieved / 1e12:,.1f}",
         f"{100 * achieved / result['product_flops_per_second']:.1f}",
         "" if peak is None else f"{peak / 1e9:,.1f}",
     ]
+
+
+def devices(results: Sequence[Result]) -> str:
+    """Returns the figures of `devices.py`, a row a number of devices."""
+    header = [
+        "Preset",
+        "Devices",
+        "Words/s, median",
+        "least to most",
+        "of one device's",
+        "Peak memory, MB",
+    ]
+    rows = [
+        _devices_row(result, run, result["runs"][0])
+        for result in results
+        for run in result["runs"]
+    ]
+    return _table(header, rows)
+
+
+def _devices_row(result: Result, run: Result, one: Result) -> list[str]:
+    speed, of_one = (statistics.median(r["words_per_second"]) for r in (run, one))
+    return [
+        result["preset"],
+        str(run["devices"]),
+        *_spread(run["words_per_second"]),
+        f"{speed / of_one:.2f}",
+        f"{run['peak_bytes'] / 1e6:,.0f}",
+    ]
+
+
+def kill(results: Sequence[Result]) -> str:
+    """Returns where the runs of `kill.py` were killed, a row a run."""
+    names = ("count", "step", "validation", "weights", "checkpoint", "between")
+    header = [
+        "Preset",
+        "Devices",
+        "Steps",
+        "Killed",
+        *names,
+        "Weights, optimizer, seeds",
+        "Learning curves",
+    ]
+    return _table(header, map(partial(_kill_row, names), results))
+
+
+def _kill_row(names: Sequence[str], result: Result) -> list[str]:
+    phases = [kill["phase"] for kill in result["killed"]]
+    return [
+        result["preset"],
+        str(result["devices"]),
+        str(result["steps"]),
+        str(len(phases)),
+        *(str(phases.count(name)) for name in names),
+        "bit-identical" if result["same_state"] else "DIFFERENT",
+        "identical" if result["same_history"] else "DIFFERENT",
+    ]
+
+
+def _spread(speeds: Sequence[float]) -> list[str]:
+    """The median, and the least to the most."""
+    least, most = min(speeds), max(speeds)
+    return [f"{statistics.median(speeds):,.0f}", f"{least:,.0f} to {most:,.0f}"]
 
 
 def commands(results: Sequence[Result]) -> str:
@@ -381,6 +439,8 @@ TABLES: dict[str, Callable[[Sequence[Result]], str]] = {
     "batching": batching,
     "training": training,
     "gpu": gpu,
+    "kill": kill,
+    "devices": devices,
 }
 
 _OPTIONS = {
@@ -412,6 +472,8 @@ _OPTIONS = {
         "repeats",
         "product_size",
     ),
+    "kill": ("preset", "steps", "devices", "kills", "seed"),
+    "devices": ("preset", "devices", "steps", "repeats"),
 }
 
 

@@ -1,0 +1,52 @@
+"""`keras-elmo pretrain`, telling what it is about to do: a child of `kill.py`.
+
+Takes the command's arguments. Prints "begin X" and "end X" on standard output, where X
+is a phase that `kill.py` knows; nothing else of the command is changed.
+"""
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from keras_elmo.__main__ import main
+from keras_elmo.files.directory import PretrainingDirectory
+from keras_elmo.text.vocabulary import Vocabulary
+from keras_elmo.training import checkpoints, record
+from keras_elmo.training.devices import Devices
+
+
+def telling(function: Callable[..., Any], phase: str) -> Callable[..., Any]:
+    """Returns the function with its phase told around each call."""
+
+    def call(*arguments: Any, **options: Any) -> Any:
+        print(f"begin {phase}", flush=True)
+        result = function(*arguments, **options)
+        print(f"end {phase}", flush=True)
+        return result
+
+    return call
+
+
+def tell_phases() -> None:
+    """Makes the steps of a run tell of themselves."""
+    count = Vocabulary.count.__func__  # type: ignore[attr-defined]
+    Vocabulary.count = classmethod(telling(count, "count"))  # type: ignore[assignment]
+    kinds = [Devices]
+    try:
+        from keras_elmo.training.tensorflow_devices import TensorFlowDevices
+    except ImportError:
+        pass
+    else:
+        kinds.append(TensorFlowDevices)
+    for kind in kinds:
+        kind.update = telling(kind.update, "step")  # type: ignore[method-assign]
+    record.perplexity = telling(record.perplexity, "validation")
+    checkpoints.save_checkpoint = telling(checkpoints.save_checkpoint, "checkpoint")
+    PretrainingDirectory.write_weights = telling(  # type: ignore[method-assign]
+        PretrainingDirectory.write_weights, "weights"
+    )
+
+
+if __name__ == "__main__":
+    tell_phases()
+    sys.exit(main(sys.argv[1:]))
