@@ -21,6 +21,7 @@ import os
 os.environ.setdefault("KERAS_BACKEND", "jax")
 
 import argparse
+import random
 import statistics
 import sys
 import time
@@ -50,8 +51,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = _parser().parse_args(arguments)
     if keras.backend.backend() != "jax":
         raise ValueError("the backend must be JAX: KERAS_BACKEND=jax")
-    # The weights, the dropout and the candidates: the losses are those of every run.
-    keras.utils.set_random_seed(1)
+    # Keras draws the seeds of weights, dropout and candidates from it, so that every
+    # run has the same losses. `keras.utils.set_random_seed` would import TensorFlow.
+    random.seed(1)
     config = keras_elmo.ElmoConfig.preset(options.preset)
     ids = gpu_ids.expanded_ids(options.ids)
     check_vocabulary(ids["token_ids"], options.vocabulary_size)
