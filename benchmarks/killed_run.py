@@ -29,8 +29,8 @@ def telling(function: Callable[..., Any], phase: str) -> Callable[..., Any]:
 
 def tell_phases() -> None:
     """Makes the steps of a run tell of themselves."""
-    count = Vocabulary.count.__func__  # type: ignore[attr-defined]
-    Vocabulary.count = classmethod(telling(count, "count"))  # type: ignore[assignment]
+    count = Vocabulary.count.__func__
+    Vocabulary.count = classmethod(telling(count, "count"))
     kinds = [Devices]
     try:
         from keras_elmo.training.tensorflow_devices import TensorFlowDevices
@@ -39,10 +39,10 @@ def tell_phases() -> None:
     else:
         kinds.append(TensorFlowDevices)
     for kind in kinds:
-        kind.update = telling(kind.update, "step")  # type: ignore[method-assign]
+        kind.update = telling(kind.update, "step")
     record.perplexity = telling(record.perplexity, "validation")
     checkpoints.save_checkpoint = telling(checkpoints.save_checkpoint, "checkpoint")
-    PretrainingDirectory.write_weights = telling(  # type: ignore[method-assign]
+    PretrainingDirectory.write_weights = telling(
         PretrainingDirectory.write_weights, "weights"
     )
 

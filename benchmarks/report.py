@@ -347,32 +347,31 @@ def _gpu_row(result: Result, work: str) -> list[str]:
 
 
 def devices(results: Sequence[Result]) -> str:
-    """Returns the figures of `devices.py`, a row a number of devices."""
+    """Returns the figures of `devices.py`, a row a preset and a number of devices."""
     header = [
         "Preset",
         "Devices",
         "Words/s, median",
         "least to most",
-        "of one device's",
+        "of the first row's",
         "Peak memory, MB",
+        "estimated",
     ]
-    rows = [
-        _devices_row(result, run, result["runs"][0])
-        for result in results
-        for run in result["runs"]
-    ]
-    return _table(header, rows)
+    return _table(header, (row for result in results for row in _devices_rows(result)))
 
 
-def _devices_row(result: Result, run: Result, one: Result) -> list[str]:
-    speed, of_one = (statistics.median(r["words_per_second"]) for r in (run, one))
-    return [
-        result["preset"],
-        str(run["devices"]),
-        *_spread(run["words_per_second"]),
-        f"{speed / of_one:.2f}",
-        f"{run['peak_bytes'] / 1e6:,.0f}",
-    ]
+def _devices_rows(result: Result) -> Iterable[list[str]]:
+    first = statistics.median(result["runs"][0]["words_per_second"])
+    for run in result["runs"]:
+        speeds = run["words_per_second"]
+        yield [
+            run["preset"],
+            str(run["devices"]),
+            *_spread(speeds),
+            f"{statistics.median(speeds) / first:.2f}",
+            f"{run['peak_bytes'] / 1e6:,.0f}",
+            f"{run['estimated_bytes'] / 1e6:,.0f}",
+        ]
 
 
 def kill(results: Sequence[Result]) -> str:
@@ -417,11 +416,15 @@ def commands(results: Sequence[Result]) -> str:
 def _command(result: Result) -> str:
     kind = result["benchmark"]
     options = [
-        f"--{name.replace('_', '-')} {result[name]}"
+        f"--{name.replace('_', '-')} {_argument(result[name])}"
         for name in _OPTIONS[kind]
         if result[name] is not None
     ]
     return " ".join([f"python benchmarks/{kind}.py", *options])
+
+
+def _argument(value: Any) -> str:
+    return " ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -473,7 +476,16 @@ _OPTIONS = {
         "product_size",
     ),
     "kill": ("preset", "steps", "devices", "kills", "seed"),
-    "devices": ("preset", "devices", "steps", "repeats"),
+    "devices": (
+        "presets",
+        "devices",
+        "vocabulary_size",
+        "num_sampled",
+        "batch_tokens",
+        "steps",
+        "measure_every",
+        "repeats",
+    ),
 }
 
 

@@ -13,25 +13,9 @@ from pathlib import Path
 import keras
 import tensorflow as tf
 from first_model import first_model
+from labelled_sentences import DATA, read_examples
 
 import keras_elmo
-
-DATA = Path(__file__).parent / "data"
-
-
-def read_examples(path: Path) -> tuple[list[str], list[str]]:
-    """Returns the sentences and their labels."""
-    sentences, labels = [], []
-    for line in path.read_text(encoding="utf-8").splitlines():
-        if "\t" in line:
-            *_, sentence, label = line.split("\t")
-        else:
-            label, _, sentence = line.partition(" ")
-        # A table may begin with the names of its columns.
-        if sentence and label != "label":
-            sentences.append(sentence)
-            labels.append(label)
-    return sentences, labels
 
 
 def build_classifier(model: Path, num_labels: int) -> keras.Model:

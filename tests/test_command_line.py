@@ -438,12 +438,7 @@ def test_a_machine_that_is_taken_away_leaves_a_run_to_go_on_with(folder, tmp_pat
     arguments = ["--corpus", folder / "train-*", "--out", tmp_path / "run", *SIZES]
     arguments += ["--steps", "1000000", "--validate-every", "2", "--resume"]
     process = start("pretrain", *arguments, cwd=tmp_path)
-    history = tmp_path / "run" / "history.csv"
-    began = time.monotonic()
-    while len(read_history(history)) < 2:
-        assert process.poll() is None, process.communicate()
-        assert time.monotonic() - began < 300
-        time.sleep(0.1)
+    wait_until_measured(process, tmp_path / "run")
     process.terminate()
     began = time.monotonic()
     out, err = process.communicate(timeout=60)
@@ -569,6 +564,15 @@ def start(*arguments, cwd):
     )
 
 
+def wait_until_measured(process, run):
+    """Returns when a run has measured itself twice."""
+    began = time.monotonic()
+    while len(read_history(run / "history.csv")) < 2:
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() - began < 300
+        time.sleep(0.1)
+
+
 @pytest.mark.slow
 def test_an_error_is_the_only_line_of_the_process(tmp_path):
     """TensorFlow's start-up notes are not in the way."""
@@ -586,12 +590,7 @@ def test_control_c_can_be_resumed(folder, tmp_path):
         *("--validate-every", "2"),
     ]
     process = start(*arguments, "--steps", "1000000", cwd=tmp_path)
-    history = tmp_path / "run" / "history.csv"
-    began = time.monotonic()
-    while len(read_history(history)) < 2:
-        assert process.poll() is None, process.communicate()
-        assert time.monotonic() - began < 300
-        time.sleep(0.1)
+    wait_until_measured(process, tmp_path / "run")
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=300)
     assert (process.returncode, out) == (130, "")
@@ -607,6 +606,6 @@ def test_control_c_can_be_resumed(folder, tmp_path):
     status, _, err = command(*arguments, "--steps", step + 3, "--resume")
     assert status == 0, err
     assert "Counting words" not in err
-    rows = read_history(history)
+    rows = read_history(tmp_path / "run" / "history.csv")
     assert rows[-1].step == step + 3
     assert [row.step for row in rows] == sorted({row.step for row in rows})

@@ -82,12 +82,19 @@ class PretrainingModel(keras.Model):
             return self.predict_on_batch(batch)
         if self._exact is None:
             tf = import_tensorflow("Computing losses on TensorFlow")
+            # One graph for batches of all shapes.
+            signature = {
+                name: tf.TensorSpec(each.shape, each.dtype)
+                for name, each in self.input.items()
+            }
             self._exact = tf.function(
                 lambda batch: self(batch, training=False),
-                reduce_retracing=True,
+                input_signature=[signature],
                 autograph=False,
             )
-        return self._exact(dict(batch))
+        return self._exact(
+            {name: ops.convert_to_tensor(batch[name], "int32") for name in self.input}
+        )
 
     def compute_metrics(
         self, x: Any, y: Any, y_pred: Any, sample_weight: Any = None

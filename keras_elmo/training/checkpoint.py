@@ -94,6 +94,7 @@ def restore_checkpoint(
         OSError,
         EOFError,
         KeyError,
+        # A bit of the compression's number fell over: it is one that zipfile lacks.
         NotImplementedError,
         zipfile.BadZipFile,
         zipfile.LargeZipFile,

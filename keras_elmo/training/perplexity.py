@@ -1,10 +1,12 @@
 """How well a model predicts held-out text."""
 
 import math
+import os
 from typing import Any
 
 import numpy as np
 
+from keras_elmo.files.directory import PretrainingDirectory
 from keras_elmo.models.language_model_head import PADDING_ID
 from keras_elmo.models.pretraining import PretrainingModel
 from keras_elmo.text.corpus import Corpus
@@ -12,14 +14,16 @@ from keras_elmo.text.vocabulary import UNKNOWN
 from keras_elmo.training.batches import is_text
 
 
-def perplexity(model: PretrainingModel, corpus: Any) -> dict[str, float]:
+def perplexity(
+    model: PretrainingModel | str | os.PathLike[str], corpus: Any
+) -> dict[str, float]:
     """Measures a language model with the exact softmax, each sentence on its own.
 
     `exp(-mean log p(token))`; every word is predicted, and the boundary after (before)
     it that ends (begins) the sentence.
 
     Args:
-        model: the language model.
+        model: the language model, or the pretraining directory that holds it.
         corpus: text files, as paths or glob patterns, if the model knows its
             vocabulary; a `Corpus`; or batches of `char_ids` and `token_ids`.
 
@@ -30,11 +34,13 @@ def perplexity(model: PretrainingModel, corpus: Any) -> dict[str, float]:
         vocabulary lacks: figures of different vocabularies do not compare.
 
     Raises:
-        ValueError: the corpus holds no sentence, or is text and the model has no
-            vocabulary.
+        ValueError: the directory holds no language model; the corpus holds no
+            sentence, or is text and the model has no vocabulary.
 
     Reference: Peters et al. 2018, section 3.1 and 3.4.
     """
+    if isinstance(model, (str, os.PathLike)):
+        model = PretrainingDirectory(model).read_model()
     if is_text(corpus):
         if model.vocabulary is None:
             raise ValueError(

@@ -1,12 +1,13 @@
 """Every Keras backend agrees with the oracle, and needs no TensorFlow but its own."""
 
-import importlib.util
 import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from tests.installed import require_installed
 
 ROOT = Path(__file__).parents[2]
 
@@ -24,11 +25,7 @@ ROOT = Path(__file__).parents[2]
     ids=lambda value: "".join(value),
 )
 def test_backend(backend, arguments):
-    if importlib.util.find_spec(backend) is None:
-        absent = f"{backend} is not installed"
-        if os.environ.get("KERAS_ELMO_REQUIRE_BACKENDS") == "1":
-            pytest.fail(absent)
-        pytest.skip(absent)
+    require_installed(backend)
     finished = subprocess.run(
         [sys.executable, "-m", "tests.backends.check_backend", *arguments],
         cwd=ROOT,

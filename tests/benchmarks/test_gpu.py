@@ -1,9 +1,7 @@
 """Ids travel without TensorFlow, and what is counted is what is computed."""
 
-import importlib.util
 import json
 import math
-import os
 
 import keras
 import numpy as np
@@ -15,6 +13,7 @@ from keras_elmo.text.character_ids import character_ids
 from keras_elmo.text.vocabulary import UNKNOWN
 from tests.benchmarks.conftest import BENCHMARKS
 from tests.fresh_process import run_python
+from tests.installed import require_installed
 from tests.models.small import CONFIG
 
 SENTENCES = [
@@ -33,11 +32,7 @@ _RUN = (
 @pytest.fixture
 def gpu(benchmark, monkeypatch):
     """The script, imported here; it is not to set the backend of other processes."""
-    if importlib.util.find_spec("jax") is None:
-        absent = "jax is not installed"
-        if os.environ.get("KERAS_ELMO_REQUIRE_BACKENDS") == "1":
-            pytest.fail(absent)
-        pytest.skip(absent)
+    require_installed("jax")
     monkeypatch.setenv("KERAS_BACKEND", keras.backend.backend())
     return benchmark("gpu")
 

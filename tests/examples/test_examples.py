@@ -1,11 +1,15 @@
 """Every example runs as a user runs it: a process of its own, in an empty folder."""
 
+import gzip
 import json
+import re
 import shutil
+from pathlib import Path
 
 import h5py
 import pytest
 
+from keras_elmo.text.lines import expand_files, read_lines
 from tests.fresh_process import ROOT, run_python
 
 EXAMPLES = ROOT / "examples"
@@ -99,6 +103,53 @@ def test_saved_model_without_keras_elmo(folder):
     assert float(last) < float(first)
 
 
+def test_domain_adaptation(folder):
+    output = run("07", "--steps", 30, "--seeds", 1, cwd=folder)
+    before, after = map(float, re.findall(r"perplexity ([\d.]+)", output))
+    assert after < before
+    assert len(re.findall(r"\d% right", output)) == 2
+
+
+def test_domain_adaptation_of_ones_own(folder):
+    (folder / "domain.txt").write_text("No more of it , please .\n" * 50)
+    text = folder / "domain.txt"
+    files = ("--general", "runs/first_model/bilm", "--corpus", text, "--held-out", text)
+    more = ("--out", "runs/own", "--steps", 4, "--seeds", 1)
+    output = run("07", *files, *more, cwd=folder)
+    assert "adapted: perplexity" in output
+    assert not (folder / "runs" / "own" / "general").exists()
+
+
+def test_distributed(folder):
+    output = run("08", "--steps", 20, cwd=folder)
+    assert re.search(r"killed; the others end: \[-?[1-9]\d*, -9\]", output)
+    for name in ("one device", "2 devices", "2 workers"):
+        assert re.search(rf"^{name}: step 20, perplexity [\d.]+$", output, re.MULTILINE)
+
+
+def test_billion_words(tmp_path):
+    """From a small data set of the same name and form."""
+    data = tmp_path / "data"
+    run_python(Path(__file__).with_name("lm1b_stand_in.py"), data, cwd=tmp_path)
+    script = EXAMPLES / "billion_words.py"
+    arguments = ("--data-dir", data, "--num-files", 3)
+    # What a run before has finished stays; what it has not is written.
+    out = tmp_path / "text" / "lm1b"
+    out.mkdir(parents=True)
+    with gzip.open(out / "train-00000-of-00003.txt.gz", "wb") as file:
+        file.write(b"kept\n")
+    (out / "train-00001-of-00003.txt.unfinished").write_bytes(b"half")
+    printed = run_python(script, *arguments, cwd=tmp_path)
+    assert len(printed.splitlines()) == 5
+    names = sorted(path.name for path in out.iterdir())
+    assert len(names) == 6 and not [name for name in names if "unfinished" in name]
+    (out / "train-00000-of-00003.txt.gz").unlink()
+    run_python(script, *arguments, cwd=tmp_path)
+    for split, numbers in (("train", range(50)), ("test", range(50, 60))):
+        lines = list(read_lines(expand_files(str(out / f"{split}-*"))))
+        assert sorted(lines) == sorted(f"Sentence number {k} ." for k in numbers)
+
+
 def test_demo(folder, tmp_path):
     # What a run before has left is in nobody's way.
     exported = tmp_path / "saved_models" / "demo"
@@ -119,6 +170,6 @@ def test_demo(folder, tmp_path):
 
 def test_each_example_is_short():
     scripts = sorted(EXAMPLES.glob("0*.py"))
-    assert len(scripts) == 6
+    assert len(scripts) == 8
     for script in scripts:
         assert len(script.read_text(encoding="utf-8").splitlines()) < 100, script.name

@@ -3,7 +3,6 @@ import os
 import re
 import subprocess
 import sys
-from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -28,6 +27,7 @@ from tests.files.exports import (
     padded,
 )
 from tests.fresh_process import ROOT, environment, run_python
+from tests.installed import require_installed
 from tests.layers.layer_checks import numpy_of
 from tests.models.small import CONFIG, char_ids, random_encoder
 
@@ -289,11 +289,8 @@ def test_saved_model_cli(folders, models, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(
-    find_spec("jax") is None and "KERAS_ELMO_REQUIRE_BACKENDS" not in os.environ,
-    reason="jax is not installed",
-)
 def test_on_jax_it_is_read_but_not_written(folders, wanted, tmp_path):
+    require_installed("jax")
     np.save(tmp_path / "char_ids.npy", char_ids(TOKENS))
     code = """
 import sys

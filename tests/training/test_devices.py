@@ -1,8 +1,6 @@
 """One update, however many devices and processes compute it."""
 
-import importlib.util
 import json
-import os
 import socket
 import subprocess
 import sys
@@ -13,6 +11,7 @@ import pytest
 
 from keras_elmo.training.batch_shapes import padded, shared_out
 from tests.fresh_process import environment
+from tests.installed import require_installed
 from tests.training.runs import ready_made
 
 pytestmark = pytest.mark.slow
@@ -22,10 +21,7 @@ STEPS = 20
 
 @pytest.fixture(params=["tensorflow", "jax"], scope="module")
 def backend(request):
-    if importlib.util.find_spec(request.param) is None:
-        if os.environ.get("KERAS_ELMO_REQUIRE_BACKENDS") == "1":
-            pytest.fail(f"{request.param} is not installed")
-        pytest.skip(f"{request.param} is not installed")
+    require_installed(request.param)
     return request.param
 
 

@@ -13,6 +13,7 @@ from keras_elmo.files.directory import PretrainingDirectory
 from keras_elmo.files.loading import load
 from keras_elmo.training import record
 from keras_elmo.training.checkpoints import Checkpoints
+from keras_elmo.training.perplexity import perplexity
 from keras_elmo.training.pretrain import pretrain
 from keras_elmo.training.record import Diverged
 from tests.layers.layer_checks import numpy_of
@@ -155,6 +156,9 @@ def test_the_model_can_be_loaded_and_knows_its_tokenizer(whole, folder):
     model = directory.read_model()
     assert model.vocabulary.words == words
     assert model.head.vocabulary_size == len(words) == 19
+    assert perplexity(folder / "whole", folder / "held-out.txt") == perplexity(
+        model, folder / "held-out.txt"
+    )
     encoder = load(folder / "whole")
     assert encoder.tokenizer == whole.encoder.tokenizer == "unicode"
     assert encoder.config == CONFIG

@@ -1,0 +1,38 @@
+"""The whole benchmark at tiny size: what it reports is what it ran."""
+
+import json
+
+import pytest
+
+from tests.training.runs import write_text
+
+
+@pytest.mark.slow
+def test_the_whole_benchmark(benchmark, tmp_path, capsys):
+    text = write_text(tmp_path / "text.txt")
+    out = tmp_path / "devices.json"
+    sizes = "--presets tiny --devices 2 --vocabulary-size 17 --num-sampled 8"
+    sizes += " --batch-tokens 132"
+    times = "--steps 6 --measure-every 2 --repeats 1"
+    arguments = [*f"{sizes} {times}".split(), "--corpus", text, "--out", out]
+    benchmark("devices").main(list(map(str, arguments)))
+    result = json.loads(out.read_text(encoding="utf-8"))
+    (run,) = result["runs"]
+    assert (run["preset"], run["devices"]) == ("tiny", 2)
+    # Three measurements, the first of which has made the graphs.
+    assert len(run["words_per_second"]) == 2
+    assert run["peak_bytes"] > 5e8
+    assert run["estimated_bytes"] == pytest.approx(run["peak_bytes"], rel=0.5)
+    capsys.readouterr()
+    benchmark("report").main([str(out)])
+    reported = capsys.readouterr().out
+    assert f"python benchmarks/devices.py {sizes} {times}" in reported
+    assert "| tiny | 2 |" in reported
+
+
+def test_a_run_that_fails_is_not_measured(benchmark, tmp_path):
+    out = tmp_path / "devices.json"
+    nowhere = ["--corpus", str(tmp_path / "nowhere.txt"), "--out", str(out)]
+    with pytest.raises(SystemExit, match="no file matches"):
+        benchmark("devices").main(["--presets", "tiny", *nowhere])
+    assert not out.exists()
