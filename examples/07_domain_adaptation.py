@@ -1,7 +1,7 @@
 """General text first, then the domain's own: what does the second bring?
 
     python examples/07_domain_adaptation.py --general runs/wikipedia \\
-        --corpus reviews.txt --held-out reviews-dev.txt --minutes 10 \\
+        --corpus reviews.txt --held-out reviews-dev.txt --steps 2000 \\
         --train train.txt --dev dev.txt
 
 Prints the perplexity of the domain's held-out text before and after, and how often a
@@ -53,21 +53,19 @@ def accuracies(model: Path, train: Path, dev: Path, seeds: int) -> list[float]:
             metrics=["accuracy"],
         )
         shuffled = examples(train).shuffle(100_000, seed=seed)
-        classifier.fit(batches(shuffled), epochs=5, verbose=0)
+        classifier.fit(batches(shuffled), epochs=5, shuffle=False, verbose=0)
         found.append(classifier.evaluate(batches(examples(dev)), verbose=0)[1])
     return found
 
 
-def main(general, corpus, held_out, train, dev, out, minutes, steps, seeds) -> None:
-    steps = steps if minutes or steps else 100
+def main(general, corpus, held_out, train, dev, out, seeds, **recipe) -> None:
+    recipe["resume"] = True
     out.mkdir(parents=True, exist_ok=True)
     if general is None:
         general, sentences = out / "general", out / "general.txt"
         write_sentences(sentences, count=4000)
         tiny = keras_elmo.ElmoConfig.preset("tiny")
-        keras_elmo.pretrain(
-            tiny, sentences, directory=general, steps=steps, resume=True
-        )
+        keras_elmo.pretrain(tiny, sentences, directory=general, **recipe)
     if corpus is None:
         # No text given: that of the labelled sentences, without their labels.
         corpus, held_out = out / "corpus.txt", out / "held-out.txt"
@@ -75,15 +73,7 @@ def main(general, corpus, held_out, train, dev, out, minutes, steps, seeds) -> N
             text.write_text("\n".join(read_examples(labelled)[0]), encoding="utf-8")
 
     adapted = out / "adapted"
-    keras_elmo.pretrain(
-        None,
-        corpus,
-        directory=adapted,
-        init=general,
-        minutes=minutes,
-        steps=steps,
-        resume=True,
-    )
+    keras_elmo.pretrain(None, corpus, directory=adapted, init=general, **recipe)
     for name, model in (("general", general), ("adapted", adapted)):
         found = keras_elmo.perplexity(model, held_out)
         unknown = f"{found['unknown_rate']:.1%} of the words unknown"
@@ -101,7 +91,8 @@ if __name__ == "__main__":
     parser.add_argument("--train", type=Path, default=DATA / "sentiment_train.txt")
     parser.add_argument("--dev", type=Path, default=DATA / "sentiment_dev.txt")
     parser.add_argument("--out", type=Path, default=Path("runs/adaptation"))
-    parser.add_argument("--minutes", type=float)
-    parser.add_argument("--steps", type=int, help="100, if no minutes are given")
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--num-sampled", type=int, default=1024)
+    parser.add_argument("--steps", type=int, default=100)
+    parser.add_argument("--minutes", type=float, help="if it ends sooner than --steps")
     main(**vars(parser.parse_args()))
