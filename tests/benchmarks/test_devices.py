@@ -21,8 +21,10 @@ def test_the_whole_benchmark(benchmark, tmp_path, capsys):
     assert (run["preset"], run["devices"]) == ("tiny", 2)
     # Three measurements, the first of which has made the graphs.
     assert len(run["words_per_second"]) == 2
+    # How much it was cannot be said here: on Linux the peak of a new process begins
+    # with the memory of the one that starts it.
     assert run["peak_bytes"] > 5e8
-    assert run["estimated_bytes"] == pytest.approx(run["peak_bytes"], rel=0.5)
+    assert 1.1e9 <= run["estimated_bytes"] < 1.2e9
     capsys.readouterr()
     benchmark("report").main([str(out)])
     reported = capsys.readouterr().out
