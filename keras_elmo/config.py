@@ -1,22 +1,29 @@
 """The sizes of a model, by name, by hand, or from a published options.json."""
 
 import dataclasses
-import json
+import math
+import numbers
 import os
+import reprlib
 from collections.abc import Mapping
 from typing import Any
+
+from keras_elmo.strict_json import read_json_object
 
 # The published models' alphabet: ids of one word, and how many ids there are
 # (256 bytes, 5 boundary and padding ids, and 0 for a masked position).
 MAX_CHARACTERS = 50
 NUM_CHARACTERS = 262
 
-_LEAST = {
-    "num_highway_layers": 0,
-    "char_embedding_units": 1,
-    "units": 1,
-    "projection_units": 1,
-    "num_layers": 1,
+# Far beyond any model: what is meant to exhaust a machine is not begun with.
+_MOST_LAYERS = 100
+_MOST_UNITS = 1 << 20
+_RANGES = {
+    "num_highway_layers": (0, _MOST_LAYERS),
+    "char_embedding_units": (1, _MOST_UNITS),
+    "units": (1, _MOST_UNITS),
+    "projection_units": (1, _MOST_UNITS),
+    "num_layers": (1, _MOST_LAYERS),
 }
 
 # Two sizes trained on modest hardware, then the three published ones
@@ -84,39 +91,52 @@ class ElmoConfig:
 
     def __post_init__(self) -> None:
         # JSON brings lists; a frozen, hashable value holds tuples.
-        filters = tuple((int(width), int(count)) for width, count in self.filters)
-        object.__setattr__(self, "filters", filters)
-        if not filters:
-            raise ValueError("`filters` must not be empty. Received: filters=()")
-        for width, count in filters:
-            if not 1 <= width <= MAX_CHARACTERS or count < 1:
+        object.__setattr__(self, "filters", _filters(self.filters))
+        for name, (least, most) in _RANGES.items():
+            value = getattr(self, name)
+            if not _is_integer(value) or not least <= value <= most:
                 raise ValueError(
-                    "`filters` must hold pairs (width, count) with a width of 1 to "
-                    f"{MAX_CHARACTERS} and a positive count. Received: "
-                    f"filters={filters}"
-                )
-        for name, least in _LEAST.items():
-            if getattr(self, name) < least:
-                raise ValueError(
-                    f"`{name}` must be at least {least}. "
-                    f"Received: {name}={getattr(self, name)}"
+                    f"`{name}` must be an integer of {least} to {most:,}. "
+                    f"Received: {name}={reprlib.repr(value)}"
                 )
         for name in ("cell_clip", "projection_clip"):
             clip = getattr(self, name)
-            if clip is not None and clip <= 0:
+            if clip is not None and not (_is_number(clip) and clip > 0):
                 raise ValueError(
-                    f"`{name}` must be positive or None. Received: {name}={clip}"
+                    f"`{name}` must be a positive number or None. "
+                    f"Received: {name}={reprlib.repr(clip)}"
                 )
         if self.activation not in ("relu", "tanh"):
             raise ValueError(
                 "`activation` must be 'relu' or 'tanh'. "
-                f"Received: activation={self.activation!r}"
+                f"Received: activation={reprlib.repr(self.activation)}"
             )
-        if not 0 <= self.dropout < 1:
+        if not isinstance(self.skip_connections, bool):
+            raise ValueError(
+                "`skip_connections` must be True or False. "
+                f"Received: skip_connections={reprlib.repr(self.skip_connections)}"
+            )
+        if not (_is_number(self.dropout) and 0 <= self.dropout < 1):
             raise ValueError(
                 "`dropout` must be at least 0 and below 1. "
-                f"Received: dropout={self.dropout}"
+                f"Received: dropout={reprlib.repr(self.dropout)}"
             )
+
+    @property
+    def num_weights(self) -> int:
+        """How many numbers an encoder of these sizes has."""
+        features = sum(count for _, count in self.filters)
+        characters = NUM_CHARACTERS * self.char_embedding_units + sum(
+            (width * self.char_embedding_units + 1) * count
+            for width, count in self.filters
+        )
+        highways = self.num_highway_layers * 2 * (features + 1) * features
+        projection = (features + 1) * self.projection_units
+        if features == self.projection_units:
+            projection = 0
+        gates = (2 * self.projection_units + 1) * 4 * self.units
+        direction = self.num_layers * (gates + self.units * self.projection_units)
+        return characters + highways + projection + 2 * direction
 
     @classmethod
     def preset(cls, name: str) -> "ElmoConfig":
@@ -151,24 +171,20 @@ class ElmoConfig:
         where = "options"
         if not isinstance(options, Mapping):
             where = os.fspath(options)
-            try:
-                with open(where, encoding="utf-8") as file:
-                    options = json.load(file)
-            except ValueError as error:
-                raise ValueError(f"{where}: not valid JSON: {error}") from error
+            options = read_json_object(where)
         read = _OptionsReader(where, options)
         num_characters = read("char_cnn", "n_characters")
         if num_characters not in (261, 262):
             # 261 while the file's model was in training, 262 with the mask.
             raise ValueError(
                 f"{where}: char_cnn.n_characters must be 261 or 262. "
-                f"Received: {num_characters}"
+                f"Received: {reprlib.repr(num_characters)}"
             )
         max_characters = read("char_cnn", "max_characters_per_token")
         if max_characters != MAX_CHARACTERS:
             raise ValueError(
                 f"{where}: char_cnn.max_characters_per_token must be "
-                f"{MAX_CHARACTERS}. Received: {max_characters}"
+                f"{MAX_CHARACTERS}. Received: {reprlib.repr(max_characters)}"
             )
         try:
             return cls(
@@ -211,6 +227,37 @@ class ElmoConfig:
                 "use_skip_connections": self.skip_connections,
             },
         }
+
+
+def _filters(given: Any) -> tuple[tuple[int, int], ...]:
+    """Returns pairs of integers as tuples."""
+    pairs = isinstance(given, list | tuple) and all(
+        isinstance(pair, list | tuple)
+        and len(pair) == 2
+        and all(map(_is_integer, pair))
+        for pair in given
+    )
+    if not pairs or not 1 <= len(given) <= _MOST_LAYERS:
+        raise ValueError(
+            f"`filters` must hold 1 to {_MOST_LAYERS} pairs of integers, (width, "
+            f"count). Received: filters={reprlib.repr(given)}"
+        )
+    for width, count in given:
+        if not (1 <= width <= MAX_CHARACTERS and 1 <= count <= _MOST_UNITS):
+            raise ValueError(
+                f"`filters` must have widths of 1 to {MAX_CHARACTERS} and counts of 1 "
+                f"to {_MOST_UNITS:,}. Received: filters={reprlib.repr(given)}"
+            )
+    return tuple((width, count) for width, count in given)
+
+
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
+
+
+def _is_number(value: Any) -> bool:
+    real = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    return real and math.isfinite(value)
 
 
 class _OptionsReader:

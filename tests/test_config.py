@@ -60,7 +60,21 @@ def test_the_encoder_has_the_parameters_of_the_published_file(name):
     published = sum(math.prod(shape) for shape in shapes.values())
     # The file has no row for the masked position; the layer may have one.
     mask_row = config.char_embedding_units
-    assert build_encoder(config).count_params() - published in (0, mask_row)
+    count = build_encoder(config).count_params()
+    assert count - published in (0, mask_row)
+    assert config.num_weights == count
+
+
+@pytest.mark.parametrize(
+    "sizes",
+    [{"num_layers": 3}, {"num_highway_layers": 0}, {"projection_units": 96}],
+    ids=str,
+)
+def test_the_number_of_weights_is_that_of_the_encoder(sizes):
+    from keras_elmo.models.encoder import build_encoder
+
+    config = dataclasses.replace(ElmoConfig.preset("tiny"), **sizes)
+    assert config.num_weights == build_encoder(config).count_params()
 
 
 def test_unknown_preset_is_named():

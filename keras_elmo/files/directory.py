@@ -9,8 +9,8 @@ history.csv      the learning curves; history.png shows them, and tensorboard/, 
                  for, has them for TensorBoard
 """
 
-import json
 import os
+import reprlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -23,8 +23,10 @@ from keras_elmo.files.published import (
     read_datasets,
     write_datasets,
 )
+from keras_elmo.files.untrusted import check_size, check_tokenizer
 from keras_elmo.models.encoder import Encoder
 from keras_elmo.models.pretraining import PretrainingModel
+from keras_elmo.strict_json import read_json_object
 from keras_elmo.text.vocabulary import Vocabulary
 
 
@@ -64,19 +66,17 @@ class PretrainingDirectory:
         """Returns how the model was trained; nothing, if it came from elsewhere."""
         if not os.path.exists(self.training):
             return {}
-        with open(self.training, encoding="utf-8") as file:
-            try:
-                return json.load(file)
-            except ValueError as error:
-                raise ValueError(f"{self.training}: not valid JSON: {error}") from error
+        return read_json_object(self.training)
 
     def write_weights(self, model: PretrainingModel) -> None:
         write_datasets(self.weights, _datasets(model))
 
     def read_encoder(self) -> Encoder:
         """Returns the encoder, without the softmax's many rows in memory."""
+        recipe = self.read_recipe()
+        tokenizer = check_tokenizer(recipe.get("tokenizer"), self.training)
         encoder = load_published_weights(self.options, self.weights)
-        encoder.tokenizer = self.read_recipe().get("tokenizer")
+        encoder.tokenizer = tokenizer
         return encoder
 
     def read_model(self) -> PretrainingModel:
@@ -104,15 +104,29 @@ class PretrainingDirectory:
             raise ValueError(
                 f"{self.path}: holds no language model: {self.vocabulary} is missing"
             )
+        _check_count("vocabulary_size", size, source)
+        _check_count("num_sampled", recipe["num_sampled"], self.training)
+        tokenizer = check_tokenizer(recipe["tokenizer"], self.training)
         config = ElmoConfig.from_options(self.options)
+        softmax = size * (config.projection_units + 1)
+        described_by = f"{self.options} and {source}"
+        check_size(config.num_weights + softmax, [self.weights], described_by)
         model = PretrainingModel(config, size, recipe["num_sampled"])
         read_datasets(self.weights, _datasets(model), source)
-        model.encoder.tokenizer = recipe["tokenizer"]
+        model.encoder.tokenizer = tokenizer
         model.vocabulary = vocabulary
         return model
 
     def read_vocabulary(self) -> Vocabulary:
         return Vocabulary.load(self.vocabulary)
+
+
+def _check_count(name: str, value: Any, where: str) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise ValueError(
+            f"{where}: {name} must be a positive integer. "
+            f"Received: {reprlib.repr(value)}"
+        )
 
 
 def _datasets(model: PretrainingModel) -> Iterator[Dataset]:

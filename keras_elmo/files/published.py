@@ -11,6 +11,8 @@ from keras import ops
 
 from keras_elmo.atomic import check_room, replacing, write_json
 from keras_elmo.config import ElmoConfig
+from keras_elmo.files.hdf5 import dataset_of, reading
+from keras_elmo.files.untrusted import check_size
 from keras_elmo.large_variables import block_starts, blocks_of, fill
 from keras_elmo.models.encoder import Encoder
 
@@ -37,7 +39,9 @@ def load_published_weights(options: Path, weights: Path) -> Encoder:
             with both shapes.
         FileNotFoundError: a file is missing.
     """
-    encoder = Encoder(ElmoConfig.from_options(options))
+    config = ElmoConfig.from_options(options)
+    check_size(config.num_weights, [weights], os.fspath(options))
+    encoder = Encoder(config)
     read_datasets(weights, encoder_datasets(encoder), os.fspath(options))
     return encoder
 
@@ -63,27 +67,21 @@ def read_datasets(weights: Path, datasets: Iterable["Dataset"], options: str) ->
         options: what decided the weights' shapes, for an error to name.
 
     Raises:
-        ValueError: the file is damaged, lacks a dataset, has one of another shape, or
-            one of a layer that `options` does not know.
-        FileNotFoundError: there is none.
+        ValueError: the file is damaged, lacks a dataset, has one of a layer that
+            `options` does not know, or one that `dataset_of` refuses.
     """
     weights = os.fspath(weights)
-    if not os.path.exists(weights):
-        raise FileNotFoundError(f"{weights}: no such file")
-    try:
-        with h5py.File(weights, "r") as file:
-            asked = set()
-            for dataset in datasets:
-                dataset.read(file, weights, options)
-                asked.add(dataset.name)
-            for name in _names_of_layers(file):
-                if name not in asked:
-                    raise ValueError(
-                        f"{weights}: holds the dataset {name}, {file[name].shape}, "
-                        f"but {options} describes a model without it"
-                    )
-    except OSError as error:
-        raise ValueError(f"{weights}: not a readable HDF5 file: {error}") from error
+    with reading(weights) as file:
+        asked = set()
+        for dataset in datasets:
+            dataset.read(file, options)
+            asked.add(dataset.name)
+        for name in _names_of_layers(file):
+            if name not in asked:
+                raise ValueError(
+                    f"{weights}: holds the dataset {name}, {file[name].shape}, "
+                    f"but {options} describes a model without it"
+                )
 
 
 def _names_of_layers(file: h5py.File) -> list[str]:
@@ -124,17 +122,8 @@ class Dataset:
         """Returns the shape in the file."""
         return tuple(self.weight.shape)
 
-    def read(self, file: h5py.File, where: str, options: str) -> None:
-        dataset = file.get(self.name)
-        shape = self.shape()
-        if not isinstance(dataset, h5py.Dataset):
-            raise ValueError(f"{where}: lacks the dataset {self.name}, {shape}")
-        if dataset.shape != shape:
-            raise ValueError(
-                f"{where}: dataset {self.name} has the shape {dataset.shape}, but "
-                f"{options} asks for {shape}"
-            )
-        self.assign(dataset)
+    def read(self, file: h5py.File, options: str) -> None:
+        self.assign(dataset_of(file, self.name, self.shape(), options))
 
     def assign(self, dataset: h5py.Dataset) -> None:
         starts = block_starts(dataset.shape, dataset.dtype.itemsize)

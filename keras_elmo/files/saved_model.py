@@ -1,12 +1,15 @@
 """What an exported SavedModel holds, read back without running it."""
 
-import json
+import glob
 import os
+from collections.abc import Mapping
 from typing import Any
 
 from keras_elmo.config import ElmoConfig
+from keras_elmo.files.untrusted import check_size, check_tokenizer, dtype_name
 from keras_elmo.models.encoder import Encoder
 from keras_elmo.optional import import_tensorflow
+from keras_elmo.strict_json import read_json_object
 
 # Servers ignore this folder; the layer is rebuilt from what stands in it.
 ASSETS = "assets.extra"
@@ -17,6 +20,7 @@ WEIGHTS = "encoder_weights"
 SCALARS = "mix_scalars"
 GAMMA = "mix_gamma"
 
+_DAMAGE = (ValueError, IndexError, RuntimeError, MemoryError)
 _KEYS = ("options", "tokenizer", "dtype", "layer_norm")
 
 
@@ -31,39 +35,71 @@ def read_saved_model(path: str | os.PathLike[str]) -> Encoder:
     Raises:
         ValueError: the folder is not one that `export_saved_model` wrote.
     """
-    stored = _description(path)
-    encoder = Encoder(
-        ElmoConfig.from_options(stored["options"]),
-        trainable=False,
-        tokenizer=stored["tokenizer"],
-        dtype=stored["dtype"],
-    )
+    stored = read_description(path)
+    where = _description_file(path)
+    config = _config(stored["options"], where)
+    tokenizer = check_tokenizer(stored["tokenizer"], where)
+    dtype = dtype_name(stored["dtype"], where)
     variables = _Variables(path)
+    check_size(config.num_weights, variables.files(), where)
+    encoder = Encoder(config, trainable=False, tokenizer=tokenizer, dtype=dtype)
     for k, weight in enumerate(encoder.weights):
-        weight.assign(variables.read(f"{WEIGHTS}/{k}"))
+        weight.assign(variables.read(f"{WEIGHTS}/{k}", tuple(weight.shape)))
     return encoder
+
+
+def read_tokenizer(path: str | os.PathLike[str]) -> str | None:
+    """Returns the kind of `Tokenizer` that cuts a model's text into words, if known.
+
+    Raises:
+        ValueError: the folder is not one that `export_saved_model` wrote.
+    """
+    return read_description(path)["tokenizer"]
 
 
 def read_mix(path: str | os.PathLike[str]) -> tuple[Any, Any, bool]:
     """Returns the mix's raw scalars, its gamma, and whether it normalises layers."""
+    stored = read_description(path)
+    where = _description_file(path)
+    if not isinstance(stored["layer_norm"], bool):
+        raise ValueError(f"{where}: layer_norm must be true or false")
+    num_layers = _config(stored["options"], where).num_layers
     variables = _Variables(path)
-    scalars, gamma = variables.read(SCALARS), variables.read(GAMMA)
-    return scalars, gamma, _description(path)["layer_norm"]
+    scalars = variables.read(SCALARS, (num_layers + 1,))
+    return scalars, variables.read(GAMMA, ()), stored["layer_norm"]
 
 
-def _description(path: str | os.PathLike[str]) -> dict[str, Any]:
-    description = os.path.join(path, ASSETS, DESCRIPTION)
+def _description_file(path: str | os.PathLike[str]) -> str:
+    return os.path.join(path, ASSETS, DESCRIPTION)
+
+
+def read_description(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Returns what `export_saved_model` has written of the model beside it.
+
+    Raises:
+        ValueError: the folder is not one of its, or the description is damaged.
+    """
+    description = _description_file(path)
     if not os.path.exists(description):
         raise ValueError(
             f"`path` must be a folder that export_saved_model wrote; {description} is "
             f"missing. Received: path={os.fspath(path)!r}"
         )
-    with open(description, encoding="utf-8") as file:
-        try:
-            stored = json.load(file)
-            return {key: stored[key] for key in _KEYS}
-        except (ValueError, KeyError, TypeError) as error:
-            raise ValueError(f"{description}: damaged: {error!r}") from error
+    stored = read_json_object(description)
+    for key in _KEYS:
+        if key not in stored:
+            raise ValueError(f"{description}: lacks the key {key}")
+    return stored
+
+
+def _config(options: Any, where: str) -> ElmoConfig:
+    # A string would be taken for the path of a file.
+    if not isinstance(options, Mapping):
+        raise ValueError(f"{where}: options must be a JSON object")
+    try:
+        return ElmoConfig.from_options(options)
+    except ValueError as error:
+        raise ValueError(f"{where}: {error}") from error
 
 
 class _Variables:
@@ -72,16 +108,29 @@ class _Variables:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         tf = import_tensorflow("Reading a SavedModel")
         self._path = os.path.join(path, "variables", "variables")
-        self._errors = (tf.errors.OpError, ValueError)
+        # All that TensorFlow raises on damage.
+        self._errors = (tf.errors.OpError, *_DAMAGE)
         try:
             self._checkpoint = tf.train.load_checkpoint(self._path)
+            self._shapes = self._checkpoint.get_variable_to_shape_map()
+            self._dtypes = self._checkpoint.get_variable_to_dtype_map()
         except self._errors as error:
             raise ValueError(f"{self._path}: cannot be read: {error}") from error
 
-    def read(self, attribute: str) -> Any:
+    def files(self) -> list[str]:
+        """Returns the files that hold their numbers."""
+        return sorted(glob.glob(f"{glob.escape(self._path)}.data-*"))
+
+    def read(self, attribute: str, shape: tuple[int, ...]) -> Any:
         name = f"{attribute}/.ATTRIBUTES/VARIABLE_VALUE"
-        if not self._checkpoint.has_tensor(name):
+        if name not in self._shapes:
             raise ValueError(f"{self._path}: lacks the variable {attribute}")
+        found, dtype = tuple(self._shapes[name]), self._dtypes[name]
+        if found != shape or not dtype.is_floating:
+            raise ValueError(
+                f"{self._path}: the variable {attribute} must hold floating-point "
+                f"numbers of shape {shape}, not {dtype.name} of {found}"
+            )
         try:
             return self._checkpoint.get_tensor(name)
         except self._errors as error:

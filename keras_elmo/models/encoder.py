@@ -107,8 +107,13 @@ class Encoder(keras.Model):
     @classmethod
     def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Any:
         config = dict(config)
-        options = ElmoConfig.from_options(config.pop("options"))
-        return cls(options, **config)
+        options = config.pop("options")
+        # A string would be taken for the path of a file.
+        if not isinstance(options, dict):
+            raise ValueError(
+                f"`options` must be a dictionary. Received: options={options!r}"
+            )
+        return cls(ElmoConfig.from_options(options), **config)
 
 
 def build_encoder(config: ElmoConfig, trainable: bool = True, dtype: Any = None) -> Any:

@@ -1,8 +1,11 @@
 """The words a language model predicts, and their ids."""
 
 import hashlib
+import itertools
 import os
-from collections.abc import Iterable
+import reprlib
+from collections.abc import Iterable, Iterator, Mapping
+from typing import BinaryIO
 
 from keras_elmo.atomic import replacing
 from keras_elmo.text.lines import Files, expand_files
@@ -11,6 +14,11 @@ from keras_elmo.text.word_counts import WordCounts
 
 START, END, UNKNOWN = 0, 1, 2
 SPECIALS = ("<S>", "</S>", "<UNK>")
+_SPECIAL_WORDS = frozenset(special.encode() for special in SPECIALS)
+
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+# Of a file that is none of words; a token of a text may be long.
+_LONGEST_LINE = 1 << 24
 
 
 class Vocabulary:
@@ -37,18 +45,20 @@ class Vocabulary:
         if tuple(self.words[:3]) != SPECIALS:
             raise ValueError(
                 f"lines 1 to 3 must be {', '.join(SPECIALS)}. "
-                f"Received: {', '.join(self.words[:3])}"
+                f"Received: {', '.join(word[:20] for word in self.words[:3])}"
             )
         self.lookup: dict[bytes, int] = {}
         for token_id, word in enumerate(self.words[3:], 3):
             if not word or "\n" in word or "\r" in word:
                 raise ValueError(
                     f"line {token_id + 1} must be a word without a line end. "
-                    f"Received: {word!r}"
+                    f"Received: {reprlib.repr(word)}"
                 )
             if self.lookup.setdefault(word.encode(), token_id) != token_id:
                 first = self.lookup[word.encode()] + 1
-                raise ValueError(f"line {token_id + 1} repeats line {first}: {word!r}")
+                raise ValueError(
+                    f"line {token_id + 1} repeats line {first}: {reprlib.repr(word)}"
+                )
             if word in SPECIALS:
                 raise ValueError(f"line {token_id + 1} repeats a special: {word!r}")
 
@@ -88,15 +98,7 @@ class Vocabulary:
         Raises:
             ValueError: no file matches, a file is damaged, or there is no word.
         """
-        if max_size is not None and max_size <= len(SPECIALS):
-            raise ValueError(
-                f"`max_size` must be more than the {len(SPECIALS)} specials. "
-                f"Received: max_size={max_size}"
-            )
-        if min_count < 1:
-            raise ValueError(
-                f"`min_count` must be at least 1. Received: min_count={min_count}"
-            )
+        check_sizes(max_size, min_count)
         # Half of them may have just been dropped when the text ends.
         least = 2 * (len(SPECIALS) + 1 if max_size is None else max_size)
         if max_distinct < least:
@@ -110,17 +112,32 @@ class Vocabulary:
         word_counts = WordCounts(max_distinct, report)
         word_counts.read(paths, tokenizer, progress)
         counts = word_counts.counts
-        for special in SPECIALS:
-            counts.pop(special.encode(), None)
-        if not counts:
+        if not counts.keys() - _SPECIAL_WORDS:
             raise ValueError(f"there is no word in {', '.join(paths)}")
+        return cls.from_counts(counts, max_size, min_count)
+
+    @classmethod
+    def from_counts(
+        cls,
+        counts: Mapping[bytes, int],
+        max_size: int | None = None,
+        min_count: int = 1,
+    ) -> "Vocabulary":
+        """Chooses among words that are counted; the arguments are those of `count`.
+
+        Raises:
+            ValueError: no word is left.
+        """
+        check_sizes(max_size, min_count)
+        words = counts.keys() - _SPECIAL_WORDS
         # UTF-8 sorts as its characters do, and words of equal count stay in order.
-        kept = sorted(word for word, number in counts.items() if number >= min_count)
+        kept = sorted(word for word in words if counts[word] >= min_count)
         kept.sort(key=counts.__getitem__, reverse=True)
         if not kept:
             raise ValueError(
-                f"`min_count` must leave a word; the most frequent one was counted "
-                f"{max(counts.values())} times. Received: min_count={min_count}"
+                "`min_count` must leave a word; the most frequent one was counted "
+                f"{max((counts[word] for word in words), default=0)} times. "
+                f"Received: min_count={min_count}"
             )
         if max_size is not None:
             del kept[max_size - len(SPECIALS) :]
@@ -133,12 +150,12 @@ class Vocabulary:
         Raises:
             ValueError: a line is not what it must be; names the file and the line.
         """
-        with open(path, "rb") as file:
-            lines = file.read().removeprefix(b"\xef\xbb\xbf").split(b"\n")
-        if not lines[-1]:
-            lines.pop()
         try:
-            return cls(_decode(lines))
+            if os.path.exists(path) and not os.path.isfile(path):
+                # A pipe would be waited for.
+                raise ValueError("must be a file")
+            with open(path, "rb") as file:
+                return cls(_words(file))
         except ValueError as error:
             raise ValueError(f"{os.fspath(path)}: {error}") from error
 
@@ -164,9 +181,33 @@ class Vocabulary:
         return len(self.words)
 
 
-def _decode(lines: Iterable[bytes]) -> Iterable[str]:
-    for number, line in enumerate(lines, 1):
+def check_sizes(max_size: int | None, min_count: int) -> None:
+    """Makes sure that there is room for a word.
+
+    Raises:
+        ValueError: there is none, or every word is to occur less than once.
+    """
+    if max_size is not None and max_size <= len(SPECIALS):
+        raise ValueError(
+            f"`max_size` must be more than the {len(SPECIALS)} specials. "
+            f"Received: max_size={max_size}"
+        )
+    if min_count < 1:
+        raise ValueError(
+            f"`min_count` must be at least 1. Received: min_count={min_count}"
+        )
+
+
+def _words(file: BinaryIO) -> Iterator[str]:
+    for number in itertools.count(1):
+        line = file.readline(_LONGEST_LINE + 1)
+        if not line:
+            return
+        if len(line) > _LONGEST_LINE:
+            raise ValueError(f"line {number} has more than {_LONGEST_LINE:,} bytes")
+        if number == 1:
+            line = line.removeprefix(_BYTE_ORDER_MARK)
         try:
-            yield line.removesuffix(b"\r").decode()
+            yield line.removesuffix(b"\n").removesuffix(b"\r").decode()
         except UnicodeDecodeError as error:
             raise ValueError(f"line {number} is not UTF-8: {error}") from error

@@ -13,6 +13,7 @@ from keras import ops
 from keras_elmo.atomic import replacing
 from keras_elmo.large_variables import block_starts, blocks_of, fill
 from keras_elmo.models.pretraining import PretrainingModel
+from keras_elmo.strict_json import parse_json_object
 
 PROGRESS = "progress.json"
 
@@ -81,12 +82,15 @@ def restore_checkpoint(
     path = os.fspath(path)
     try:
         with zipfile.ZipFile(path) as file:
+            _check_members(file, path)
             # Read whole before anything is assigned, so that what follows is sound.
             if (damaged := file.testzip()) is not None:
                 raise DamagedCheckpoint(f"{path}: {damaged} is damaged")
-            progress = json.loads(file.read(PROGRESS))
+            progress = _progress(file, path)
             for name, variable in _variables(model):
-                _restore(file, name, variable, path)
+                _check(file, name, variable, path)
+            for name, variable in _variables(model):
+                _restore(file, name, variable)
             return progress
     except FileNotFoundError:
         raise
@@ -96,25 +100,58 @@ def restore_checkpoint(
         KeyError,
         # A bit of the compression's number fell over: it is one that zipfile lacks.
         NotImplementedError,
+        RuntimeError,
         zipfile.BadZipFile,
         zipfile.LargeZipFile,
     ) as error:
         raise DamagedCheckpoint(f"{path}: not a whole checkpoint: {error}") from error
 
 
-def _restore(file: zipfile.ZipFile, name: str, variable: Any, path: str) -> None:
+def _check_members(file: zipfile.ZipFile, path: str) -> None:
+    """What is packed might unpack to any size."""
+    for member in file.infolist():
+        if member.compress_type != zipfile.ZIP_STORED:
+            raise DamagedCheckpoint(f"{path}: {member.filename} must not be compressed")
+
+
+def _progress(file: zipfile.ZipFile, path: str) -> dict[str, Any]:
+    try:
+        return parse_json_object(file.read(PROGRESS), f"{path}: {PROGRESS}")
+    except ValueError as error:
+        raise DamagedCheckpoint(str(error)) from error
+
+
+def _check(file: zipfile.ZipFile, name: str, variable: Any, path: str) -> None:
+    """Refuses an array that is not the variable's, by its header alone."""
+    wanted = tuple(variable.shape), np.dtype(variable.dtype)
     with file.open(name) as stream:
-        np.lib.format.read_magic(stream)
-        shape, _, dtype = np.lib.format.read_array_header_1_0(stream)
-        if shape != tuple(variable.shape):
+        try:
+            shape, dtype = _header(stream)
+        except ValueError as error:
+            raise DamagedCheckpoint(f"{path}: {name}: not an array: {error}") from error
+        if (shape, dtype) != wanted:
             raise ValueError(
-                f"{path}: {variable.path} must have the shape {tuple(variable.shape)}, "
-                f"as the run's files say, not {shape}"
+                f"{path}: {variable.path} must have the shape {wanted[0]} and hold "
+                f"{wanted[1]}, as the run's files say, not {shape} and {dtype}"
             )
+        size = stream.tell() + dtype.itemsize * math.prod(shape)
+    if file.getinfo(name).file_size != size:
+        raise DamagedCheckpoint(f"{path}: {name}: must have {size:,} bytes")
+
+
+def _restore(file: zipfile.ZipFile, name: str, variable: Any) -> None:
+    with file.open(name) as stream:
+        shape, dtype = _header(stream)
         if not shape:
             variable.assign(np.frombuffer(stream.read(), dtype)[0])
         else:
             fill(variable, _blocks(stream, shape, dtype))
+
+
+def _header(stream: IO[bytes]) -> tuple[tuple[int, ...], np.dtype]:
+    np.lib.format.read_magic(stream)
+    shape, _, dtype = np.lib.format.read_array_header_1_0(stream)
+    return shape, dtype
 
 
 def _blocks(

@@ -3,12 +3,12 @@
 import os
 from typing import Any
 
-import h5py
 import numpy as np
 from keras import ops
 
 from keras_elmo.config import ElmoConfig
 from keras_elmo.files.directory import PretrainingDirectory
+from keras_elmo.files.hdf5 import dataset_of, reading
 from keras_elmo.files.loading import load
 from keras_elmo.large_variables import blocks_of
 from keras_elmo.models.pretraining import PretrainingModel
@@ -59,10 +59,14 @@ class Origin:
         known = [(row, places.get(w)) for row, w in enumerate(model.vocabulary.words)]
         rows, sources = zip(*((r, s) for r, s in known if s is not None), strict=True)
         softmax = model.head.softmax
-        with h5py.File(self._files.weights, "r") as file:
+        with reading(self._files.weights) as file:
             for name, weight in (("W", softmax.kernel), ("b", softmax.bias)):
+                shape = (len(self.vocabulary), *weight.shape[1:])
+                dataset = dataset_of(
+                    file, f"softmax/{name}", shape, self._files.vocabulary
+                )
                 array = np.concatenate(list(blocks_of(weight)))
-                array[list(rows)] = _rows(file[f"softmax/{name}"], sources)
+                array[list(rows)] = _rows(dataset, sources)
                 weight.assign(array)
         return len(rows)
 

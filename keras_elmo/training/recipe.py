@@ -62,7 +62,7 @@ def _check_shards(
             f"`corpus` must be {'batches' if before is None else 'text'}, as when the "
             f"run began: {training}"
         )
-    sizes, found = dict(map(tuple, before)), dict(map(tuple, now))
+    sizes, found = _sizes(before, training), dict(map(tuple, now))
     for name, size in sizes.items():
         if name not in found:
             raise ValueError(
@@ -84,3 +84,13 @@ def _check_shards(
         f"the files of the corpus come in another order than when the run of "
         f"{training} began"
     )
+
+
+def _sizes(shards: Any, training: str) -> dict[str, int]:
+    """The size of each file, as a recipe names them."""
+    try:
+        return {str(name): int(size) for name, size in shards}
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"{training}: corpus must be pairs of a file's name and its size"
+        ) from error

@@ -80,7 +80,10 @@ class Record:
         self._devices.restored(self._model)
         if progress is None:
             return RunState(places=[(0, 0)] * workers, vocabulary=vocabulary)
-        state = RunState.from_json(progress)
+        try:
+            state = RunState.from_json(progress)
+        except ValueError as error:
+            raise ValueError(f"{self._files.checkpoints}: {error}") from error
         if state.vocabulary != vocabulary:
             raise ValueError(
                 f"{self._files.vocabulary} is not the one that the run began with: "

@@ -76,14 +76,22 @@ class RunState:
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> "RunState":
-        return cls(
-            **{
-                **value,
-                "places": [(epoch, batch) for epoch, batch in value["places"]],
-                "interval": Interval(**value["interval"]),
-                "rows": [Row(**row) for row in value["rows"]],
-            }
-        )
+        """Returns the state that `to_json` gave.
+
+        Raises:
+            ValueError: it is none.
+        """
+        try:
+            return cls(
+                **{
+                    **value,
+                    "places": [(epoch, batch) for epoch, batch in value["places"]],
+                    "interval": Interval(**value["interval"]),
+                    "rows": [Row(**row) for row in value["rows"]],
+                }
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"not the state of a run: {error!r}") from error
 
     def diverges(self, loss: float) -> bool:
         """Whether a step's loss says that the run learns no more; else counts it in."""

@@ -133,7 +133,9 @@ def test_truncated_weights_are_named(share, directory):
     with open(directory.weights, "r+b") as file:
         file.truncate(int(share * file.seek(0, 2)))
     for read in (directory.read_model, lambda: load(directory.path)):
-        with pytest.raises(ValueError, match=r"weights\.hdf5: not a readable HDF5"):
+        with pytest.raises(
+            ValueError, match=r"weights\.hdf5: (not a read|has 0 bytes)"
+        ):
             read()
 
 

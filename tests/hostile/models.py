@@ -1,0 +1,54 @@
+"""Small models of every kind of file, for tests to spoil."""
+
+import shutil
+
+import pytest
+
+from keras_elmo.files.directory import PretrainingDirectory
+from keras_elmo.files.export import export_saved_model
+from keras_elmo.models.pretraining import build_pretraining_model
+from keras_elmo.text.vocabulary import Vocabulary
+from tests.files.exports import embedding
+from tests.little_memory import memory_of_at_most
+from tests.models.small import CONFIG
+
+WORDS = ["<S>", "</S>", "<UNK>", "the", "배", "bank"]
+RECIPE = {"tokenizer": "whitespace", "vocabulary_size": 6, "num_sampled": 4}
+# More than reading a small model takes, and less than anything that is out of bounds.
+LITTLE = 1 << 29
+
+
+def write_directory(path):
+    """Writes what pretraining leaves."""
+    directory = PretrainingDirectory(path)
+    directory.write_recipe(CONFIG, RECIPE)
+    Vocabulary(WORDS).save(directory.vocabulary)
+    directory.write_weights(build_pretraining_model(CONFIG, len(WORDS), 4))
+    return directory
+
+
+@pytest.fixture(scope="session")
+def originals(tmp_path_factory):
+    """A pretraining directory and an exported model that nobody has spoiled."""
+    folder = tmp_path_factory.mktemp("originals")
+    write_directory(folder / "directory")
+    export_saved_model(embedding(), folder / "saved_model", None)
+    return folder
+
+
+@pytest.fixture
+def directory(originals, tmp_path):
+    """A copy, whose files may be spoiled."""
+    path = tmp_path / "directory"
+    return PretrainingDirectory(shutil.copytree(originals / "directory", path))
+
+
+@pytest.fixture
+def saved_model(originals, tmp_path):
+    return shutil.copytree(originals / "saved_model", tmp_path / "saved_model")
+
+
+@pytest.fixture
+def little_memory():
+    with memory_of_at_most(LITTLE):
+        yield

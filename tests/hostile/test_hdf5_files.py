@@ -1,0 +1,218 @@
+"""weights.hdf5: whatever HDF5 can do that weights have no use for."""
+
+import os
+
+import h5py
+import numpy as np
+import pytest
+
+from keras_elmo.files.loading import load
+from tests.command_line import assert_one_line, command
+
+pytestmark = pytest.mark.usefixtures("little_memory")
+
+NAME = "CNN_proj/W_proj"
+SHAPE = (15, 7)
+TRILLION = (10**6, 10**6)
+
+
+def replaced(change):
+    """Returns a change that first removes the dataset."""
+
+    def changed(file, folder):
+        del file[NAME]
+        change(file, folder)
+
+    return changed
+
+
+def another_file(folder):
+    """A sound HDF5 file with a dataset of the right shape."""
+    with h5py.File(folder / "secret.hdf5", "w") as file:
+        file["secret"] = np.ones(SHAPE, "float32")
+    return str(folder / "secret.hdf5")
+
+
+def external_link(file, folder):
+    file[NAME] = h5py.ExternalLink(another_file(folder), "secret")
+
+
+def external_group(file, folder):
+    with h5py.File(folder / "secret.hdf5", "w") as other:
+        other["W_proj"] = np.ones(SHAPE, "float32")
+        other["b_proj"] = np.ones(SHAPE[1:], "float32")
+    del file["CNN_proj"]
+    file["CNN_proj"] = h5py.ExternalLink(str(folder / "secret.hdf5"), "/")
+
+
+def link_to_a_device(file, folder):
+    file[NAME] = h5py.ExternalLink("/dev/zero", "secret")
+
+
+def link_to_a_pipe(file, folder):
+    os.mkfifo(folder / "pipe")
+    file[NAME] = h5py.ExternalLink(str(folder / "pipe"), "secret")
+
+
+def soft_link(file, folder):
+    file["elsewhere"] = np.ones(SHAPE, "float32")
+    file[NAME] = h5py.SoftLink("/elsewhere")
+
+
+def link_to_itself(file, folder):
+    file[NAME] = h5py.SoftLink(f"/{NAME}")
+
+
+def external_storage(file, folder):
+    (folder / "secret.bin").write_bytes(b"s" * 4 * 105)
+    where = [(str(folder / "secret.bin"), 0, 4 * 105)]
+    file.create_dataset(NAME, SHAPE, "float32", external=where)
+
+
+def virtual(file, folder):
+    layout = h5py.VirtualLayout(SHAPE, "float32")
+    layout[:] = h5py.VirtualSource(another_file(folder), "secret", SHAPE)
+    file.create_virtual_dataset(NAME, layout)
+
+
+def huge(file, folder):
+    file.create_dataset(NAME, TRILLION, "float32")
+
+
+def huge_in_chunks(file, folder):
+    file.create_dataset(NAME, TRILLION, "float32", chunks=(1000, 1000))
+
+
+def bomb(file, folder):
+    """One chunk of 4 GB, of which a few bytes are in the file."""
+    size = (1 << 15, 30_000)
+    dataset = file.create_dataset(
+        NAME, SHAPE, "float32", maxshape=(None, None), chunks=size, compression="gzip"
+    )
+    dataset.id.write_direct_chunk((0, 0), b"\0" * 100)
+
+
+def compressed(file, folder):
+    file.create_dataset(NAME, data=np.ones(SHAPE, "float32"), compression="gzip")
+
+
+def left_empty(file, folder):
+    file.create_dataset(NAME, SHAPE, "float32")
+
+
+def strings(file, folder):
+    file.create_dataset(NAME, SHAPE, h5py.string_dtype())
+
+
+def integers(file, folder):
+    file.create_dataset(NAME, data=np.ones(SHAPE, "int64"))
+
+
+def compound(file, folder):
+    file.create_dataset(NAME, SHAPE, np.dtype([("a", "f4"), ("b", "f8")]))
+
+
+def references(file, folder):
+    file.create_dataset(NAME, SHAPE, h5py.ref_dtype)
+
+
+def scalar(file, folder):
+    file[NAME] = np.float32(1)
+
+
+def no_space(file, folder):
+    file[NAME] = h5py.Empty("float32")
+
+
+def a_type(file, folder):
+    file[NAME] = np.dtype("float32")
+
+
+CHANGES = {
+    change.__name__.replace("_", " "): replaced(change)
+    for change in (
+        external_link,
+        link_to_a_device,
+        link_to_a_pipe,
+        soft_link,
+        link_to_itself,
+        external_storage,
+        virtual,
+        huge,
+        huge_in_chunks,
+        bomb,
+        compressed,
+        left_empty,
+        strings,
+        integers,
+        compound,
+        references,
+        scalar,
+        no_space,
+        a_type,
+    )
+}
+CHANGES["external group"] = external_group
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_what_does_not_simply_lie_in_the_file_is_one_line(change, directory, tmp_path):
+    with h5py.File(directory.weights, "a") as file:
+        CHANGES[change](file, tmp_path)
+    out = tmp_path / "out"
+    result = command("export", "--model", directory.path, "--out", out)
+    said = "CNN_proj" if change == "external group" else NAME
+    assert_one_line(*result, directory.weights, said)
+    assert not out.exists()
+
+
+@pytest.mark.parametrize("change", ["external link", "bomb", "huge", "strings"])
+def test_so_it_is_in_what_a_run_begins_from(change, directory, tmp_path):
+    """The softmax is read on its own there."""
+    with h5py.File(directory.weights, "a") as file:
+        file.move("softmax/W", "kept")
+        CHANGES[change](file, tmp_path)
+        file.move(NAME, "softmax/W")
+        file[NAME] = np.ones(SHAPE, "float32")
+        del file["kept"]
+    (tmp_path / "text.txt").write_text("the bank\n" * 20, encoding="utf-8")
+    sizes = ("--steps", "1", "--num-sampled", "2", "--batch-tokens", "132")
+    files = ("--corpus", tmp_path / "text.txt", "--init", directory.path)
+    *_, err = command("pretrain", *files, "--out", tmp_path / "run", *sizes)
+    assert "error: " in err.splitlines()[-1]
+    assert directory.weights in err.splitlines()[-1]
+    assert "softmax/W" in err.splitlines()[-1]
+
+
+@pytest.mark.parametrize("kind", ["folder", "pipe", "device"])
+def test_what_is_no_file_is_one_line(kind, directory, tmp_path):
+    os.remove(directory.weights)
+    if kind == "folder":
+        os.mkdir(directory.weights)
+    elif kind == "pipe":
+        os.mkfifo(directory.weights)
+    else:
+        os.symlink("/dev/zero", directory.weights)
+    out = tmp_path / "out"
+    result = command("export", "--model", directory.path, "--out", out)
+    assert_one_line(*result, directory.weights, "must be a file")
+
+
+def test_bytes_that_fell_over_are_noticed_or_are_weights(directory):
+    """Anywhere in what describes the datasets, and in one process: none crashes it."""
+    with open(directory.weights, "rb") as file:
+        sound = file.read()
+    random = np.random.default_rng(0)
+    noticed = 0
+    for _ in range(40):
+        spoilt = bytearray(sound)
+        for place in random.integers(0, 4000, 3):
+            spoilt[place] ^= int(random.integers(1, 256))
+        with open(directory.weights, "wb") as file:
+            file.write(spoilt)
+        try:
+            load(directory.path)
+        except ValueError as error:
+            assert directory.weights in str(error)
+            noticed += 1
+    assert noticed > 5

@@ -1,0 +1,42 @@
+"""No model file has Python do anything but open files beside it."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.fresh_process import ROOT, run_python
+
+
+@pytest.mark.slow
+def test_loading_unpickles_and_runs_nothing(originals, tmp_path):
+    script = Path(__file__).with_name("load_everything.py")
+    output = run_python(script, originals, tmp_path, cwd=tmp_path)
+    told = json.loads(output.splitlines()[-1])
+    opened = [what for event, what in told["loading"] if event == "open"]
+    others = [event for event, _ in told["loading"] if event != "open"]
+    assert others == []
+    # Keras asks how much memory there is, where psutil is installed.
+    expected = (str(originals), str(tmp_path), "/proc/meminfo")
+    assert [path for path in opened if not path.startswith(expected)] == []
+    # Each kind of file was opened, and the hook sees a pickle when there is one.
+    names = {Path(path).name for path in opened}
+    assert {"options.json", "keras_elmo.json", "vocabulary.txt"} <= names
+    assert {"checkpoint.npz", "model.keras"} <= names
+    assert told["after"][0][0] == "pickle.find_class"
+
+
+def test_the_package_knows_no_pickle():
+    """Nor anything else that makes code of data."""
+    spelt = re.compile(
+        r"pickle|marshal|\bdill\b|np\.load\(|\beval\(|\bexec\(|yaml|os\.system|"
+        r"safe_mode|enable_unsafe|saved_model\.load\(|import_meta_graph|py_function"
+    )
+    for path in (ROOT / "keras_elmo").rglob("*.py"):
+        found = spelt.findall(path.read_text(encoding="utf-8"))
+        assert not found or path.parent.name in RUN_GRAPHS, (path, found)
+
+
+# What serves a SavedModel has to run it; docs/security.md says so.
+RUN_GRAPHS = {"serving", "scale"}

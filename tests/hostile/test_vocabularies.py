@@ -1,0 +1,67 @@
+"""vocabulary.txt: a file of words, or of anything."""
+
+import os
+
+import pytest
+
+from keras_elmo.text.vocabulary import Vocabulary
+from tests.command_line import assert_one_line, command
+
+pytestmark = pytest.mark.usefixtures("little_memory")
+
+SPECIALS = b"<S>\n</S>\n<UNK>\n"
+FILES = {
+    "not UTF-8": SPECIALS + b"the\n\xff\xfe\n",
+    "half a letter": SPECIALS + b"the\n\xeb\xb0",
+    "a surrogate": SPECIALS + b"\xed\xa0\x80\n",
+    "UTF-16": "<S>\n</S>\n".encode("utf-16"),
+    "nothing": b"",
+    "NUL": b"\0" * 1000,
+    "one line": b"x" * (1 << 25),
+    "a line among others": SPECIALS + b"x" * (1 << 25),
+    "carriage returns": SPECIALS + b"a\rb\n",
+    "a word twice": SPECIALS + b"the\nthe\n",
+    "a special twice": SPECIALS + b"<S>\n",
+}
+
+
+def refused(path):
+    with pytest.raises(ValueError) as raised:
+        Vocabulary.load(path)
+    assert str(raised.value).startswith(f"{path}: ")
+    assert len(str(raised.value)) < 300 + len(str(path))
+
+
+@pytest.mark.parametrize("content", FILES)
+def test_what_is_no_list_of_words_is_named(content, tmp_path):
+    path = tmp_path / "vocabulary.txt"
+    path.write_bytes(FILES[content])
+    refused(path)
+
+
+def test_a_file_that_says_it_has_a_terabyte_is_not_read(tmp_path):
+    path = tmp_path / "vocabulary.txt"
+    path.write_bytes(SPECIALS)
+    os.truncate(path, 1 << 40)
+    refused(path)
+
+
+@pytest.mark.parametrize("kind", ["folder", "pipe", "device"])
+def test_what_is_no_file_is_named(kind, tmp_path):
+    path = tmp_path / "vocabulary.txt"
+    if kind == "folder":
+        path.mkdir()
+    elif kind == "pipe":
+        os.mkfifo(path)
+    else:
+        path.symlink_to("/dev/zero")
+    refused(path)
+
+
+def test_on_the_command_line_it_is_one_line(directory, tmp_path):
+    with open(directory.vocabulary, "wb") as file:
+        file.write(FILES["not UTF-8"])
+    (tmp_path / "text.txt").write_text("the bank\n", encoding="utf-8")
+    corpus = ("--corpus", tmp_path / "text.txt")
+    result = command("evaluate", "--model", directory.path, *corpus)
+    assert_one_line(*result, f"{directory.vocabulary}: line 5 is not UTF-8")
