@@ -13,10 +13,8 @@ bit.
 
 import dataclasses
 import random
-import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
@@ -24,6 +22,7 @@ from typing import Any
 
 import common
 import h5py
+import killing
 import numpy as np
 
 from keras_elmo.text.lines import read_lines
@@ -72,9 +71,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         text = _text(common.corpus(options), options.lines, Path(folder))
         command = _command(options, text)
         whole, killed = Path(folder, "whole"), Path(folder, "killed")
-        _finish([*command, "--out", str(whole)])
+        killing.finish([*command, "--out", str(whole)])
         kills = _killed_often([*command, "--out", str(killed)], killed, options)
-        _finish([*command, "--out", str(killed), "--resume"])
+        killing.finish([*command, "--out", str(killed), "--resume"])
         same = differences(whole, killed) == []
         rows = _history(whole) == _history(killed)
     result = {
@@ -153,17 +152,14 @@ def _command(options: Any, text: tuple[Path, Path]) -> list[str]:
     return [sys.executable, str(child), "pretrain", *named]
 
 
-def _finish(command: Sequence[str]) -> None:
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=None)
-
-
 def _killed_often(command: Sequence[str], run: Path, options: Any) -> list[Kill]:
     chance = random.Random(options.seed)
     aims = list(_aims(options.kills, chance))
     kills: list[Kill] = []
     while len(kills) < options.kills:
         aim = aims[len(kills)]
-        phase = _kill([*command, "--resume"], aim, chance)
+        _, latest, milliseconds = _PHASES[aim]
+        phase = killing.kill([*command, "--resume"], aim, latest, milliseconds, chance)
         if phase is None:
             raise SystemExit("the run finished before it was killed: more --steps")
         steps = [int(path.stem[-8:]) for path in run.glob("checkpoints/step-*.npz")]
@@ -178,28 +174,6 @@ def _aims(kills: int, chance: random.Random) -> Iterator[str]:
     count = round(kills * weights.pop("count") / (1 + sum(weights.values())))
     yield from ["count"] * count
     yield from chance.choices(list(weights), list(weights.values()), k=kills - count)
-
-
-def _kill(command: Sequence[str], aim: str, chance: random.Random) -> str | None:
-    """Starts the command and kills it; returns the phase it was in."""
-    _, latest, milliseconds = _PHASES[aim]
-    occurrence = chance.randint(1, latest)
-    delay = chance.uniform(0, milliseconds) / 1000
-    told = ""
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        for line in process.stdout or ():
-            told = line.strip()
-            occurrence -= told == f"begin {aim}"
-            if occurrence == 0:
-                time.sleep(delay)
-                process.kill()
-                break
-        for line in process.stdout or ():
-            told = line.strip()
-    if process.returncode == 0:
-        return None
-    word, _, phase = told.partition(" ")
-    return phase if word == "begin" else "between"
 
 
 if __name__ == "__main__":

@@ -5,26 +5,14 @@ is a phase that `kill.py` knows; nothing else of the command is changed.
 """
 
 import sys
-from collections.abc import Callable
-from typing import Any
+
+from killing import telling
 
 from keras_elmo.__main__ import main
 from keras_elmo.files.directory import PretrainingDirectory
 from keras_elmo.text.vocabulary import Vocabulary
 from keras_elmo.training import checkpoints, record
 from keras_elmo.training.devices import Devices
-
-
-def telling(function: Callable[..., Any], phase: str) -> Callable[..., Any]:
-    """Returns the function with its phase told around each call."""
-
-    def call(*arguments: Any, **options: Any) -> Any:
-        print(f"begin {phase}", flush=True)
-        result = function(*arguments, **options)
-        print(f"end {phase}", flush=True)
-        return result
-
-    return call
 
 
 def tell_phases() -> None:

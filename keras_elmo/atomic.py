@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import secrets
 import shutil
 from collections.abc import Iterator
 from typing import Any
@@ -40,8 +41,9 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[str]:
 
 
 def _temporary(path: str) -> str:
+    # Processes of two machines may write to one folder, and have the same number.
     folder, name = os.path.split(path)
-    return os.path.join(folder, f".{name}.{os.getpid()}{_PART}")
+    return os.path.join(folder, f".{name}.{secrets.token_hex(4)}{_PART}")
 
 
 def check_room(path: str | os.PathLike[str], size: int) -> None:
@@ -55,8 +57,7 @@ def check_room(path: str | os.PathLike[str], size: int) -> None:
     temporary = _temporary(path)
     try:
         with open(temporary, "wb") as file:
-            if hasattr(os, "posix_fallocate"):
-                os.posix_fallocate(file.fileno(), 0, size)
+            reserve(file.fileno(), size)
     except OSError as error:
         raise OSError(
             error.errno, f"cannot be written: {error.strerror}", path
@@ -64,6 +65,16 @@ def check_room(path: str | os.PathLike[str], size: int) -> None:
     finally:
         if os.path.exists(temporary):
             os.remove(temporary)
+
+
+def reserve(file: int, size: int) -> None:
+    """Takes room on the disk for an open file, where the system knows how.
+
+    Raises:
+        OSError: there is none.
+    """
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(file, 0, size)
 
 
 def is_leftover(name: str) -> bool:

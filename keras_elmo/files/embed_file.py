@@ -1,41 +1,40 @@
 """The vectors of a text file, as a file."""
 
 import contextlib
+import dataclasses
 import os
 import sys
-from itertools import islice, tee
-from typing import Any, Protocol
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 
-import h5py
 import numpy as np
 
+from keras_elmo.files.digests import encoder_digest, file_digest
+from keras_elmo.files.embed_options import EmbedOptions, mix_weights
 from keras_elmo.files.embeddings import embed
+from keras_elmo.files.hdf5_vectors import Hdf5Vectors
 from keras_elmo.files.loading import load
-from keras_elmo.files.saved_model import is_saved_model, read_mix
+from keras_elmo.files.parquet_vectors import ParquetVectors
+from keras_elmo.files.saved_model import is_saved_model
+from keras_elmo.files.section_writer import Line, SectionWriter, Tokens, VectorWriter
+from keras_elmo.files.unfinished import UnfinishedFile
+from keras_elmo.models.encoder import Encoder
 from keras_elmo.optional import import_extra
 from keras_elmo.progress import Progress
 from keras_elmo.text.lines import expand_files, read_lines
-from keras_elmo.text.report import Report
-from keras_elmo.text.token_chunks import tokenized_lines
+from keras_elmo.text.tokenized_file import TokenizedFile
 
 Path = str | os.PathLike[str]
 
-# Lines between two moments at which what is written is safe on the disk.
-_LINES_AT_A_TIME = 512
 # Of the biLM: a step of many rows costs little more than one of few.
 _BATCH_SIZE = 128
+# Between two checkpoints: some ten seconds of a `mini` model on two cores.
+_SECTION_POSITIONS = 262_144
+# That are written while the next ones are computed.
+_LINES_AT_A_TIME = 256
 
-
-class _Writer(Protocol):
-    """Takes the vectors of one line after the other."""
-
-    num_written: int
-
-    def write(self, tokens: list[bytes], vectors: np.ndarray) -> None: ...
-
-    def flush(self) -> None: ...
-
-    def close(self) -> None: ...
+_HDF5 = (".hdf5", ".h5")
+_PARQUET = ".parquet"
 
 
 def embed_file(
@@ -45,14 +44,20 @@ def embed_file(
     layers: str = "all",
     resume: bool = False,
     progress: bool = False,
+    *,
+    rows: str = "tokens",
+    dtype: str = "float32",
 ) -> None:
     """Writes the contextual vectors of every line of a text file.
 
     HDF5 has the published layout: dataset `k` holds line k, counted from 0,
-    `(num_layers + 1, tokens, 2 * projection_units)`. Parquet has a row a token: the
-    line, the token's place in it, the token, and a fixed-size list a layer. A blank
-    line has no tokens, in both. The file appears under its name when it is complete;
-    until then it is `OUT.unfinished`.
+    `(num_layers + 1, tokens, 2 * projection_units)`. Parquet has a row a token, or a
+    row a line, see `ParquetVectors`. A blank line has no tokens, in both.
+
+    The file appears under its name when it is complete. Until then it is
+    `OUT.unfinished`, which a process that is killed at any moment leaves in a state to
+    go on from: the text is cut into sections, each embedded by itself and brought to
+    the disk, and the finished file has the bytes it would have had.
 
     Args:
         model: a pretraining directory, an exported SavedModel, or a shipped name.
@@ -60,154 +65,134 @@ def embed_file(
         out: a name that ends in .hdf5, .h5 or .parquet.
         layers: `"all"`, or `"mix"`, their mix alone: that of the exported model, or
             the average. HDF5 then holds `(tokens, 2 * projection_units)`.
-        resume: whether to go on with the `OUT.unfinished` of an interrupted call;
-            HDF5 only.
+        resume: whether to go on with the `OUT.unfinished` of an interrupted call; if
+            there is none, it is begun.
         progress: whether to show a bar and messages on stderr.
+        rows: `"tokens"`, or `"sentences"`, the mean over the tokens of each line;
+            Parquet only.
+        dtype: of the numbers in the file, `"float32"` or `"float16"`.
 
     Raises:
-        ValueError: `out` exists or ends in something else; `layers` is another word;
-            the model or the text cannot be read.
+        ValueError: `out` exists or ends in something else; an argument is another
+            than it may be, or than it was when `OUT.unfinished` was begun; the model
+            or the text cannot be read, or has changed since.
+        OSError: the file cannot be written; what was written is kept.
+        KeyboardInterrupt: after Ctrl-C, with what is kept.
     """
     input, out = os.fspath(input), os.fspath(out)
+    options = EmbedOptions(layers, rows, dtype)
+    _check_out(out, options)
     files = expand_files(input)
     if len(files) > 1:
         raise ValueError(f"`input` must be one file. Received: {len(files)} of {input}")
-    if os.path.exists(out):
-        raise ValueError(f"{out} exists already; name another file, or remove it")
-    if layers not in ("all", "mix"):
-        raise ValueError(f"`layers` must be 'all' or 'mix'. Received: {layers!r}")
-    writer_type = _writer_type(out, resume)
+    unfinished = UnfinishedFile(out, resume)
     if next(read_lines(files, keep_blank=True), None) is None:
         raise ValueError(f"there is no text in {files[0]}")
     encoder = load(model)
-    mix = _mix_weights(model, encoder.config.num_layers) if layers == "mix" else None
-    unfinished = f"{out}.unfinished"
-    report = Report()
-    done = 0
-
-    def advance(count: int) -> None:
-        nonlocal done
-        done += count
-
-    with contextlib.ExitStack() as stack:
-        writer = writer_type(unfinished, resume)
-        stack.callback(writer.close)
-        bar = None
-        if progress:
-            size = os.path.getsize(files[0])
-            bar = stack.enter_context(Progress("Embedding", size))
-        lines = read_lines(files, report, advance, keep_blank=True)
-        sentences = tokenized_lines(lines, encoder.tokenizer or "whitespace", report)
-        sentences = islice(sentences, writer.num_written, None)
-        sentences, ahead = tee(sentences)
-        embedded = zip(sentences, embed(encoder, ahead, _BATCH_SIZE), strict=True)
-        while chunk := list(islice(embedded, _LINES_AT_A_TIME)):
-            for tokens, vectors in chunk:
-                if mix is not None:
-                    vectors = np.tensordot(mix, vectors, axes=1)
-                writer.write(tokens, vectors)
-            writer.flush()
-            if bar is not None:
-                bar.update(sum(len(tokens) for tokens, _ in chunk), position=done)
-    os.replace(unfinished, out)
+    mix = _mix(model, encoder.config.num_layers + 1) if layers == "mix" else None
+    digests = {
+        "input": file_digest(files[0]),
+        "model": encoder_digest(encoder, *([] if mix is None else [mix])),
+    }
+    try:
+        with unfinished.begun(dataclasses.asdict(options), digests):
+            text = TokenizedFile(files[0], encoder.tokenizer or "whitespace")
+            shape = options.shape(encoder.config)
+            writer = _open(unfinished, shape, options, _num_tokens(text, progress))
+            with SectionWriter(unfinished, writer) as sections:
+                _write(encoder, mix, text, sections, progress)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(unfinished.where_it_stands()) from None
     if progress:
-        for message in report.messages():
+        for message in text.report.messages():
             print(message, file=sys.stderr)
 
 
-def _mix_weights(model: Path, num_layers: int) -> np.ndarray:
-    if not is_saved_model(model):
-        return np.full(num_layers + 1, 1 / (num_layers + 1), dtype="float32")
-    scalars, gamma, layer_norm = read_mix(model)
-    if layer_norm:
+def _check_out(out: str, options: EmbedOptions) -> None:
+    if out.endswith(_PARQUET):
+        import_extra("pyarrow", "Writing Parquet", "parquet")
+    elif not out.endswith(_HDF5):
         raise ValueError(
-            f"`layers` must be 'all' for {os.fspath(model)}: its mix normalises layers "
-            "by their batch, which a file does not have"
+            f"`out` must end in .hdf5, .h5 or .parquet. Received: out={out!r}"
         )
-    weights = np.exp(scalars - np.max(scalars))
-    return gamma * weights / weights.sum()
+    elif options.rows != "tokens":
+        raise ValueError(
+            "`rows` must be 'tokens' for HDF5, whose layout is a dataset a line. "
+            f"Received: rows={options.rows!r}, out={out!r}"
+        )
 
 
-def _writer_type(out: str, resume: bool) -> Any:
-    if out.endswith((".hdf5", ".h5")):
-        return _Hdf5Writer
-    if out.endswith(".parquet"):
-        if resume:
-            raise ValueError(f"`resume` needs HDF5: {out} would have to be begun again")
-        return _ParquetWriter
-    raise ValueError(f"`out` must end in .hdf5, .h5 or .parquet. Received: out={out!r}")
+def _open(
+    unfinished: UnfinishedFile,
+    shape: tuple[int, ...],
+    options: EmbedOptions,
+    num_tokens: Iterable[int],
+) -> VectorWriter:
+    with unfinished.writing():
+        if unfinished.path.endswith(f"{_PARQUET}.unfinished"):
+            return ParquetVectors(unfinished.path, shape, options.dtype, options.rows)
+        return Hdf5Vectors(unfinished.path, shape, options.dtype, num_tokens)
 
 
-class _Hdf5Writer:
-    """A dataset a line, named by its number: the layout of bilm-tf's dumps."""
-
-    def __init__(self, path: str, resume: bool) -> None:
-        try:
-            self._file = h5py.File(path, "a" if resume else "w")
-        except OSError as error:
-            raise ValueError(
-                f"{path}: cannot be gone on with: {error}; remove it and begin again"
-            ) from error
-        self.num_written = len(self._file)
-        if self.num_written:
-            # The interruption may have come before the last one was filled.
-            self.num_written -= 1
-            del self._file[str(self.num_written)]
-
-    def write(self, tokens: list[bytes], vectors: np.ndarray) -> None:
-        self._file.create_dataset(str(self.num_written), data=vectors)
-        self.num_written += 1
-
-    def flush(self) -> None:
-        self._file.flush()
-
-    def close(self) -> None:
-        self._file.close()
+def _num_tokens(text: TokenizedFile, progress: bool) -> Iterator[int]:
+    """The tokens of each line, for a format that needs to know them beforehand."""
+    with _shown("Counting", text, progress) as advance:
+        for tokens in text:
+            advance(len(tokens))
+            yield len(tokens)
 
 
-class _ParquetWriter:
-    """A row a token."""
+def _write(
+    encoder: Encoder,
+    mix: np.ndarray | None,
+    text: TokenizedFile,
+    sections: SectionWriter,
+    progress: bool,
+) -> None:
+    sentences = iter(text)
+    sections.skip_written(sentences)
+    with _shown("Embedding", text, progress) as advance:
+        for section in _sections(sentences):
+            embedded = zip(section, embed(encoder, section, _BATCH_SIZE), strict=True)
+            while chunk := list(islice(embedded, _LINES_AT_A_TIME)):
+                sections.write(chunk if mix is None else _mixed(chunk, mix))
+                advance(sum(len(tokens) for tokens, _ in chunk))
+            sections.end_section(len(section), sum(map(len, section)))
+        sections.finish()
 
-    num_written = 0
 
-    def __init__(self, path: str, resume: bool) -> None:
-        self._arrow = import_extra("pyarrow", "Writing Parquet", "parquet")
-        self._parquet = import_extra("pyarrow.parquet", "Writing Parquet", "parquet")
-        self._path = path
-        self._file: Any = None
-        self._lines: list[tuple[int, list[bytes], np.ndarray]] = []
+@contextlib.contextmanager
+def _shown(
+    label: str, text: TokenizedFile, progress: bool
+) -> Iterator[Callable[[int], None]]:
+    """Yields what is told how many words more are done, and shows how far that is."""
+    if not progress:
+        yield lambda count: None
+        return
+    with Progress(label, os.path.getsize(text.path), start=text.position) as bar:
+        yield lambda count: bar.update(count, text.position)
 
-    def write(self, tokens: list[bytes], vectors: np.ndarray) -> None:
-        # Of a mix there is one layer.
-        vectors = vectors if vectors.ndim == 3 else vectors[None]
-        self._lines.append((self.num_written, tokens, vectors))
-        self.num_written += 1
 
-    def flush(self) -> None:
-        arrow = self._arrow
-        vectors = np.concatenate([vectors for *_, vectors in self._lines], axis=1)
-        rows = [
-            (line, place, token.decode())
-            for line, tokens, _ in self._lines
-            for place, token in enumerate(tokens)
-        ]
-        # With their types, which blank lines alone do not tell.
-        columns = {
-            "line": arrow.array([line for line, _, _ in rows], arrow.int64()),
-            "position": arrow.array([place for _, place, _ in rows], arrow.int64()),
-            "token": arrow.array([token for _, _, token in rows], arrow.string()),
-        }
-        for k, layer in enumerate(vectors):
-            name = f"layer_{k}" if len(vectors) > 1 else "mix"
-            columns[name] = arrow.FixedSizeListArray.from_arrays(
-                arrow.array(layer.ravel(), arrow.float32()), layer.shape[-1]
-            )
-        table = arrow.table(columns)
-        if self._file is None:
-            self._file = self._parquet.ParquetWriter(self._path, table.schema)
-        self._file.write_table(table)
-        self._lines = []
+def _mix(model: Path, num_layers: int) -> np.ndarray:
+    if is_saved_model(model):
+        return mix_weights(model)
+    return np.full(num_layers, 1 / num_layers, dtype="float32")
 
-    def close(self) -> None:
-        if self._file is not None:
-            self._file.close()
+
+def _sections(sentences: Iterator[Tokens]) -> Iterator[list[Tokens]]:
+    """Cuts a text where it has so many positions, wherever it was interrupted."""
+    section: list[Tokens] = []
+    positions = 0
+    for sentence in sentences:
+        section.append(sentence)
+        positions += len(sentence) + 2
+        if positions >= _SECTION_POSITIONS:
+            yield section
+            section, positions = [], 0
+    if section:
+        yield section
+
+
+def _mixed(lines: Iterable[Line], weights: np.ndarray) -> Iterator[Line]:
+    for tokens, vectors in lines:
+        yield tokens, np.einsum("l,ltu->tu", weights, vectors)

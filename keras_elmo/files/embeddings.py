@@ -54,7 +54,9 @@ def embed(
         # In the order of the text, so that the same text gives the same bits.
         words.learn(dict.fromkeys(chain.from_iterable(window)))
         results: list[Any] = [None] * len(window)
-        for places in _batches([len(sentence) for sentence in window], batch_size):
+        for places in batches_of_like_length(
+            [len(sentence) for sentence in window], batch_size
+        ):
             vectors, mask = words.look_up([window[place] for place in places])
             layers = bilm.predict_on_batch({"inputs": vectors, "mask": mask})
             layers = [as_float32(layer) for layer in layers]
@@ -98,7 +100,7 @@ def _windows(
         yield window
 
 
-def _batches(lengths: list[int], batch_size: int) -> Iterator[list[int]]:
+def batches_of_like_length(lengths: list[int], batch_size: int) -> Iterator[list[int]]:
     """Groups the places of sentences of similar length."""
     batch: list[int] = []
     for place in sorted(range(len(lengths)), key=lengths.__getitem__):

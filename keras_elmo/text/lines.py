@@ -46,6 +46,7 @@ def read_lines(
     report: Report | None = None,
     advance: Callable[[int], None] | None = None,
     keep_blank: bool = False,
+    open_file: Callable[[str], BinaryIO] | None = None,
 ) -> Iterator[str]:
     """Yields the lines of text files that are not blank, without their ends.
 
@@ -59,13 +60,14 @@ def read_lines(
             lie on the disk, that were read since the call before.
         keep_blank: whether blank lines are yielded, too, so that a line's place is
             its number.
+        open_file: opens what is not a file of this machine, as it lies there.
 
     Raises:
         ValueError: a compressed file is cut short or damaged; names the file.
     """
     report = Report() if report is None else report
     for path in files:
-        for raw in _raw_lines(path, advance or _ignore):
+        for raw in _raw_lines(path, advance or _ignore, open_file or _open):
             line = _decode(raw.removesuffix(b"\n").removesuffix(b"\r"), report)
             blank = not line or line.isspace()
             report.lines += not blank
@@ -77,8 +79,16 @@ def _ignore(count: int) -> None:
     pass
 
 
-def _raw_lines(path: str, advance: Callable[[int], None]) -> Iterator[bytes]:
-    with open(path, "rb") as file, _decompressed(file, path) as stream:
+def _open(path: str) -> BinaryIO:
+    return open(path, "rb")
+
+
+def _raw_lines(
+    path: str,
+    advance: Callable[[int], None],
+    open_file: Callable[[str], BinaryIO],
+) -> Iterator[bytes]:
+    with open_file(path) as file, _decompressed(file, path) as stream:
         told, mark = 0, _BYTE_ORDER_MARK
         try:
             for raw in stream:

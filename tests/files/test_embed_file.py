@@ -1,5 +1,7 @@
+import filecmp
+import functools
 import gzip
-from itertools import islice
+import json
 
 import h5py
 import numpy as np
@@ -10,11 +12,23 @@ from keras_elmo.files.directory import PretrainingDirectory
 from keras_elmo.files.embed_file import embed_file
 from keras_elmo.files.embeddings import embed
 from keras_elmo.files.export import export_saved_model
+from keras_elmo.files.loading import load
 from keras_elmo.files.published import save_published_weights
 from tests.files.exports import embedding
+from tests.full_disk import files_of_at_most
+from tests.models.small import random_encoder
 
 LINES = ["I sat on the bank .", "", "배 가 고프다", "The bank closed", "  "]
 SENTENCES = [line.split() for line in LINES]
+
+
+# Each reading compiles its encoder anew.
+_load = functools.cache(load)
+
+
+@pytest.fixture(autouse=True)
+def models_are_read_once(monkeypatch):
+    monkeypatch.setattr(module, "load", _load)
 
 
 @pytest.fixture(scope="module")
@@ -51,10 +65,10 @@ def read_hdf5(path):
         return [file[str(k)][...] for k in range(len(file))]
 
 
-def assert_vectors(found, wanted, tolerance=1e-6):
+def assert_vectors(found, wanted, tolerance=1e-6, dtype="float32"):
     for vectors, expected in zip(found, wanted, strict=True):
         assert vectors.shape == expected.shape
-        assert vectors.dtype == np.float32
+        assert vectors.dtype == dtype
         np.testing.assert_allclose(vectors, expected, atol=tolerance)
 
 
@@ -92,11 +106,17 @@ def test_the_mix_is_the_average_or_the_exported_one(
     )
 
 
-@pytest.mark.parametrize("layers", ["all", "mix"])
-def test_parquet_has_a_row_a_token(layers, models, text, wanted, tmp_path, monkeypatch):
-    parquet = pytest.importorskip("pyarrow.parquet")
-    # Several pieces, one of them of blank lines alone.
+@pytest.fixture
+def small_sections(monkeypatch):
+    """A line or two each; the last is of blank lines alone."""
+    monkeypatch.setattr(module, "_SECTION_POSITIONS", 5)
     monkeypatch.setattr(module, "_LINES_AT_A_TIME", 1)
+
+
+@pytest.mark.usefixtures("small_sections")
+@pytest.mark.parametrize("layers", ["all", "mix"])
+def test_parquet_has_a_row_a_token(layers, models, text, wanted, tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
     embed_file(models / "directory", text, tmp_path / "out.parquet", layers=layers)
     table = parquet.read_table(tmp_path / "out.parquet").to_pydict()
     places = [(k, j) for k, tokens in enumerate(SENTENCES) for j in range(len(tokens))]
@@ -114,45 +134,196 @@ def test_parquet_has_a_row_a_token(layers, models, text, wanted, tmp_path, monke
         )
 
 
-def test_it_goes_on_where_it_was_interrupted(
-    models, text, wanted, tmp_path, monkeypatch
-):
-    out = tmp_path / "out.hdf5"
-    monkeypatch.setattr(module, "_LINES_AT_A_TIME", 2)
-    embedded = 0
+def test_parquet_has_a_row_a_sentence(models, text, wanted, tmp_path):
+    """The mean over its tokens; that of none is zero, as in the exported model."""
+    parquet = pytest.importorskip("pyarrow.parquet")
+    out = tmp_path / "out.parquet"
+    embed_file(models / "directory", text, out, rows="sentences")
+    table = parquet.read_table(out).to_pydict()
+    assert list(table) == ["line", "num_tokens", "layer_0", "layer_1", "layer_2"]
+    assert table["line"] == list(range(len(LINES)))
+    assert table["num_tokens"] == list(map(len, SENTENCES))
+    for k in range(3):
+        means = [each[k].sum(axis=0) / max(len(each[k]), 1) for each in wanted]
+        np.testing.assert_allclose(np.array(table[f"layer_{k}"]), means, atol=1e-6)
 
-    def counted(encoder, sentences, batch_size):
-        nonlocal embedded
+
+def test_half_of_the_bytes(models, text, wanted, tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    embed_file(models / "directory", text, tmp_path / "o.hdf5", dtype="float16")
+    found = read_hdf5(tmp_path / "o.hdf5")
+    assert_vectors(found, wanted, tolerance=4e-3, dtype="float16")
+    for rows in ("tokens", "sentences"):
+        out = tmp_path / f"{rows}.parquet"
+        embed_file(models / "directory", text, out, rows=rows, dtype="float16")
+        assert str(parquet.read_schema(out).field("layer_0").type.value_type) == (
+            "halffloat"
+        )
+    layer = parquet.read_table(tmp_path / "tokens.parquet")["layer_1"]
+    expected = np.concatenate([vectors[1] for vectors in found])
+    np.testing.assert_array_equal(np.array(layer.to_pylist(), "float16"), expected)
+
+
+def interrupted_after(number, error=KeyboardInterrupt):
+    """An `embed` that raises when it has given out so many vectors in all."""
+    left = number
+
+    def interrupted(encoder, sentences, batch_size):
+        nonlocal left
         for vectors in embed(encoder, sentences, batch_size):
-            embedded += 1
+            if left == 0:
+                raise error
+            left -= 1
             yield vectors
 
-    def interrupted(*arguments):
-        yield from islice(counted(*arguments), 3)
-        raise KeyboardInterrupt
+    return interrupted
 
-    with monkeypatch.context() as patch:
-        patch.setattr(module, "embed", interrupted)
-        with pytest.raises(KeyboardInterrupt):
+
+@pytest.fixture
+def interrupt(models, text, monkeypatch):
+    """Interrupts a call, and says what the interruption told."""
+
+    def call(out, after, **options):
+        with monkeypatch.context() as patch:
+            patch.setattr(module, "embed", interrupted_after(after))
+            with pytest.raises(KeyboardInterrupt) as interruption:
+                embed_file(models / "directory", text, out, **options)
+        assert not out.exists()
+        return str(interruption.value)
+
+    return call
+
+
+@pytest.mark.usefixtures("small_sections")
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("out.hdf5", {}),
+        ("out.hdf5", {"layers": "mix", "dtype": "float16"}),
+        ("out.parquet", {}),
+        ("out.parquet", {"rows": "sentences", "dtype": "float16"}),
+    ],
+)
+def test_it_goes_on_where_it_was_interrupted(
+    name, options, models, text, interrupt, tmp_path
+):
+    """More than once, and whatever stands behind what counts."""
+    if name.endswith("parquet"):
+        pytest.importorskip("pyarrow.parquet")
+    out, unfinished = tmp_path / name, tmp_path / f"{name}.unfinished"
+    told = interrupt(out, 2, **options)
+    assert f"the first 1 lines are in {unfinished}" in told
+    with open(unfinished, "ab") as file:
+        file.write(b"half of something")
+    assert "the first 3 lines" in interrupt(out, 2, **options, resume=True)
+    embed_file(models / "directory", text, out, **options, resume=True)
+    whole = tmp_path / f"whole.{name.split('.')[1]}"
+    embed_file(models / "directory", text, whole, **options)
+    assert filecmp.cmp(out, whole, shallow=False)
+    assert names(tmp_path) == sorted([name, whole.name, "text.txt"])
+
+
+@pytest.mark.usefixtures("small_sections")
+def test_only_the_rest_is_embedded(models, text, interrupt, tmp_path, monkeypatch):
+    interrupt(tmp_path / "out.hdf5", 3)
+    embedded = []
+
+    def noted(encoder, sentences, batch_size):
+        embedded.extend(sentences)
+        return embed(encoder, sentences, batch_size)
+
+    monkeypatch.setattr(module, "embed", noted)
+    embed_file(models / "directory", text, tmp_path / "out.hdf5", resume=True)
+    assert [[token.decode() for token in each] for each in embedded] == SENTENCES[3:]
+
+
+def test_nothing_is_left_of_nothing(interrupt, tmp_path):
+    assert "before anything" in interrupt(tmp_path / "out.hdf5", 2)
+    assert names(tmp_path) == ["text.txt"]
+
+
+@pytest.mark.usefixtures("small_sections")
+def test_what_has_changed_is_named(models, text, interrupt, tmp_path):
+    out = tmp_path / "out.parquet"
+    pytest.importorskip("pyarrow.parquet")
+    interrupt(out, 3)
+    unfinished = tmp_path / "out.parquet.unfinished"
+    state = tmp_path / "out.parquet.unfinished.json"
+    kept = unfinished.read_bytes(), state.read_bytes()
+    other = PretrainingDirectory(tmp_path / "other")
+    (tmp_path / "other").mkdir()
+    save_published_weights(random_encoder(seed=1), other.options, other.weights)
+
+    def refused(said, model=models / "directory", **options):
+        with pytest.raises(ValueError, match=said):
+            embed_file(model, text, out, **{"resume": True, **options})
+        assert (unfinished.read_bytes(), state.read_bytes()) == kept
+
+    refused("is there already, of an interrupted run; set `resume`", resume=False)
+    refused("`layers` must be 'all', with which .*unfinished was begun", layers="mix")
+    refused("`rows` must be 'tokens', .*='sentences'", rows="sentences")
+    refused("`dtype` must be 'float32', .*='float16'", dtype="float16")
+    refused(
+        "`model` must be what .*unfinished was begun with", model=tmp_path / "other"
+    )
+    # As long as before.
+    original = text.read_bytes()
+    text.write_bytes(original.replace(b"closed", b"opened"))
+    refused("`input` must be what .*unfinished was begun with: it has changed since")
+    text.write_bytes(original)
+    state.unlink()
+    with pytest.raises(ValueError, match=r"unfinished\.json: cannot be read"):
+        embed_file(models / "directory", text, out, resume=True)
+    state.write_bytes(kept[1])
+    unfinished.write_bytes(kept[0][:100])
+    with pytest.raises(ValueError, match="as at its last checkpoint, and has 100"):
+        embed_file(models / "directory", text, out, resume=True)
+    unfinished.write_bytes(kept[0])
+    embed_file(models / "directory", text, out, resume=True)
+    assert names(tmp_path) == ["other", "out.parquet", "text.txt"]
+
+
+@pytest.mark.usefixtures("small_sections")
+def test_another_tokenizer_is_noticed(models, text, interrupt, tmp_path):
+    """As after an update of the package that cuts text into words."""
+    interrupt(tmp_path / "out.hdf5", 3)
+    state = tmp_path / "out.hdf5.unfinished.json"
+    changed = json.loads(state.read_text(encoding="utf-8"))
+    changed["tokens"] += 1
+    state.write_text(json.dumps(changed), encoding="utf-8")
+    with pytest.raises(ValueError, match="had 10 tokens .*, and have 9"):
+        embed_file(models / "directory", text, tmp_path / "out.hdf5", resume=True)
+
+
+@pytest.mark.usefixtures("small_sections")
+@pytest.mark.parametrize(
+    ("name", "kept"),
+    [("out.hdf5", "nothing is kept"), ("out.parquet", r"[1-4] lines are kept")],
+)
+def test_a_full_disk_keeps_what_was_done(name, kept, models, text, tmp_path, capfd):
+    """A file of HDF5 takes its room before anything is computed."""
+    if name.endswith("parquet"):
+        pytest.importorskip("pyarrow.parquet")
+    out = tmp_path / name
+    embed_file(models / "directory", text, tmp_path / f"whole-{name}")
+    size = (tmp_path / f"whole-{name}").stat().st_size
+    with files_of_at_most(size // 2):
+        with pytest.raises(OSError, match=f"cannot be written: File too large; {kept}"):
             embed_file(models / "directory", text, out)
     assert not out.exists()
-    assert len(read_hdf5(f"{out}.unfinished")) == 2
-    embedded = 0
-    with monkeypatch.context() as patch:
-        patch.setattr(module, "embed", counted)
+    embed_file(models / "directory", text, out, resume=True)
+    assert filecmp.cmp(out, tmp_path / f"whole-{name}", shallow=False)
+    # pyarrow, for one, likes to tell of it once more.
+    assert capfd.readouterr().err == ""
+
+
+def test_a_file_whose_killed_writer_had_finished(models, text, tmp_path):
+    out = tmp_path / "out.hdf5"
+    embed_file(models / "directory", text, out)
+    (tmp_path / "out.hdf5.unfinished.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(ValueError, match="exists already"):
         embed_file(models / "directory", text, out, resume=True)
-    # The rest was embedded, and the last one again, for it may be half-written.
-    assert embedded == 4
-    assert_vectors(read_hdf5(out), wanted)
     assert names(tmp_path) == ["out.hdf5", "text.txt"]
-
-
-def test_without_resume_it_begins_again(models, text, wanted, tmp_path):
-    (tmp_path / "out.hdf5.unfinished").write_text("of another time", encoding="utf-8")
-    with pytest.raises(ValueError, match=r"out\.hdf5\.unfinished"):
-        embed_file(models / "directory", text, tmp_path / "out.hdf5", resume=True)
-    embed_file(models / "directory", text, tmp_path / "out.hdf5")
-    assert_vectors(read_hdf5(tmp_path / "out.hdf5"), wanted)
 
 
 def test_bad_arguments_leave_nothing(models, text, tmp_path):
@@ -162,11 +333,17 @@ def test_bad_arguments_leave_nothing(models, text, tmp_path):
         ("there.hdf5",): "exists already",
         ("out.txt",): r"`out` must end in",
         ("out.hdf5", "some"): "`layers` must be",
-        ("out.parquet", "all", True): "`resume` needs HDF5",
     }.items():
         out, *others = arguments
         with pytest.raises(ValueError, match=said):
             embed_file(models / "directory", text, tmp_path / out, *others)
+    for options, said in [
+        ({"rows": "words"}, "`rows` must be 'tokens' or 'sentences'"),
+        ({"rows": "sentences"}, "`rows` must be 'tokens' for HDF5"),
+        ({"dtype": "float64"}, "`dtype` must be 'float32' or 'float16'"),
+    ]:
+        with pytest.raises(ValueError, match=said):
+            embed_file(models / "directory", text, tmp_path / "out.hdf5", **options)
     for model, source, said in [
         (tmp_path / "nowhere", text, "nowhere"),
         (models / "directory", tmp_path / "nowhere.txt", "no file matches"),

@@ -1,0 +1,115 @@
+"""Vectors are written while the next ones are computed."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import islice
+from types import TracebackType
+from typing import Any, Protocol
+
+import numpy as np
+
+from keras_elmo.files.unfinished import UnfinishedFile
+
+Tokens = Sequence[bytes]
+Line = tuple[Tokens, np.ndarray]
+
+
+class VectorWriter(Protocol):
+    """Appends lines to a file that can be cut off behind each checkpoint."""
+
+    def skip(self, tokens: Tokens) -> None: ...
+
+    def write(self, lines: Iterable[Line]) -> None: ...
+
+    def checkpoint(self) -> int: ...
+
+    def finish(self, ends: Sequence[int]) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class SectionWriter:
+    """While its `with` block runs, writes in a thread, section by section.
+
+    A section counts when all of it is on the disk. One call waits at most, while
+    another runs, so what is in memory has a bound.
+
+    Args:
+        unfinished: the file, and how far it is.
+        writer: of its format.
+    """
+
+    def __init__(self, unfinished: UnfinishedFile, writer: VectorWriter) -> None:
+        self._unfinished = unfinished
+        self._writer = writer
+
+    def __enter__(self) -> "SectionWriter":
+        self._thread = ThreadPoolExecutor(max_workers=1)
+        self._last: Future[None] | None = None
+        return self
+
+    def skip_written(self, sentences: Iterator[Tokens]) -> None:
+        """Takes the lines that the file holds already off the text.
+
+        Raises:
+            ValueError: their tokens are others than they were.
+        """
+        num_tokens = 0
+        for tokens in islice(sentences, self._unfinished.num_lines):
+            self._writer.skip(tokens)
+            num_tokens += len(tokens)
+        if num_tokens != self._unfinished.num_tokens:
+            raise ValueError(
+                f"{self._unfinished.path}: the first {self._unfinished.num_lines:,} "
+                f"lines had {self._unfinished.num_tokens:,} tokens when they were "
+                f"written, and have {num_tokens:,}; remove it to begin again"
+            )
+
+    def write(self, lines: Iterable[Line]) -> None:
+        """Has lines written; what iterating over them computes runs there, too.
+
+        Raises:
+            OSError: what was to be written before cannot be.
+        """
+        self._submit(self._writer.write, lines)
+
+    def end_section(self, num_lines: int, num_tokens: int) -> None:
+        """Has what was written since the last section brought to the disk.
+
+        Raises:
+            OSError: what was to be written before cannot be.
+        """
+
+        def keep() -> None:
+            size = self._writer.checkpoint()
+            self._unfinished.checkpoint(num_lines, num_tokens, size)
+
+        self._submit(keep)
+
+    def finish(self) -> None:
+        """Waits, completes the file, and gives it its name.
+
+        Raises:
+            OSError: something cannot be written.
+        """
+        self._submit(lambda: self._writer.finish(self._unfinished.ends))
+        self._wait()
+        self._unfinished.complete()
+
+    def _submit(self, function: Callable[..., None], *arguments: Any) -> None:
+        self._wait()
+        self._last = self._thread.submit(function, *arguments)
+
+    def _wait(self) -> None:
+        if self._last is not None:
+            with self._unfinished.writing():
+                self._last.result()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._thread.shutdown()
+        self._writer.close()

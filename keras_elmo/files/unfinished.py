@@ -1,0 +1,174 @@
+"""A file that is being written, and how far it is."""
+
+import contextlib
+import json
+import os
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from keras_elmo.atomic import write_json
+
+
+class UnfinishedFile:
+    """`OUT.unfinished`, and `OUT.unfinished.json`, which says how far it is.
+
+    It is renamed to OUT at the end. Behind its last checkpoint may stand what a
+    process that was killed had begun to write; that is cut off.
+
+    Args:
+        out: the file that is to be.
+        resume: whether one that is there is gone on with.
+
+    Attributes:
+        path: of the unfinished file.
+        num_lines: lines of text that it held at the last checkpoint.
+        num_tokens: tokens in them.
+        ends: its size at each checkpoint.
+
+    Raises:
+        ValueError: `out` is there already; so is the unfinished file, and `resume` is
+            not set.
+    """
+
+    def __init__(self, out: str, resume: bool) -> None:
+        self.path = f"{out}.unfinished"
+        self._state = f"{self.path}.json"
+        self._out = out
+        self.num_lines = self.num_tokens = 0
+        self.ends: list[int] = []
+        begun = os.path.exists(self.path)
+        if os.path.exists(out):
+            if not begun:
+                # A process was killed when it had but to remove this.
+                self._remove(self._state)
+            raise ValueError(f"{out} exists already; name another file, or remove it")
+        if begun and not resume:
+            raise ValueError(
+                f"{self.path} is there already, of an interrupted run; set `resume` to "
+                "go on with it, or remove it"
+            )
+
+    @contextlib.contextmanager
+    def begun(
+        self, options: Mapping[str, Any], digests: Mapping[str, str]
+    ) -> Iterator[None]:
+        """Begins the file, or cuts it off behind its last checkpoint.
+
+        What stands there when the block ends is to be gone on from, unless that is
+        nothing, which is removed.
+
+        Args:
+            options: arguments that decide on the content, by their names.
+            digests: of what else does, by the arguments that name it.
+
+        Raises:
+            ValueError: the file was begun with others, or is not what it was.
+        """
+        self._recipe = {"options": dict(options), "digests": dict(digests)}
+        if os.path.exists(self.path):
+            self._go_on()
+        else:
+            self._write_state()
+        try:
+            yield
+        finally:
+            if not self.num_lines:
+                self._remove(self.path)
+                self._remove(self._state)
+
+    def _go_on(self) -> None:
+        try:
+            with open(self._state, encoding="utf-8") as file:
+                state = json.load(file)
+            options, digests = state["options"], state["digests"]
+            self.num_lines, self.num_tokens = state["lines"], state["tokens"]
+            self.ends = list(state["ends"])
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise ValueError(
+                f"{self._state}: cannot be read ({error!r}), so nothing can go on from "
+                f"{self.path}; remove it to begin again"
+            ) from error
+        for name, value in self._recipe["options"].items():
+            if options.get(name) != value:
+                raise ValueError(
+                    f"`{name}` must be {options.get(name)!r}, with which {self.path} "
+                    f"was begun. Received: {name}={value!r}"
+                )
+        for name, digest in self._recipe["digests"].items():
+            if digests.get(name) != digest:
+                raise ValueError(
+                    f"`{name}` must be what {self.path} was begun with: it has "
+                    "changed since, or is another"
+                )
+        size = self.ends[-1] if self.ends else 0
+        if os.path.getsize(self.path) < size:
+            raise ValueError(
+                f"{self.path}: must have {size:,} bytes at least, as at its last "
+                f"checkpoint, and has {os.path.getsize(self.path):,}; remove it to "
+                "begin again"
+            )
+        with self.writing():
+            os.truncate(self.path, size)
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[None]:
+        """Has an error within say what is kept.
+
+        Raises:
+            OSError: the file cannot be written.
+        """
+        try:
+            yield
+        except OSError as error:
+            # A library's own words may be many.
+            why = os.strerror(error.errno) if error.errno else error
+            kept = "nothing is kept"
+            if self.num_lines:
+                kept = f"{self.num_lines:,} lines are kept, to go on from with `resume`"
+            raise OSError(
+                error.errno, f"cannot be written: {why}; {kept}", self.path
+            ) from error
+
+    def checkpoint(self, num_lines: int, num_tokens: int, size: int) -> None:
+        """Takes note that so much more is on the disk.
+
+        Args:
+            num_lines: lines since the last checkpoint.
+            num_tokens: tokens in them.
+            size: of the whole file.
+        """
+        self.num_lines += num_lines
+        self.num_tokens += num_tokens
+        self.ends.append(size)
+        self._write_state()
+
+    def where_it_stands(self) -> str:
+        """Returns a sentence for those who have interrupted it."""
+        if not self.num_lines:
+            return "stopped before anything was kept"
+        return (
+            f"stopped; the first {self.num_lines:,} lines are in {self.path}: resume "
+            "to go on from there"
+        )
+
+    def complete(self) -> None:
+        """Gives the file its name."""
+        os.replace(self.path, self._out)
+        self._remove(self._state)
+
+    def _write_state(self) -> None:
+        with self.writing():
+            write_json(
+                self._state,
+                {
+                    **self._recipe,
+                    "lines": self.num_lines,
+                    "tokens": self.num_tokens,
+                    "ends": self.ends,
+                },
+            )
+
+    @staticmethod
+    def _remove(path: str) -> None:
+        with contextlib.suppress(FileNotFoundError):
+            os.remove(path)
