@@ -1,4 +1,4 @@
-"""keras-elmo export: write a SavedModel."""
+"""keras-elmo export: write a SavedModel, or an ONNX file."""
 
 import argparse
 
@@ -8,13 +8,16 @@ from keras_elmo.commands.outputs import refuse_existing
 def add(commands: "argparse._SubParsersAction") -> None:
     command = commands.add_parser(
         "export",
-        help="write a SavedModel",
+        help="write a SavedModel, or an ONNX file",
         description="Writes a SavedModel with the signatures of the TF Hub module, "
-        "default (strings) and tokens.",
+        "default (strings) and tokens; or, if --out ends in .onnx, an ONNX file that "
+        "takes character ids.",
     )
     command.set_defaults(run=run)
     command.add_argument("--model", required=True, metavar="DIR")
-    command.add_argument("--out", required=True, metavar="DIR")
+    command.add_argument(
+        "--out", required=True, metavar="DIR", help="or a name in .onnx"
+    )
     command.add_argument(
         "--tokenizer",
         choices=("unicode", "whitespace", "none"),
@@ -33,6 +36,9 @@ def run(options: argparse.Namespace) -> None:
     from keras_elmo.files.loading import load
 
     refuse_existing(options.out)
+    if options.out.endswith(".onnx"):
+        _export_onnx(options)
+        return
     # Published weights do not say; their models were trained on tokenised text.
     tokenizer = options.tokenizer or load(options.model).tokenizer or "whitespace"
     export_saved_model(
@@ -41,3 +47,15 @@ def run(options: argparse.Namespace) -> None:
         None if tokenizer == "none" else tokenizer,
         options.dtype,
     )
+
+
+def _export_onnx(options: argparse.Namespace) -> None:
+    from keras_elmo.files.onnx_export import export_onnx
+
+    for name in ("tokenizer", "dtype"):
+        if getattr(options, name) is not None:
+            raise ValueError(
+                f"--{name} is of a SavedModel; an ONNX file takes character ids and "
+                f"computes in float32. Received: --out {options.out}"
+            )
+    export_onnx(options.model, options.out)

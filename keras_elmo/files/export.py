@@ -6,7 +6,7 @@ from typing import Any
 import keras
 
 from keras_elmo.atomic import replacing, write_json
-from keras_elmo.files.loading import load
+from keras_elmo.files.loading import load_embedding
 from keras_elmo.files.saved_model import (
     ASSETS,
     DESCRIPTION,
@@ -16,7 +16,6 @@ from keras_elmo.files.saved_model import (
     is_saved_model,
 )
 from keras_elmo.models.elmo_embedding import ElmoEmbedding
-from keras_elmo.models.encoder import Encoder
 from keras_elmo.optional import import_tensorflow
 from keras_elmo.text.character_ids import character_ids
 from keras_elmo.text.tokenizer import Tokenizer
@@ -64,7 +63,7 @@ def export_saved_model(
                 "`path` must not exist, or hold an exported model, which is replaced. "
                 f"Received: path={os.fspath(path)!r}"
             )
-    source = _frozen(_embedding(source), dtype)
+    source = _frozen(load_embedding(source), dtype)
     served = _served(source, tokenizer)
     signatures = {"tokens": served.tokens.get_concrete_function()}
     if tokenizer is not None:
@@ -83,21 +82,6 @@ def export_saved_model(
                 "options": source.encoder.config.to_options(),
             },
         )
-
-
-def _embedding(source: Any) -> ElmoEmbedding:
-    if isinstance(source, str | os.PathLike):
-        if is_saved_model(source):
-            return ElmoEmbedding.from_saved_model(source)
-        source = load(source)
-    if isinstance(source, Encoder):
-        source = ElmoEmbedding(source)
-    if not isinstance(source, ElmoEmbedding):
-        raise TypeError(
-            "`source` must be a path, an Encoder or an ElmoEmbedding. "
-            f"Received: source={source!r}"
-        )
-    return source
 
 
 def _frozen(embedding: ElmoEmbedding, dtype: str | None) -> ElmoEmbedding:

@@ -2,9 +2,11 @@
 
 import os
 from pathlib import Path
+from typing import Any
 
 from keras_elmo.files.directory import PretrainingDirectory
 from keras_elmo.files.saved_model import is_saved_model, read_saved_model
+from keras_elmo.models.elmo_embedding import ElmoEmbedding
 from keras_elmo.models.encoder import Encoder
 
 # In a source checkout, finished models lie beside the package.
@@ -38,3 +40,27 @@ def load(name_or_path: str | os.PathLike[str]) -> Encoder:
         "weights.hdf5), a folder written by export_saved_model, or a shipped model's "
         f"name. Received: name_or_path={os.fspath(name_or_path)!r}"
     )
+
+
+def load_embedding(source: Any) -> ElmoEmbedding:
+    """Returns what is exported: an encoder and its mix.
+
+    Args:
+        source: what `load` takes, an `Encoder`, or an `ElmoEmbedding`.
+
+    Raises:
+        TypeError: `source` is something else.
+        ValueError: `source` is a path without a model.
+    """
+    if isinstance(source, str | os.PathLike):
+        if is_saved_model(source):
+            return ElmoEmbedding.from_saved_model(source)
+        source = load(source)
+    if isinstance(source, Encoder):
+        source = ElmoEmbedding(source)
+    if not isinstance(source, ElmoEmbedding):
+        raise TypeError(
+            "`source` must be a path, an Encoder or an ElmoEmbedding. "
+            f"Received: source={source!r}"
+        )
+    return source

@@ -1,0 +1,124 @@
+"""How fast is the exported ONNX file, next to the encoder on TensorFlow? Words/s.
+
+Both get the same character ids, of real sentences, in batches of like length and in
+their natural order, in one process, in turn. Their layers are compared before anything
+is timed.
+
+    python benchmarks/onnx_runtime.py --out onnx_runtime.json
+"""
+
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import common
+import inference
+import numpy as np
+
+_SENTENCES = 256
+_TOLERANCE = 1e-5
+
+Run = Callable[[np.ndarray], Any]
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Runs the benchmark; prints its table."""
+    parser = common.parser(__doc__, corpus="wikitext2/valid.txt.xz")
+    parser.add_argument("--preset", default="mini", help="(mini)")
+    parser.add_argument("--repeats", type=int, default=5, metavar="N", help="(5)")
+    options = parser.parse_args(arguments)
+    sentences = inference.read_sentences(common.corpus(options))[:_SENTENCES]
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "model.onnx"
+        systems = make_systems(options.preset, file)
+        size = file.stat().st_size
+    rows = []
+    for order in ("like length", "natural"):
+        ordered = sorted(sentences, key=len) if order == "like length" else sentences
+        for batch_size in (1, 32):
+            batches = list(read_batches(ordered, batch_size))
+            difference = greatest_difference(systems, batches[-1])
+            if difference > _TOLERANCE:
+                raise RuntimeError(f"they differ by {difference}")
+            speeds = measure(systems, batches, options.repeats)
+            rows.append(
+                {
+                    "batch_size": batch_size,
+                    "order": order,
+                    "greatest_difference": difference,
+                    "words_per_second": speeds,
+                }
+            )
+    result = {
+        "benchmark": "onnx_runtime",
+        "preset": options.preset,
+        "repeats": options.repeats,
+        "file_bytes": size,
+        "rows": rows,
+    }
+    common.publish(result, options.out)
+
+
+def make_systems(preset: str, file: Path) -> dict[str, Run]:
+    """Returns what computes the layers of each, boundaries left out."""
+    import keras
+    import onnxruntime
+    import tensorflow as tf
+
+    import keras_elmo
+
+    keras.utils.set_random_seed(0)
+    encoder = keras_elmo.build_encoder(keras_elmo.ElmoConfig.preset(preset))
+    embedding = keras_elmo.ElmoEmbedding(encoder)
+    keras_elmo.export_onnx(embedding, file)
+    session = onnxruntime.InferenceSession(file)
+    names = [f"lstm_outputs{k + 1}" for k in range(encoder.config.num_layers)]
+    ids = tf.TensorSpec([None, None, 50], tf.int32)
+    layers = tf.function(embedding.token_layers, [ids], autograph=False)
+    return {
+        "ONNX Runtime": lambda x: session.run(names, {"char_ids": x}),
+        "TensorFlow": lambda x: [layer.numpy() for layer in layers(x)[1:]],
+    }
+
+
+def read_batches(sentences: Sequence[Sequence[str]], size: int) -> Any:
+    """Yields `(char_ids, number of words)`."""
+    import tensorflow as tf
+
+    from keras_elmo.text.character_ids import character_ids
+
+    for start in range(0, len(sentences), size):
+        batch = sentences[start : start + size]
+        tokens = tf.ragged.constant(batch, dtype=tf.string).to_tensor("")
+        yield character_ids(tokens).numpy(), sum(map(len, batch))
+
+
+def greatest_difference(
+    systems: dict[str, Run], batch: tuple[np.ndarray, int]
+) -> float:
+    one, other = (run(batch[0]) for run in systems.values())
+    pairs = zip(one, other, strict=True)
+    return max(float(np.abs(a - b).max()) for a, b in pairs)
+
+
+def measure(
+    systems: dict[str, Run], batches: Sequence[tuple[np.ndarray, int]], repeats: int
+) -> dict[str, list[float]]:
+    """Returns the words/s of every repetition, the systems in turn."""
+    speeds: dict[str, list[float]] = {name: [] for name in systems}
+    words = sum(count for _, count in batches)
+    for repeat in range(-1, repeats):
+        for name, run in systems.items():
+            began = time.perf_counter()
+            for ids, _ in batches:
+                run(ids)
+            # The first round is for the graphs to be made.
+            if repeat >= 0:
+                speeds[name].append(words / (time.perf_counter() - began))
+    return speeds
+
+
+if __name__ == "__main__":
+    main()

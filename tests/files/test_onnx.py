@@ -1,0 +1,243 @@
+"""ONNX Runtime computes what Keras does, and what the NumPy oracle does."""
+
+import dataclasses
+import sys
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+
+from keras_elmo.config import ElmoConfig
+from keras_elmo.files import onnx_export
+from keras_elmo.files.export import export_saved_model
+from keras_elmo.files.onnx_export import export_onnx
+from keras_elmo.models.elmo_embedding import ElmoEmbedding
+from keras_elmo.models.encoder import build_encoder
+from tests import numpy_reference
+from tests.files.exports import (
+    HALF,
+    SIZES,
+    TOKENS,
+    assert_equal,
+    embedding,
+    in_memory,
+)
+from tests.full_disk import files_of_at_most
+from tests.layers.layer_checks import numpy_of
+from tests.models.combinations import BATCHES
+from tests.models.small import CONFIG, char_ids, published, random_encoder
+
+TOLERANCE = 1e-5
+
+
+class Session:
+    """An exported file, run by ONNX Runtime."""
+
+    def __init__(self, source, path):
+        export_onnx(source, path)
+        self.path = path
+        self.session = onnxruntime.InferenceSession(path)
+        self.names = [output.name for output in self.session.get_outputs()]
+
+    def __call__(self, ids):
+        outputs = self.session.run(None, {"char_ids": ids})
+        return dict(zip(self.names, outputs, strict=True))
+
+
+@pytest.fixture(scope="module")
+def encoder():
+    return random_encoder()
+
+
+@pytest.fixture(scope="module")
+def exported(encoder, tmp_path_factory):
+    return Session(encoder, tmp_path_factory.mktemp("onnx") / "model.onnx")
+
+
+def assert_layers(outputs, sentences, encoder):
+    """Compares the layers of every sentence with the oracle's."""
+    options, weights = published(encoder)
+    names = ["word_emb", "lstm_outputs1", "lstm_outputs2", "lstm_outputs3"]
+    names = names[: encoder.config.num_layers + 1]
+    half = encoder.config.projection_units
+    for row, tokens in enumerate(sentences):
+        layers, _ = numpy_reference.encode(tokens, options, weights)
+        layers = [layers[0][:, :half], *layers[1:]]
+        for name, layer in zip(names, layers, strict=True):
+            found, padding = np.split(outputs[name][row], [len(tokens)])
+            np.testing.assert_allclose(
+                found, layer[1:-1], atol=TOLERANCE, rtol=0, err_msg=f"{name}, {tokens}"
+            )
+            assert not padding.any(), name
+    assert outputs["sequence_len"].tolist() == [len(tokens) for tokens in sentences]
+
+
+# ---------------------------------------------------------------- the same vectors
+
+
+def test_the_file_is_sound(exported):
+    onnx.checker.check_model(exported.path, full_check=True)
+
+
+def test_the_file_says_what_it_takes_and_returns(exported):
+    (taken,) = exported.session.get_inputs()
+    assert (taken.name, taken.type) == ("char_ids", "tensor(int32)")
+    assert taken.shape == ["batch", "positions", 50]
+    found = {
+        output.name: (output.type, output.shape)
+        for output in exported.session.get_outputs()
+    }
+    assert found == {
+        **{
+            name: ("tensor(float)", ["batch", "tokens", size])
+            for name, size in SIZES.items()
+        },
+        "default": ("tensor(float)", ["batch", 2 * HALF]),
+        "sequence_len": ("tensor(int32)", ["batch"]),
+    }
+
+
+@pytest.mark.parametrize("batch", BATCHES)
+def test_every_batch_agrees_with_the_oracle(batch, exported, encoder):
+    sentences = BATCHES[batch]
+    for extra in (0, 3):
+        assert_layers(exported(char_ids(sentences, extra)), sentences, encoder)
+
+
+@pytest.mark.parametrize("layer_norm", [False, True])
+def test_the_mix_is_that_of_the_layer(layer_norm, tmp_path):
+    layer = embedding(layer_norm=layer_norm, num_representations=2, dropout=0.5)
+    outputs = Session(layer, tmp_path / "model.onnx")(char_ids(TOKENS))
+    assert_equal(outputs, in_memory(layer), TOLERANCE)
+
+
+@pytest.mark.parametrize("batch", range(1, 6))
+def test_any_batch_of_any_length(batch, exported, encoder):
+    """A file that is made once takes them all."""
+    layer = ElmoEmbedding(encoder)
+    random = np.random.default_rng(batch)
+    words = ["a", "bank", "배", "x" * 60]
+    for tokens in (*range(1, 5), 17):
+        lengths = [tokens, *random.integers(0, tokens + 1, batch - 1)]
+        sentences = [list(random.choice(words, length)) for length in lengths]
+        ids = char_ids(sentences)
+        outputs = exported(ids)
+        assert outputs["elmo"].shape == (batch, tokens, 2 * HALF)
+        np.testing.assert_allclose(
+            outputs["elmo"], numpy_of(layer(ids)), atol=TOLERANCE, rtol=0
+        )
+        assert outputs["sequence_len"].tolist() == lengths
+
+
+@pytest.mark.parametrize("shape", [(0, 2), (0, 5), (1, 2), (3, 2), (3, 5)], ids=str)
+def test_nothing_to_read(shape, exported):
+    outputs = exported(np.zeros((*shape, 50), "int32"))
+    batch, tokens = shape[0], shape[1] - 2
+    for name, size in SIZES.items():
+        assert outputs[name].shape == (batch, tokens, size)
+        assert not outputs[name].any()
+    assert outputs["default"].shape == (batch, 2 * HALF)
+    assert not outputs["default"].any()
+    assert outputs["sequence_len"].tolist() == [0] * batch
+
+
+# ---------------------------------------------------------------- any model
+
+
+VARIANTS = {
+    "tanh": {"activation": "tanh"},
+    "no highway": {"num_highway_layers": 0},
+    "no projection": {"projection_units": 15},
+    "no skip connections": {"skip_connections": False},
+    "no clips": {"cell_clip": None, "projection_clip": None},
+    "one clip": {"cell_clip": None},
+    "one layer": {"num_layers": 1},
+    "three layers": {"num_layers": 3},
+    "every step clips": {"cell_clip": 0.05, "projection_clip": 0.02},
+}
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_any_model_agrees_with_the_oracle(variant, tmp_path):
+    encoder = random_encoder(dataclasses.replace(CONFIG, **VARIANTS[variant]))
+    outputs = Session(encoder, tmp_path / "model.onnx")(char_ids(TOKENS))
+    assert_layers(outputs, TOKENS, encoder)
+    if variant == "every step clips":
+        largest = np.abs(outputs["lstm_outputs1"]).max()
+        assert largest == pytest.approx(0.02)
+
+
+@pytest.mark.parametrize("preset", ["tiny", "mini"])
+def test_presets_agree_with_keras(preset, tmp_path):
+    encoder = build_encoder(ElmoConfig.preset(preset))
+    outputs = Session(encoder, tmp_path / "model.onnx")(char_ids(TOKENS))
+    wanted = numpy_of(ElmoEmbedding(encoder)(char_ids(TOKENS)))
+    np.testing.assert_allclose(outputs["elmo"], wanted, atol=TOLERANCE, rtol=0)
+
+
+def test_a_model_in_bfloat16_is_computed_in_float32(encoder, exported, tmp_path):
+    low = encoder.with_dtype("bfloat16")
+    outputs = Session(low, tmp_path / "model.onnx")(char_ids(TOKENS))
+    exact = numpy_of(ElmoEmbedding(low.with_dtype("float32"))(char_ids(TOKENS)))
+    np.testing.assert_allclose(outputs["elmo"], exact, atol=TOLERANCE, rtol=0)
+    assert np.abs(outputs["elmo"] - exported(char_ids(TOKENS))["elmo"]).max() > 1e-4
+
+
+def test_a_path_goes_out_with_its_mix_and_its_tokenizer(tmp_path):
+    layer = embedding()
+    export_saved_model(layer, tmp_path / "saved_model", "whitespace")
+    session = Session(str(tmp_path / "saved_model"), tmp_path / "model.onnx")
+    assert_equal(session(char_ids(TOKENS)), in_memory(layer), TOLERANCE)
+    metadata = session.session.get_modelmeta()
+    assert metadata.custom_metadata_map == {"tokenizer": "whitespace"}
+    assert metadata.producer_name == "keras_elmo"
+
+
+def test_the_file_holds_the_weights_and_little_else(tmp_path):
+    encoder = build_encoder(ElmoConfig.preset("mini"))
+    export_onnx(encoder, tmp_path / "model.onnx")
+    weights = 4 * encoder.count_params()
+    assert weights < (tmp_path / "model.onnx").stat().st_size < weights + 50_000
+
+
+# ---------------------------------------------------------------- what cannot be
+
+
+def test_a_file_that_stands_there_is_replaced(encoder, exported, tmp_path):
+    path = tmp_path / "not yet" / "model.onnx"
+    Session(random_encoder(seed=1), path)
+    again = Session(encoder, str(path))
+    assert_equal(again(char_ids(TOKENS)), exported(char_ids(TOKENS)))
+    assert [entry.name for entry in path.parent.iterdir()] == ["model.onnx"]
+
+
+def test_what_cannot_be_exported_leaves_nothing(encoder, tmp_path, monkeypatch):
+    (tmp_path / "folder").mkdir()
+    for source, path, error, said in [
+        (CONFIG, "model.onnx", TypeError, "`source` must be"),
+        (tmp_path / "nowhere", "model.onnx", ValueError, "nowhere"),
+        (encoder, "folder", ValueError, "`path` must be a file.*folder"),
+    ]:
+        with pytest.raises(error, match=said):
+            export_onnx(source, tmp_path / path)
+    monkeypatch.setattr(onnx_export, "_MOST_BYTES", 1000)
+    with pytest.raises(ValueError, match=r"model\.onnx: .* bytes, .* at most 1,000"):
+        export_onnx(encoder, tmp_path / "model.onnx")
+    assert [entry.name for entry in tmp_path.iterdir()] == ["folder"]
+
+
+def test_a_full_disk_costs_nothing(encoder, exported):
+    before = exported.path.read_bytes()
+    with files_of_at_most(len(before) // 2):
+        with pytest.raises(OSError, match=r"cannot be written: .*model\.onnx"):
+            export_onnx(encoder, exported.path)
+    assert exported.path.read_bytes() == before
+    assert [entry.name for entry in exported.path.parent.iterdir()] == ["model.onnx"]
+
+
+def test_the_extra_is_named_where_it_is_missing(encoder, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    with pytest.raises(ImportError, match=r"Writing ONNX .*'keras-elmo\[onnx\]'"):
+        export_onnx(encoder, tmp_path / "model.onnx")
+    assert list(tmp_path.iterdir()) == []
