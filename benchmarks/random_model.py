@@ -1,4 +1,4 @@
-"""An untrained model in the published format: as fast as any."""
+"""An untrained model, in the published format or exported: as fast as any."""
 
 import keras
 
@@ -7,8 +7,16 @@ import keras_elmo
 
 def write_random_model(preset: str, folder: str) -> None:
     """Writes options.json and weights.hdf5."""
-    keras.utils.set_random_seed(0)
-    encoder = keras_elmo.build_encoder(keras_elmo.ElmoConfig.preset(preset))
     keras_elmo.save_published_weights(
-        encoder, f"{folder}/options.json", f"{folder}/weights.hdf5"
+        _encoder(preset), f"{folder}/options.json", f"{folder}/weights.hdf5"
     )
+
+
+def export_random_model(preset: str, folder: str, tokenizer: str) -> None:
+    """Writes a SavedModel."""
+    keras_elmo.export_saved_model(_encoder(preset), folder, tokenizer)
+
+
+def _encoder(preset: str) -> keras_elmo.Encoder:
+    keras.utils.set_random_seed(0)
+    return keras_elmo.build_encoder(keras_elmo.ElmoConfig.preset(preset))

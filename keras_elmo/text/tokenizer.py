@@ -87,6 +87,15 @@ class Tokenizer(StringLayer):
         return {**super().get_config(), "kind": self.kind}
 
 
+def register_operations(kind: str) -> None:
+    """Makes what a kind's graph is made of known to this process.
+
+    A SavedModel that cuts raw text cannot be loaded otherwise.
+    """
+    if kind == "unicode":
+        import_tensorflow_text("Tokenizer('unicode')")
+
+
 def _unicode(strings: Any) -> Any:
     tf = import_tensorflow("Reading raw text")
     tf_text = import_tensorflow_text("Tokenizer('unicode')")

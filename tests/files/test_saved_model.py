@@ -7,6 +7,7 @@ import sys
 import numpy as np
 import pytest
 import tensorflow as tf
+from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 
 from keras_elmo.files.export import export_saved_model
 from keras_elmo.files.loading import load
@@ -246,6 +247,25 @@ def test_tfsm_layer_trains_the_mix_and_the_head_alone(elsewhere, layer):
     assert found["moved"] == found["trainable"]
     assert found["moved_head"] == 2
     assert found["num_weights"] == 2 + len(layer.encoder.weights)
+
+
+# What tensorflow-text brings, which TensorFlow Serving links as a whole; all else has
+# to be TensorFlow's own and have a kernel without Python.
+TEXT_OPS = {"NormalizeUTF8", "UnicodeScriptTokenizeWithOffsets"}
+PYTHON_OPS = {"PyFunc", "PyFuncStateless", "EagerPyFunc"}
+
+
+@pytest.mark.parametrize("tokenizer", TOKENIZERS)
+def test_tensorflow_serving_links_every_op(tokenizer, folders):
+    saved = SavedModel.FromString((folders[tokenizer] / "saved_model.pb").read_bytes())
+    graph = saved.meta_graphs[0].graph_def
+    functions = {function.signature.name for function in graph.library.function}
+    nodes = [*graph.node, *(n for f in graph.library.function for n in f.node_def)]
+    ops = {node.op for node in nodes} - functions
+    others = {op for op in ops if not hasattr(tf.raw_ops, op)}
+    assert others == (TEXT_OPS if tokenizer == "unicode" else set())
+    assert not ops & PYTHON_OPS
+    assert {"MatMul", "VarHandleOp"} <= ops
 
 
 @pytest.mark.slow

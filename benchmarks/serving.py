@@ -1,0 +1,195 @@
+"""How fast does the server answer, and how much does it add to the model?
+
+A `keras-elmo serve` process and 1, 16 and 64 clients, each a process of its own that
+sends its next request when it has read the answer to the last: real sentences in,
+their mean vectors out, or every layer. Then one client alone and a call of the
+exported model's signature without a server, in turn: the difference is what the server
+adds.
+
+    python benchmarks/serving.py --out serving.json
+"""
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import common
+from served import Served, served
+
+_CLIENT = Path(__file__).with_name("serving_client.py")
+# What is asked for, and in how many sentences at a time.
+_KINDS = {
+    "mean vector": (["default"], 1),
+    "all layers": (["word_emb", "lstm_outputs1", "lstm_outputs2"], 1),
+    "mean vectors of 8": (["default"], 8),
+}
+# Until every client has been started.
+_START = 0.5
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Runs the benchmark; prints its table."""
+    options = _parser().parse_args(arguments)
+    texts = _texts(options)
+    with tempfile.TemporaryDirectory() as folder:
+        model = Path(folder) / "model"
+        common.call_in_process(
+            "random_model", "export_random_model", options.preset, model, "unicode"
+        )
+        with served(model) as server:
+            rows = _rows(server, texts, options)
+            memory = server.metric("process_resident_memory_bytes")
+            overhead = _overhead(server, model, texts, options.calls)
+    result = {
+        "benchmark": "serving",
+        "preset": options.preset,
+        "seconds": options.seconds,
+        "repeats": options.repeats,
+        "calls": options.calls,
+        "rows": rows,
+        "resident_bytes": memory,
+        "overhead": overhead,
+    }
+    common.publish(result, options.out)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = common.parser(__doc__, corpus="enwiki/dev.txt.xz")
+    parser.add_argument("--preset", default="mini", help="(mini)")
+    parser.add_argument(
+        "--clients", type=int, nargs="+", default=[1, 16, 64], help="(1 16 64)"
+    )
+    parser.add_argument(
+        "--seconds", type=float, default=5.0, metavar="N", help="of a repetition (5)"
+    )
+    parser.add_argument("--repeats", type=int, default=3, metavar="N", help="(3)")
+    parser.add_argument(
+        "--calls", type=int, default=300, metavar="N", help="of one client alone (300)"
+    )
+    return parser
+
+
+def _texts(options: argparse.Namespace) -> list[str]:
+    """A thousand sentences, from all over a part of the text."""
+    from keras_elmo.text.lines import read_lines
+
+    lines = common.sentences(read_lines([str(common.corpus(options))]))
+    return list(islice(lines, 0, 5000, 5))
+
+
+def _rows(
+    server: Served, texts: Sequence[str], options: argparse.Namespace
+) -> list[dict[str, Any]]:
+    # The first requests of a process are slower.
+    _load(server, texts, "mean vectors of 8", max(options.clients), options.seconds)
+    measured: dict[tuple[str, int], list[list[float]]] = {}
+    # In turn, so that what else the machine does meets all.
+    for _ in range(options.repeats):
+        for kind in _KINDS:
+            for clients in options.clients:
+                seconds = _load(server, texts, kind, clients, options.seconds)
+                measured.setdefault((kind, clients), []).append(seconds)
+                rate = len(seconds) / options.seconds
+                print(f"{kind}, {clients}: {rate:,.0f}/s", file=sys.stderr, flush=True)
+    return [
+        {
+            "kind": kind,
+            "clients": clients,
+            "sentences": _KINDS[kind][1],
+            "requests_per_second": [len(run) / options.seconds for run in runs],
+            **_percentiles([seconds for run in runs for seconds in run]),
+        }
+        for (kind, clients), runs in measured.items()
+    ]
+
+
+def _load(
+    server: Served, texts: Sequence[str], kind: str, clients: int, seconds: float
+) -> list[float]:
+    """Returns the seconds of each request that so many clients made in a while."""
+    outputs, size = _KINDS[kind]
+    begin = time.time() + _START + 0.06 * clients
+    request = {
+        "host": server.host,
+        "port": server.port,
+        "path": f"/v1/models/{server.name}:predict",
+        "begin": begin,
+        "end": begin + seconds,
+        "bodies": [
+            {"instances": texts[start : start + size], "output_filter": outputs}
+            for start in range(0, len(texts), size)
+        ],
+    }
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+        json.dump(request, file)
+        file.flush()
+        processes = [
+            subprocess.Popen(
+                [sys.executable, "-S", str(_CLIENT), file.name, str(number)],
+                stdout=subprocess.PIPE,
+                text=True,
+            )
+            for number in range(clients)
+        ]
+        outs = [process.communicate()[0] for process in processes]
+    if any(process.returncode for process in processes):
+        raise RuntimeError("a client failed")
+    return [each for out in outs for each in json.loads(out)]
+
+
+def _percentiles(seconds: Sequence[float]) -> dict[str, float]:
+    cuts = statistics.quantiles(seconds, n=100) if len(seconds) > 1 else [0.0] * 99
+    return {"p50": cuts[49], "p99": cuts[98]}
+
+
+def _overhead(
+    server: Served, model: Path, texts: Sequence[str], calls: int
+) -> dict[str, float]:
+    """Medians of the seconds of a request and of a call, and of their difference."""
+    import tensorflow as tf
+
+    from keras_elmo.text.tokenizer import register_operations
+
+    register_operations("unicode")
+    loaded = tf.saved_model.load(str(model))
+    signature = loaded.signatures["default"]
+    connection = server.connect()
+    path = f"/v1/models/{server.name}:predict"
+
+    def ask(text: str) -> Any:
+        body = json.dumps({"instances": [text], "output_filter": ["default"]})
+        connection.request("POST", path, body.encode())
+        return connection.getresponse().read()
+
+    def call(text: str) -> Any:
+        return signature(strings=tf.constant([text]))["default"].numpy()
+
+    times: dict[str, list[float]] = {"request": [], "call": []}
+    for number, text in enumerate(islice(texts, calls)):
+        # In turn, and each of them first as often.
+        turn = {"request": ask, "call": call}
+        for name in sorted(turn, reverse=bool(number % 2)):
+            began = time.perf_counter()
+            turn[name](text)
+            times[name].append(time.perf_counter() - began)
+    connection.close()
+    pairs = zip(times["request"], times["call"], strict=True)
+    # The first calls are slower.
+    skipped = calls // 10
+    return {
+        "request": statistics.median(times["request"][skipped:]),
+        "call": statistics.median(times["call"][skipped:]),
+        "added": statistics.median([a - b for a, b in pairs][skipped:]),
+    }
+
+
+if __name__ == "__main__":
+    main()

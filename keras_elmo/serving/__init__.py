@@ -1,0 +1,1 @@
+"""An exported model behind TensorFlow Serving's two interfaces, REST and gRPC."""

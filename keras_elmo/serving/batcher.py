@@ -1,0 +1,123 @@
+"""One thread that calls the model, for all that waits by then."""
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any
+
+from keras_elmo.serving.batch import Request, compute
+from keras_elmo.serving.errors import Code, ServingError
+from keras_elmo.serving.signature import Arrays
+
+Waiting = tuple[Request, "Future[Arrays]"]
+
+
+class Batcher:
+    """Has requests of several clients computed together.
+
+    A request is computed at once if nothing else is; those that come meanwhile are
+    computed together after it. So no request waits for others to come, and the busier
+    the server is, the larger are its batches.
+
+    Args:
+        max_tokens: the most tokens of a batch, with padding; a request alone may have
+            more.
+        max_waiting: the most requests that wait.
+        observe: called with each batch, before it is computed.
+    """
+
+    def __init__(
+        self,
+        max_tokens: int,
+        max_waiting: int,
+        observe: Callable[[list[Request]], Any] = lambda batch: None,
+    ) -> None:
+        self._max_tokens = max_tokens
+        self._max_waiting = max_waiting
+        self._observe = observe
+        self._waiting: deque[Waiting] = deque()
+        self._changed = threading.Condition()
+        self._closed = False
+        self._thread = threading.Thread(target=self._run, name="batcher", daemon=True)
+        self._thread.start()
+
+    def __len__(self) -> int:
+        """How many requests wait."""
+        return len(self._waiting)
+
+    def submit(self, request: Request) -> "Future[Arrays]":
+        """Returns what will be the request's outputs.
+
+        Cancelled while it waits, it is not computed.
+
+        Raises:
+            ServingError: too many wait already, or the batcher is closed.
+        """
+        future: Future[Arrays] = Future()
+        with self._changed:
+            if self._closed:
+                raise ServingError(Code.UNAVAILABLE, "The server is shutting down")
+            if len(self._waiting) >= self._max_waiting:
+                raise ServingError(
+                    Code.UNAVAILABLE,
+                    f"{self._max_waiting} requests wait already; try again later",
+                )
+            self._waiting.append((request, future))
+            self._changed.notify()
+        return future
+
+    def close(self) -> None:
+        """Computes what waits, and ends."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while batch := self._next():
+            self._observe([request for request, _ in batch])
+            self._compute(batch)
+
+    def _next(self) -> list[Waiting]:
+        """Waits for requests; takes the first, and what may be computed with it."""
+        with self._changed:
+            while True:
+                self._changed.wait_for(lambda: self._waiting or self._closed)
+                if not self._waiting:
+                    return []
+                batch, rest = self._split()
+                self._waiting = rest
+                if batch:
+                    return batch
+
+    def _split(self) -> tuple[list[Waiting], deque[Waiting]]:
+        batch: list[Waiting] = []
+        rest: deque[Waiting] = deque()
+        for request, future in self._waiting:
+            if not self._fits(request, [taken for taken, _ in batch]):
+                rest.append((request, future))
+            elif future.set_running_or_notify_cancel():
+                batch.append((request, future))
+        return batch, rest
+
+    def _fits(self, request: Request, batch: list[Request]) -> bool:
+        together = [*batch, request]
+        padded = sum(each.sentences for each in together)
+        padded *= max(each.longest for each in together)
+        same = request.signature is together[0].signature
+        return not batch or (same and padded <= self._max_tokens)
+
+    def _compute(self, batch: list[Waiting]) -> None:
+        try:
+            answers = compute([request for request, _ in batch])
+        except Exception as error:
+            if len(batch) == 1:
+                batch[0][1].set_exception(error)
+            else:
+                # Whichever it is, its neighbours shall not suffer from it.
+                for each in batch:
+                    self._compute([each])
+            return
+        for (_, future), answer in zip(batch, answers, strict=True):
+            future.set_result(answer)

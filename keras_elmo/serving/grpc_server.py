@@ -1,0 +1,115 @@
+"""TensorFlow Serving's gRPC interface: `Predict` of its PredictionService."""
+
+import logging
+
+import grpc
+import tensorflow as tf
+from google.protobuf.message import DecodeError
+from tensorflow_serving.apis.predict_pb2 import PredictRequest, PredictResponse
+
+from keras_elmo.serving.errors import Code, ServingError
+from keras_elmo.serving.limits import Limits
+from keras_elmo.serving.metrics import Metrics
+from keras_elmo.serving.predictor import Predictor
+from keras_elmo.serving.tensors import arrays
+from keras_elmo.serving.versions import Versions
+
+_SERVICE = "tensorflow.serving.PredictionService"
+# For what is in flight when the server ends; the limits see to it that it is less.
+_GRACE_SECONDS = 600
+
+_log = logging.getLogger(__name__)
+
+
+class GrpcServer:
+    """Answers at a port of its own, in the event loop that it is made in.
+
+    Args:
+        address: where to listen, `HOST:PORT`; port 0 for any that is free.
+        limits: of a request.
+
+    Attributes:
+        port: where it will listen.
+
+    Raises:
+        OSError: the port is not free.
+    """
+
+    def __init__(self, address: str, limits: Limits) -> None:
+        self._limits = limits
+        self._server = grpc.aio.server(
+            options=[
+                ("grpc.max_receive_message_length", limits.body_bytes),
+                ("grpc.max_send_message_length", -1),
+                # Otherwise two servers may share a port, unnoticed.
+                ("grpc.so_reuseport", 0),
+            ]
+        )
+        try:
+            self.port: int = self._server.add_insecure_port(address)
+        except RuntimeError as error:
+            raise OSError(f"cannot listen at {address}: {error}") from error
+
+    async def start(
+        self, versions: Versions, predictor: Predictor, metrics: Metrics
+    ) -> None:
+        """Begins to answer."""
+        self._versions = versions
+        self._predictor = predictor
+        self._metrics = metrics
+        # Bytes come in as they are: grpc calls what it cannot read its own failure.
+        predict = grpc.unary_unary_rpc_method_handler(
+            self._predict, response_serializer=PredictResponse.SerializeToString
+        )
+        handlers = grpc.method_handlers_generic_handler(_SERVICE, {"Predict": predict})
+        self._server.add_generic_rpc_handlers((handlers,))
+        await self._server.start()
+
+    async def stop(self) -> None:
+        """Takes no more requests, and finishes those it has."""
+        await self._server.stop(_GRACE_SECONDS)
+
+    async def _predict(
+        self, body: bytes, context: grpc.aio.ServicerContext
+    ) -> PredictResponse:
+        try:
+            with self._metrics.request("GRPC"):
+                return await self._answer(body)
+        except ServingError as error:
+            code, message = error.code, str(error)
+        except Exception:
+            _log.exception("Predict")
+            code, message = Code.INTERNAL, "The server failed; see its log"
+        return await context.abort(grpc.StatusCode[code.name], message)
+
+    async def _answer(self, body: bytes) -> PredictResponse:
+        try:
+            request = PredictRequest.FromString(body)
+        except DecodeError as error:
+            raise ServingError(
+                Code.INVALID_ARGUMENT, f"Not a PredictRequest: {error}"
+            ) from None
+        spec = request.model_spec
+        if spec.version_label:
+            raise ServingError(
+                Code.INVALID_ARGUMENT,
+                f"Unrecognized servable version label: {spec.version_label}",
+            )
+        version = spec.version.value if spec.HasField("version") else None
+        model = self._versions.find(spec.name, version)
+        signature = model.signature(spec.signature_name)
+        inputs = arrays(
+            request.inputs,
+            signature.arguments,
+            max(self._limits.tokens, self._limits.sentences),
+        )
+        outputs = await self._predictor.predict(
+            model, signature, inputs, list(request.output_filter)
+        )
+        response = PredictResponse()
+        response.model_spec.name = spec.name
+        response.model_spec.version.value = model.version
+        response.model_spec.signature_name = spec.signature_name or "serving_default"
+        for name, array in outputs.items():
+            response.outputs[name].CopyFrom(tf.make_tensor_proto(array))
+        return response

@@ -1,0 +1,56 @@
+"""An exported model, in this process and behind a server in one of its own."""
+
+import sys
+
+import pytest
+
+from keras_elmo.files.export import export_saved_model
+from tests.benchmarks.conftest import BENCHMARKS
+from tests.files.exports import embedding
+from tests.fresh_process import environment
+
+# Small, so that a test can go beyond them.
+LIMITS = {
+    "--max-body-bytes": 50_000,
+    "--max-sentences": 50,
+    "--max-tokens": 2_000,
+    "--max-waiting": 40,
+    "--receive-seconds": 1.5,
+}
+
+
+@pytest.fixture(scope="session")
+def exported(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("exported") / "my-elmo"
+    export_saved_model(embedding(), folder, "whitespace")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def model(exported):
+    from keras_elmo.serving.model import Model
+
+    return Model(exported, 3)
+
+
+@pytest.fixture(scope="session")
+def served():
+    """Starts servers, as the benchmarks do."""
+    sys.path.insert(0, str(BENCHMARKS))
+    try:
+        from served import served
+    finally:
+        sys.path.remove(str(BENCHMARKS))
+
+    def start(model, *options):
+        return served(model, *options, environment=environment())
+
+    return start
+
+
+@pytest.fixture(scope="session")
+def server(served, exported):
+    """A server whose limits are `LIMITS`; it has to end in order."""
+    options = [part for pair in LIMITS.items() for part in pair]
+    with served(exported, *options) as server:
+        yield server

@@ -1,0 +1,213 @@
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from keras_elmo.serving.batch import Request, compute
+from keras_elmo.serving.batcher import Batcher
+from keras_elmo.serving.errors import Code, ServingError
+from keras_elmo.serving.signature import LENGTHS
+
+WORDS = st.text(st.sampled_from("ab배쓰 .\u3000"), max_size=40)
+
+
+def of_strings(model, texts, outputs):
+    strings = np.array([text.encode() for text in texts], object)
+    longest = max(map(len, strings), default=0)
+    inputs = {"strings": strings}
+    return Request(model.signatures["default"], inputs, outputs, len(texts), longest)
+
+
+def of_tokens(model, rows, extra, outputs):
+    width = max(map(len, rows), default=0) + extra
+    tokens = np.full((len(rows), width), b"", object)
+    for place, row in enumerate(rows):
+        tokens[place, : len(row)] = [word.encode() for word in row]
+    lengths = np.array(list(map(len, rows)), np.int32)
+    inputs = {"tokens": tokens, LENGTHS: lengths}
+    return Request(model.signatures["tokens"], inputs, outputs, len(rows), width)
+
+
+def alone(request):
+    return request.signature(request.inputs, request.outputs)
+
+
+def assert_as_if_alone(requests, answers):
+    for request, answer in zip(requests, answers, strict=True):
+        wanted = alone(request)
+        assert list(answer) == list(request.outputs)
+        for name, array in answer.items():
+            assert array.flags.c_contiguous
+            assert array.shape == wanted[name].shape, name
+            np.testing.assert_allclose(array, wanted[name], atol=1e-5, rtol=0)
+
+
+@settings(max_examples=25)
+@given(data=st.data())
+def test_together_is_as_if_alone(data, model):
+    """Whatever the lengths, the padding, and what each client wants."""
+    names = st.sampled_from(model.signatures["default"].outputs)
+    wanted = st.lists(names, min_size=1, unique=True)
+    if data.draw(st.booleans()):
+        texts = st.lists(WORDS, max_size=4)
+        one = st.builds(lambda t, o: of_strings(model, t, o), texts, wanted)
+    else:
+        word = st.text(st.sampled_from("ab배"), min_size=1, max_size=9)
+        rows = st.lists(st.lists(word, max_size=5), max_size=4)
+        extra = st.integers(0, 3)
+        one = st.builds(lambda r, e, o: of_tokens(model, r, e, o), rows, extra, wanted)
+    requests = data.draw(st.lists(one, min_size=1, max_size=5))
+    assert_as_if_alone(requests, compute(requests))
+
+
+class Held:
+    """A signature that waits before it computes, and notes its batches."""
+
+    def __init__(self, signature):
+        self._signature = signature
+        self.arguments = signature.arguments
+        self.given_tokens = signature.given_tokens
+        self.go_on = threading.Event()
+        self.batches = []
+
+    def __call__(self, inputs, outputs):
+        self.batches.append(len(next(iter(inputs.values()))))
+        self.go_on.wait(30)
+        if b"bad" in inputs["strings"]:
+            raise RuntimeError("bad")
+        return self._signature(inputs, outputs)
+
+
+@pytest.fixture
+def held(model):
+    return Held(model.signatures["default"])
+
+
+def request(signature, text="a bank", sentences=1):
+    strings = np.array([text.encode()] * sentences, object)
+    return Request(signature, {"strings": strings}, ["default"], sentences, len(text))
+
+
+def submit_behind(batcher, held, requests):
+    """Submits while another request is computed; returns their futures."""
+    first = batcher.submit(request(held))
+    while not held.batches:
+        time.sleep(0.001)
+    futures = [batcher.submit(each) for each in requests]
+    held.go_on.set()
+    first.result(30)
+    return futures
+
+
+def test_what_comes_meanwhile_is_computed_together(held):
+    batcher = Batcher(max_tokens=1000, max_waiting=10)
+    for future in submit_behind(batcher, held, [request(held)] * 5):
+        assert future.result(30)["default"].shape == (1, 14)
+    batcher.close()
+    assert held.batches == [1, 5]
+
+
+def test_a_batch_is_bounded_with_its_padding(held):
+    """Sentences times the longest; what does not fit goes into the next one."""
+    observed = []
+    batcher = Batcher(max_tokens=40, max_waiting=10, observe=observed.append)
+    requests = [request(held, "a" * length, rows) for length, rows in [
+        (10, 2), (20, 1), (10, 2), (5, 1), (60, 3), (1, 1)
+    ]]  # fmt: skip
+    for future in submit_behind(batcher, held, requests):
+        future.result(30)
+    batcher.close()
+    # One is larger than the bound alone.
+    assert held.batches == [1, 4, 2, 3, 1]
+    assert [sum(each.sentences for each in batch) for batch in observed] == held.batches
+
+
+def test_signatures_do_not_mix(held, model):
+    other = Held(model.signatures["default"])
+    other.go_on.set()
+    batcher = Batcher(max_tokens=1000, max_waiting=10)
+    requests = [request(held), request(other), request(held), request(other)]
+    for future in submit_behind(batcher, held, requests):
+        future.result(30)
+    batcher.close()
+    assert (held.batches, other.batches) == ([1, 2], [2])
+
+
+def test_one_that_fails_fails_alone(held):
+    batcher = Batcher(max_tokens=1000, max_waiting=10)
+    requests = [request(held), request(held, "bad"), request(held)]
+    good, bad, too = submit_behind(batcher, held, requests)
+    assert good.result(30) and too.result(30)
+    with pytest.raises(RuntimeError, match="bad"):
+        bad.result(30)
+    batcher.close()
+
+
+def test_the_queue_is_bounded(held):
+    batcher = Batcher(max_tokens=1000, max_waiting=2)
+    first = batcher.submit(request(held))
+    while not held.batches:
+        time.sleep(0.001)
+    waiting = [batcher.submit(request(held)) for _ in range(2)]
+    assert len(batcher) == 2
+    with pytest.raises(ServingError, match="2 requests wait already") as error:
+        batcher.submit(request(held))
+    assert error.value.code is Code.UNAVAILABLE
+    held.go_on.set()
+    for future in [first, *waiting]:
+        future.result(30)
+    batcher.submit(request(held)).result(30)
+    batcher.close()
+
+
+def test_what_is_cancelled_is_not_computed(held):
+    batcher = Batcher(max_tokens=1000, max_waiting=10)
+    first = batcher.submit(request(held))
+    while not held.batches:
+        time.sleep(0.001)
+    futures = [batcher.submit(request(held)) for _ in range(3)]
+    assert futures[1].cancel()
+    held.go_on.set()
+    for future in (first, futures[0], futures[2]):
+        future.result(30)
+    assert held.batches == [1, 2]
+    # All that waits may be cancelled, too.
+    held.go_on.clear()
+    first = batcher.submit(request(held))
+    while len(held.batches) < 3:
+        time.sleep(0.001)
+    only = batcher.submit(request(held))
+    assert only.cancel()
+    held.go_on.set()
+    first.result(30)
+    batcher.submit(request(held)).result(30)
+    batcher.close()
+    assert held.batches == [1, 2, 1, 1]
+
+
+def test_closing_computes_what_waits(held):
+    batcher = Batcher(max_tokens=1000, max_waiting=10)
+    futures = submit_behind(batcher, held, [request(held)] * 3)
+    batcher.close()
+    assert all(future.done() for future in futures)
+    with pytest.raises(ServingError, match="shutting down"):
+        batcher.submit(request(held))
+
+
+def test_many_threads(model):
+    """Answers go to those who asked."""
+    batcher = Batcher(max_tokens=2000, max_waiting=1000)
+    texts = [f"word{k} " * (1 + k % 7) for k in range(200)]
+    requests = [of_strings(model, [text], ["elmo", "word_emb"]) for text in texts]
+    with ThreadPoolExecutor(16) as threads:
+        answers = list(
+            threads.map(lambda each: batcher.submit(each).result(60), requests)
+        )
+    batcher.close()
+    assert_as_if_alone(requests[::10], answers[::10])
+    lengths = [len(answer["elmo"][0]) for answer in answers]
+    assert lengths == [len(text.split()) for text in texts]

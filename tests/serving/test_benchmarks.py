@@ -1,0 +1,118 @@
+"""The benchmarks of the server, at a small size, with one server for all of them."""
+
+import importlib
+import sys
+
+import pytest
+
+from tests.benchmarks.conftest import BENCHMARKS
+from tests.files.exports import SENTENCES
+
+pytestmark = pytest.mark.slow
+
+TEXTS = [text for text in SENTENCES if text] * 20
+
+
+@pytest.fixture(scope="module")
+def benchmark():
+    sys.path.insert(0, str(BENCHMARKS))
+    try:
+        yield importlib.import_module
+    finally:
+        sys.path.remove(str(BENCHMARKS))
+
+
+@pytest.fixture(scope="module")
+def server(served, exported):
+    """With the limits that a user has."""
+    with served(exported, "--receive-seconds", 2) as server:
+        yield server
+
+
+def test_malformed_requests(benchmark, server):
+    malformed = benchmark("serving_malformed")
+    kinds, good = malformed._send(server, 60, seed=0)
+    assert kinds.keys() == malformed._KINDS.keys()
+    assert sum(count for found in kinds.values() for count in found.values()) == 60
+    answers = {answer for found in kinds.values() for answer in found}
+    assert answers <= {"400", "404", "408", "413", "431", malformed._GONE}
+    assert malformed._internal_errors(server) == 0
+    assert good[200] and not good[0]
+    result = {"kinds": kinds, "good": 7, "good_failed": 1}
+    table = benchmark("report").serving_malformed([result])
+    assert "| a body of 100 MB | 1 | 1 x 413 |" in table
+    assert "7 good requests, of which 1 failed" in table
+
+
+def test_a_good_request_among_them_would_be_noticed(benchmark, server):
+    """The checks above can fail."""
+    malformed = benchmark("serving_malformed")
+    assert malformed._posted(server, malformed._GOOD) == "200"
+
+
+def test_endurance(benchmark, server):
+    endurance = benchmark("serving_endurance")
+    memory, failures = endurance._rounds(server, TEXTS, 60, clients=2)
+    assert len(memory) == 1 and memory[0] > 1e8
+    assert failures == []
+    result = {
+        "preset": "tiny",
+        "requests": 60,
+        "failures": [],
+        "sentences": 100.0,
+        "batches": 50.0,
+        "resident_bytes": [100e6, 120e6, 103e6],
+    }
+    table = benchmark("report").serving_endurance([result])
+    assert "| tiny | 60 | 0 | 100 | 50 | 100 | 103 | +3.0 | 120 |" in table
+
+
+def test_a_failure_is_a_failure(benchmark, server):
+    """An answer with another number of rows, or none."""
+    endurance = benchmark("serving_endurance")
+    endurance._prepare(server.host, server.port, "nobody", TEXTS)
+    assert "404" in endurance._ask(0)
+    endurance._client[0].close()
+
+
+@pytest.mark.parametrize("kind", ["mean vector", "all layers", "mean vectors of 8"])
+def test_load(kind, benchmark, server):
+    serving = benchmark("serving")
+    seconds = serving._load(server, TEXTS, kind, clients=2, seconds=0.5)
+    assert len(seconds) > 2
+    assert all(0 < each < 0.6 for each in seconds)
+
+
+def test_overhead(benchmark, server, exported):
+    times = benchmark("serving")._overhead(server, exported, TEXTS, calls=20)
+    assert 0 < times["call"] < times["request"]
+    rows = [
+        {
+            "kind": "mean vector",
+            "clients": clients,
+            "sentences": 8,
+            "requests_per_second": [10.0 * clients, 30.0 * clients],
+            "p50": 0.005,
+            "p99": 0.01,
+        }
+        for clients in (1, 4)
+    ]
+    result = {"preset": "tiny", "rows": rows, "overhead": times, "resident_bytes": 5e8}
+    table = benchmark("report").serving([result])
+    assert (
+        "| tiny | mean vector | 4 | 5.0 | 10.0 | 80 | 40 to 120 | 640 | 4.00 |" in table
+    )
+
+
+def test_ways_to_batch(benchmark, exported, model):
+    batching = benchmark("serving_batching")
+    batcher = batching.Batcher(1000, 10)
+    ways = {
+        "one by one": batching._one_by_one(model),
+        "in the graph": batching._in_graph(model, 0),
+        "queue": batching._queued(model, batcher),
+    }
+    batching._compare(ways, TEXTS[:3])
+    for way in ways.values():
+        assert batching._load(way, TEXTS, 3, 0.2)
+    batcher.close()
