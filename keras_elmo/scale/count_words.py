@@ -1,0 +1,106 @@
+"""The vocabulary of a text that is read by many machines."""
+
+import heapq
+import os
+from collections import Counter
+from collections.abc import Iterable
+from functools import partial
+from typing import Any
+
+import apache_beam as beam
+from apache_beam.options.pipeline_options import PipelineOptions
+
+from keras_elmo.scale.shared_files import absolute, match_files, write_whole
+from keras_elmo.scale.text_chunks import TextChunk, read_chunks
+from keras_elmo.text.lines import Files
+from keras_elmo.text.report import Report
+from keras_elmo.text.token_chunks import token_chunks
+from keras_elmo.text.vocabulary import SPECIALS, Vocabulary, check_sizes
+
+
+def count_words(
+    files: Files,
+    out: str | os.PathLike[str],
+    tokenizer: str = "unicode",
+    max_size: int | None = None,
+    min_count: int = 1,
+    options: PipelineOptions | None = None,
+) -> None:
+    """Writes the vocabulary that `Vocabulary.count` returns for the same text.
+
+    Args:
+        files: a path or a glob pattern, or several; with Beam's packages for them,
+            also of object stores (`gs://`, `s3://`).
+        out: the file to write; one that stands there is replaced.
+        tokenizer: the kind of `Tokenizer`.
+        max_size: words at most, the three specials included.
+        min_count: rarer words are left out.
+        options: of the engine; those of Beam's `DirectRunner` if `None`.
+
+    Raises:
+        ValueError: no file matches, or an argument is not what it may be.
+        RuntimeError: the engine has failed, or there is no word.
+    """
+    check_sizes(max_size, min_count)
+    texts = match_files(files)
+    if not any(texts.values()):
+        raise ValueError(f"there is no text in {', '.join(texts)}")
+    save = partial(_save, absolute(out), max_size, min_count)
+    with beam.Pipeline(options=options) as pipeline:
+        counts = pipeline | beam.Create(list(texts)) | CountWords(tokenizer)
+        # To one worker, who holds no more of them than a vocabulary has.
+        together = counts | beam.WithKeys(None) | beam.GroupByKey()
+        _ = together | "Save" >> beam.MapTuple(save)
+
+
+class CountWords(beam.PTransform):
+    """Paths of text files to pairs of a word and how often it occurs.
+
+    Among them is the empty word, which no text has, so that there always is a pair.
+
+    Args:
+        tokenizer: the kind of `Tokenizer`.
+    """
+
+    def __init__(self, tokenizer: str) -> None:
+        super().__init__()
+        self._tokenizer = tokenizer
+
+    def expand(self, paths: Any) -> Any:
+        return (
+            paths
+            | "Read" >> beam.FlatMap(read_chunks)
+            | "Distribute" >> beam.Reshuffle()
+            | "Count" >> beam.FlatMap(_count, self._tokenizer)
+            | "Add up" >> beam.CombinePerKey(sum)
+        )
+
+
+def _count(chunk: TextChunk, tokenizer: str) -> Iterable[tuple[bytes, int]]:
+    """Counts on the spot, so that a word travels once a chunk."""
+    counts = Counter({b"": 0})
+    for tokens, _ in token_chunks(chunk.lines, tokenizer, Report()):
+        counts.update(tokens)
+    return counts.items()
+
+
+def _save(
+    out: str,
+    max_size: int | None,
+    min_count: int,
+    key: None,
+    counts: Iterable[tuple[bytes, int]],
+) -> None:
+    words: Iterable[tuple[bytes, int]]
+    words = (pair for pair in counts if pair[1] >= min_count)
+    if max_size is not None:
+        # As many more as the specials, which a text may hold, and which are no words.
+        words = heapq.nsmallest(max_size + len(SPECIALS), words, key=_order)
+    vocabulary = Vocabulary.from_counts(dict(words), max_size, min_count)
+    write_whole(out, vocabulary.save)
+
+
+def _order(word: tuple[bytes, int]) -> tuple[int, bytes]:
+    """The most frequent word is the least."""
+    spelling, count = word
+    return -count, spelling

@@ -1,0 +1,77 @@
+"""Files that all workers see: in a folder of every machine, or in an object store."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable
+from typing import BinaryIO, cast
+
+from apache_beam.io.filesystem import CompressionTypes
+from apache_beam.io.filesystems import FileSystems
+
+from keras_elmo.atomic import remove_leftovers, replacing
+from keras_elmo.text.lines import Files, expand_files
+
+_BYTES = "application/octet-stream", CompressionTypes.UNCOMPRESSED
+
+
+def _is_local(path: str) -> bool:
+    return "://" not in path
+
+
+def absolute(path: str | os.PathLike[str]) -> str:
+    """Returns a name by which a worker that stands in another folder finds a file."""
+    path = os.fspath(path)
+    return os.path.abspath(path) if _is_local(path) else path
+
+
+def match_files(files: Files) -> dict[str, int]:
+    """Returns the files that patterns stand for, sorted, with their sizes.
+
+    Raises:
+        ValueError: no file matches one of the patterns.
+    """
+    patterns = [files] if isinstance(files, str | os.PathLike) else list(files)
+    found: dict[str, int] = {}
+    for pattern in [os.fspath(pattern) for pattern in patterns]:
+        if _is_local(pattern):
+            paths = expand_files(pattern)
+            found |= {absolute(path): os.path.getsize(path) for path in paths}
+            continue
+        (match,) = FileSystems.match([pattern])
+        if not match.metadata_list:
+            raise ValueError(f"no file matches {pattern}")
+        found |= {file.path: file.size_in_bytes for file in match.metadata_list}
+    return dict(sorted(found.items()))
+
+
+def open_file(path: str) -> BinaryIO:
+    """Opens a file for reading, as it lies there."""
+    return cast(BinaryIO, FileSystems.open(path, *_BYTES))
+
+
+def remove_unfinished(folder: str) -> None:
+    """Removes what workers were writing to a folder's folders when they were killed."""
+    if _is_local(folder):
+        for entry in os.scandir(folder):
+            if entry.is_dir():
+                remove_leftovers(entry.path)
+
+
+def write_whole(path: str, write: Callable[[str], object]) -> None:
+    """Has a file written under another name; it appears whole or not at all.
+
+    Args:
+        path: the file; one that stands there is replaced.
+        write: writes a file of this machine, given its name.
+    """
+    if _is_local(path):
+        with replacing(path) as temporary:
+            write(temporary)
+        return
+    # An object appears when it is closed.
+    with tempfile.TemporaryDirectory() as folder:
+        local = os.path.join(folder, "part")
+        write(local)
+        with open(local, "rb") as source, FileSystems.create(path, *_BYTES) as target:
+            shutil.copyfileobj(source, target)

@@ -1,0 +1,142 @@
+"""Engines on loopback, each of real processes that can be killed."""
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from tests.fresh_process import environment
+
+# The pool starts its workers as `python`.
+PATH = os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]])
+
+
+def start(*arguments, cwd, log):
+    with open(log, "ab") as file:
+        return subprocess.Popen(
+            [sys.executable, *map(str, arguments)],
+            cwd=cwd,
+            env=environment(PATH=PATH),
+            stdout=file,
+            stderr=file,
+        )
+
+
+def start_job(name, arguments, options, cwd):
+    module = ("-m", "tests.scale.job", name, json.dumps(arguments, default=os.fspath))
+    return start(*module, *options, cwd=cwd, log=cwd / f"{name}.log")
+
+
+def run_job(name, arguments, options, cwd):
+    """Runs a job to its end, which has to be a good one."""
+    job = start_job(name, arguments, options, cwd)
+    try:
+        status = job.wait(timeout=240)
+    finally:
+        job.kill()
+    assert status == 0, (cwd / f"{name}.log").read_text(encoding="utf-8")[-4000:]
+
+
+def wait_until(true, timeout=120):
+    began = time.monotonic()
+    while not true():
+        assert time.monotonic() - began < timeout
+        time.sleep(0.05)
+
+
+def children(process):
+    """The processes that a process has started; Linux only."""
+    threads = Path(f"/proc/{process}/task").glob("*/children")
+    return [int(child) for path in threads for child in path.read_text().split()]
+
+
+def descendants(process):
+    found = children(process)
+    return found + [other for child in found for other in descendants(child)]
+
+
+@contextlib.contextmanager
+def running(*commands, cwd):
+    """Starts servers, and ends them with all that they have started."""
+    with contextlib.ExitStack() as stack:
+        processes = []
+        for number, command in enumerate(commands):
+            process = start(*command, cwd=cwd, log=cwd / f"server-{number}.log")
+            stack.callback(_end, process)
+            processes.append(process)
+        yield processes
+
+
+def _end(process):
+    for each in [process.pid, *descendants(process.pid)]:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(each, signal.SIGKILL)
+    process.wait()
+
+
+def free_port():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+def _listens(port):
+    with socket.socket() as client:
+        return client.connect_ex(("127.0.0.1", port)) == 0
+
+
+@contextlib.contextmanager
+def portable_runner(cwd):
+    """A job service and a pool of workers; yields options, and how to find a worker."""
+    service, pool = free_port(), free_port()
+    module = "apache_beam.runners"
+    commands = [
+        ("-m", f"{module}.portability.local_job_service_main", "--port", service),
+        ("-m", f"{module}.worker.worker_pool_main", "--service_port", pool),
+    ]
+    with running(*commands, cwd=cwd) as (_, pool_process):
+        wait_until(lambda: _listens(service) and _listens(pool))
+        options = [
+            "--runner=PortableRunner",
+            f"--job_endpoint=localhost:{service}",
+            "--environment_type=EXTERNAL",
+            f"--environment_config=localhost:{pool}",
+        ]
+        yield options, lambda: children(pool_process.pid)
+
+
+@contextlib.contextmanager
+def dask_runner(cwd):
+    """A scheduler and a nanny with two workers, which it starts again when they die."""
+    file = cwd / "scheduler.json"
+    on_loopback = ("--host", "127.0.0.1", "--scheduler-file", file, "--no-dashboard")
+    commands = [
+        ("-m", "distributed.cli.dask_scheduler", *on_loopback, "--port", 0),
+        (
+            *("-m", "distributed.cli.dask_worker", *on_loopback),
+            *("--nworkers", 2, "--nthreads", 1, "--nanny"),
+        ),
+    ]
+    with running(*commands, cwd=cwd) as (_, nanny):
+        wait_until(lambda: file.exists() and file.read_text(encoding="utf-8"))
+        address = json.loads(file.read_text(encoding="utf-8"))["address"]
+        options = [
+            "--runner=apache_beam.runners.dask.dask_runner.DaskRunner",
+            f"--dask_client_address={address}",
+            "--dask_npartitions=4",
+        ]
+        yield options, lambda: _dask_workers(nanny.pid)
+
+
+def _dask_workers(nanny):
+    """Among a nanny's children is one that looks after their semaphores."""
+    return [
+        child
+        for child in children(nanny)
+        if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes()
+    ]

@@ -1,0 +1,17 @@
+"""One call of keras_elmo.scale, in a process of its own, as on whoever starts a job.
+
+python -m tests.scale.job count_words|embed_text ARGUMENTS [BEAM OPTIONS]
+
+ARGUMENTS is JSON. Beam's workers import what they need, and nothing of this file.
+"""
+
+import json
+import sys
+
+from apache_beam.options.pipeline_options import PipelineOptions
+
+from keras_elmo import scale
+
+if __name__ == "__main__":
+    name, arguments, *options = sys.argv[1:]
+    getattr(scale, name)(**json.loads(arguments), options=PipelineOptions(options))

@@ -1,0 +1,241 @@
+"""The same values as on one machine, whatever the engine, and whoever is killed."""
+
+import functools
+import os
+import random
+import signal
+
+import numpy as np
+import pyarrow.parquet as parquet
+import pytest
+
+from keras_elmo.files.embed_file import embed_file
+from keras_elmo.files.export import export_saved_model
+from keras_elmo.files.loading import load
+from keras_elmo.scale import count_words, embed_text
+from keras_elmo.text.vocabulary import Vocabulary
+from tests.files.exports import embedding
+from tests.scale.engines import (
+    dask_runner,
+    portable_runner,
+    run_job,
+    start_job,
+    wait_until,
+)
+
+# Words that a vocabulary may stumble over, too.
+WORDS = [
+    "the",
+    "bank",
+    "of",
+    "a",
+    "river",
+    "배",
+    "가",
+    "고프다",
+    "<S>",
+    "saw",
+    "x" * 70,
+]
+MULTI_PROCESSING = [
+    "--direct_running_mode=multi_processing",
+    "--direct_num_workers=2",
+]
+BY_PLACE = ["file", "line", "position"]
+
+
+def write_texts(folder, lines):
+    """Four texts, whose lines are of any length, and rarely blank."""
+    chance = random.Random(0)
+    for number in range(4):
+        text = (
+            " ".join(chance.choices(WORDS, range(11, 0, -1), k=chance.randrange(12)))
+            for _ in range(lines + number)
+        )
+        path = folder / f"text {number}.txt"
+        path.write_text("\n".join(text) + "\n", encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A model, four texts, and what one machine makes of them."""
+    folder = tmp_path_factory.mktemp("scale")
+    export_saved_model(embedding(), folder / "model", "unicode")
+    write_texts(folder, lines=1100)
+    with pytest.MonkeyPatch.context() as patch:
+        # Each reading compiles the model anew.
+        patch.setattr("keras_elmo.files.embed_file.load", functools.cache(load))
+        for number in range(4):
+            out = folder / f"wanted-{number}.parquet"
+            embed_file(folder / "model", folder / f"text {number}.txt", out)
+    return folder
+
+
+@pytest.fixture
+def texts(folder):
+    return folder / "text *.txt"
+
+
+def vectors(table, name):
+    return np.array(table[name].to_pylist(), "float32")
+
+
+def assert_parts_equal_one_machine(out, folder):
+    """Every token once, and its vectors."""
+    found = parquet.read_table(out)
+    # Dictionaries have no order.
+    files = found["file"].cast("string")
+    found = found.set_column(found.column_names.index("file"), "file", files)
+    found = found.sort_by([(name, "ascending") for name in BY_PLACE])
+    names = np.array(found["file"].to_pylist())
+    for number in range(4):
+        wanted = parquet.read_table(folder / f"wanted-{number}.parquet")
+        ours = found.filter(names == f"text {number}.txt")
+        for column in ("line", "position", "token"):
+            assert ours[column].to_pylist() == wanted[column].to_pylist()
+        for layer in ("layer_0", "layer_1", "layer_2"):
+            difference = vectors(ours, layer) - vectors(wanted, layer)
+            assert np.abs(difference).max() <= 1e-5
+    assert set(names) == {f"text {number}.txt" for number in range(4)}
+
+
+@pytest.mark.parametrize("options", [{"max_size": 9}, {"min_count": 1500}])
+def test_the_vocabulary_is_that_of_one_machine(options, texts, tmp_path):
+    count_words(texts, tmp_path / "words.txt", **options)
+    wanted = Vocabulary.count(texts, **options)
+    assert Vocabulary.load(tmp_path / "words.txt").words == wanted.words
+
+
+def test_the_vectors_are_those_of_one_machine(folder, texts, tmp_path):
+    embed_text(folder / "model", texts, tmp_path / "out")
+    assert_parts_equal_one_machine(tmp_path / "out", folder)
+    # Two chunks each.
+    assert len(list((tmp_path / "out").rglob("*.parquet"))) == 8
+
+
+def test_a_mean_of_the_mix_in_half_of_the_bytes(folder, tmp_path):
+    options = {"layers": "mix", "rows": "sentences", "dtype": "float16"}
+    text = folder / "text 0.txt"
+    embed_text(folder / "model", text, tmp_path / "out", **options)
+    embed_file(folder / "model", text, tmp_path / "wanted.parquet", **options)
+    found = parquet.read_table(tmp_path / "out").sort_by("line")
+    wanted = parquet.read_table(tmp_path / "wanted.parquet")
+    assert found.column_names == [*wanted.column_names, "file"]
+    assert found["line"].to_pylist() == wanted["line"].to_pylist()
+    assert found["num_tokens"].to_pylist() == wanted["num_tokens"].to_pylist()
+    # A number may lie on either side of where float16 rounds.
+    difference = vectors(found, "mix") - vectors(wanted, "mix")
+    assert np.abs(difference).max() <= 4e-3
+    assert str(found.schema.field("mix").type.value_type) == "halffloat"
+
+
+def test_blank_lines_alone(folder, tmp_path):
+    (tmp_path / "text.txt").write_text("\n \n", encoding="utf-8")
+    embed_text(folder / "model", tmp_path / "text.txt", tmp_path / "out")
+    assert parquet.read_table(tmp_path / "out").num_rows == 0
+    with pytest.raises(Exception, match="must leave a word"):
+        count_words(tmp_path / "text.txt", tmp_path / "words.txt")
+    (tmp_path / "text.txt").write_text("", encoding="utf-8")
+    with pytest.raises(ValueError, match="there is no text in .*text.txt"):
+        count_words(tmp_path / "text.txt", tmp_path / "words.txt")
+
+
+def test_a_job_goes_on_and_does_nothing_again(folder, texts, tmp_path):
+    out = tmp_path / "out"
+    embed_text(folder / "model", texts, out)
+    *kept, lost = sorted(out.rglob("*.parquet"))
+    times = [path.stat().st_mtime_ns for path in kept]
+    lost.unlink()
+    embed_text(folder / "model", texts, out)
+    assert [path.stat().st_mtime_ns for path in kept] == times
+    assert_parts_equal_one_machine(out, folder)
+
+
+def test_another_job_is_refused(folder, tmp_path):
+    text, out = tmp_path / "text.txt", tmp_path / "out"
+    text.write_text("the bank\n", encoding="utf-8")
+    embed_text(folder / "model", text, out)
+    with pytest.raises(ValueError, match="`layers` must be what it was when .*out was"):
+        embed_text(folder / "model", text, out, layers="mix")
+    export_saved_model(embedding(), tmp_path / "other", "whitespace")
+    with pytest.raises(ValueError, match="`model` must be what it was"):
+        embed_text(tmp_path / "other", text, out)
+    text.write_text("the bank of the river\n", encoding="utf-8")
+    with pytest.raises(ValueError, match="`files` must be what it was"):
+        embed_text(folder / "model", text, out)
+
+
+def test_bad_arguments_leave_nothing(folder, texts, tmp_path):
+    (tmp_path / "text 0.txt").write_text("a", encoding="utf-8")
+    export_saved_model(embedding(layer_norm=True), tmp_path / "norm", "whitespace")
+    model, out = folder / "model", tmp_path / "out"
+    twice = [texts, tmp_path / "text 0.txt"]
+    for arguments, said in [
+        ((model, folder / "nowhere", out), "no file matches"),
+        ((model, twice, out), r"two files of one name. Received: text 0\.txt, 2 times"),
+        ((tmp_path, texts, out), "export_saved_model"),
+        ((model, texts, out, "top"), "`layers` must be"),
+        ((tmp_path / "norm", texts, out, "mix"), "`layers` must be 'all' for .*norm"),
+    ]:
+        with pytest.raises(ValueError, match=said):
+            embed_text(*arguments)
+    for options, said in [
+        ({"max_size": 3}, "`max_size` must be more"),
+        ({"min_count": 0}, "`min_count` must be at least 1"),
+    ]:
+        with pytest.raises(ValueError, match=said):
+            count_words(texts, out, **options)
+    assert not out.exists()
+
+
+@pytest.mark.slow
+def test_several_processes(folder, texts, tmp_path):
+    arguments = {"model": folder / "model", "files": texts, "out": tmp_path / "out"}
+    run_job("embed_text", arguments, MULTI_PROCESSING, tmp_path)
+    assert_parts_equal_one_machine(tmp_path / "out", folder)
+
+
+@pytest.mark.slow
+def test_a_job_service_and_a_pool_of_workers(folder, texts, tmp_path):
+    """Of which one is killed: this engine waits for it, and a new job goes on."""
+    arguments = {"files": texts, "out": tmp_path / "words.txt", "max_size": 9}
+    with portable_runner(tmp_path) as (options, workers):
+        run_job("count_words", arguments, options, tmp_path)
+        wanted = Vocabulary.count(texts, max_size=9)
+        assert Vocabulary.load(tmp_path / "words.txt").words == wanted.words
+        out = tmp_path / "out"
+        arguments = {"model": folder / "model", "files": texts, "out": out}
+        job = start_job("embed_text", arguments, options, tmp_path)
+        try:
+            wait_until(lambda: any(out.rglob("*.parquet")))
+            for worker in workers():
+                os.kill(worker, signal.SIGKILL)
+            kept = {path: path.stat().st_mtime_ns for path in out.rglob("*.parquet")}
+        finally:
+            job.kill()
+            job.wait()
+        assert 0 < len(kept) < 8
+        run_job("embed_text", arguments, options, tmp_path)
+    assert all(path.stat().st_mtime_ns == time for path, time in kept.items())
+    assert_parts_equal_one_machine(out, folder)
+
+
+@pytest.mark.slow
+def test_a_worker_is_killed_and_the_job_completes(folder, texts, tmp_path):
+    """An engine that gives what a worker has left undone to another."""
+    pytest.importorskip("distributed")
+    out = tmp_path / "out"
+    arguments = {"model": folder / "model", "files": texts, "out": out}
+    with dask_runner(tmp_path) as (options, workers):
+        job = start_job("embed_text", arguments, options, tmp_path)
+        try:
+            wait_until(lambda: any(out.rglob("*.parquet")))
+            killed, *_ = workers()
+            os.kill(killed, signal.SIGKILL)
+            assert len(list(out.rglob("*.parquet"))) < 8
+            wait_until(lambda: killed not in workers())
+            assert job.wait(timeout=120) == 0
+        finally:
+            job.kill()
+            job.wait()
+    assert_parts_equal_one_machine(out, folder)
