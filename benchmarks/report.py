@@ -190,6 +190,40 @@ def _doubling_rows(result: Result) -> Iterable[list[str]]:
         ]
 
 
+def embed_corpus(results: Sequence[Result]) -> str:
+    """Returns the figures of `embed_corpus.py`, a row a file."""
+    header = [
+        "Preset",
+        "Sentences",
+        "Words",
+        "File",
+        "Seconds",
+        "Words/s",
+        "the encoder's own, median",
+        "least to most",
+        "Share, %",
+        "Peak memory, MB",
+        "File, MB",
+    ]
+    return _table(header, map(_embed_corpus_row, results))
+
+
+def _embed_corpus_row(result: Result) -> list[str]:
+    about = (result[name] for name in ("format", "layers", "rows", "dtype"))
+    return [
+        result["preset"],
+        f"{result['lines']:,}",
+        f"{result['words']:,}",
+        ", ".join(about),
+        f"{result['seconds']:,.0f}",
+        f"{result['words_per_second']:,.0f}",
+        *_spread(result["encoder_words_per_second"]),
+        f"{100 * result['share']:.0f}",
+        f"{result['peak_bytes'] / 1e6:,.0f}",
+        f"{result['file_bytes'] / 1e6:,.0f}",
+    ]
+
+
 def memory(results: Sequence[Result]) -> str:
     """Returns the medians of `memory.py`, a row a number of shards."""
     header = [
@@ -374,6 +408,35 @@ def _devices_rows(result: Result) -> Iterable[list[str]]:
         ]
 
 
+def onnx_runtime(results: Sequence[Result]) -> str:
+    """Returns the figures of `onnx_runtime.py`, a row a batch size and an order."""
+    header = [
+        "Preset",
+        "Sentences a batch",
+        "Order",
+        "ONNX Runtime, words/s",
+        "TensorFlow, words/s",
+        "Ratio",
+        "Greatest difference",
+    ]
+    rows = (
+        _onnx_row(result["preset"], row) for result in results for row in result["rows"]
+    )
+    return _table(header, rows)
+
+
+def _onnx_row(preset: str, row: dict[str, Any]) -> list[str]:
+    medians = [statistics.median(speeds) for speeds in row["words_per_second"].values()]
+    return [
+        preset,
+        str(row["batch_size"]),
+        row["order"],
+        *(f"{median:,.0f}" for median in medians),
+        f"{medians[0] / medians[1]:.2f}",
+        f"{row['greatest_difference']:.1e}",
+    ]
+
+
 def kill(results: Sequence[Result]) -> str:
     """Returns where the runs of `kill.py` were killed, a row a run."""
     names = ("count", "step", "validation", "weights", "checkpoint", "between")
@@ -399,6 +462,162 @@ def _kill_row(names: Sequence[str], result: Result) -> list[str]:
         *(str(phases.count(name)) for name in names),
         "bit-identical" if result["same_state"] else "DIFFERENT",
         "identical" if result["same_history"] else "DIFFERENT",
+    ]
+
+
+def serving(results: Sequence[Result]) -> str:
+    """Returns the figures of `serving.py`: of each load, and what the server adds."""
+    header = [
+        "Preset",
+        "A request's answer",
+        "Clients",
+        "p50, ms",
+        "p99, ms",
+        "Requests/s, median",
+        "least to most",
+        "Sentences/s",
+        "of one client's",
+    ]
+    rows = (_serving_row(result, row) for result in results for row in result["rows"])
+    loads = _table(header, rows)
+    header = [
+        "Preset",
+        "A request, ms",
+        "A call, ms",
+        "Added, ms",
+        "Server's memory, MB",
+    ]
+    return f"{loads}\n\n{_table(header, map(_overhead_row, results))}"
+
+
+def _serving_row(result: Result, row: dict[str, Any]) -> list[str]:
+    one = min(
+        (other for other in result["rows"] if other["kind"] == row["kind"]),
+        key=lambda other: other["clients"],
+    )
+    rate, of_one = (statistics.median(r["requests_per_second"]) for r in (row, one))
+    return [
+        result["preset"],
+        row["kind"],
+        str(row["clients"]),
+        f"{1e3 * row['p50']:,.1f}",
+        f"{1e3 * row['p99']:,.1f}",
+        *_spread(row["requests_per_second"]),
+        f"{rate * row['sentences']:,.0f}",
+        f"{rate / of_one:.2f}",
+    ]
+
+
+def serving_batching(results: Sequence[Result]) -> str:
+    """Returns the figures of `serving_batching.py`, a row a way and a load."""
+    header = [
+        "Preset",
+        "Clients",
+        "Way",
+        "Sentences/s, median",
+        "least to most",
+        "p50, ms",
+        "p99, ms",
+    ]
+    rows = (
+        [
+            result["preset"],
+            str(row["clients"]),
+            row["way"],
+            *_spread(row["sentences_per_second"]),
+            f"{1e3 * row['p50']:,.1f}",
+            f"{1e3 * row['p99']:,.1f}",
+        ]
+        for result in results
+        for row in result["rows"]
+    )
+    return _table(header, rows)
+
+
+def serving_endurance(results: Sequence[Result]) -> str:
+    """Returns what `serving_endurance.py` saw of the server's memory, a row a run."""
+    header = [
+        "Preset",
+        "Requests",
+        "Failed",
+        "Sentences",
+        "in batches",
+        "Memory after 1,000, MB",
+        "in the end, MB",
+        "More, %",
+        "Most, MB",
+    ]
+    return _table(header, map(_endurance_row, results))
+
+
+def _endurance_row(result: Result) -> list[str]:
+    memory = result["resident_bytes"]
+    return [
+        result["preset"],
+        f"{result['requests']:,}",
+        str(len(result["failures"])),
+        f"{result['sentences']:,.0f}",
+        f"{result['batches']:,.0f}",
+        f"{memory[0] / 1e6:,.0f}",
+        f"{memory[-1] / 1e6:,.0f}",
+        f"{100 * (memory[-1] / memory[0] - 1):+.1f}",
+        f"{max(memory) / 1e6:,.0f}",
+    ]
+
+
+def serving_malformed(results: Sequence[Result]) -> str:
+    """Returns how `serving_malformed.py` was answered, a row a kind of request."""
+    header = ["What was wrong", "Requests", "Answers"]
+    rows = (
+        [kind, f"{sum(answers.values()):,}", _answers(answers)]
+        for result in results
+        for kind, answers in result["kinds"].items()
+    )
+    beside = (
+        f"Beside them {result['good']:,} good requests, of which "
+        f"{result['good_failed']:,} failed."
+        for result in results
+    )
+    return "\n\n".join([_table(header, rows), *beside])
+
+
+def _answers(answers: dict[str, int]) -> str:
+    return ", ".join(f"{count:,} x {answer}" for answer, count in answers.items())
+
+
+def _overhead_row(result: Result) -> list[str]:
+    times = result["overhead"]
+    return [
+        result["preset"],
+        *(f"{1e3 * times[name]:.2f}" for name in ("request", "call", "added")),
+        f"{result['resident_bytes'] / 1e6:,.0f}",
+    ]
+
+
+def kill_embed(results: Sequence[Result]) -> str:
+    """Returns where the runs of `kill_embed.py` were killed, a row a format."""
+    names = ("skip", "write", "checkpoint", "note", "index", "rename", "between")
+    header = ["Format", "Preset", "Sentences", "MB", "Killed", *names, "Files"]
+    return _table(
+        header,
+        (
+            _kill_embed_row(names, result, run)
+            for result in results
+            for run in result["runs"]
+        ),
+    )
+
+
+def _kill_embed_row(names: Sequence[str], result: Result, run: Result) -> list[str]:
+    phases = [kill["phase"] for kill in run["killed"]]
+    return [
+        " ".join([run["format"], *run["arguments"]]),
+        result["preset"],
+        f"{result['lines']:,}",
+        f"{run['bytes'] / 1e6:,.0f}",
+        str(len(phases)),
+        *(str(phases.count(name)) for name in names),
+        "byte-identical" if run["identical"] else "DIFFERENT",
     ]
 
 
@@ -438,12 +657,19 @@ TABLES: dict[str, Callable[[Sequence[Result]], str]] = {
     "cold_start": cold_start,
     "roofline": roofline,
     "embed": embed,
+    "embed_corpus": embed_corpus,
     "memory": memory,
+    "onnx_runtime": onnx_runtime,
     "batching": batching,
     "training": training,
     "gpu": gpu,
     "kill": kill,
+    "kill_embed": kill_embed,
     "devices": devices,
+    "serving": serving,
+    "serving_endurance": serving_endurance,
+    "serving_malformed": serving_malformed,
+    "serving_batching": serving_batching,
 }
 
 _OPTIONS = {
@@ -452,7 +678,18 @@ _OPTIONS = {
     "cold_start": ("preset", "repeats"),
     "roofline": ("preset", "batch_size", "repeats"),
     "embed": ("preset", "lines", "slices", "slice_lines"),
+    "embed_corpus": (
+        "preset",
+        "lines",
+        "format",
+        "layers",
+        "rows",
+        "dtype",
+        "slices",
+        "slice_lines",
+    ),
     "memory": ("preset", "steps", "vocabulary_size", "num_sampled", "repeats"),
+    "onnx_runtime": ("preset", "repeats"),
     "batching": (
         "preset",
         "lines",
@@ -476,6 +713,7 @@ _OPTIONS = {
         "product_size",
     ),
     "kill": ("preset", "steps", "devices", "kills", "seed"),
+    "kill_embed": ("preset", "lines", "section", "kills", "seed"),
     "devices": (
         "presets",
         "devices",
@@ -486,6 +724,10 @@ _OPTIONS = {
         "measure_every",
         "repeats",
     ),
+    "serving": ("preset", "seconds", "repeats", "calls"),
+    "serving_endurance": ("preset", "requests", "clients"),
+    "serving_malformed": ("preset", "requests", "seed"),
+    "serving_batching": ("preset", "seconds", "repeats"),
 }
 
 

@@ -8,6 +8,7 @@ from keras_elmo.config import ElmoConfig
 from keras_elmo.files.embeddings import embed
 from keras_elmo.files.export import export_saved_model
 from keras_elmo.files.loading import load
+from keras_elmo.files.onnx_export import export_onnx
 from keras_elmo.files.projector import write_projector
 from keras_elmo.files.published import load_published_weights, save_published_weights
 from keras_elmo.layers.bilm import BiLM
@@ -43,6 +44,7 @@ __all__ = [
     "build_encoder",
     "build_pretraining_model",
     "embed",
+    "export_onnx",
     "export_saved_model",
     "load",
     "load_published_weights",

@@ -5,10 +5,18 @@ import os
 import sys
 from collections.abc import Sequence
 
-from keras_elmo.commands import embed, evaluate, export, import_published, pretrain
+from keras_elmo.commands import (
+    embed,
+    evaluate,
+    export,
+    import_published,
+    pretrain,
+    serve,
+)
 
 _BAD_INPUT = 2
 _INTERRUPTED = 130
+_EXPECTED = (ValueError, TypeError, RuntimeError, OSError, ImportError, MemoryError)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -26,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt as interrupt:
         print(f"keras-elmo: {str(interrupt) or 'interrupted'}", file=sys.stderr)
         return _INTERRUPTED
-    except (ValueError, TypeError, RuntimeError, OSError, ImportError) as error:
+    except _EXPECTED as error:
         if os.environ.get("KERAS_ELMO_TRACEBACK"):
             raise
         # One line, whatever a library put into its message.
@@ -42,7 +50,7 @@ def _parser() -> argparse.ArgumentParser:
         description="Contextual word vectors: pretrain them, export them, embed text.",
     )
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    for command in (pretrain, evaluate, export, import_published, embed):
+    for command in (pretrain, evaluate, export, import_published, embed, serve):
         command.add(commands)
     return parser
 

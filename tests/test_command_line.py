@@ -1,6 +1,5 @@
 import contextlib
 import gzip
-import io
 import json
 import os
 import re
@@ -12,6 +11,7 @@ import time
 
 import h5py
 import numpy as np
+import onnxruntime
 import pytest
 import tensorflow as tf
 
@@ -20,23 +20,12 @@ from keras_elmo.files.directory import PretrainingDirectory
 from keras_elmo.files.embeddings import embed
 from keras_elmo.files.loading import load
 from keras_elmo.training.history import read_history
+from tests.command_line import assert_one_line, command
 from tests.fresh_process import environment
 from tests.training.runs import write_text
 
-COMMANDS = ("pretrain", "evaluate", "export", "import", "embed")
+COMMANDS = ("pretrain", "evaluate", "export", "import", "embed", "serve")
 SIZES = ["--preset", "tiny", "--num-sampled", "8", "--batch-tokens", "132"]
-
-
-def command(*arguments):
-    """Runs a subcommand here; returns its status, and what it has said where."""
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        try:
-            status = main([str(argument) for argument in arguments])
-        except SystemExit as left:
-            # argparse leaves the process itself.
-            status = left.code
-    return status, out.getvalue(), err.getvalue()
 
 
 def contents(folder):
@@ -251,6 +240,27 @@ def test_an_exported_model_is_exported_again(exported, tmp_path):
     assert {weight.dtype for weight in load(tmp_path / "out").weights} == {"bfloat16"}
 
 
+def test_an_onnx_file_is_exported_by_its_name(imported, tmp_path):
+    out = tmp_path / "model.onnx"
+    assert command("export", "--model", imported, "--out", out) == (0, "", "")
+    session = onnxruntime.InferenceSession(out)
+    ids = np.zeros((1, 4, 50), "int32")
+    (elmo,) = session.run(["elmo"], {"char_ids": ids})
+    assert elmo.shape == (1, 2, 32)
+    again = command("export", "--model", imported, "--out", out)
+    assert_one_line(*again, str(out), "exists already")
+
+
+@pytest.mark.parametrize(
+    "option", [("--tokenizer", "none"), ("--dtype", "bfloat16")], ids=" ".join
+)
+def test_an_onnx_file_has_no_options(option, imported, tmp_path):
+    out = tmp_path / "model.onnx"
+    result = command("export", "--model", imported, "--out", out, *option)
+    assert_one_line(*result, option[0], "an ONNX file takes character ids")
+    assert names(tmp_path) == []
+
+
 def test_import_takes_the_published_model(imported, fixtures):
     assert names(imported) == ["options.json", "weights.hdf5"]
     with (
@@ -299,13 +309,6 @@ def test_the_published_model_goes_all_the_way(imported, tmp_path):
 
 
 # ---------------------------------------------------------------- bad input
-
-
-def assert_one_line(status, out, err, *said):
-    assert (status, out) == (2, "")
-    assert re.fullmatch(r"keras-elmo: error: [^\n]+\n", err), err
-    for text in said:
-        assert text in err
 
 
 def pretrain(*arguments):
@@ -467,7 +470,7 @@ def test_what_cannot_be_imported_is_one_line(damage, fixtures, tmp_path):
     if damage == "truncated":
         weights = tmp_path / "lm_weights.hdf5"
         weights.write_bytes(weights.read_bytes()[:50_000])
-        said = ["lm_weights.hdf5: not a readable HDF5 file"]
+        said = ["lm_weights.hdf5: has 50,000 bytes, too few for the"]
     before = names(tmp_path)
     result = command(
         "import",
@@ -529,6 +532,29 @@ def test_an_output_that_exists_is_left_alone(imported, folder, tmp_path):
         assert_one_line(*result, str(tmp_path / "out"), "exists already")
     assert names(tmp_path) == ["out", "out.hdf5"]
     assert names(tmp_path / "out") == ["notes.txt"]
+
+
+def test_vectors_that_cannot_be_written(imported, folder, tmp_path):
+    # Where somebody else, who the test is for a while, can read it.
+    text = shutil.copy(folder / "held-out.txt", tmp_path)
+    arguments = ["--model", imported, "--input", text, "--resume"]
+    arguments += ["--out", tmp_path / "out.hdf5"]
+    with read_only(tmp_path):
+        result = command("embed", *arguments)
+    assert_one_line(*result, "denied", str(tmp_path / "out.hdf5.unfinished"))
+    assert names(tmp_path) == []
+    status, _, err = command("embed", *arguments)
+    assert status == 0, err
+
+
+def test_control_c_says_how_embed_goes_on(imported, folder, tmp_path, monkeypatch):
+    monkeypatch.setattr("keras_elmo.files.embed_file.embed", _interrupted)
+    arguments = ["--model", imported, "--input", folder / "held-out.txt"]
+    status, out, err = command("embed", *arguments, "--out", tmp_path / "out.hdf5")
+    assert (status, out) == (130, "")
+    *_, stopped, how = err.splitlines()
+    assert stopped.startswith("keras-elmo: stopped") and "--resume" in how
+    assert names(tmp_path) == []
 
 
 def test_the_traceback_is_there_for_those_who_want_it(monkeypatch):

@@ -127,6 +127,16 @@ def test_distributed(folder):
         assert re.search(rf"^{name}: step 20, perplexity [\d.]+$", output, re.MULTILINE)
 
 
+def test_beam(folder):
+    output = run("10", cwd=folder)
+    assert re.search(r"^[\d,]+ words, the most frequent: \['", output, re.MULTILINE)
+    assert "6,000 sentences, a vector of 64 numbers each" in output
+    # As far as it goes, the nearest sentence is another one.
+    assert (
+        len(re.findall(r"^   part-\d.txt, line \d+: cosine", output, re.MULTILINE)) == 2
+    )
+
+
 def test_billion_words(tmp_path):
     """From a small data set of the same name and form."""
     data = tmp_path / "data"
@@ -150,6 +160,24 @@ def test_billion_words(tmp_path):
         assert sorted(lines) == sorted(f"Sentence number {k} ." for k in numbers)
 
 
+def test_client(folder):
+    output = run("09", cwd=folder)
+    assert "Over REST: 3 vectors of 64 numbers" in output
+    assert float(output.split("the same, ")[1].split()[0]) < 1e-5
+    # A text beside itself.
+    assert " 1.00  The heron slept" in output
+
+
+def test_onnx(folder):
+    output = run("11", cwd=folder)
+    assert "(10, 64): the heron slept" in output
+    text = folder / "three.txt"
+    text.write_text("One two three\n\n배 가\n", encoding="utf-8")
+    model = folder / "runs" / "first_model" / "saved_model.onnx"
+    output = run("11", "--model", model, "--input", text, cwd=folder)
+    assert output.splitlines() == ["(3, 64): One two three", "(2, 64): 배 가"]
+
+
 def test_demo(folder, tmp_path):
     # What a run before has left is in nobody's way.
     exported = tmp_path / "saved_models" / "demo"
@@ -169,7 +197,7 @@ def test_demo(folder, tmp_path):
 
 
 def test_each_example_is_short():
-    scripts = sorted(EXAMPLES.glob("0*.py"))
-    assert len(scripts) == 8
+    scripts = sorted(EXAMPLES.glob("[0-9]*.py"))
+    assert len(scripts) == 11
     for script in scripts:
         assert len(script.read_text(encoding="utf-8").splitlines()) < 100, script.name
