@@ -2,9 +2,9 @@
 
 A `keras-elmo serve` process and 1, 16 and 64 clients, each a process of its own that
 sends its next request when it has read the answer to the last: real sentences in,
-their mean vectors out, or every layer. Then one client alone and a call of the
-exported model's signature without a server, in turn: the difference is what the server
-adds.
+their mean vectors out, or every layer. Then requests of one client and calls of the
+exported model's signature without a server, some of each in turn: the difference is
+what the server adds.
 
     python benchmarks/serving.py --out serving.json
 """
@@ -33,6 +33,7 @@ _KINDS = {
 }
 # Until every client has been started.
 _START = 0.5
+_CALLS_AT_A_TIME = 25
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -72,7 +73,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--repeats", type=int, default=3, metavar="N", help="(3)")
     parser.add_argument(
-        "--calls", type=int, default=300, metavar="N", help="of one client alone (300)"
+        "--calls", type=int, default=500, metavar="N", help="of one client alone (500)"
     )
     return parser
 
@@ -153,7 +154,7 @@ def _percentiles(seconds: Sequence[float]) -> dict[str, float]:
 def _overhead(
     server: Served, model: Path, texts: Sequence[str], calls: int
 ) -> dict[str, float]:
-    """Medians of the seconds of a request and of a call, and of their difference."""
+    """Medians of the seconds of a request and of a call, and their difference."""
     import tensorflow as tf
 
     from keras_elmo.text.tokenizer import register_operations
@@ -172,23 +173,23 @@ def _overhead(
     def call(text: str) -> Any:
         return signature(strings=tf.constant([text]))["default"].numpy()
 
-    times: dict[str, list[float]] = {"request": [], "call": []}
-    for number, text in enumerate(islice(texts, calls)):
-        # In turn, and each of them first as often.
-        turn = {"request": ask, "call": call}
+    turn = {"request": ask, "call": call}
+    times: dict[str, list[float]] = {name: [] for name in turn}
+    chosen = list(islice(texts, calls))
+    # In turn, some at a time: what one process does leaves the other's caches cold.
+    for number, start in enumerate(range(0, calls, _CALLS_AT_A_TIME)):
         for name in sorted(turn, reverse=bool(number % 2)):
-            began = time.perf_counter()
-            turn[name](text)
-            times[name].append(time.perf_counter() - began)
+            for text in chosen[start : start + _CALLS_AT_A_TIME]:
+                began = time.perf_counter()
+                turn[name](text)
+                times[name].append(time.perf_counter() - began)
     connection.close()
-    pairs = zip(times["request"], times["call"], strict=True)
     # The first calls are slower.
-    skipped = calls // 10
-    return {
-        "request": statistics.median(times["request"][skipped:]),
-        "call": statistics.median(times["call"][skipped:]),
-        "added": statistics.median([a - b for a, b in pairs][skipped:]),
+    medians = {
+        name: statistics.median(seconds[calls // 10 :])
+        for name, seconds in times.items()
     }
+    return {**medians, "added": medians["request"] - medians["call"]}
 
 
 if __name__ == "__main__":
