@@ -56,15 +56,8 @@ def first_model() -> str:
     saved_model = Path(output.strip().splitlines()[-1])
     out = saved_model.with_suffix(".onnx")
     if not out.exists():
-        command = [
-            "keras_elmo",
-            "export",
-            "--model",
-            str(saved_model),
-            "--out",
-            str(out),
-        ]
-        subprocess.run([sys.executable, "-m", *command], check=True)
+        export = ["export", "--model", str(saved_model), "--out", str(out)]
+        subprocess.run([sys.executable, "-m", "keras_elmo", *export], check=True)
     return str(out)
 
 

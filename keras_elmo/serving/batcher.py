@@ -1,6 +1,7 @@
 """One thread that calls the model, for all that waits by then."""
 
 import threading
+import time
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -10,6 +11,9 @@ from keras_elmo.serving.batch import Request, compute
 from keras_elmo.serving.errors import Code, ServingError
 from keras_elmo.serving.signature import Arrays
 
+# Of the time that the batch before has taken.
+_PATIENCE = 0.15
+
 Waiting = tuple[Request, "Future[Arrays]"]
 
 
@@ -17,8 +21,11 @@ class Batcher:
     """Has requests of several clients computed together.
 
     A request is computed at once if nothing else is; those that come meanwhile are
-    computed together after it. So no request waits for others to come, and the busier
-    the server is, the larger are its batches.
+    computed together after it. So the busier the server is, the larger are its batches.
+
+    Clients that were answered together ask again one after the other, and the first of
+    them would be computed alone. So a batch that follows one of several requests waits
+    until there are as many again, for a fraction of the time that one took at most.
 
     Args:
         max_tokens: the most tokens of a batch, with padding; a request alone may have
@@ -39,6 +46,8 @@ class Batcher:
         self._waiting: deque[Waiting] = deque()
         self._changed = threading.Condition()
         self._closed = False
+        self._regulars = 0
+        self._patience = 0.0
         self._thread = threading.Thread(target=self._run, name="batcher", daemon=True)
         self._thread.start()
 
@@ -77,7 +86,10 @@ class Batcher:
     def _run(self) -> None:
         while batch := self._next():
             self._observe([request for request, _ in batch])
+            began = time.monotonic()
             self._compute(batch)
+            self._regulars = len(batch)
+            self._patience = _PATIENCE * (time.monotonic() - began)
 
     def _next(self) -> list[Waiting]:
         """Waits for requests; takes the first, and what may be computed with it."""
@@ -86,10 +98,18 @@ class Batcher:
                 self._changed.wait_for(lambda: self._waiting or self._closed)
                 if not self._waiting:
                     return []
+                self._wait_for_regulars()
                 batch, rest = self._split()
                 self._waiting = rest
                 if batch:
                     return batch
+
+    def _wait_for_regulars(self) -> None:
+        def are_there() -> bool:
+            return len(self._waiting) >= self._regulars or self._closed
+
+        if self._regulars > 1:
+            self._changed.wait_for(are_there, self._patience)
 
     def _split(self) -> tuple[list[Waiting], deque[Waiting]]:
         batch: list[Waiting] = []

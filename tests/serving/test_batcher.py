@@ -65,7 +65,7 @@ def test_together_is_as_if_alone(data, model):
 
 
 class Held:
-    """A signature that waits before it computes, and notes its batches."""
+    """A signature that waits before it computes, takes its time, and notes batches."""
 
     def __init__(self, signature):
         self._signature = signature
@@ -73,10 +73,12 @@ class Held:
         self.given_tokens = signature.given_tokens
         self.go_on = threading.Event()
         self.batches = []
+        self.seconds = 0.0
 
     def __call__(self, inputs, outputs):
         self.batches.append(len(next(iter(inputs.values()))))
         self.go_on.wait(30)
+        time.sleep(self.seconds)
         if b"bad" in inputs["strings"]:
             raise RuntimeError("bad")
         return self._signature(inputs, outputs)
@@ -109,6 +111,36 @@ def test_what_comes_meanwhile_is_computed_together(held):
         assert future.result(30)["default"].shape == (1, 14)
     batcher.close()
     assert held.batches == [1, 5]
+
+
+def test_clients_that_were_answered_together_are_waited_for(held):
+    """The first to come back is not computed alone, unless the others stay away."""
+    batcher = Batcher(max_tokens=1000, max_waiting=10)
+    held.seconds = 1.0
+    for future in submit_behind(batcher, held, [request(held)] * 3):
+        future.result(30)
+    again = []
+    for _ in range(3):
+        again.append(batcher.submit(request(held)))
+        time.sleep(0.02)
+    for future in again:
+        future.result(30)
+    held.seconds = 0.0
+    batcher.submit(request(held)).result(30)
+    batcher.close()
+    assert held.batches == [1, 3, 3, 1]
+
+
+def test_a_client_that_is_alone_waits_for_nobody(held):
+    batcher = Batcher(max_tokens=1000, max_waiting=10)
+    held.go_on.set()
+    held.seconds = 2.0
+    batcher.submit(request(held)).result(30)
+    held.seconds = 0.0
+    began = time.monotonic()
+    batcher.submit(request(held)).result(30)
+    assert time.monotonic() - began < 0.15 * 2.0
+    batcher.close()
 
 
 def test_a_batch_is_bounded_with_its_padding(held):
