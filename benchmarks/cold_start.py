@@ -16,6 +16,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import common
+from markdown_table import markdown_table
+
+OPTIONS = ("preset", "repeats")
 
 _SENTENCE = "The river rose , and its bank gave way .".split()
 
@@ -32,15 +35,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
         measured = [_start(model) for _ in range(options.repeats)]
     result = {
         "benchmark": "cold_start",
-        "preset": options.preset,
-        "repeats": options.repeats,
+        **common.settings(options, OPTIONS),
         "measured": measured,
         "median": {
             moment: statistics.median(run[moment] for run in measured)
             for moment in measured[0]
         },
     }
-    common.publish(result, options.out)
+    common.publish(result, table, options.out)
 
 
 def export(preset: str, path: str) -> None:
@@ -75,6 +77,21 @@ def _start(model: Path) -> dict[str, float]:
     )
     moments = json.loads(done.stdout)
     return {moment: seconds - began for moment, seconds in moments.items()}
+
+
+def table(results: Sequence[common.Result]) -> str:
+    """Returns the medians, a row a model."""
+    header = ["Preset", "Imported, s", "Loaded, s", "First vectors, s", "least to most"]
+    return markdown_table(header, map(_table_row, results))
+
+
+def _table_row(result: common.Result) -> list[str]:
+    ends = [run["embedded"] for run in result["measured"]]
+    return [
+        result["preset"],
+        *(f"{seconds:.1f}" for seconds in result["median"].values()),
+        f"{min(ends):.1f} to {max(ends):.1f}",
+    ]
 
 
 if __name__ == "__main__":

@@ -11,17 +11,18 @@ import re
 import resource
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
-
-import report
 
 # Read when TensorFlow is imported, so import this module before Keras.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 ROOT = Path(__file__).resolve().parents[1]
+
+# What a benchmark writes, by the names in its JSON.
+Result = dict[str, Any]
 
 _SENTENCE_END = re.compile(r"(?<=[.!?]) +(?=[A-Z\"'(])")
 _PACKAGES = ("keras-elmo", "tensorflow", "tensorflow-text", "keras", "jax", "numpy")
@@ -69,6 +70,11 @@ def corpus(options: argparse.Namespace) -> Path:
     return options.corpus or data_folder() / options.default_corpus
 
 
+def settings(options: argparse.Namespace, names: Iterable[str]) -> dict[str, Any]:
+    """Returns the values of some of the options, to be part of a result."""
+    return {name: getattr(options, name) for name in names}
+
+
 def call_in_process(module: str, function: str, *arguments: Any) -> None:
     """Calls a function of a benchmark's module with strings, in a fresh process.
 
@@ -105,11 +111,15 @@ def write_json(path: str | os.PathLike[str], value: Any) -> None:
     path.write_text(text + "\n", encoding="utf-8")
 
 
-def publish(result: dict[str, Any], path: str | os.PathLike[str]) -> None:
+def publish(
+    result: Result,
+    table: Callable[[Sequence[Result]], str],
+    path: str | os.PathLike[str],
+) -> None:
     """Writes a result, with what it was made with, and prints its table."""
     result = {**result, "environment": environment()}
     write_json(path, result)
-    print(report.TABLES[result["benchmark"]]([result]))
+    print(table([result]))
 
 
 def _version(package: str) -> str | None:

@@ -18,11 +18,15 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import common
+from markdown_table import markdown_table, megabytes, spread
+
+OPTIONS = ("presets", "devices", "vocabulary_size", "num_sampled")
+OPTIONS += ("batch_tokens", "steps", "measure_every", "repeats")
 
 # This process imports no more than it has to: on Linux the peak of a new process
 # begins with the memory of the one that starts it.
@@ -38,11 +42,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for kind in kinds:
             runs[kind].append(_run(*kind, options))
             print(*kind, runs[kind][-1], file=sys.stderr)
-    names = ("presets", "devices", "vocabulary_size", "num_sampled")
-    names += ("batch_tokens", "steps", "measure_every", "repeats")
     result = {
         "benchmark": "devices",
-        **{name: getattr(options, name) for name in names},
+        **common.settings(options, OPTIONS),
         "runs": [
             {
                 "preset": preset,
@@ -54,7 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             for (preset, devices), of in runs.items()
         ],
     }
-    common.publish(result, options.out)
+    common.publish(result, table, options.out)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -109,6 +111,35 @@ def _run(preset: str, devices: int, options: argparse.Namespace) -> dict[str, An
         "peak_bytes": json.loads(done.stdout)["peak_bytes"],
         "estimated_bytes": 1_000_000 * int(estimate.replace(",", "")),
     }
+
+
+def table(results: Sequence[common.Result]) -> str:
+    """Returns the figures, a row a preset and a number of devices."""
+    header = [
+        "Preset",
+        "Devices",
+        "Words/s, median",
+        "least to most",
+        "of the first row's",
+        "Peak memory, MB",
+        "estimated",
+    ]
+    rows = (row for result in results for row in _table_rows(result))
+    return markdown_table(header, rows)
+
+
+def _table_rows(result: common.Result) -> Iterable[list[str]]:
+    first = statistics.median(result["runs"][0]["words_per_second"])
+    for run in result["runs"]:
+        speeds = run["words_per_second"]
+        yield [
+            run["preset"],
+            str(run["devices"]),
+            *spread(speeds),
+            f"{statistics.median(speeds) / first:.2f}",
+            megabytes(run["peak_bytes"]),
+            megabytes(run["estimated_bytes"]),
+        ]
 
 
 if __name__ == "__main__":

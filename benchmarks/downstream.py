@@ -10,28 +10,36 @@ the accuracy is that of the last epoch on the development set.
 
 import argparse
 import statistics
-import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import common
-import heads
-import keras
-import numpy as np
-import report
-from tasks import TASKS, Task, read_task
-from words import CachedLayers, StaticWords, Words
+from markdown_table import markdown_table
+from tasks import TASKS, read_task
 
-import keras_elmo
+OPTIONS = ("model", "task", "seeds", "train_size", "epochs")
 
-_RANDOM_ENCODER_SEED = 1000
-_TOLERANCE = 1e-5
+WORDS = {
+    "elmo": "Frozen ELMo",
+    "random": "Frozen random encoder",
+    "static": "Static vectors",
+}
+
+_TASK_NAMES = {
+    "ewt": "UD EWT, part-of-speech tags",
+    "sst2": "SST-2, sentiment",
+    "nsmc": "NSMC, sentiment",
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Runs the benchmark; prints its table."""
+    import downstream_runs
+    import heads
+
+    import keras_elmo
+
     options = _parser().parse_args(arguments)
     encoder = keras_elmo.load(options.model)
     task = read_task(
@@ -40,7 +48,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         encoder.tokenizer or "unicode",
         options.train_size,
     )
-    _say(f"{task.name}: {len(task.train):,} + {len(task.dev):,} sentences")
+    sizes = f"{len(task.train):,} + {len(task.dev):,}"
+    downstream_runs.say(f"{task.name}: {sizes} sentences")
     result = {
         "benchmark": "downstream",
         "task": task.name,
@@ -56,11 +65,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "dropout": heads.DROPOUT,
         "lstm_units": heads.UNITS,
         "words": {
-            name: _measure(name, encoder, task, options.seeds, options.epochs)
-            for name in report.WORDS
+            name: downstream_runs.measure(
+                name, encoder, task, options.seeds, options.epochs
+            )
+            for name in WORDS
         },
     }
-    common.publish(result, options.out)
+    common.publish(result, table, options.out)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -82,70 +93,45 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _measure(
-    name: str, encoder: keras_elmo.Encoder, task: Task, seeds: int, epochs: int
-) -> dict[str, Any]:
-    """Trains and scores a head on one kind of words, once a seed."""
-    began = time.monotonic()
-    words, difference = _make_words(name, encoder, task)
-    result: dict[str, Any] = {
-        "seconds_to_prepare": round(time.monotonic() - began, 1),
-        "difference_from_elmo_embedding": difference,
-        "accuracy": [],
-        "mix": [],
-        "seconds_to_train": [],
-    }
-    for seed in range(seeds):
-        began = time.monotonic()
-        model = heads.train(words, task, seed, epochs)
-        seconds = time.monotonic() - began
-        result["seconds_to_train"].append(round(seconds, 1))
-        result["accuracy"].append(heads.accuracy(model, words, task))
-        if isinstance(words, CachedLayers):
-            result["mix"].append(_mix(model.get_layer("mix")))
-        result["trainable_parameters"] = int(
-            sum(np.prod(weight.shape) for weight in model.trainable_weights)
-        )
-        score = 100 * result["accuracy"][-1]
-        _say(f"{name}, seed {seed}: {score:.2f} % after {seconds:.0f} s")
-    result["mean"] = statistics.mean(result["accuracy"])
-    result["standard_deviation"] = (
-        statistics.stdev(result["accuracy"]) if seeds > 1 else None
-    )
-    return result
-
-
-def _make_words(
-    name: str, encoder: keras_elmo.Encoder, task: Task
-) -> tuple[Words, float | None]:
-    if name == "static":
-        units = 2 * encoder.config.projection_units
-        return StaticWords(task.sentences, task.num_train, units), None
-    if name == "random":
-        keras.utils.set_random_seed(_RANDOM_ENCODER_SEED)
-        encoder = keras_elmo.build_encoder(encoder.config)
-    words = CachedLayers(encoder, task.sentences)
-    difference = words.greatest_difference(encoder, task.sentences)
-    if difference > _TOLERANCE:
-        raise RuntimeError(
-            f"the cached layers differ from ElmoEmbedding's by {difference:.1e}"
-        )
-    return words, difference
-
-
-def _mix(mix: keras_elmo.ScalarMix) -> dict[str, Any]:
-    scalars = np.asarray(mix.scalars)
-    weights = np.exp(scalars) / np.exp(scalars).sum()
-    return {"weights": weights.tolist(), "gamma": float(np.asarray(mix.gamma))}
-
-
 def _portable(model: str) -> str:
     """A path as it was given, unless it means something on this machine only."""
     return Path(model).name if Path(model).is_absolute() else model
 
 
-def _say(message: str) -> None:
-    print(message, file=sys.stderr, flush=True)
+def table(results: Sequence[common.Result]) -> str:
+    """Returns the accuracies, a row a task."""
+    header = [
+        "Task",
+        "Model",
+        "Sentences (train + dev)",
+        *(f"{name}, %" for name in WORDS.values()),
+        "ELMo's mix (h_0, h_1, ..; gamma)",
+    ]
+    return markdown_table(header, map(_table_row, results))
+
+
+def _table_row(result: common.Result) -> list[str]:
+    return [
+        _TASK_NAMES[result["task"]],
+        Path(result["model"]).name,
+        f"{result['train_sentences']:,} + {result['dev_sentences']:,}",
+        *(_accuracy(result["words"][name]) for name in WORDS),
+        _mix(result["words"]["elmo"]["mix"]),
+    ]
+
+
+def _accuracy(words: dict[str, Any]) -> str:
+    deviation = words["standard_deviation"]
+    mean = f"{100 * words['mean']:.2f}"
+    return mean if deviation is None else f"{mean} ± {100 * deviation:.2f}"
+
+
+def _mix(mixes: Sequence[dict[str, Any]]) -> str:
+    """The mean over the seeds."""
+    weights = zip(*(mix["weights"] for mix in mixes), strict=True)
+    gamma = statistics.mean(mix["gamma"] for mix in mixes)
+    shown = ", ".join(f"{statistics.mean(layer):.2f}" for layer in weights)
+    return f"{shown}; {gamma:.2f}"
 
 
 if __name__ == "__main__":

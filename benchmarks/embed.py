@@ -15,13 +15,16 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import common
+from markdown_table import markdown_table, megabytes, spread
+
+OPTIONS = ("preset", "lines", "slices", "slice_lines")
 
 _CHILD = Path(__file__).with_name("measured_command.py")
 _BATCH_SIZE = 32
@@ -48,15 +51,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         speeds, difference = _compare(text, model, options)
     result = {
         "benchmark": "embed",
-        "preset": options.preset,
-        "lines": options.lines,
-        "slices": options.slices,
-        "slice_lines": options.slice_lines,
+        **common.settings(options, OPTIONS),
         "words_per_second": speeds,
         "greatest_difference": difference,
         "doubling": doubling,
     }
-    common.publish(result, options.out)
+    common.publish(result, table, options.out)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -155,6 +155,39 @@ def _compare(
             median = statistics.median(speeds[name])
             print(f"{name}: {median:,.0f} words/s", file=sys.stderr, flush=True)
     return speeds, difference
+
+
+def table(results: Sequence[common.Result]) -> str:
+    """Returns two tables: a row a way, and a row a length of the text."""
+    header = ["Preset", "What", "Words/s, median", "least to most", "Ratio"]
+    rows = (row for result in results for row in _speed_rows(result))
+    speeds = markdown_table(header, rows)
+    header = ["Preset", "Sentences", "Seconds", "Ratio", "Peak memory, MB"]
+    rows = (row for result in results for row in _doubling_rows(result))
+    return f"{speeds}\n\n{markdown_table(header, rows)}"
+
+
+def _speed_rows(result: common.Result) -> Iterable[list[str]]:
+    base = statistics.median(result["words_per_second"]["call"])
+    for way, speeds in result["words_per_second"].items():
+        yield [
+            result["preset"],
+            way,
+            *spread(speeds),
+            f"{statistics.median(speeds) / base:.2f}",
+        ]
+
+
+def _doubling_rows(result: common.Result) -> Iterable[list[str]]:
+    base = result["doubling"][0]["seconds"]
+    for run in result["doubling"]:
+        yield [
+            result["preset"],
+            f"{run['lines']:,}",
+            f"{run['seconds']:.1f}",
+            f"{run['seconds'] / base:.2f}",
+            megabytes(run["peak_bytes"]),
+        ]
 
 
 if __name__ == "__main__":

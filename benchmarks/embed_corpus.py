@@ -22,6 +22,10 @@ from pathlib import Path
 from typing import Any
 
 import common
+from markdown_table import markdown_table, megabytes, spread
+
+OPTIONS = ("preset", "lines", "format", "layers", "rows", "dtype")
+OPTIONS += ("slices", "slice_lines")
 
 _CHILD = Path(__file__).with_name("measured_command.py")
 # As many rows a pass as `keras-elmo embed` takes.
@@ -51,17 +55,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
         own += json.loads(speeds.read_text(encoding="utf-8"))
     result = {
         "benchmark": "embed_corpus",
-        **{name: getattr(options, name) for name in _OPTIONS},
+        **common.settings(options, OPTIONS),
         **counts,
         **figures,
         "words_per_second": counts["words"] / figures["seconds"],
         "encoder_words_per_second": own,
     }
     result["share"] = result["words_per_second"] / statistics.median(own)
-    common.publish(result, options.out)
-
-
-_OPTIONS = ("preset", "format", "layers", "rows", "dtype", "slices", "slice_lines")
+    common.publish(result, table, options.out)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -163,6 +164,40 @@ def _run(text: Path, model: Path, options: argparse.Namespace) -> dict[str, Any]
         "peak_bytes": figures["peak_bytes"],
         "file_bytes": out.stat().st_size,
     }
+
+
+def table(results: Sequence[common.Result]) -> str:
+    """Returns the figures, a row a file."""
+    header = [
+        "Preset",
+        "Sentences",
+        "Words",
+        "File",
+        "Seconds",
+        "Words/s",
+        "the encoder's own, median",
+        "least to most",
+        "Share, %",
+        "Peak memory, MB",
+        "File, MB",
+    ]
+    return markdown_table(header, map(_table_row, results))
+
+
+def _table_row(result: common.Result) -> list[str]:
+    about = (result[name] for name in ("format", "layers", "rows", "dtype"))
+    return [
+        result["preset"],
+        f"{result['lines']:,}",
+        f"{result['words']:,}",
+        ", ".join(about),
+        f"{result['seconds']:,.0f}",
+        f"{result['words_per_second']:,.0f}",
+        *spread(result["encoder_words_per_second"]),
+        f"{100 * result['share']:.0f}",
+        megabytes(result["peak_bytes"]),
+        megabytes(result["file_bytes"]),
+    ]
 
 
 if __name__ == "__main__":

@@ -15,66 +15,33 @@ training keeps those of all widths, twice as much. In float32, JAX lets a GPU ro
 factors of a product to TF32.
 """
 
-import os
-
-# Read when Keras is imported.
-os.environ.setdefault("KERAS_BACKEND", "jax")
-
 import argparse
-import random
-import statistics
-import sys
-import time
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import common
-import flops
-import gpu_ids
-import jax
-import keras
-import numpy as np
-import report
+from markdown_table import markdown_table, spread
 
-import keras_elmo
-from keras_elmo.text.vocabulary import UNKNOWN
-from keras_elmo.training.optimizer import PublishedAdagrad
-
-Rows = dict[str, np.ndarray]
-
-_PRODUCTS = 20
+OPTIONS = ("preset", "dtype", "batch", "row_length", "vocabulary_size")
+OPTIONS += ("num_sampled", "steps", "repeats", "product_size")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Runs the benchmark; prints its table."""
     options = _parser().parse_args(arguments)
-    if keras.backend.backend() != "jax":
-        raise ValueError("the backend must be JAX: KERAS_BACKEND=jax")
-    # Keras draws the seeds of weights, dropout and candidates from it, so that every
-    # run has the same losses. `keras.utils.set_random_seed` would import TensorFlow.
-    random.seed(1)
-    config = keras_elmo.ElmoConfig.preset(options.preset)
-    ids = gpu_ids.expanded_ids(options.ids)
-    check_vocabulary(ids["token_ids"], options.vocabulary_size)
-    rows = full_rows(ids, options.batch * options.steps, options.row_length)
-    product = _product_speed(options.product_size, options.repeats)
-    names = ("preset", "dtype", "batch", "row_length", "vocabulary_size")
-    names += ("num_sampled", "steps", "repeats", "product_size")
+    # Read when Keras is imported.
+    os.environ.setdefault("KERAS_BACKEND", "jax")
+    import gpu_runs
+
     result = {
         "benchmark": "gpu",
-        **{name: getattr(options, name) for name in names},
-        "product_flops_per_second": product,
-        # A device tells the peak of the whole process: what needs less comes first.
-        "inference": _inference(config, rows, options),
-        "training": _training(config, rows, options),
-        "environment": {
-            **common.environment(),
-            "device": jax.devices()[0].device_kind,
-        },
+        **common.settings(options, OPTIONS),
+        **gpu_runs.measure(options),
+        "environment": {**common.environment(), "device": gpu_runs.device_kind()},
     }
     common.write_json(options.out, result)
-    print(report.gpu([result]))
+    print(table([result]))
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -108,145 +75,41 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def check_vocabulary(token_ids: np.ndarray, vocabulary_size: int) -> None:
-    """Raises if an id is beyond the softmax."""
-    # JAX would look an id up that there is not, and find something.
-    if token_ids.max() >= vocabulary_size:
-        raise ValueError(
-            f"`vocabulary_size` must be more than the greatest id, {token_ids.max()}. "
-            f"Received: vocabulary_size={vocabulary_size}"
-        )
-
-
-def full_rows(ids: Rows, number: int, length: int) -> Rows:
-    """Cuts a text into rows without padding.
-
-    Args:
-        ids: arrays whose first axis is the text's positions.
-        number: of rows. The text is read again where it has fewer.
-        length: of a row.
-    """
-    available = len(ids["token_ids"]) // length
-    if available == 0:
-        raise ValueError(
-            "`length` must be at most the positions of the text, "
-            f"{len(ids['token_ids'])}. Received: length={length}"
-        )
-    places = np.arange(number) % available
-    return {
-        name: array[: available * length].reshape(available, length, *array.shape[1:])[
-            places
-        ]
-        for name, array in ids.items()
-    }
-
-
-def count_words(token_ids: np.ndarray) -> int:
-    """Returns the number of tokens without the sentences' boundaries."""
-    return int((token_ids >= UNKNOWN).sum())
-
-
-def _product_speed(size: int, repeats: int) -> float:
-    """Returns the operations/s of a square matrix product in bfloat16."""
-    # Random numbers: a GPU that multiplies zeros needs less power and runs faster.
-    factors = [
-        jax.random.normal(jax.random.key(k), (size, size), "bfloat16") for k in range(2)
+def table(results: Sequence[common.Result]) -> str:
+    """Returns the figures, a row a kind of work."""
+    header = [
+        "Preset",
+        "Policy",
+        "Rows x positions",
+        "Work",
+        "Words/s, median",
+        "least to most",
+        "TFLOP/s",
+        "of a bfloat16 product's, %",
+        "Peak device memory, GB",
     ]
-    multiply = jax.jit(jax.numpy.matmul)
-
-    def run() -> None:
-        for _ in range(_PRODUCTS):
-            product = multiply(*factors)
-        jax.block_until_ready(product)
-
-    seconds = _seconds("matrix products", run, repeats)
-    return 2 * size**3 * _PRODUCTS / statistics.median(seconds)
-
-
-def _inference(
-    config: keras_elmo.ElmoConfig, rows: Rows, options: argparse.Namespace
-) -> dict[str, Any]:
-    """Measures all layers of every position, left on the device."""
-    encoder = keras_elmo.build_encoder(config, dtype=options.dtype)
-    weights = [
-        [variable.value for variable in variables]
-        for variables in (encoder.trainable_variables, encoder.non_trainable_variables)
-    ]
-    # `predict` would also copy gigabytes of vectors to the host.
-    embed = jax.jit(lambda weights, ids: encoder.stateless_call(*weights, ids)[0])
-    batches = [
-        jax.device_put(batch) for batch in np.split(rows["char_ids"], options.steps)
-    ]
-
-    def run() -> None:
-        for batch in batches:
-            layers = embed(weights, batch)
-        # A device does one after the other, so that the last is done when all are.
-        jax.block_until_ready(layers)
-
-    seconds = _seconds("inference", run, options.repeats)
-    step = options.batch * options.row_length * flops.encoder_flops(config)
-    return _summary(seconds, rows, step, options.steps)
-
-
-def _training(
-    config: keras_elmo.ElmoConfig, rows: Rows, options: argparse.Namespace
-) -> dict[str, Any]:
-    """Measures updates by the published optimizer."""
-    model = keras_elmo.build_pretraining_model(
-        config, options.vocabulary_size, options.num_sampled, options.dtype
+    rows = (
+        _table_row(result, work)
+        for result in results
+        for work in ("inference", "training")
     )
-    model.compile(optimizer=PublishedAdagrad())
-    losses = []
-
-    def run() -> None:
-        # `fit` hands the state on from step to step and looks at the loss when all are
-        # done; `train_on_batch` would make the device wait for Python after each step.
-        history = model.fit(rows, batch_size=options.batch, shuffle=False, verbose=0)
-        jax.block_until_ready([variable.value for variable in model.variables])
-        losses.append(history.history["loss"][0])
-
-    seconds = _seconds("training", run, options.repeats)
-    step = flops.training_flops(
-        config,
-        options.batch,
-        options.row_length,
-        options.vocabulary_size,
-        options.num_sampled,
-    )
-    # The first loss is that of the repetition that was not timed.
-    return {**_summary(seconds, rows, step, options.steps), "losses": losses}
+    return markdown_table(header, rows)
 
 
-def _seconds(name: str, run: Callable[[], None], repeats: int) -> list[float]:
-    """Returns how long each repetition takes, after one in which all is compiled."""
-    seconds = []
-    for _ in range(repeats + 1):
-        began = time.perf_counter()
-        run()
-        seconds.append(time.perf_counter() - began)
-        print(f"{name}: {seconds[-1]:.3f} s", file=sys.stderr, flush=True)
-    return seconds[1:]
-
-
-def _summary(
-    seconds: Sequence[float], rows: Rows, step_flops: int, steps: int
-) -> dict[str, Any]:
-    words = count_words(rows["token_ids"])
-    return {
-        "median": words / statistics.median(seconds),
-        "words_per_second": [words / duration for duration in seconds],
-        "words": words,
-        "positions": rows["token_ids"].size,
-        "step_flops": step_flops,
-        "flops_per_second": steps * step_flops / statistics.median(seconds),
-        "peak_bytes": _peak_device_bytes(),
-    }
-
-
-def _peak_device_bytes() -> int | None:
-    """The most device memory in use so far, where the device counts it."""
-    return (jax.devices()[0].memory_stats() or {}).get("peak_bytes_in_use")
+def _table_row(result: common.Result, work: str) -> list[str]:
+    figures = result[work]
+    peak = figures["peak_bytes"]
+    achieved = figures["flops_per_second"]
+    return [
+        result["preset"],
+        result["dtype"],
+        f"{result['batch']} x {result['row_length']}",
+        work,
+        *spread(figures["words_per_second"]),
+        f"{achieved / 1e12:,.1f}",
+        f"{100 * achieved / result['product_flops_per_second']:.1f}",
+        "" if peak is None else f"{peak / 1e9:,.1f}",
+    ]
 
 
 if __name__ == "__main__":

@@ -22,6 +22,9 @@ from typing import Any
 
 import common
 import numpy as np
+from markdown_table import markdown_table, megabytes, spread
+
+OPTIONS = ("preset", "repeats")
 
 _HERE = Path(__file__).parent
 # Sentences of a repetition, by batch size: some seconds each.
@@ -46,12 +49,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         ]
     result = {
         "benchmark": "inference",
-        "preset": options.preset,
-        "repeats": options.repeats,
+        **common.settings(options, OPTIONS),
         "batch_sizes": options.batch_sizes,
         "rows": rows,
     }
-    common.publish(result, options.out)
+    common.publish(result, table, options.out)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -211,6 +213,43 @@ class _Child:
     def stop(self) -> None:
         self._process.kill()
         self._process.wait()
+
+
+def table(results: Sequence[common.Result]) -> str:
+    """Returns the figures, a row a batch size and a system."""
+    header = [
+        "Preset",
+        "Sentences a batch",
+        "System",
+        "Words/s, median",
+        "least to most",
+        "of simple_elmo's",
+        "Peak memory, MB",
+        "Greatest difference",
+        "Least cosine",
+    ]
+    rows = (
+        _table_row(result, row, system)
+        for result in results
+        for row in result["rows"]
+        for system in row["systems"]
+    )
+    return markdown_table(header, rows)
+
+
+def _table_row(result: common.Result, row: dict[str, Any], system: str) -> list[str]:
+    figures = row["systems"][system]
+    peer = row["systems"].get("simple_elmo")
+    return [
+        result["preset"],
+        str(row["batch_size"]),
+        system,
+        *spread(figures["words_per_second"]),
+        f"{figures['median'] / peer['median']:.2f}" if peer else "",
+        megabytes(figures["peak_bytes"]),
+        f"{figures['greatest_difference']:.1e}",
+        f"{figures['least_cosine']:.5f}",
+    ]
 
 
 if __name__ == "__main__":

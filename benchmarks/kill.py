@@ -24,9 +24,9 @@ import common
 import h5py
 import killing
 import numpy as np
+from markdown_table import markdown_table
 
-from keras_elmo.text.lines import read_lines
-from keras_elmo.training.history import read_history
+OPTIONS = ("preset", "steps", "devices", "kills", "seed")
 
 # Of each phase: how often it is aimed at, which of its next occurrences at most, and
 # how many milliseconds of it may pass. A step of a tiny model takes some twenty.
@@ -37,6 +37,8 @@ _PHASES = {
     "weights": (2, 1, 20),
     "checkpoint": (3, 3, 30),
 }
+# Where it can die.
+_PLACES = (*_PHASES, "between")
 _STEPS_BETWEEN_CHECKPOINTS = 5
 _STEPS_BETWEEN_MEASUREMENTS = 20
 _HELD_OUT_LINES = 50
@@ -78,17 +80,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
         rows = _history(whole) == _history(killed)
     result = {
         "benchmark": "kill",
-        "preset": options.preset,
+        **common.settings(options, OPTIONS),
         "lines": options.lines,
-        "steps": options.steps,
-        "devices": options.devices,
-        "seed": options.seed,
-        "kills": options.kills,
         "killed": [dataclasses.asdict(kill) for kill in kills],
         "same_state": same,
         "same_history": rows,
     }
-    common.publish(result, options.out)
+    common.publish(result, table, options.out)
     if not (same and rows):
         raise SystemExit("the runs differ")
 
@@ -120,12 +118,16 @@ def _arrays(run: Path) -> Iterator[tuple[str, Any]]:
 
 
 def _history(run: Path) -> list[Any]:
+    from keras_elmo.training.history import read_history
+
     rows = read_history(run / "history.csv")
     return [dataclasses.replace(row, seconds=0, words_per_second=0) for row in rows]
 
 
 def _text(corpus: Path, lines: int, folder: Path) -> tuple[Path, Path]:
     """Writes the text to train on, and less to validate with."""
+    from keras_elmo.text.lines import read_lines
+
     train, held_out = folder / "train.txt", folder / "held-out.txt"
     read = read_lines([str(corpus)])
     for path, count in ((train, lines), (held_out, _HELD_OUT_LINES)):
@@ -174,6 +176,33 @@ def _aims(kills: int, chance: random.Random) -> Iterator[str]:
     count = round(kills * weights.pop("count") / (1 + sum(weights.values())))
     yield from ["count"] * count
     yield from chance.choices(list(weights), list(weights.values()), k=kills - count)
+
+
+def table(results: Sequence[common.Result]) -> str:
+    """Returns where the runs were killed, a row a run."""
+    header = [
+        "Preset",
+        "Devices",
+        "Steps",
+        "Killed",
+        *_PLACES,
+        "Weights, optimizer, seeds",
+        "Learning curves",
+    ]
+    return markdown_table(header, map(_table_row, results))
+
+
+def _table_row(result: common.Result) -> list[str]:
+    phases = [kill["phase"] for kill in result["killed"]]
+    return [
+        result["preset"],
+        str(result["devices"]),
+        str(result["steps"]),
+        str(len(phases)),
+        *(str(phases.count(name)) for name in _PLACES),
+        "bit-identical" if result["same_state"] else "DIFFERENT",
+        "identical" if result["same_history"] else "DIFFERENT",
+    ]
 
 
 if __name__ == "__main__":

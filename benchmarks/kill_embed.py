@@ -24,8 +24,9 @@ from typing import Any
 
 import common
 import killing
+from markdown_table import markdown_table, megabytes
 
-from keras_elmo.text.lines import read_lines
+OPTIONS = ("preset", "lines", "section", "kills", "seed")
 
 # Of each phase: how often it is aimed at, which of its next occurrences at most, and
 # how many milliseconds of it and of what follows may pass.
@@ -35,6 +36,8 @@ _PHASES = {
     "checkpoint": (3, 3, 20),
     "note": (2, 3, 4),
 }
+# Where it can die.
+_PLACES = (*_PHASES, "index", "rename", "between")
 _SHARE_OF_THE_INDEX = 0.2
 _OUTPUTS = {
     "hdf5": ["--layers", "all", "--dtype", "float32"],
@@ -62,6 +65,8 @@ class Kill:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Runs the benchmark; prints its table."""
+    from keras_elmo.text.lines import read_lines
+
     options = _parser().parse_args(arguments)
     runs = []
     with tempfile.TemporaryDirectory() as folder:
@@ -77,14 +82,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
             runs.append(_run(suffix, text, model, options))
     result = {
         "benchmark": "kill_embed",
-        "preset": options.preset,
-        "lines": options.lines,
-        "section": options.section,
-        "seed": options.seed,
-        "kills": options.kills,
+        **common.settings(options, OPTIONS),
         "runs": runs,
     }
-    common.publish(result, options.out)
+    common.publish(result, table, options.out)
     if not all(run["identical"] for run in runs):
         raise SystemExit("the files differ")
 
@@ -172,6 +173,26 @@ def _kept_lines(out: Path) -> int:
         return int(json.loads(state.read_text(encoding="utf-8"))["lines"])
     except FileNotFoundError:
         return 0
+
+
+def table(results: Sequence[common.Result]) -> str:
+    """Returns where the runs were killed, a row a format."""
+    header = ["Format", "Preset", "Sentences", "MB", "Killed", *_PLACES, "Files"]
+    rows = (_table_row(result, run) for result in results for run in result["runs"])
+    return markdown_table(header, rows)
+
+
+def _table_row(result: common.Result, run: dict[str, Any]) -> list[str]:
+    phases = [kill["phase"] for kill in run["killed"]]
+    return [
+        " ".join([run["format"], *run["arguments"]]),
+        result["preset"],
+        f"{result['lines']:,}",
+        megabytes(run["bytes"]),
+        str(len(phases)),
+        *(str(phases.count(name)) for name in _PLACES),
+        "byte-identical" if run["identical"] else "DIFFERENT",
+    ]
 
 
 if __name__ == "__main__":

@@ -14,11 +14,14 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import common
+from markdown_table import markdown_table, megabytes
+
+OPTIONS = ("preset", "steps", "vocabulary_size", "num_sampled", "repeats")
 
 # This process imports no more than it has to: on Linux the peak of a new process
 # begins with the memory of the one that starts it.
@@ -42,17 +45,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
             print(f"shards {count}, run {repeat}: {figures}", file=sys.stderr)
     result = {
         "benchmark": "memory",
-        "preset": options.preset,
-        "steps": options.steps,
-        "vocabulary_size": options.vocabulary_size,
-        "num_sampled": options.num_sampled,
-        "repeats": options.repeats,
+        **common.settings(options, OPTIONS),
         "runs": [
             {"shards": count, "median": _median(runs), "measured": runs}
             for count, runs in measured.items()
         ],
     }
-    common.publish(result, options.out)
+    common.publish(result, table, options.out)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -98,6 +97,34 @@ def _run(corpus: Path, options: argparse.Namespace) -> dict[str, float]:
 
 def _median(runs: Sequence[dict[str, float]]) -> dict[str, Any]:
     return {name: statistics.median(run[name] for run in runs) for name in runs[0]}
+
+
+def table(results: Sequence[common.Result]) -> str:
+    """Returns the medians, a row a number of shards."""
+    header = [
+        "Preset",
+        "Shards",
+        "Peak memory, MB",
+        "More than with one, %",
+        "Seconds to the first update",
+        "of these importing",
+    ]
+    rows = (row for result in results for row in _table_rows(result))
+    return markdown_table(header, rows)
+
+
+def _table_rows(result: common.Result) -> Iterable[list[str]]:
+    base = result["runs"][0]["median"]["peak_bytes"]
+    for run in result["runs"]:
+        median = run["median"]
+        yield [
+            result["preset"],
+            str(run["shards"]),
+            megabytes(median["peak_bytes"]),
+            f"{100 * (median['peak_bytes'] / base - 1):+.1f}",
+            f"{median['seconds_to_first_update']:.1f}",
+            f"{median['seconds_to_import']:.1f}",
+        ]
 
 
 if __name__ == "__main__":

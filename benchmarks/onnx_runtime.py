@@ -7,6 +7,7 @@ is timed.
     python benchmarks/onnx_runtime.py --out onnx_runtime.json
 """
 
+import statistics
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -16,6 +17,9 @@ from typing import Any
 import common
 import inference
 import numpy as np
+from markdown_table import markdown_table
+
+OPTIONS = ("preset", "repeats")
 
 _SENTENCES = 256
 _TOLERANCE = 1e-5
@@ -53,12 +57,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
             )
     result = {
         "benchmark": "onnx_runtime",
-        "preset": options.preset,
-        "repeats": options.repeats,
+        **common.settings(options, OPTIONS),
         "file_bytes": size,
         "rows": rows,
     }
-    common.publish(result, options.out)
+    common.publish(result, table, options.out)
 
 
 def make_systems(preset: str, file: Path) -> dict[str, Run]:
@@ -118,6 +121,37 @@ def measure(
             if repeat >= 0:
                 speeds[name].append(words / (time.perf_counter() - began))
     return speeds
+
+
+def table(results: Sequence[common.Result]) -> str:
+    """Returns the figures, a row a batch size and an order."""
+    header = [
+        "Preset",
+        "Sentences a batch",
+        "Order",
+        "ONNX Runtime, words/s",
+        "TensorFlow, words/s",
+        "Ratio",
+        "Greatest difference",
+    ]
+    rows = (
+        _table_row(result["preset"], row)
+        for result in results
+        for row in result["rows"]
+    )
+    return markdown_table(header, rows)
+
+
+def _table_row(preset: str, row: dict[str, Any]) -> list[str]:
+    medians = [statistics.median(speeds) for speeds in row["words_per_second"].values()]
+    return [
+        preset,
+        str(row["batch_size"]),
+        row["order"],
+        *(f"{median:,.0f}" for median in medians),
+        f"{medians[0] / medians[1]:.2f}",
+        f"{row['greatest_difference']:.1e}",
+    ]
 
 
 if __name__ == "__main__":

@@ -22,7 +22,10 @@ from pathlib import Path
 from typing import Any
 
 import common
+from markdown_table import markdown_table, megabytes, spread
 from served import Served, served
+
+OPTIONS = ("preset", "seconds", "repeats", "calls")
 
 _CLIENT = Path(__file__).with_name("serving_client.py")
 # What is asked for, and in how many sentences at a time.
@@ -39,7 +42,7 @@ _CALLS_AT_A_TIME = 25
 def main(arguments: Sequence[str] | None = None) -> None:
     """Runs the benchmark; prints its table."""
     options = _parser().parse_args(arguments)
-    texts = _texts(options)
+    texts = read_texts(common.corpus(options))
     with tempfile.TemporaryDirectory() as folder:
         model = Path(folder) / "model"
         common.call_in_process(
@@ -51,15 +54,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
             overhead = _overhead(server, model, texts, options.calls)
     result = {
         "benchmark": "serving",
-        "preset": options.preset,
-        "seconds": options.seconds,
-        "repeats": options.repeats,
-        "calls": options.calls,
+        **common.settings(options, OPTIONS),
         "rows": rows,
         "resident_bytes": memory,
         "overhead": overhead,
     }
-    common.publish(result, options.out)
+    common.publish(result, table, options.out)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -78,11 +78,11 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _texts(options: argparse.Namespace) -> list[str]:
-    """A thousand sentences, from all over a part of the text."""
+def read_texts(corpus: Path) -> list[str]:
+    """Returns a thousand sentences, from all over a part of a text."""
     from keras_elmo.text.lines import read_lines
 
-    lines = common.sentences(read_lines([str(common.corpus(options))]))
+    lines = common.sentences(read_lines([str(corpus)]))
     return list(islice(lines, 0, 5000, 5))
 
 
@@ -190,6 +190,58 @@ def _overhead(
         for name, seconds in times.items()
     }
     return {**medians, "added": medians["request"] - medians["call"]}
+
+
+def table(results: Sequence[common.Result]) -> str:
+    """Returns two tables: a row a load, and what the server adds."""
+    header = [
+        "Preset",
+        "A request's answer",
+        "Clients",
+        "p50, ms",
+        "p99, ms",
+        "Requests/s, median",
+        "least to most",
+        "Sentences/s",
+        "of one client's",
+    ]
+    rows = (_load_row(result, row) for result in results for row in result["rows"])
+    loads = markdown_table(header, rows)
+    header = [
+        "Preset",
+        "A request, ms",
+        "A call, ms",
+        "Added, ms",
+        "Server's memory, MB",
+    ]
+    return f"{loads}\n\n{markdown_table(header, map(_overhead_row, results))}"
+
+
+def _load_row(result: common.Result, row: dict[str, Any]) -> list[str]:
+    one = min(
+        (other for other in result["rows"] if other["kind"] == row["kind"]),
+        key=lambda other: other["clients"],
+    )
+    rate, of_one = (statistics.median(r["requests_per_second"]) for r in (row, one))
+    return [
+        result["preset"],
+        row["kind"],
+        str(row["clients"]),
+        f"{1e3 * row['p50']:,.1f}",
+        f"{1e3 * row['p99']:,.1f}",
+        *spread(row["requests_per_second"]),
+        f"{rate * row['sentences']:,.0f}",
+        f"{rate / of_one:.2f}",
+    ]
+
+
+def _overhead_row(result: common.Result) -> list[str]:
+    times = result["overhead"]
+    return [
+        result["preset"],
+        *(f"{1e3 * times[name]:.2f}" for name in ("request", "call", "added")),
+        megabytes(result["resident_bytes"]),
+    ]
 
 
 if __name__ == "__main__":

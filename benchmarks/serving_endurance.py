@@ -21,7 +21,10 @@ from pathlib import Path
 from typing import Any
 
 import common
+from markdown_table import markdown_table, megabytes
 from served import Served, served
+
+OPTIONS = ("preset", "requests", "clients")
 
 _OUTPUTS = ("default", "elmo", "word_emb", "lstm_outputs1", "sequence_len")
 _ROUND = 1000
@@ -51,15 +54,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
             sentences = server.metric("keras_elmo_batch_sentences_sum")
     result = {
         "benchmark": "serving_endurance",
-        "preset": options.preset,
-        "requests": options.requests,
-        "clients": options.clients,
+        **common.settings(options, OPTIONS),
         "failures": failures,
         "sentences": sentences,
         "batches": batches,
         "resident_bytes": memory,
     }
-    common.publish(result, options.out)
+    common.publish(result, table, options.out)
     if failures:
         raise SystemExit(f"{len(failures)} requests failed, first: {failures[0]}")
 
@@ -142,6 +143,37 @@ def _request(chance: random.Random, lines: list[str]) -> tuple[dict[str, Any], i
         return {**body, "signature_name": "tokens", "inputs": columns}, len(texts)
     key = chance.choice(("instances", "inputs"))
     return {**body, key: texts}, len(texts)
+
+
+def table(results: Sequence[common.Result]) -> str:
+    """Returns what was seen of the server's memory, a row a run."""
+    header = [
+        "Preset",
+        "Requests",
+        "Failed",
+        "Sentences",
+        "in batches",
+        "Memory after 1,000, MB",
+        "in the end, MB",
+        "More, %",
+        "Most, MB",
+    ]
+    return markdown_table(header, map(_table_row, results))
+
+
+def _table_row(result: common.Result) -> list[str]:
+    memory = result["resident_bytes"]
+    return [
+        result["preset"],
+        f"{result['requests']:,}",
+        str(len(result["failures"])),
+        f"{result['sentences']:,.0f}",
+        f"{result['batches']:,.0f}",
+        megabytes(memory[0]),
+        megabytes(memory[-1]),
+        f"{100 * (memory[-1] / memory[0] - 1):+.1f}",
+        megabytes(max(memory)),
+    ]
 
 
 if __name__ == "__main__":

@@ -26,7 +26,10 @@ from pathlib import Path
 from typing import Any
 
 import common
+from markdown_table import markdown_table
 from served import Served, served
+
+OPTIONS = ("preset", "requests", "seed")
 
 _RECEIVE_SECONDS = 2.0
 _GOOD = {"instances": ["a good request"], "output_filter": ["default"]}
@@ -63,15 +66,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
             internal = _internal_errors(server)
     result = {
         "benchmark": "serving_malformed",
-        "preset": options.preset,
-        "requests": options.requests,
-        "seed": options.seed,
+        **common.settings(options, OPTIONS),
         "kinds": kinds,
         "good": good[200] + good[0],
         "good_failed": good[0],
         "internal_errors": internal,
     }
-    common.publish(result, options.out)
+    common.publish(result, table, options.out)
     wrong = {
         kind: answers
         for kind, answers in kinds.items()
@@ -125,6 +126,26 @@ def _internal_errors(server: Served) -> float:
         return server.metric('keras_elmo_requests_total{api="REST",status="INTERNAL"}')
     except KeyError:
         return 0
+
+
+def table(results: Sequence[common.Result]) -> str:
+    """Returns how requests were answered, a row a kind, and of the good ones a line."""
+    header = ["What was wrong", "Requests", "Answers"]
+    rows = (
+        [kind, f"{sum(answers.values()):,}", _told(answers)]
+        for result in results
+        for kind, answers in result["kinds"].items()
+    )
+    beside = (
+        f"Beside them {result['good']:,} good requests, of which "
+        f"{result['good_failed']:,} failed."
+        for result in results
+    )
+    return "\n\n".join([markdown_table(header, rows), *beside])
+
+
+def _told(answers: dict[str, int]) -> str:
+    return ", ".join(f"{count:,} x {answer}" for answer, count in answers.items())
 
 
 # ---------------------------------------------------------------- kinds of requests

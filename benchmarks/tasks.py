@@ -9,8 +9,6 @@ from typing import Any
 
 import numpy as np
 
-import keras_elmo
-
 Sentence = list[str]
 # Of a sentence, or of each of its tokens.
 Label = str | list[str]
@@ -137,6 +135,8 @@ def _read_tsv(path: Path) -> list[tuple[str, str]]:
 def _tokenized(
     pairs: Sequence[tuple[str, str]], tokenizer: str
 ) -> list[tuple[Sentence, str]]:
+    import keras_elmo
+
     texts = [text for text, _ in pairs]
     rows = keras_elmo.Tokenizer(tokenizer).ragged(texts).to_list()
     return [

@@ -47,6 +47,9 @@ from pathlib import Path
 from typing import Any
 
 import common
+from markdown_table import markdown_table, megabytes, spread
+
+OPTIONS = ("preset", "batches", "repeats")
 
 # This process imports no more than it has to: on Linux the peak of a new process
 # begins with the memory of the one that starts it.
@@ -65,13 +68,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         commands.append(shlex.split(options.peer))
     result = {
         "benchmark": "training",
-        "preset": options.preset,
-        "batches": options.batches,
-        "repeats": options.repeats,
+        **common.settings(options, OPTIONS),
         "systems": compare(commands, options),
         "pipeline": _compare_pipeline(options),
     }
-    common.publish(result, options.out)
+    common.publish(result, table, options.out)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -149,6 +150,62 @@ def _compare_pipeline(options: argparse.Namespace) -> dict[str, Any]:
     return input_pipeline.compare(
         options.text, options.vocab, options.preset, options.batches, options.repeats
     )
+
+
+def table(results: Sequence[common.Result]) -> str:
+    """Returns two tables: of the systems, and of reading text."""
+    header = [
+        "Preset",
+        "System",
+        "Words/s, median",
+        "least to most",
+        "of the peer's",
+        "Tokens",
+        "Perplexity",
+        "Peak memory, MB",
+    ]
+    rows = (
+        _system_row(result, system)
+        for result in results
+        for system in result["systems"]
+    )
+    systems = markdown_table(header, rows)
+    header = [
+        "Preset",
+        "ms an update, batches from memory",
+        "from files",
+        "longer, %",
+        "ms to read a batch, nothing else running",
+    ]
+    return f"{systems}\n\n{markdown_table(header, map(_pipeline_row, results))}"
+
+
+def _system_row(result: common.Result, system: dict[str, Any]) -> list[str]:
+    peers = [
+        other
+        for other in result["systems"]
+        if not other["system"].startswith("keras_elmo")
+    ]
+    return [
+        result["preset"],
+        system["system"],
+        *spread(system["words_per_second"]),
+        f"{system['median'] / peers[0]['median']:.2f}" if peers else "",
+        f"{system['tokens']:,.0f}",
+        f"{system['perplexity']:,.1f}",
+        megabytes(system["peak_bytes"]),
+    ]
+
+
+def _pipeline_row(result: common.Result) -> list[str]:
+    median = result["pipeline"]["median"]
+    return [
+        result["preset"],
+        f"{1e3 * median['memory']:.1f}",
+        f"{1e3 * median['files']:.1f}",
+        f"{100 * result['pipeline']['longer']:+.1f}",
+        f"{1e3 * median['reading_alone']:.1f}",
+    ]
 
 
 if __name__ == "__main__":

@@ -153,6 +153,7 @@ def test_the_whole_benchmark(benchmark, data, task, tmp_path, monkeypatch, capsy
 
 
 def test_a_row_shows_means_over_the_seeds(benchmark):
+    downstream = benchmark("downstream")
     words = {"mean": 0.9, "standard_deviation": 0.0123}
     mixes = [
         {"weights": [0.25, 0.75], "gamma": 1.0},
@@ -163,9 +164,9 @@ def test_a_row_shows_means_over_the_seeds(benchmark):
         "model": "en",
         "train_sentences": 6920,
         "dev_sentences": 872,
-        "words": {name: words | {"mix": mixes} for name in benchmark("report").WORDS},
+        "words": {name: words | {"mix": mixes} for name in downstream.WORDS},
     }
-    row = benchmark("report").downstream([result]).splitlines()[-1]
+    row = downstream.table([result]).splitlines()[-1]
     assert row == (
         "| SST-2, sentiment | en | 6,920 + 872 | 90.00 ± 1.23 | 90.00 ± 1.23 "
         "| 90.00 ± 1.23 | 0.50, 0.50; 1.50 |"

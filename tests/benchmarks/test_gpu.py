@@ -3,7 +3,6 @@
 import json
 import math
 
-import keras
 import numpy as np
 import pytest
 
@@ -30,11 +29,10 @@ _RUN = (
 
 
 @pytest.fixture
-def gpu(benchmark, monkeypatch):
-    """The script, imported here; it is not to set the backend of other processes."""
+def gpu_runs(benchmark):
+    """What measures, imported here."""
     require_installed("jax")
-    monkeypatch.setenv("KERAS_BACKEND", keras.backend.backend())
-    return benchmark("gpu")
+    return benchmark("gpu_runs")
 
 
 def write_ids(benchmark, folder):
@@ -108,26 +106,27 @@ def test_the_exact_softmax_reads_the_vocabulary(benchmark):
     assert head_flops(CONFIG, 10, 99) == 2 * 7 * 11
 
 
-def test_rows_are_full_and_read_again(gpu):
+def test_rows_are_full_and_read_again(gpu_runs):
     ids = {"char_ids": np.arange(14).reshape(7, 2), "token_ids": np.arange(7)}
-    rows = gpu.full_rows(ids, 3, 3)
+    rows = gpu_runs.full_rows(ids, 3, 3)
     assert rows["token_ids"].tolist() == [[0, 1, 2], [3, 4, 5], [0, 1, 2]]
     assert rows["char_ids"].shape == (3, 3, 2)
     assert (rows["char_ids"][..., 0] == 2 * rows["token_ids"]).all()
     with pytest.raises(ValueError, match="at most the positions of the text, 7"):
-        gpu.full_rows(ids, 3, 8)
+        gpu_runs.full_rows(ids, 3, 8)
 
 
-def test_ids_beyond_the_softmax_are_refused(gpu):
-    gpu.check_vocabulary(np.array([0, 8]), 9)
+def test_ids_beyond_the_softmax_are_refused(gpu_runs):
+    gpu_runs.check_vocabulary(np.array([0, 8]), 9)
     with pytest.raises(ValueError, match="Received: vocabulary_size=8"):
-        gpu.check_vocabulary(np.array([0, 8]), 8)
+        gpu_runs.check_vocabulary(np.array([0, 8]), 8)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float32", "mixed_bfloat16"])
-def test_the_whole_benchmark(gpu, benchmark, dtype, tmp_path, capsys):
+def test_the_whole_benchmark(benchmark, dtype, tmp_path, capsys):
     """In a process that has TensorFlow, and does not touch it."""
+    require_installed("jax")
     ids = write_ids(benchmark, tmp_path)
     sizes = "--preset tiny --batch 2 --row-length 5 --num-sampled 8 --steps 12"
     arguments = f"{sizes} --vocabulary-size 20 --repeats 3 --product-size 16"
@@ -186,7 +185,7 @@ def test_a_row_is_a_kind_of_work(benchmark):
         "inference": figures,
         "training": {**figures, "peak_bytes": None},
     }
-    table = benchmark("report").gpu([result]).splitlines()
+    table = benchmark("gpu").table([result]).splitlines()
     assert table[2] == (
         "| original | float32 | 128 x 64 | inference | 60,000 | 59,000 to 61,000 "
         "| 200.0 | 25.0 | 12.3 |"

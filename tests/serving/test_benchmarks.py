@@ -39,7 +39,7 @@ def test_malformed_requests(benchmark, server):
     assert malformed._internal_errors(server) == 0
     assert good[200] and not good[0]
     result = {"kinds": kinds, "good": 7, "good_failed": 1}
-    table = benchmark("report").serving_malformed([result])
+    table = malformed.table([result])
     assert "| a body of 100 MB | 1 | 1 x 413 |" in table
     assert "7 good requests, of which 1 failed" in table
 
@@ -63,7 +63,7 @@ def test_endurance(benchmark, server):
         "batches": 50.0,
         "resident_bytes": [100e6, 120e6, 103e6],
     }
-    table = benchmark("report").serving_endurance([result])
+    table = endurance.table([result])
     assert "| tiny | 60 | 0 | 100 | 50 | 100 | 103 | +3.0 | 120 |" in table
 
 
@@ -84,7 +84,8 @@ def test_load(kind, benchmark, server):
 
 
 def test_overhead(benchmark, server, exported):
-    times = benchmark("serving")._overhead(server, exported, TEXTS, calls=20)
+    serving = benchmark("serving")
+    times = serving._overhead(server, exported, TEXTS, calls=20)
     assert 0 < times["call"] < times["request"]
     rows = [
         {
@@ -98,14 +99,14 @@ def test_overhead(benchmark, server, exported):
         for clients in (1, 4)
     ]
     result = {"preset": "tiny", "rows": rows, "overhead": times, "resident_bytes": 5e8}
-    table = benchmark("report").serving([result])
+    table = serving.table([result])
     assert (
         "| tiny | mean vector | 4 | 5.0 | 10.0 | 80 | 40 to 120 | 640 | 4.00 |" in table
     )
 
 
 def test_ways_to_batch(benchmark, exported, model):
-    batching = benchmark("serving_batching")
+    batching = benchmark("serving_batching_runs")
     batcher = batching.Batcher(1000, 10)
     ways = {
         "one by one": batching._one_by_one(model),
