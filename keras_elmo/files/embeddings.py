@@ -58,7 +58,7 @@ def embed(
             [len(sentence) for sentence in window], batch_size
         ):
             vectors, mask = words.look_up([window[place] for place in places])
-            layers = bilm.predict_on_batch({"inputs": vectors, "mask": mask})
+            layers = bilm.predict_on_batch([vectors, mask])
             layers = [as_float32(layer) for layer in layers]
             for row, place in enumerate(places):
                 end = len(window[place]) + 1
@@ -114,14 +114,19 @@ def batches_of_like_length(lengths: list[int], batch_size: int) -> Iterator[list
 
 
 class _Compiled(keras.Model):
-    """A layer that is run as a model is: compiled, whatever the backend."""
+    """A layer that is run as a model is: compiled, whatever the backend.
+
+    It takes the layer's arguments as a list. TensorFlow looks a call up among those of
+    other shapes, of which a text has hundreds, and compares a dictionary with all of
+    them.
+    """
 
     def __init__(self, layer: keras.layers.Layer) -> None:
         super().__init__(name=f"compiled_{layer.name}")
         self.layer = layer
 
-    def call(self, inputs: dict[str, Any]) -> Any:
-        return self.layer(**inputs)
+    def call(self, inputs: list[Any]) -> Any:
+        return self.layer(*inputs)
 
 
 # Compiled once an encoder, not once a call.

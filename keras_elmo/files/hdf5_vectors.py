@@ -40,9 +40,10 @@ class Hdf5Vectors:
         num_tokens: Iterable[int],
     ) -> None:
         self._dtype = np.dtype(dtype).newbyteorder("<")
-        if not os.path.exists(path) or not os.path.getsize(path):
-            make_datasets(path, shape, self._dtype, num_tokens)
-        self._places = _places(path)
+        if os.path.exists(path) and os.path.getsize(path):
+            self._places = _places(path)
+        else:
+            self._places = make_datasets(path, shape, self._dtype, num_tokens)
         self._line = 0
         self._file = os.open(path, os.O_RDWR)
 
@@ -71,8 +72,11 @@ class Hdf5Vectors:
 
 def make_datasets(
     path: str, shape: tuple[int, ...], dtype: np.dtype, num_tokens: Iterable[int]
-) -> None:
+) -> "array[int]":
     """Makes a file of datasets that nothing is written to yet, and reserves its room.
+
+    Returns:
+        Where the vectors of each line begin in the file.
 
     Raises:
         OSError: there is none.
@@ -83,31 +87,38 @@ def make_datasets(
     # The same text gives the same bytes, whenever that is.
     layout.set_obj_track_times(False)
     number = h5py.h5t.py_create(dtype)
+    places = array("q")
     try:
         with h5py.File(path, "w") as file:
             for line, count in enumerate(num_tokens):
                 space = h5py.h5s.create_simple((*shape[:-1], count, shape[-1]))
-                h5py.h5d.create(file.id, b"%d" % line, number, space, layout)
+                made = h5py.h5d.create(file.id, b"%d" % line, number, space, layout)
+                places.append(_place(made))
     except RuntimeError as error:
         # What h5py raises when a file cannot be closed.
         raise OSError(f"HDF5: {error}") from error
-    with open(path, "r+b") as made:
-        reserve(made.fileno(), os.path.getsize(path))
-        os.fsync(made.fileno())
+    with open(path, "r+b") as whole:
+        reserve(whole.fileno(), os.path.getsize(path))
+        os.fsync(whole.fileno())
+    return places
 
 
 def _places(path: str) -> "array[int]":
-    """Returns where the vectors of each line begin in the file."""
+    """Returns what `make_datasets` did, of a file that is there."""
     with h5py.File(path) as file:
         places = array("q", bytes(8 * len(file)))
 
         def note(name: bytes) -> None:
-            # A blank line has no vectors, so nothing will be written to its place.
-            places[int(name)] = h5py.h5d.open(file.id, name).get_offset() or 0
+            places[int(name)] = _place(h5py.h5d.open(file.id, name))
 
         # In the index's own order, of which HDF5 keeps little in memory.
         file.id.links.iterate(note)
     return places
+
+
+def _place(dataset: h5py.h5d.DatasetID) -> int:
+    # A blank line has no vectors and no place; nothing is written of it.
+    return dataset.get_offset() or 0
 
 
 def _write_at(file: int, place: int, content: bytes) -> None:

@@ -18,7 +18,7 @@ class WordVectors:
     """The token vectors of the words met so far.
 
     Args:
-        character_cnn: a model of `{"char_ids": (1, words, 50)}` that computes them.
+        character_cnn: a model of `[(1, words, 50)]` that computes them.
         capacity: words to keep. When there are more, all are forgotten; the frequent
             ones are back at once.
     """
@@ -72,7 +72,7 @@ class WordVectors:
         # Few shapes, because some backends compile each anew.
         padding = (1 << (size + 1).bit_length()) - size - 2
         char_ids = np.pad(char_ids, [(0, 0), (0, padding), (0, 0)])
-        vectors = self._character_cnn.predict_on_batch({"char_ids": char_ids})
+        vectors = self._character_cnn.predict_on_batch([char_ids])
         return as_float32(vectors[0, : size + 2])
 
     def _forget(self, capacity: int) -> None:

@@ -29,7 +29,7 @@ class Counted:
 
     def predict_on_batch(self, inputs):
         # The boundaries and the padding aside.
-        self.words += int((inputs["char_ids"][..., 0] > 0).sum()) - 2
+        self.words += int((inputs[0][..., 0] > 0).sum()) - 2
         return self._model.predict_on_batch(inputs)
 
 
