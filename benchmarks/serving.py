@@ -1,10 +1,10 @@
 """How fast does the server answer, and how much does it add to the model?
 
-A `keras-elmo serve` process and 1, 16 and 64 clients, each a process of its own that
-sends its next request when it has read the answer to the last: real sentences in,
-their mean vectors out, or every layer. Then requests of one client and calls of the
-exported model's signature without a server, some of each in turn: the difference is
-what the server adds.
+A `keras-elmo serve` process: requests of one client and calls of the exported model's
+signature without a server, some of each in turn; the difference is what the server
+adds. Then 1, 16 and 64 clients, each a process of its own that sends its next request
+when it has read the answer to the last: real sentences in, their mean vectors out, or
+every layer.
 
     python benchmarks/serving.py --out serving.json
 """
@@ -49,9 +49,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
             "random_model", "export_random_model", options.preset, model, "unicode"
         )
         with served(model) as server:
+            # First, so that neither process has done anything else.
+            overhead = _overhead(server, model, texts, options.calls)
             rows = _rows(server, texts, options)
             memory = server.metric("process_resident_memory_bytes")
-            overhead = _overhead(server, model, texts, options.calls)
     result = {
         "benchmark": "serving",
         **common.settings(options, OPTIONS),
