@@ -535,14 +535,17 @@ def test_an_output_that_exists_is_left_alone(imported, folder, tmp_path):
 
 
 def test_vectors_that_cannot_be_written(imported, folder, tmp_path):
-    # Where somebody else, who the test is for a while, can read it.
+    # Where somebody else, who the test is for a while, can read them.
+    model = shutil.copytree(imported, tmp_path / "model")
     text = shutil.copy(folder / "held-out.txt", tmp_path)
-    arguments = ["--model", imported, "--input", text, "--resume"]
-    arguments += ["--out", tmp_path / "out.hdf5"]
+    out = tmp_path / "out"
+    out.mkdir()
+    arguments = ["--model", model, "--input", text, "--resume"]
+    arguments += ["--out", out / "vectors.hdf5"]
     with read_only(tmp_path):
         result = command("embed", *arguments)
-    assert_one_line(*result, "denied", str(tmp_path / "out.hdf5.unfinished"))
-    assert names(tmp_path) == []
+    assert_one_line(*result, "denied", str(out / "vectors.hdf5.unfinished"))
+    assert names(out) == []
     status, _, err = command("embed", *arguments)
     assert status == 0, err
 

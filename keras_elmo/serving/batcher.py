@@ -32,6 +32,9 @@ class Batcher:
             more.
         max_waiting: the most requests that wait.
         observe: called with each batch, before it is computed.
+
+    Attributes:
+        num_batches: how many have been computed.
     """
 
     def __init__(
@@ -46,6 +49,7 @@ class Batcher:
         self._waiting: deque[Waiting] = deque()
         self._changed = threading.Condition()
         self._closed = False
+        self.num_batches = 0
         self._regulars = 0
         self._patience = 0.0
         self._thread = threading.Thread(target=self._run, name="batcher", daemon=True)
@@ -88,6 +92,7 @@ class Batcher:
             self._observe([request for request, _ in batch])
             began = time.monotonic()
             self._compute(batch)
+            self.num_batches += 1
             self._regulars = len(batch)
             self._patience = _PATIENCE * (time.monotonic() - began)
 

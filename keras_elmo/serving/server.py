@@ -108,7 +108,7 @@ async def _run(
     await rpc.start(versions, predictor, metrics)
     listening.listen()
     serving = asyncio.create_task(http.serve([listening]))
-    watching = asyncio.create_task(_look_after(versions))
+    watching = asyncio.create_task(_look_after(versions, batcher))
     host, port = listening.getsockname()[:2]
     tell(
         f"serving {versions.name}, version {versions.model.version}, at "
@@ -138,13 +138,16 @@ def _signal() -> "asyncio.Future[signal.Signals]":
     return ended
 
 
-async def _look_after(versions: Versions) -> None:
+async def _look_after(versions: Versions, batcher: Batcher) -> None:
     """What there is to do every now and then while requests are answered."""
+    num_batches = 0
     while True:
         await asyncio.sleep(_SECONDS_BETWEEN)
         try:
             await asyncio.to_thread(versions.refresh)
-            await asyncio.to_thread(release_memory)
+            if batcher.num_batches > num_batches:
+                num_batches = batcher.num_batches
+                await asyncio.to_thread(release_memory)
         except Exception:
             # Whatever stands in that folder, the model that is loaded is served.
             _log.exception("looking for another version")

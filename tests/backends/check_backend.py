@@ -231,7 +231,7 @@ def main():
     if backend != "tensorflow":
         # Even where it is installed it costs seconds and memory.
         assert "tensorflow" not in sys.modules
-    checks = [
+    arithmetic = [
         check_encoder,
         check_state,
         check_mix,
@@ -240,11 +240,13 @@ def main():
         check_training,
         check_published,
     ]
-    # The arithmetic is the same where TensorFlow is not installed.
     if WITHOUT_TENSORFLOW:
-        checks.append(check_what_needs_tensorflow)
+        checks = [*arithmetic, check_what_needs_tensorflow]
+    elif backend == "tensorflow":
+        checks = [*arithmetic, check_combinations]
     else:
-        checks.append(check_combinations)
+        # The rest is the same where TensorFlow is not installed.
+        checks = [check_training, check_combinations]
     for check in checks:
         keras.utils.set_random_seed(0)
         check()

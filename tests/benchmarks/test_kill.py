@@ -44,12 +44,12 @@ def test_one_bit_is_a_difference(benchmark, tmp_path):
 
 @pytest.mark.slow
 def test_a_run_that_is_killed_ends_as_one_that_is_not(benchmark, tmp_path):
-    """Once while words are counted, then in two other phases."""
+    """Twice, in whichever phases; thirty times when somebody measures it."""
     out = tmp_path / "kill.json"
     text = write_text(tmp_path / "text.txt", repeats=20)
-    options = ["--corpus", text, "--lines", 400, "--steps", 120, "--kills", 3]
+    options = ["--corpus", text, "--lines", 400, "--steps", 60, "--kills", 2]
     benchmark("kill").main([*map(str, options), "--out", str(out)])
     result = json.loads(out.read_text(encoding="utf-8"))
     assert result["same_state"] and result["same_history"]
-    assert len(result["killed"]) == 3
+    assert len(result["killed"]) == 2
     assert "bit-identical" in benchmark("kill").table([result])

@@ -110,16 +110,6 @@ def test_domain_adaptation(folder):
     assert len(re.findall(r"\d% right", output)) == 2
 
 
-def test_domain_adaptation_of_ones_own(folder):
-    (folder / "domain.txt").write_text("No more of it , please .\n" * 50)
-    text = folder / "domain.txt"
-    files = ("--general", "runs/first_model/bilm", "--corpus", text, "--held-out", text)
-    more = ("--out", "runs/own", "--steps", 4, "--seeds", 1)
-    output = run("07", *files, *more, cwd=folder)
-    assert "adapted: perplexity" in output
-    assert not (folder / "runs" / "own" / "general").exists()
-
-
 def test_distributed(folder):
     output = run("08", "--steps", 20, cwd=folder)
     assert re.search(r"killed; the others end: \[-?[1-9]\d*, -9\]", output)
