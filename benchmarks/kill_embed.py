@@ -97,7 +97,7 @@ def _parser() -> argparse.ArgumentParser:
         "--lines", type=int, default=20_000, metavar="N", help="sentences (20,000)"
     )
     parser.add_argument(
-        "--section", type=int, default=4096, metavar="N", help="positions (4096)"
+        "--section", type=int, default=1536, metavar="N", help="positions (1,536)"
     )
     parser.add_argument(
         "--kills", type=int, default=20, metavar="N", help="of each format (20)"

@@ -15,7 +15,7 @@ _BESIDE = Path(__file__).resolve().parents[2] / "shared"
 # The same examples in every run, and no time limit for one of them: the first
 # call of a TensorFlow function takes longer than the usual 200 ms.
 hypothesis.settings.register_profile(
-    "keras_elmo", deadline=None, derandomize=True, database=None, max_examples=50
+    "keras_elmo", deadline=None, derandomize=True, database=None, max_examples=30
 )
 hypothesis.settings.load_profile("keras_elmo")
 

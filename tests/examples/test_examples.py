@@ -82,12 +82,13 @@ def test_sentiment_classifier(folder):
     assert (folder / "runs" / "sentiment.keras").exists()
 
 
-def test_sentiment_classifier_reads_tables(folder):
-    table = folder / "table.tsv"
+def test_labelled_sentences_may_be_a_table(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(EXAMPLES)
+    from labelled_sentences import read_examples
+
+    table = tmp_path / "table.tsv"
     table.write_text("id\tdocument\tlabel\n1\t정말 좋다\t1\n2\t별로다\t0\n")
-    files = ("--train", table, "--dev", table, "--out", "table.keras")
-    output = run("04", *files, "--epochs", 1, cwd=folder)
-    assert "sure): 정말 좋다" in output
+    assert read_examples(table) == (["정말 좋다", "별로다"], ["1", "0"])
 
 
 def test_tagger(folder):
