@@ -42,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         )
         call = common.call_in_process
         call("embed_corpus", "write_text", common.corpus(options), options.lines, text)
-        call("embed_corpus", "write_model", options.preset, model)
+        call("random_model", "export_random_model", options.preset, model)
         call("embed_corpus", "count", text, counted)
         # Here, this process stays small: the peak of a child begins with its own.
         counts = json.loads(counted.read_text(encoding="utf-8"))
@@ -92,17 +92,6 @@ def write_text(corpus: str, count: str, text: str) -> None:
     sentences = common.sentences(read_lines(expand_files(corpus)))
     with open(text, "w", encoding="utf-8") as file:
         file.writelines(f"{line}\n" for line in islice(sentences, int(count)))
-
-
-def write_model(preset: str, model: str) -> None:
-    """Writes a SavedModel that cuts raw text itself."""
-    import random_model
-
-    from keras_elmo.files.export import export_saved_model
-
-    with tempfile.TemporaryDirectory() as folder:
-        random_model.write_random_model(preset, folder)
-        export_saved_model(folder, model, "unicode")
 
 
 def count(text: str, counted: str) -> None:

@@ -72,8 +72,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     with tempfile.TemporaryDirectory() as folder:
         text, model = Path(folder, "text.txt"), Path(folder, "model")
         sentences = common.sentences(read_lines([str(common.corpus(options))]))
-        lines = "\n".join(islice(sentences, options.lines))
-        text.write_text(f"{lines}\n", encoding="utf-8")
+        lines = list(islice(sentences, options.lines))
+        text.write_text("\n".join([*lines, ""]), encoding="utf-8")
         model.mkdir()
         common.call_in_process(
             "random_model", "write_random_model", options.preset, model
@@ -83,6 +83,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     result = {
         "benchmark": "kill_embed",
         **common.settings(options, OPTIONS),
+        # The text may have fewer.
+        "sentences": len(lines),
         "runs": runs,
     }
     common.publish(result, table, options.out)
@@ -187,7 +189,7 @@ def _table_row(result: common.Result, run: dict[str, Any]) -> list[str]:
     return [
         " ".join([run["format"], *run["arguments"]]),
         result["preset"],
-        f"{result['lines']:,}",
+        f"{result['sentences']:,}",
         megabytes(run["bytes"]),
         str(len(phases)),
         *(str(phases.count(name)) for name in _PLACES),

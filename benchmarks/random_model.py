@@ -12,9 +12,9 @@ def write_random_model(preset: str, folder: str) -> None:
     )
 
 
-def export_random_model(preset: str, folder: str, tokenizer: str) -> None:
-    """Writes a SavedModel."""
-    keras_elmo.export_saved_model(_encoder(preset), folder, tokenizer)
+def export_random_model(preset: str, folder: str) -> None:
+    """Writes a SavedModel that cuts raw text itself."""
+    keras_elmo.export_saved_model(_encoder(preset), folder, "unicode")
 
 
 def _encoder(preset: str) -> keras_elmo.Encoder:

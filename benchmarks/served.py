@@ -1,4 +1,4 @@
-"""A `keras-elmo serve` process, started and asked."""
+"""A `keras-elmo serve` process, started and asked, and a model for it."""
 
 import contextlib
 import http.client
@@ -6,11 +6,15 @@ import json
 import os
 import re
 import signal
+import statistics
 import subprocess
 import sys
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
+
+import common
 
 _READY = re.compile(r"at http://(.+):(\d+)/v1/models/(\S+) and gRPC .+:(\d+)$")
 
@@ -74,6 +78,21 @@ class Served:
         if not lines:
             raise KeyError(name)
         return sum(map(float, lines))
+
+
+@contextlib.contextmanager
+def exported(preset: str) -> Iterator[Path]:
+    """Yields an exported model with random weights, there while the block runs."""
+    with tempfile.TemporaryDirectory() as folder:
+        model = Path(folder, "model")
+        common.call_in_process("random_model", "export_random_model", preset, model)
+        yield model
+
+
+def p50_and_p99(seconds: Sequence[float]) -> dict[str, float]:
+    """Returns the time that half of the requests took at most, and 99 of 100."""
+    cuts = statistics.quantiles(seconds, n=100)
+    return {"p50": cuts[49], "p99": cuts[98]}
 
 
 @contextlib.contextmanager

@@ -23,7 +23,7 @@ from typing import Any
 
 import common
 from markdown_table import markdown_table, megabytes, spread
-from served import Served, served
+from served import Served, exported, p50_and_p99, served
 
 OPTIONS = ("preset", "seconds", "repeats", "calls")
 
@@ -43,16 +43,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Runs the benchmark; prints its table."""
     options = _parser().parse_args(arguments)
     texts = read_texts(common.corpus(options))
-    with tempfile.TemporaryDirectory() as folder:
-        model = Path(folder) / "model"
-        common.call_in_process(
-            "random_model", "export_random_model", options.preset, model, "unicode"
-        )
-        with served(model) as server:
-            # First, so that neither process has done anything else.
-            overhead = _overhead(server, model, texts, options.calls)
-            rows = _rows(server, texts, options)
-            memory = server.metric("process_resident_memory_bytes")
+    with exported(options.preset) as model, served(model) as server:
+        # First, so that neither process has done anything else.
+        overhead = _overhead(server, model, texts, options.calls)
+        rows = _rows(server, texts, options)
+        memory = server.metric("process_resident_memory_bytes")
     result = {
         "benchmark": "serving",
         **common.settings(options, OPTIONS),
@@ -107,7 +102,7 @@ def _rows(
             "clients": clients,
             "sentences": _KINDS[kind][1],
             "requests_per_second": [len(run) / options.seconds for run in runs],
-            **_percentiles([seconds for run in runs for seconds in run]),
+            **p50_and_p99([seconds for run in runs for seconds in run]),
         }
         for (kind, clients), runs in measured.items()
     ]
@@ -145,11 +140,6 @@ def _load(
     if any(process.returncode for process in processes):
         raise RuntimeError("a client failed")
     return [each for out in outs for each in json.loads(out)]
-
-
-def _percentiles(seconds: Sequence[float]) -> dict[str, float]:
-    cuts = statistics.quantiles(seconds, n=100) if len(seconds) > 1 else [0.0] * 99
-    return {"p50": cuts[49], "p99": cuts[98]}
 
 
 def _overhead(

@@ -8,13 +8,12 @@ and 64 threads that ask for the mean vector of one real sentence after the other
     python benchmarks/serving_batching.py --out serving_batching.json
 """
 
-import tempfile
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import common
 from markdown_table import markdown_table, spread
+from served import exported
 from serving import read_texts
 
 OPTIONS = ("preset", "seconds", "repeats")
@@ -33,11 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--repeats", type=int, default=3, metavar="N", help="(3)")
     options = parser.parse_args(arguments)
     texts = read_texts(common.corpus(options))
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "model"
-        common.call_in_process(
-            "random_model", "export_random_model", options.preset, path, "unicode"
-        )
+    with exported(options.preset) as path:
         rows = serving_batching_runs.measure(path, texts, options)
     result = {
         "benchmark": "serving_batching",

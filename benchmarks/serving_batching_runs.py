@@ -1,7 +1,6 @@
 """What `serving_batching.py` measures: every way to answer, under every load."""
 
 import argparse
-import statistics
 import sys
 import threading
 import time
@@ -12,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import tensorflow as tf
+from served import p50_and_p99
 
 from keras_elmo.serving.batch import Request
 from keras_elmo.serving.batcher import Batcher
@@ -113,16 +113,12 @@ def _rows(
     rows = []
     for (clients, name), runs in measured.items():
         seconds = [each for run in runs for each in run]
-        cuts = (
-            statistics.quantiles(seconds, n=100) if len(seconds) > 1 else seconds * 99
-        )
         rows.append(
             {
                 "clients": clients,
                 "way": name,
                 "sentences_per_second": [len(run) / options.seconds for run in runs],
-                "p50": cuts[49],
-                "p99": cuts[98],
+                **p50_and_p99(seconds),
             }
         )
     return rows

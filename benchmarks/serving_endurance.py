@@ -13,7 +13,6 @@ import json
 import multiprocessing
 import random
 import sys
-import tempfile
 import time
 from collections.abc import Sequence
 from itertools import islice
@@ -22,7 +21,7 @@ from typing import Any
 
 import common
 from markdown_table import markdown_table, megabytes
-from served import Served, served
+from served import Served, exported, served
 
 OPTIONS = ("preset", "requests", "clients")
 
@@ -43,15 +42,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--clients", type=int, default=8, metavar="N", help="(8)")
     options = parser.parse_args(arguments)
     lines = _sentences(common.corpus(options))
-    with tempfile.TemporaryDirectory() as folder:
-        model = Path(folder) / "model"
-        common.call_in_process(
-            "random_model", "export_random_model", options.preset, model, "unicode"
-        )
-        with served(model) as server:
-            memory, failures = _rounds(server, lines, options.requests, options.clients)
-            batches = server.metric("keras_elmo_batch_sentences_count")
-            sentences = server.metric("keras_elmo_batch_sentences_sum")
+    with exported(options.preset) as model, served(model) as server:
+        memory, failures = _rounds(server, lines, options.requests, options.clients)
+        batches = server.metric("keras_elmo_batch_sentences_count")
+        sentences = server.metric("keras_elmo_batch_sentences_sum")
     result = {
         "benchmark": "serving_endurance",
         **common.settings(options, OPTIONS),

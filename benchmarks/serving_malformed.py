@@ -17,17 +17,15 @@ import json
 import random
 import socket
 import sys
-import tempfile
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import common
 from markdown_table import markdown_table
-from served import Served, served
+from served import Served, exported, served
 
 OPTIONS = ("preset", "requests", "seed")
 
@@ -55,15 +53,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="(0)")
     options = parser.parse_args(arguments)
-    with tempfile.TemporaryDirectory() as folder:
-        model = Path(folder) / "model"
-        common.call_in_process(
-            "random_model", "export_random_model", options.preset, model, "unicode"
-        )
-        limits = ("--receive-seconds", str(_RECEIVE_SECONDS))
-        with served(model, *limits) as server:
-            kinds, good = _send(server, options.requests, options.seed)
-            internal = _internal_errors(server)
+    limits = ("--receive-seconds", str(_RECEIVE_SECONDS))
+    with exported(options.preset) as model, served(model, *limits) as server:
+        kinds, good = _send(server, options.requests, options.seed)
+        internal = _internal_errors(server)
     result = {
         "benchmark": "serving_malformed",
         **common.settings(options, OPTIONS),

@@ -47,9 +47,9 @@ class Hdf5Vectors:
         self._line = 0
         self._file = os.open(path, os.O_RDWR)
 
-    def skip(self, tokens: Sequence[bytes]) -> None:
-        """Takes note of a line that the file holds already."""
-        self._line += 1
+    def skip(self, num_lines: int) -> None:
+        """Takes note of lines that the file holds already."""
+        self._line += num_lines
 
     def write(self, lines: Iterable[tuple[Sequence[bytes], np.ndarray]]) -> None:
         """Writes the vectors of the next lines to their places."""

@@ -56,9 +56,9 @@ class ParquetVectors:
         self._writer: Any = None
         os.close(self._open())
 
-    def skip(self, tokens: Sequence[bytes]) -> None:
-        """Takes note of a line that the file holds already."""
-        self._line += 1
+    def skip(self, num_lines: int) -> None:
+        """Takes note of lines that the file holds already."""
+        self._line += num_lines
 
     def write(self, lines: Iterable[tuple[Sequence[bytes], np.ndarray]]) -> None:
         """Appends tokens and vectors of lines."""

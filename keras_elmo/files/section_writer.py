@@ -17,7 +17,7 @@ Line = tuple[Tokens, np.ndarray]
 class VectorWriter(Protocol):
     """Appends lines to a file that can be cut off behind each checkpoint."""
 
-    def skip(self, tokens: Tokens) -> None: ...
+    def skip(self, num_lines: int) -> None: ...
 
     def write(self, lines: Iterable[Line]) -> None: ...
 
@@ -54,10 +54,9 @@ class SectionWriter:
         Raises:
             ValueError: their tokens are others than they were.
         """
-        num_tokens = 0
-        for tokens in islice(sentences, self._unfinished.num_lines):
-            self._writer.skip(tokens)
-            num_tokens += len(tokens)
+        self._writer.skip(self._unfinished.num_lines)
+        written = islice(sentences, self._unfinished.num_lines)
+        num_tokens = sum(map(len, written))
         if num_tokens != self._unfinished.num_tokens:
             raise ValueError(
                 f"{self._unfinished.path}: the first {self._unfinished.num_lines:,} "

@@ -1,12 +1,12 @@
 """A file that is being written, and how far it is."""
 
 import contextlib
-import json
 import os
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from keras_elmo.atomic import write_json
+from keras_elmo.strict_json import read_json_object
 
 
 class UnfinishedFile:
@@ -78,8 +78,7 @@ class UnfinishedFile:
 
     def _go_on(self) -> None:
         try:
-            with open(self._state, encoding="utf-8") as file:
-                state = json.load(file)
+            state = read_json_object(self._state)
             options, digests = state["options"], state["digests"]
             self.num_lines, self.num_tokens = state["lines"], state["tokens"]
             self.ends = list(state["ends"])

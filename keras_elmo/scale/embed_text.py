@@ -25,6 +25,7 @@ from keras_elmo.scale.shared_files import (
 )
 from keras_elmo.scale.text_chunks import read_chunks
 from keras_elmo.scale.vector_parts import VectorParts
+from keras_elmo.strict_json import parse_json_object
 from keras_elmo.text.lines import Files
 
 # Readers of Parquet pass over names that begin with an underscore.
@@ -120,7 +121,7 @@ def _begin(out: str, recipe: Mapping[str, Any]) -> None:
         write_whole(path, lambda local: Path(local).write_text(content, "utf-8"))
         return
     with open_file(path) as file:
-        before = json.loads(file.read())
+        before = parse_json_object(file.read(), path)
     for name, value in recipe.items():
         if before.get(name) != value:
             raise ValueError(

@@ -16,8 +16,7 @@ def write(path, vectors, shape, dtype, skipped=0):
     counts = [each.shape[-2] for each in vectors]
     writer = Hdf5Vectors(str(path), shape, dtype, counts)
     lines = [([b"word"] * each.shape[-2], each) for each in vectors]
-    for tokens, _ in lines[:skipped]:
-        writer.skip(tokens)
+    writer.skip(skipped)
     writer.write(lines[skipped:])
     assert writer.checkpoint() == path.stat().st_size
     writer.finish([])

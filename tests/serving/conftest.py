@@ -5,9 +5,11 @@ import sys
 import pytest
 
 from keras_elmo.files.export import export_saved_model
-from tests.benchmarks.conftest import BENCHMARKS
+from tests.benchmarks.conftest import BENCHMARKS, benchmark
 from tests.files.exports import embedding
 from tests.fresh_process import environment
+
+__all__ = ["benchmark"]
 
 # Small, so that a test can go beyond them.
 LIMITS = {

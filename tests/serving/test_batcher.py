@@ -94,11 +94,18 @@ def request(signature, text="a bank", sentences=1):
     return Request(signature, {"strings": strings}, ["default"], sentences, len(text))
 
 
+def submit_and_hold(batcher, held):
+    """Submits a request; returns its future when it is being computed."""
+    before = len(held.batches)
+    first = batcher.submit(request(held))
+    while len(held.batches) == before:
+        time.sleep(0.001)
+    return first
+
+
 def submit_behind(batcher, held, requests):
     """Submits while another request is computed; returns their futures."""
-    first = batcher.submit(request(held))
-    while not held.batches:
-        time.sleep(0.001)
+    first = submit_and_hold(batcher, held)
     futures = [batcher.submit(each) for each in requests]
     held.go_on.set()
     first.result(30)
@@ -181,9 +188,7 @@ def test_one_that_fails_fails_alone(held):
 
 def test_the_queue_is_bounded(held):
     batcher = Batcher(max_tokens=1000, max_waiting=2)
-    first = batcher.submit(request(held))
-    while not held.batches:
-        time.sleep(0.001)
+    first = submit_and_hold(batcher, held)
     waiting = [batcher.submit(request(held)) for _ in range(2)]
     assert len(batcher) == 2
     with pytest.raises(ServingError, match="2 requests wait already") as error:
@@ -198,9 +203,7 @@ def test_the_queue_is_bounded(held):
 
 def test_what_is_cancelled_is_not_computed(held):
     batcher = Batcher(max_tokens=1000, max_waiting=10)
-    first = batcher.submit(request(held))
-    while not held.batches:
-        time.sleep(0.001)
+    first = submit_and_hold(batcher, held)
     futures = [batcher.submit(request(held)) for _ in range(3)]
     assert futures[1].cancel()
     held.go_on.set()
@@ -209,9 +212,7 @@ def test_what_is_cancelled_is_not_computed(held):
     assert held.batches == [1, 2]
     # All that waits may be cancelled, too.
     held.go_on.clear()
-    first = batcher.submit(request(held))
-    while len(held.batches) < 3:
-        time.sleep(0.001)
+    first = submit_and_hold(batcher, held)
     only = batcher.submit(request(held))
     assert only.cancel()
     held.go_on.set()

@@ -1,25 +1,12 @@
 """The benchmarks of the server, at a small size, with one server for all of them."""
 
-import importlib
-import sys
-
 import pytest
 
-from tests.benchmarks.conftest import BENCHMARKS
 from tests.files.exports import SENTENCES
 
 pytestmark = pytest.mark.slow
 
 TEXTS = [text for text in SENTENCES if text] * 20
-
-
-@pytest.fixture(scope="module")
-def benchmark():
-    sys.path.insert(0, str(BENCHMARKS))
-    try:
-        yield importlib.import_module
-    finally:
-        sys.path.remove(str(BENCHMARKS))
 
 
 @pytest.fixture(scope="module")
