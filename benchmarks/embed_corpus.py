@@ -1,22 +1,25 @@
 """What does `keras-elmo embed` cost beyond what the encoder itself takes?
 
 Embeds sentences of raw text into a file, in a fresh process: seconds from the end of
-its imports to the file under its name, peak memory, the file's size. Beside it, before
-and after, in processes of their own: `keras_elmo.embed` on slices of the same
-sentences, whose tokens are in memory and whose vectors are thrown away.
+its imports to the file under its name, peak memory, the file's size. Now and then it is
+stopped, and another process measures `keras_elmo.embed` on a slice of the same
+sentences, whose tokens are in memory and whose vectors are thrown away: the speed of a
+machine that others use, too, is another one every few minutes.
 
     python benchmarks/embed_corpus.py --lines 1000000 --format hdf5 --layers mix \
         --dtype float16 --out embed_corpus_hdf5.json
 """
 
 import argparse
+import contextlib
 import json
+import signal
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -25,20 +28,21 @@ import common
 from markdown_table import markdown_table, megabytes, spread
 
 OPTIONS = ("preset", "lines", "format", "layers", "rows", "dtype")
-OPTIONS += ("slices", "slice_lines")
+OPTIONS += ("interval", "slice_lines")
 
 _CHILD = Path(__file__).with_name("measured_command.py")
 # As many rows a pass as `keras-elmo embed` takes.
 _BATCH_SIZE = 128
-_WARM_UP = 1000
+# How many slices there are in the text, evenly.
+_SLICES = 16
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Runs the benchmark; prints its table."""
     options = _parser().parse_args(arguments)
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
-        text, model, counted, speeds = (
-            Path(folder, name) for name in ("text.txt", "model", "counted", "speeds")
+        text, model, counted = (
+            Path(folder, name) for name in ("text.txt", "model", "counted")
         )
         call = common.call_in_process
         call("embed_corpus", "write_text", common.corpus(options), options.lines, text)
@@ -46,22 +50,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
         call("embed_corpus", "count", text, counted)
         # Here, this process stays small: the peak of a child begins with its own.
         counts = json.loads(counted.read_text(encoding="utf-8"))
-        measure = (text, model, options.slices, options.slice_lines, speeds)
-        own = []
-        call("embed_corpus", "measure_encoder", *measure)
-        own += json.loads(speeds.read_text(encoding="utf-8"))
-        figures = _run(text, model, options)
-        call("embed_corpus", "measure_encoder", *measure)
-        own += json.loads(speeds.read_text(encoding="utf-8"))
+        with _encoder(text, model, options.slice_lines) as measure_encoder:
+            figures = _run(text, model, options, measure_encoder)
     result = {
         "benchmark": "embed_corpus",
         **common.settings(options, OPTIONS),
         **counts,
         **figures,
         "words_per_second": counts["words"] / figures["seconds"],
-        "encoder_words_per_second": own,
     }
-    result["share"] = result["words_per_second"] / statistics.median(own)
+    # Its mean over the time, as the command's own is one.
+    own = statistics.mean(result["encoder_words_per_second"])
+    result["share"] = result["words_per_second"] / own
     common.publish(result, table, options.out)
 
 
@@ -76,7 +76,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--rows", default="tokens", help="of the command (tokens)")
     parser.add_argument("--dtype", default="float16", help="of the command (float16)")
     parser.add_argument(
-        "--slices", type=int, default=5, metavar="N", help="before and after (5)"
+        "--interval",
+        type=float,
+        default=60,
+        metavar="N",
+        help="seconds between two measurements of the encoder (60)",
     )
     parser.add_argument(
         "--slice-lines", type=int, default=5_000, metavar="N", help="(5,000)"
@@ -106,53 +110,86 @@ def count(text: str, counted: str) -> None:
     common.write_json(counted, {"lines": report.lines, "words": report.words})
 
 
-def measure_encoder(
-    text: str, model: str, slices: str, slice_lines: str, speeds: str
-) -> None:
-    """Writes how many words a second `keras_elmo.embed` reads of slices of a text."""
+def measure_encoder(text: str, model: str, slice_lines: str) -> None:
+    """For each line of stdin, prints how many words of a slice it embeds a second."""
     import keras_elmo
     from keras_elmo.text.lines import read_lines
     from keras_elmo.text.report import Report
     from keras_elmo.text.token_chunks import tokenized_lines
 
-    lines = list(read_lines([text]))
-    distance = max(1, len(lines) // int(slices))
     encoder = keras_elmo.load(model)
-    found = []
-    for start in range(0, distance * int(slices), distance):
+    lines = list(read_lines([text]))
+    for place, _ in enumerate(sys.stdin):
+        start = place % _SLICES * len(lines) // _SLICES
         part = lines[start : start + int(slice_lines)]
         sentences = list(tokenized_lines(part, "unicode", Report()))
-        if not found:
-            _pass_over(encoder, sentences[:_WARM_UP])
-        seconds = _pass_over(encoder, sentences)
-        found.append(sum(map(len, sentences)) / seconds)
-        print(f"encoder: {found[-1]:,.0f} words/s", file=sys.stderr, flush=True)
-    common.write_json(speeds, found)
+        began = time.perf_counter()
+        for _ in keras_elmo.embed(encoder, sentences, _BATCH_SIZE):
+            pass
+        seconds = time.perf_counter() - began
+        print(sum(map(len, sentences)) / seconds, flush=True)
 
 
-def _pass_over(encoder: Any, sentences: Sequence[Sequence[bytes]]) -> float:
-    import keras_elmo
+@contextlib.contextmanager
+def _encoder(
+    text: Path, model: Path, slice_lines: int
+) -> Iterator[Callable[[], float]]:
+    """Yields what measures the encoder in a process that is there meanwhile."""
+    code = "import sys, embed_corpus; embed_corpus.measure_encoder(*sys.argv[1:])"
+    command = [sys.executable, "-c", code, str(text), str(model), str(slice_lines)]
+    with subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=Path(__file__).parent,
+    ) as process:
 
-    began = time.perf_counter()
-    for _ in keras_elmo.embed(encoder, sentences, _BATCH_SIZE):
-        pass
-    return time.perf_counter() - began
+        def measure() -> float:
+            print(file=process.stdin, flush=True)
+            speed = float(process.stdout.readline())
+            print(f"encoder: {speed:,.0f} words/s", file=sys.stderr, flush=True)
+            return speed
+
+        # Graphs are made for the shapes of batches.
+        measure()
+        yield measure
 
 
-def _run(text: Path, model: Path, options: argparse.Namespace) -> dict[str, Any]:
-    """Embeds with the command line, in a fresh process."""
+def _run(
+    text: Path,
+    model: Path,
+    options: argparse.Namespace,
+    measure_encoder: Callable[[], float],
+) -> dict[str, Any]:
+    """Embeds with the command line, in a fresh process that is stopped now and then."""
     out = text.with_name(f"vectors.{options.format}")
     command = [sys.executable, str(_CHILD), "embed", "--model", str(model)]
     command += ["--input", str(text), "--out", str(out)]
     for name in ("layers", "rows", "dtype"):
         command += [f"--{name}", getattr(options, name)]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-    figures = json.loads(done.stdout)
+    own, stopped = [], 0.0
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        while not _ends_within(process, options.interval):
+            process.send_signal(signal.SIGSTOP)
+            began = time.monotonic()
+            own.append(measure_encoder())
+            stopped += time.monotonic() - began
+            process.send_signal(signal.SIGCONT)
+        figures = json.loads(process.communicate()[0])
+    own.append(measure_encoder())
     return {
-        "seconds": figures["ended"] - figures["imported"],
+        "seconds": figures["ended"] - figures["imported"] - stopped,
         "peak_bytes": figures["peak_bytes"],
         "file_bytes": out.stat().st_size,
+        "encoder_words_per_second": own,
     }
+
+
+def _ends_within(process: subprocess.Popen[str], seconds: float) -> bool:
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(seconds)
+    return process.returncode is not None
 
 
 def table(results: Sequence[common.Result]) -> str:
@@ -164,13 +201,18 @@ def table(results: Sequence[common.Result]) -> str:
         "File",
         "Seconds",
         "Words/s",
-        "the encoder's own, median",
+        "the encoder's own, mean",
         "least to most",
         "Share, %",
         "Peak memory, MB",
         "File, MB",
     ]
     return markdown_table(header, map(_table_row, results))
+
+
+def _mean_and_spread(speeds: Sequence[float]) -> list[str]:
+    _, least_to_most = spread(speeds)
+    return [f"{statistics.mean(speeds):,.0f}", least_to_most]
 
 
 def _table_row(result: common.Result) -> list[str]:
@@ -182,7 +224,7 @@ def _table_row(result: common.Result) -> list[str]:
         ", ".join(about),
         f"{result['seconds']:,.0f}",
         f"{result['words_per_second']:,.0f}",
-        *spread(result["encoder_words_per_second"]),
+        *_mean_and_spread(result["encoder_words_per_second"]),
         f"{100 * result['share']:.0f}",
         megabytes(result["peak_bytes"]),
         megabytes(result["file_bytes"]),

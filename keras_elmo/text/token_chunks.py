@@ -44,7 +44,14 @@ def tokenized_lines(
     lines: Iterable[str], tokenizer: str, report: Report
 ) -> Iterator[list[bytes]]:
     """Yields the tokens of each line; the arguments are those of `token_chunks`."""
-    for tokens, limits in token_chunks(lines, tokenizer, report):
+    return lines_of(token_chunks(lines, tokenizer, report))
+
+
+def lines_of(
+    chunks: Iterable[tuple[list[bytes], list[int]]],
+) -> Iterator[list[bytes]]:
+    """Yields the tokens of each line of chunks."""
+    for tokens, limits in chunks:
         for start, end in pairwise(limits):
             yield tokens[start:end]
 

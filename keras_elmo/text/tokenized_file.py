@@ -2,13 +2,16 @@
 
 from collections.abc import Iterator
 
+from keras_elmo.ahead import read_ahead
 from keras_elmo.text.lines import read_lines
 from keras_elmo.text.report import Report
-from keras_elmo.text.token_chunks import tokenized_lines
+from keras_elmo.text.token_chunks import lines_of, token_chunks
 
 
 class TokenizedFile:
     """Yields the tokens of each line, also of blank ones; each iteration begins anew.
+
+    Some lines are read while those before them are used.
 
     Args:
         path: of the text; plain, .gz or .xz.
@@ -18,7 +21,7 @@ class TokenizedFile:
         path: as given.
         position: bytes of the file, as it lies on the disk, that the latest iteration
             has read.
-        report: what it has met.
+        report: what it has met, which is right when it has ended.
     """
 
     def __init__(self, path: str, tokenizer: str) -> None:
@@ -31,7 +34,7 @@ class TokenizedFile:
         self.position = 0
         self.report = Report()
         lines = read_lines([self.path], self.report, self._advance, keep_blank=True)
-        return tokenized_lines(lines, self._tokenizer, self.report)
+        return lines_of(read_ahead(token_chunks(lines, self._tokenizer, self.report)))
 
     def _advance(self, count: int) -> None:
         self.position += count
