@@ -1,6 +1,5 @@
 import dataclasses
 import math
-import struct
 import sys
 
 import pytest
@@ -34,15 +33,6 @@ LATER = dataclasses.replace(
 )
 
 
-def size_of_png(path):
-    """Width and height; fails on anything but a PNG."""
-    data = path.read_bytes()
-    assert data.startswith(b"\x89PNG\r\n\x1a\n")
-    assert data[12:16] == b"IHDR"
-    assert data[-8:-4] == b"IEND"
-    return struct.unpack(">II", data[16:24])
-
-
 @pytest.mark.parametrize(
     "rows",
     [
@@ -72,7 +62,7 @@ def size_of_png(path):
     ],
     ids=["whole", "no validation", "diverged"],
 )
-def test_the_picture_is_a_png(rows, tmp_path):
+def test_the_picture_is_a_png(rows, tmp_path, size_of_png):
     pytest.importorskip("matplotlib")
     assert plot_history(rows, tmp_path / "history.png")
     assert size_of_png(tmp_path / "history.png") == (840, 540)

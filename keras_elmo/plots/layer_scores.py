@@ -1,0 +1,48 @@
+"""What each layer of a biLM knows."""
+
+import os
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from keras_elmo.plots.picture import picture
+
+
+def plot_layer_scores(
+    scores: Mapping[str, Sequence[Sequence[float]]],
+    path: str | os.PathLike[str],
+    baselines: Mapping[str, float] | None = None,
+) -> None:
+    """Draws how far each layer alone gets, a panel for each task.
+
+    Args:
+        scores: of each task's name and each layer, from 0, the scores of the seeds, in
+            percent. A point is their mean, the line through it goes from the least to
+            the most.
+        path: the .png to write; one that stands there is replaced.
+        baselines: of a task's name a score to draw a line at.
+
+    Raises:
+        ImportError: matplotlib is not installed.
+        ValueError: there is no task.
+
+    Reference: Peters et al. 2018, tables 5 and 6.
+    """
+    if not scores:
+        raise ValueError("`scores` must hold a task. Received: scores={}")
+    with picture(path, 2.6 * len(scores) + 0.4, 3.0) as figure:
+        panels = figure.subplots(1, len(scores), squeeze=False)[0]
+        for axes, (task, layers) in zip(panels, scores.items(), strict=True):
+            seeds = [np.asarray(layer, dtype="float64") for layer in layers]
+            means = np.array([each.mean() for each in seeds])
+            below = means - [each.min() for each in seeds]
+            above = [each.max() for each in seeds] - means
+            axes.errorbar(
+                range(len(seeds)), means, yerr=[below, above], marker="o", capsize=3
+            )
+            if baselines and task in baselines:
+                axes.axhline(baselines[task], color="0.4", linestyle=":")
+            axes.set_xticks(range(len(seeds)))
+            axes.set(title=task, xlabel="layer")
+            axes.grid(alpha=0.3)
+        panels[0].set_ylabel("score, %")

@@ -1,0 +1,42 @@
+"""What a picture shows, and the file it is."""
+
+import contextlib
+import struct
+
+import pytest
+
+from keras_elmo.plots import picture as module
+
+
+@pytest.fixture
+def figures(monkeypatch):
+    """The figures that are drawn, to be asked what stands on them."""
+    pytest.importorskip("matplotlib")
+    from keras_elmo import plots
+
+    drawn = []
+    picture = module.picture
+
+    @contextlib.contextmanager
+    def recording(*arguments):
+        with picture(*arguments) as figure:
+            yield figure
+        drawn.append(figure)
+
+    for name in plots.__all__:
+        where = getattr(plots, name).__module__
+        monkeypatch.setattr(f"{where}.picture", recording)
+    return drawn
+
+
+@pytest.fixture
+def size_of_png():
+    def size(path):
+        """Width and height; fails on anything but a PNG."""
+        data = path.read_bytes()
+        assert data.startswith(b"\x89PNG\r\n\x1a\n")
+        assert data[12:16] == b"IHDR"
+        assert data[-8:-4] == b"IEND"
+        return struct.unpack(">II", data[16:24])
+
+    return size
