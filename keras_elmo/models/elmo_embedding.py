@@ -8,6 +8,7 @@ from keras import ops
 
 from keras_elmo.layers.scalar_mix import ScalarMix
 from keras_elmo.models.encoder import Encoder
+from keras_elmo.models.token_mask import keep_first_of_empty
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
@@ -168,11 +169,7 @@ class ElmoEmbedding(keras.layers.Layer):
         return valid if self.keep_boundaries else valid[:, 2:]
 
     def compute_mask(self, char_ids: Any, previous_mask: Any = None) -> Any:
-        mask = self._token_mask(char_ids)
-        empty = ops.logical_not(ops.any(mask, axis=1, keepdims=True))
-        ones = ops.ones_like(mask, dtype="int32")
-        first = ops.equal(ops.cumsum(ones, axis=1), 1)
-        mask = ops.logical_or(mask, ops.logical_and(empty, first))
+        mask = keep_first_of_empty(self._token_mask(char_ids))
         several = self.num_representations > 1
         return [mask] * self.num_representations if several else mask
 

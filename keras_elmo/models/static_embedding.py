@@ -1,0 +1,148 @@
+"""Static word vectors as a layer, to stand beside ELMo's."""
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import keras
+from keras import ops
+
+from keras_elmo.models.token_mask import TokenMask, is_ids, keep_first_of_empty
+from keras_elmo.optional import import_tensorflow
+from keras_elmo.text.string_layer import StringLayer
+from keras_elmo.text.vector_file import read_vector_file
+
+# Ids that stand before those of the words.
+_PADDING, _UNKNOWN = 0, 1
+_NUM_SPECIALS = 2
+
+
+@keras.saving.register_keras_serializable("keras_elmo")
+class StaticEmbedding(StringLayer):
+    """A vector for each word, whatever stands around it.
+
+    A word that the layer knows in lower case only has that vector; a word that it does
+    not know at all has one of its own, which begins as 0. The words are part of the
+    layer: a `.keras` file of a model that contains it needs nothing else.
+
+    With ELMo's, as in the paper, `[x_k; ELMo_k]`:
+
+        static = StaticEmbedding.from_file("glove.6B.100d.txt")
+        words = keras.layers.Concatenate()([static(tokens), elmo(char_ids)])
+
+    Args:
+        words: distinct words.
+        units: length of a vector.
+        trainable: whether the vectors are trained with the task.
+        **kwargs: of `keras.layers.Layer`.
+
+    Call arguments:
+        tokens: `(batch, tokens)` strings padded with `""`, from `Tokenizer`; or, on a
+            backend without strings, what `ids` returned for them.
+
+    Returns:
+        `(batch, tokens, units)` tensor, 0 in masked positions.
+
+    Masking: creates the mask `(batch, tokens)` of `ElmoEmbedding`: a sentence goes to
+    its last token that is not `""`, and one without any keeps its first position.
+
+    Raises:
+        ValueError: there is no word, or one is empty or repeated; or `tokens` has not
+            two axes.
+
+    Reference: Peters et al. 2018, section 3.3.
+    """
+
+    _num_axes = 2
+
+    def __init__(
+        self, words: Sequence[str], units: int, trainable: bool = False, **kwargs: Any
+    ) -> None:
+        super().__init__(trainable=trainable, **kwargs)
+        self.words = list(words)
+        if not self.words or "" in self.words:
+            raise ValueError("`words` must hold words that are not empty")
+        if len(set(self.words)) < len(self.words):
+            raise ValueError("`words` must hold no word twice")
+        self.units = units
+        self.supports_jit = keras.backend.backend() != "tensorflow"
+        self._table: Any = None
+
+    @classmethod
+    def from_file(
+        cls, path: str | os.PathLike[str], max_words: int | None = None, **kwargs: Any
+    ) -> "StaticEmbedding":
+        """Makes the layer from a file in word2vec's, GloVe's or fastText's text format.
+
+        Args:
+            path: the file; `.gz` and `.xz` are decompressed.
+            max_words: read no more than that many words.
+            **kwargs: `trainable`, and arguments of `keras.layers.Layer`.
+
+        Raises:
+            ValueError: the file is not of that format; names the line.
+        """
+        words, vectors = read_vector_file(path, max_words)
+        layer = cls(words, vectors.shape[1], **kwargs)
+        layer.build()
+        layer.vectors.assign(ops.pad(vectors, [[_NUM_SPECIALS, 0], [0, 0]]))
+        return layer
+
+    def build(self, tokens_shape: Any = None) -> None:
+        self.vectors = self.add_weight(
+            name="vectors",
+            shape=(_NUM_SPECIALS + len(self.words), self.units),
+            initializer="zeros",
+        )
+        self.built = True
+
+    def call(self, tokens: Any) -> Any:
+        ids = self._as_ids(tokens)
+        vectors = ops.take(self.vectors, ids, axis=0)
+        return vectors * ops.cast(ids != _PADDING, vectors.dtype)[..., None]
+
+    def ids(self, tokens: Any) -> Any:
+        """Returns the rows of the tokens' vectors, with TensorFlow's core ops alone.
+
+        Args:
+            tokens: `(batch, tokens)` strings padded with `""`.
+
+        Returns:
+            `(batch, tokens)` int32 tensor: 0 behind the end of a sentence, 1 for an
+            unknown word, then the words in their order.
+        """
+        tf = import_tensorflow("Looking words up")
+        tokens = tf.convert_to_tensor(tokens, tf.string)
+        table = self._lookup_table()
+        found = table.lookup(tokens)
+        lower = table.lookup(tf.strings.lower(tokens, "utf-8"))
+        found = tf.where(found == _UNKNOWN, lower, found)
+        return tf.where(TokenMask().call(tokens), found, _PADDING)
+
+    def _as_ids(self, tokens: Any) -> Any:
+        if is_ids(tokens):
+            self._check_axes(tokens.shape, "tokens")
+            return ops.convert_to_tensor(tokens)
+        return self.ids(self._strings(tokens, "tokens"))
+
+    def _lookup_table(self) -> Any:
+        if self._table is None:
+            tf = import_tensorflow("Looking words up")
+            # Outside of the function, perhaps of tf.data, that is first to ask.
+            with tf.init_scope():
+                places = tf.range(len(self.words), dtype=tf.int32) + _NUM_SPECIALS
+                pairs = tf.lookup.KeyValueTensorInitializer(self.words, places)
+                self._table = tf.lookup.StaticHashTable(pairs, _UNKNOWN)
+        return self._table
+
+    def compute_mask(self, tokens: Any, previous_mask: Any = None) -> Any:
+        return keep_first_of_empty(TokenMask()(tokens))
+
+    def compute_output_spec(self, tokens: Any) -> keras.KerasTensor:
+        if not is_ids(tokens):
+            self._require_tensorflow_backend()
+        self._check_axes(tokens.shape, "tokens")
+        return keras.KerasTensor((*tokens.shape, self.units), self.compute_dtype)
+
+    def get_config(self) -> dict[str, Any]:
+        return {**super().get_config(), "words": self.words, "units": self.units}
