@@ -5,6 +5,8 @@ from keras_elmo.startup import import_backend
 import_backend()
 
 from keras_elmo.config import ElmoConfig
+from keras_elmo.explore.nearest import nearest
+from keras_elmo.explore.substitutes import substitutes
 from keras_elmo.files.embeddings import embed
 from keras_elmo.files.export import export_saved_model
 from keras_elmo.files.loading import load
@@ -20,6 +22,7 @@ from keras_elmo.models.elmo_embedding import ElmoEmbedding
 from keras_elmo.models.encoder import Encoder, build_encoder
 from keras_elmo.models.mix_weights_logger import MixWeightsLogger
 from keras_elmo.models.pretraining import build_pretraining_model
+from keras_elmo.models.static_embedding import StaticEmbedding
 from keras_elmo.text.character_ids import CharacterIds
 from keras_elmo.text.corpus import Corpus
 from keras_elmo.text.tokenizer import Tokenizer
@@ -39,6 +42,7 @@ __all__ = [
     "MixWeightsLogger",
     "SampledSoftmax",
     "ScalarMix",
+    "StaticEmbedding",
     "Tokenizer",
     "Vocabulary",
     "build_encoder",
@@ -48,8 +52,10 @@ __all__ = [
     "export_saved_model",
     "load",
     "load_published_weights",
+    "nearest",
     "perplexity",
     "pretrain",
     "save_published_weights",
+    "substitutes",
     "write_projector",
 ]

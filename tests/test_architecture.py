@@ -15,6 +15,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "keras_elmo"
 
 FLOORS = {
+    "ahead": 0,
     "atomic": 0,
     "optional": 0,
     "progress": 0,
@@ -27,6 +28,7 @@ FLOORS = {
     "models": 3,
     "files": 4,
     "plots": 4,
+    "explore": 5,
     "training": 5,
     "serving": 5,
     "scale": 5,

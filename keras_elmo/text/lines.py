@@ -6,13 +6,22 @@ import lzma
 import os
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 from keras_elmo.text.report import Report
 
 Files = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+def is_text(corpus: Any) -> bool:
+    """Whether a corpus is given as paths or patterns of text files."""
+    if isinstance(corpus, str | os.PathLike):
+        return True
+    return isinstance(corpus, list | tuple) and all(
+        isinstance(item, str | os.PathLike) for item in corpus
+    )
 
 
 def expand_files(files: Files) -> list[str]:

@@ -1,6 +1,5 @@
 """The batches of a run, pass after pass, from any position."""
 
-import os
 from collections.abc import Iterable, Iterator
 from itertools import count, islice
 from typing import Any
@@ -54,12 +53,3 @@ class Batches:
         if isinstance(self._corpus, Corpus):
             return self._corpus.batches(epoch, skip=skip)
         return islice(self._corpus, skip, None)
-
-
-def is_text(corpus: Any) -> bool:
-    """Whether a corpus is given as paths or patterns of text files."""
-    if isinstance(corpus, str | os.PathLike):
-        return True
-    return isinstance(corpus, list | tuple) and all(
-        isinstance(item, str | os.PathLike) for item in corpus
-    )

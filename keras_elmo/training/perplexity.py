@@ -10,8 +10,8 @@ from keras_elmo.files.directory import PretrainingDirectory
 from keras_elmo.models.language_model_head import PADDING_ID
 from keras_elmo.models.pretraining import PretrainingModel
 from keras_elmo.text.corpus import Corpus
+from keras_elmo.text.lines import is_text
 from keras_elmo.text.vocabulary import UNKNOWN
-from keras_elmo.training.batches import is_text
 
 
 def perplexity(

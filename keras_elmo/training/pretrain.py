@@ -11,9 +11,9 @@ from keras_elmo.config import ElmoConfig
 from keras_elmo.files.directory import PretrainingDirectory
 from keras_elmo.models.pretraining import PretrainingModel, build_pretraining_model
 from keras_elmo.text.corpus import Corpus
+from keras_elmo.text.lines import is_text
 from keras_elmo.text.report import Report
 from keras_elmo.text.vocabulary import Vocabulary
-from keras_elmo.training.batches import is_text
 from keras_elmo.training.beginning import begin
 from keras_elmo.training.checkpoints import Checkpoints
 from keras_elmo.training.devices import choose_devices

@@ -1,0 +1,106 @@
+"""What else could stand at a place of a sentence."""
+
+import os
+from typing import NamedTuple
+
+import numpy as np
+from keras import ops
+
+from keras_elmo.explore.sentence import Sentence, read_sentence
+from keras_elmo.files.directory import PretrainingDirectory
+from keras_elmo.models.pretraining import PretrainingModel
+from keras_elmo.optional import import_tensorflow
+from keras_elmo.text.character_ids import character_ids
+from keras_elmo.text.vocabulary import SPECIALS
+
+
+class Substitute(NamedTuple):
+    """A word, and how likely a language model finds it.
+
+    Attributes:
+        word: of the model's vocabulary.
+        probability: by both directions.
+        forward: by what stands before it.
+        backward: by what stands behind it.
+    """
+
+    word: str
+    probability: float
+    forward: float
+    backward: float
+
+
+def substitutes(
+    model: PretrainingModel | str | os.PathLike[str],
+    sentence: Sentence,
+    position: int,
+    num: int = 10,
+) -> list[Substitute]:
+    """Finds the words that fit best between the others of a sentence.
+
+    The two directions do not see the word itself. Their probabilities are multiplied
+    and divided by the sum over all words, as if each were an expert of its own.
+
+    Args:
+        model: the language model, or the pretraining directory that holds it.
+        sentence: text, or a list of tokens.
+        position: of the token to replace, from 0.
+        num: how many to return.
+
+    Returns:
+        The most likely words, the most likely first; the token's own may be among
+        them.
+
+    Raises:
+        ValueError: the directory holds no language model, the model knows no words,
+            or the sentence has no such position.
+
+    Reference: Peters et al. 2018, section 3.1; Hinton 2002, "Training products of
+    experts by minimizing contrastive divergence", for the product.
+    """
+    if not isinstance(model, PretrainingModel):
+        model = PretrainingDirectory(model).read_model()
+    if model.vocabulary is None:
+        raise ValueError(
+            "`model` must have a vocabulary. Received: model=" + model.name
+        )
+    tokens = read_sentence(sentence, model.encoder.tokenizer)
+    if not 0 <= position < len(tokens):
+        raise ValueError(
+            f"`position` must be one of the sentence's {len(tokens)} tokens, from 0. "
+            f"Received: position={position}"
+        )
+    forward, backward = _log_probabilities(model, tokens, position)
+    words = model.vocabulary.words[len(SPECIALS) :]
+    both = np.exp(_normalised(forward + backward))
+    best = np.argsort(-both, kind="stable")[:num].tolist()
+    return [
+        Substitute(
+            words[k],
+            float(both[k]),
+            float(np.exp(forward[k])),
+            float(np.exp(backward[k])),
+        )
+        for k in best
+    ]
+
+
+def _log_probabilities(
+    model: PretrainingModel, tokens: list[str], position: int
+) -> np.ndarray:
+    """Returns what each direction says of each word, one row a direction."""
+    tf = import_tensorflow("Spelling tokens out")
+    char_ids = ops.convert_to_tensor(character_ids(tf.constant([tokens])).numpy())
+    top = ops.convert_to_numpy(model.encoder(char_ids)[-1])[0]
+    units = top.shape[-1] // 2
+    # With the boundaries, the token stands at position + 1, between these two.
+    hidden = np.stack([top[position, :units], top[position + 2, units:]])
+    kernel, bias = map(ops.convert_to_numpy, model.head.softmax.weights[:2])
+    return _normalised((hidden @ kernel.T + bias)[:, len(SPECIALS) :])
+
+
+def _normalised(logits: np.ndarray) -> np.ndarray:
+    """Returns the logarithms of probabilities whose sum is 1."""
+    greatest = logits.max(axis=-1, keepdims=True)
+    partition = np.log(np.exp(logits - greatest).sum(axis=-1, keepdims=True))
+    return logits - greatest - partition

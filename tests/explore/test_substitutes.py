@@ -1,0 +1,90 @@
+import numpy as np
+import pytest
+
+from keras_elmo import substitutes
+from keras_elmo.files.directory import PretrainingDirectory
+from keras_elmo.models.pretraining import build_pretraining_model
+from keras_elmo.text.vocabulary import Vocabulary
+from tests import numpy_reference
+from tests.layers.layer_checks import numpy_of
+from tests.layers.published_names import randomise
+from tests.models.small import published
+from tests.training.runs import CONFIG
+
+WORDS = ["the", "bank", "river", "of", "boat", "배"]
+SENTENCE = ["the", "strange", "river", "of", "the", "boat"]
+
+
+@pytest.fixture(scope="module")
+def model():
+    model = build_pretraining_model(CONFIG, 3 + len(WORDS), num_sampled=4)
+    randomise(model, np.random.default_rng(0), scale=0.5)
+    model.vocabulary = Vocabulary(["<S>", "</S>", "<UNK>", *WORDS])
+    model.encoder.tokenizer = "whitespace"
+    return model
+
+
+def by_hand(model, position):
+    """What each direction says of each word, from the oracle, one word at a time."""
+    options, weights = published(model.encoder)
+    kernel, bias = map(numpy_of, (model.head.softmax.kernel, model.head.softmax.bias))
+    said = []
+    for word_id in range(3, 3 + len(WORDS)):
+        token_ids = np.full(len(SENTENCE) + 2, 2)
+        token_ids[position + 1] = word_id
+        forward, backward = numpy_reference.language_model_nll(
+            numpy_reference.character_ids(SENTENCE),
+            token_ids,
+            options,
+            weights,
+            kernel,
+            bias,
+        )
+        said.append((np.exp(-forward[position]), np.exp(-backward[position + 1])))
+    said = np.array(said)
+    return said / said.sum(0)
+
+
+@pytest.mark.parametrize("position", [0, 2, 5])
+def test_equals_a_computation_by_hand(model, position):
+    expected = by_hand(model, position)
+    both = expected.prod(1) / expected.prod(1).sum()
+    found = substitutes(model, SENTENCE, position, num=100)
+    assert [each.word for each in found] == [WORDS[k] for k in np.argsort(-both)]
+    for each in found:
+        k = WORDS.index(each.word)
+        assert each[1:] == pytest.approx((both[k], *expected[k]), rel=1e-4)
+    assert substitutes(model, " ".join(SENTENCE), position, num=2) == found[:2]
+
+
+def test_the_word_itself_is_not_seen(model):
+    other = [*SENTENCE]
+    other[2] = "xylophone"
+    found = substitutes(model, other, 2)
+    assert found == substitutes(model, SENTENCE, 2)
+
+
+def test_a_pretraining_directory(model, tmp_path):
+    directory = PretrainingDirectory(tmp_path / "run")
+    recipe = {
+        "vocabulary_size": 3 + len(WORDS),
+        "num_sampled": 4,
+        "tokenizer": "whitespace",
+    }
+    directory.write_recipe(CONFIG, recipe)
+    model.vocabulary.save(directory.vocabulary)
+    directory.write_weights(model)
+    found = substitutes(tmp_path / "run", SENTENCE, 1)
+    assert found == substitutes(model, SENTENCE, 1)
+
+
+@pytest.mark.parametrize("position", [-1, 6])
+def test_a_position_beyond_the_sentence(model, position):
+    with pytest.raises(ValueError, match="one of the sentence's 6 tokens"):
+        substitutes(model, SENTENCE, position)
+
+
+def test_a_model_that_knows_no_words():
+    model = build_pretraining_model(CONFIG, 9, num_sampled=4)
+    with pytest.raises(ValueError, match="`model` must have a vocabulary"):
+        substitutes(model, SENTENCE, 0)
