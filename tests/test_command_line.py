@@ -551,7 +551,7 @@ def test_vectors_that_cannot_be_written(imported, folder, tmp_path):
 
 
 def test_control_c_says_how_embed_goes_on(imported, folder, tmp_path, monkeypatch):
-    monkeypatch.setattr("keras_elmo.files.embed_file.embed", _interrupted)
+    monkeypatch.setattr("keras_elmo.files.embeddings.Embedder.embed", _interrupted)
     arguments = ["--model", imported, "--input", folder / "held-out.txt"]
     status, out, err = command("embed", *arguments, "--out", tmp_path / "out.hdf5")
     assert (status, out) == (130, "")

@@ -11,11 +11,11 @@ import numpy as np
 
 from keras_elmo.files.digests import encoder_digest, file_digest
 from keras_elmo.files.embed_options import EmbedOptions, mix_weights
-from keras_elmo.files.embeddings import embed
 from keras_elmo.files.hdf5_vectors import Hdf5Vectors
 from keras_elmo.files.loading import load
 from keras_elmo.files.parquet_vectors import ParquetVectors
 from keras_elmo.files.saved_model import is_saved_model
+from keras_elmo.files.section_embedder import SectionEmbedder
 from keras_elmo.files.section_writer import Line, SectionWriter, Tokens, VectorWriter
 from keras_elmo.files.unfinished import UnfinishedFile
 from keras_elmo.models.encoder import Encoder
@@ -26,8 +26,6 @@ from keras_elmo.text.tokenized_file import TokenizedFile
 
 Path = str | os.PathLike[str]
 
-# Of the biLM: a step of many rows costs little more than one of few.
-_BATCH_SIZE = 128
 # Between two checkpoints: some ten seconds of a `mini` model on two cores.
 _SECTION_POSITIONS = 262_144
 # That are written while the next ones are computed.
@@ -149,11 +147,13 @@ def _write(
     sections: SectionWriter,
     progress: bool,
 ) -> None:
-    sentences = iter(text)
-    sections.skip_written(sentences)
+    parts = _sections(iter(text))
+    embedder = SectionEmbedder(encoder, num_written=sections.num_written)
+    for section in sections.skip_written(parts):
+        embedder.skip(section)
     with _shown("Embedding", text, progress) as advance:
-        for section in _sections(sentences):
-            embedded = zip(section, embed(encoder, section, _BATCH_SIZE), strict=True)
+        for section in parts:
+            embedded = zip(section, embedder.embed(section), strict=True)
             while chunk := list(islice(embedded, _LINES_AT_A_TIME)):
                 sections.write(chunk if mix is None else _mixed(chunk, mix))
                 advance(sum(len(tokens) for tokens, _ in chunk))

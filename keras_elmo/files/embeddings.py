@@ -44,26 +44,56 @@ def embed(
         ValueError: a token is empty, or `batch_size` is not positive.
         ImportError: TensorFlow, which spells the tokens out, is not installed.
     """
-    if batch_size < 1:
-        raise ValueError(
-            f"`batch_size` must be positive. Received: batch_size={batch_size}"
-        )
-    character_cnn, bilm = _halves(model)
-    words = WordVectors(character_cnn, _CACHED_WORDS)
-    for window in _windows(map(utf8_tokens, sentences), batch_size):
-        # In the order of the text, so that the same text gives the same bits.
-        words.learn(dict.fromkeys(chain.from_iterable(window)))
-        results: list[Any] = [None] * len(window)
-        for places in batches_of_like_length(
-            [len(sentence) for sentence in window], batch_size
-        ):
-            vectors, mask = words.look_up([window[place] for place in places])
-            layers = bilm.predict_on_batch([vectors, mask])
-            layers = [as_float32(layer) for layer in layers]
-            for row, place in enumerate(places):
-                end = len(window[place]) + 1
-                results[place] = np.stack([layer[row, 1:end] for layer in layers])
-        yield from results
+    return Embedder(model).embed(sentences, batch_size)
+
+
+class Embedder:
+    """An encoder, and the vectors of the words that it has read.
+
+    What it returns is the same to the bit if it has read the same sentences before, in
+    the same batches: how a word's vector is rounded depends on those beside it.
+
+    Args:
+        model: an `Encoder`, whose weights stay as they are meanwhile.
+    """
+
+    def __init__(self, model: Encoder) -> None:
+        character_cnn, self._bilm = _halves(model)
+        self._words = WordVectors(character_cnn, _CACHED_WORDS)
+
+    def embed(
+        self, sentences: Iterable[Sentence], batch_size: int
+    ) -> Iterator[np.ndarray]:
+        """Yields the layers of each sentence; see the function `embed`."""
+        if batch_size < 1:
+            raise ValueError(
+                f"`batch_size` must be positive. Received: batch_size={batch_size}"
+            )
+        for window in self._read_windows(sentences, batch_size):
+            results: list[Any] = [None] * len(window)
+            for places in batches_of_like_length(
+                [len(sentence) for sentence in window], batch_size
+            ):
+                vectors, mask = self._words.look_up([window[k] for k in places])
+                layers = self._bilm.predict_on_batch([vectors, mask])
+                layers = [as_float32(layer) for layer in layers]
+                for row, place in enumerate(places):
+                    end = len(window[place]) + 1
+                    results[place] = np.stack([layer[row, 1:end] for layer in layers])
+            yield from results
+
+    def learn(self, sentences: Iterable[Sentence], batch_size: int) -> None:
+        """Reads the words of sentences as `embed` would, and no more than those."""
+        for _ in self._read_windows(sentences, batch_size):
+            pass
+
+    def _read_windows(
+        self, sentences: Iterable[Sentence], batch_size: int
+    ) -> Iterator[list[list[bytes]]]:
+        for window in _windows(map(utf8_tokens, sentences), batch_size):
+            # In the order of the text, so that the same text gives the same bits.
+            self._words.learn(dict.fromkeys(chain.from_iterable(window)))
+            yield window
 
 
 def utf8_tokens(sentence: Sentence) -> list[bytes]:

@@ -48,20 +48,31 @@ class SectionWriter:
         self._last: Future[None] | None = None
         return self
 
-    def skip_written(self, sentences: Iterator[Tokens]) -> None:
-        """Takes the lines that the file holds already off the text.
+    @property
+    def num_written(self) -> int:
+        """How many sections the file holds already."""
+        return len(self._unfinished.ends)
+
+    def skip_written(
+        self, sections: Iterator[Sequence[Tokens]]
+    ) -> Iterator[Sequence[Tokens]]:
+        """Yields the sections that the file holds already, which are to be passed over.
 
         Raises:
             ValueError: their tokens are others than they were.
         """
         self._writer.skip(self._unfinished.num_lines)
-        written = islice(sentences, self._unfinished.num_lines)
-        num_tokens = sum(map(len, written))
-        if num_tokens != self._unfinished.num_tokens:
+        num_lines = num_tokens = 0
+        for section in islice(sections, self.num_written):
+            num_lines += len(section)
+            num_tokens += sum(map(len, section))
+            yield section
+        written = self._unfinished.num_lines, self._unfinished.num_tokens
+        if (num_lines, num_tokens) != written:
             raise ValueError(
-                f"{self._unfinished.path}: the first {self._unfinished.num_lines:,} "
-                f"lines had {self._unfinished.num_tokens:,} tokens when they were "
-                f"written, and have {num_tokens:,}; remove it to begin again"
+                f"{self._unfinished.path}: its first sections had {written[0]:,} lines "
+                f"and {written[1]:,} tokens when they were written, and have "
+                f"{num_lines:,} and {num_tokens:,}; remove it to begin again"
             )
 
     def write(self, lines: Iterable[Line]) -> None:

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from keras_elmo.files import embed_file as module
+from keras_elmo.files import section_embedder
 from keras_elmo.files.directory import PretrainingDirectory
 from keras_elmo.files.embed_file import embed_file
-from keras_elmo.files.embeddings import embed
+from keras_elmo.files.embeddings import Embedder, embed
 from keras_elmo.files.export import export_saved_model
 from keras_elmo.files.loading import load
 from keras_elmo.files.published import save_published_weights
@@ -110,6 +111,7 @@ def test_the_mix_is_the_average_or_the_exported_one(
 def small_sections(monkeypatch):
     """A line or two each; the last is of blank lines alone."""
     monkeypatch.setattr(module, "_SECTION_POSITIONS", 5)
+    monkeypatch.setattr(section_embedder, "_SECTIONS_REMEMBERED", 2)
     monkeypatch.setattr(module, "_LINES_AT_A_TIME", 1)
 
 
@@ -167,10 +169,11 @@ def test_half_of_the_bytes(models, text, wanted, tmp_path):
 def interrupted_after(number, error=KeyboardInterrupt):
     """An `embed` that raises when it has given out so many vectors in all."""
     left = number
+    embed = Embedder.embed
 
-    def interrupted(encoder, sentences, batch_size):
+    def interrupted(self, sentences, batch_size):
         nonlocal left
-        for vectors in embed(encoder, sentences, batch_size):
+        for vectors in embed(self, sentences, batch_size):
             if left == 0:
                 raise error
             left -= 1
@@ -185,7 +188,7 @@ def interrupt(models, text, monkeypatch):
 
     def call(out, after, **options):
         with monkeypatch.context() as patch:
-            patch.setattr(module, "embed", interrupted_after(after))
+            patch.setattr(Embedder, "embed", interrupted_after(after))
             with pytest.raises(KeyboardInterrupt) as interruption:
                 embed_file(models / "directory", text, out, **options)
         assert not out.exists()
@@ -227,12 +230,13 @@ def test_it_goes_on_where_it_was_interrupted(
 def test_only_the_rest_is_embedded(models, text, interrupt, tmp_path, monkeypatch):
     interrupt(tmp_path / "out.hdf5", 3)
     embedded = []
+    embed = Embedder.embed
 
-    def noted(encoder, sentences, batch_size):
+    def noted(self, sentences, batch_size):
         embedded.extend(sentences)
-        return embed(encoder, sentences, batch_size)
+        return embed(self, sentences, batch_size)
 
-    monkeypatch.setattr(module, "embed", noted)
+    monkeypatch.setattr(Embedder, "embed", noted)
     embed_file(models / "directory", text, tmp_path / "out.hdf5", resume=True)
     assert [[token.decode() for token in each] for each in embedded] == SENTENCES[3:]
 
@@ -291,7 +295,9 @@ def test_another_tokenizer_is_noticed(models, text, interrupt, tmp_path):
     changed = json.loads(state.read_text(encoding="utf-8"))
     changed["tokens"] += 1
     state.write_text(json.dumps(changed), encoding="utf-8")
-    with pytest.raises(ValueError, match="had 10 tokens .*, and have 9"):
+    with pytest.raises(
+        ValueError, match="had 3 lines and 10 tokens .*, and have 3 and 9"
+    ):
         embed_file(models / "directory", text, tmp_path / "out.hdf5", resume=True)
 
 
