@@ -1,0 +1,107 @@
+"""The encoders by their names, each a way to make words of sentences."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import keras
+import numpy as np
+from task import Task
+from word_vectors import (
+    FrozenWords,
+    JoinedWords,
+    TrainedWords,
+    Words,
+    contextual_words,
+    static_words,
+)
+
+import keras_elmo
+
+_RANDOM_SEED = 1000
+_BATCH_SIZE = 128
+
+
+class Encoders:
+    """Makes words, and keeps those of the latest task.
+
+    A name is that of an encoder, with `:` and a layer for that layer alone; several
+    are joined by `+`: `elmo`, `elmo:1`, `static+elmo`.
+
+    Args:
+        elmo: the biLM.
+        static: a file of static vectors of the same text.
+        bert: a folder that `pretrain_bert.py` has left.
+    """
+
+    def __init__(
+        self,
+        elmo: keras_elmo.Encoder,
+        static: Path | None = None,
+        bert: Path | None = None,
+    ) -> None:
+        self.elmo = elmo
+        self._static = static
+        self._bert = bert
+        self._task: Task | None = None
+        self._made: dict[str, FrozenWords] = {}
+
+    def has(self, name: str) -> bool:
+        """Whether what a name names is there."""
+        there = {"static": self._static, "bert": self._bert}
+        parts = (part.partition(":")[0] for part in name.split("+"))
+        return all(there.get(part, True) is not None for part in parts)
+
+    def words(self, name: str, task: Task, places: np.ndarray) -> Words:
+        """Returns the words of a task's sentences.
+
+        Args:
+            name: as above; `trained` for vectors that begin at random and are trained
+                with the task.
+            task: whose sentences.
+            places: of the sentences that are trained on.
+        """
+        if name == "trained":
+            units = 2 * self.elmo.config.projection_units
+            return TrainedWords(task.sentences, places, units)
+        if "+" in name:
+            parts = name.split("+")
+            return JoinedWords([self.words(part, task, places) for part in parts])
+        name, _, layer = name.partition(":")
+        words = self._frozen(name, task)
+        return words.layer(int(layer)) if layer else words
+
+    def _frozen(self, name: str, task: Task) -> FrozenWords:
+        if task is not self._task:
+            # Gigabytes of some tasks.
+            self._made.clear()
+            self._task = task
+        if name not in self._made:
+            self._made[name] = (
+                static_words(self._static, task.sentences)
+                if name == "static"
+                else contextual_words(
+                    task.sentences, *self.layers(name, task.sentences)
+                )
+            )
+        return self._made[name]
+
+    def layers(
+        self, name: str, sentences: Sequence[Sequence[str]]
+    ) -> tuple[Iterator[np.ndarray], tuple[int, int]]:
+        """Returns an array `(layers, tokens, units)` a sentence, and `(layers, units)`.
+
+        Args:
+            name: `elmo`, `random` or `bert`.
+            sentences: lists of tokens.
+        """
+        if name == "bert":
+            from bert import embed_with_bert
+
+            return embed_with_bert(self._bert, sentences)
+        encoder = self.elmo
+        if name == "random":
+            keras.utils.set_random_seed(_RANDOM_SEED)
+            encoder = keras_elmo.build_encoder(encoder.config)
+        config = encoder.config
+        shape = (config.num_layers + 1, 2 * config.projection_units)
+        return keras_elmo.embed(encoder, sentences, _BATCH_SIZE), shape

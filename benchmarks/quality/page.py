@@ -1,0 +1,147 @@
+"""The tables of docs/results.md, out of the scores, and its figures."""
+
+import re
+import statistics
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from experiments import EXPERIMENTS, NUM_LAYERS, TITLES, WORDS, Experiment, Run
+from markdown_table import markdown_table
+from scores import Scores
+
+PROBES = {
+    "semcor": "SemCor, senses by the nearest",
+    "kobest wic": "KoBEST, word in context (Korean)",
+}
+_TABLE = "<!-- table {name} -->\n.*?<!-- end -->"
+
+
+def write(path: Path, scores: Scores, seeds: int) -> None:
+    """Fills the tables of a page between their marks, and draws its figures beside it.
+
+    Args:
+        path: of the Markdown.
+        scores: what was measured.
+        seeds: of each run.
+    """
+    found = Found(scores, seeds)
+    text = path.read_text(encoding="utf-8")
+    for name, experiment in EXPERIMENTS.items():
+        table = _table(name, experiment(list(WORDS)), found)
+        filled = f"<!-- table {name} -->\n\n{table}\n\n<!-- end -->"
+        parts = re.split(_TABLE.format(name=name), text, flags=re.DOTALL)
+        if len(parts) != 2:
+            print(f"{path}: has no place for the table {name}", file=sys.stderr)
+        text = filled.join(parts)
+    path.write_text(text, encoding="utf-8")
+    _draw(found, path.with_name("figures"))
+
+
+class Found:
+    """The scores of all seeds at once."""
+
+    def __init__(self, scores: Scores, seeds: int) -> None:
+        self._scores = scores
+        self._seeds = seeds
+
+    def all(self, run: Run, name: str = "score") -> list[Any]:
+        """Returns what was found with each seed; nothing, if one is missing."""
+        keys = [run.key(seed) for seed in range(self._seeds)]
+        if not all(key in self._scores for key in keys):
+            return []
+        return [self._scores[key][name] for key in keys]
+
+    def layers(self, probe: str, encoder: str) -> list[list[float]]:
+        """Returns the score of each layer, in a list; nothing, if one is missing."""
+        found = [self.one(f"{probe}, {encoder}:{k}") for k in range(NUM_LAYERS)]
+        return found if all(found) else []
+
+    def one(self, key: str) -> list[float]:
+        return [self._scores[key]["score"]] if key in self._scores else []
+
+
+def _table(name: str, experiment: Experiment, found: Found) -> str:
+    header = ["Task", *experiment.columns]
+    rows = [
+        [title, *(_cell(found.all(run)) for run in runs)]
+        for title, runs in experiment.rows.items()
+    ]
+    if name == "main":
+        header.append("Errors fewer with ELMo than with static vectors")
+        for row, task in zip(rows, TITLES, strict=True):
+            row.append(_fewer_errors(found, task))
+    if name == "layers":
+        rows += _probe_rows(found)
+    return markdown_table(header, rows)
+
+
+def _cell(scores: Sequence[float]) -> str:
+    if not scores:
+        return ""
+    mean = f"{statistics.mean(scores):.2f}"
+    return mean if len(scores) == 1 else f"{mean} ± {statistics.stdev(scores):.2f}"
+
+
+def _fewer_errors(found: Found, task: str) -> str:
+    static, elmo = (found.all(Run(task, words)) for words in ("static", "elmo"))
+    if not static or not elmo:
+        return ""
+    before, after = (100 - statistics.mean(scores) for scores in (static, elmo))
+    return f"{100 * (before - after) / before:.0f} %"
+
+
+def _probe_rows(found: Found) -> list[list[str]]:
+    """The paper's table 5, beside that of Korean."""
+    rows = []
+    for probe, title in PROBES.items():
+        for encoder in ("elmo", "random", "bert"):
+            if scores := found.layers(probe, encoder):
+                row = [f"{title}, {WORDS[encoder]}", *map(_cell, scores), ""]
+                rows.append(row)
+    if most_frequent := found.one("semcor, most frequent"):
+        cells = [_cell(most_frequent)] * NUM_LAYERS
+        rows.append(["SemCor, the most frequent sense", *cells, ""])
+    return rows
+
+
+def _draw(found: Found, folder: Path) -> None:
+    """Draws what the tables show, as far as it was measured."""
+    from keras_elmo.plots import (
+        plot_layer_scores,
+        plot_mix_weights,
+        plot_sample_efficiency,
+    )
+
+    folder.mkdir(exist_ok=True)
+    mixes = {
+        task: [mix for (mix,) in found.all(Run(task, "elmo"), "mixes")]
+        for task in TITLES
+    }
+    if mixes := {task: seeds for task, seeds in mixes.items() if seeds}:
+        plot_mix_weights(mixes, folder / "mix-weights.png")
+
+    layers = {
+        title: [found.all(run) for run in runs[:NUM_LAYERS]]
+        for title, runs in EXPERIMENTS["layers"]([]).rows.items()
+    }
+    layers |= {title: found.layers(probe, "elmo") for probe, title in PROBES.items()}
+    layers = {
+        title: scores for title, scores in layers.items() if scores and all(scores)
+    }
+    if layers:
+        (baseline,) = found.one("semcor, most frequent") or [None]
+        baselines = {PROBES["semcor"]: baseline} if baseline else {}
+        plot_layer_scores(layers, folder / "layers.png", baselines)
+
+    curves: dict[str, dict[str, dict[int, list[float]]]] = {}
+    for runs in EXPERIMENTS["samples"]([]).rows.values():
+        for run in runs:
+            if scores := found.all(run):
+                (size, *_) = found.all(run, "sentences")
+                of_task = curves.setdefault(run.task, {})
+                of_task.setdefault(WORDS[run.words], {})[size] = scores
+    for task, of_task in curves.items():
+        picture = folder / f"sample-efficiency-{task}.png"
+        plot_sample_efficiency(of_task, picture, TITLES[task])

@@ -1,0 +1,80 @@
+"""Heads trained on words, and how right they are on the development set."""
+
+import time
+from collections.abc import Callable, Sequence
+from itertools import groupby
+from typing import Any
+
+import common
+import head_models
+import numpy as np
+from data_sets import DATA_SETS, DataSet
+from encoders import Encoders
+from experiments import Run
+from scores import Scores, score
+from task import Task
+
+from keras_elmo import ScalarMix
+
+
+def measure(
+    language: str,
+    runs: Sequence[Run],
+    seeds: int,
+    encoders: Encoders,
+    scores: Scores,
+    say: Callable[[str], None],
+) -> None:
+    """Adds the scores of a language's runs that are not there yet."""
+    missing = [
+        (run, seed)
+        for run in runs
+        for seed in range(seeds)
+        if DATA_SETS[run.task].language == language
+        and encoders.has(run.words)
+        and run.key(seed) not in scores
+    ]
+    # A task after the other: its vectors are in memory.
+    missing.sort(key=lambda each: each[0].task)
+    for name, group in groupby(missing, lambda each: each[0].task):
+        data_set = DATA_SETS[name]
+        tokenizer = encoders.elmo.tokenizer or "unicode"
+        task = data_set.read(common.data_folder(), tokenizer)
+        for run, seed in group:
+            found = _measure(run, seed, task, data_set, encoders)
+            scores[run.key(seed)] = found
+            say(f"{run.key(seed)}: {found['score']:.2f}")
+
+
+def _measure(
+    run: Run, seed: int, task: Task, data_set: DataSet, encoders: Encoders
+) -> dict[str, Any]:
+    began = time.monotonic()
+    places = task.drawn(run.size)
+    below = encoders.words(run.words, task, places)
+    above = encoders.words(run.above, task, places) if run.above else None
+    model = head_models.train(
+        run.head,
+        task,
+        below,
+        above,
+        places,
+        seed,
+        data_set.epochs,
+        data_set.batch_size,
+    )
+    found = head_models.predict(model, task, below, above, data_set.batch_size)
+    return {
+        "score": score(task, found),
+        "sentences": len(places),
+        "mixes": [
+            _mix(layer) for layer in model.layers if isinstance(layer, ScalarMix)
+        ],
+        "parameters": sum(int(np.prod(w.shape)) for w in model.trainable_weights),
+        "seconds": round(time.monotonic() - began, 1),
+    }
+
+
+def _mix(mix: ScalarMix) -> list[float]:
+    scalars = np.exp(np.asarray(mix.scalars))
+    return (scalars / scalars.sum()).tolist()

@@ -1,0 +1,202 @@
+"""What stands for a word in a downstream model.
+
+Each kind gives the inputs of a model, the word vectors that it computes from them, and
+the inputs' values for a batch of sentences, told by their places in the task.
+"""
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import keras
+import numpy as np
+from keras import ops
+from task import Sentence
+
+import keras_elmo
+from keras_elmo.text.vector_file import read_vector_file
+
+PADDING, UNKNOWN = 0, 1
+_ONCE_UNKNOWN = 0.5
+
+# A model's inputs, and the tensor that is computed from them.
+Vectors = tuple[list[Any], Any]
+
+
+class Words(ABC):
+    """Word vectors of known sentences.
+
+    Args:
+        rows: of each sentence the row of each token in whatever holds the vectors; row
+            0 is padding.
+    """
+
+    def __init__(self, rows: Sequence[np.ndarray]) -> None:
+        self._rows = rows
+        self.lengths = np.array([len(each) for each in rows])
+
+    def mask(self, places: np.ndarray) -> np.ndarray:
+        """Returns `(batch, tokens)` booleans: where the words are.
+
+        A sentence without any keeps its first position, whose vector is that of
+        padding, as `keras_elmo.ElmoEmbedding` has it.
+        """
+        lengths = np.maximum(self.lengths[places], 1)
+        return np.arange(lengths.max()) < lengths[:, np.newaxis]
+
+    def padded_rows(self, places: np.ndarray) -> np.ndarray:
+        longest = max(1, self.lengths[places].max())
+        batch = np.full((len(places), longest), PADDING, np.int32)
+        for row, place in enumerate(places):
+            batch[row, : self.lengths[place]] = self._rows[place]
+        return batch
+
+    @abstractmethod
+    def vectors(self, mix_l2: float) -> Vectors:
+        """Returns a new model's inputs and its `(batch, tokens, units)` vectors.
+
+        Args:
+            mix_l2: of the raw mix weights, where there is a mix.
+        """
+
+    @abstractmethod
+    def batch(
+        self, places: np.ndarray, random: np.random.Generator | None = None
+    ) -> list[np.ndarray]:
+        """Returns the inputs' values; `random` is given while training."""
+
+
+class FrozenWords(Words):
+    """Vectors that were computed before, in one layer or in several that are mixed.
+
+    A frozen encoder is a fixed function of the sentence, so a model need train no more
+    than the mix and what is above it: `ScalarMix` over these layers is what
+    `ElmoEmbedding` computes from character ids.
+
+    Args:
+        table: `(rows, layers, units)`; row 0 is padding, and 0.
+        rows: as above.
+    """
+
+    def __init__(self, table: np.ndarray, rows: Sequence[np.ndarray]) -> None:
+        super().__init__(rows)
+        self._table = table
+
+    def layer(self, number: int) -> "FrozenWords":
+        """Returns the vectors of one layer alone."""
+        return FrozenWords(self._table[:, [number]], self._rows)
+
+    def vectors(self, mix_l2: float) -> Vectors:
+        _, num_layers, units = self._table.shape
+        layers = keras.Input((None, num_layers, units))
+        if num_layers == 1:
+            return [layers], layers[:, :, 0]
+        regularizer = keras.regularizers.L2(mix_l2) if mix_l2 else None
+        mix = keras_elmo.ScalarMix(regularizer=regularizer)
+        return [layers], mix([layers[:, :, k] for k in range(num_layers)])
+
+    def batch(
+        self, places: np.ndarray, random: np.random.Generator | None = None
+    ) -> list[np.ndarray]:
+        return [self._table[self.padded_rows(places)].astype("float32")]
+
+
+class TrainedWords(Words):
+    """A vector for each word of the training sentences, trained with the task.
+
+    While training, a word that occurs once there is taken for an unknown one every
+    other time: its own vector and that of unknown words are both trained.
+
+    Args:
+        sentences: tokens of each sentence.
+        train: places of the training sentences.
+        units: size of a vector.
+    """
+
+    def __init__(
+        self, sentences: Sequence[Sentence], train: np.ndarray, units: int
+    ) -> None:
+        self._units = units
+        counts = Counter(word for place in train for word in sentences[place])
+        ids = {word: number for number, word in enumerate(counts, UNKNOWN + 1)}
+        self._once = np.zeros(len(ids) + 2, bool)
+        self._once[2:] = [count == 1 for count in counts.values()]
+        super().__init__(_rows(sentences, lambda word: ids.get(word, UNKNOWN)))
+
+    def vectors(self, mix_l2: float) -> Vectors:
+        ids = keras.Input((None,), dtype="int32")
+        return [ids], keras.layers.Embedding(len(self._once), self._units)(ids)
+
+    def batch(
+        self, places: np.ndarray, random: np.random.Generator | None = None
+    ) -> list[np.ndarray]:
+        batch = self.padded_rows(places)
+        if random is not None:
+            hidden = self._once[batch] & (random.random(batch.shape) < _ONCE_UNKNOWN)
+            batch[hidden] = UNKNOWN
+        return [batch]
+
+
+class JoinedWords(Words):
+    """The vectors of several kinds one after the other: `[x_k; ELMo_k]`."""
+
+    def __init__(self, parts: Sequence[Words]) -> None:
+        super().__init__(parts[0]._rows)
+        self._parts = parts
+
+    def vectors(self, mix_l2: float) -> Vectors:
+        inputs, vectors = zip(
+            *(part.vectors(mix_l2) for part in self._parts), strict=True
+        )
+        return sum(inputs, []), ops.concatenate(vectors, axis=-1)
+
+    def batch(
+        self, places: np.ndarray, random: np.random.Generator | None = None
+    ) -> list[np.ndarray]:
+        return sum((part.batch(places, random) for part in self._parts), [])
+
+
+def contextual_words(
+    sentences: Sequence[Sentence],
+    layers: Iterable[np.ndarray],
+    shape: tuple[int, int],
+) -> FrozenWords:
+    """Makes words of the layers of an encoder.
+
+    They are kept in float16: half of the memory, and no task notices.
+
+    Args:
+        sentences: tokens of each sentence.
+        layers: a `(layers, tokens, units)` array for each.
+        shape: `(layers, units)`.
+    """
+    ends = np.cumsum([1, *map(len, sentences)])
+    rows = [
+        np.arange(start, end, dtype=np.int32)
+        for start, end in zip(ends, ends[1:], strict=False)
+    ]
+    table = np.zeros((ends[-1], *shape), np.float16)
+    for places, vectors in zip(rows, layers, strict=True):
+        table[places] = vectors.transpose(1, 0, 2)
+    return FrozenWords(table, rows)
+
+
+def static_words(path: Path, sentences: Sequence[Sentence]) -> FrozenWords:
+    """Makes words of a file of static vectors; unknown words share the vector 0.
+
+    A word that the file has in lower case only has that vector.
+    """
+    words, vectors = read_vector_file(path)
+    ids = {word: number for number, word in enumerate(words, UNKNOWN + 1)}
+    table = np.concatenate([np.zeros((2, vectors.shape[1]), np.float32), vectors])
+
+    def row(word: str) -> int:
+        return ids.get(word, ids.get(word.lower(), UNKNOWN))
+
+    return FrozenWords(table[:, np.newaxis], _rows(sentences, row))
+
+
+def _rows(sentences: Sequence[Sentence], row: Callable[[str], int]) -> list[np.ndarray]:
+    return [np.array(list(map(row, sentence)), np.int32) for sentence in sentences]

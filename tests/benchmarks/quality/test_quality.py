@@ -1,0 +1,130 @@
+"""The whole benchmark on made-up data, and the page it fills."""
+
+import json
+
+import numpy as np
+import pytest
+
+import keras_elmo
+
+PAGE = """# Results
+
+<!-- table main -->
+old
+<!-- end -->
+Said by a person.
+<!-- table mixes -->
+<!-- end -->
+<!-- table places -->
+<!-- end -->
+<!-- table layers -->
+<!-- end -->
+<!-- table samples -->
+<!-- end -->
+"""
+
+
+@pytest.fixture
+def page(tmp_path):
+    path = tmp_path / "docs" / "results.md"
+    path.parent.mkdir()
+    path.write_text(PAGE, encoding="utf-8")
+    return path
+
+
+@pytest.mark.slow
+def test_the_whole_benchmark(quality, data, encoder, page, tmp_path, monkeypatch):
+    pytest.importorskip("matplotlib")
+    pytest.importorskip("nervaluate")
+    monkeypatch.setenv("KERAS_ELMO_DATA", str(data))
+    heads, tasks = quality("head_models"), quality("data_sets")
+    monkeypatch.setattr(heads, "_LEAST_UPDATES", 1)
+    monkeypatch.setattr(quality("experiments"), "_FEW_TASKS", ("wnut17",))
+    for data_set in tasks.DATA_SETS.values():
+        monkeypatch.setitem(data_set.__dict__, "epochs", 1)
+    model = tmp_path / "model"
+    model.mkdir()
+    keras_elmo.save_published_weights(
+        encoder, model / "options.json", model / "weights.hdf5"
+    )
+    static = tmp_path / "static.txt"
+    static.write_text("bank 1 2 3\nriver 3 2 1\n배 1 1 1\n", encoding="utf-8")
+    scores = tmp_path / "scores.json"
+    arguments = ["--elmo", f"en={model}", f"ko={model}"]
+    arguments += ["--static", f"en={static}", f"ko={static}", "--seeds", "1"]
+    arguments += ["--scores", str(scores), "--page", str(page)]
+    arguments += ["--words", "trained", "elmo", "bert"]
+    arguments += ["--experiments", "main", "places"]
+    main = quality("run").main
+    main(arguments)
+    found = json.loads(scores.read_text(encoding="utf-8"))
+    assert all(0 <= each["score"] <= 100 for each in found.values())
+    tasks_found = {key.split(",")[0] for key in found}
+    # Nothing was said of where BERT lies.
+    assert not [key for key in found if "bert" in key]
+    assert tasks_found == {*tasks.DATA_SETS, "semcor", "kobest wic"}
+    text = page.read_text(encoding="utf-8")
+    assert "old" not in text and "Said by a person." in text
+    assert "| SST-2, sentiment |" in text
+    assert str(tmp_path) not in text
+    figures = {path.name for path in (page.parent / "figures").iterdir()}
+    assert figures == {"mix-weights.png", "layers.png"}
+
+    # What is there is not measured again, and the page stays the same.
+    monkeypatch.setattr(heads, "train", None)
+    main(arguments)
+    assert page.read_text(encoding="utf-8") == text
+    assert json.loads(scores.read_text(encoding="utf-8")) == found
+
+
+def test_a_page_without_scores_has_empty_cells(quality, page, tmp_path):
+    pytest.importorskip("matplotlib")
+    quality("run").main(["--scores", str(tmp_path / "none.json"), "--page", str(page)])
+    text = page.read_text(encoding="utf-8")
+    (row,) = [
+        line for line in text.splitlines() if line.startswith("| SST-2, sentiment |")
+    ]
+    assert set(row.split("|")[2:-1]) == {"  "}
+
+
+def test_a_cell_is_a_mean_and_a_deviation(quality, tmp_path):
+    experiments, page = quality("experiments"), quality("page")
+    scores = quality("scores").Scores(tmp_path / "scores.json")
+    for words, values in (("static", (80, 82)), ("elmo", (85, 87))):
+        run = experiments.Run("sst2", words)
+        for seed, value in enumerate(values):
+            scores[run.key(seed)] = {"score": value}
+    found = page.Found(scores, 2)
+    experiment = experiments.EXPERIMENTS["main"](["static", "elmo", "bert"])
+    row = next(
+        line
+        for line in page._table("main", experiment, found).splitlines()
+        if "SST-2" in line
+    )
+    # Of 19 % errors, 14 % are left.
+    assert row == "| SST-2, sentiment | 81.00 ± 1.41 | 86.00 ± 1.41 |  | 26 % |"
+    assert not page.Found(scores, 3).all(experiments.Run("sst2", "static"))
+
+
+def test_spans_count_as_a_whole(quality, data):
+    pytest.importorskip("nervaluate")
+    task = quality("data_sets").DATA_SETS["wnut17"].read(data, "unicode")
+    score = quality("scores").score
+    right = {place: task.labels[place] for place in task.dev.tolist()}
+    assert score(task, right) == 100
+    nothing = task.classes.index("O")
+    missed = {place: np.full(3, nothing) for place in right}
+    assert score(task, missed) == 0
+    half = {**right, **{place: missed[place] for place in list(right)[:3]}}
+    # All of the six found are right, of nine.
+    assert score(task, half) == pytest.approx(100 * 2 * 6 / (6 + 9))
+
+
+def test_scores_are_kept_at_once(quality, tmp_path):
+    path = tmp_path / "scores.json"
+    scores = quality("scores").Scores(path)
+    scores["b"] = {"score": 1.0}
+    scores["a"] = {"score": 2.0}
+    again = quality("scores").Scores(path)
+    assert "a" in again and "c" not in again
+    assert again["b"] == {"score": 1.0}

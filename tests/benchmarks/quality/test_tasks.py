@@ -1,0 +1,125 @@
+"""Data sets are read as they are meant."""
+
+import numpy as np
+import pytest
+
+
+@pytest.fixture
+def read(quality, data):
+    def read(name, tokenizer="unicode"):
+        return quality("data_sets").DATA_SETS[name].read(data, tokenizer)
+
+    return read
+
+
+@pytest.mark.parametrize("name", ["ewt", "gsd"])
+def test_a_treebank_leaves_out_rows_that_are_no_token(read, name):
+    task = read(name)
+    assert task.num_train == 40 and len(task.dev) == 9
+    assert task.classes == ["NOUN", "VERB"]
+    assert task.is_tagging and not task.has_spans
+    assert task.sentences[1] == ["river", "closes"]
+    assert task.labels[1].tolist() == [0, 1]
+
+
+def test_entities_are_spans(read):
+    task = read("wnut17")
+    assert task.num_train == 40 and len(task.dev) == 9
+    assert task.has_spans
+    assert task.sentences[0] == ["the", "bank", "flows"]
+    assert [task.classes[k] for k in task.labels[0]] == ["O", "B-location", "O"]
+
+
+def test_film_reviews_are_split_at_spaces(read):
+    task = read("sst2")
+    assert task.sentences[0] == ["bank", "flows", "."]
+    assert not task.is_tagging
+    assert [int(label) for label in task.labels[:3]] == [0, 1, 0]
+    assert read("sst5").classes == list("01234")
+
+
+def test_korean_reviews_are_cut_by_the_models_tokenizer(read):
+    task = read("nsmc")
+    assert task.sentences[0] == ["bank", ",", "flows", "!"]
+    assert task.sentences[task.num_train - 1] == []
+    assert read("nsmc", "whitespace").sentences[0] == ["bank,flows!"]
+
+
+def test_a_smaller_draw_is_part_of_a_larger_one(read):
+    task = read("nsmc")
+    draws = [set(task.drawn(size).tolist()) for size in (5, 20, None)]
+    assert [len(draw) for draw in draws] == [5, 20, 41]
+    assert draws[0] < draws[1] < draws[2] == set(task.train.tolist())
+    # Every seed of a head sees the same.
+    assert set(task.drawn(5).tolist()) == draws[0]
+
+
+def test_senses_of_words(quality, data):
+    senses = quality("senses")
+    path = data / "semcor" / "train.jsonl.xz"
+    sentences, mentions = senses.read_senses(path)
+    assert sentences[0] == ["in", "the", "bank", "flows"]
+    assert len(sentences) == 40 and len(mentions) == 80
+    assert mentions[0] == senses.Mention(0, (2, 3), ("bank", "N"), "bank%0")
+    assert mentions[5] == senses.Mention(2, (3, 4), ("간다", "V"), "v")
+
+
+def test_words_in_context(quality, data):
+    path = data / "kobest_wic" / "dev.tsv"
+    pairs = quality("word_in_context").read_pairs(path, "unicode")
+    assert len(pairs) == 9
+    assert pairs[0].sentences == (["배를", "flows", "."], ["큰", "배가", "bank"])
+    assert pairs[0].positions == (0, 1)
+    assert [pair.same for pair in pairs[:3]] == [True, False, True]
+
+
+def test_the_nearest_sense(quality):
+    senses = quality("senses")
+
+    def mention(lemma, sense):
+        return senses.Mention(0, (0, 1), (lemma, "n"), sense)
+
+    train = [mention("bank", each) for each in ("money", "money", "river")]
+    vectors = np.array([[1, 0], [3, 0.5], [0, 1]], "float16")
+    model = senses.NearestSense(train, vectors)
+    dev = [mention("bank", "river"), mention("bank", "money"), mention("pear", "x")]
+    found = np.array([[0.1, 1], [0.2, 1], [1, 0]], "float16")
+    # The second is nearer to the other sense; the third was not met.
+    assert senses.accuracy(model, dev, found) == pytest.approx(100 / 3)
+    assert senses.accuracy(model, dev, None) == pytest.approx(100 / 3)
+    assert model.most_frequent(dev[0]) == "money"
+    assert model.nearest(dev[2], found[2]) is None
+
+
+def test_vectors_of_mentions_are_means_over_their_tokens(quality):
+    senses = quality("senses")
+    mentions = [
+        senses.Mention(1, (0, 2), ("a", "n"), "x"),
+        senses.Mention(1, (2, 3), ("b", "n"), "y"),
+        senses.Mention(2, (0, 1), ("c", "n"), "z"),
+    ]
+    # Layers, tokens, units.
+    layers = [np.full((2, n, 1), n, "float32") for n in (4, 3, 1)]
+    layers[1][:, :, 0] = [[1, 3, 5], [2, 4, 6]]
+    found = senses.mention_vectors(iter(layers), mentions)
+    assert found[..., 0].tolist() == [[2, 5, 1], [3, 6, 1]]
+
+
+def test_a_threshold_on_the_cosine(quality):
+    module = quality("word_in_context")
+    train = np.array([0.1, 0.2, 0.3, 0.6, 0.7])
+    same = np.array([False, False, True, True, True])
+    threshold = module.fitted_threshold(train, same)
+    assert 0.2 <= threshold < 0.3
+    dev, dev_same = np.array([0.0, 0.9, 0.25]), np.array([False, True, False])
+    assert module.accuracy(train, same, dev[:2], dev_same[:2]) == 100
+
+
+def test_cosines_are_those_of_the_words(quality):
+    module = quality("word_in_context")
+    pair = module.Pair((["a", "b"], ["c"]), (1, 0), True)
+    one, other = np.zeros((2, 2, 2)), np.zeros((2, 1, 2))
+    one[0, 1], other[0, 0] = [1, 0], [3, 3]
+    one[1, 1], other[1, 0] = [0, 2], [0, 5]
+    found = module.cosines([one, other], [pair])
+    np.testing.assert_allclose(found, [[np.sqrt(0.5)], [1]])

@@ -1,0 +1,117 @@
+"""What stands for a word is what the encoder computes, batch by batch."""
+
+import keras
+import numpy as np
+import pytest
+
+import keras_elmo
+
+SENTENCES = [["a", "river"], ["the", "bank", "closes"], [], ["배"]]
+
+
+@pytest.fixture
+def contextual(quality, encoder):
+    layers = keras_elmo.embed(encoder, SENTENCES)
+    return quality("word_vectors").contextual_words(SENTENCES, layers, (3, 8))
+
+
+def test_a_mix_of_cached_layers_is_elmo_embedding(contextual, encoder):
+    # Unequal weights, so that no layer passes for another.
+    scalars = np.arange(3, dtype=np.float32)
+    embedding = keras_elmo.ElmoEmbedding(encoder)
+    embedding.mixes[0].scalars.assign(scalars)
+    tokens = [[*each, *[""] * (3 - len(each))] for each in SENTENCES]
+    expected = embedding(keras_elmo.CharacterIds()(tokens))
+    model = keras.Model(*contextual.vectors(0.0))
+    (mix,) = (each for each in model.layers if isinstance(each, keras_elmo.ScalarMix))
+    mix.scalars.assign(scalars)
+    places = np.arange(4)
+    # They are kept in float16.
+    np.testing.assert_allclose(
+        model(contextual.batch(places)), expected, rtol=2e-3, atol=1e-4
+    )
+    # Pooling needs a position, even of a sentence without words.
+    assert contextual.mask(places).sum(axis=1).tolist() == [2, 3, 1, 1]
+
+
+def test_one_layer_alone(contextual, encoder):
+    model = keras.Model(*contextual.layer(2).vectors(0.0))
+    expected = list(keras_elmo.embed(encoder, SENTENCES))[1][2]
+    places = np.array([1])
+    found = model(contextual.layer(2).batch(places))[0]
+    np.testing.assert_allclose(found, expected, rtol=2e-3, atol=1e-4)
+    assert not model.trainable_weights
+    last = keras.Model(*contextual.layer(-1).vectors(0.0))
+    np.testing.assert_array_equal(last(contextual.layer(-1).batch(places))[0], found)
+
+
+def test_static_vectors_and_what_they_are_joined_with(quality, contextual, tmp_path):
+    words = quality("word_vectors")
+    path = tmp_path / "vectors.txt"
+    path.write_text("river 1 2\nThe 5 5\nbank 3 4\n", encoding="utf-8")
+    static = words.static_words(path, [["River", "bank"], ["the", "x"], []])
+    found = keras.Model(*static.vectors(0.0))(static.batch(np.arange(3)))
+    assert np.asarray(found).tolist() == [
+        [[1, 2], [3, 4]],
+        [[0, 0], [0, 0]],
+        [[0, 0], [0, 0]],
+    ]
+    static = words.static_words(path, SENTENCES)
+    joined = words.JoinedWords([static, contextual])
+    model = keras.Model(*joined.vectors(0.0))
+    places = np.array([0, 1])
+    found = np.asarray(model(joined.batch(places)))
+    assert found.shape == (2, 3, 10)
+    np.testing.assert_array_equal(found[0, :2, :2], [[0, 0], [1, 2]])
+    alone = keras.Model(*contextual.vectors(0.0))(contextual.batch(places))
+    np.testing.assert_allclose(found[..., 2:], alone)
+
+
+def test_words_seen_once_train_the_unknown_vector(quality):
+    words = quality("word_vectors")
+    sentences = [["a", "b", "a"], [], ["a", "c"]]
+    trained = words.TrainedWords(sentences, np.array([0, 1]), units=4)
+    (batch,) = trained.batch(np.array([0, 1, 2]))
+    assert batch.tolist() == [[2, 3, 2], [0] * 3, [2, 1, 0]]
+    random = np.random.default_rng(0)
+    seen = {int(trained.batch(np.array([0]), random)[0][0, 1]) for _ in range(20)}
+    assert seen == {words.UNKNOWN, 3}
+
+
+def test_names_of_words(quality, encoder, data, tmp_path):
+    path = tmp_path / "vectors.txt"
+    path.write_text("river 1 2\n", encoding="utf-8")
+    encoders = quality("encoders").Encoders(encoder, path)
+    assert encoders.has("static+elmo:1") and not encoders.has("elmo+bert")
+    task = quality("data_sets").DATA_SETS["sst2"].read(data, "unicode")
+
+    def size(name):
+        words = encoders.words(name, task, task.train)
+        inputs, vectors = words.vectors(0.0)
+        assert len(inputs) == 1 + name.count("+")
+        return vectors.shape[-1]
+
+    sizes = {"elmo": 8, "elmo:0": 8, "random": 8, "trained": 8, "static": 2}
+    assert {name: size(name) for name in sizes} == sizes
+    assert size("static+elmo") == 10
+    # Of another seed, but not of another at each call.
+    one, same = (encoders.words("random", task, task.train) for _ in range(2))
+    assert one is same
+    elmo = encoders.words("elmo", task, task.train)
+    assert not np.allclose(one.batch(np.arange(3))[0], elmo.batch(np.arange(3))[0])
+
+
+def test_batches_hold_every_sentence_once_in_the_order_of_the_seed(quality):
+    heads = quality("head_models")
+    lengths = np.arange(100) % 13
+    places = np.arange(10, 100)
+
+    def batches(seed):
+        return list(heads.batches(lengths, places, 32, np.random.default_rng(seed)))
+
+    assert sorted(np.concatenate(batches(0))) == places.tolist()
+    for one, same in zip(batches(0), batches(0), strict=True):
+        assert one.tolist() == same.tolist()
+    assert batches(0)[0].tolist() != batches(1)[0].tolist()
+    spread = [np.ptp(lengths[batch]) for batch in batches(0)]
+    assert max(spread) <= 5
