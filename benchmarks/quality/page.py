@@ -143,5 +143,8 @@ def _draw(found: Found, folder: Path) -> None:
                 of_task = curves.setdefault(run.task, {})
                 of_task.setdefault(WORDS[run.words], {})[size] = scores
     for task, of_task in curves.items():
+        if all(len(curve) < 2 for curve in of_task.values()):
+            # Measured with all sentences only.
+            continue
         picture = folder / f"sample-efficiency-{task}.png"
         plot_sample_efficiency(of_task, picture, TITLES[task])

@@ -53,7 +53,7 @@ def test_the_whole_benchmark(quality, data, encoder, page, tmp_path, monkeypatch
     arguments = ["--elmo", f"en={model}", f"ko={model}"]
     arguments += ["--static", f"en={static}", f"ko={static}", "--seeds", "1"]
     arguments += ["--scores", str(scores), "--page", str(page)]
-    arguments += ["--words", "trained", "elmo", "bert"]
+    arguments += ["--words", "elmo", "bert"]
     arguments += ["--experiments", "main", "places"]
     main = quality("run").main
     main(arguments)
