@@ -33,6 +33,12 @@ def first_model(folder: Path = Path("runs/first_model"), steps: int = 300) -> Pa
     return exported
 
 
+def first_language_model() -> Path:
+    """Returns the pretraining directory behind that model."""
+    exported = first_model()
+    return Path("runs/demo/bilm") if exported == DEMO else exported.parent / "bilm"
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--folder", type=Path, default=Path("runs/first_model"))

@@ -9,7 +9,7 @@ from keras_elmo.explore.nearest import nearest
 from keras_elmo.explore.substitutes import substitutes
 from keras_elmo.files.embeddings import embed
 from keras_elmo.files.export import export_saved_model
-from keras_elmo.files.loading import load
+from keras_elmo.files.loading import load, load_language_model
 from keras_elmo.files.onnx_export import export_onnx
 from keras_elmo.files.projector import write_projector
 from keras_elmo.files.published import load_published_weights, save_published_weights
@@ -51,6 +51,7 @@ __all__ = [
     "export_onnx",
     "export_saved_model",
     "load",
+    "load_language_model",
     "load_published_weights",
     "nearest",
     "perplexity",

@@ -7,7 +7,7 @@ import numpy as np
 from keras import ops
 
 from keras_elmo.explore.sentence import Sentence, read_sentence
-from keras_elmo.files.directory import PretrainingDirectory
+from keras_elmo.files.loading import load_language_model
 from keras_elmo.models.pretraining import PretrainingModel
 from keras_elmo.optional import import_tensorflow
 from keras_elmo.text.character_ids import character_ids
@@ -59,7 +59,7 @@ def substitutes(
     experts by minimizing contrastive divergence", for the product.
     """
     if not isinstance(model, PretrainingModel):
-        model = PretrainingDirectory(model).read_model()
+        model = load_language_model(model)
     if model.vocabulary is None:
         raise ValueError(
             "`model` must have a vocabulary. Received: model=" + model.name

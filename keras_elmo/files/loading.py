@@ -8,6 +8,7 @@ from keras_elmo.files.directory import PretrainingDirectory
 from keras_elmo.files.saved_model import is_saved_model, read_saved_model
 from keras_elmo.models.elmo_embedding import ElmoEmbedding
 from keras_elmo.models.encoder import Encoder
+from keras_elmo.models.pretraining import PretrainingModel
 
 # In a source checkout, finished models lie beside the package.
 _SHIPPED = Path(__file__).parents[2] / "saved_models"
@@ -40,6 +41,15 @@ def load(name_or_path: str | os.PathLike[str]) -> Encoder:
         "weights.hdf5), a folder written by export_saved_model, or a shipped model's "
         f"name. Received: name_or_path={os.fspath(name_or_path)!r}"
     )
+
+
+def load_language_model(path: str | os.PathLike[str]) -> PretrainingModel:
+    """Returns the language model of a pretraining directory: an encoder and a softmax.
+
+    Raises:
+        ValueError: the directory holds none, or is damaged.
+    """
+    return PretrainingDirectory(path).read_model()
 
 
 def load_embedding(source: Any) -> ElmoEmbedding:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from keras_elmo.files.directory import PretrainingDirectory
+from keras_elmo.files.loading import load_language_model
 from keras_elmo.models.language_model_head import PADDING_ID
 from keras_elmo.models.pretraining import PretrainingModel
 from keras_elmo.text.corpus import Corpus
@@ -40,7 +40,7 @@ def perplexity(
     Reference: Peters et al. 2018, section 3.1 and 3.4.
     """
     if isinstance(model, (str, os.PathLike)):
-        model = PretrainingDirectory(model).read_model()
+        model = load_language_model(model)
     if is_text(corpus):
         if model.vocabulary is None:
             raise ValueError(

@@ -169,6 +169,14 @@ def test_onnx(folder):
     assert output.splitlines() == ["(3, 64): One two three", "(2, 64): 배 가"]
 
 
+def test_nearest(folder):
+    output = run("12", "--words", "bank", "배", cwd=folder)
+    assert "bank, river: We sat on the bank of the river" in output
+    assert output.count("\n   closest, ") == output.count("\n   instead: ") == 5
+    # The same as anybody finds by hand: each sentence has one that is closest.
+    assert re.search(r"^배: the closest means the same in \d+ of 12$", output, re.M)
+
+
 def test_demo(folder, tmp_path):
     # What a run before has left is in nobody's way.
     exported = tmp_path / "saved_models" / "demo"
@@ -189,6 +197,6 @@ def test_demo(folder, tmp_path):
 
 def test_each_example_is_short():
     scripts = sorted(EXAMPLES.glob("[0-9]*.py"))
-    assert len(scripts) == 11
+    assert len(scripts) == 12
     for script in scripts:
         assert len(script.read_text(encoding="utf-8").splitlines()) < 100, script.name

@@ -1,0 +1,145 @@
+"""A BERT-style encoder: words to pieces, and its layers as vectors of words.
+
+The model and the pieces are KerasHub's (extra `bert`).
+
+Reference: Devlin et al. 2019, "BERT".
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import keras
+import keras_hub
+import numpy as np
+
+SPECIALS = ("[PAD]", "[CLS]", "[SEP]", "[UNK]", "[MASK]")
+PAD, CLS, SEP, UNK, MASK = range(len(SPECIALS))
+_BATCH_SIZE = 64
+
+
+class Pieces:
+    """The word pieces of words, each cut once.
+
+    Args:
+        vocabulary: the pieces, `SPECIALS` first.
+    """
+
+    def __init__(self, vocabulary: Sequence[str]) -> None:
+        self._cut = keras_hub.tokenizers.WordPieceTokenizer(
+            list(vocabulary), split=False, lowercase=False, oov_token="[UNK]"
+        )
+        self._known: dict[str, list[int]] = {}
+
+    def __call__(self, words: Sequence[str]) -> list[list[int]]:
+        """Returns the ids of each word's pieces."""
+        new = list({word for word in words if word not in self._known})
+        if new:
+            found = self._cut(new)
+            self._known.update(zip(new, map(list, found.to_list()), strict=True))
+        return [self._known[word] or [UNK] for word in words]
+
+
+def build(sizes: dict[str, int], dropout: float = 0.1) -> Any:
+    """Returns a backbone.
+
+    Args:
+        sizes: the arguments of `keras_hub.models.BertBackbone` that are sizes.
+        dropout: rate, while training.
+    """
+    return keras_hub.models.BertBackbone(**sizes, dropout=dropout)
+
+
+def save(
+    backbone: Any, sizes: dict[str, int], pieces: Sequence[str], folder: Path
+) -> None:
+    """Writes a backbone and its vocabulary."""
+    folder.mkdir(parents=True, exist_ok=True)
+    about = {"sizes": sizes, "pieces": list(pieces)}
+    (folder / "bert.json").write_text(
+        json.dumps(about, ensure_ascii=False), encoding="utf-8"
+    )
+    backbone.save_weights(folder / "bert.weights.h5")
+
+
+def embed_with_bert(
+    folder: Path, sentences: Sequence[Sequence[str]]
+) -> tuple[Iterator[np.ndarray], tuple[int, int]]:
+    """Returns an array `(layers, tokens, units)` a sentence, and `(layers, units)`.
+
+    The first layer is that of the embeddings. A word has the mean of its pieces; a
+    sentence that is too long for the positions is read in parts.
+
+    Args:
+        folder: what `save` has written.
+        sentences: lists of tokens.
+    """
+    about = json.loads(Path(folder, "bert.json").read_text(encoding="utf-8"))
+    backbone = build(about["sizes"])
+    backbone.load_weights(Path(folder, "bert.weights.h5"))
+    layers = [backbone.embeddings_layer_norm, *backbone.transformer_layers]
+    model = keras.Model(
+        backbone.input, keras.ops.stack([layer.output for layer in layers], axis=1)
+    )
+    longest = about["sizes"]["max_sequence_length"] - 2
+    vectors = _vectors(model, Pieces(about["pieces"]), sentences, longest)
+    return vectors, (len(layers), about["sizes"]["hidden_dim"])
+
+
+def _vectors(
+    model: Any, pieces: Pieces, sentences: Sequence[Sequence[str]], longest: int
+) -> Iterator[np.ndarray]:
+    for start in range(0, len(sentences), _BATCH_SIZE):
+        parts, owners = [], []
+        batch = sentences[start : start + _BATCH_SIZE]
+        for owner, sentence in enumerate(batch):
+            for part in _parts(pieces(sentence), longest):
+                parts.append(part)
+                owners.append(owner)
+        found: list[list[np.ndarray]] = [[] for _ in batch]
+        if parts:
+            ids, padding = padded([[CLS, *sum(part, []), SEP] for part in parts])
+            inputs = {
+                "token_ids": ids,
+                "segment_ids": np.zeros_like(ids),
+                "padding_mask": padding,
+            }
+            layers = np.asarray(model.predict_on_batch(inputs))
+            for owner, part, values in zip(owners, parts, layers, strict=True):
+                ends = 1 + np.cumsum([0, *map(len, part)])
+                found[owner] += [
+                    values[:, first:end].mean(axis=1)
+                    for first, end in zip(ends, ends[1:], strict=False)
+                ]
+        shape = model.output_shape[1], 0, model.output_shape[3]
+        for words in found:
+            yield np.stack(words, axis=1) if words else np.zeros(shape, np.float32)
+
+
+def _parts(words: Sequence[list[int]], longest: int) -> Iterator[list[list[int]]]:
+    """Cuts a sentence between words where it has too many pieces."""
+    part: list[list[int]] = []
+    size = 0
+    for word in words:
+        word = word[:longest]
+        if part and size + len(word) > longest:
+            yield part
+            part, size = [], 0
+        part.append(word)
+        size += len(word)
+    if part:
+        yield part
+
+
+def padded(rows: Iterable[Sequence[int]]) -> tuple[np.ndarray, np.ndarray]:
+    """Returns ids, and 1 where they are not padding."""
+    rows = list(rows)
+    # Few shapes: each is a graph of its own.
+    longest = -(-max(map(len, rows)) // 16) * 16
+    ids = np.full((len(rows), longest), PAD, np.int32)
+    for row, values in zip(ids, rows, strict=True):
+        row[: len(values)] = values
+    return ids, (np.arange(longest) < np.array([[len(row)] for row in rows])).astype(
+        np.int32
+    )

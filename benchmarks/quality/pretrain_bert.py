@@ -1,0 +1,207 @@
+"""Pretrains a BERT-style encoder, what ELMo is compared with: same text, time and size.
+
+KerasHub's BertBackbone on its two tasks, masked words and whether the second segment
+goes on with the first; the learning rate rises for a tenth of the time and falls to 0.
+
+    python benchmarks/quality/pretrain_bert.py --corpus 'DATA/enwiki/train-*.txt.xz' \\
+        --minutes 120 --out runs/bert-en
+"""
+
+import argparse
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from random import Random
+from typing import Any
+
+sys.path.append(str(Path(__file__).parents[1]))
+
+import bert
+import common  # noqa: F401  (quiets TensorFlow)
+import keras
+import keras_hub
+import numpy as np
+import tensorflow as tf
+
+from keras_elmo.text.lines import expand_files, read_lines
+from keras_elmo.text.report import Report
+from keras_elmo.text.token_chunks import tokenized_lines
+
+_PEAK_LEARNING_RATE = 1e-3
+_WEIGHT_DECAY = 0.01
+_MASKED = 0.15
+# Paragraphs from which the pieces are learned.
+_VOCABULARY_LINES = 100_000
+_POOL = 4096
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Trains, and writes the encoder."""
+    options = _parser().parse_args(arguments)
+    keras.utils.set_random_seed(options.seed)
+    keras.config.set_dtype_policy(options.dtype)
+    vocabulary = _vocabulary(options)
+    sizes = {
+        "vocabulary_size": len(vocabulary),
+        "num_layers": options.layers,
+        "num_heads": options.heads,
+        "hidden_dim": options.units,
+        "intermediate_dim": 4 * options.units,
+        "max_sequence_length": options.max_pieces,
+    }
+    backbone = bert.build(sizes)
+    model = _pretraining_model(backbone, options)
+    batches = _batches(options, bert.Pieces(vocabulary))
+    began, step, told, loss = time.monotonic(), 0, 0.0, 0.0
+    while (share := (time.monotonic() - began) / (60 * options.minutes)) < 1:
+        model.optimizer.learning_rate = _PEAK_LEARNING_RATE * min(
+            10 * share + 1e-3, (1 - share) / 0.9
+        )
+        inputs, targets, weights = next(batches)
+        logs = model.train_on_batch(inputs, targets, weights, return_dict=True)
+        step += 1
+        loss += (logs["loss"] - loss) / min(step, 100)
+        if time.monotonic() > told + 30:
+            told = time.monotonic()
+            print(f"step {step:,}, {share:.0%}: loss {loss:.3f}", file=sys.stderr)
+    bert.save(backbone, sizes, vocabulary, Path(options.out))
+    print(f"{step:,} steps, {backbone.count_params():,} parameters, loss {loss:.3f}")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--corpus", nargs="+", required=True, metavar="GLOB")
+    parser.add_argument("--out", required=True, metavar="DIR")
+    parser.add_argument("--minutes", type=float, required=True, metavar="N")
+    parser.add_argument("--tokenizer", default="unicode", help="(unicode)")
+    parser.add_argument("--dtype", default="float32", help="(float32)")
+    for name, default in (
+        ("vocabulary-size", 15_000),
+        ("layers", 4),
+        ("heads", 4),
+        ("units", 256),
+        ("max-pieces", 128),
+        ("batch-size", 32),
+        ("seed", 0),
+    ):
+        parser.add_argument(
+            f"--{name}", type=int, default=default, metavar="N", help=f"({default:,})"
+        )
+    return parser
+
+
+def _paragraphs(options: argparse.Namespace) -> Iterator[list[str]]:
+    lines = read_lines(expand_files(options.corpus))
+    for tokens in tokenized_lines(lines, options.tokenizer, Report()):
+        if len(tokens) > 1:
+            yield [token.decode() for token in tokens]
+
+
+def _vocabulary(options: argparse.Namespace) -> list[str]:
+    lines = islice(_paragraphs(options), _VOCABULARY_LINES)
+    words = tf.data.Dataset.from_generator(
+        lambda: lines, output_signature=tf.TensorSpec([None], tf.string)
+    )
+    return keras_hub.tokenizers.compute_word_piece_vocabulary(
+        words,
+        options.vocabulary_size,
+        split=False,
+        reserved_tokens=list(bert.SPECIALS),
+    )
+
+
+def _batches(options: argparse.Namespace, pieces: bert.Pieces) -> Iterator[Any]:
+    """Yields inputs, targets and their weights, pass after pass over the text."""
+    num_masked = round(_MASKED * options.max_pieces)
+    mask = keras_hub.layers.MaskedLMMaskGenerator(
+        options.vocabulary_size,
+        mask_selection_rate=_MASKED,
+        mask_token_id=bert.MASK,
+        mask_selection_length=num_masked,
+        unselectable_token_ids=[bert.PAD, bert.CLS, bert.SEP],
+    )
+    pairs = _pairs(options, pieces)
+    while True:
+        packed, follows = zip(*islice(pairs, options.batch_size), strict=True)
+        rows, segments = zip(*packed, strict=True)
+        ids, padding = bert.padded(rows)
+        masked = {name: np.asarray(each) for name, each in mask(ids).items()}
+        inputs = {
+            "token_ids": masked["token_ids"],
+            "segment_ids": bert.padded(segments)[0],
+            "padding_mask": padding,
+            "mask_positions": masked["mask_positions"],
+        }
+        targets = {"words": masked["mask_ids"], "follows": np.array(follows)}
+        weights = {
+            "words": masked["mask_weights"].astype("float32"),
+            "follows": np.ones(len(follows), "float32"),
+        }
+        yield inputs, targets, weights
+
+
+def _pairs(
+    options: argparse.Namespace, pieces: bert.Pieces
+) -> Iterator[tuple[tuple[list[int], list[int]], int]]:
+    """Yields the ids of two segments, which of them each is, and if one goes on.
+
+    Segments are drawn from a pool, so that neighbours in the text are in other batches.
+    """
+    random = Random(options.seed)
+    room = options.max_pieces - 3
+    pool: list[list[list[int]]] = []
+    while True:
+        for paragraph in _paragraphs(options):
+            words = pieces(paragraph)
+            starts = range(0, len(words) - 1, room // 2)
+            pool += [words[start : start + room // 2] for start in starts]
+            while len(pool) > _POOL:
+                place = random.randrange(len(pool))
+                pool[place], pool[-1] = pool[-1], pool[place]
+                words = pool.pop()
+                cut = random.randrange(1, len(words))
+                follows = random.random() < 0.5
+                second = words[cut:] if follows else random.choice(pool)
+                yield _packed(words[:cut], second, room), int(follows)
+
+
+def _packed(
+    one: list[list[int]], other: list[list[int]], room: int
+) -> tuple[list[int], list[int]]:
+    """The pieces of two segments, and which of the two each belongs to."""
+    first = sum(one, [])[: room // 2]
+    second = sum(other, [])[: room - len(first)]
+    ids = [bert.CLS, *first, bert.SEP, *second, bert.SEP]
+    return ids, [0] * (len(first) + 2) + [1] * (len(second) + 1)
+
+
+def _pretraining_model(backbone: Any, options: argparse.Namespace) -> keras.Model:
+    positions = keras.Input((None,), dtype="int32", name="mask_positions")
+    outputs = backbone.output
+    words = keras_hub.layers.MaskedLMHead(
+        token_embedding=backbone.token_embedding,
+        intermediate_activation="gelu",
+        name="words",
+    )(outputs["sequence_output"], mask_positions=positions)
+    follows = keras.layers.Dense(2, dtype="float32", name="follows")(
+        outputs["pooled_output"]
+    )
+    model = keras.Model(
+        {**backbone.input, "mask_positions": positions},
+        {"words": words, "follows": follows},
+    )
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    optimizer = keras.optimizers.AdamW(
+        _PEAK_LEARNING_RATE, weight_decay=_WEIGHT_DECAY, global_clipnorm=1.0
+    )
+    optimizer.exclude_from_weight_decay(var_names=["bias", "gamma", "beta"])
+    model.compile(optimizer, {"words": loss, "follows": loss}, jit_compile=False)
+    return model
+
+
+if __name__ == "__main__":
+    main()

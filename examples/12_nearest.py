@@ -1,0 +1,89 @@
+"""What has a model learnt of words with several meanings? Neighbours and substitutes.
+
+    python examples/12_nearest.py --model runs/my-elmo --words bank play
+    python examples/12_nearest.py --model runs/my-korean-elmo --words 배 쓰다 손 눈
+
+For one sentence of each meaning, prints the sentence of the same word whose vector is
+closest, and the words that the language model would rather put in its place. The
+sentences, a few for each meaning, were written for this example; a file of one's own
+has a word, a meaning and a sentence a line, the word in brackets. Without --model, a
+very small one is trained first, which has learnt little.
+"""
+
+import argparse
+from pathlib import Path
+from typing import NamedTuple
+
+from first_model import first_language_model
+
+import keras_elmo
+
+DATA = Path(__file__).parent / "data" / "senses.tsv"
+
+
+class Example(NamedTuple):
+    word: str
+    sense: str
+    tokens: list[str]
+    position: int
+
+    @property
+    def target(self) -> str:
+        return self.tokens[self.position]
+
+
+def read_examples(path: Path) -> list[Example]:
+    found = []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        word, sense, sentence = line.split("\t")
+        tokens = sentence.split()
+        (position,) = (k for k, token in enumerate(tokens) if token.startswith("["))
+        tokens[position] = tokens[position].strip("[]")
+        found.append(Example(word, sense, tokens, position))
+    return found
+
+
+def closest(encoder, example: Example, others: list[Example]) -> tuple[Example, float]:
+    """Returns the other sentence whose word has the closest vector, and its cosine."""
+    forms = {other.target for other in others}
+    (found,) = keras_elmo.nearest(
+        encoder,
+        example.target,
+        example.tokens,
+        corpus=[other.tokens for other in others],
+        among=forms.__contains__,
+        num=1,
+    )
+    (other,) = (other for other in others if other.tokens == found.sentence)
+    return other, found.cosine
+
+
+def main(model: Path | None, data: Path, words: list[str] | None) -> None:
+    model = model or first_language_model()
+    language_model = keras_elmo.load_language_model(model)
+    examples = read_examples(data)
+    for word in words or dict.fromkeys(example.word for example in examples):
+        chosen = [example for example in examples if example.word == word]
+        right, shown = 0, set()
+        for example in chosen:
+            others = [other for other in chosen if other is not example]
+            other, cosine = closest(language_model.encoder, example, others)
+            right += other.sense == example.sense
+            if example.sense in shown:
+                continue
+            shown.add(example.sense)
+            print(f"\n{word}, {example.sense}: {' '.join(example.tokens)}")
+            print(f"   closest, {cosine:.2f}, {other.sense}: {' '.join(other.tokens)}")
+            instead = keras_elmo.substitutes(
+                language_model, example.tokens, example.position, num=5
+            )
+            print("   instead:", ", ".join(each.word for each in instead))
+        print(f"\n{word}: the closest means the same in {right} of {len(chosen)}")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--model", type=Path, help="a pretraining directory")
+    parser.add_argument("--data", type=Path, default=DATA)
+    parser.add_argument("--words", nargs="*", help="(all)")
+    main(**vars(parser.parse_args()))

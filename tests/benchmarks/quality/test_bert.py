@@ -1,0 +1,65 @@
+"""The encoder that ELMo is compared with: it learns, and gives each word its vector."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip("keras_hub")
+
+SENTENCES = [
+    ["the", "river", "bank"],
+    [],
+    ["배", "river"] * 20,
+    ["the", "river", "bank"],
+]
+
+
+@pytest.fixture(scope="module")
+def folder(quality, tmp_path_factory):
+    """A small one that was trained for a few steps."""
+    folder = tmp_path_factory.mktemp("bert")
+    lines = [
+        f"the river bank {k % 7} closes . the 배 {k % 5} flows ." for k in range(300)
+    ]
+    (folder / "text.txt").write_text("\n".join(lines), encoding="utf-8")
+    module = quality("pretrain_bert")
+    sizes = "--vocabulary-size 60 --layers 2 --heads 2 --units 8 --max-pieces 24"
+    module._POOL = 50
+    module.main(
+        [
+            *("--corpus", str(folder / "text.txt"), "--out", str(folder / "out")),
+            *f"--minutes 0.2 --batch-size 8 {sizes}".split(),
+        ]
+    )
+    return folder / "out"
+
+
+@pytest.mark.slow
+def test_a_vector_for_each_word_in_each_layer(quality, folder):
+    vectors, shape = quality("bert").embed_with_bert(folder, SENTENCES)
+    found = list(vectors)
+    assert shape == (3, 8)
+    assert [each.shape for each in found] == [
+        (3, len(sentence), 8) for sentence in SENTENCES
+    ]
+    # The same sentence has the same vectors, whatever stands beside it.
+    np.testing.assert_allclose(found[0], found[3], atol=1e-6)
+    (alone,), _ = quality("bert").embed_with_bert(folder, SENTENCES[:1])
+    np.testing.assert_allclose(alone, found[0], atol=1e-5)
+    # A word stands for something else in another place of it.
+    assert np.abs(found[2][2, 1] - found[2][2, 3]).max() > 1e-3
+
+
+def test_long_sentences_are_cut_between_words(quality):
+    parts = quality("bert")._parts
+    words = [[1, 2], [3], [4, 5, 6], [7] * 9, []]
+    assert list(parts(words, 4)) == [[[1, 2], [3]], [[4, 5, 6]], [[7] * 4, []]]
+    assert list(parts([], 4)) == []
+
+
+def test_two_segments_are_packed(quality):
+    packed = quality("pretrain_bert")._packed
+    ids, segments = packed([[10], [11, 12]], [[13, 14], [15]], room=6)
+    assert ids == [1, 10, 11, 12, 2, 13, 14, 15, 2]
+    assert segments == [0, 0, 0, 0, 0, 1, 1, 1, 1]
+    ids, segments = packed([[10] * 9], [[13] * 9], room=6)
+    assert (len(ids), sum(segments)) == (9, 4)
