@@ -1,22 +1,35 @@
-"""Reading goes on while what was read is used."""
+"""Work goes on in threads while what is done is used."""
 
-from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
+S = TypeVar("S")
 T = TypeVar("T")
 
-_END = object()
 
+def map_ahead(
+    function: Callable[[S], T], values: Iterable[S], num_threads: int
+) -> Iterator[T]:
+    """Yields what a function makes of values, in their order.
 
-def read_ahead(values: Iterable[T]) -> Iterator[T]:
-    """Yields values, the next of which is made in a thread meanwhile.
+    The next few are being made meanwhile. What making one raises is raised where it
+    would be yielded.
 
-    What making one raises is raised where it would be yielded.
+    Args:
+        function: is called in several threads at once.
+        values: as many are read ahead as there are threads.
+        num_threads: with 0 there are none, and nothing is ahead.
     """
-    iterator = iter(values)
-    with ThreadPoolExecutor(max_workers=1) as thread:
-        following = thread.submit(next, iterator, _END)
-        while (value := following.result()) is not _END:
-            following = thread.submit(next, iterator, _END)
-            yield value  # type: ignore[misc]
+    if not num_threads:
+        yield from map(function, values)
+        return
+    with ThreadPoolExecutor(num_threads) as threads:
+        waiting: deque[Future[T]] = deque()
+        for value in values:
+            waiting.append(threads.submit(function, value))
+            if len(waiting) > num_threads:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()

@@ -16,7 +16,7 @@ from keras_elmo.files.loading import load
 from keras_elmo.files.parquet_vectors import ParquetVectors
 from keras_elmo.files.saved_model import is_saved_model
 from keras_elmo.files.section_embedder import SectionEmbedder
-from keras_elmo.files.section_writer import Line, SectionWriter, Tokens, VectorWriter
+from keras_elmo.files.section_writer import SectionWriter, Tokens, VectorWriter
 from keras_elmo.files.unfinished import UnfinishedFile
 from keras_elmo.models.encoder import Encoder
 from keras_elmo.optional import import_extra
@@ -148,14 +148,14 @@ def _write(
     progress: bool,
 ) -> None:
     parts = _sections(iter(text))
-    embedder = SectionEmbedder(encoder, num_written=sections.num_written)
+    embedder = SectionEmbedder(encoder, sections.num_written, mix)
     for section in sections.skip_written(parts):
         embedder.skip(section)
     with _shown("Embedding", text, progress) as advance:
         for section in parts:
             embedded = zip(section, embedder.embed(section), strict=True)
             while chunk := list(islice(embedded, _LINES_AT_A_TIME)):
-                sections.write(chunk if mix is None else _mixed(chunk, mix))
+                sections.write(chunk)
                 advance(sum(len(tokens) for tokens, _ in chunk))
             sections.end_section(len(section), sum(map(len, section)))
         sections.finish()
@@ -191,8 +191,3 @@ def _sections(sentences: Iterator[Tokens]) -> Iterator[list[Tokens]]:
             section, positions = [], 0
     if section:
         yield section
-
-
-def _mixed(lines: Iterable[Line], weights: np.ndarray) -> Iterator[Line]:
-    for tokens, vectors in lines:
-        yield tokens, np.einsum("l,ltu->tu", weights, vectors)

@@ -62,9 +62,19 @@ class Embedder:
         self._words = WordVectors(character_cnn, _CACHED_WORDS)
 
     def embed(
-        self, sentences: Iterable[Sentence], batch_size: int
+        self,
+        sentences: Iterable[Sentence],
+        batch_size: int,
+        mix: np.ndarray | None = None,
     ) -> Iterator[np.ndarray]:
-        """Yields the layers of each sentence; see the function `embed`."""
+        """Yields the layers of each sentence; see the function `embed`.
+
+        Args:
+            sentences: lists of tokens.
+            batch_size: sentences of a pass through the biLM at most.
+            mix: a weight for each layer, if their sum is to be yielded instead,
+                `(tokens, 2 * projection_units)`.
+        """
         if batch_size < 1:
             raise ValueError(
                 f"`batch_size` must be positive. Received: batch_size={batch_size}"
@@ -77,9 +87,13 @@ class Embedder:
                 vectors, mask = self._words.look_up([window[k] for k in places])
                 layers = self._bilm.predict_on_batch([vectors, mask])
                 layers = [as_float32(layer) for layer in layers]
+                if mix is not None:
+                    # A batch at once is less work than a sentence at a time.
+                    layers = [_weighted_sum(layers, mix)]
                 for row, place in enumerate(places):
                     end = len(window[place]) + 1
-                    results[place] = np.stack([layer[row, 1:end] for layer in layers])
+                    vectors = np.stack([layer[row, 1:end] for layer in layers])
+                    results[place] = vectors if mix is None else vectors[0]
             yield from results
 
     def learn(self, sentences: Iterable[Sentence], batch_size: int) -> None:
@@ -94,6 +108,13 @@ class Embedder:
             # In the order of the text, so that the same text gives the same bits.
             self._words.learn(dict.fromkeys(chain.from_iterable(window)))
             yield window
+
+
+def _weighted_sum(layers: list[np.ndarray], weights: np.ndarray) -> np.ndarray:
+    total = weights[0] * layers[0]
+    for weight, layer in zip(weights[1:], layers[1:], strict=True):
+        total += weight * layer
+    return total
 
 
 def utf8_tokens(sentence: Sentence) -> list[bytes]:

@@ -25,10 +25,14 @@ class SectionEmbedder:
     Args:
         encoder: whose vectors.
         num_written: how many sections will be skipped.
+        mix: a weight for each layer, if their sum is wanted instead of them.
     """
 
-    def __init__(self, encoder: Encoder, num_written: int) -> None:
+    def __init__(
+        self, encoder: Encoder, num_written: int, mix: np.ndarray | None = None
+    ) -> None:
         self._encoder = encoder
+        self._mix = mix
         self._num_written = num_written
         self._number = 0
 
@@ -40,8 +44,11 @@ class SectionEmbedder:
             embedder.learn(section, _BATCH_SIZE)
 
     def embed(self, section: Section) -> Iterator[np.ndarray]:
-        """Yields the layers of each sentence, `(num_layers + 1, tokens, units)`."""
-        return self._next().embed(section, _BATCH_SIZE)
+        """Yields the layers of each sentence, `(num_layers + 1, tokens, units)`.
+
+        With a mix, their sum, `(tokens, units)`.
+        """
+        return self._next().embed(section, _BATCH_SIZE, self._mix)
 
     def _next(self) -> Embedder:
         if self._number % _SECTIONS_REMEMBERED == 0:

@@ -1,5 +1,6 @@
 """Vectors are written while the next ones are computed."""
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import islice
@@ -9,6 +10,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from keras_elmo.files.unfinished import UnfinishedFile
+
+# Calls with the vectors of some hundred lines each.
+_MOST_WAITING = 3
 
 Tokens = Sequence[bytes]
 Line = tuple[Tokens, np.ndarray]
@@ -31,8 +35,9 @@ class VectorWriter(Protocol):
 class SectionWriter:
     """While its `with` block runs, writes in a thread, section by section.
 
-    A section counts when all of it is on the disk. One call waits at most, while
-    another runs, so what is in memory has a bound.
+    A section counts when all of it is on the disk. So many calls wait at most, while
+    another runs, that bringing a section to the disk keeps nobody waiting, and what is
+    in memory has a bound.
 
     Args:
         unfinished: the file, and how far it is.
@@ -45,7 +50,8 @@ class SectionWriter:
 
     def __enter__(self) -> "SectionWriter":
         self._thread = ThreadPoolExecutor(max_workers=1)
-        self._last: Future[None] | None = None
+        self._calls: deque[Future[None]] = deque()
+        self._has_failed = False
         return self
 
     @property
@@ -76,7 +82,7 @@ class SectionWriter:
             )
 
     def write(self, lines: Iterable[Line]) -> None:
-        """Has lines written; what iterating over them computes runs there, too.
+        """Has lines written.
 
         Raises:
             OSError: what was to be written before cannot be.
@@ -103,17 +109,28 @@ class SectionWriter:
             OSError: something cannot be written.
         """
         self._submit(lambda: self._writer.finish(self._unfinished.ends))
-        self._wait()
+        self._wait(0)
         self._unfinished.complete()
 
     def _submit(self, function: Callable[..., None], *arguments: Any) -> None:
-        self._wait()
-        self._last = self._thread.submit(function, *arguments)
+        self._wait(_MOST_WAITING)
+        self._calls.append(self._thread.submit(self._call, function, *arguments))
 
-    def _wait(self) -> None:
-        if self._last is not None:
+    def _call(self, function: Callable[..., None], *arguments: Any) -> None:
+        if self._has_failed:
+            # Nothing counts behind what could not be written.
+            return
+        try:
+            function(*arguments)
+        except BaseException:
+            self._has_failed = True
+            raise
+
+    def _wait(self, num_left: int) -> None:
+        """Returns when no more calls than so many are left."""
+        while len(self._calls) > num_left:
             with self._unfinished.writing():
-                self._last.result()
+                self._calls.popleft().result()
 
     def __exit__(
         self,

@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator
 
-from keras_elmo.ahead import read_ahead
 from keras_elmo.text.lines import read_lines
 from keras_elmo.text.report import Report
-from keras_elmo.text.token_chunks import lines_of, token_chunks
+from keras_elmo.text.token_chunks import TOKENIZER_THREADS, lines_of, token_chunks
 
 
 class TokenizedFile:
@@ -21,7 +20,7 @@ class TokenizedFile:
         path: as given.
         position: bytes of the file, as it lies on the disk, that the latest iteration
             has read.
-        report: what it has met, which is right when it has ended.
+        report: what it has met, right when an iteration has ended.
     """
 
     def __init__(self, path: str, tokenizer: str) -> None:
@@ -34,7 +33,8 @@ class TokenizedFile:
         self.position = 0
         self.report = Report()
         lines = read_lines([self.path], self.report, self._advance, keep_blank=True)
-        return lines_of(read_ahead(token_chunks(lines, self._tokenizer, self.report)))
+        chunks = token_chunks(lines, self._tokenizer, self.report, TOKENIZER_THREADS)
+        return lines_of(chunks)
 
     def _advance(self, count: int) -> None:
         self.position += count

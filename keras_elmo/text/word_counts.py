@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from keras_elmo.progress import Progress
 from keras_elmo.text.lines import read_lines
 from keras_elmo.text.report import Report
-from keras_elmo.text.token_chunks import token_chunks
+from keras_elmo.text.token_chunks import TOKENIZER_THREADS, token_chunks
 
 
 class WordCounts:
@@ -43,7 +43,7 @@ class WordCounts:
             bytes_read += count
 
         lines = read_lines(paths, self._report, advance)
-        chunks = token_chunks(lines, tokenizer, self._report)
+        chunks = token_chunks(lines, tokenizer, self._report, TOKENIZER_THREADS)
         if not progress:
             for tokens, _ in chunks:
                 self.update(tokens)

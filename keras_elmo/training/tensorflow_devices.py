@@ -1,4 +1,4 @@
-"""Several devices on TensorFlow: `tf.distribute`, in one process or in several."""
+"""Devices on TensorFlow: `tf.distribute`, in one process or in several."""
 
 import contextlib
 import dataclasses
@@ -15,12 +15,12 @@ from keras_elmo.training.devices import Devices, Standing, figures_of
 
 
 class TensorFlowDevices(Devices):
-    """The replicas of a `MirroredStrategy` or `MultiWorkerMirroredStrategy`.
+    """The replicas of a `tf.distribute` strategy; one, if it is the default strategy.
 
-    Each has a part of the rows of its worker's batch. The head counts the predictions
-    of all of them and the optimizer sums their gradients before it clips, so the
-    update is that of one device with all rows; the masks of dropout alone are drawn
-    by each for itself.
+    A step is one graph for batches of all shapes. Each replica has a part of the rows
+    of its worker's batch. The head counts the predictions of all of them and the
+    optimizer sums their gradients before it clips, so the update is that of one device
+    with all rows; the masks of dropout alone are drawn by each for itself.
 
     Args:
         strategy: from `tf.distribute`.
@@ -149,7 +149,7 @@ def choose_tensorflow_devices(count: int | None) -> Devices:
         strategy = tf.distribute.MultiWorkerMirroredStrategy(cluster_resolver=cluster)
         return TensorFlowDevices(strategy, worker, num_workers)
     if len(names) < 2:
-        return Devices()
+        return TensorFlowDevices(tf.distribute.get_strategy())
     return TensorFlowDevices(tf.distribute.MirroredStrategy(names))
 
 

@@ -59,6 +59,18 @@ def test_vectors_are_those_of_embed(encoder, sections):
             np.testing.assert_allclose(found, wanted, atol=1e-6)
 
 
+def test_a_mix_is_the_weighted_sum(encoder, sections):
+    weights = np.array([0.5, 0.25, -1.5], "float32")
+    mixed = SectionEmbedder(encoder, 0, weights)
+    for section in sections[:2]:
+        expected = [
+            np.tensordot(weights, layers, axes=1) for layers in embed(encoder, section)
+        ]
+        for found, wanted in zip(mixed.embed(section), expected, strict=True):
+            assert found.dtype == np.float32
+            np.testing.assert_allclose(found, wanted, atol=1e-6)
+
+
 @pytest.mark.parametrize("num_written", range(1, NUM_SECTIONS + 1))
 def test_the_same_bits_wherever_it_goes_on(encoder, sections, num_written):
     whole = embedded(encoder, sections, 0)[num_written:]
