@@ -171,9 +171,9 @@ def interrupted_after(number, error=KeyboardInterrupt):
     left = number
     embed = Embedder.embed
 
-    def interrupted(self, sentences, batch_size):
+    def interrupted(self, *arguments):
         nonlocal left
-        for vectors in embed(self, sentences, batch_size):
+        for vectors in embed(self, *arguments):
             if left == 0:
                 raise error
             left -= 1
@@ -232,9 +232,9 @@ def test_only_the_rest_is_embedded(models, text, interrupt, tmp_path, monkeypatc
     embedded = []
     embed = Embedder.embed
 
-    def noted(self, sentences, batch_size):
+    def noted(self, sentences, *arguments):
         embedded.extend(sentences)
-        return embed(self, sentences, batch_size)
+        return embed(self, sentences, *arguments)
 
     monkeypatch.setattr(Embedder, "embed", noted)
     embed_file(models / "directory", text, tmp_path / "out.hdf5", resume=True)
