@@ -9,8 +9,9 @@ INSTALLED = $(VENV)/.installed
 export TF_CPP_MIN_LOG_LEVEL ?= 3
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-# Each takes some GB. A file's tests share what they have trained.
-IN_PARALLEL = --numprocesses auto --maxprocesses 4 --dist loadfile
+# Each takes some GB. A file's tests share what they have trained; tests/conftest.py
+# says which files come first.
+IN_PARALLEL = --numprocesses auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 .PHONY: help demo test test-fast lint format install clean
 

@@ -20,6 +20,12 @@ hypothesis.settings.register_profile(
 hypothesis.settings.load_profile("keras_elmo")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files with slow tests come first: quick ones fill what is left in the end."""
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in slow)
+
+
 @pytest.fixture(autouse=True)
 def seed() -> None:
     """Every test starts from the same random state, alone or after others."""

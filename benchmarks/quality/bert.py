@@ -6,7 +6,7 @@ Reference: Devlin et al. 2019, "BERT".
 """
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,8 +36,9 @@ class Pieces:
         """Returns the ids of each word's pieces."""
         new = list({word for word in words if word not in self._known})
         if new:
-            found = self._cut(new)
-            self._known.update(zip(new, map(list, found.to_list()), strict=True))
+            # A row for each word: the pieces of words in one row are not told apart.
+            found = self._cut([[word] for word in new])
+            self._known.update(zip(new, map(list, found), strict=True))
         return [self._known[word] or [UNK] for word in words]
 
 
@@ -99,7 +100,8 @@ def _vectors(
                 owners.append(owner)
         found: list[list[np.ndarray]] = [[] for _ in batch]
         if parts:
-            ids, padding = padded([[CLS, *sum(part, []), SEP] for part in parts])
+            packed = [[CLS, *sum(part, []), SEP] for part in parts]
+            ids, padding = padded(packed, longest + 2)
             inputs = {
                 "token_ids": ids,
                 "segment_ids": np.zeros_like(ids),
@@ -132,14 +134,14 @@ def _parts(words: Sequence[list[int]], longest: int) -> Iterator[list[list[int]]
         yield part
 
 
-def padded(rows: Iterable[Sequence[int]]) -> tuple[np.ndarray, np.ndarray]:
-    """Returns ids, and 1 where they are not padding."""
-    rows = list(rows)
+def padded(
+    rows: Sequence[Sequence[int]], longest: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Returns ids, and 1 where they are not padding; no row exceeds `longest`."""
     # Few shapes: each is a graph of its own.
-    longest = -(-max(map(len, rows)) // 16) * 16
-    ids = np.full((len(rows), longest), PAD, np.int32)
+    width = min(longest, -(-max(map(len, rows)) // 16) * 16)
+    ids = np.full((len(rows), width), PAD, np.int32)
     for row, values in zip(ids, rows, strict=True):
         row[: len(values)] = values
-    return ids, (np.arange(longest) < np.array([[len(row)] for row in rows])).astype(
-        np.int32
-    )
+    lengths = np.array([[len(row)] for row in rows])
+    return ids, (np.arange(width) < lengths).astype(np.int32)

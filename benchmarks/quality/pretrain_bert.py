@@ -128,11 +128,11 @@ def _batches(options: argparse.Namespace, pieces: bert.Pieces) -> Iterator[Any]:
     while True:
         packed, follows = zip(*islice(pairs, options.batch_size), strict=True)
         rows, segments = zip(*packed, strict=True)
-        ids, padding = bert.padded(rows)
+        ids, padding = bert.padded(rows, options.max_pieces)
         masked = {name: np.asarray(each) for name, each in mask(ids).items()}
         inputs = {
             "token_ids": masked["token_ids"],
-            "segment_ids": bert.padded(segments)[0],
+            "segment_ids": bert.padded(segments, options.max_pieces)[0],
             "padding_mask": padding,
             "mask_positions": masked["mask_positions"],
         }
