@@ -10,6 +10,7 @@ import numpy as np
 
 from keras_elmo.files.word_vectors import WordVectors, as_float32
 from keras_elmo.models.encoder import Encoder
+from keras_elmo.optional import import_tensorflow
 
 # Sentences are sorted by length within so many batches, which leaves little padding.
 _WINDOW_BATCHES = 16
@@ -167,17 +168,34 @@ def batches_of_like_length(lengths: list[int], batch_size: int) -> Iterator[list
 class _Compiled(keras.Model):
     """A layer that is run as a model is: compiled, whatever the backend.
 
-    It takes the layer's arguments as a list. TensorFlow looks a call up among those of
-    other shapes, of which a text has hundreds, and compares a dictionary with all of
-    them.
+    Its arguments come as a list, each `(batch, tokens, ..)`. On TensorFlow there is one
+    graph for all shapes: Keras would make several, and look a call up among them.
     """
 
     def __init__(self, layer: keras.layers.Layer) -> None:
         super().__init__(name=f"compiled_{layer.name}")
         self.layer = layer
+        self._graph: Any = None
 
     def call(self, inputs: list[Any]) -> Any:
         return self.layer(*inputs)
+
+    def predict_on_batch(self, x: list[np.ndarray]) -> Any:
+        if keras.backend.backend() != "tensorflow":
+            return super().predict_on_batch(x)
+        if self._graph is None:
+            tf = import_tensorflow("Embedding on TensorFlow")
+            shapes = [(None, None, *each.shape[2:]) for each in x]
+            signature = [
+                tf.TensorSpec(shape, each.dtype)
+                for shape, each in zip(shapes, x, strict=True)
+            ]
+            self._graph = tf.function(
+                lambda inputs: self(inputs, training=False),
+                input_signature=[signature],
+                autograph=False,
+            )
+        return self._graph(x)
 
 
 # Compiled once an encoder, not once a call.
