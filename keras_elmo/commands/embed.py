@@ -22,7 +22,7 @@ def add(commands: "argparse._SubParsersAction") -> None:
         "--layers",
         choices=("all", "mix"),
         default="all",
-        help="every layer, or their average (all)",
+        help="every layer, or their mix: the exported one, or the average (all)",
     )
     command.add_argument(
         "--rows",
