@@ -98,7 +98,10 @@ def accuracy(model: Any, words: Words, task: Task) -> float:
 
 
 def batches(
-    lengths: np.ndarray, places: np.ndarray, random: np.random.Generator | None = None
+    lengths: np.ndarray,
+    places: np.ndarray,
+    random: np.random.Generator | None = None,
+    batch_size: int = BATCH_SIZE,
 ) -> Iterator[np.ndarray]:
     """Yields places of sentences of about the same length.
 
@@ -106,15 +109,16 @@ def batches(
         lengths: of all sentences.
         places: of the sentences to use.
         random: breaks ties among equal lengths and orders the batches.
+        batch_size: sentences at most.
     """
     if random is not None:
         places = random.permutation(places)
     places = places[np.argsort(lengths[places], kind="stable")]
-    starts = np.arange(0, len(places), BATCH_SIZE)
+    starts = np.arange(0, len(places), batch_size)
     if random is not None:
         starts = random.permutation(starts)
     for start in starts:
-        yield places[start : start + BATCH_SIZE]
+        yield places[start : start + batch_size]
 
 
 def padded_labels(task: Task, places: np.ndarray) -> np.ndarray:

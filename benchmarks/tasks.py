@@ -82,12 +82,12 @@ def _read_ewt(folder: Path, tokenizer: str, train_size: int | None) -> Task:
     folder = folder / "ud_en_ewt"
     return _task(
         "ewt",
-        _drawn(_read_conllu(folder / "train.conllu.xz"), train_size),
-        _read_conllu(folder / "dev.conllu.xz"),
+        _drawn(read_conllu(folder / "train.conllu.xz"), train_size),
+        read_conllu(folder / "dev.conllu.xz"),
     )
 
 
-def _read_conllu(path: Path) -> list[tuple[Sentence, list[str]]]:
+def read_conllu(path: Path) -> list[tuple[Sentence, list[str]]]:
     pairs = []
     with lzma.open(path, "rt", encoding="utf-8") as file:
         for block in file.read().strip().split("\n\n"):
@@ -104,12 +104,12 @@ def _read_sst2(folder: Path, tokenizer: str, train_size: int | None) -> Task:
     folder = folder / "sst"
     return _task(
         "sst2",
-        _drawn(_read_labelled(folder / "sst2.train.txt"), train_size),
-        _read_labelled(folder / "sst2.dev.txt"),
+        _drawn(read_labelled(folder / "sst2.train.txt"), train_size),
+        read_labelled(folder / "sst2.dev.txt"),
     )
 
 
-def _read_labelled(path: Path) -> list[tuple[Sentence, str]]:
+def read_labelled(path: Path) -> list[tuple[Sentence, str]]:
     pairs = []
     for line in path.read_text(encoding="utf-8").splitlines():
         label, _, sentence = line.partition(" ")
@@ -120,21 +120,22 @@ def _read_labelled(path: Path) -> list[tuple[Sentence, str]]:
 def _read_nsmc(folder: Path, tokenizer: str, train_size: int | None) -> Task:
     """Sentiment of Korean film reviews, which come as raw text."""
     folder = folder / "nsmc"
-    train = _drawn(_read_tsv(folder / "train.tsv.xz"), train_size or _NSMC_TRAIN_SIZE)
-    dev = _read_tsv(folder / "dev.tsv.xz")
-    return _task("nsmc", _tokenized(train, tokenizer), _tokenized(dev, tokenizer))
+    train = _drawn(read_tsv(folder / "train.tsv.xz"), train_size or _NSMC_TRAIN_SIZE)
+    dev = read_tsv(folder / "dev.tsv.xz")
+    return _task("nsmc", tokenized(train, tokenizer), tokenized(dev, tokenizer))
 
 
-def _read_tsv(path: Path) -> list[tuple[str, str]]:
+def read_tsv(path: Path) -> list[tuple[str, str]]:
     with lzma.open(path, "rt", encoding="utf-8", newline="\n") as file:
         next(file)
         rows = [line.rstrip("\r\n").split("\t") for line in file]
     return [(document, label) for _, document, label in rows]
 
 
-def _tokenized(
+def tokenized(
     pairs: Sequence[tuple[str, str]], tokenizer: str
 ) -> list[tuple[Sentence, str]]:
+    """Cuts raw text as the model's training text was."""
     import keras_elmo
 
     texts = [text for text, _ in pairs]

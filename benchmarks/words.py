@@ -19,6 +19,16 @@ _ONCE_UNKNOWN = 0.5
 _CHECKED_SENTENCES = 32
 
 
+def token_mask(lengths: np.ndarray) -> np.ndarray:
+    """Returns `(batch, tokens)` booleans for sentences of so many words.
+
+    A sentence without any keeps its first position, whose vector is that of padding,
+    as `keras_elmo.ElmoEmbedding` has it.
+    """
+    lengths = np.maximum(lengths, 1)
+    return np.arange(lengths.max()) < lengths[:, np.newaxis]
+
+
 class Words(ABC):
     """Word vectors of known sentences."""
 
@@ -26,13 +36,8 @@ class Words(ABC):
         self.lengths = np.array([len(sentence) for sentence in sentences])
 
     def mask(self, places: np.ndarray) -> np.ndarray:
-        """Returns `(batch, tokens)` booleans: where the words are.
-
-        A sentence without any keeps its first position, whose vector is that of
-        padding, as `keras_elmo.ElmoEmbedding` has it.
-        """
-        lengths = np.maximum(self.lengths[places], 1)
-        return np.arange(lengths.max()) < lengths[:, np.newaxis]
+        """Returns `(batch, tokens)` booleans: where the words are."""
+        return token_mask(self.lengths[places])
 
     @abstractmethod
     def vectors(self) -> tuple[Any, Any]:

@@ -1,12 +1,12 @@
 """The public data sets, each by its name."""
 
-import lzma
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
-from task import Label, Sentence, Task, tokenized
+from task import Label, Sentence, Task
+from tasks import read_conllu, read_labelled, read_tsv, tokenized
 
 Pairs = list[tuple[Sentence, Label]]
 
@@ -33,24 +33,12 @@ def _conllu(folder: str) -> Callable[[Path, str], Task]:
 
     def read(data: Path, tokenizer: str) -> Task:
         train, dev = (
-            _read_conllu(data / folder / f"{split}.conllu.xz")
+            read_conllu(data / folder / f"{split}.conllu.xz")
             for split in ("train", "dev")
         )
         return Task.of(train, dev)
 
     return read
-
-
-def _read_conllu(path: Path) -> Pairs:
-    pairs: Pairs = []
-    with lzma.open(path, "rt", encoding="utf-8") as file:
-        for block in file.read().strip().split("\n\n"):
-            rows = [line.split("\t") for line in block.splitlines() if line[0] != "#"]
-            # Others are the unsplit form of several words (1-2) or not in the text
-            # (1.1).
-            rows = [row for row in rows if row[0].isdigit()]
-            pairs.append(([row[1] for row in rows], [row[3] for row in rows]))
-    return pairs
 
 
 def _wnut17(data: Path, tokenizer: str) -> Task:
@@ -77,7 +65,7 @@ def _sst(name: str) -> Callable[[Path, str], Task]:
 
     def read(data: Path, tokenizer: str) -> Task:
         train, dev = (
-            _read_labelled(data / "sst" / f"{name}.{split}.txt")
+            read_labelled(data / "sst" / f"{name}.{split}.txt")
             for split in ("train", "dev")
         )
         return Task.of(train, dev)
@@ -85,28 +73,13 @@ def _sst(name: str) -> Callable[[Path, str], Task]:
     return read
 
 
-def _read_labelled(path: Path) -> Pairs:
-    pairs: Pairs = []
-    for line in path.read_text(encoding="utf-8").splitlines():
-        label, _, sentence = line.partition(" ")
-        pairs.append((sentence.split(), label))
-    return pairs
-
-
 def _nsmc(data: Path, tokenizer: str) -> Task:
     """Sentiment of Korean film reviews, raw text."""
     train, dev = (
-        tokenized(_read_tsv(data / "nsmc" / f"{split}.tsv.xz"), tokenizer)
+        tokenized(read_tsv(data / "nsmc" / f"{split}.tsv.xz"), tokenizer)
         for split in ("train", "dev")
     )
     return Task.of(train, dev)
-
-
-def _read_tsv(path: Path) -> list[tuple[str, str]]:
-    with lzma.open(path, "rt", encoding="utf-8", newline="\n") as file:
-        next(file)
-        rows = [line.rstrip("\r\n").split("\t") for line in file]
-    return [(document, label) for _, document, label in rows]
 
 
 DATA_SETS = {

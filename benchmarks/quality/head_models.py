@@ -1,11 +1,11 @@
 """The task's own part of a downstream model, the same for every kind of word vector."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import keras
 import numpy as np
 from experiments import Head
+from heads import MaxAndMean, batches, padded_labels
 from keras import ops
 from task import Task
 from word_vectors import Words
@@ -15,32 +15,6 @@ UNITS = 64
 LEARNING_RATE = 2e-3
 # A small draw of the training sentences is passed over more often.
 _LEAST_UPDATES = 300
-
-
-class MaxAndMean(keras.layers.Layer):
-    """The greatest and the mean value over the unmasked positions, one after the other.
-
-    Call arguments:
-        x: `(batch, tokens, units)` tensor.
-        mask: `(batch, tokens)` booleans, each row with one that is true.
-
-    Returns:
-        `(batch, 2 * units)` tensor.
-    """
-
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.supports_masking = True
-
-    def call(self, x: Any, mask: Any) -> Any:
-        kept = ops.cast(mask, x.dtype)[..., None]
-        greatest = ops.max(ops.where(mask[..., None], x, -1e9), axis=1)
-        mean = ops.sum(x * kept, axis=1) / ops.sum(kept, axis=1)
-        return ops.concatenate([greatest, mean], axis=-1)
-
-    def compute_mask(self, x: Any, previous_mask: Any = None) -> None:
-        # What comes out has no tokens any more.
-        return None
 
 
 def build_model(head: Head, task: Task, below: Words, above: Words | None) -> Any:
@@ -99,7 +73,7 @@ def train(
     # What hides rare words draws from its own: the order is that of any other words.
     hiding = np.random.default_rng(seed)
     for _ in range(epochs):
-        for batch in batches(below.lengths, places, batch_size, random):
+        for batch in batches(below.lengths, places, random, batch_size):
             labels = padded_labels(task, batch)
             known = labels >= 0
             model.train_on_batch(
@@ -115,7 +89,7 @@ def predict(
 ) -> dict[int, np.ndarray]:
     """Returns the classes of the development sentences, by their places."""
     found = {}
-    for batch in batches(below.lengths, task.dev, batch_size):
+    for batch in batches(below.lengths, task.dev, batch_size=batch_size):
         probabilities = model.predict_on_batch(_inputs(batch, below, above))
         classes = probabilities.argmax(axis=-1)
         for place, row in zip(batch.tolist(), classes, strict=True):
@@ -133,39 +107,3 @@ def _inputs(
     if above is not None:
         inputs = [*inputs, *above.batch(places, random)]
     return [*inputs, below.mask(places)]
-
-
-def batches(
-    lengths: np.ndarray,
-    places: np.ndarray,
-    batch_size: int,
-    random: np.random.Generator | None = None,
-) -> Iterator[np.ndarray]:
-    """Yields places of sentences of about the same length.
-
-    Args:
-        lengths: of all sentences.
-        places: of the sentences to use.
-        batch_size: sentences at most.
-        random: breaks ties among equal lengths and orders the batches.
-    """
-    if random is not None:
-        places = random.permutation(places)
-    places = places[np.argsort(lengths[places], kind="stable")]
-    starts = np.arange(0, len(places), batch_size)
-    if random is not None:
-        starts = random.permutation(starts)
-    for start in starts:
-        yield places[start : start + batch_size]
-
-
-def padded_labels(task: Task, places: np.ndarray) -> np.ndarray:
-    """Returns the labels of a batch, -1 where there is none."""
-    labels = [task.labels[place] for place in places]
-    if not task.is_tagging:
-        return np.stack(labels)
-    longest = max(1, *map(len, labels))
-    batch = np.full((len(labels), longest), -1, np.int32)
-    for row, tags in enumerate(labels):
-        batch[row, : len(tags)] = tags
-    return batch

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import Any
 
 import numpy as np
 
@@ -83,17 +82,3 @@ def _numbers(label: Label, number: dict[str, int]) -> np.ndarray:
     if isinstance(label, str):
         return np.array(number[label], np.int32)
     return np.array([number[tag] for tag in label], np.int32)
-
-
-def tokenized(
-    pairs: Sequence[tuple[str, Any]], tokenizer: str
-) -> list[tuple[Sentence, Any]]:
-    """Cuts raw text as the model's training text was."""
-    import keras_elmo
-
-    texts = [text for text, _ in pairs]
-    rows = keras_elmo.Tokenizer(tokenizer).ragged(texts).to_list()
-    return [
-        ([token.decode() for token in tokens], label)
-        for tokens, (_, label) in zip(rows, pairs, strict=True)
-    ]

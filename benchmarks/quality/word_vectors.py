@@ -14,6 +14,7 @@ import keras
 import numpy as np
 from keras import ops
 from task import Sentence
+from words import token_mask
 
 import keras_elmo
 from keras_elmo.text.vector_file import read_vector_file
@@ -38,13 +39,8 @@ class Words(ABC):
         self.lengths = np.array([len(each) for each in rows])
 
     def mask(self, places: np.ndarray) -> np.ndarray:
-        """Returns `(batch, tokens)` booleans: where the words are.
-
-        A sentence without any keeps its first position, whose vector is that of
-        padding, as `keras_elmo.ElmoEmbedding` has it.
-        """
-        lengths = np.maximum(self.lengths[places], 1)
-        return np.arange(lengths.max()) < lengths[:, np.newaxis]
+        """Returns `(batch, tokens)` booleans: where the words are."""
+        return token_mask(self.lengths[places])
 
     def padded_rows(self, places: np.ndarray) -> np.ndarray:
         longest = max(1, self.lengths[places].max())

@@ -99,19 +99,3 @@ def test_names_of_words(quality, encoder, data, tmp_path):
     assert one is same
     elmo = encoders.words("elmo", task, task.train)
     assert not np.allclose(one.batch(np.arange(3))[0], elmo.batch(np.arange(3))[0])
-
-
-def test_batches_hold_every_sentence_once_in_the_order_of_the_seed(quality):
-    heads = quality("head_models")
-    lengths = np.arange(100) % 13
-    places = np.arange(10, 100)
-
-    def batches(seed):
-        return list(heads.batches(lengths, places, 32, np.random.default_rng(seed)))
-
-    assert sorted(np.concatenate(batches(0))) == places.tolist()
-    for one, same in zip(batches(0), batches(0), strict=True):
-        assert one.tolist() == same.tolist()
-    assert batches(0)[0].tolist() != batches(1)[0].tolist()
-    spread = [np.ptp(lengths[batch]) for batch in batches(0)]
-    assert max(spread) <= 5
