@@ -95,12 +95,11 @@ def _log_probabilities(
     units = top.shape[-1] // 2
     # With the boundaries, the token stands at position + 1, between these two.
     hidden = np.stack([top[position, :units], top[position + 2, units:]])
-    kernel, bias = map(ops.convert_to_numpy, model.head.softmax.weights[:2])
+    softmax = model.head.softmax
+    kernel, bias = map(ops.convert_to_numpy, (softmax.kernel, softmax.bias))
     return _normalised((hidden @ kernel.T + bias)[:, len(SPECIALS) :])
 
 
 def _normalised(logits: np.ndarray) -> np.ndarray:
     """Returns the logarithms of probabilities whose sum is 1."""
-    greatest = logits.max(axis=-1, keepdims=True)
-    partition = np.log(np.exp(logits - greatest).sum(axis=-1, keepdims=True))
-    return logits - greatest - partition
+    return ops.convert_to_numpy(ops.log_softmax(logits, axis=-1))
