@@ -18,7 +18,7 @@ import tensorflow as tf
 from keras_elmo.__main__ import main
 from keras_elmo.files.directory import PretrainingDirectory
 from keras_elmo.files.embeddings import embed
-from keras_elmo.files.loading import load
+from keras_elmo.files.loading import load, load_language_model
 from keras_elmo.training.history import read_history
 from tests.command_line import assert_one_line, command
 from tests.fresh_process import environment
@@ -102,7 +102,7 @@ def run(folder):
 @pytest.fixture(scope="module")
 def exported(run, folder):
     status, out, err = command(
-        "export", "--model", run[0], "--out", folder / "exported"
+        "export", "--model", run[0], "--out", folder / "exported", "--language-model"
     )
     assert (status, out, err) == (0, "", "")
     return folder / "exported"
@@ -219,6 +219,8 @@ def test_export_keeps_the_tokenizer_of_the_text(run, exported):
     found = model.signatures["default"](strings=tf.constant(["Ann saw(Bob)."]))
     assert found["sequence_len"].numpy().tolist() == [6]
     assert load(exported).tokenizer == load(run[0]).tokenizer == "unicode"
+    kept, found = map(load_language_model, (run[0], exported))
+    assert found.vocabulary.words == kept.vocabulary.words
 
 
 @pytest.mark.slow
@@ -252,7 +254,9 @@ def test_an_onnx_file_is_exported_by_its_name(imported, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "option", [("--tokenizer", "none"), ("--dtype", "bfloat16")], ids=" ".join
+    "option",
+    [("--tokenizer", "none"), ("--dtype", "bfloat16"), ("--language-model",)],
+    ids=" ".join,
 )
 def test_an_onnx_file_has_no_options(option, imported, tmp_path):
     out = tmp_path / "model.onnx"
@@ -413,8 +417,15 @@ def test_a_run_is_neither_overwritten_nor_gone_on_with_by_another(run, folder):
 
 def test_a_schedule_needs_to_know_how_long_it_is(folder, tmp_path):
     corpus = ["--corpus", folder / "train-*", "--out", tmp_path / "run"]
-    result = command("pretrain", *corpus, "--schedule", "cosine")
-    assert_one_line(*result, "--schedule cosine needs --steps")
+    for arguments, said in [
+        (["--schedule", "cosine"], "--schedule cosine needs --steps"),
+        (["--warmup-steps", "9"], "--warmup-steps needs --schedule cosine"),
+        (
+            ["--schedule", "cosine", "--steps", "9", "--warmup-steps", "9"],
+            "--warmup-steps must be at least 0 and below --steps, 9. Received: 9",
+        ),
+    ]:
+        assert_one_line(*command("pretrain", *corpus, *arguments), said)
 
 
 @pytest.mark.slow

@@ -18,16 +18,15 @@ def add(commands: "argparse._SubParsersAction") -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    from keras_elmo.files.directory import PretrainingDirectory
+    from keras_elmo.files.loading import load_language_model
     from keras_elmo.text.corpus import Corpus
     from keras_elmo.training.perplexity import perplexity
 
-    directory = PretrainingDirectory(options.model)
-    model = directory.read_model()
+    model = load_language_model(options.model)
+    if model.vocabulary is None:
+        raise ValueError(f"{options.model}: does not say which words it predicts")
     corpus = Corpus(
-        options.corpus,
-        directory.read_vocabulary(),
-        model.encoder.tokenizer or "whitespace",
+        options.corpus, model.vocabulary, model.encoder.tokenizer or "whitespace"
     )
     print(json.dumps(perplexity(model, corpus)))
     for message in corpus.report.messages():

@@ -29,6 +29,12 @@ def add(commands: "argparse._SubParsersAction") -> None:
         choices=("float32", "bfloat16"),
         help="what the model computes in; bfloat16 has half the size",
     )
+    command.add_argument(
+        "--language-model",
+        action="store_true",
+        help="keep the words and the softmax, too, to measure perplexity, to find "
+        "substitutes, and to train on",
+    )
 
 
 def run(options: argparse.Namespace) -> None:
@@ -46,16 +52,18 @@ def run(options: argparse.Namespace) -> None:
         options.out,
         None if tokenizer == "none" else tokenizer,
         options.dtype,
+        options.language_model,
     )
 
 
 def _export_onnx(options: argparse.Namespace) -> None:
     from keras_elmo.files.onnx_export import export_onnx
 
-    for name in ("tokenizer", "dtype"):
-        if getattr(options, name) is not None:
+    for name in ("tokenizer", "dtype", "language_model"):
+        if getattr(options, name):
+            option = "--" + name.replace("_", "-")
             raise ValueError(
-                f"--{name} is of a SavedModel; an ONNX file takes character ids and "
+                f"{option} is of a SavedModel; an ONNX file takes character ids and "
                 f"computes in float32. Received: --out {options.out}"
             )
     export_onnx(options.model, options.out)

@@ -97,13 +97,29 @@ def _add_recipe(command: argparse.ArgumentParser) -> None:
         help="tokens of an update, of one worker",
     )
     recipe.add_argument(
-        "--learning-rate", type=float, default=0.2, metavar="X", help="of Adagrad"
+        "--optimizer",
+        default="adagrad",
+        choices=("adagrad", "adam"),
+        help="adagrad is the published one; adam learns more in the same time",
+    )
+    recipe.add_argument(
+        "--learning-rate",
+        type=float,
+        metavar="X",
+        help="if not given, 0.2 for adagrad and 0.002 for adam",
     )
     recipe.add_argument(
         "--schedule",
         default="constant",
         choices=("constant", "cosine"),
         help="cosine lets the learning rate fall to 0 over --steps",
+    )
+    recipe.add_argument(
+        "--warmup-steps",
+        type=int,
+        default=0,
+        metavar="N",
+        help="updates over which --schedule cosine lets it rise at first",
     )
     recipe.add_argument(
         "--dtype",
@@ -196,6 +212,7 @@ def run(options: argparse.Namespace) -> None:
             max_distinct=options.max_distinct,
             num_sampled=options.num_sampled,
             batch_tokens=options.batch_tokens,
+            optimizer=options.optimizer,
             learning_rate=_learning_rate(options),
             dtype=options.dtype,
             seed=options.seed,
@@ -220,10 +237,26 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _learning_rate(options: argparse.Namespace) -> Any:
+    rate, warmup = options.learning_rate, options.warmup_steps
     if options.schedule == "constant":
-        return options.learning_rate
+        if warmup:
+            raise ValueError("--warmup-steps needs --schedule cosine")
+        return rate
     if options.steps is None:
         raise ValueError("--schedule cosine needs --steps")
+    if not 0 <= warmup < options.steps:
+        raise ValueError(
+            "--warmup-steps must be at least 0 and below --steps, "
+            f"{options.steps}. Received: {warmup}"
+        )
     import keras
 
-    return keras.optimizers.schedules.CosineDecay(options.learning_rate, options.steps)
+    from keras_elmo.training.optimizers import default_learning_rate
+
+    rate = default_learning_rate(options.optimizer) if rate is None else rate
+    schedule = keras.optimizers.schedules.CosineDecay
+    if not warmup:
+        return schedule(rate, options.steps)
+    return schedule(
+        0.0, options.steps - warmup, warmup_target=rate, warmup_steps=warmup
+    )

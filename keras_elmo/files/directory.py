@@ -21,6 +21,7 @@ from keras_elmo.files.published import (
     encoder_datasets,
     load_published_weights,
     read_datasets,
+    softmax_datasets,
     write_datasets,
 )
 from keras_elmo.files.untrusted import check_size, check_tokenizer
@@ -131,6 +132,4 @@ def _check_count(name: str, value: Any, where: str) -> None:
 
 def _datasets(model: PretrainingModel) -> Iterator[Dataset]:
     yield from encoder_datasets(model.encoder)
-    # The published files end here; the names are those of their trainer.
-    yield Dataset("softmax/W", model.head.softmax.kernel)
-    yield Dataset("softmax/b", model.head.softmax.bias)
+    yield from softmax_datasets(model.head)

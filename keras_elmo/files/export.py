@@ -6,7 +6,8 @@ from typing import Any
 import keras
 
 from keras_elmo.atomic import replacing, write_json
-from keras_elmo.files.loading import load_embedding
+from keras_elmo.files.loading import load_embedding, load_language_model
+from keras_elmo.files.saved_language_model import write_language_model
 from keras_elmo.files.saved_model import (
     ASSETS,
     DESCRIPTION,
@@ -26,6 +27,7 @@ def export_saved_model(
     path: str | os.PathLike[str],
     tokenizer: str | None = "unicode",
     dtype: str | None = None,
+    language_model: bool = False,
 ) -> None:
     """Writes a SavedModel whose only trainable variables are the mix's.
 
@@ -44,12 +46,14 @@ def export_saved_model(
         dtype: dtype policy of the encoder, `"bfloat16"` for half the size and, where
             the processor multiplies it, more speed; that of `source` if `None`. What
             comes out is float32 either way.
+        language_model: whether to keep, in a folder that servers ignore, the words and
+            the softmax, too, which `load_language_model` and a run's `init` read.
 
     Raises:
         RuntimeError: Keras does not run on TensorFlow.
         TypeError: `source` is something else.
-        ValueError: `source` is a path without a model, or `path` holds something
-            that is not an exported model.
+        ValueError: `source` is a path without a model, or without a language model
+            that is asked for, or `path` holds something that is not an exported model.
     """
     tf = import_tensorflow("Exporting a SavedModel")
     if keras.backend.backend() != "tensorflow":
@@ -63,6 +67,7 @@ def export_saved_model(
                 "`path` must not exist, or hold an exported model, which is replaced. "
                 f"Received: path={os.fspath(path)!r}"
             )
+    words = load_language_model(source) if language_model else None
     source = _frozen(load_embedding(source), dtype)
     served = _served(source, tokenizer)
     signatures = {"tokens": served.tokens.get_concrete_function()}
@@ -72,6 +77,8 @@ def export_saved_model(
         signatures["serving_default"] = signatures["default"]
     with replacing(path) as temporary:
         tf.saved_model.save(served, temporary, signatures)
+        if words is not None:
+            write_language_model(temporary, words)
         write_json(
             os.path.join(temporary, ASSETS, DESCRIPTION),
             {

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from keras_elmo.files.directory import PretrainingDirectory
+from keras_elmo.files.saved_language_model import read_language_model
 from keras_elmo.files.saved_model import is_saved_model, read_saved_model
 from keras_elmo.models.elmo_embedding import ElmoEmbedding
 from keras_elmo.models.encoder import Encoder
@@ -27,29 +28,45 @@ def load(name_or_path: str | os.PathLike[str]) -> Encoder:
     Raises:
         ValueError: there is no such model.
     """
+    path = find_model(name_or_path)
+    if is_saved_model(path):
+        return read_saved_model(path)
+    return PretrainingDirectory(path).read_encoder()
+
+
+def load_language_model(name_or_path: str | os.PathLike[str]) -> PretrainingModel:
+    """Returns a language model: an encoder, its softmax, and the words it predicts.
+
+    Args:
+        name_or_path: what `load` takes; a SavedModel must have been exported with its
+            language model, as the shipped ones are.
+
+    Raises:
+        ValueError: there is no such model, it is an encoder only, or it is damaged.
+    """
+    path = find_model(name_or_path)
+    if is_saved_model(path):
+        return read_language_model(path)
+    return PretrainingDirectory(path).read_model()
+
+
+def find_model(name_or_path: str | os.PathLike[str]) -> Path:
+    """Returns the folder of a model, which may be a shipped one's name.
+
+    Raises:
+        ValueError: there is no such model.
+    """
     candidates = [Path(name_or_path)]
     if len(candidates[0].parts) == 1:
         candidates.append(_SHIPPED / name_or_path)
     for path in candidates:
-        if is_saved_model(path):
-            return read_saved_model(path)
-        directory = PretrainingDirectory(path)
-        if directory.holds_a_model():
-            return directory.read_encoder()
+        if is_saved_model(path) or PretrainingDirectory(path).holds_a_model():
+            return path
     raise ValueError(
         "`name_or_path` must be a pretraining directory (options.json and "
         "weights.hdf5), a folder written by export_saved_model, or a shipped model's "
         f"name. Received: name_or_path={os.fspath(name_or_path)!r}"
     )
-
-
-def load_language_model(path: str | os.PathLike[str]) -> PretrainingModel:
-    """Returns the language model of a pretraining directory: an encoder and a softmax.
-
-    Raises:
-        ValueError: the directory holds none, or is damaged.
-    """
-    return PretrainingDirectory(path).read_model()
 
 
 def load_embedding(source: Any) -> ElmoEmbedding:

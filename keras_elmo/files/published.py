@@ -15,6 +15,7 @@ from keras_elmo.files.hdf5 import dataset_of, reading
 from keras_elmo.files.untrusted import check_size
 from keras_elmo.large_variables import block_starts, blocks_of, fill
 from keras_elmo.models.encoder import Encoder
+from keras_elmo.models.language_model_head import LanguageModelHead
 
 Path = str | os.PathLike[str]
 
@@ -96,19 +97,27 @@ def _names_of_layers(file: h5py.File) -> list[str]:
     return names
 
 
-def write_datasets(weights: Path, datasets: Iterable["Dataset"]) -> None:
+def write_datasets(
+    weights: Path, datasets: Iterable["Dataset"], dtype: str = "float32"
+) -> None:
     """Writes the weights to an HDF5 file; one that stands there is replaced.
+
+    Args:
+        weights: path of the file.
+        datasets: where each weight stands in it.
+        dtype: of the numbers in the file.
 
     Raises:
         OSError: there is no room for it.
     """
     datasets = list(datasets)
-    size = sum(4 * math.prod(dataset.shape()) for dataset in datasets)
+    item = np.dtype(dtype).itemsize
+    size = sum(item * math.prod(dataset.shape()) for dataset in datasets)
     # A disk that fills up leaves HDF5 in a state that it complains of to the end.
     check_room(weights, size + _HEADERS)
     with replacing(weights) as temporary, h5py.File(temporary, "w") as file:
         for dataset in datasets:
-            dataset.write(file)
+            dataset.write(file, dtype)
 
 
 class Dataset:
@@ -129,8 +138,8 @@ class Dataset:
         starts = block_starts(dataset.shape, dataset.dtype.itemsize)
         fill(self.weight, (dataset[k : k + starts.step] for k in starts))
 
-    def write(self, file: h5py.File) -> None:
-        dataset = file.create_dataset(self.name, self.shape(), "float32")
+    def write(self, file: h5py.File, dtype: str) -> None:
+        dataset = file.create_dataset(self.name, self.shape(), dtype)
         start = 0
         for block in blocks_of(self.weight):
             dataset[start : start + len(block)] = block
@@ -148,9 +157,9 @@ class _CharacterTable(Dataset):
         array = dataset[...]
         self.weight.assign(np.concatenate([np.zeros_like(array[:1]), array]))
 
-    def write(self, file: h5py.File) -> None:
+    def write(self, file: h5py.File, dtype: str) -> None:
         array = ops.convert_to_numpy(self.weight)[1:]
-        file.create_dataset(self.name, data=array, dtype="float32")
+        file.create_dataset(self.name, data=array, dtype=dtype)
 
 
 class _Convolution(Dataset):
@@ -162,9 +171,9 @@ class _Convolution(Dataset):
     def assign(self, dataset: h5py.Dataset) -> None:
         self.weight.assign(dataset[0])
 
-    def write(self, file: h5py.File) -> None:
+    def write(self, file: h5py.File, dtype: str) -> None:
         array = ops.convert_to_numpy(self.weight)[None]
-        file.create_dataset(self.name, data=array, dtype="float32")
+        file.create_dataset(self.name, data=array, dtype=dtype)
 
 
 def encoder_datasets(encoder: Encoder) -> Iterator[Dataset]:
@@ -190,3 +199,12 @@ def encoder_datasets(encoder: Encoder) -> Iterator[Dataset]:
             yield Dataset(f"{cell}/W_0", layer.kernel)
             yield Dataset(f"{cell}/B", layer.bias)
             yield Dataset(f"{cell}/W_P_0", layer.projection_kernel)
+
+
+def softmax_datasets(head: LanguageModelHead) -> Iterator[Dataset]:
+    """Yields where a language model's softmax is kept, by its trainer's names.
+
+    The published files have none.
+    """
+    yield Dataset("softmax/W", head.softmax.kernel)
+    yield Dataset("softmax/b", head.softmax.bias)

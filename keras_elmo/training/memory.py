@@ -14,10 +14,10 @@ _LOGITS = 3
 
 
 def memory_message(
-    model: PretrainingModel, batch_tokens: int, num_replicas: int
+    model: PretrainingModel, num_slots: int, batch_tokens: int, num_replicas: int
 ) -> str:
     """Returns a sentence on the memory that training needs, and what for."""
-    parts = estimate_memory(model, batch_tokens, num_replicas)
+    parts = estimate_memory(model, num_slots, batch_tokens, num_replicas)
     told = ", ".join(f"{name} {_megabytes(value)}" for name, value in parts.items())
     return f"Memory: about {_megabytes(sum(parts.values()))} MB ({told})"
 
@@ -27,9 +27,16 @@ def _megabytes(value: float) -> str:
 
 
 def estimate_memory(
-    model: PretrainingModel, batch_tokens: int, num_replicas: int
+    model: PretrainingModel, num_slots: int, batch_tokens: int, num_replicas: int
 ) -> dict[str, float]:
-    """Returns the bytes that training on a CPU needs, by what they are for."""
+    """Returns the bytes that training on a CPU needs, by what they are for.
+
+    Args:
+        model: what is trained.
+        num_slots: numbers that the optimizer keeps of each weight.
+        batch_tokens: positions of a batch.
+        num_replicas: copies of the model.
+    """
     config = model.config
     encoder, softmax = model.encoder.count_params(), model.head.count_params()
     weights = _FLOAT * (encoder + softmax) * num_replicas
@@ -42,8 +49,7 @@ def estimate_memory(
     return {
         "process": _PROCESS,
         "weights": weights,
-        # Of each weight, Adagrad's sum of squares.
-        "optimizer": weights,
+        "optimizer": num_slots * weights,
         # A softmax has but those of a batch's words.
         "gradients": _FLOAT * encoder * num_replicas,
         "a batch": _FLOAT * batch_tokens * position,

@@ -9,7 +9,8 @@ from keras import ops
 from keras_elmo.config import ElmoConfig
 from keras_elmo.files.directory import PretrainingDirectory
 from keras_elmo.files.hdf5 import dataset_of, reading
-from keras_elmo.files.loading import load
+from keras_elmo.files.loading import find_model, load
+from keras_elmo.files.saved_language_model import SavedLanguageModel
 from keras_elmo.large_variables import blocks_of
 from keras_elmo.models.pretraining import PretrainingModel
 from keras_elmo.text.vocabulary import Vocabulary
@@ -37,9 +38,13 @@ class Origin:
         self.config: ElmoConfig = self._encoder.config
         self.tokenizer: str | None = self._encoder.tokenizer
         self.vocabulary: Vocabulary | None = None
-        self._files = PretrainingDirectory(path)
-        if self._files.holds_a_language_model():
-            self.vocabulary = self._files.read_vocabulary()
+        directory = PretrainingDirectory(find_model(path))
+        # There, the softmax is in the file of all weights.
+        self._words, self._softmax = directory.vocabulary, directory.weights
+        if not directory.holds_a_language_model():
+            self._words, self._softmax = SavedLanguageModel.of(directory.path)
+        if os.path.exists(self._words):
+            self.vocabulary = Vocabulary.load(self._words)
 
     def give(self, model: PretrainingModel) -> int:
         """Assigns its weights to a model of the same sizes.
@@ -59,12 +64,10 @@ class Origin:
         known = [(row, places.get(w)) for row, w in enumerate(model.vocabulary.words)]
         rows, sources = zip(*((r, s) for r, s in known if s is not None), strict=True)
         softmax = model.head.softmax
-        with reading(self._files.weights) as file:
+        with reading(self._softmax) as file:
             for name, weight in (("W", softmax.kernel), ("b", softmax.bias)):
                 shape = (len(self.vocabulary), *weight.shape[1:])
-                dataset = dataset_of(
-                    file, f"softmax/{name}", shape, self._files.vocabulary
-                )
+                dataset = dataset_of(file, f"softmax/{name}", shape, self._words)
                 array = np.concatenate(list(blocks_of(weight)))
                 array[list(rows)] = _rows(dataset, sources)
                 weight.assign(array)

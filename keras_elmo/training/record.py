@@ -16,7 +16,7 @@ from keras_elmo.training.checkpoints import Checkpoints
 from keras_elmo.training.curves import write_curves
 from keras_elmo.training.devices import Devices
 from keras_elmo.training.history import Row
-from keras_elmo.training.optimizer import learning_rate_at
+from keras_elmo.training.optimizers import learning_rate_at
 from keras_elmo.training.perplexity import perplexity
 from keras_elmo.training.run_state import Interval, RunState
 

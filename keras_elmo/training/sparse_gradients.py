@@ -1,7 +1,7 @@
 """Gradients of looked-up rows on TensorFlow, which are no dense tensors.
 
-A batch touches a few thousand of a softmax's rows. What Keras makes of that in Adagrad
-reads and writes all of them; here the others are left alone.
+A batch touches a few thousand of a softmax's rows. What Keras makes of that in an
+optimizer reads and writes all of them; here the others are left alone.
 """
 
 from typing import Any
@@ -26,8 +26,8 @@ def with_values(gradient: Any, values: Any) -> Any:
 def summed(gradients: Any) -> list[Any]:
     """Adds gradients up over the replicas, and over the lookups of a row.
 
-    TensorFlow leaves apart what a row got from each of its lookups. A norm and
-    Adagrad's accumulators are of squares, where the parts' are not the sum's.
+    TensorFlow leaves apart what a row got from each of its lookups. A norm and what
+    the optimizers keep are of squares, where the parts' are not the sum's.
     """
     tf = _tensorflow()
     context = tf.distribute.get_replica_context()
@@ -77,6 +77,38 @@ def adagrad_update(
     sums = tf.gather(accumulator.value, rows) + tf.square(values)
     accumulator.value.scatter_update(tf.IndexedSlices(sums, rows))
     change = tf.cast(learning_rate, values.dtype) * values / tf.sqrt(sums + epsilon)
+    variable.scatter_sub(tf.IndexedSlices(change, rows))
+
+
+def adam_update(
+    gradient: Any,
+    variable: Any,
+    moments: tuple[Any, Any],
+    betas: tuple[float, float],
+    learning_rate: Any,
+    epsilon: float,
+) -> None:
+    """Updates the rows that a gradient is of, each once.
+
+    Args:
+        gradient: rows without repetition.
+        variable: what it is the gradient of.
+        moments: means of the variable's gradients and of their squares.
+        betas: how much of each mean is kept.
+        learning_rate: a scalar, corrected for means that began at 0.
+        epsilon: added to the root of the squares' mean.
+    """
+    tf = _tensorflow()
+    rows, values = gradient.indices, gradient.values
+    means = []
+    for moment, beta, found in zip(
+        moments, betas, (values, tf.square(values)), strict=True
+    ):
+        mean = beta * tf.gather(moment.value, rows) + (1 - beta) * found
+        moment.value.scatter_update(tf.IndexedSlices(mean, rows))
+        means.append(mean)
+    change = tf.cast(learning_rate, values.dtype) * means[0]
+    change /= tf.sqrt(means[1]) + epsilon
     variable.scatter_sub(tf.IndexedSlices(change, rows))
 
 

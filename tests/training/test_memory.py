@@ -7,17 +7,19 @@ from keras_elmo.training.memory import estimate_memory, memory_message
 
 def test_weights_are_what_they_are():
     model = build_pretraining_model(ElmoConfig.preset("tiny"), 1000)
-    parts = estimate_memory(model, 1280, num_replicas=1)
+    parts = estimate_memory(model, 1, 1280, num_replicas=1)
     assert parts["weights"] == parts["optimizer"] == 4 * model.count_params()
-    twice = estimate_memory(model, 1280, num_replicas=2)
+    of_adam = estimate_memory(model, 2, 1280, num_replicas=1)
+    assert of_adam["optimizer"] == 2 * of_adam["weights"]
+    twice = estimate_memory(model, 1, 1280, num_replicas=2)
     assert twice["weights"] == 2 * parts["weights"]
     assert twice["a batch"] == parts["a batch"]
-    assert estimate_memory(model, 2560, 1)["a batch"] == 2 * parts["a batch"]
+    assert estimate_memory(model, 1, 2560, 1)["a batch"] == 2 * parts["a batch"]
 
 
 def test_it_is_told_in_megabytes():
     model = build_pretraining_model(ElmoConfig.preset("tiny"), 1000)
-    message = memory_message(model, 1280, 1)
-    total = sum(estimate_memory(model, 1280, 1).values())
+    message = memory_message(model, 1, 1280, 1)
+    total = sum(estimate_memory(model, 1, 1280, 1).values())
     assert message.startswith(f"Memory: about {total / 1e6:,.0f} MB (process 1,100, ")
     assert total == pytest.approx(1.5e9, rel=0.2)

@@ -333,6 +333,7 @@ def test_minutes_end_a_run_and_validation_is_optional(tmp_path):
         {"validate_every": 0},
         {"num_sampled": 0},
         {"learning_rate": 0.0},
+        {"optimizer": "sgd"},
         {"patience": 1},
         {"keep_checkpoints": 0},
         {"checkpoint_minutes": 0.0},
@@ -593,20 +594,32 @@ def test_patience_ends_a_run(tmp_path):
     assert timeless(tmp_path / "run")[-1].step == 8
 
 
-def test_a_schedule_is_followed_and_recorded(tmp_path):
-    schedule = keras.optimizers.schedules.CosineDecay(0.2, 8)
-    on_batches(
-        ready_made(4),
-        tmp_path / "run",
-        validation=None,
-        learning_rate=schedule,
-        epochs=None,
-        steps=8,
-        validate_every=4,
-    )
+def test_adam_follows_a_schedule_and_goes_on_with_it(tmp_path):
+    arguments = {
+        "validation": None,
+        "optimizer": "adam",
+        "learning_rate": keras.optimizers.schedules.CosineDecay(
+            0.0, 6, warmup_target=0.1, warmup_steps=2
+        ),
+        "epochs": None,
+        "validate_every": 5,
+    }
+    on_batches(ready_made(4), tmp_path / "run", steps=8, **arguments)
     rows = timeless(tmp_path / "run")
-    assert [row.learning_rate for row in rows] == pytest.approx([0.1, 0.0], abs=1e-6)
-    with pytest.raises(ValueError, match="`learning_rate` must be"):
-        on_batches(
-            ready_made(4), tmp_path / "run", learning_rate=0.2, steps=9, resume=True
-        )
+    assert [row.step for row in rows] == [5, 8]
+    assert [row.learning_rate for row in rows] == pytest.approx([0.05, 0.0], abs=1e-6)
+    on_batches(ready_made(4), tmp_path / "parts", steps=5, **arguments)
+    on_batches(ready_made(4), tmp_path / "parts", steps=8, resume=True, **arguments)
+    assert_same_state(state_of(tmp_path / "parts"), state_of(tmp_path / "run"))
+    for other, said in [
+        ({"learning_rate": 0.2}, "`learning_rate` must be"),
+        ({"optimizer": "adagrad"}, "`optimizer` must be 'adam'"),
+    ]:
+        with pytest.raises(ValueError, match=said):
+            on_batches(
+                ready_made(4),
+                tmp_path / "run",
+                **{**arguments, **other},
+                steps=9,
+                resume=True,
+            )

@@ -4,27 +4,14 @@ import pytest
 import tensorflow as tf
 
 from keras_elmo.models.pretraining import build_pretraining_model
-from keras_elmo.training.optimizer import PublishedAdagrad
+from keras_elmo.training.published_adagrad import PublishedAdagrad
 from tests.layers.layer_checks import numpy_of
 from tests.layers.published_names import randomise
 from tests.models.small import CONFIG
+from tests.training.gradients import gradients_of
 from tests.training.runs import ready_made
 
 LEARNING_RATE, CLIP, FACTOR = 0.2, 10.0, 20.0
-
-
-def gradients_of(model, batch):
-    """The loss and its plain gradients, in double precision, weights unchanged."""
-    seed = model.head.softmax.seed_generator.state
-    before = seed.numpy()
-    variables = [weight.value for weight in model.trainable_variables]
-    with tf.GradientTape() as tape:
-        model(batch, training=True)
-        (loss,) = model.losses
-    gradients = [tf.convert_to_tensor(g) for g in tape.gradient(loss, variables)]
-    # The step that follows draws the same candidates.
-    seed.assign(before)
-    return float(loss), [gradient.numpy().astype("float64") for gradient in gradients]
 
 
 @pytest.mark.slow
