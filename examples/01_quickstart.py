@@ -1,15 +1,12 @@
-"""Train a very small ELMo and see one word get different vectors in different places.
+"""See one word get different vectors in different places.
 
-python examples/01_quickstart.py                    # trains one in a minute
-python examples/01_quickstart.py --model my_model   # uses one you have
+python examples/01_quickstart.py                    # by the shipped English model
+python examples/01_quickstart.py --model my_model   # by one you have
 """
 
 import argparse
-import tempfile
-from pathlib import Path
 
 import numpy as np
-from demo_sentences import write_sentences
 
 import keras_elmo
 
@@ -20,25 +17,8 @@ SENTENCES = [
 ]
 
 
-def train(folder: Path, steps: int) -> keras_elmo.Encoder:
-    """Any text does: one sentence or paragraph a line."""
-    text = write_sentences(folder / "text.txt", count=6000)
-    model = keras_elmo.pretrain(
-        keras_elmo.ElmoConfig.preset("tiny"),
-        text,
-        directory=folder / "bilm",
-        batch_tokens=640,
-        steps=steps,
-    )
-    return model.encoder
-
-
-def main(model: str | None, steps: int) -> None:
-    if model:
-        encoder = keras_elmo.load(model)
-    else:
-        with tempfile.TemporaryDirectory() as folder:
-            encoder = train(Path(folder), steps)
+def main(model: str) -> None:
+    encoder = keras_elmo.load(model)
 
     # One array a sentence: (layers, tokens, dimensions).
     tokens = [sentence.split() for sentence in SENTENCES]
@@ -60,6 +40,9 @@ def main(model: str | None, steps: int) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--model", help="a pretraining or an exported folder")
-    parser.add_argument("--steps", type=int, default=1000)
+    parser.add_argument(
+        "--model",
+        default="elmo-en",
+        help="a shipped model, or a pretraining or an exported folder",
+    )
     main(**vars(parser.parse_args()))

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import keras
 import tensorflow as tf
-from first_model import first_model
 from labelled_sentences import DATA, read_examples
+from shipped_models import ENGLISH
 
 import keras_elmo
 
@@ -31,7 +31,7 @@ def build_classifier(model: Path, num_labels: int) -> keras.Model:
 
 
 def main(
-    model: Path | None,
+    model: Path,
     train: Path,
     dev: Path,
     epochs: int,
@@ -41,7 +41,7 @@ def main(
     keras.utils.set_random_seed(0)
     sentences, labels = read_examples(train)
     names = sorted(set(labels))
-    classifier = build_classifier(model or first_model(), len(names))
+    classifier = build_classifier(model, len(names))
     classifier.compile(
         keras.optimizers.Adam(0.01),
         "sparse_categorical_crossentropy",
@@ -73,7 +73,7 @@ def main(
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--model", type=Path, help="an exported SavedModel")
+    parser.add_argument("--model", type=Path, default=ENGLISH)
     parser.add_argument("--train", type=Path, default=DATA / "sentiment_train.txt")
     parser.add_argument("--dev", type=Path, default=DATA / "sentiment_dev.txt")
     parser.add_argument("--epochs", type=int, default=20)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import keras
 import tensorflow as tf
-from first_model import first_model
+from shipped_models import ENGLISH
 
 import keras_elmo
 
@@ -55,13 +55,11 @@ def build_tagger(model: Path, num_tags: int) -> keras.Model:
     return keras.Model(words, tag)
 
 
-def main(
-    model: Path | None, train: Path, dev: Path, epochs: int, batch_size: int
-) -> None:
+def main(model: Path, train: Path, dev: Path, epochs: int, batch_size: int) -> None:
     keras.utils.set_random_seed(0)
     train_sentences = read_conllu(train)
     tags = sorted({tag for _, tags in train_sentences for tag in tags})
-    tagger = build_tagger(model or first_model(), len(tags))
+    tagger = build_tagger(model, len(tags))
     tagger.compile(
         keras.optimizers.Adam(0.01),
         # Padding has no tag and counts nowhere.
@@ -82,7 +80,7 @@ def main(
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--model", type=Path, help="an exported SavedModel")
+    parser.add_argument("--model", type=Path, default=ENGLISH)
     parser.add_argument("--train", type=Path, default=DATA / "tags_train.conllu")
     parser.add_argument("--dev", type=Path, default=DATA / "tags_dev.conllu")
     parser.add_argument("--epochs", type=int, default=20)

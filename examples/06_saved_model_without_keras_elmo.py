@@ -2,19 +2,18 @@
 
     python examples/06_saved_model_without_keras_elmo.py --model saved_models/my-elmo
 
-This process never imports keras_elmo. Without `--model` another one makes a model.
+This process never imports keras_elmo.
 """
 
 import argparse
-import subprocess
 import sys
-from pathlib import Path
 
 import keras
 import tensorflow as tf
 
 # Registers the ops of a model that cuts raw text into words (tokenizer="unicode").
 import tensorflow_text  # noqa: F401
+from shipped_models import ENGLISH
 
 TEXTS = [
     "The heron slept on the bank among the reeds .",
@@ -23,12 +22,6 @@ TEXTS = [
     "The cashier works for the bank because of a loan .",
 ]
 IS_MONEY = [0, 0, 1, 1]
-
-
-def first_model() -> str:
-    script = Path(__file__).parent / "first_model.py"
-    command = [sys.executable, str(script)]
-    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
 def show_signatures(model: str) -> None:
@@ -62,8 +55,7 @@ def train_classifier(model: str, epochs: int) -> None:
         print(f"{share[0]:4.0%} money: {text}")
 
 
-def main(model: str | None, epochs: int) -> None:
-    model = model or first_model().strip().splitlines()[-1]
+def main(model: str, epochs: int) -> None:
     show_signatures(model)
     train_classifier(model, epochs)
     if "keras_elmo" in sys.modules:
@@ -72,6 +64,6 @@ def main(model: str | None, epochs: int) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--model", help="the folder of an exported SavedModel")
+    parser.add_argument("--model", default=str(ENGLISH), help="an exported SavedModel")
     parser.add_argument("--epochs", type=int, default=30)
     main(**vars(parser.parse_args()))

@@ -1,6 +1,6 @@
 """General text first, then the domain's own: what does the second bring?
 
-    python examples/07_domain_adaptation.py --general runs/wikipedia \\
+    python examples/07_domain_adaptation.py --general saved_models/elmo-en \\
         --corpus reviews.txt --held-out reviews-dev.txt --steps 2000 \\
         --train train.txt --dev dev.txt
 
@@ -9,7 +9,7 @@ small classifier is right on either encoder, frozen. The words to predict stay t
 the general model, or the two perplexities would not compare. Labelled sentences are
 those of example 04. The middle step alone, from a shell:
 
-    keras-elmo pretrain --init runs/wikipedia --corpus reviews.txt --out runs/reviews
+    keras-elmo pretrain --init saved_models/elmo-en --corpus reviews.txt --out runs/new
 """
 
 import argparse
@@ -18,8 +18,8 @@ from pathlib import Path
 
 import keras
 import tensorflow as tf
-from demo_sentences import write_sentences
 from labelled_sentences import DATA, read_examples
+from shipped_models import ENGLISH
 
 import keras_elmo
 
@@ -61,11 +61,6 @@ def accuracies(model: Path, train: Path, dev: Path, seeds: int) -> list[float]:
 def main(general, corpus, held_out, train, dev, out, seeds, **recipe) -> None:
     recipe["resume"] = True
     out.mkdir(parents=True, exist_ok=True)
-    if general is None:
-        general, sentences = out / "general", out / "general.txt"
-        write_sentences(sentences, count=4000)
-        tiny = keras_elmo.ElmoConfig.preset("tiny")
-        keras_elmo.pretrain(tiny, sentences, directory=general, **recipe)
     if corpus is None:
         # No text given: that of the labelled sentences, without their labels.
         corpus, held_out = out / "corpus.txt", out / "held-out.txt"
@@ -85,7 +80,7 @@ def main(general, corpus, held_out, train, dev, out, seeds, **recipe) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--general", type=Path, help="a pretraining directory")
+    parser.add_argument("--general", type=Path, default=ENGLISH)
     parser.add_argument("--corpus", help="the domain's text")
     parser.add_argument("--held-out", help="more of it")
     parser.add_argument("--train", type=Path, default=DATA / "sentiment_train.txt")

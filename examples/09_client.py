@@ -20,7 +20,7 @@ import grpc
 import numpy as np
 import quiet_tensorflow  # noqa: F401
 import tensorflow as tf
-from first_model import first_model
+from shipped_models import ENGLISH
 from tensorflow_serving.apis.predict_pb2 import PredictRequest
 from tensorflow_serving.apis.prediction_service_pb2_grpc import PredictionServiceStub
 
@@ -57,7 +57,7 @@ def over_grpc(address: str, name: str) -> np.ndarray:
 @contextlib.contextmanager
 def own_server() -> Iterator[tuple[str, str, str]]:
     """Serves a model at ports that are free; yields both addresses and its name."""
-    command = [sys.executable, "-m", "keras_elmo", "serve", "--model", first_model()]
+    command = [sys.executable, "-m", "keras_elmo", "serve", "--model", ENGLISH]
     command += ["--port", "0", "--grpc-port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:

@@ -17,16 +17,15 @@ import numpy as np
 import pyarrow.parquet as parquet
 from apache_beam.options.pipeline_options import PipelineOptions
 from demo_sentences import write_sentences
-from first_model import first_model
+from shipped_models import ENGLISH
 
 from keras_elmo.scale import count_words, embed_text
 from keras_elmo.text.vocabulary import Vocabulary
 
 
 def main(
-    text: Sequence[str], model: str | None, out: Path, beam_options: Sequence[str]
+    text: Sequence[str], model: str, out: Path, beam_options: Sequence[str]
 ) -> None:
-    model = model or str(first_model())
     options = PipelineOptions(list(beam_options))
 
     # Every worker counts what it reads; the sums come together in one file.
@@ -55,7 +54,7 @@ def main(
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--text", nargs="+", help="files or patterns")
-    parser.add_argument("--model", help="an exported folder")
+    parser.add_argument("--model", default=str(ENGLISH), help="an exported folder")
     parser.add_argument("--out", type=Path, help="a folder")
     arguments, others = parser.parse_known_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -63,6 +62,6 @@ if __name__ == "__main__":
         if texts is None:
             for seed in range(3):
                 path = Path(folder, f"part-{seed}.txt")
-                write_sentences(path, count=2000, seed=seed)
+                write_sentences(path, count=500, seed=seed)
             texts = [f"{folder}/part-*.txt"]
         main(texts, arguments.model, arguments.out or Path(folder, "out"), others)

@@ -3,16 +3,18 @@
     python examples/11_onnx.py --model my-elmo.onnx --input sentences.txt
 
 `keras-elmo export --model runs/my-elmo --out my-elmo.onnx` writes such a file, on any
-machine. Without `--model` another process makes one.
+machine. Without `--model` another process makes one of a shipped model.
 """
 
 import argparse
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import numpy as np
 import onnxruntime
+from shipped_models import ENGLISH
 
 SENTENCES = [
     "the heron slept on the bank under the reeds .",
@@ -48,23 +50,20 @@ def embed(model: str, sentences: list[list[str]]) -> list[np.ndarray]:
     return [vectors[:length] for vectors, length in zip(elmo, lengths, strict=True)]
 
 
-def first_model() -> str:
-    script = Path(__file__).parent / "first_model.py"
-    output = subprocess.run(
-        [sys.executable, str(script)], check=True, stdout=subprocess.PIPE, text=True
-    ).stdout
-    saved_model = Path(output.strip().splitlines()[-1])
-    out = saved_model.with_suffix(".onnx")
-    if not out.exists():
-        export = ["export", "--model", str(saved_model), "--out", str(out)]
-        subprocess.run([sys.executable, "-m", "keras_elmo", *export], check=True)
-    return str(out)
+def export(model: Path, out: str) -> None:
+    """In a process of its own, which needs the three of them."""
+    command = ["export", "--model", str(model), "--out", out]
+    subprocess.run([sys.executable, "-m", "keras_elmo", *command], check=True)
 
 
 def main(model: str | None, text: Path | None) -> None:
     lines = text.read_text(encoding="utf-8").splitlines() if text else SENTENCES
     sentences = [line.split() for line in lines if line.strip()]
-    vectors = embed(model or first_model(), sentences)
+    with tempfile.TemporaryDirectory() as folder:
+        if model is None:
+            model = str(Path(folder, "elmo-en.onnx"))
+            export(ENGLISH, model)
+        vectors = embed(model, sentences)
     for tokens, array in zip(sentences, vectors, strict=True):
         print(f"{array.shape}: {' '.join(tokens)}")
     if {"tensorflow", "keras", "keras_elmo"} & sys.modules.keys():

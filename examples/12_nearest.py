@@ -1,20 +1,20 @@
 """What has a model learnt of words with several meanings? Neighbours and substitutes.
 
+    python examples/12_nearest.py                          # by the shipped models
     python examples/12_nearest.py --model runs/my-elmo --words bank play
-    python examples/12_nearest.py --model runs/my-korean-elmo --words 배 쓰다 손 눈
 
 For one sentence of each meaning, prints the sentence of the same word whose vector is
 closest, and the words that the language model would rather put in its place. The
 sentences, a few for each meaning, were written for this example; a file of one's own
-has a word, a meaning and a sentence a line, the word in brackets. Without --model, a
-very small one is trained first, which has learnt little.
+has a word, a meaning and a sentence a line, the word in brackets.
 """
 
 import argparse
+import functools
 from pathlib import Path
 from typing import NamedTuple
 
-from first_model import first_language_model
+from shipped_models import ENGLISH, KOREAN
 
 import keras_elmo
 
@@ -59,10 +59,10 @@ def closest(encoder, example: Example, others: list[Example]) -> tuple[Example, 
 
 
 def main(model: Path | None, data: Path, words: list[str] | None) -> None:
-    model = model or first_language_model()
-    language_model = keras_elmo.load_language_model(model)
     examples = read_examples(data)
+    load = functools.cache(keras_elmo.load_language_model)
     for word in words or dict.fromkeys(example.word for example in examples):
+        language_model = load(model or (ENGLISH if word.isascii() else KOREAN))
         chosen = [example for example in examples if example.word == word]
         right, shown = 0, set()
         for example in chosen:
@@ -83,7 +83,7 @@ def main(model: Path | None, data: Path, words: list[str] | None) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--model", type=Path, help="a pretraining directory")
+    parser.add_argument("--model", type=Path, help="a language model's folder")
     parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--words", nargs="*", help="(all)")
     main(**vars(parser.parse_args()))

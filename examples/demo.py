@@ -2,7 +2,8 @@
 
 Generates a small corpus around words of many senses, pretrains a biLM on it, exports
 the biLM as a SavedModel, puts that into a Keras classifier which says in what sense a
-word is meant, and draws the word's vectors by sense.
+word is meant, and draws the word's vectors by sense. Beside it stand the models that
+come with the package, which have read other text, and far more of it.
 
     python examples/demo.py
 """
@@ -23,6 +24,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 from demo_picture import draw_senses
+from shipped_models import ENGLISH, KOREAN
 
 import keras_elmo
 
@@ -48,8 +50,8 @@ def write_text(sentences, folder: Path) -> tuple[Path, Path]:
 class SenseData:
     """The sentences around words of many senses as a classifier's examples."""
 
-    def __init__(self, sentences, split: str) -> None:
-        chosen = [sentence for sentence in sentences if sentence.split == split]
+    def __init__(self, sentences, split: str, only=lambda word: True) -> None:
+        chosen = [s for s in sentences if s.split == split and only(s.word)]
         self.texts = [sentence.text for sentence in chosen]
         self.words = np.array([sentence.word for sentence in chosen])
         self.senses = np.array([f"{s.word} {s.sense}" for s in chosen])
@@ -102,6 +104,21 @@ def fit(model: keras.Model, train: SenseData, test: SenseData, epochs: int):
     model.fit(batches, epochs=epochs, shuffle=False, verbose=0)
     predicted = model.predict(test.dataset(names).batch(256), verbose=0).argmax(-1)
     return np.array(names)[predicted] == test.senses
+
+
+def fit_shipped(corpus, epochs: int):
+    """The same with the shipped model of each word's language."""
+    right = {}
+    for model, only in (
+        (ENGLISH, str.isascii),
+        (KOREAN, lambda word: not word.isascii()),
+    ):
+        train, test = (SenseData(corpus, split, only) for split in ("train", "test"))
+        elmo = keras_elmo.ElmoEmbedding.from_saved_model(model)
+        classifier = sense_classifier(elmo, len(set(train.senses)))
+        hits = fit(classifier, train, test, epochs)
+        right |= dict(zip(test.texts, hits, strict=True))
+    return np.array([right[text] for text in SenseData(corpus, "test").texts])
 
 
 def most_frequent(train: SenseData, test: SenseData):
@@ -176,11 +193,13 @@ def main(out: Path, saved_model: Path, sentences: int, steps: int, epochs: int) 
         "ELMo, pretrained": fit(
             sense_classifier(elmo, num_senses), train, test, epochs
         ),
+        "elmo-en and elmo-ko": fit_shipped(corpus, epochs),
     }
     print(
         f"   Learned from {len(train.texts):,} labelled sentences. Right answers on "
         f"{len(test.texts):,} others, made of\n   other parts and other names "
-        "(the biLM has read nearly all of them, unlabelled):"
+        "(the biLM has read nearly all of them, unlabelled;\n   elmo-en and elmo-ko "
+        "have read none):"
     )
     print_accuracies(right, test.words)
     shares, gamma = elmo.mix_weights[0]

@@ -16,6 +16,7 @@ import pytest
 import tensorflow as tf
 
 from keras_elmo.__main__ import main
+from keras_elmo.config import ElmoConfig
 from keras_elmo.files.directory import PretrainingDirectory
 from keras_elmo.files.embeddings import embed
 from keras_elmo.files.loading import load, load_language_model
@@ -310,6 +311,16 @@ def test_the_published_model_goes_all_the_way(imported, tmp_path):
     found = model.signatures["default"](strings=tf.constant(["a bank(1) ."]))
     assert found["sequence_len"].numpy().tolist() == [3]
     assert found["elmo"].shape == (1, 3, 32)
+
+
+def test_sizes_of_ones_own(folder, fixtures, tmp_path):
+    """Those of the published model, which are no preset."""
+    options = fixtures / "published_tiny" / "options.json"
+    corpus = ["--corpus", folder / "train-*", "--out", tmp_path / "run"]
+    arguments = ["--steps", "1", "--num-sampled", "8", "--batch-tokens", "132"]
+    status, _, err = command("pretrain", *corpus, "--options", options, *arguments)
+    assert status == 0, err
+    assert load(tmp_path / "run").config == ElmoConfig.from_options(options)
 
 
 # ---------------------------------------------------------------- bad input

@@ -24,7 +24,7 @@ import common
 from experiments import EXPERIMENTS, WORDS, Run
 from scores import Scores
 
-DEFAULT_SCORES = common.ROOT / "benchmarks" / "results" / "quality.json"
+DEFAULT_SCORES = Path(__file__).with_name("scores.json")
 DEFAULT_PAGE = common.ROOT / "docs" / "results.md"
 
 

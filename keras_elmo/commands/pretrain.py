@@ -56,10 +56,16 @@ def _add_recipe(command: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="begin from a run, an exported model, or imported published weights",
     )
-    recipe.add_argument(
+    sizes = recipe.add_mutually_exclusive_group()
+    sizes.add_argument(
         "--preset",
         help="sizes: tiny, mini, or a published one: small, medium, original; if not "
         "given, those of --init, or mini",
+    )
+    sizes.add_argument(
+        "--options",
+        metavar="FILE",
+        help="sizes of one's own, in the form of the published options.json",
     )
     recipe.add_argument(
         "--tokenizer",
@@ -198,7 +204,9 @@ def run(options: argparse.Namespace) -> None:
     from keras_elmo.training.pretrain import pretrain
 
     config = None
-    if options.preset is not None or options.init is None:
+    if options.options is not None:
+        config = ElmoConfig.from_options(options.options)
+    elif options.preset is not None or options.init is None:
         config = ElmoConfig.preset(options.preset or "mini")
     try:
         pretrain(

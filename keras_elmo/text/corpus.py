@@ -19,6 +19,7 @@ from keras_elmo.text.sentences import (
     shuffled,
     split_sentence,
 )
+from keras_elmo.text.shard import Shard
 from keras_elmo.text.token_chunks import tokenized_lines
 from keras_elmo.text.tokenizer import Tokenizer
 from keras_elmo.text.vocabulary import END, START, UNKNOWN, Vocabulary
@@ -178,13 +179,11 @@ class Corpus:
             files, part, every = files[part::parts], 0, 1
         if random is not None:
             files = random.sample(files, len(files))
-        streams = (
-            islice(read_lines([file], report), part, None, every) for file in files
-        )
+        shards = (Shard(file, report, part, every) for file in files)
         if random is None:
-            lines: Iterator[str] = chain.from_iterable(streams)
+            lines: Iterator[str] = chain.from_iterable(shards)
         else:
-            lines = shuffled(interleaved(streams, random), random)
+            lines = shuffled(interleaved(shards), random)
         for tokens in tokenized_lines(lines, self.tokenizer, report):
             rows = split_sentence(tokens, self.max_tokens - _NUM_BOUNDARIES)
             report.split_lines += len(rows) > 1

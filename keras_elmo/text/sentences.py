@@ -1,8 +1,11 @@
 """Lines to rows of a bounded length, and rows to batches of equal size."""
 
 from collections.abc import Iterable, Iterator
+from heapq import heappop, heapreplace
 from itertools import islice
 from random import Random
+
+from keras_elmo.text.shard import Shard
 
 Sentence = list[bytes]
 
@@ -12,7 +15,7 @@ _BUFFER_LINES = 16_384
 _BUFFER_CHARACTERS = 32_000_000
 
 # Shards often differ in what they are about; a decompressor takes 9 MB.
-_OPEN_STREAMS = 8
+_OPEN_SHARDS = 8
 
 # A window is sorted by length: this many sentences, and batches enough that one of
 # them spans few lengths.
@@ -25,21 +28,28 @@ _CLOSING = "\"'”’»)]}」』）】"
 _STAY = (*_FINAL, *_CLOSING)
 
 
-def interleaved(streams: Iterable[Iterator[str]], random: Random) -> Iterator[str]:
-    """Yields the lines of several streams mixed, of a bounded number at a time."""
-    waiting = iter(streams)
-    opened = list(islice(waiting, _OPEN_STREAMS))
+def interleaved(shards: Iterable[Shard]) -> Iterator[str]:
+    """Yields the lines of several files mixed, of a bounded number at a time.
+
+    Each is read at a pace in proportion to its size, so that those which begin together
+    end together: neither short lines nor a large file are left over at the end.
+    """
+    waiting = enumerate(shards)
+    # When the next line is due, when the file began, and which it is. A file takes a
+    # unit of time.
+    opened = [(0.0, 0.0, *each) for each in islice(waiting, _OPEN_SHARDS)]
     while opened:
-        place = random.randrange(len(opened))
-        line = next(opened[place], None)
+        _, began, place, shard = opened[0]
+        line = next(shard, None)
         if line is not None:
             yield line
+            heapreplace(opened, (began + shard.share_read, began, place, shard))
             continue
         follower = next(waiting, None)
         if follower is None:
-            del opened[place]
+            heappop(opened)
         else:
-            opened[place] = follower
+            heapreplace(opened, (began + 1, began + 1, *follower))
 
 
 def shuffled(lines: Iterable[str], random: Random) -> Iterator[str]:

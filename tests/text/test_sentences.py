@@ -18,6 +18,24 @@ def tokens(text):
     return [token.encode() for token in text.split()]
 
 
+class Lines:
+    """Lines that lie in no file, with what `interleaved` asks of a `Shard`."""
+
+    def __init__(self, lines):
+        self._lines = lines
+        self._read = 0
+
+    @property
+    def share_read(self):
+        return self._read / len(self._lines)
+
+    def __next__(self):
+        if self._read == len(self._lines):
+            raise StopIteration
+        self._read += 1
+        return self._lines[self._read - 1]
+
+
 def rows(text, limit):
     return [b" ".join(row).decode() for row in split_sentence(tokens(text), limit)]
 
@@ -50,23 +68,34 @@ def test_closing_marks_stay_with_their_sentence():
 @given(st.lists(st.lists(st.integers(0, 9), max_size=5), max_size=20))
 def test_interleaving_keeps_every_line_and_the_order_of_each_stream(streams):
     numbered = [[(k, value) for value in stream] for k, stream in enumerate(streams)]
-    mixed = list(interleaved(map(iter, numbered), random.Random(0)))
+    mixed = list(interleaved(map(Lines, numbered)))
     for k, stream in enumerate(numbered):
         assert [line for line in mixed if line[0] == k] == stream
 
 
 def test_interleaving_mixes_and_holds_few_streams_at_a_time(monkeypatch):
-    monkeypatch.setattr(sentences, "_OPEN_STREAMS", 2)
+    monkeypatch.setattr(sentences, "_OPEN_SHARDS", 2)
     opened = []
 
-    def stream(k):
+    def shard(k):
         opened.append(k)
-        yield from [k] * 50
+        return Lines([k] * 50)
 
-    mixed = interleaved((stream(k) for k in range(4)), random.Random(0))
+    mixed = interleaved(shard(k) for k in range(4))
     first = [next(mixed) for _ in range(20)]
-    assert set(first) == {0, 1} == set(opened)
-    assert Counter(first + list(mixed)) == dict.fromkeys(range(4), 50)
+    assert Counter(first) == {0: 10, 1: 10} and opened == [0, 1]
+    second = [next(mixed) for _ in range(100)]
+    # Who follows does not keep the others waiting.
+    assert Counter(second[-20:]) == {2: 10, 3: 10}
+    assert Counter(first + second + list(mixed)) == dict.fromkeys(range(4), 50)
+
+
+def test_files_that_begin_together_end_together():
+    """Ten thousand short lines beside a hundred long ones."""
+    mixed = list(interleaved([Lines(["short"] * 10_000), Lines(["long"] * 100)]))
+    for part in range(10):
+        counts = Counter(mixed[part * 1010 : (part + 1) * 1010])
+        assert 9 <= counts["long"] <= 11
 
 
 words = st.sampled_from([b"a", b"b", b".", b"?", b'"', "。".encode(), b"\xff"])
