@@ -2,11 +2,10 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import groupby
 from pathlib import Path
 
+from readers import read_columns, read_conllu, read_labelled, read_tsv, tokenized
 from task import Label, Sentence, Task
-from tasks import read_conllu, read_labelled, read_tsv, tokenized
 
 Pairs = list[tuple[Sentence, Label]]
 
@@ -44,20 +43,9 @@ def _conllu(folder: str) -> Callable[[Path, str], Task]:
 def _wnut17(data: Path, tokenizer: str) -> Task:
     """Entities that have just appeared, in comments and messages, tokenised."""
     train, dev = (
-        _read_columns(data / "wnut17" / f"{split}.conll") for split in ("train", "dev")
+        read_columns(data / "wnut17" / f"{split}.conll") for split in ("train", "dev")
     )
     return Task.of(train, dev)
-
-
-def _read_columns(path: Path) -> Pairs:
-    pairs: Pairs = []
-    lines = path.read_text(encoding="utf-8").split("\n")
-    # Some lines between two sentences hold a tab.
-    for blank, block in groupby(lines, lambda line: not line.strip()):
-        if not blank:
-            tokens, tags = zip(*(line.split("\t") for line in block), strict=True)
-            pairs.append((list(tokens), [tag.strip() for tag in tags]))
-    return pairs
 
 
 def _sst(name: str) -> Callable[[Path, str], Task]:

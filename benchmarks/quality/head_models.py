@@ -5,9 +5,10 @@ from typing import Any
 import keras
 import numpy as np
 from experiments import Head
-from heads import MaxAndMean, batches, padded_labels
 from keras import ops
+from max_and_mean import MaxAndMean
 from task import Task
+from task_batches import batches, padded_labels
 from word_vectors import Words
 
 DROPOUT = 0.3
@@ -73,7 +74,7 @@ def train(
     # What hides rare words draws from its own: the order is that of any other words.
     hiding = np.random.default_rng(seed)
     for _ in range(epochs):
-        for batch in batches(below.lengths, places, random, batch_size):
+        for batch in batches(below.lengths, places, random, batch_size=batch_size):
             labels = padded_labels(task, batch)
             known = labels >= 0
             model.train_on_batch(

@@ -14,7 +14,6 @@ import keras
 import numpy as np
 from keras import ops
 from task import Sentence
-from words import token_mask
 
 import keras_elmo
 from keras_elmo.text.vector_file import read_vector_file
@@ -24,6 +23,16 @@ _ONCE_UNKNOWN = 0.5
 
 # A model's inputs, and the tensor that is computed from them.
 Vectors = tuple[list[Any], Any]
+
+
+def token_mask(lengths: np.ndarray) -> np.ndarray:
+    """Returns `(batch, tokens)` booleans for sentences of so many words.
+
+    A sentence without any keeps its first position, whose vector is that of padding,
+    as `keras_elmo.ElmoEmbedding` has it.
+    """
+    lengths = np.maximum(lengths, 1)
+    return np.arange(lengths.max()) < lengths[:, np.newaxis]
 
 
 class Words(ABC):

@@ -123,3 +123,20 @@ def test_cosines_are_those_of_the_words(quality):
     one[1, 1], other[1, 0] = [0, 2], [0, 5]
     found = module.cosines([one, other], [pair])
     np.testing.assert_allclose(found, [[np.sqrt(0.5)], [1]])
+
+
+def test_batches_hold_every_sentence_once_in_the_order_of_the_seed(quality):
+    module = quality("task_batches")
+    lengths = np.arange(100) % 13
+    places = np.arange(10, 100)
+
+    def batches(seed):
+        random = np.random.default_rng(seed)
+        return list(module.batches(lengths, places, random, batch_size=32))
+
+    assert sorted(np.concatenate(batches(0))) == places.tolist()
+    for one, same in zip(batches(0), batches(0), strict=True):
+        assert one.tolist() == same.tolist()
+    assert batches(0)[0].tolist() != batches(1)[0].tolist()
+    spread = [np.ptp(lengths[batch]) for batch in batches(0)]
+    assert max(spread) <= 5
