@@ -12,7 +12,8 @@ shift
 keras-elmo pretrain --resume --out "${RUN:=runs/elmo-en}" \
     --options "$here/options_en.json" --corpus "$@" --validation "$dev" \
     --vocabulary-size 30000 --num-sampled 2048 --batch-tokens 2560 \
-    --optimizer adam --learning-rate 0.004 --schedule cosine --warmup-steps 300 \
-    --steps "${STEPS:=6500}" --dtype mixed_bfloat16 --validate-every 1500
+    --optimizer adam --learning-rate 0.004 --schedule cosine \
+    --steps "${STEPS:=6500}" --warmup-steps $((STEPS / 20)) \
+    --dtype mixed_bfloat16 --validate-every 1500
 keras-elmo export --model "$RUN" --out "${OUT:=$here/elmo-en}" --language-model
 keras-elmo evaluate --model "$OUT" --corpus "$dev"

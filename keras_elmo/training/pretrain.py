@@ -21,6 +21,7 @@ from keras_elmo.training.interruption import Interrupted, Interruption, leave
 from keras_elmo.training.memory import memory_message
 from keras_elmo.training.optimizers import build_optimizer, default_learning_rate
 from keras_elmo.training.origin import Origin
+from keras_elmo.training.processor import dtype_message
 from keras_elmo.training.recipe import check_dtype
 from keras_elmo.training.record import Record
 from keras_elmo.training.run import Plan, Run
@@ -216,6 +217,8 @@ def pretrain(
             )
             model.encoder.tokenizer = recipe["tokenizer"]
             model.vocabulary = vocabulary
+            if message := dtype_message(dtype):
+                tell(message)
             method = build_optimizer(optimizer, learning_rate)
             tell(
                 memory_message(

@@ -1,0 +1,85 @@
+"""The models of saved_models/, and the scripts that trained them."""
+
+import json
+import os
+import subprocess
+import sys
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import keras_elmo
+from keras_elmo.text.lines import read_lines
+from tests.fresh_process import ROOT, environment
+
+SAVED_MODELS = ROOT / "saved_models"
+NAMES = ("elmo-en", "elmo-ko")
+SENTENCES = {
+    "elmo-en": "We sat on the bank of the river.",
+    "elmo-ko": "우리는 강에서 배를 탔다.",
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_it_is_found_by_its_name_and_small(name):
+    encoder = keras_elmo.load(name)
+    assert encoder.tokenizer == "unicode"
+    for weight in encoder.weights:
+        assert np.isfinite(np.asarray(weight)).all()
+    folder = SAVED_MODELS / name
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    assert sum(path.stat().st_size for path in files) <= 30_000_000
+    assert (SAVED_MODELS / f"{name}.md").exists()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_it_is_served(name):
+    model = tf.saved_model.load(str(SAVED_MODELS / name))
+    outputs = model.signatures["default"](strings=tf.constant([SENTENCES[name]]))
+    tokens = keras_elmo.Tokenizer("unicode").ragged([SENTENCES[name]]).to_list()
+    (layers,) = keras_elmo.embed(keras_elmo.load(name), tokens)
+    np.testing.assert_allclose(outputs["lstm_outputs2"][0], layers[2], atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("name", "corpus"), [("elmo-en", "enwiki"), ("elmo-ko", "kowiki")]
+)
+@pytest.mark.slow
+@pytest.mark.real_data
+def test_it_predicts_text_that_it_has_not_read(name, corpus, data_folder, tmp_path):
+    """The card has the figure of the whole text; this is its beginning."""
+    lines = islice(read_lines([str(data_folder / corpus / "dev.txt.xz")]), 200)
+    text = tmp_path / "text.txt"
+    text.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    found = keras_elmo.perplexity(keras_elmo.load_language_model(name), str(text))
+    assert found["mean"] < 150
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("language", ["en", "ko"])
+def test_its_script_trains_exports_and_measures(language, tmp_path):
+    (tmp_path / "dev.txt").write_text("One sentence a line .\n배 가 고프다 .\n" * 9)
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.txt").write_text("One word or two .\n배 가 오다 .\n" * 99)
+    variables = {"RUN": "run", "OUT": "out", "STEPS": "2"}
+    bin_folder = str(Path(sys.executable).parent)
+    variables["PATH"] = os.pathsep.join([bin_folder, os.environ["PATH"]])
+    script = SAVED_MODELS / f"train_{language}.sh"
+    done = subprocess.run(
+        ["sh", script, "dev.txt", "[ab].txt"],
+        cwd=tmp_path,
+        env=environment(**variables),
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout).keys() >= {"forward", "backward", "mean"}
+    # Nothing but the number of steps is another than that of the shipped model.
+    shipped = keras_elmo.load(f"elmo-{language}").config
+    assert keras_elmo.load(tmp_path / "out").config == shipped
+    assert keras_elmo.load_language_model(tmp_path / "out").vocabulary is not None
