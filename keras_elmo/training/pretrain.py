@@ -217,8 +217,8 @@ def pretrain(
             )
             model.encoder.tokenizer = recipe["tokenizer"]
             model.vocabulary = vocabulary
-            if message := dtype_message(dtype):
-                tell(message)
+            if slow := dtype_message(dtype):
+                tell(slow)
             method = build_optimizer(optimizer, learning_rate)
             tell(
                 memory_message(

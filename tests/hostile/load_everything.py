@@ -37,6 +37,7 @@ def load(originals, folder, model):
     keras_elmo.load(originals / "directory")
     keras_elmo.load(originals / "saved_model")
     keras_elmo.ElmoEmbedding.from_saved_model(originals / "saved_model")
+    keras_elmo.load_language_model(originals / "language_model")
     keras_elmo.load_published_weights(
         originals / "directory" / "options.json",
         originals / "directory" / "weights.hdf5",

@@ -29,10 +29,12 @@ def write_directory(path):
 
 @pytest.fixture(scope="session")
 def originals(tmp_path_factory):
-    """A pretraining directory and an exported model that nobody has spoiled."""
+    """A pretraining directory and exported models that nobody has spoiled."""
     folder = tmp_path_factory.mktemp("originals")
     write_directory(folder / "directory")
     export_saved_model(embedding(), folder / "saved_model", None)
+    words = folder / "language_model"
+    export_saved_model(folder / "directory", words, None, language_model=True)
     return folder
 
 

@@ -1,12 +1,13 @@
 """weights.hdf5: whatever HDF5 can do that weights have no use for."""
 
 import os
+import shutil
 
 import h5py
 import numpy as np
 import pytest
 
-from keras_elmo.files.loading import load
+from keras_elmo.files.loading import load, load_language_model
 from tests.command_line import assert_one_line, command
 
 pytestmark = pytest.mark.usefixtures("little_memory")
@@ -182,6 +183,19 @@ def test_so_it_is_in_what_a_run_begins_from(change, directory, tmp_path):
     assert "error: " in err.splitlines()[-1]
     assert directory.weights in err.splitlines()[-1]
     assert "softmax/W" in err.splitlines()[-1]
+
+
+@pytest.mark.parametrize("change", ["external link", "bomb", "huge", "strings"])
+def test_so_it_is_in_the_softmax_of_an_exported_model(change, originals, tmp_path):
+    model = shutil.copytree(originals / "language_model", tmp_path / "model")
+    softmax = model / "assets.extra" / "softmax.hdf5"
+    with h5py.File(softmax, "a") as file:
+        file[NAME] = file["softmax/W"][...]
+        CHANGES[change](file, tmp_path)
+        del file["softmax/W"]
+        file.move(NAME, "softmax/W")
+    with pytest.raises(ValueError, match=f"{softmax}: .*softmax/W"):
+        load_language_model(model)
 
 
 @pytest.mark.parametrize("kind", ["folder", "pipe", "device"])
