@@ -12,35 +12,11 @@ has a word, a meaning and a sentence a line, the word in brackets.
 import argparse
 import functools
 from pathlib import Path
-from typing import NamedTuple
 
-from shipped_models import ENGLISH, KOREAN
+from sense_examples import DATA, Example, read_examples
+from shipped_models import shipped_model
 
 import keras_elmo
-
-DATA = Path(__file__).parent / "data" / "senses.tsv"
-
-
-class Example(NamedTuple):
-    word: str
-    sense: str
-    tokens: list[str]
-    position: int
-
-    @property
-    def target(self) -> str:
-        return self.tokens[self.position]
-
-
-def read_examples(path: Path) -> list[Example]:
-    found = []
-    for line in path.read_text(encoding="utf-8").splitlines():
-        word, sense, sentence = line.split("\t")
-        tokens = sentence.split()
-        (position,) = (k for k, token in enumerate(tokens) if token.startswith("["))
-        tokens[position] = tokens[position].strip("[]")
-        found.append(Example(word, sense, tokens, position))
-    return found
 
 
 def closest(encoder, example: Example, others: list[Example]) -> tuple[Example, float]:
@@ -62,7 +38,7 @@ def main(model: Path | None, data: Path, words: list[str] | None) -> None:
     examples = read_examples(data)
     load = functools.cache(keras_elmo.load_language_model)
     for word in words or dict.fromkeys(example.word for example in examples):
-        language_model = load(model or (ENGLISH if word.isascii() else KOREAN))
+        language_model = load(model or shipped_model(word))
         chosen = [example for example in examples if example.word == word]
         right, shown = 0, set()
         for example in chosen:

@@ -187,6 +187,13 @@ def test_nearest(folder):
         assert int(right[1]) > count / 2
 
 
+def test_sense_picture(folder):
+    words = ("--words", "play", "쓰다", "--out", "senses.png")
+    output = run_python(EXAMPLES / "sense_picture.py", *words, cwd=folder)
+    assert output == "2 words are drawn in senses.png\n"
+    assert (folder / "senses.png").stat().st_size > 10_000
+
+
 def test_demo(pretrained, tmp_path):
     # What a run before has left is in nobody's way.
     exported = tmp_path / "saved_models" / "demo"
