@@ -1,97 +1,119 @@
-"""How long until the first vectors? From the start of a process that has just begun.
+"""How long until the first vectors, and until the next ones?
 
-Exports an untrained model and, in fresh processes, imports keras_elmo, loads the
-SavedModel and embeds one sentence.
+In fresh processes, imports keras_elmo, loads a model and embeds one sentence; then
+other sentences, one at a time.
 
-    python benchmarks/cold_start.py --out cold_start.json
+    python benchmarks/cold_start.py --models elmo-en elmo-ko --out cold_start.json
 """
 
 import json
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import common
 from markdown_table import markdown_table
 
-OPTIONS = ("preset", "repeats")
+OPTIONS = ("models", "repeats")
 
 _SENTENCE = "The river rose , and its bank gave way .".split()
+_OTHERS = [
+    "She opened an account at a bank in the city .",
+    "보통 배가 고프면 밥을 먹는다 .",
+    "Nobody knew .",
+    "The left bank of the stream was covered with reeds , and the right one with "
+    "stones that the spring flood had brought down from the hills .",
+    "그는 여행에 돈을 많이 썼다 .",
+]
+# The first ones still make what a shape of its own needs.
+_ROUNDS, _ROUNDS_BEFORE = 20, 2
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Runs the benchmark; prints its table."""
     parser = common.parser(__doc__)
-    parser.add_argument("--preset", default="mini", help="(mini)")
+    parser.add_argument(
+        "--models", nargs="+", default=["elmo-en", "elmo-ko"], metavar="NAME_OR_PATH"
+    )
     parser.add_argument("--repeats", type=int, default=5, metavar="N", help="(5)")
     options = parser.parse_args(arguments)
-    with tempfile.TemporaryDirectory() as folder:
-        model = Path(folder) / "exported"
-        common.call_in_process("cold_start", "export", options.preset, model)
-        measured = [_start(model) for _ in range(options.repeats)]
+    models = {}
+    for model in options.models:
+        runs = [_start(model) for _ in range(options.repeats)]
+        models[Path(model).name] = {
+            "moments": [run["moments"] for run in runs],
+            "warm_milliseconds": [ms for run in runs for ms in run["warm"]],
+        }
     result = {
         "benchmark": "cold_start",
-        **common.settings(options, OPTIONS),
-        "measured": measured,
-        "median": {
-            moment: statistics.median(run[moment] for run in measured)
-            for moment in measured[0]
-        },
+        "models": list(models),
+        "repeats": options.repeats,
+        "measured": models,
     }
     common.publish(result, table, options.out)
 
 
-def export(preset: str, path: str) -> None:
-    """Writes the SavedModel of an untrained model."""
-    import keras_elmo
-
-    encoder = keras_elmo.build_encoder(keras_elmo.ElmoConfig.preset(preset))
-    keras_elmo.export_saved_model(encoder, path)
-
-
-def first_vectors(model: str) -> None:
-    """Prints the moments on the way to the vectors of a sentence, as JSON."""
+def embed_sentences(model: str) -> None:
+    """Prints the moments on the way to the first vectors, and what others take."""
     import keras_elmo
 
     imported = time.time()
     encoder = keras_elmo.load(model)
     loaded = time.time()
     next(keras_elmo.embed(encoder, [_SENTENCE]))
-    print(json.dumps({"imported": imported, "loaded": loaded, "embedded": time.time()}))
+    moments = {"imported": imported, "loaded": loaded, "embedded": time.time()}
+    warm = []
+    for _ in range(_ROUNDS):
+        for sentence in _OTHERS:
+            began = time.perf_counter()
+            next(keras_elmo.embed(encoder, [sentence.split()]))
+            warm.append(1000 * (time.perf_counter() - began))
+    warm = warm[_ROUNDS_BEFORE * len(_OTHERS) :]
+    print(json.dumps({"moments": moments, "warm": warm}))
 
 
-def _start(model: Path) -> dict[str, float]:
+def _start(model: str) -> dict[str, Any]:
     """Seconds from the start of a process to each of its moments."""
-    code = f"import cold_start; cold_start.first_vectors({str(model)!r})"
+    code = "import sys, cold_start; cold_start.embed_sentences(sys.argv[1])"
     began = time.time()
     done = subprocess.run(
-        [sys.executable, "-c", code],
+        [sys.executable, "-c", code, model],
         cwd=Path(__file__).parent,
         stdout=subprocess.PIPE,
         text=True,
         check=True,
     )
-    moments = json.loads(done.stdout)
-    return {moment: seconds - began for moment, seconds in moments.items()}
+    found = json.loads(done.stdout)
+    moments = found["moments"].items()
+    return {**found, "moments": {name: at - began for name, at in moments}}
 
 
 def table(results: Sequence[common.Result]) -> str:
     """Returns the medians, a row a model."""
-    header = ["Preset", "Imported, s", "Loaded, s", "First vectors, s", "least to most"]
-    return markdown_table(header, map(_table_row, results))
+    header = ["Model", "Imported, s", "Loaded, s", "First vectors, s", "least to most"]
+    header += ["The next sentences, ms, median", "95 of 100 within"]
+    return markdown_table(header, (row for each in results for row in _rows(each)))
 
 
-def _table_row(result: common.Result) -> list[str]:
-    ends = [run["embedded"] for run in result["measured"]]
-    return [
-        result["preset"],
-        *(f"{seconds:.1f}" for seconds in result["median"].values()),
-        f"{min(ends):.1f} to {max(ends):.1f}",
-    ]
+def _rows(result: common.Result) -> Iterable[list[str]]:
+    for model in result["models"]:
+        moments = result["measured"][model]["moments"]
+        warm = result["measured"][model]["warm_milliseconds"]
+        ends = [run["embedded"] for run in moments]
+        yield [
+            model,
+            *(
+                f"{statistics.median(run[moment] for run in moments):.1f}"
+                for moment in moments[0]
+            ),
+            f"{min(ends):.1f} to {max(ends):.1f}",
+            f"{statistics.median(warm):.1f}",
+            f"{statistics.quantiles(warm, n=20)[-1]:.1f}",
+        ]
 
 
 if __name__ == "__main__":
