@@ -17,6 +17,7 @@ from keras_elmo.text.vocabulary import Vocabulary
 from keras_elmo.training.beginning import begin
 from keras_elmo.training.checkpoints import Checkpoints
 from keras_elmo.training.devices import choose_devices
+from keras_elmo.training.directory_lock import DirectoryLock
 from keras_elmo.training.interruption import Interrupted, Interruption, leave
 from keras_elmo.training.memory import memory_message
 from keras_elmo.training.optimizers import build_optimizer, default_learning_rate
@@ -124,7 +125,8 @@ def pretrain(
 
     Raises:
         ValueError: an argument, a file of text or of the directory is not what it has
-            to be; the directory is used already, or, with `resume`, by another run.
+            to be; the directory is used already, with `resume` by another run, or by
+            another process.
         OSError: something cannot be written; what was there still is.
         Diverged: a loss is no number, or ten times its running mean; the checkpoints
             are of before.
@@ -192,13 +194,16 @@ def pretrain(
         size = vocabulary_size or _VOCABULARY_SIZE
         return text.count_words(size, max_distinct, counted, progress)
 
-    with Interruption() as interruption:
+    with Interruption() as interruption, DirectoryLock(files.path) as lock:
         if placed.is_chief:
+            # Before anything of another process is touched; and again, if it is made.
+            lock.acquire()
             try:
                 with interruption.at_once():
                     begin(files, config, recipe, first_vocabulary, resume, tell)
             except Interrupted as interrupted:
                 leave(interrupted.number, "stopped before the first step", tell)
+            lock.acquire()
             for message in counted.messages():
                 tell(message)
         placed.wait()

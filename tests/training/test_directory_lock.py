@@ -1,0 +1,67 @@
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from keras_elmo.training.directory_lock import DirectoryLock
+from tests.fresh_process import environment
+from tests.training.runs import ready_made
+from tests.training.test_pretrain import on_batches
+
+_HOLD = (
+    "import sys, time\n"
+    "from keras_elmo.training.directory_lock import DirectoryLock\n"
+    "with DirectoryLock(sys.argv[1]) as lock:\n"
+    "    lock.acquire()\n"
+    "    print('held', flush=True)\n"
+    "    time.sleep(1000)\n"
+)
+
+
+@pytest.fixture
+def another_process(tmp_path):
+    """Holds the folder until it is killed."""
+    command = [sys.executable, "-c", _HOLD, str(tmp_path)]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, env=environment(), text=True
+    ) as process:
+        assert process.stdout.readline() == "held\n"
+        yield process
+        process.kill()
+
+
+def test_another_process_is_noticed_until_it_dies(another_process, tmp_path):
+    with DirectoryLock(str(tmp_path)) as lock:
+        with pytest.raises(ValueError, match=f"another process trains in {tmp_path}"):
+            lock.acquire()
+    with pytest.raises(ValueError, match="another process trains"):
+        on_batches(ready_made(4), tmp_path, steps=1, resume=True)
+    assert os.listdir(tmp_path) == []
+    another_process.send_signal(signal.SIGKILL)
+    another_process.wait()
+    with DirectoryLock(str(tmp_path)) as lock:
+        lock.acquire()
+
+
+def test_a_folder_that_does_not_exist_yet(tmp_path):
+    path = str(tmp_path / "run")
+    with DirectoryLock(path) as lock:
+        lock.acquire()
+        os.mkdir(path)
+        lock.acquire()
+        with DirectoryLock(path) as other, pytest.raises(ValueError):
+            other.acquire()
+    # It is free again.
+    with DirectoryLock(path) as lock:
+        lock.acquire()
+
+
+def test_a_disk_without_locks(tmp_path, monkeypatch):
+    def refuse(descriptor, operation):
+        raise OSError("no locks available")
+
+    monkeypatch.setattr("fcntl.flock", refuse)
+    with DirectoryLock(str(tmp_path)) as lock:
+        lock.acquire()
