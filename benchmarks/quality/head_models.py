@@ -1,9 +1,11 @@
 """The task's own part of a downstream model, the same for every kind of word vector."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import keras
 import numpy as np
+import tensorflow as tf
 from experiments import Head
 from keras import ops
 from max_and_mean import MaxAndMean
@@ -16,6 +18,7 @@ UNITS = 64
 LEARNING_RATE = 2e-3
 # A small draw of the training sentences is passed over more often.
 _LEAST_UPDATES = 300
+_BATCHES_AHEAD = 4
 
 
 def build_model(head: Head, task: Task, below: Words, above: Words | None) -> Any:
@@ -73,15 +76,29 @@ def train(
     random = np.random.default_rng(seed)
     # What hides rare words draws from its own: the order is that of any other words.
     hiding = np.random.default_rng(seed)
-    for _ in range(epochs):
-        for batch in batches(below.lengths, places, random, batch_size=batch_size):
-            labels = padded_labels(task, batch)
-            known = labels >= 0
-            model.train_on_batch(
-                _inputs(batch, below, above, hiding),
-                np.where(known, labels, 0),
-                sample_weight=known.astype(np.float32),
-            )
+
+    def examples() -> Iterator[Any]:
+        for _ in range(epochs):
+            for batch in batches(below.lengths, places, random, batch_size=batch_size):
+                labels = padded_labels(task, batch)
+                known = labels >= 0
+                yield (
+                    tuple(_inputs(batch, below, above, hiding)),
+                    np.where(known, labels, 0),
+                    known.astype(np.float32),
+                )
+
+    labels = [None, None] if task.is_tagging else [None]
+    dataset = tf.data.Dataset.from_generator(
+        examples,
+        output_signature=(
+            tuple(_signature(model)),
+            tf.TensorSpec(labels, tf.int32),
+            tf.TensorSpec(labels, tf.float32),
+        ),
+    )
+    counted = tf.data.experimental.assert_cardinality(epochs * per_epoch)
+    model.fit(dataset.apply(counted).prefetch(_BATCHES_AHEAD), shuffle=False, verbose=0)
     return model
 
 
@@ -89,13 +106,22 @@ def predict(
     model: Any, task: Task, below: Words, above: Words | None, batch_size: int
 ) -> dict[int, np.ndarray]:
     """Returns the classes of the development sentences, by their places."""
+    compute = tf.function(
+        lambda *inputs: model(list(inputs), training=False),
+        input_signature=_signature(model),
+        autograph=False,
+    )
     found = {}
     for batch in batches(below.lengths, task.dev, batch_size=batch_size):
-        probabilities = model.predict_on_batch(_inputs(batch, below, above))
-        classes = probabilities.argmax(axis=-1)
+        classes = compute(*_inputs(batch, below, above)).numpy().argmax(axis=-1)
         for place, row in zip(batch.tolist(), classes, strict=True):
             found[place] = row[: below.lengths[place]] if task.is_tagging else row
     return found
+
+
+def _signature(model: Any) -> list[tf.TensorSpec]:
+    """What a batch is, however many sentences of whatever length: one graph for all."""
+    return [tf.TensorSpec(each.shape, each.dtype) for each in model.inputs]
 
 
 def _inputs(
