@@ -11,9 +11,9 @@ import numpy as np
 import keras_elmo
 
 SENTENCES = [
-    "the heron slept on the bank under the reeds .",
-    "Anna fished from the bank beside the river .",
-    "the clerk works for the bank because of a loan .",
+    "We sat on the bank of the river and watched the boats .",
+    "The village lies on the southern bank of the Danube .",
+    "She opened an account at a bank in the city .",
 ]
 
 
