@@ -15,6 +15,7 @@ PROBES = {
     "semcor": "SemCor, senses by the nearest",
     "kobest wic": "KoBEST, word in context (Korean)",
 }
+_NOT_YET = "Not measured yet."
 _TABLE = "<!-- table {name} -->\n.*?<!-- end -->"
 
 
@@ -68,12 +69,14 @@ def _table(name: str, experiment: Experiment, found: Found) -> str:
         [title, *(_cell(found.all(run)) for run in runs)]
         for title, runs in experiment.rows.items()
     ]
+    if name == "layers":
+        rows += _probe_rows(found)
+    if not any(any(row[1:]) for row in rows):
+        return _NOT_YET
     if name == "main":
         header.append("Errors fewer with ELMo than with static vectors")
         for row, task in zip(rows, TITLES, strict=True):
             row.append(_fewer_errors(found, task))
-    if name == "layers":
-        rows += _probe_rows(found)
     return markdown_table(header, rows)
 
 

@@ -76,14 +76,20 @@ def test_the_whole_benchmark(quality, data, encoder, page, tmp_path, monkeypatch
     assert json.loads(scores.read_text(encoding="utf-8")) == found
 
 
-def test_a_page_without_scores_has_empty_cells(quality, page, tmp_path):
+def test_a_page_without_scores_has_empty_tables(quality, page, tmp_path):
     pytest.importorskip("matplotlib")
-    quality("run").main(["--scores", str(tmp_path / "none.json"), "--page", str(page)])
+    scores = quality("scores").Scores(tmp_path / "scores.json")
+    arguments = ["--scores", str(tmp_path / "scores.json"), "--page", str(page)]
+    quality("run").main(arguments)
+    text = page.read_text(encoding="utf-8")
+    assert "|" not in text and "Not measured yet." in text
+    scores["sst2, static, bilstm 0, all, seed 0"] = {"score": 81.0}
+    quality("run").main([*arguments, "--seeds", "1"])
     text = page.read_text(encoding="utf-8")
     (row,) = [
         line for line in text.splitlines() if line.startswith("| SST-2, sentiment |")
     ]
-    assert set(row.split("|")[2:-1]) == {"  "}
+    assert sorted(set(row.split("|")[2:-1])) == ["  ", " 81.00 "]
 
 
 def test_a_cell_is_a_mean_and_a_deviation(quality, tmp_path):
