@@ -83,11 +83,11 @@ def test_a_page_without_scores_has_empty_tables(quality, page, tmp_path):
     quality("run").main(arguments)
     text = page.read_text(encoding="utf-8")
     assert "|" not in text and "Not measured yet." in text
-    scores["sst2, static, bilstm 0, all, seed 0"] = {"score": 81.0}
+    scores["nsmc, trained, bilstm 0, all, seed 0"] = {"score": 81.0}
     quality("run").main([*arguments, "--seeds", "1"])
     text = page.read_text(encoding="utf-8")
     (row,) = [
-        line for line in text.splitlines() if line.startswith("| SST-2, sentiment |")
+        line for line in text.splitlines() if line.startswith("| NSMC, sentiment")
     ]
     assert sorted(set(row.split("|")[2:-1])) == ["  ", " 81.00 "]
 
