@@ -23,8 +23,6 @@ from typing import Any
 import common
 from markdown_table import markdown_table
 
-from keras_elmo.config import ElmoConfig
-
 OPTIONS = ("recipes", "minutes", "vocabulary_size", "num_sampled", "dtype")
 
 # What the wide filters of Korean are for: a syllable is three bytes.
@@ -140,6 +138,8 @@ def _pretrain(
     recipe: Recipe, options: argparse.Namespace, out: Path, **limits: int
 ) -> list[dict[str, str]]:
     """Returns the rows of the run's history."""
+    from keras_elmo.config import ElmoConfig
+
     sizes = ElmoConfig.preset(options.preset).to_options()
     sizes["dropout"] = recipe.dropout
     sizes["lstm"] |= recipe.lstm
