@@ -9,7 +9,8 @@ small classifier is right on either encoder, frozen. The words to predict stay t
 the general model, or the two perplexities would not compare. Labelled sentences are
 those of example 04. The middle step alone, from a shell:
 
-    keras-elmo pretrain --init saved_models/elmo-en --corpus reviews.txt --out runs/new
+    keras-elmo pretrain --init saved_models/elmo-en --corpus reviews.txt \\
+        --out runs/reviews --optimizer adam --learning-rate 0.0005
 """
 
 import argparse
@@ -59,7 +60,8 @@ def accuracies(model: Path, train: Path, dev: Path, seeds: int) -> list[float]:
 
 
 def main(general, corpus, held_out, train, dev, out, seeds, **recipe) -> None:
-    recipe["resume"] = True
+    # Gently: a trained model has more to lose than to gain at first.
+    recipe |= {"optimizer": "adam", "learning_rate": 5e-4, "resume": True}
     out.mkdir(parents=True, exist_ok=True)
     if corpus is None:
         # No text given: that of the labelled sentences, without their labels.
@@ -88,6 +90,6 @@ if __name__ == "__main__":
     parser.add_argument("--out", type=Path, default=Path("runs/adaptation"))
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--num-sampled", type=int, default=1024)
-    parser.add_argument("--steps", type=int, default=100)
+    parser.add_argument("--steps", type=int, default=30)
     parser.add_argument("--minutes", type=float, help="if it ends sooner than --steps")
     main(**vars(parser.parse_args()))

@@ -18,7 +18,10 @@ def example():
     """The script as a module; its name is none that can be imported."""
     spec = importlib.util.spec_from_file_location("onnx_example", SCRIPT)
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    with pytest.MonkeyPatch.context() as patch:
+        # It finds its neighbours as a script does.
+        patch.syspath_prepend(SCRIPT.parent)
+        spec.loader.exec_module(module)
     return module
 
 
