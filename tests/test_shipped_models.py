@@ -37,9 +37,10 @@ def test_it_is_found_by_its_name_and_small(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_it_is_served(name):
+    # This brings the operations that the model cuts strings with.
+    tokens = keras_elmo.Tokenizer("unicode").ragged([SENTENCES[name]]).to_list()
     model = tf.saved_model.load(str(SAVED_MODELS / name))
     outputs = model.signatures["default"](strings=tf.constant([SENTENCES[name]]))
-    tokens = keras_elmo.Tokenizer("unicode").ragged([SENTENCES[name]]).to_list()
     (layers,) = keras_elmo.embed(keras_elmo.load(name), tokens)
     np.testing.assert_allclose(outputs["lstm_outputs2"][0], layers[2], atol=1e-5)
 
