@@ -17,6 +17,7 @@ PACKAGE = ROOT / "keras_elmo"
 FLOORS = {
     "ahead": 0,
     "atomic": 0,
+    "checks": 0,
     "optional": 0,
     "progress": 0,
     "startup": 0,

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from keras_elmo.checks import check_positive
 from keras_elmo.explore.sentence import Sentence, read_corpus, read_sentence
 from keras_elmo.files.embeddings import embed
 from keras_elmo.files.loading import load
@@ -68,8 +69,7 @@ def nearest(
     Reference: Peters et al. 2018, table 4.
     """
     encoder = model if isinstance(model, Encoder) else load(model)
-    if num < 1:
-        raise ValueError(f"`num` must be positive. Received: num={num}")
+    check_positive(num=num)
     layers = encoder.config.num_layers + 1
     if not -layers <= layer < layers:
         raise ValueError(

@@ -8,6 +8,7 @@ from typing import Any
 import keras
 import numpy as np
 
+from keras_elmo.checks import check_positive
 from keras_elmo.files.word_vectors import WordVectors, as_float32
 from keras_elmo.models.encoder import Encoder
 from keras_elmo.optional import import_tensorflow
@@ -76,10 +77,7 @@ class Embedder:
             mix: a weight for each layer, if their sum is to be yielded instead,
                 `(tokens, 2 * projection_units)`.
         """
-        if batch_size < 1:
-            raise ValueError(
-                f"`batch_size` must be positive. Received: batch_size={batch_size}"
-            )
+        check_positive(batch_size=batch_size)
         for window in self._read_windows(sentences, batch_size):
             results: list[Any] = [None] * len(window)
             for places in batches_of_like_length(

@@ -17,6 +17,7 @@ from keras_elmo.files.saved_model import (
     is_saved_model,
 )
 from keras_elmo.models.elmo_embedding import ElmoEmbedding
+from keras_elmo.models.pretraining import PretrainingModel
 from keras_elmo.optional import import_tensorflow
 from keras_elmo.text.character_ids import character_ids
 from keras_elmo.text.tokenizer import Tokenizer
@@ -51,7 +52,8 @@ def export_saved_model(
 
     Raises:
         RuntimeError: Keras does not run on TensorFlow.
-        TypeError: `source` is something else.
+        TypeError: `source` is something else, or no path, where a language model is
+            asked for.
         ValueError: `source` is a path without a model, or without a language model
             that is asked for, or `path` holds something that is not an exported model.
     """
@@ -67,7 +69,7 @@ def export_saved_model(
                 "`path` must not exist, or hold an exported model, which is replaced. "
                 f"Received: path={os.fspath(path)!r}"
             )
-    words = load_language_model(source) if language_model else None
+    words = _language_model(source) if language_model else None
     source = _frozen(load_embedding(source), dtype)
     served = _served(source, tokenizer)
     signatures = {"tokens": served.tokens.get_concrete_function()}
@@ -89,6 +91,15 @@ def export_saved_model(
                 "options": source.encoder.config.to_options(),
             },
         )
+
+
+def _language_model(source: Any) -> PretrainingModel:
+    if not isinstance(source, str | os.PathLike):
+        raise TypeError(
+            "`source` must be the path of a language model where `language_model` is "
+            f"set: an encoder has no softmax. Received: source={source!r}"
+        )
+    return load_language_model(source)
 
 
 def _frozen(embedding: ElmoEmbedding, dtype: str | None) -> ElmoEmbedding:

@@ -9,6 +9,7 @@ import keras
 import numpy as np
 from keras import ops
 
+from keras_elmo.checks import check_positive
 from keras_elmo.large_variables import block_starts, fill, looked_up_rows
 
 # Rows of the vocabulary whose logits exist at one time in the exact softmax.
@@ -54,12 +55,7 @@ class SampledSoftmax(keras.layers.Layer):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        for name, value in (
-            ("vocabulary_size", vocabulary_size),
-            ("num_sampled", num_sampled),
-        ):
-            if value < 1:
-                raise ValueError(f"`{name}` must be positive. Received: {name}={value}")
+        check_positive(vocabulary_size=vocabulary_size, num_sampled=num_sampled)
         self.vocabulary_size = vocabulary_size
         self.num_sampled = num_sampled
         self.seed = seed

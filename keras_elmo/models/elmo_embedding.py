@@ -6,6 +6,7 @@ from typing import Any
 import keras
 from keras import ops
 
+from keras_elmo.checks import check_positive
 from keras_elmo.layers.scalar_mix import ScalarMix
 from keras_elmo.models.encoder import Encoder
 from keras_elmo.models.token_mask import keep_first_of_empty
@@ -70,11 +71,7 @@ class ElmoEmbedding(keras.layers.Layer):
                 "`encoder` must be an Encoder, as build_encoder, load and "
                 f"load_published_weights return it. Received: encoder={encoder!r}"
             )
-        if num_representations < 1:
-            raise ValueError(
-                "`num_representations` must be positive. "
-                f"Received: num_representations={num_representations}"
-            )
+        check_positive(num_representations=num_representations)
         self.num_representations = num_representations
         self.dropout = dropout
         self.layer_norm = layer_norm

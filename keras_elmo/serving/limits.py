@@ -2,6 +2,8 @@
 
 import dataclasses
 
+from keras_elmo.checks import check_positive
+
 
 @dataclasses.dataclass(frozen=True)
 class Limits:
@@ -26,6 +28,4 @@ class Limits:
     receive_seconds: float = 30.0
 
     def __post_init__(self) -> None:
-        for name, value in dataclasses.asdict(self).items():
-            if not value > 0:
-                raise ValueError(f"`{name}` must be positive. Received: {name}={value}")
+        check_positive(**dataclasses.asdict(self))

@@ -24,7 +24,8 @@ class Shard:
     def __init__(
         self, path: str, report: Report, first: int = 0, every: int = 1
     ) -> None:
-        self._size = os.path.getsize(path)
+        # Of an empty file nothing is ever read.
+        self._size = max(1, os.path.getsize(path))
         self._lines = islice(
             read_lines([path], report, self._advance), first, None, every
         )

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from keras_elmo.checks import check_positive
 from keras_elmo.text.lines import read_lines
 
 _GREATEST = float(np.finfo("float32").max)
@@ -35,8 +36,7 @@ def read_vector_file(
             has, or there is none; names the file and the line.
     """
     path = os.fspath(path)
-    if max_words is not None and max_words < 1:
-        raise ValueError(f"`max_words` must be positive. Received: {max_words}")
+    check_positive(max_words=max_words)
     rows: dict[str, None] = {}
     numbers = array("f")
     units = None

@@ -1,5 +1,6 @@
 """What the optimizers of pretraining have in common."""
 
+import abc
 from typing import Any
 
 import keras
@@ -9,7 +10,7 @@ from keras_elmo.models.replicas import mean_over_replicas
 from keras_elmo.training import sparse_gradients
 
 
-class ClippedOptimizer(keras.optimizers.Optimizer):
+class ClippedOptimizer(keras.optimizers.Optimizer, abc.ABC):
     """An optimizer that bounds the norm of all gradients together.
 
     Under a `tf.distribute` strategy the gradients are summed over the replicas before
@@ -51,13 +52,13 @@ class ClippedOptimizer(keras.optimizers.Optimizer):
             aggregation="only_first_replica",
         )
 
+    @abc.abstractmethod
     def add_slots(self, var_list: list[Any]) -> None:
         """Makes the variables that Keras's optimizer keeps of each weight."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def update_rows(self, gradient: Any, variable: Any, learning_rate: Any) -> None:
         """Updates the rows that a sparse gradient is of, each once."""
-        raise NotImplementedError
 
     def scale_loss(self, loss: Any) -> Any:
         return super().scale_loss(loss * self.loss_factor)

@@ -1,13 +1,6 @@
 """One process at a time in a run's directory."""
 
 import os
-from types import TracebackType
-
-try:
-    import fcntl
-except ImportError:
-    # Windows has none.
-    fcntl = None  # type: ignore[assignment]
 
 
 class DirectoryLock:
@@ -34,9 +27,12 @@ class DirectoryLock:
         Raises:
             ValueError: another process holds it.
         """
-        if fcntl is None or self._descriptor is not None:
+        if self._descriptor is not None or not os.path.isdir(self._path):
             return
-        if not os.path.isdir(self._path):
+        try:
+            import fcntl
+        except ImportError:
+            # Windows has none.
             return
         descriptor = os.open(self._path, os.O_RDONLY)
         try:
@@ -54,12 +50,7 @@ class DirectoryLock:
             return
         self._descriptor = descriptor
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None

@@ -13,7 +13,6 @@ _OPTIMIZERS: dict[str, type[ClippedOptimizer]] = {
     "adagrad": PublishedAdagrad,
     "adam": LazyAdam,
 }
-# Of models from `tiny` to `small`; greater ones want less of Adam.
 _LEARNING_RATES = {"adagrad": 0.2, "adam": 0.002}
 
 

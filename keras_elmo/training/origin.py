@@ -1,5 +1,6 @@
 """What a run begins from, instead of random weights."""
 
+import dataclasses
 import os
 from typing import Any
 
@@ -45,6 +46,22 @@ class Origin:
             self._words, self._softmax = SavedLanguageModel.of(directory.path)
         if os.path.exists(self._words):
             self.vocabulary = Vocabulary.load(self._words)
+
+    def checked(self, config: ElmoConfig | None) -> ElmoConfig:
+        """Returns the sizes to train with; its own, if none are given.
+
+        Raises:
+            ValueError: other sizes than its own are given.
+        """
+        if config is None:
+            return self.config
+        # The rate of dropout is no property of the weights.
+        if dataclasses.replace(config, dropout=self.config.dropout) != self.config:
+            raise ValueError(
+                f"`config` must have the sizes of {self.path}, or be None. "
+                f"Received: config={config}"
+            )
+        return config
 
     def give(self, model: PretrainingModel) -> int:
         """Assigns its weights to a model of the same sizes.

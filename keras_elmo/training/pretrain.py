@@ -1,12 +1,12 @@
 """Text in, a pretrained biLM out."""
 
-import dataclasses
 import os
 import sys
 from typing import Any
 
 import keras
 
+from keras_elmo.checks import check_positive
 from keras_elmo.config import ElmoConfig
 from keras_elmo.files.directory import PretrainingDirectory
 from keras_elmo.models.pretraining import PretrainingModel, build_pretraining_model
@@ -22,10 +22,11 @@ from keras_elmo.training.interruption import Interrupted, Interruption, leave
 from keras_elmo.training.memory import memory_message
 from keras_elmo.training.optimizers import build_optimizer, default_learning_rate
 from keras_elmo.training.origin import Origin
+from keras_elmo.training.plan import Plan
 from keras_elmo.training.processor import dtype_message
-from keras_elmo.training.recipe import check_dtype
+from keras_elmo.training.recipe import as_json, check_dtype
 from keras_elmo.training.record import Record
-from keras_elmo.training.run import Plan, Run
+from keras_elmo.training.run import Run
 from keras_elmo.training.text import TrainingText
 
 _VOCABULARY_SIZE = 50_000
@@ -137,17 +138,10 @@ def pretrain(
     """
     if learning_rate is None:
         learning_rate = default_learning_rate(optimizer)
-    _check_positive(
+    check_positive(
         learning_rate=None if callable(learning_rate) else learning_rate,
-        steps=steps,
-        epochs=epochs,
-        minutes=minutes,
-        patience=patience,
         num_sampled=num_sampled,
         devices=devices,
-        validate_every=validate_every,
-        checkpoint_every=checkpoint_every,
-        checkpoint_minutes=checkpoint_minutes,
         keep_checkpoints=keep_checkpoints,
     )
     if patience is not None and validation is None:
@@ -156,16 +150,28 @@ def pretrain(
     check_dtype(dtype)
     if steps is None and minutes is None and epochs is None:
         epochs = 10
+    plan = Plan(
+        steps,
+        epochs,
+        minutes,
+        patience,
+        validate_every,
+        checkpoint_every,
+        checkpoint_minutes,
+    )
     placed = choose_devices(devices)
     origin = None if init is None else Origin(init)
-    config = _config(config, origin)
+    if origin is not None:
+        config = origin.checked(config)
+    elif config is None:
+        raise ValueError("`config` may be None only where `init` is given")
     recipe: dict[str, Any] = {
         "init": None if origin is None else origin.path,
         "tokenizer": None,
         "vocabulary_size": vocabulary_size,
         "num_sampled": num_sampled,
         "optimizer": optimizer,
-        "learning_rate": _as_json(learning_rate),
+        "learning_rate": as_json(learning_rate),
         "dtype": dtype,
         "seed": seed,
     }
@@ -249,48 +255,11 @@ def pretrain(
             tensorboard,
             tell,
         )
-        plan = Plan(
-            steps,
-            epochs,
-            minutes,
-            patience,
-            validate_every,
-            checkpoint_every,
-            checkpoint_minutes,
-        )
         run = Run(model, batches, record, plan, placed, tell)
         run.train(counted.words or None, progress, interruption)
     if isinstance(batches, Corpus):
         _tell_split_lines(batches.report, tell)
     return model
-
-
-def _check_positive(**arguments: float | None) -> None:
-    for name, value in arguments.items():
-        if value is not None and not value > 0:
-            raise ValueError(f"`{name}` must be positive. Received: {name}={value}")
-
-
-def _config(config: ElmoConfig | None, origin: Origin | None) -> ElmoConfig:
-    if origin is None:
-        if config is None:
-            raise ValueError("`config` may be None only where `init` is given")
-        return config
-    if config is None:
-        return origin.config
-    # The rate of dropout is no property of the weights.
-    if dataclasses.replace(config, dropout=origin.config.dropout) != origin.config:
-        raise ValueError(
-            f"`config` must have the sizes of {origin.path}, or be None. "
-            f"Received: config={config}"
-        )
-    return config
-
-
-def _as_json(learning_rate: Any) -> Any:
-    if isinstance(learning_rate, keras.optimizers.schedules.LearningRateSchedule):
-        return keras.optimizers.schedules.serialize(learning_rate)
-    return learning_rate
 
 
 def _tell_split_lines(report: Report, tell: Any) -> None:

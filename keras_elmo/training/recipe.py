@@ -4,6 +4,8 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
+import keras
+
 from keras_elmo.config import ElmoConfig
 from keras_elmo.files.directory import PretrainingDirectory
 
@@ -26,6 +28,13 @@ def check_dtype(dtype: str) -> None:
         f"`dtype` must be 'float32' or 'mixed_bfloat16'{reason}. "
         f"Received: dtype={dtype!r}"
     )
+
+
+def as_json(learning_rate: Any) -> Any:
+    """Returns a number as it is, and a schedule as Keras writes it down."""
+    if isinstance(learning_rate, keras.optimizers.schedules.LearningRateSchedule):
+        return keras.optimizers.schedules.serialize(learning_rate)
+    return learning_rate
 
 
 def check_recipe(

@@ -1,6 +1,5 @@
 """The steps of a run: when it updates, measures, keeps, and ends."""
 
-import dataclasses
 import math
 import os
 import signal
@@ -15,33 +14,11 @@ from keras_elmo.text.corpus import Corpus
 from keras_elmo.training.batches import Batch, Batches
 from keras_elmo.training.devices import Devices, Standing
 from keras_elmo.training.interruption import Interrupted, Interruption, leave
+from keras_elmo.training.plan import Plan
 from keras_elmo.training.record import Record
 
 # Reasons to stop, beside the numbers of signals, which are greater than 1.
 _GO_ON, _END = 0, 1
-
-
-@dataclasses.dataclass(frozen=True)
-class Plan:
-    """When a run ends, whichever comes first, and how often it is measured and kept.
-
-    Attributes:
-        steps: updates to stop after.
-        epochs: passes over the text to stop after.
-        minutes: time to stop after, in this process.
-        patience: measurements without a lower perplexity to stop after.
-        validate_every: steps between two measurements.
-        checkpoint_every: steps between two checkpoints, beside those of measurements.
-        checkpoint_minutes: time between two checkpoints at most.
-    """
-
-    steps: int | None
-    epochs: int | None
-    minutes: float | None
-    patience: int | None
-    validate_every: int
-    checkpoint_every: int | None
-    checkpoint_minutes: float
 
 
 class Run:

@@ -2,24 +2,23 @@ import numpy as np
 import pytest
 
 from keras_elmo import substitutes
-from keras_elmo.files.directory import PretrainingDirectory
 from keras_elmo.models.pretraining import build_pretraining_model
-from keras_elmo.text.vocabulary import Vocabulary
 from tests import numpy_reference
+from tests.files.pretrained import model_of, write_pretrained
 from tests.layers.layer_checks import numpy_of
 from tests.layers.published_names import randomise
 from tests.models.small import published
 from tests.training.runs import CONFIG
 
 WORDS = ["the", "bank", "river", "of", "boat", "배"]
+ALL_WORDS = ["<S>", "</S>", "<UNK>", *WORDS]
 SENTENCE = ["the", "strange", "river", "of", "the", "boat"]
 
 
 @pytest.fixture(scope="module")
 def model():
-    model = build_pretraining_model(CONFIG, 3 + len(WORDS), num_sampled=4)
+    model = model_of(CONFIG, ALL_WORDS)
     randomise(model, np.random.default_rng(0), scale=0.5)
-    model.vocabulary = Vocabulary(["<S>", "</S>", "<UNK>", *WORDS])
     model.encoder.tokenizer = "whitespace"
     return model
 
@@ -65,15 +64,7 @@ def test_the_word_itself_is_not_seen(model):
 
 
 def test_a_pretraining_directory(model, tmp_path):
-    directory = PretrainingDirectory(tmp_path / "run")
-    recipe = {
-        "vocabulary_size": 3 + len(WORDS),
-        "num_sampled": 4,
-        "tokenizer": "whitespace",
-    }
-    directory.write_recipe(CONFIG, recipe)
-    model.vocabulary.save(directory.vocabulary)
-    directory.write_weights(model)
+    write_pretrained(tmp_path / "run", CONFIG, ALL_WORDS)
     found = substitutes(tmp_path / "run", SENTENCE, 1)
     assert found == substitutes(model, SENTENCE, 1)
 

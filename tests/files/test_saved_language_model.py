@@ -8,16 +8,13 @@ import numpy as np
 import pytest
 
 from keras_elmo.explore.substitutes import substitutes
-from keras_elmo.files.directory import PretrainingDirectory
 from keras_elmo.files.export import export_saved_model
-from keras_elmo.files.loading import load_language_model
+from keras_elmo.files.loading import load, load_language_model
 from keras_elmo.files.saved_model import ASSETS
-from keras_elmo.models.pretraining import build_pretraining_model
-from keras_elmo.text.vocabulary import Vocabulary
 from keras_elmo.training.origin import Origin
 from keras_elmo.training.perplexity import perplexity
+from tests.files.pretrained import model_of, write_pretrained
 from tests.layers.layer_checks import numpy_of
-from tests.layers.published_names import randomise
 from tests.training.runs import CONFIG, write_text
 
 WORDS = ["<S>", "</S>", "<UNK>", "the", "of", "Ann", "bank", "."]
@@ -25,16 +22,9 @@ WORDS = ["<S>", "</S>", "<UNK>", "the", "of", "Ann", "bank", "."]
 
 @pytest.fixture(scope="module")
 def directory(tmp_path_factory):
-    files = PretrainingDirectory(tmp_path_factory.mktemp("pretrained") / "run")
-    model = build_pretraining_model(CONFIG, len(WORDS), num_sampled=4)
-    model.vocabulary = Vocabulary(WORDS)
-    randomise(model, np.random.default_rng(0), scale=0.5)
-    files.write_recipe(
-        CONFIG, {"tokenizer": "whitespace", "vocabulary_size": None, "num_sampled": 4}
+    return write_pretrained(
+        tmp_path_factory.mktemp("pretrained") / "run", CONFIG, WORDS
     )
-    model.vocabulary.save(files.vocabulary)
-    files.write_weights(model)
-    return files
 
 
 @pytest.fixture(scope="module")
@@ -71,8 +61,7 @@ def test_it_can_be_exported_again(exported, tmp_path):
 
 
 def test_a_run_begins_from_its_softmax(directory, exported):
-    model = build_pretraining_model(CONFIG, len(WORDS), num_sampled=4)
-    model.vocabulary = Vocabulary(WORDS)
+    model = model_of(CONFIG, WORDS)
     origin = Origin(exported)
     assert origin.vocabulary.words == WORDS
     assert origin.give(model) == len(WORDS)
@@ -90,6 +79,13 @@ def test_an_export_without_says_so(directory, tmp_path):
         export_saved_model(
             tmp_path / "encoder", tmp_path / "again", None, language_model=True
         )
+    assert not os.path.exists(tmp_path / "again")
+
+
+def test_an_encoder_has_none_to_export(exported, tmp_path):
+    encoder = load(exported)
+    with pytest.raises(TypeError, match="`source` must be the path of a language mod"):
+        export_saved_model(encoder, tmp_path / "again", None, language_model=True)
     assert not os.path.exists(tmp_path / "again")
 
 

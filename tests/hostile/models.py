@@ -6,32 +6,21 @@ import pytest
 
 from keras_elmo.files.directory import PretrainingDirectory
 from keras_elmo.files.export import export_saved_model
-from keras_elmo.models.pretraining import build_pretraining_model
-from keras_elmo.text.vocabulary import Vocabulary
 from tests.files.exports import embedding
+from tests.files.pretrained import write_pretrained
 from tests.little_memory import memory_of_at_most
 from tests.models.small import CONFIG
 
 WORDS = ["<S>", "</S>", "<UNK>", "the", "배", "bank"]
-RECIPE = {"tokenizer": "whitespace", "vocabulary_size": 6, "num_sampled": 4}
 # More than reading a small model takes, and less than anything that is out of bounds.
 LITTLE = 1 << 29
-
-
-def write_directory(path):
-    """Writes what pretraining leaves."""
-    directory = PretrainingDirectory(path)
-    directory.write_recipe(CONFIG, RECIPE)
-    Vocabulary(WORDS).save(directory.vocabulary)
-    directory.write_weights(build_pretraining_model(CONFIG, len(WORDS), 4))
-    return directory
 
 
 @pytest.fixture(scope="session")
 def originals(tmp_path_factory):
     """A pretraining directory and exported models that nobody has spoiled."""
     folder = tmp_path_factory.mktemp("originals")
-    write_directory(folder / "directory")
+    write_pretrained(folder / "directory", CONFIG, WORDS)
     export_saved_model(embedding(), folder / "saved_model", None)
     words = folder / "language_model"
     export_saved_model(folder / "directory", words, None, language_model=True)

@@ -9,37 +9,21 @@ from keras_elmo.files.directory import PretrainingDirectory
 from keras_elmo.files.export import export_saved_model
 from keras_elmo.files.loading import load
 from keras_elmo.files.published import save_published_weights
-from keras_elmo.models.pretraining import build_pretraining_model
-from keras_elmo.text.vocabulary import Vocabulary
 from keras_elmo.training.origin import Origin
 from keras_elmo.training.perplexity import perplexity
 from keras_elmo.training.pretrain import pretrain
+from tests.files.pretrained import model_of, write_pretrained
 from tests.layers.layer_checks import numpy_of
-from tests.layers.published_names import randomise
 from tests.training.runs import CONFIG, write_text
 
 WORDS = ["<S>", "</S>", "<UNK>", "the", "of", "Ann", "bank", "."]
 OTHERS = ["<S>", "</S>", "<UNK>", "bank", "film", "the", "."]
 
 
-def made(words):
-    model = build_pretraining_model(CONFIG, len(words), num_sampled=4)
-    model.vocabulary = Vocabulary(words)
-    return model
-
-
 @pytest.fixture(scope="module")
 def directory(tmp_path_factory):
     """A pretraining directory, as a run leaves it."""
-    files = PretrainingDirectory(tmp_path_factory.mktemp("origin") / "run")
-    model = made(WORDS)
-    randomise(model, np.random.default_rng(0), scale=0.5)
-    files.write_recipe(
-        CONFIG, {"tokenizer": "whitespace", "vocabulary_size": None, "num_sampled": 4}
-    )
-    model.vocabulary.save(files.vocabulary)
-    files.write_weights(model)
-    return files
+    return write_pretrained(tmp_path_factory.mktemp("origin") / "run", CONFIG, WORDS)
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +38,7 @@ def assert_same_encoder(model, directory):
 
 
 def test_with_the_same_words_everything_is_kept(directory):
-    origin, model = Origin(directory.path), made(WORDS)
+    origin, model = Origin(directory.path), model_of(CONFIG, WORDS)
     assert origin.tokenizer == "whitespace" and origin.config == CONFIG
     assert origin.give(model) == len(WORDS)
     wanted = directory.read_model()
@@ -65,7 +49,7 @@ def test_with_the_same_words_everything_is_kept(directory):
 
 
 def test_with_other_words_the_rows_of_those_in_common_are_kept(directory):
-    model = made(OTHERS)
+    model = model_of(CONFIG, OTHERS)
     before = numpy_of(model.head.softmax.kernel)
     assert Origin(directory.path).give(model) == 6
     assert_same_encoder(model, directory)
@@ -94,7 +78,7 @@ def test_a_model_without_a_softmax_gives_its_encoder(kind, directory, text, tmp_
         save_published_weights(
             load(directory.path), path / "options.json", path / "weights.hdf5"
         )
-    origin, model = Origin(path), made(WORDS)
+    origin, model = Origin(path), model_of(CONFIG, WORDS)
     assert origin.vocabulary is None
     assert origin.give(model) == 0
     assert_same_encoder(model, directory)

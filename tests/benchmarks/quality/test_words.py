@@ -30,6 +30,11 @@ def test_a_mix_of_cached_layers_is_elmo_embedding(contextual, encoder):
     np.testing.assert_allclose(
         model(contextual.batch(places)), expected, rtol=2e-3, atol=1e-4
     )
+    # Those of another encoder are others.
+    other = keras_elmo.ElmoEmbedding(keras_elmo.build_encoder(encoder.config))
+    other.mixes[0].scalars.assign(scalars)
+    differences = np.abs(expected - other(keras_elmo.CharacterIds()(tokens)))
+    assert differences.max() > 1e-3
     # Pooling needs a position, even of a sentence without words.
     assert contextual.mask(places).sum(axis=1).tolist() == [2, 3, 1, 1]
 
