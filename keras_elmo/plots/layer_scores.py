@@ -1,11 +1,15 @@
 """What each layer of a biLM knows."""
 
 import os
+import textwrap
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from keras_elmo.plots.picture import picture
+
+# Letters of a title that fit above a panel.
+_TITLE_WIDTH = 24
 
 
 def plot_layer_scores(
@@ -30,7 +34,7 @@ def plot_layer_scores(
     """
     if not scores:
         raise ValueError("`scores` must hold a task. Received: scores={}")
-    with picture(path, 2.6 * len(scores) + 0.4, 3.0) as figure:
+    with picture(path, 2.6 * len(scores) + 0.4, 3.2) as figure:
         panels = figure.subplots(1, len(scores), squeeze=False)[0]
         for axes, (task, layers) in zip(panels, scores.items(), strict=True):
             seeds = [np.asarray(layer, dtype="float64") for layer in layers]
@@ -43,6 +47,6 @@ def plot_layer_scores(
             if baselines and task in baselines:
                 axes.axhline(baselines[task], color="0.4", linestyle=":")
             axes.set_xticks(range(len(seeds)))
-            axes.set(title=task, xlabel="layer")
+            axes.set(title=textwrap.fill(task, _TITLE_WIDTH), xlabel="layer")
             axes.grid(alpha=0.3)
         panels[0].set_ylabel("score, %")

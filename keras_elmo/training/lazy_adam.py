@@ -1,4 +1,4 @@
-"""The optimizer that learns most in little time."""
+"""Adam for a softmax of many words."""
 
 from typing import Any
 

@@ -1,0 +1,23 @@
+#!/bin/sh
+# Trains a model, exports and measures it; repeated, it goes on where it was stopped.
+#
+#     sh saved_models/train.sh LANGUAGE STEPS DEV TEXT [TEXT ...]
+#
+# The sizes are those of options_LANGUAGE.json. DEV and TEXT are files or patterns in
+# quotes. RUN=DIR and OUT=DIR are where the run and the exported model are written.
+set -eu
+usage="expected: a language, a number of steps, a held-out text, and texts to train on"
+language=${1:?$usage}
+steps=${2:?$usage}
+dev=${3:?$usage}
+: "${4:?$usage}"
+shift 3
+here=$(dirname "$0")
+keras-elmo pretrain --resume --out "${RUN:=runs/elmo-$language}" \
+    --options "$here/options_$language.json" --corpus "$@" --validation "$dev" \
+    --vocabulary-size 30000 --num-sampled 2048 --batch-tokens 2560 \
+    --optimizer adam --learning-rate 0.004 --schedule cosine \
+    --steps "$steps" --warmup-steps $((steps / 20)) \
+    --dtype mixed_bfloat16 --validate-every 1500
+keras-elmo export --model "$RUN" --out "${OUT:=$here/elmo-$language}" --language-model
+keras-elmo evaluate --model "$OUT" --corpus "$dev"
