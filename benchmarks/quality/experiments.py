@@ -20,6 +20,10 @@ WORDS = {
     "bert": "BERT-style",
 }
 NUM_LAYERS = 3
+# Of the ways to find a sense, the names of what they are scored as.
+SENSE_PROBES = {"voted": "semcor", "nearest_mean": "semcor by means"}
+MOST_FREQUENT = "semcor, most frequent"
+WORD_IN_CONTEXT = "kobest wic"
 # One of each kind, in both languages.
 _FEW_TASKS = ("ewt", "wnut17", "sst5", "gsd")
 _SIZES = {
@@ -66,6 +70,11 @@ class Run:
         words = f"{self.words} above {self.above}" if self.above else self.words
         head = f"{self.head.kind} {self.head.mix_l2:g}"
         return f"{self.task}, {words}, {head}, {self.size or 'all'}, seed {seed}"
+
+
+def probe_key(probe: str, encoder: str, layer: int) -> str:
+    """Returns the key of a layer's score without any trained head."""
+    return f"{probe}, {encoder}:{layer}"
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,25 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from experiments import EXPERIMENTS, NUM_LAYERS, TITLES, WORDS, Experiment, Run
+from experiments import (
+    EXPERIMENTS,
+    MOST_FREQUENT,
+    NUM_LAYERS,
+    SENSE_PROBES,
+    TITLES,
+    WORD_IN_CONTEXT,
+    WORDS,
+    Experiment,
+    Run,
+    probe_key,
+)
 from markdown_table import markdown_table
 from scores import Scores
 
 PROBES = {
-    "semcor": "SemCor, senses by the nearest",
-    "kobest wic": "KoBEST, word in context (Korean)",
+    SENSE_PROBES["voted"]: "SemCor, senses by ten neighbours",
+    SENSE_PROBES["nearest_mean"]: "SemCor, senses by the nearest mean",
+    WORD_IN_CONTEXT: "KoBEST, word in context (Korean)",
 }
 _NOT_YET = "Not measured yet."
 _TABLE = "<!-- table {name} -->\n.*?<!-- end -->"
@@ -56,7 +68,7 @@ class Found:
 
     def layers(self, probe: str, encoder: str) -> list[list[float]]:
         """Returns the score of each layer, in a list; nothing, if one is missing."""
-        found = [self.one(f"{probe}, {encoder}:{k}") for k in range(NUM_LAYERS)]
+        found = [self.one(probe_key(probe, encoder, k)) for k in range(NUM_LAYERS)]
         return found if all(found) else []
 
     def one(self, key: str) -> list[float]:
@@ -103,7 +115,7 @@ def _probe_rows(found: Found) -> list[list[str]]:
             if scores := found.layers(probe, encoder):
                 row = [f"{title}, {WORDS[encoder]}", *map(_cell, scores), ""]
                 rows.append(row)
-    if most_frequent := found.one("semcor, most frequent"):
+    if most_frequent := found.one(MOST_FREQUENT):
         cells = [_cell(most_frequent)] * NUM_LAYERS
         rows.append(["SemCor, the most frequent sense", *cells, ""])
     return rows
@@ -134,8 +146,9 @@ def _draw(found: Found, folder: Path) -> None:
         title: scores for title, scores in layers.items() if scores and all(scores)
     }
     if layers:
-        (baseline,) = found.one("semcor, most frequent") or [None]
-        baselines = {PROBES["semcor"]: baseline} if baseline else {}
+        (baseline,) = found.one(MOST_FREQUENT) or [None]
+        titles = [PROBES[probe] for probe in SENSE_PROBES.values()]
+        baselines = dict.fromkeys(titles, baseline) if baseline else {}
         plot_layer_scores(layers, folder / "layers.png", baselines)
 
     curves: dict[str, dict[str, dict[int, list[float]]]] = {}

@@ -7,7 +7,9 @@ import numpy as np
 import senses
 import word_in_context
 from encoders import Encoders
+from experiments import MOST_FREQUENT, SENSE_PROBES, WORD_IN_CONTEXT, probe_key
 from scores import Scores
+from sense_lexicon import SenseLexicon
 
 _ENCODERS = ("elmo", "random", "bert")
 
@@ -16,20 +18,15 @@ def measure(
     language: str, encoders: Encoders, scores: Scores, say: Callable[[str], None]
 ) -> None:
     """Adds the scores of a language's probes that are not there yet."""
-    probe, name = {
-        "en": (_senses, "semcor"),
-        "ko": (_word_in_context, "kobest wic"),
+    measured, name = {
+        "en": (_senses, SENSE_PROBES["voted"]),
+        "ko": (_word_in_context, WORD_IN_CONTEXT),
     }[language]
     for encoder in _ENCODERS:
-        if encoders.has(encoder) and key(name, encoder, 0) not in scores:
-            for words, found in probe(encoder, encoders).items():
-                scores[f"{name}, {words}"] = {"score": found}
-                say(f"{name}, {words}: {found:.2f}")
-
-
-def key(name: str, encoder: str, layer: int) -> str:
-    """Returns the key of a layer's score."""
-    return f"{name}, {encoder}:{layer}"
+        if encoders.has(encoder) and probe_key(name, encoder, 0) not in scores:
+            for probe, found in measured(encoder, encoders).items():
+                scores[probe] = {"score": found}
+                say(f"{probe}: {found:.2f}")
 
 
 def _senses(encoder: str, encoders: Encoders) -> dict[str, float]:
@@ -43,9 +40,11 @@ def _senses(encoder: str, encoders: Encoders) -> dict[str, float]:
     for layer, (train, dev) in enumerate(
         zip(vectors["train"], vectors["dev"], strict=True)
     ):
-        model = senses.NearestSense(mentions["train"], train)
-        found[f"{encoder}:{layer}"] = senses.accuracy(model, mentions["dev"], dev)
-        found["most frequent"] = senses.accuracy(model, mentions["dev"], None)
+        lexicon = SenseLexicon(mentions["train"], train)
+        for method, probe in SENSE_PROBES.items():
+            accuracy = lexicon.accuracy(method, mentions["dev"], dev)
+            found[probe_key(probe, encoder, layer)] = accuracy
+        found[MOST_FREQUENT] = lexicon.accuracy("most_frequent", mentions["dev"], dev)
     return found
 
 
@@ -61,7 +60,7 @@ def _word_in_context(encoder: str, encoders: Encoders) -> dict[str, float]:
         cosines.append(word_in_context.cosines(layers, pairs))
         same.append(np.array([pair.same for pair in pairs]))
     return {
-        f"{encoder}:{layer}": word_in_context.accuracy(
+        probe_key(WORD_IN_CONTEXT, encoder, layer): word_in_context.accuracy(
             cosines[0][layer], same[0], cosines[1][layer], same[1]
         )
         for layer in range(len(cosines[0]))

@@ -1,14 +1,7 @@
-"""Word senses by the nearest of a sense's mean vectors, on SemCor.
-
-A word's sense is that whose mean vector over the training text is closest by cosine;
-of a lemma that was not met there, or met in one sense only, the most frequent one.
-
-Reference: Melamud et al. 2016, "context2vec"; Peters et al. 2018, section 5.3.
-"""
+"""Words of SemCor whose sense is known, and their vectors."""
 
 import json
 import lzma
-from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,56 +50,6 @@ def read_senses(path: Path) -> tuple[list[list[str]], list[Mention]]:
 
 def _words(token: str) -> list[str]:
     return [word for word in token.split("_") if word] or [token]
-
-
-class NearestSense:
-    """The mean vector of each sense of each lemma.
-
-    Args:
-        mentions: of the training text.
-        vectors: `(mentions, units)`, one for each.
-    """
-
-    def __init__(self, mentions: Sequence[Mention], vectors: np.ndarray) -> None:
-        self._counts: dict[Lemma, Counter[str]] = defaultdict(Counter)
-        sums: dict[tuple[Lemma, str], np.ndarray] = {}
-        for mention, vector in zip(mentions, vectors.astype("float32"), strict=True):
-            key = mention.lemma, mention.sense
-            self._counts[mention.lemma][mention.sense] += 1
-            sums[key] = sums[key] + vector if key in sums else vector
-        self._means = {
-            key: total / np.linalg.norm(total) for key, total in sums.items()
-        }
-
-    def most_frequent(self, mention: Mention) -> str | None:
-        """Returns the lemma's most frequent sense, if it was met."""
-        counts = self._counts.get(mention.lemma)
-        return counts.most_common(1)[0][0] if counts else None
-
-    def nearest(self, mention: Mention, vector: np.ndarray) -> str | None:
-        """Returns the sense whose mean vector is closest."""
-        senses = self._counts.get(mention.lemma)
-        if not senses:
-            return None
-        vector = vector.astype("float32")
-        return max(senses, key=lambda sense: self._means[mention.lemma, sense] @ vector)
-
-
-def accuracy(
-    model: NearestSense, mentions: Sequence[Mention], vectors: np.ndarray | None
-) -> float:
-    """Returns the share of right senses in percent; the most frequent ones', if `None`.
-
-    A lemma that was not met counts as wrong either way.
-    """
-    if vectors is None:
-        found = map(model.most_frequent, mentions)
-    else:
-        found = map(model.nearest, mentions, vectors)
-    right = [
-        sense == mention.sense for sense, mention in zip(found, mentions, strict=True)
-    ]
-    return 100 * float(np.mean(right))
 
 
 def mention_vectors(

@@ -73,22 +73,49 @@ def test_words_in_context(quality, data):
     assert [pair.same for pair in pairs[:3]] == [True, False, True]
 
 
-def test_the_nearest_sense(quality):
-    senses = quality("senses")
+def test_the_sense_of_a_word(quality):
+    mention = quality("senses").Mention
+    lexicon = quality("sense_lexicon").SenseLexicon
 
-    def mention(lemma, sense):
-        return senses.Mention(0, (0, 1), (lemma, "n"), sense)
+    def bank(sense):
+        return mention(0, (0, 1), ("bank", "n"), sense)
 
-    train = [mention("bank", each) for each in ("money", "money", "river")]
+    train = [bank(each) for each in ("money", "money", "river")]
     vectors = np.array([[1, 0], [3, 0.5], [0, 1]], "float16")
-    model = senses.NearestSense(train, vectors)
-    dev = [mention("bank", "river"), mention("bank", "money"), mention("pear", "x")]
-    found = np.array([[0.1, 1], [0.2, 1], [1, 0]], "float16")
+    found = lexicon(train, vectors)
+    dev = [bank("river"), bank("money"), mention(0, (0, 1), ("pear", "n"), "x")]
+    of_dev = np.array([[0.1, 1], [0.2, 1], [1, 0]], "float16")
     # The second is nearer to the other sense; the third was not met.
-    assert senses.accuracy(model, dev, found) == pytest.approx(100 / 3)
-    assert senses.accuracy(model, dev, None) == pytest.approx(100 / 3)
-    assert model.most_frequent(dev[0]) == "money"
-    assert model.nearest(dev[2], found[2]) is None
+    for method in ("nearest_mean", "most_frequent"):
+        assert found.accuracy(method, dev, of_dev) == pytest.approx(100 / 3)
+    entry = found.entries["bank", "n"]
+    assert entry.most_frequent() == "money"
+    assert entry.nearest_mean(np.array([0.1, 1.0])) == "river"
+    # All three vote, for all are among the nearest.
+    assert entry.voted(np.array([0.1, 1.0])) == "money"
+
+
+def test_the_nearest_vote(quality):
+    mention = quality("senses").Mention
+    module = quality("sense_lexicon")
+    num = module.NUM_NEIGHBOURS
+    # So many of one sense in one direction, and more of another in the other.
+    senses = ["river"] * num + ["money"] * 2 * num
+    mentions = [mention(0, (0, 1), ("bank", "n"), sense) for sense in senses]
+    angles = np.array([0.0] * num + [1.0] * 2 * num)
+    vectors = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    entry = module.SenseLexicon(mentions, vectors).entries["bank", "n"]
+    assert entry.voted(np.array([1.0, 0.1])) == "river"
+    assert entry.voted(np.array([0.1, 1.0])) == "money"
+    # Where votes are equal, the sense that is the more frequent of all.
+    half = num // 2
+    angles = np.array([0.0] * half + [2.0] * half + [0.1] * half + [3.0])
+    senses = ["river"] * 2 * half + ["money"] * half + ["money"]
+    even = [mention(0, (0, 1), ("bank", "n"), sense) for sense in senses]
+    vectors = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    entry = module.SenseLexicon(even, vectors).entries["bank", "n"]
+    assert entry.most_frequent() == "river"
+    assert entry.voted(np.array([1.0, 0.0])) == "river"
 
 
 def test_vectors_of_mentions_are_means_over_their_tokens(quality):
