@@ -2,6 +2,7 @@
 
 KerasHub's BertBackbone on its two tasks, masked words and whether the second segment
 goes on with the first; the learning rate rises for a tenth of the time and falls to 0.
+The same command again goes on where it was stopped.
 
     python benchmarks/quality/pretrain_bert.py --corpus 'DATA/enwiki/train-*.txt.xz' \\
         --minutes 120 --out runs/bert-en
@@ -24,6 +25,7 @@ import keras
 import keras_hub
 import numpy as np
 import tensorflow as tf
+from bert_progress import Progress, go_on, keep
 
 from keras_elmo.text.lines import expand_files, read_lines
 from keras_elmo.text.report import Report
@@ -35,6 +37,9 @@ _MASKED = 0.15
 # Paragraphs from which the pieces are learned.
 _VOCABULARY_LINES = 100_000
 _POOL = 4096
+_UNFINISHED = "unfinished.npz"
+# Seconds.
+_KEPT_EVERY = 300
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -53,21 +58,43 @@ def main(arguments: Sequence[str] | None = None) -> None:
     }
     backbone = bert.build(sizes)
     model = _pretraining_model(backbone, options)
-    batches = _batches(options, bert.Pieces(vocabulary))
-    began, step, told, loss = time.monotonic(), 0, 0.0, 0.0
-    while (share := (time.monotonic() - began) / (60 * options.minutes)) < 1:
+    folder = Path(options.out)
+    folder.mkdir(parents=True, exist_ok=True)
+    progress = _train(model, bert.Pieces(vocabulary), folder / _UNFINISHED, options)
+    bert.save(backbone, sizes, vocabulary, folder)
+    print(
+        f"{progress.step:,} steps, {backbone.count_params():,} parameters, "
+        f"loss {progress.loss:.3f}"
+    )
+
+
+def _train(
+    model: keras.Model, pieces: bert.Pieces, path: Path, options: argparse.Namespace
+) -> Progress:
+    seconds, step, loss = go_on(model, path)
+    batches = _batches(options, pieces, step)
+    batch = next(batches)
+    kept = told = 0.0
+    while (share := seconds / (60 * options.minutes)) < 1:
         model.optimizer.learning_rate = _PEAK_LEARNING_RATE * min(
             10 * share + 1e-3, (1 - share) / 0.9
         )
-        inputs, targets, weights = next(batches)
-        logs = model.train_on_batch(inputs, targets, weights, return_dict=True)
+        began = time.monotonic()
+        logs = model.train_on_batch(*batch, return_dict=True)
+        batch = next(batches)
+        now = time.monotonic()
+        seconds += now - began
         step += 1
         loss += (logs["loss"] - loss) / min(step, 100)
-        if time.monotonic() > told + 30:
-            told = time.monotonic()
+        if now > told + 30:
+            told = now
             print(f"step {step:,}, {share:.0%}: loss {loss:.3f}", file=sys.stderr)
-    bert.save(backbone, sizes, vocabulary, Path(options.out))
-    print(f"{step:,} steps, {backbone.count_params():,} parameters, loss {loss:.3f}")
+        if now > kept + _KEPT_EVERY:
+            kept = now
+            keep(model, Progress(seconds, step, loss), path)
+    progress = Progress(seconds, step, loss)
+    keep(model, progress, path)
+    return progress
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -114,8 +141,16 @@ def _vocabulary(options: argparse.Namespace) -> list[str]:
     )
 
 
-def _batches(options: argparse.Namespace, pieces: bert.Pieces) -> Iterator[Any]:
-    """Yields inputs, targets and their weights, pass after pass over the text."""
+def _batches(
+    options: argparse.Namespace, pieces: bert.Pieces, first: int
+) -> Iterator[Any]:
+    """Yields inputs, targets and their weights, pass after pass over the text.
+
+    Args:
+        options: of the command.
+        pieces: what cuts words.
+        first: the number of the first batch to yield, from 0.
+    """
     num_masked = round(_MASKED * options.max_pieces)
     mask = keras_hub.layers.MaskedLMMaskGenerator(
         options.vocabulary_size,
@@ -124,7 +159,7 @@ def _batches(options: argparse.Namespace, pieces: bert.Pieces) -> Iterator[Any]:
         mask_selection_length=num_masked,
         unselectable_token_ids=[bert.PAD, bert.CLS, bert.SEP],
     )
-    pairs = _pairs(options, pieces)
+    pairs = islice(_pairs(options, pieces), first * options.batch_size, None)
     while True:
         packed, follows = zip(*islice(pairs, options.batch_size), strict=True)
         rows, segments = zip(*packed, strict=True)
@@ -199,6 +234,7 @@ def _pretraining_model(backbone: Any, options: argparse.Namespace) -> keras.Mode
         _PEAK_LEARNING_RATE, weight_decay=_WEIGHT_DECAY, global_clipnorm=1.0
     )
     optimizer.exclude_from_weight_decay(var_names=["bias", "gamma", "beta"])
+    optimizer.build(model.trainable_variables)
     model.compile(optimizer, {"words": loss, "follows": loss}, jit_compile=False)
     return model
 

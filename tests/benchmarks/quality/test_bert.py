@@ -13,6 +13,9 @@ SENTENCES = [
 ]
 
 
+SIZES = "--vocabulary-size 60 --layers 2 --heads 2 --units 8 --max-pieces 24"
+
+
 @pytest.fixture(scope="module")
 def folder(quality, tmp_path_factory):
     """A small one that was trained for a few steps."""
@@ -22,15 +25,37 @@ def folder(quality, tmp_path_factory):
     ]
     (folder / "text.txt").write_text("\n".join(lines), encoding="utf-8")
     module = quality("pretrain_bert")
-    sizes = "--vocabulary-size 60 --layers 2 --heads 2 --units 8 --max-pieces 24"
     module._POOL = 50
     module.main(
         [
             *("--corpus", str(folder / "text.txt"), "--out", str(folder / "out")),
-            *f"--minutes 0.2 --batch-size 8 {sizes}".split(),
+            *f"--minutes 0.1 --batch-size 8 {SIZES}".split(),
         ]
     )
     return folder / "out"
+
+
+@pytest.mark.slow
+def test_it_goes_on_where_it_was(quality, folder, capsys):
+    def kept():
+        with np.load(folder / "unfinished.npz") as file:
+            return dict(file)
+
+    before = kept()
+    seconds, steps, _ = before["progress"]
+    assert seconds >= 6 and steps >= 1
+    arguments = ["--corpus", str(folder.parent / "text.txt"), "--out", str(folder)]
+    module = quality("pretrain_bert")
+    # The time is over: nothing is done, and nothing lost.
+    module.main([*arguments, *f"--minutes 0.1 --batch-size 8 {SIZES}".split()])
+    same = kept()
+    for name, array in before.items():
+        np.testing.assert_array_equal(same[name], array)
+    more = (seconds + 1) / 60
+    module.main([*arguments, *f"--minutes {more} --batch-size 8 {SIZES}".split()])
+    longer = kept()
+    assert longer["progress"][1] > steps
+    assert np.abs(longer["arr_0"] - before["arr_0"]).max() > 0
 
 
 @pytest.mark.slow
