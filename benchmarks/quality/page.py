@@ -1,12 +1,12 @@
-"""The tables of docs/results.md, out of the scores, and its figures."""
+"""The tables of docs/results.md and of the models' cards, and the figures."""
 
 import re
 import statistics
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from data_sets import DATA_SETS
 from experiments import (
     EXPERIMENTS,
     MOST_FREQUENT,
@@ -15,7 +15,6 @@ from experiments import (
     TITLES,
     WORD_IN_CONTEXT,
     WORDS,
-    Experiment,
     Run,
     probe_key,
 )
@@ -27,29 +26,33 @@ PROBES = {
     SENSE_PROBES["nearest_mean"]: "SemCor, senses by the nearest mean",
     WORD_IN_CONTEXT: "KoBEST, word in context (Korean)",
 }
+_KOREAN_PROBES = (WORD_IN_CONTEXT,)
 _NOT_YET = "Not measured yet."
-_TABLE = "<!-- table {name} -->\n.*?<!-- end -->"
+_TABLE = re.compile("<!-- table (.+?) -->\n.*?<!-- end -->", flags=re.DOTALL)
 
 
 def write(path: Path, scores: Scores, seeds: int) -> None:
-    """Fills the tables of a page between their marks, and draws its figures beside it.
+    """Fills the tables of a page between their marks.
+
+    A mark names an experiment, and perhaps a language: `<!-- table main en -->`.
 
     Args:
         path: of the Markdown.
         scores: what was measured.
         seeds: of each run.
+
+    Raises:
+        KeyError: a mark names no experiment.
     """
     found = Found(scores, seeds)
-    text = path.read_text(encoding="utf-8")
-    for name, experiment in EXPERIMENTS.items():
-        table = _table(name, experiment(list(WORDS)), found)
-        filled = f"<!-- table {name} -->\n\n{table}\n\n<!-- end -->"
-        parts = re.split(_TABLE.format(name=name), text, flags=re.DOTALL)
-        if len(parts) != 2:
-            print(f"{path}: has no place for the table {name}", file=sys.stderr)
-        text = filled.join(parts)
+
+    def filled(mark: re.Match[str]) -> str:
+        name, _, language = mark[1].partition(" ")
+        table = _table(name, language, found)
+        return f"<!-- table {mark[1]} -->\n\n{table}\n\n<!-- end -->"
+
+    text = _TABLE.sub(filled, path.read_text(encoding="utf-8"))
     path.write_text(text, encoding="utf-8")
-    _draw(found, path.with_name("figures"))
 
 
 class Found:
@@ -75,19 +78,22 @@ class Found:
         return [self._scores[key]["score"]] if key in self._scores else []
 
 
-def _table(name: str, experiment: Experiment, found: Found) -> str:
+def _table(name: str, language: str, found: Found) -> str:
+    """A table; of one language's tasks, if one is named."""
+    experiment = EXPERIMENTS[name](list(WORDS))
     header = ["Task", *experiment.columns]
-    rows = [
-        [title, *(_cell(found.all(run)) for run in runs)]
-        for title, runs in experiment.rows.items()
-    ]
+    rows, tasks = [], []
+    for title, runs in experiment.rows.items():
+        if not language or DATA_SETS[runs[0].task].language == language:
+            rows.append([title, *(_cell(found.all(run)) for run in runs)])
+            tasks.append(runs[0].task)
     if name == "layers":
-        rows += _probe_rows(found)
+        rows += _probe_rows(found, language)
     if not any(any(row[1:]) for row in rows):
         return _NOT_YET
     if name == "main":
         header.append("Errors fewer with ELMo than with static vectors")
-        for row, task in zip(rows, TITLES, strict=True):
+        for row, task in zip(rows, tasks, strict=True):
             row.append(_fewer_errors(found, task))
     return markdown_table(header, rows)
 
@@ -107,22 +113,32 @@ def _fewer_errors(found: Found, task: str) -> str:
     return f"{100 * (before - after) / before:.0f} %"
 
 
-def _probe_rows(found: Found) -> list[list[str]]:
+def _probe_rows(found: Found, language: str) -> list[list[str]]:
     """The paper's table 5, beside that of Korean."""
     rows = []
     for probe, title in PROBES.items():
+        if language and language != ("ko" if probe in _KOREAN_PROBES else "en"):
+            continue
         for encoder in ("elmo", "random", "bert"):
             if scores := found.layers(probe, encoder):
                 row = [f"{title}, {WORDS[encoder]}", *map(_cell, scores), ""]
                 rows.append(row)
-    if most_frequent := found.one(MOST_FREQUENT):
+    most_frequent = found.one(MOST_FREQUENT)
+    if most_frequent and language != "ko":
         cells = [_cell(most_frequent)] * NUM_LAYERS
         rows.append(["SemCor, the most frequent sense", *cells, ""])
     return rows
 
 
-def _draw(found: Found, folder: Path) -> None:
-    """Draws what the tables show, as far as it was measured."""
+def draw(folder: Path, scores: Scores, seeds: int) -> None:
+    """Draws what the tables show, as far as it was measured.
+
+    Args:
+        folder: to write into.
+        scores: what was measured.
+        seeds: of each run.
+    """
+    found = Found(scores, seeds)
     from keras_elmo.plots import (
         plot_layer_scores,
         plot_mix_weights,

@@ -2,7 +2,7 @@
 
 Trains small heads on frozen vectors, three seeds of each; what was measured before is
 kept in the file of scores and not measured again. Then fills the tables of
-docs/results.md, and draws its figures.
+docs/results.md and of the models' cards, and draws the figures.
 
     python benchmarks/quality/run.py \\
         --elmo en=saved_models/elmo-en ko=saved_models/elmo-ko \\
@@ -26,6 +26,7 @@ from scores import Scores
 
 DEFAULT_SCORES = Path(__file__).with_name("scores.json")
 DEFAULT_PAGE = common.ROOT / "docs" / "results.md"
+DEFAULT_CARDS = sorted((common.ROOT / "saved_models").glob("elmo-*.md"))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -42,7 +43,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         _measure(list(runs), options, scores)
     import page
 
-    page.write(options.page, scores, options.seeds)
+    for path in (options.page, *options.cards):
+        page.write(path, scores, options.seeds)
+    page.draw(options.page.with_name("figures"), scores, options.seeds)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -80,6 +83,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--seeds", type=int, default=3, metavar="N", help="(3)")
     parser.add_argument("--scores", type=Path, default=DEFAULT_SCORES, metavar="FILE")
     parser.add_argument("--page", type=Path, default=DEFAULT_PAGE, metavar="FILE")
+    parser.add_argument(
+        "--cards", type=Path, nargs="*", default=DEFAULT_CARDS, metavar="FILE"
+    )
     return parser
 
 
