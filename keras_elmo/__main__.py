@@ -37,11 +37,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except _EXPECTED as error:
         if os.environ.get("KERAS_ELMO_TRACEBACK"):
             raise
-        # One line, whatever a library put into its message.
-        message = " ".join(str(error).split()) or type(error).__name__
-        print(f"keras-elmo: error: {message}", file=sys.stderr)
+        print(f"keras-elmo: error: {_message(error)}", file=sys.stderr)
         return _BAD_INPUT
     return 0
+
+
+def _message(error: BaseException) -> str:
+    if isinstance(error, OSError) and error.filename and error.strerror:
+        # Without the number of the error.
+        return f"{error.filename}: {error.strerror}"
+    # One line, whatever a library put into its message.
+    return " ".join(str(error).split()) or type(error).__name__
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -323,6 +323,17 @@ def test_sizes_of_ones_own(folder, fixtures, tmp_path):
     assert load(tmp_path / "run").config == ElmoConfig.from_options(options)
 
 
+@pytest.mark.parametrize("content", [None, b"\x89\xff", b"{}"], ids=str)
+def test_sizes_of_a_file_that_is_none(content, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_text(tmp_path / "text.txt")
+    if content is not None:
+        (tmp_path / "sizes.json").write_bytes(content)
+    arguments = ("--corpus", "text.txt", "--out", "run", "--options", "sizes.json")
+    assert_one_line(*command("pretrain", *arguments), "error: sizes.json")
+    assert not (tmp_path / "run").exists()
+
+
 # ---------------------------------------------------------------- bad input
 
 
