@@ -23,7 +23,8 @@ NUM_LAYERS = 3
 # Of the ways to find a sense, the names of what they are scored as.
 SENSE_PROBES = {"voted": "semcor", "nearest_mean": "semcor by means"}
 MOST_FREQUENT = "semcor, most frequent"
-WORD_IN_CONTEXT = "kobest wic"
+# Of the vectors that are compared, the same.
+PAIR_PROBES = {"of_word": "kobest wic", "of_place": "kobest wic by places"}
 # One of each kind, in both languages.
 _FEW_TASKS = ("ewt", "wnut17", "sst5", "gsd")
 _SIZES = {

@@ -11,9 +11,9 @@ from experiments import (
     EXPERIMENTS,
     MOST_FREQUENT,
     NUM_LAYERS,
+    PAIR_PROBES,
     SENSE_PROBES,
     TITLES,
-    WORD_IN_CONTEXT,
     WORDS,
     Run,
     probe_key,
@@ -24,9 +24,10 @@ from scores import Scores
 PROBES = {
     SENSE_PROBES["voted"]: "SemCor, senses by ten neighbours",
     SENSE_PROBES["nearest_mean"]: "SemCor, senses by the nearest mean",
-    WORD_IN_CONTEXT: "KoBEST, word in context (Korean)",
+    PAIR_PROBES["of_word"]: "KoBEST, word in context (Korean)",
+    PAIR_PROBES["of_place"]: "KoBEST, the place without the word (Korean)",
 }
-_KOREAN_PROBES = (WORD_IN_CONTEXT,)
+_KOREAN_PROBES = PAIR_PROBES.values()
 _NOT_YET = "Not measured yet."
 _TABLE = re.compile("<!-- table (.+?) -->\n.*?<!-- end -->", flags=re.DOTALL)
 

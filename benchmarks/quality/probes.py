@@ -7,7 +7,7 @@ import numpy as np
 import senses
 import word_in_context
 from encoders import Encoders
-from experiments import MOST_FREQUENT, SENSE_PROBES, WORD_IN_CONTEXT, probe_key
+from experiments import MOST_FREQUENT, PAIR_PROBES, SENSE_PROBES, probe_key
 from scores import Scores
 from sense_lexicon import SenseLexicon
 
@@ -20,7 +20,7 @@ def measure(
     """Adds the scores of a language's probes that are not there yet."""
     measured, name = {
         "en": (_senses, SENSE_PROBES["voted"]),
-        "ko": (_word_in_context, WORD_IN_CONTEXT),
+        "ko": (_word_in_context, PAIR_PROBES["of_word"]),
     }[language]
     for encoder in _ENCODERS:
         if encoders.has(encoder) and probe_key(name, encoder, 0) not in scores:
@@ -50,18 +50,25 @@ def _senses(encoder: str, encoders: Encoders) -> dict[str, float]:
 
 def _word_in_context(encoder: str, encoders: Encoders) -> dict[str, float]:
     folder = common.data_folder() / "kobest_wic"
-    cosines, same = [], []
+    vectors = {name: getattr(word_in_context, name) for name in PAIR_PROBES}
+    if encoder == "bert":
+        # It has no direction that has not seen the word.
+        del vectors["of_place"]
+    cosines: dict[str, list[np.ndarray]] = {name: [] for name in vectors}
+    same = []
     for split in ("train", "dev"):
         pairs = word_in_context.read_pairs(
             folder / f"{split}.tsv", encoders.elmo.tokenizer or "unicode"
         )
         sentences = [tokens for pair in pairs for tokens in pair.sentences]
-        layers, _ = encoders.layers(encoder, sentences)
-        cosines.append(word_in_context.cosines(layers, pairs))
+        layers = list(encoders.layers(encoder, sentences)[0])
+        for name, vector in vectors.items():
+            cosines[name].append(word_in_context.cosines(vector, layers, pairs))
         same.append(np.array([pair.same for pair in pairs]))
     return {
-        probe_key(WORD_IN_CONTEXT, encoder, layer): word_in_context.accuracy(
-            cosines[0][layer], same[0], cosines[1][layer], same[1]
+        probe_key(PAIR_PROBES[name], encoder, layer): word_in_context.accuracy(
+            train[layer], same[0], dev[layer], same[1]
         )
-        for layer in range(len(cosines[0]))
+        for name, (train, dev) in cosines.items()
+        for layer in range(len(train))
     }

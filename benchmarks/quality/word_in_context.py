@@ -1,11 +1,11 @@
-"""Does a word mean the same in two sentences? KoBEST, by the cosine of its vectors.
+"""Does a word mean the same in two sentences? KoBEST, by the cosine of two vectors.
 
 Reference: Jang et al. 2022, "KoBEST"; Pilehvar and Camacho-Collados 2019, "WiC", for a
-threshold on the cosine.
+threshold on the cosine; Melamud et al. 2016, "context2vec", for the vector of a place.
 """
 
 import csv
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,10 +55,38 @@ def read_pairs(path: Path, tokenizer: str) -> list[Pair]:
     ]
 
 
-def cosines(layers: Iterable[np.ndarray], pairs: Sequence[Pair]) -> np.ndarray:
+def of_word(layers: np.ndarray, position: int) -> np.ndarray:
+    """Returns the word's vector in each layer.
+
+    Args:
+        layers: of the sentence, `(layers, tokens, units)`.
+        position: the word's.
+    """
+    return layers[:, position]
+
+
+def of_place(layers: np.ndarray, position: int) -> np.ndarray:
+    """Returns what a biLM knows of the word's place without the word, in each layer.
+
+    The forward vector of the word before it and the backward vector of the one behind
+    it, from which the language model guesses what stands there; beyond the ends of the
+    sentence, 0.
+    """
+    padded = np.pad(layers, ((0, 0), (1, 1), (0, 0)))
+    units = layers.shape[-1] // 2
+    before, behind = padded[:, position, :units], padded[:, position + 2, units:]
+    return np.concatenate([before, behind], axis=-1)
+
+
+def cosines(
+    vectors: Callable[[np.ndarray, int], np.ndarray],
+    layers: Iterable[np.ndarray],
+    pairs: Sequence[Pair],
+) -> np.ndarray:
     """Returns the cosine of each pair in each layer, `(layers, pairs)`.
 
     Args:
+        vectors: `of_word` or `of_place`.
         layers: of each sentence, those of a pair one after the other.
         pairs: as above.
     """
@@ -66,11 +94,13 @@ def cosines(layers: Iterable[np.ndarray], pairs: Sequence[Pair]) -> np.ndarray:
     sentences = iter(layers)
     for pair in pairs:
         one, other = (
-            next(sentences)[:, position].astype("float64")
+            vectors(next(sentences), position).astype("float64")
             for position in pair.positions
         )
         lengths = np.linalg.norm(one, axis=-1) * np.linalg.norm(other, axis=-1)
-        found.append((one * other).sum(axis=-1) / lengths)
+        # The place of a word that stands alone is 0.
+        products = (one * other).sum(axis=-1)
+        found.append(products / np.maximum(lengths, np.finfo("float32").tiny))
     return np.stack(found, axis=1)
 
 

@@ -77,7 +77,7 @@ def test_the_whole_benchmark(quality, data, encoder, page, card, tmp_path, monke
     tasks_found = {key.split(",")[0] for key in found}
     # Nothing was said of where BERT lies.
     assert not [key for key in found if "bert" in key]
-    probes = {"semcor", "semcor by means", "kobest wic"}
+    probes = {"semcor", "semcor by means", "kobest wic", "kobest wic by places"}
     assert tasks_found == {"wnut17", "gsd", *probes}
     text = page.read_text(encoding="utf-8")
     assert "old" not in text and "Said by a person." in text

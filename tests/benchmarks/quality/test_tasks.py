@@ -148,8 +148,20 @@ def test_cosines_are_those_of_the_words(quality):
     one, other = np.zeros((2, 2, 2)), np.zeros((2, 1, 2))
     one[0, 1], other[0, 0] = [1, 0], [3, 3]
     one[1, 1], other[1, 0] = [0, 2], [0, 5]
-    found = module.cosines([one, other], [pair])
+    found = module.cosines(module.of_word, [one, other], [pair])
     np.testing.assert_allclose(found, [[np.sqrt(0.5)], [1]])
+
+
+def test_a_place_is_what_stands_around_it(quality):
+    module = quality("word_in_context")
+    # A layer, three tokens, two units a direction.
+    layers = np.arange(1.0, 13.0).reshape(1, 3, 4)
+    assert module.of_place(layers, 1).tolist() == [[1, 2, 11, 12]]
+    assert module.of_place(layers, 0).tolist() == [[0, 0, 7, 8]]
+    assert module.of_place(layers, 2).tolist() == [[5, 6, 0, 0]]
+    alone = module.Pair((["a"], ["a"]), (0, 0), True)
+    sentences = [layers[:, :1], layers[:, :1]]
+    assert module.cosines(module.of_place, sentences, [alone]).tolist() == [[0]]
 
 
 def test_batches_hold_every_sentence_once_in_the_order_of_the_seed(quality):
