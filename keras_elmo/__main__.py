@@ -43,11 +43,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _message(error: BaseException) -> str:
+    message = str(error)
     if isinstance(error, OSError) and error.filename and error.strerror:
         # Without the number of the error.
-        return f"{error.filename}: {error.strerror}"
-    # One line, whatever a library put into its message.
-    return " ".join(str(error).split()) or type(error).__name__
+        message = f"{error.filename}: {error.strerror}"
+    # One line, whatever a library or the name of a file put into it.
+    return " ".join(message.split()) or type(error).__name__
 
 
 def _parser() -> argparse.ArgumentParser:
