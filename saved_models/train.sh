@@ -6,11 +6,13 @@
 # The sizes are those of options_LANGUAGE.json. DEV and TEXT are files or patterns in
 # quotes. RUN=DIR and OUT=DIR are where the run and the exported model are written.
 set -eu
-usage="expected: a language, a number of steps, a held-out text, and texts to train on"
-language=${1:?$usage}
-steps=${2:?$usage}
-dev=${3:?$usage}
-: "${4:?$usage}"
+if [ $# -lt 4 ]; then
+    echo "expected: LANGUAGE STEPS DEV TEXT [TEXT ...]; received: $*" >&2
+    exit 2
+fi
+language=$1
+steps=$2
+dev=$3
 shift 3
 here=$(dirname "$0")
 keras-elmo pretrain --resume --out "${RUN:=runs/elmo-$language}" \

@@ -84,3 +84,14 @@ def test_its_script_trains_exports_and_measures(language, tmp_path):
     shipped = keras_elmo.load(f"elmo-{language}").config
     assert keras_elmo.load(tmp_path / "out").config == shipped
     assert keras_elmo.load_language_model(tmp_path / "out").vocabulary is not None
+
+
+def test_its_script_says_what_it_wants():
+    script = SAVED_MODELS / "train_en.sh"
+    done = subprocess.run(
+        ["sh", script, "dev.txt"], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        "expected: LANGUAGE STEPS DEV TEXT [TEXT ...]; received: en 13000 dev.txt\n"
+    )
