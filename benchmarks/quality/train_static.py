@@ -21,6 +21,7 @@ from data_sets import DATA_SETS
 from gensim.models import FastText
 from gensim.models.keyedvectors import KeyedVectors
 
+from keras_elmo.atomic import replacing
 from keras_elmo.text.lines import expand_files, read_lines
 from keras_elmo.text.report import Report
 from keras_elmo.text.token_chunks import tokenized_lines
@@ -47,7 +48,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     words += sorted(_task_words(options.language, options.tokenizer) - known)
     vectors = KeyedVectors(options.units)
     vectors.add_vectors(words, [model.wv[word] for word in words])
-    vectors.save_word2vec_format(options.out)
+    with replacing(options.out) as temporary:
+        vectors.save_word2vec_format(temporary)
     print(
         f"{len(known):,} words of the text, {len(words) - len(known):,} more of tasks"
     )

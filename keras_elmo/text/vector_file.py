@@ -33,23 +33,25 @@ def read_vector_file(
 
     Raises:
         ValueError: a line is not a word and as many finite numbers as the first one
-            has, or there is none; names the file and the line.
+            has, or there is none, or fewer than the first line says; names the file
+            and the line.
     """
     path = os.fspath(path)
     check_positive(max_words=max_words)
     rows: dict[str, None] = {}
     numbers = array("f")
-    units = None
+    units, announced, num_lines = None, 0, 0
     for place, line in _numbered_lines(path):
         # A word of some GloVe files has spaces inside it, and a line of word2vec's has
         # one at its end.
         fields = line.rstrip(" ").split(" ")
         if units is None:
             if place == 1 and _is_header(fields):
-                units = int(fields[1])
+                announced, units = map(int, fields)
                 continue
             units = len(fields) - 1
         word, vector = _word_and_vector(fields, units, f"{path}, line {place}")
+        num_lines += 1
         # A word of spaces alone is none that a tokenizer makes.
         if word and word not in rows:
             rows[word] = None
@@ -58,6 +60,11 @@ def read_vector_file(
             break
     if not rows:
         raise ValueError(f"{path}: must hold a word and its vector")
+    # Half a download, or half of what a killed program wrote.
+    if num_lines < announced and len(rows) != max_words:
+        raise ValueError(
+            f"{path}: line 1 says {announced:,} words, and {num_lines:,} are there"
+        )
     return list(rows), np.frombuffer(numbers, np.float32).reshape(len(rows), -1)
 
 

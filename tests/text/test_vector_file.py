@@ -50,6 +50,8 @@ def test_no_more_words_than_asked_for(path):
     path.write_text(GLOVE + "broken\n", encoding="utf-8")
     words, vectors = read_vector_file(path, max_words=2)
     assert (len(words), vectors.shape) == (2, (2, 3))
+    path.write_text("9 3\n" + GLOVE, encoding="utf-8")
+    assert len(read_vector_file(path, max_words=2)[0]) == 2
 
 
 def test_compressed(tmp_path):
@@ -71,6 +73,7 @@ def test_compressed(tmp_path):
         ("a 1 2\nb 1 1e39\n", "line 2: must be"),
         ("a 1 2\n1 2\n", "line 2: must be a word and 2 numbers. Received: '1 2'"),
         ("word\n", "line 1: must be a word and its numbers. Received: 'word'"),
+        ("3 2\na 1 2\na 1 2\n", "line 1 says 3 words, and 2 are there"),
     ],
 )
 def test_damage_names_the_line(text, message, path):
