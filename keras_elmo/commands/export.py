@@ -30,6 +30,12 @@ def add(commands: "argparse._SubParsersAction") -> None:
         help="what the model computes in; bfloat16 has half the size",
     )
     command.add_argument(
+        "--half-weights",
+        action="store_true",
+        help="store the encoder's weights in float16, for half the size, whatever it "
+        "computes in",
+    )
+    command.add_argument(
         "--language-model",
         action="store_true",
         help="keep the words and the softmax, too, to measure perplexity, to find "
@@ -53,13 +59,14 @@ def run(options: argparse.Namespace) -> None:
         None if tokenizer == "none" else tokenizer,
         options.dtype,
         options.language_model,
+        options.half_weights,
     )
 
 
 def _export_onnx(options: argparse.Namespace) -> None:
     from keras_elmo.files.onnx_export import export_onnx
 
-    for name in ("tokenizer", "dtype", "language_model"):
+    for name in ("tokenizer", "dtype", "half_weights", "language_model"):
         if getattr(options, name):
             option = "--" + name.replace("_", "-")
             raise ValueError(

@@ -29,6 +29,7 @@ def export_saved_model(
     tokenizer: str | None = "unicode",
     dtype: str | None = None,
     language_model: bool = False,
+    half_weights: bool = False,
 ) -> None:
     """Writes a SavedModel whose only trainable variables are the mix's.
 
@@ -49,6 +50,9 @@ def export_saved_model(
             comes out is float32 either way.
         language_model: whether to keep, in a folder that servers ignore, the words and
             the softmax, too, which `load_language_model` and a run's `init` read.
+        half_weights: whether to store the encoder's weights in float16, for half the
+            size, whatever it computes in: unlike bfloat16 nothing is slower where the
+            processor does not multiply it, and a weight keeps 11 bits and not 8.
 
     Raises:
         RuntimeError: Keras does not run on TensorFlow.
@@ -71,7 +75,7 @@ def export_saved_model(
             )
     words = _language_model(source) if language_model else None
     source = _frozen(load_embedding(source), dtype)
-    served = _served(source, tokenizer)
+    served = _served(source, tokenizer, half_weights)
     signatures = {"tokens": served.tokens.get_concrete_function()}
     if tokenizer is not None:
         signatures["default"] = served.default.get_concrete_function()
@@ -114,14 +118,23 @@ def _frozen(embedding: ElmoEmbedding, dtype: str | None) -> ElmoEmbedding:
     return copy
 
 
-def _served(embedding: ElmoEmbedding, tokenizer: str | None) -> Any:
+def _served(
+    embedding: ElmoEmbedding, tokenizer: str | None, half_weights: bool
+) -> Any:
     """A trackable object with the variables and what the signatures compute."""
     tf = import_tensorflow("Exporting a SavedModel")
+    weights = embedding.encoder.weights
+    # TensorFlow's own variables: through Keras's, each would be stored twice.
+    stored = [weight.value for weight in weights]
+    if half_weights:
+        stored = [tf.Variable(tf.cast(value, "float16")) for value in stored]
 
     def from_tokens(tokens: Any, sequence_len: Any) -> dict[str, Any]:
         mask = tf.sequence_mask(sequence_len, tf.shape(tokens)[1])
         char_ids = character_ids(tf.where(mask, tokens, ""))
-        layers = embedding.token_layers(char_ids)
+        pairs = zip(weights, stored, strict=True)
+        with keras.StatelessScope((ours, tf.cast(v, ours.dtype)) for ours, v in pairs):
+            layers = embedding.token_layers(char_ids)
         elmo = embedding.mixed(layers, char_ids)
         layers = [tf.cast(layer, elmo.dtype) for layer in layers]
         outputs = {"word_emb": layers[0][..., : layers[0].shape[-1] // 2]}
@@ -137,8 +150,7 @@ def _served(embedding: ElmoEmbedding, tokenizer: str | None) -> Any:
         return outputs
 
     served = tf.Module(name="elmo")
-    # TensorFlow's own variables: through Keras's, each would be stored twice.
-    setattr(served, WEIGHTS, [weight.value for weight in embedding.encoder.weights])
+    setattr(served, WEIGHTS, stored)
     setattr(served, SCALARS, embedding.mixes[0].scalars.value)
     setattr(served, GAMMA, embedding.mixes[0].gamma.value)
     if tokenizer is not None:

@@ -391,6 +391,10 @@ def test_a_normalised_mix(tmp_path):
 # ---------------------------------------------------------------- folders
 
 
+def stored_size(folder):
+    return os.path.getsize(folder / "variables" / "variables.data-00000-of-00001")
+
+
 def test_low_precision_is_stored_and_comes_back(layer, folders, wanted, tmp_path):
     """Half the size; float32 for whoever asks, and nearly the same vectors."""
     path = tmp_path / "low"
@@ -401,10 +405,7 @@ def test_low_precision_is_stored_and_comes_back(layer, folders, wanted, tmp_path
         assert found[name].dtype == wanted_type
         np.testing.assert_allclose(np.asarray(found[name]), array, atol=0.1)
 
-    def stored(folder):
-        return os.path.getsize(folder / "variables" / "variables.data-00000-of-00001")
-
-    assert stored(path) < 0.6 * stored(folders["unicode"])
+    assert stored_size(path) < 0.6 * stored_size(folders["unicode"])
     again = load(path)
     assert {weight.dtype for weight in again.weights} == {"bfloat16"}
     for ours, given in zip(
@@ -416,6 +417,26 @@ def test_low_precision_is_stored_and_comes_back(layer, folders, wanted, tmp_path
     assert {weight.dtype for weight in load(tmp_path / "float32").weights} == {
         "float32"
     }
+
+
+def test_half_weights_are_stored_and_computed_with_in_float32(
+    layer, folders, tmp_path
+):
+    export_saved_model(layer, tmp_path, half_weights=True)
+    assert stored_size(tmp_path) < 0.6 * stored_size(folders["unicode"])
+    encoder = load(tmp_path)
+    for ours, given in zip(encoder.weights, layer.encoder.weights, strict=True):
+        assert ours.dtype == "float32"
+        rounded = numpy_of(given).astype("float16").astype("float32")
+        np.testing.assert_array_equal(numpy_of(ours), rounded)
+    # No product is of float16: the vectors are those of the rounded weights.
+    rebuilt = ElmoEmbedding.from_saved_model(tmp_path)
+    model = tf.saved_model.load(str(tmp_path))
+    for outputs in (
+        from_tokens(model, padded(TOKENS), LENGTHS),
+        from_strings(model, SENTENCES),
+    ):
+        assert_equal(outputs, in_memory(rebuilt))
 
 
 def test_a_second_export_replaces_the_first(tmp_path):
