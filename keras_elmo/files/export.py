@@ -118,9 +118,7 @@ def _frozen(embedding: ElmoEmbedding, dtype: str | None) -> ElmoEmbedding:
     return copy
 
 
-def _served(
-    embedding: ElmoEmbedding, tokenizer: str | None, half_weights: bool
-) -> Any:
+def _served(embedding: ElmoEmbedding, tokenizer: str | None, half_weights: bool) -> Any:
     """A trackable object with the variables and what the signatures compute."""
     tf = import_tensorflow("Exporting a SavedModel")
     weights = embedding.encoder.weights

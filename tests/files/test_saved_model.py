@@ -419,9 +419,7 @@ def test_low_precision_is_stored_and_comes_back(layer, folders, wanted, tmp_path
     }
 
 
-def test_half_weights_are_stored_and_computed_with_in_float32(
-    layer, folders, tmp_path
-):
+def test_half_weights_are_stored_and_computed_with_in_float32(layer, folders, tmp_path):
     export_saved_model(layer, tmp_path, half_weights=True)
     assert stored_size(tmp_path) < 0.6 * stored_size(folders["unicode"])
     encoder = load(tmp_path)
