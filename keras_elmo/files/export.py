@@ -4,6 +4,7 @@ import os
 from typing import Any
 
 import keras
+import numpy as np
 
 from keras_elmo.atomic import replacing, write_json
 from keras_elmo.files.loading import load_embedding, load_language_model
@@ -51,15 +52,16 @@ def export_saved_model(
         language_model: whether to keep, in a folder that servers ignore, the words and
             the softmax, too, which `load_language_model` and a run's `init` read.
         half_weights: whether to store the encoder's weights in float16, for half the
-            size, whatever it computes in: unlike bfloat16 nothing is slower where the
-            processor does not multiply it, and a weight keeps 11 bits and not 8.
+            size, whatever it computes in: a weight keeps 11 bits, of bfloat16 8.
+            `load` widens them once, the signatures at every call.
 
     Raises:
         RuntimeError: Keras does not run on TensorFlow.
         TypeError: `source` is something else, or no path, where a language model is
             asked for.
         ValueError: `source` is a path without a model, or without a language model
-            that is asked for, or `path` holds something that is not an exported model.
+            that is asked for, or `path` holds something that is not an exported model;
+            a weight is too great for float16, where it is asked for.
     """
     tf = import_tensorflow("Exporting a SavedModel")
     if keras.backend.backend() != "tensorflow":
@@ -118,6 +120,17 @@ def _frozen(embedding: ElmoEmbedding, dtype: str | None) -> ElmoEmbedding:
     return copy
 
 
+def _half(weight: Any) -> Any:
+    tf = import_tensorflow("Exporting a SavedModel")
+    value = tf.cast(weight.value, "float16")
+    if not np.isfinite(value).all():
+        raise ValueError(
+            "`half_weights` needs weights that float16 holds, of 65,504 at most; "
+            f"{weight.path} has a greater one"
+        )
+    return tf.Variable(value)
+
+
 def _served(embedding: ElmoEmbedding, tokenizer: str | None, half_weights: bool) -> Any:
     """A trackable object with the variables and what the signatures compute."""
     tf = import_tensorflow("Exporting a SavedModel")
@@ -125,7 +138,7 @@ def _served(embedding: ElmoEmbedding, tokenizer: str | None, half_weights: bool)
     # TensorFlow's own variables: through Keras's, each would be stored twice.
     stored = [weight.value for weight in weights]
     if half_weights:
-        stored = [tf.Variable(tf.cast(value, "float16")) for value in stored]
+        stored = [_half(weight) for weight in weights]
 
     def from_tokens(tokens: Any, sequence_len: Any) -> dict[str, Any]:
         mask = tf.sequence_mask(sequence_len, tf.shape(tokens)[1])

@@ -437,6 +437,15 @@ def test_half_weights_are_stored_and_computed_with_in_float32(layer, folders, tm
         assert_equal(outputs, in_memory(rebuilt))
 
 
+def test_half_weights_have_to_fit(tmp_path):
+    encoder = random_encoder()
+    weight = encoder.weights[-1]
+    weight.assign(np.full(weight.shape, 1e5))
+    with pytest.raises(ValueError, match=f"65,504 at most; {weight.path} has"):
+        export_saved_model(encoder, tmp_path / "export", None, half_weights=True)
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_second_export_replaces_the_first(tmp_path):
     path = tmp_path / "export"
     export_saved_model(random_encoder(seed=1), path, None)
