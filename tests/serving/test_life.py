@@ -115,14 +115,17 @@ def test_another_version_takes_over_and_no_request_is_dropped(served, two, tmp_p
 
 def test_it_finishes_what_it_has_begun(served, two):
     """SIGTERM: nobody else comes in, those who are in get their answers, status 0."""
-    with served(two / "1", "--max-tokens", "100000") as server:
-        rows = {"tokens": [["a"] * 8_000], "sequence_len": [8_000]}
-        body = {
-            "inputs": rows,
-            "signature_name": "tokens",
-            "output_filter": ["default"],
-        }
-        connections = [server.connect() for _ in range(3)]
+    rows = {"tokens": [["a"] * 8_000], "sequence_len": [8_000]}
+    body = {"inputs": rows, "signature_name": "tokens", "output_filter": ["default"]}
+    # No two fit into one batch: all but one wait, for as long as nine batches take.
+    with (
+        served(two / "1", "--max-tokens", "10000") as server,
+        contextlib.ExitStack() as closing,
+    ):
+        connections = [
+            closing.enter_context(contextlib.closing(server.connect()))
+            for _ in range(10)
+        ]
         for connection in connections:
             connection.request(
                 "POST", f"/v1/models/{server.name}:predict", json.dumps(body)
@@ -138,10 +141,9 @@ def test_it_finishes_what_it_has_begun(served, two):
 
         wait_for(refused)
         for connection in connections:
-            with contextlib.closing(connection):
-                answer = connection.getresponse()
-                assert answer.status == 200
-                assert len(json.load(answer)["outputs"]["default"][0]) == 14
+            answer = connection.getresponse()
+            assert answer.status == 200
+            assert len(json.load(answer)["outputs"]["default"][0]) == 14
         assert server.process.wait(60) == 0
 
 
