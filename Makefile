@@ -1,4 +1,4 @@
-# `make demo` and `make test` need nothing but Python 3.11+ and make.
+# `make demo` and `make test` need nothing but Python 3.11 to 3.13 and make.
 PYTHON ?= python3
 VENV ?= .venv
 
@@ -47,9 +47,9 @@ install: $(INSTALLED)
 # The stamp is older than pyproject.toml when the dependencies have changed.
 $(INSTALLED): pyproject.toml
 	@command -v "$(PYTHON)" > /dev/null || { \
-	    echo "Python 3.11 or later is needed; name one with: make PYTHON=..."; exit 1; }
-	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
-	    echo "Python 3.11 or later is needed, not $$("$(PYTHON)" --version 2>&1);" \
+	    echo "Python 3.11 to 3.13 is needed; name one with: make PYTHON=..."; exit 1; }
+	@"$(PYTHON)" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' || { \
+	    echo "Python 3.11 to 3.13 is needed, not $$("$(PYTHON)" --version 2>&1);" \
 	         "name one with: make PYTHON=..."; exit 1; }
 	@test -x $(VENV)/bin/pip || "$(PYTHON)" -m venv $(VENV)
 	@echo "Installing keras_elmo and what it needs into $(VENV) (a few minutes) ..."

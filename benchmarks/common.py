@@ -48,7 +48,7 @@ def sentences(paragraphs: Iterable[str]) -> Iterator[str]:
 def parser(
     description: str | None, corpus: str | None = None
 ) -> argparse.ArgumentParser:
-    """Returns a parser that asks for `--out`, the JSON that a benchmark writes.
+    """Returns a parser that has `--out`, the JSON that a benchmark writes.
 
     Args:
         description: what the benchmark is for.
@@ -57,7 +57,7 @@ def parser(
     parser = argparse.ArgumentParser(
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--out", required=True, metavar="FILE", help="JSON")
+    parser.add_argument("--out", metavar="FILE", help="keep the figures as JSON")
     if corpus:
         text = f"text ({corpus} of the data)"
         parser.add_argument("--corpus", type=Path, metavar="FILE", help=text)
@@ -114,11 +114,11 @@ def write_json(path: str | os.PathLike[str], value: Any) -> None:
 def publish(
     result: Result,
     table: Callable[[Sequence[Result]], str],
-    path: str | os.PathLike[str],
+    path: str | os.PathLike[str] | None,
 ) -> None:
-    """Writes a result, with what it was made with, and prints its table."""
-    result = {**result, "environment": environment()}
-    write_json(path, result)
+    """Prints a result's table; writes it, with what it was made with, if `path` is."""
+    if path is not None:
+        write_json(path, {"environment": environment()} | result)
     print(table([result]))
 
 

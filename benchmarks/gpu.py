@@ -40,8 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         **gpu_runs.measure(options),
         "environment": {**common.environment(), "device": gpu_runs.device_kind()},
     }
-    common.write_json(options.out, result)
-    print(table([result]))
+    common.publish(result, table, options.out)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -122,8 +122,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = common.parser(__doc__)
-    for name in ("text", "vocab", "heldout", "dir"):
+    parser = argparse.ArgumentParser(description=__doc__)
+    for name in ("text", "vocab", "heldout", "dir", "out"):
         parser.add_argument(f"--{name}", required=True)
     parser.add_argument("--batches", type=int, required=True)
     parser.add_argument("--seed", type=int, required=True)

@@ -13,7 +13,12 @@ def add(commands: "argparse._SubParsersAction") -> None:
         "--resume, and the file is the same in the end.",
     )
     command.set_defaults(run=run)
-    command.add_argument("--model", required=True, metavar="DIR")
+    command.add_argument(
+        "--model",
+        required=True,
+        metavar="DIR",
+        help="a run, imported weights, an exported model, or a shipped one by its name",
+    )
     command.add_argument("--input", required=True, metavar="FILE")
     command.add_argument(
         "--out", required=True, metavar="FILE", help="a name in .hdf5 or .parquet"

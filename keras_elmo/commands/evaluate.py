@@ -13,7 +13,13 @@ def add(commands: "argparse._SubParsersAction") -> None:
         "softmax over the model's vocabulary.",
     )
     command.set_defaults(run=run)
-    command.add_argument("--model", required=True, metavar="DIR")
+    command.add_argument(
+        "--model",
+        required=True,
+        metavar="DIR",
+        help="a run, a model exported with --language-model, or a shipped one by its "
+        "name",
+    )
     command.add_argument("--corpus", required=True, nargs="+", metavar="GLOB")
 
 

@@ -14,7 +14,12 @@ def add(commands: "argparse._SubParsersAction") -> None:
         "takes character ids.",
     )
     command.set_defaults(run=run)
-    command.add_argument("--model", required=True, metavar="DIR")
+    command.add_argument(
+        "--model",
+        required=True,
+        metavar="DIR",
+        help="a run, imported weights, an exported model, or a shipped one by its name",
+    )
     command.add_argument(
         "--out", required=True, metavar="DIR", help="or a name in .onnx"
     )

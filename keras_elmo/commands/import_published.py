@@ -10,7 +10,7 @@ def add(commands: "argparse._SubParsersAction") -> None:
         "import",
         help="take published weights over",
         description="Checks a model in the published format and makes a directory of "
-        "it that every other command takes.",
+        "it that embed, export and pretrain --init take.",
     )
     command.set_defaults(run=run)
     command.add_argument("--options", required=True, metavar="FILE")

@@ -54,7 +54,8 @@ def _add_recipe(command: argparse.ArgumentParser) -> None:
     recipe.add_argument(
         "--init",
         metavar="DIR",
-        help="begin from a run, an exported model, or imported published weights",
+        help="begin from a run, an exported model, a shipped one by its name, or "
+        "imported published weights",
     )
     sizes = recipe.add_mutually_exclusive_group()
     sizes.add_argument(
@@ -118,7 +119,7 @@ def _add_recipe(command: argparse.ArgumentParser) -> None:
         "--schedule",
         default="constant",
         choices=("constant", "cosine"),
-        help="cosine lets the learning rate fall to 0 over --steps",
+        help="cosine lets the learning rate fall to 0 over --steps, which it needs",
     )
     recipe.add_argument(
         "--warmup-steps",
@@ -151,14 +152,15 @@ def _add_end(command: argparse.ArgumentParser) -> None:
         "--epochs",
         type=int,
         metavar="N",
-        help="passes over the corpus to stop after; 10 if nothing else is given",
+        help="passes over the corpus to stop after; 10 if neither --steps nor --minutes is "
+        "given",
     )
     end.add_argument("--minutes", type=float, metavar="N", help="time to stop after")
     end.add_argument(
         "--patience",
         type=int,
         metavar="N",
-        help="measurements without a lower validation perplexity to stop after",
+        help="measurements without a lower perplexity of --validation to stop after",
     )
 
 

@@ -42,7 +42,7 @@ def substitutes(
     and divided by the sum over all words, as if each were an expert of its own.
 
     Args:
-        model: the language model, or the pretraining directory that holds it.
+        model: the language model, or what `load_language_model` takes.
         sentence: text, or a list of tokens.
         position: of the token to replace, from 0.
         num: how many to return.

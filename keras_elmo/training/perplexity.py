@@ -23,7 +23,7 @@ def perplexity(
     it that ends (begins) the sentence.
 
     Args:
-        model: the language model, or the pretraining directory that holds it.
+        model: the language model, or what `load_language_model` takes.
         corpus: text files, as paths or glob patterns, if the model knows its
             vocabulary; a `Corpus`; or batches of `char_ids` and `token_ids`.
 
