@@ -16,8 +16,9 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[str]:
     """Yields a name beside `path` to write to; renames it to `path` at the end.
 
     A file that stands at `path` is replaced by a file, a folder by a folder; a link is
-    followed. If the body raises, `path` stays as it was and what was written is
-    removed.
+    followed. A file is on the disk before it gets its name, so that a machine that is
+    lost leaves none that is named but empty. If the body raises, `path` stays as it was
+    and what was written is removed.
     """
     path = os.path.realpath(path)
     parent = os.path.dirname(path)
@@ -32,12 +33,19 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[str]:
             os.rename(temporary, path)
             shutil.rmtree(old)
         else:
+            if os.path.isfile(temporary):
+                _to_disk(temporary)
             os.replace(temporary, path)
     finally:
         if os.path.isdir(temporary):
             shutil.rmtree(temporary)
         elif os.path.exists(temporary):
             os.remove(temporary)
+
+
+def _to_disk(path: str) -> None:
+    with open(path, "rb") as file:
+        os.fsync(file.fileno())
 
 
 def _temporary(path: str) -> str:

@@ -48,6 +48,20 @@ def test_a_file_is_replaced(tmp_path):
     assert content(tmp_path) == {"file.txt": "new"}
 
 
+def test_a_file_is_on_the_disk_before_it_has_its_name(tmp_path, monkeypatch):
+    path = tmp_path / "file.txt"
+    synced = []
+
+    def fsync(file):
+        synced.append((os.fstat(file).st_size, path.exists()))
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    # What the buffer holds when the body ends is part of it.
+    with replacing(path) as temporary, open(temporary, "w") as file:
+        file.write("new")
+    assert synced == [(3, False)]
+
+
 @pytest.mark.parametrize("name", ["folder", "folder/"])
 def test_a_folder_appears_at_the_end(name, tmp_path):
     with replacing(f"{tmp_path}/{name}") as temporary:

@@ -152,8 +152,8 @@ def _add_end(command: argparse.ArgumentParser) -> None:
         "--epochs",
         type=int,
         metavar="N",
-        help="passes over the corpus to stop after; 10 if neither --steps nor --minutes is "
-        "given",
+        help="passes over the corpus to stop after; 10 if neither --steps nor "
+        "--minutes is given",
     )
     end.add_argument("--minutes", type=float, metavar="N", help="time to stop after")
     end.add_argument(

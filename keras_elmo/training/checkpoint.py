@@ -44,7 +44,6 @@ def save_checkpoint(
         for name, variable in _variables(model):
             with file.open(name, "w", force_zip64=True) as stream:
                 _write(stream, variable)
-        _to_disk(temporary)
 
 
 def _write(stream: IO[bytes], variable: Any) -> None:
@@ -61,12 +60,6 @@ def _write(stream: IO[bytes], variable: Any) -> None:
             }
             np.lib.format.write_array_header_1_0(stream, header)
         stream.write(np.ascontiguousarray(block).data)
-
-
-def _to_disk(path: str) -> None:
-    """A machine that is lost must not leave a file that is named but empty."""
-    with open(path, "rb") as file:
-        os.fsync(file.fileno())
 
 
 def restore_checkpoint(

@@ -24,7 +24,8 @@ from keras_elmo.training.optimizers import build_optimizer, default_learning_rat
 from keras_elmo.training.origin import Origin
 from keras_elmo.training.plan import Plan
 from keras_elmo.training.processor import dtype_message
-from keras_elmo.training.recipe import as_json, check_dtype
+from keras_elmo.training.ready_batches import ReadyBatches
+from keras_elmo.training.recipe import as_json, check_dtype, check_seed
 from keras_elmo.training.record import Record
 from keras_elmo.training.run import Run
 from keras_elmo.training.text import TrainingText
@@ -81,10 +82,11 @@ def pretrain(
     Args:
         config: the sizes and the dropout rate; `None`, with `init`, for its sizes.
         corpus: text files, as paths or glob patterns: UTF-8, a sentence or paragraph
-            a line, plain, .gz or .xz. Or ready-made batches, dictionaries of `char_ids`
-            and `token_ids` in something that can be iterated more than once; then
-            `vocabulary_size` is the exact number of target ids.
-        validation: held-out text or batches of the same kind.
+            a line, plain, .gz or .xz. Or a `Corpus`, whose words are predicted. Or
+            ready-made batches, dictionaries of `char_ids` and `token_ids` in something
+            that can be iterated more than once; then `vocabulary_size` is the exact
+            number of target ids, and has to be given.
+        validation: held-out text, where `corpus` is text; else a `Corpus` or batches.
         directory: where the run is kept.
         init: a pretraining directory, exported model or imported published weights to
             begin from. The optimizer begins afresh.
@@ -140,12 +142,14 @@ def pretrain(
         learning_rate = default_learning_rate(optimizer)
     check_positive(
         learning_rate=None if callable(learning_rate) else learning_rate,
+        vocabulary_size=vocabulary_size,
         num_sampled=num_sampled,
         devices=devices,
         keep_checkpoints=keep_checkpoints,
     )
     if patience is not None and validation is None:
         raise ValueError("`patience` needs a `validation` text. Received: None")
+    check_seed(seed)
     dtype = keras.dtype_policies.get(dtype).name
     check_dtype(dtype)
     if steps is None and minutes is None and epochs is None:
@@ -166,8 +170,9 @@ def pretrain(
     elif config is None:
         raise ValueError("`config` may be None only where `init` is given")
     recipe: dict[str, Any] = {
+        # Before all else that depends on it.
+        "corpus": None,
         "init": None if origin is None else origin.path,
-        "tokenizer": None,
         "vocabulary_size": vocabulary_size,
         "num_sampled": num_sampled,
         "optimizer": optimizer,
@@ -175,9 +180,11 @@ def pretrain(
         "dtype": dtype,
         "seed": seed,
     }
-    text = None
-    if is_text(corpus):
-        text = TrainingText(
+    source: TrainingText | ReadyBatches
+    if not is_text(corpus):
+        source = ReadyBatches(corpus, validation, vocabulary_size)
+    else:
+        source = TrainingText(
             corpus,
             validation,
             tokenizer or (origin and origin.tokenizer) or "unicode",
@@ -186,43 +193,36 @@ def pretrain(
             seed,
             share=(placed.worker, placed.num_workers),
         )
-        recipe |= text.recipe
+    recipe |= source.recipe
     files = PretrainingDirectory(directory)
     checkpoints = Checkpoints(files.checkpoints, keep_checkpoints)
     tell = _tell if progress else _keep_quiet
     counted = Report()
 
     def first_vocabulary() -> Vocabulary | None:
-        if text is None:
-            return None
+        if isinstance(source, ReadyBatches):
+            return source.vocabulary
         if origin is not None and origin.vocabulary and vocabulary_size is None:
             return origin.vocabulary
         size = vocabulary_size or _VOCABULARY_SIZE
-        return text.count_words(size, max_distinct, counted, progress)
+        return source.count_words(size, max_distinct, counted, progress)
 
     with Interruption() as interruption, DirectoryLock(files.path) as lock:
         if placed.is_chief:
-            # Before anything of another process is touched; and again, if it is made.
-            lock.acquire()
             try:
                 with interruption.at_once():
-                    begin(files, config, recipe, first_vocabulary, resume, tell)
+                    begin(files, lock, config, recipe, first_vocabulary, resume, tell)
             except Interrupted as interrupted:
                 leave(interrupted.number, "stopped before the first step", tell)
-            lock.acquire()
             for message in counted.messages():
                 tell(message)
         placed.wait()
-        vocabulary = None
-        batches, held_out = corpus, validation
-        if text is not None:
-            vocabulary = files.read_vocabulary()
-            batches, held_out = text.corpora(vocabulary)
+        vocabulary, batches, held_out = source.open(files)
         keras.utils.set_random_seed(seed)
         with placed.scope():
             model = build_pretraining_model(
                 config,
-                len(vocabulary) if vocabulary else vocabulary_size or _VOCABULARY_SIZE,
+                len(vocabulary) if vocabulary else recipe["vocabulary_size"],
                 num_sampled,
                 dtype,
             )

@@ -1,7 +1,6 @@
 """What a run was begun with, and has to go on with."""
 
 import os
-from collections.abc import Sequence
 from typing import Any
 
 import keras
@@ -30,11 +29,33 @@ def check_dtype(dtype: str) -> None:
     )
 
 
+def check_seed(seed: int) -> None:
+    """Refuses what seeds no generator.
+
+    Raises:
+        ValueError: it is negative, or has more than 32 bits.
+    """
+    if not 0 <= seed < 2**32:
+        raise ValueError(
+            f"`seed` must be at least 0 and below {2**32:,}. Received: seed={seed}"
+        )
+
+
 def as_json(learning_rate: Any) -> Any:
-    """Returns a number as it is, and a schedule as Keras writes it down."""
+    """Returns a number as it is, and a schedule as Keras writes it down.
+
+    Raises:
+        TypeError: it is neither.
+    """
     if isinstance(learning_rate, keras.optimizers.schedules.LearningRateSchedule):
         return keras.optimizers.schedules.serialize(learning_rate)
-    return learning_rate
+    try:
+        return float(learning_rate)
+    except TypeError as error:
+        raise TypeError(
+            "`learning_rate` must be a number or a Keras LearningRateSchedule. "
+            f"Received: learning_rate={learning_rate!r}"
+        ) from error
 
 
 def check_recipe(
@@ -52,8 +73,8 @@ def check_recipe(
         if ElmoConfig.from_options(files.options) != config:
             raise ValueError(f"`config` must be that of the run: {files.options}")
     for name, value in recipe.items():
-        if name == "corpus":
-            _check_shards(files.training, before.get(name), value)
+        if name in ("corpus", "validation"):
+            _check_shards(name, files.training, before.get(name), value)
         elif before.get(name) != value:
             raise ValueError(
                 f"`{name}` must be {before.get(name)!r}, as in {files.training}. "
@@ -61,45 +82,51 @@ def check_recipe(
             )
 
 
-def _check_shards(
-    training: str, before: Sequence[Sequence[Any]] | None, now: Any
-) -> None:
+def _check_shards(argument: str, training: str, before: Any, now: Any) -> None:
     if before == now:
         return
     if before is None or now is None:
         raise ValueError(
-            f"`corpus` must be {'batches' if before is None else 'text'}, as when the "
-            f"run began: {training}"
+            f"`{argument}` must be {'no text' if before is None else 'text'}, as when "
+            f"the run began: {training}"
         )
-    sizes, found = _sizes(before, training), dict(map(tuple, now))
-    for name, size in sizes.items():
-        if name not in found:
+    shards = _shards(argument, training, before)
+    names, sizes = zip(*shards, strict=True)
+    found_names, found_sizes = zip(*now, strict=True)
+    for name in names:
+        if name not in found_names:
             raise ValueError(
-                f"{name}: this file of the corpus, with which the run of {training} "
+                f"{name}: this file of `{argument}`, with which the run of {training} "
                 "began, is not there"
             )
-        if found[name] != size:
+    for name in found_names:
+        if name not in names:
             raise ValueError(
-                f"{name}: this file of the corpus had {size:,} bytes when the run of "
-                f"{training} began, and has {found[name]:,}"
-            )
-    for name in found:
-        if name not in sizes:
-            raise ValueError(
-                f"{name}: this file was not part of the corpus when the run of "
+                f"{name}: this file was not part of `{argument}` when the run of "
                 f"{training} began; a new run can begin from its weights"
             )
-    raise ValueError(
-        f"the files of the corpus come in another order than when the run of "
-        f"{training} began"
-    )
-
-
-def _sizes(shards: Any, training: str) -> dict[str, int]:
-    """The size of each file, as a recipe names them."""
-    try:
-        return {str(name): int(size) for name, size in shards}
-    except (TypeError, ValueError) as error:
+    if names != found_names:
         raise ValueError(
-            f"{training}: corpus must be pairs of a file's name and its size"
-        ) from error
+            f"the files of `{argument}` come in another order, or more or less often, "
+            f"than when the run of {training} began"
+        )
+    # Files of several folders may have one name.
+    for name, size, found in zip(names, sizes, found_sizes, strict=True):
+        if size != found:
+            raise ValueError(
+                f"{name}: this file of `{argument}` had {size:,} bytes when the run of "
+                f"{training} began, and has {found:,}"
+            )
+
+
+def _shards(argument: str, training: str, value: Any) -> list[tuple[str, int]]:
+    """The files' names and sizes, as a recipe has them."""
+    try:
+        shards = [(str(name), int(size)) for name, size in value]
+    except (TypeError, ValueError):
+        shards = []
+    if not shards:
+        raise ValueError(
+            f"{training}: {argument} must be pairs of a file's name and its size"
+        )
+    return shards

@@ -3,8 +3,9 @@
 import os
 from typing import Any
 
+from keras_elmo.files.directory import PretrainingDirectory
 from keras_elmo.text.corpus import Corpus
-from keras_elmo.text.lines import Files
+from keras_elmo.text.lines import Files, is_text
 from keras_elmo.text.report import Report
 from keras_elmo.text.vocabulary import SPECIALS, Vocabulary
 
@@ -25,7 +26,8 @@ class TrainingText:
         recipe: what has to be the same when a run goes on.
 
     Raises:
-        ValueError: no file matches, there is no text, or a size cannot be.
+        ValueError: no file matches, there is no text, or a size cannot be; or
+            `validation` is no text.
     """
 
     def __init__(
@@ -38,21 +40,33 @@ class TrainingText:
         seed: int,
         share: tuple[int, int],
     ) -> None:
+        if validation is not None and not is_text(validation):
+            raise ValueError(
+                "`validation` must be text files, as `corpus` is. "
+                f"Received: validation={validation!r}"
+            )
         self._files = corpus
         self._validation = validation
         self._share = share
         self._options = (tokenizer, batch_tokens, max_tokens, seed)
         # Without words yet: what is wrong is said before they are counted.
-        corpora = self.corpora(Vocabulary(SPECIALS))
+        trained, held_out = self._corpora(Vocabulary(SPECIALS))
         self.recipe: dict[str, Any] = {
             "tokenizer": tokenizer,
             "batch_tokens": batch_tokens,
             "max_tokens": max_tokens,
-            "corpus": _shards(corpora[0].files),
+            "corpus": _shards(trained.files),
+            "validation": held_out and _shards(held_out.files),
         }
 
-    def corpora(self, vocabulary: Vocabulary) -> tuple[Corpus, Corpus | None]:
-        """Returns what to train on and what to validate with."""
+    def open(
+        self, files: PretrainingDirectory
+    ) -> tuple[Vocabulary, Corpus, Corpus | None]:
+        """Returns the words of a run, what to train on and what to validate with."""
+        vocabulary = files.read_vocabulary()
+        return vocabulary, *self._corpora(vocabulary)
+
+    def _corpora(self, vocabulary: Vocabulary) -> tuple[Corpus, Corpus | None]:
         return (
             Corpus(self._files, vocabulary, *self._options, share=self._share),
             None

@@ -5,9 +5,11 @@ import sys
 
 import pytest
 
+from keras_elmo.files.directory import PretrainingDirectory
+from keras_elmo.training.beginning import begin
 from keras_elmo.training.directory_lock import DirectoryLock
 from tests.fresh_process import environment
-from tests.training.runs import ready_made
+from tests.training.runs import CONFIG, ready_made
 from tests.training.test_pretrain import on_batches
 
 _HOLD = (
@@ -43,6 +45,25 @@ def test_another_process_is_noticed_until_it_dies(another_process, tmp_path):
     another_process.wait()
     with DirectoryLock(str(tmp_path)) as lock:
         lock.acquire()
+
+
+def test_two_that_begin_in_a_new_folder_do_not_write_over_each_other(tmp_path):
+    """Counting words takes long, and there is nothing to hold before."""
+    files = PretrainingDirectory(tmp_path / "run")
+    recipe = {"corpus": None, "seed": 0}
+
+    def arguments(lock, recipe):
+        return files, lock, CONFIG, recipe
+
+    with DirectoryLock(files.path) as first, DirectoryLock(files.path) as second:
+
+        def count():
+            # Meanwhile the other has counted, too, and begins.
+            begin(*arguments(second, recipe), lambda: None, False, print)
+
+        with pytest.raises(ValueError, match="another process trains in"):
+            begin(*arguments(first, {**recipe, "seed": 1}), count, False, print)
+        assert files.read_recipe() == recipe
 
 
 def test_a_folder_that_does_not_exist_yet(tmp_path):

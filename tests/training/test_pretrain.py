@@ -11,6 +11,8 @@ import pytest
 
 from keras_elmo.files.directory import PretrainingDirectory
 from keras_elmo.files.loading import load
+from keras_elmo.text.corpus import Corpus
+from keras_elmo.text.vocabulary import SPECIALS, Vocabulary
 from keras_elmo.training import record
 from keras_elmo.training.checkpoints import Checkpoints
 from keras_elmo.training.perplexity import perplexity
@@ -92,7 +94,7 @@ def on_batches(corpus, directory, **arguments):
             "progress": False,
             "epochs": 3,
             "validate_every": 5,
-            "validation": ["batch"],
+            "validation": [{}],
             **arguments,
         },
     )
@@ -343,9 +345,14 @@ def test_minutes_end_a_run_and_validation_is_optional(tmp_path):
         {"max_tokens": 2},
         {"tokenizer": "bpe"},
         {"seed": -1},
+        {"seed": 2**32},
+        {"vocabulary_size": 0},
         {"corpus": "nowhere-*.txt"},
         {"corpus": []},
         {"validation": "nowhere-*.txt"},
+        {"validation": [{}]},
+        {"corpus": [{}]},
+        {"corpus": [{}], "vocabulary_size": 13, "validation": "held-out.txt"},
     ],
     ids=str,
 )
@@ -354,6 +361,12 @@ def test_an_argument_that_cannot_be_leaves_nothing(argument, folder, tmp_path):
     arguments = {"corpus": folder / "text.txt", **argument}
     with pytest.raises(ValueError):
         pretrain(CONFIG, directory=tmp_path / "run", progress=False, **arguments)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_rate_that_is_no_schedule_is_refused(folder, tmp_path):
+    with pytest.raises(TypeError, match="`learning_rate` must be a number or a Keras"):
+        on_text(folder, tmp_path / "run", learning_rate=lambda: 0.1)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -564,19 +577,94 @@ def test_the_text_of_a_run_stays_as_it_was(folder, tmp_path):
             pretrain(**{**arguments, "steps": 2}, resume=True)
 
     write_text(text / "c.txt")
-    refused(r"c\.txt: this file was not part of the corpus .*training\.json")
+    refused(r"c\.txt: this file was not part of `corpus` .*training\.json")
     (text / "c.txt").unlink()
     with open(text / "b.txt", "a", encoding="utf-8") as file:
         file.write("one more\n")
-    refused(r"b\.txt: this file of the corpus had [\d,]+ bytes .*training\.json")
+    refused(r"b\.txt: this file of `corpus` had [\d,]+ bytes .*training\.json")
     (text / "b.txt").unlink()
-    refused(r"b\.txt: this file of the corpus.* is not there")
+    refused(r"b\.txt: this file of `corpus`.* is not there")
     assert_same_state(state_of(tmp_path / "run"), before)
     # Elsewhere it is the same text.
     write_text(text / "b.txt")
     text.rename(tmp_path / "moved")
     arguments["corpus"] = str(tmp_path / "moved" / "*")
     pretrain(**{**arguments, "steps": 2}, resume=True)
+    assert state_of(tmp_path / "run")[1]["step"] == 2
+
+
+def test_files_of_one_name_are_told_apart(tmp_path):
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        write_text(tmp_path / name / "part.txt")
+    arguments = {
+        "config": CONFIG,
+        "corpus": str(tmp_path / "?" / "part.txt"),
+        "directory": tmp_path / "run",
+        "num_sampled": 5,
+        "progress": False,
+    }
+    pretrain(**arguments, steps=1)
+    with open(tmp_path / "a" / "part.txt", "a", encoding="utf-8") as file:
+        file.write("one more\n")
+    with pytest.raises(ValueError, match=r"part\.txt: this file of `corpus` had"):
+        pretrain(**arguments, steps=2, resume=True)
+
+
+def test_what_a_run_is_validated_with_stays_as_it_was(folder, tmp_path):
+    """Perplexities of two texts do not compare, and the best weights depend on them."""
+    on_text(folder, tmp_path / "run", steps=1)
+    write_text(tmp_path / "other.txt")
+    arguments = {"num_sampled": 5, "batch_tokens": 36, "max_tokens": 9}
+    for validation, said in [
+        (tmp_path / "other.txt", r"other\.txt|held-out\.txt"),
+        (None, "`validation` must be text"),
+    ]:
+        with pytest.raises(ValueError, match=said):
+            pretrain(
+                CONFIG,
+                folder / "text.txt",
+                validation,
+                tmp_path / "run",
+                steps=2,
+                resume=True,
+                progress=False,
+                **arguments,
+            )
+
+
+def test_a_run_on_text_does_not_go_on_with_batches(folder, tmp_path):
+    on_text(folder, tmp_path / "run", steps=1)
+    with pytest.raises(ValueError, match=r"`corpus` must be text, as when .*\.json"):
+        on_batches(ready_made(4), tmp_path / "run", resume=True)
+
+
+def test_a_corpus_brings_its_words(folder, tmp_path):
+    """Chosen elsewhere, of another text perhaps: the run keeps them."""
+    arguments = {
+        "config": CONFIG,
+        "directory": tmp_path / "run",
+        "num_sampled": 5,
+        "progress": False,
+    }
+    words = Vocabulary([*SPECIALS, "the", "of", "saw"])
+
+    def corpus(words):
+        path = folder / "text.txt"
+        return Corpus(path, words, "whitespace", batch_tokens=36, max_tokens=9)
+
+    with pytest.raises(ValueError, match="`vocabulary_size` must be 6, the words of"):
+        pretrain(**arguments, corpus=corpus(words), vocabulary_size=7)
+    assert not (tmp_path / "run").exists()
+    pretrain(**arguments, corpus=corpus(words), steps=1)
+    model = PretrainingDirectory(tmp_path / "run").read_model()
+    assert model.vocabulary.words == words.words
+    assert model.encoder.tokenizer == "whitespace"
+    assert perplexity(tmp_path / "run", folder / "held-out.txt")["unknown_rate"] > 0.5
+    others = Vocabulary([*SPECIALS, "the", "of", "left"])
+    with pytest.raises(ValueError, match=r"must have the words of .*vocabulary\.txt"):
+        pretrain(**arguments, corpus=corpus(others), steps=2, resume=True)
+    pretrain(**arguments, corpus=corpus(words), steps=2, resume=True)
     assert state_of(tmp_path / "run")[1]["step"] == 2
 
 
