@@ -4,7 +4,8 @@
 #     sh saved_models/train.sh LANGUAGE STEPS DEV TEXT [TEXT ...]
 #
 # The sizes are those of options_LANGUAGE.json. DEV and TEXT are files or patterns in
-# quotes. RUN=DIR and OUT=DIR are where the run and the exported model are written.
+# quotes. RUN=DIR and OUT=DIR are where the run and the exported model are written,
+# runs/elmo-LANGUAGE and runs/elmo-LANGUAGE-exported if not given.
 set -eu
 if [ $# -lt 4 ]; then
     echo "expected: LANGUAGE STEPS DEV TEXT [TEXT ...]; received: $*" >&2
@@ -21,5 +22,7 @@ keras-elmo pretrain --resume --out "${RUN:=runs/elmo-$language}" \
     --optimizer adam --learning-rate 0.004 --schedule cosine \
     --steps "$steps" --warmup-steps $((steps / 20)) \
     --dtype mixed_bfloat16 --validate-every 1500
-keras-elmo export --model "$RUN" --out "${OUT:=$here/elmo-$language}" --language-model
+: "${OUT:=$RUN-exported}"
+# What stands there is of the run that is finished.
+[ -e "$OUT" ] || keras-elmo export --model "$RUN" --out "$OUT" --language-model
 keras-elmo evaluate --model "$OUT" --corpus "$dev"

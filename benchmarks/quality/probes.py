@@ -58,7 +58,7 @@ def _word_in_context(encoder: str, encoders: Encoders) -> dict[str, float]:
     same = []
     for split in ("train", "dev"):
         pairs = word_in_context.read_pairs(
-            folder / f"{split}.tsv", encoders.elmo.tokenizer or "unicode"
+            folder / f"{split}.tsv", encoders.elmo.tokenizer or "whitespace"
         )
         sentences = [tokens for pair in pairs for tokens in pair.sentences]
         layers = list(encoders.layers(encoder, sentences)[0])

@@ -38,7 +38,7 @@ def measure(
     missing.sort(key=lambda each: each[0].task)
     for name, group in groupby(missing, lambda each: each[0].task):
         data_set = DATA_SETS[name]
-        tokenizer = encoders.elmo.tokenizer or "unicode"
+        tokenizer = encoders.elmo.tokenizer or "whitespace"
         task = data_set.read(common.data_folder(), tokenizer)
         for run, seed in group:
             found = _measure(run, seed, task, data_set, encoders)

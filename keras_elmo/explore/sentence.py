@@ -29,12 +29,25 @@ def read_corpus(corpus: Any, tokenizer: str | None) -> Iterator[list[str]]:
     Args:
         corpus: paths or glob patterns of text files, or lists of tokens.
         tokenizer: as above.
+
+    Raises:
+        TypeError: a sentence is a string instead of a list of tokens.
     """
     if is_text(corpus):
         return _tokens(read_lines(expand_files(corpus)), tokenizer)
-    return map(list, corpus)
+    return map(_as_tokens, corpus)
 
 
 def _tokens(lines: Any, tokenizer: str | None) -> Iterator[list[str]]:
-    for tokens in tokenized_lines(lines, tokenizer or "unicode", Report()):
+    # Published weights do not say; their text was tokenised.
+    for tokens in tokenized_lines(lines, tokenizer or "whitespace", Report()):
         yield [token.decode() for token in tokens]
+
+
+def _as_tokens(sentence: Sequence[str]) -> list[str]:
+    if isinstance(sentence, str | bytes):
+        raise TypeError(
+            "`corpus` must be paths of text files, or hold lists of tokens. "
+            f"Received: a sentence {sentence!r}"
+        )
+    return list(sentence)

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from keras import ops
 
+from keras_elmo.checks import check_positive
 from keras_elmo.explore.sentence import Sentence, read_sentence
 from keras_elmo.files.loading import load_language_model
 from keras_elmo.models.pretraining import PretrainingModel
@@ -53,11 +54,12 @@ def substitutes(
 
     Raises:
         ValueError: the directory holds no language model, the model knows no words,
-            or the sentence has no such position.
+            the sentence has no such position, or `num` is not positive.
 
     Reference: Peters et al. 2018, section 3.1; Hinton 2002, "Training products of
     experts by minimizing contrastive divergence", for the product.
     """
+    check_positive(num=num)
     if not isinstance(model, PretrainingModel):
         model = load_language_model(model)
     if model.vocabulary is None:

@@ -12,7 +12,7 @@ import numpy as np
 from keras_elmo.files.digests import encoder_digest, file_digest
 from keras_elmo.files.embed_options import EmbedOptions, mix_weights
 from keras_elmo.files.hdf5_vectors import Hdf5Vectors
-from keras_elmo.files.loading import load
+from keras_elmo.files.loading import find_model, load
 from keras_elmo.files.parquet_vectors import ParquetVectors
 from keras_elmo.files.saved_model import is_saved_model
 from keras_elmo.files.section_embedder import SectionEmbedder
@@ -86,6 +86,7 @@ def embed_file(
     unfinished = UnfinishedFile(out, resume)
     if next(read_lines(files, keep_blank=True), None) is None:
         raise ValueError(f"there is no text in {files[0]}")
+    model = find_model(model)
     encoder = load(model)
     mix = _mix(model, encoder.config.num_layers + 1) if layers == "mix" else None
     digests = {

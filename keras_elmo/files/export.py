@@ -12,6 +12,7 @@ from keras_elmo.files.saved_language_model import write_language_model
 from keras_elmo.files.saved_model import (
     ASSETS,
     DESCRIPTION,
+    FORMAT,
     GAMMA,
     SCALARS,
     WEIGHTS,
@@ -27,7 +28,7 @@ from keras_elmo.text.tokenizer import Tokenizer
 def export_saved_model(
     source: Any,
     path: str | os.PathLike[str],
-    tokenizer: str | None = "unicode",
+    tokenizer: str | None = "own",
     dtype: str | None = None,
     language_model: bool = False,
     half_weights: bool = False,
@@ -45,7 +46,9 @@ def export_saved_model(
         path: the folder to write; a SavedModel that stands there is replaced.
         tokenizer: how `default` cuts strings into words: `"unicode"`, which needs
             tensorflow-text's ops wherever the model runs, `"whitespace"`, which needs
-            TensorFlow's own alone, or `None`, which leaves `default` out.
+            TensorFlow's own alone, or `None`, which leaves `default` out. `"own"` is
+            what cut the text that `source` was trained on; `"unicode"`, if that is not
+            known.
         dtype: dtype policy of the encoder, `"bfloat16"` for half the size and, where
             the processor multiplies it, more speed; that of `source` if `None`. What
             comes out is float32 either way.
@@ -77,6 +80,8 @@ def export_saved_model(
             )
     words = _language_model(source) if language_model else None
     source = _frozen(load_embedding(source), dtype)
+    if tokenizer == "own":
+        tokenizer = source.encoder.tokenizer or "unicode"
     served = _served(source, tokenizer, half_weights)
     signatures = {"tokens": served.tokens.get_concrete_function()}
     if tokenizer is not None:
@@ -90,7 +95,7 @@ def export_saved_model(
         write_json(
             os.path.join(temporary, ASSETS, DESCRIPTION),
             {
-                "format": 1,
+                "format": FORMAT,
                 "tokenizer": tokenizer or source.encoder.tokenizer,
                 "dtype": source.encoder.get_config()["dtype"],
                 "layer_norm": source.layer_norm,

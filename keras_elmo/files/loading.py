@@ -80,9 +80,10 @@ def load_embedding(source: Any) -> ElmoEmbedding:
         ValueError: `source` is a path without a model.
     """
     if isinstance(source, str | os.PathLike):
-        if is_saved_model(source):
-            return ElmoEmbedding.from_saved_model(source)
-        source = load(source)
+        path = find_model(source)
+        if is_saved_model(path):
+            return ElmoEmbedding.from_saved_model(path)
+        source = load(path)
     if isinstance(source, Encoder):
         source = ElmoEmbedding(source)
     if not isinstance(source, ElmoEmbedding):

@@ -2,6 +2,7 @@
 
 import glob
 import os
+import reprlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,6 +15,8 @@ from keras_elmo.strict_json import read_json_object
 # Servers ignore this folder; the layer is rebuilt from what stands in it.
 ASSETS = "assets.extra"
 DESCRIPTION = "keras_elmo.json"
+# Of that file, and of what it describes.
+FORMAT = 1
 # The encoder's variables in the checkpoint, in the order of `Encoder.weights`, and
 # the mix's.
 WEIGHTS = "encoder_weights"
@@ -21,7 +24,7 @@ SCALARS = "mix_scalars"
 GAMMA = "mix_gamma"
 
 _DAMAGE = (ValueError, IndexError, RuntimeError, MemoryError)
-_KEYS = ("options", "tokenizer", "dtype", "layer_norm")
+_KEYS = ("format", "options", "tokenizer", "dtype", "layer_norm")
 
 
 def is_saved_model(path: str | os.PathLike[str]) -> bool:
@@ -89,6 +92,11 @@ def read_description(path: str | os.PathLike[str]) -> dict[str, Any]:
     for key in _KEYS:
         if key not in stored:
             raise ValueError(f"{description}: lacks the key {key}")
+    if stored["format"] != FORMAT:
+        raise ValueError(
+            f"{description}: the format must be {FORMAT}; a later keras_elmo may know "
+            f"others. Received: {reprlib.repr(stored['format'])}"
+        )
     return stored
 
 
@@ -110,6 +118,8 @@ class _Variables:
         self._path = os.path.join(path, "variables", "variables")
         # All that TensorFlow raises on damage.
         self._errors = (tf.errors.OpError, *_DAMAGE)
+        if not self.files():
+            raise ValueError(f"{self._path}.data-*: no such file")
         try:
             self._checkpoint = tf.train.load_checkpoint(self._path)
             self._shapes = self._checkpoint.get_variable_to_shape_map()

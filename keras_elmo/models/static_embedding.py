@@ -1,6 +1,7 @@
 """Static word vectors as a layer, to stand beside ELMo's."""
 
 import os
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -61,9 +62,13 @@ class StaticEmbedding(StringLayer):
         super().__init__(trainable=trainable, **kwargs)
         self.words = list(words)
         if not self.words or "" in self.words:
-            raise ValueError("`words` must hold words that are not empty")
+            raise ValueError(
+                "`words` must hold words that are not empty. "
+                f"Received: {len(self.words):,} words"
+            )
         if len(set(self.words)) < len(self.words):
-            raise ValueError("`words` must hold no word twice")
+            (twice, _), *_ = Counter(self.words).most_common(1)
+            raise ValueError(f"`words` must hold no word twice. Received: {twice!r}")
         self.units = units
         self.supports_jit = keras.backend.backend() != "tensorflow"
         self._table: Any = None

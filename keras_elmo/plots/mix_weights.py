@@ -25,7 +25,7 @@ def plot_mix_weights(
     Reference: Peters et al. 2018, figure 2.
     """
     weights = [np.asarray(seeds, dtype="float64") for seeds in mixes.values()]
-    if len({each.shape[-1] for each in weights if each.ndim == 2}) != 1:
+    if len({each.shape[1:] for each in weights}) != 1 or weights[0].ndim != 2:
         raise ValueError(
             "`mixes` must hold, for each task, mixes of one number of layers. "
             f"Received: shapes={[each.shape for each in weights]}"

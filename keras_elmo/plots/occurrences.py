@@ -25,7 +25,7 @@ def plot_occurrences(
     Raises:
         ImportError: matplotlib is not installed.
         ValueError: there is no word, or a word has not as many senses as vectors, or
-            fewer than two.
+            fewer than two; or the words' vectors are of different numbers of layers.
     """
     for word, (vectors, senses) in words.items():
         if not 2 <= len(vectors) == len(senses):
@@ -35,7 +35,13 @@ def plot_occurrences(
             )
     if not words:
         raise ValueError("`words` must hold a word. Received: words={}")
-    num_layers = max(vectors.shape[1] for vectors, _ in words.values())
+    depths = {vectors.shape[1] for vectors, _ in words.values()}
+    if len(depths) > 1:
+        raise ValueError(
+            "`words` must hold vectors of one number of layers. "
+            f"Received: {sorted(depths)}"
+        )
+    (num_layers,) = depths
     with picture(path, 3.6 * num_layers, 3.3 * len(words)) as figure:
         rows = figure.subplots(len(words), num_layers, squeeze=False)
         for row, (word, (vectors, senses)) in zip(rows, words.items(), strict=True):

@@ -20,7 +20,7 @@ class LazyAdam(ClippedOptimizer, keras.optimizers.Adam):
     Args:
         learning_rate: a number or a schedule.
         global_clipnorm: bound on the norm of all gradients, or `None`.
-        **kwargs: arguments of `keras.optimizers.Adam`.
+        **kwargs: arguments of `keras.optimizers.Adam`, but not `amsgrad`.
 
     Reference: Kingma & Ba 2015, Adam: A Method for Stochastic Optimization.
     """

@@ -87,6 +87,13 @@ def test_a_saved_model_by_path(encoder, tmp_path):
     assert found == nearest(encoder, "bank", QUERY, CORPUS, num=2)
 
 
+def test_sentences_that_are_strings_are_refused(encoder):
+    """Their letters would be taken for words."""
+    lines = (" ".join(sentence) for sentence in CORPUS)
+    with pytest.raises(TypeError, match="`corpus` must be paths .* or hold lists of"):
+        nearest(encoder, "bank", QUERY, lines)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

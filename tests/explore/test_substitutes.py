@@ -75,6 +75,11 @@ def test_a_position_beyond_the_sentence(model, position):
         substitutes(model, SENTENCE, position)
 
 
+def test_a_number_that_is_not_positive(model):
+    with pytest.raises(ValueError, match="`num` must be positive. Received: num=-1"):
+        substitutes(model, SENTENCE, 0, num=-1)
+
+
 def test_a_model_that_knows_no_words():
     model = build_pretraining_model(CONFIG, 9, num_sampled=4)
     with pytest.raises(ValueError, match="`model` must have a vocabulary"):

@@ -2,13 +2,14 @@ import filecmp
 import functools
 import gzip
 import json
+import os
 
 import h5py
 import numpy as np
 import pytest
 
 from keras_elmo.files import embed_file as module
-from keras_elmo.files import section_embedder
+from keras_elmo.files import loading, section_embedder
 from keras_elmo.files.directory import PretrainingDirectory
 from keras_elmo.files.embed_file import embed_file
 from keras_elmo.files.embeddings import Embedder, embed
@@ -116,6 +117,20 @@ def small_sections(monkeypatch):
 
 
 @pytest.mark.usefixtures("small_sections")
+def test_a_shipped_model_keeps_its_mix(layer, models, text, tmp_path, monkeypatch):
+    """Named, as given by its path."""
+    monkeypatch.setattr(loading, "_SHIPPED", models)
+    found = loading.load_embedding("exported").mix_weights
+    for (weights, gamma), expected in zip(found, layer.mix_weights, strict=True):
+        np.testing.assert_allclose([*weights, gamma], [*expected[0], expected[1]])
+    for model in ("exported", models / "exported"):
+        out = tmp_path / f"{os.path.basename(model)}-{type(model).__name__}.hdf5"
+        embed_file(model, text, out, layers="mix")
+    named, by_path = map(read_hdf5, sorted(tmp_path.glob("*.hdf5")))
+    for vectors, expected in zip(named, by_path, strict=True):
+        np.testing.assert_array_equal(vectors, expected)
+
+
 @pytest.mark.parametrize("layers", ["all", "mix"])
 def test_parquet_has_a_row_a_token(layers, models, text, wanted, tmp_path):
     parquet = pytest.importorskip("pyarrow.parquet")

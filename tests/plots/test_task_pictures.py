@@ -30,6 +30,8 @@ def test_mix_weights_of_different_models(tmp_path):
     with pytest.raises(ValueError, match="one number of layers"):
         plot_mix_weights({"a": [[1.0]], "b": [[0.5, 0.5]]}, tmp_path / "a.png")
     with pytest.raises(ValueError, match="one number of layers"):
+        plot_mix_weights({"a": [[0.5, 0.5]], "b": [0.5, 0.5]}, tmp_path / "a.png")
+    with pytest.raises(ValueError, match="`mixes` must hold"):
         plot_mix_weights({}, tmp_path / "a.png")
     assert not list(tmp_path.iterdir())
 
@@ -93,4 +95,8 @@ def test_occurrences_without_senses(tmp_path):
         plot_occurrences({"bank": (vectors[:1], ["river"])}, tmp_path / "a.png")
     with pytest.raises(ValueError, match="must hold a word"):
         plot_occurrences({}, tmp_path / "a.png")
+    senses = ["river", "money"]
+    both = {"bank": (vectors, senses), "play": (vectors[:, :1], senses)}
+    with pytest.raises(ValueError, match="one number of layers"):
+        plot_occurrences(both, tmp_path / "a.png")
     assert not list(tmp_path.iterdir())
