@@ -23,7 +23,7 @@ from typing import Any
 import common
 from markdown_table import markdown_table
 
-OPTIONS = ("recipes", "minutes", "vocabulary_size", "num_sampled", "dtype")
+OPTIONS = ("recipes", "minutes", "preset", "vocabulary_size", "num_sampled", "dtype")
 
 # What the wide filters of Korean are for: a syllable is three bytes.
 _SYLLABLES = [[1, 32], [2, 32], [3, 96], [4, 64], [5, 64], [6, 128], [7, 64], [9, 128]]

@@ -16,6 +16,8 @@ import numpy as np
 
 SPECIALS = ("[PAD]", "[CLS]", "[SEP]", "[UNK]", "[MASK]")
 PAD, CLS, SEP, UNK, MASK = range(len(SPECIALS))
+# Beside bert.json in its folder.
+WEIGHTS = "bert.weights.h5"
 _BATCH_SIZE = 64
 
 
@@ -61,7 +63,7 @@ def save(
     (folder / "bert.json").write_text(
         json.dumps(about, ensure_ascii=False), encoding="utf-8"
     )
-    backbone.save_weights(folder / "bert.weights.h5")
+    backbone.save_weights(folder / WEIGHTS)
 
 
 def embed_with_bert(
@@ -78,7 +80,7 @@ def embed_with_bert(
     """
     about = json.loads(Path(folder, "bert.json").read_text(encoding="utf-8"))
     backbone = build(about["sizes"])
-    backbone.load_weights(Path(folder, "bert.weights.h5"))
+    backbone.load_weights(Path(folder, WEIGHTS))
     layers = [backbone.embeddings_layer_norm, *backbone.transformer_layers]
     model = keras.Model(
         backbone.input, keras.ops.stack([layer.output for layer in layers], axis=1)

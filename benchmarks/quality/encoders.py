@@ -1,6 +1,7 @@
 """The encoders by their names, each a way to make words of sentences."""
 
 from collections.abc import Iterator, Sequence
+from hashlib import sha256
 from pathlib import Path
 
 import keras
@@ -16,7 +17,9 @@ from word_vectors import (
 )
 
 import keras_elmo
+from keras_elmo.files.digests import encoder_digest, file_digest
 
+NAMES = ("random", "trained", "static", "elmo", "bert")
 _RANDOM_SEED = 1000
 _BATCH_SIZE = 128
 
@@ -42,14 +45,38 @@ class Encoders:
         self.elmo = elmo
         self._static = static
         self._bert = bert
+        self._digests: dict[str, str] = {}
         self._task: Task | None = None
         self._made: dict[str, FrozenWords] = {}
 
     def has(self, name: str) -> bool:
-        """Whether what a name names is there."""
+        """Whether what a name names is there.
+
+        Raises:
+            ValueError: there is no such encoder.
+        """
         there = {"static": self._static, "bert": self._bert}
-        parts = (part.partition(":")[0] for part in name.split("+"))
-        return all(there.get(part, True) is not None for part in parts)
+        return all(there.get(part, True) is not None for part in _parts(name))
+
+    def digest(self, name: str) -> str:
+        """Returns what tells the vectors of a name from those of other files."""
+        return "+".join(map(self._digest, _parts(name)))
+
+    def _digest(self, name: str) -> str:
+        if name not in self._digests:
+            if name == "static":
+                digest = file_digest(self._static)
+            elif name == "bert":
+                from bert import WEIGHTS
+
+                digest = file_digest(Path(self._bert, WEIGHTS))
+            elif name == "elmo":
+                digest = encoder_digest(self.elmo)
+            else:
+                # The model's sizes alone.
+                digest = sha256(str(self.elmo.config).encode()).hexdigest()
+            self._digests[name] = digest[:12]
+        return self._digests[name]
 
     def words(self, name: str, task: Task, places: np.ndarray) -> Words:
         """Returns the words of a task's sentences.
@@ -105,3 +132,15 @@ class Encoders:
         config = encoder.config
         shape = (config.num_layers + 1, 2 * config.projection_units)
         return keras_elmo.embed(encoder, sentences, _BATCH_SIZE), shape
+
+
+def _parts(name: str) -> list[str]:
+    """The encoders that a name names."""
+    parts = [part.partition(":")[0] for part in name.split("+")]
+    for part in parts:
+        if part not in NAMES:
+            raise ValueError(
+                f"an encoder is one of {', '.join(NAMES)}, perhaps with a layer, as in "
+                f"elmo:1, or several joined by +. Received: {name}"
+            )
+    return parts

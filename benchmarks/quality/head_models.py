@@ -24,8 +24,9 @@ _BATCHES_AHEAD = 4
 def build_model(head: Head, task: Task, below: Words, above: Words | None) -> Any:
     """Returns a model: word vectors, dropout, a biLSTM, a softmax.
 
-    The vectors are normalised first: those of random weights are ten times smaller
-    than those of a trained model, and that alone is to be no disadvantage.
+    The vectors are normalised first, each kind by itself: those of random weights are
+    ten times smaller than those of a trained model, and that alone is to be no
+    disadvantage, nor is it to be one beside those of another kind.
 
     Args:
         head: the model's kind.
@@ -35,20 +36,24 @@ def build_model(head: Head, task: Task, below: Words, above: Words | None) -> An
     """
     mask = keras.Input((None,), dtype="bool")
     inputs, vectors = below.vectors(head.mix_l2)
-    x = keras.layers.LayerNormalization()(vectors)
-    x = keras.layers.Dropout(DROPOUT)(x)
+    x = keras.layers.Dropout(DROPOUT)(_normalised(vectors))
     if head.kind == "bilstm":
         lstm = keras.layers.LSTM(UNITS, return_sequences=True)
         x = keras.layers.Bidirectional(lstm)(x, mask=mask)
     if above is not None:
         more, vectors = above.vectors(head.mix_l2)
         inputs = [*inputs, *more]
-        vectors = keras.layers.LayerNormalization()(vectors)
-        x = ops.concatenate([x, keras.layers.Dropout(DROPOUT)(vectors)], axis=-1)
+        vectors = keras.layers.Dropout(DROPOUT)(_normalised(vectors))
+        x = ops.concatenate([x, vectors], axis=-1)
     if not task.is_tagging:
         x = MaxAndMean()(x, mask)
     classes = keras.layers.Dense(len(task.classes), activation="softmax")(x)
     return keras.Model([*inputs, mask], classes)
+
+
+def _normalised(vectors: list[Any]) -> Any:
+    normalised = [keras.layers.LayerNormalization()(each) for each in vectors]
+    return ops.concatenate(normalised, axis=-1)
 
 
 def train(

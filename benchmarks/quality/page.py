@@ -3,6 +3,7 @@
 import re
 import statistics
 from collections.abc import Sequence
+from itertools import count, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,7 @@ _NOT_YET = "Not measured yet."
 _TABLE = re.compile("<!-- table (.+?) -->\n.*?<!-- end -->", flags=re.DOTALL)
 
 
-def write(path: Path, scores: Scores, seeds: int) -> None:
+def write(path: Path, scores: Scores, seeds: int, words: Sequence[str]) -> None:
     """Fills the tables of a page between their marks.
 
     A mark names an experiment, and perhaps a language: `<!-- table main en -->`.
@@ -41,6 +42,7 @@ def write(path: Path, scores: Scores, seeds: int) -> None:
         path: of the Markdown.
         scores: what was measured.
         seeds: of each run.
+        words: what the experiment `main` compares.
 
     Raises:
         KeyError: a mark names no experiment.
@@ -49,7 +51,7 @@ def write(path: Path, scores: Scores, seeds: int) -> None:
 
     def filled(mark: re.Match[str]) -> str:
         name, _, language = mark[1].partition(" ")
-        table = _table(name, language, found)
+        table = _table(name, language, found, words)
         return f"<!-- table {mark[1]} -->\n\n{table}\n\n<!-- end -->"
 
     text = _TABLE.sub(filled, path.read_text(encoding="utf-8"))
@@ -71,17 +73,19 @@ class Found:
         return [self._scores[key][name] for key in keys]
 
     def layers(self, probe: str, encoder: str) -> list[list[float]]:
-        """Returns the score of each layer, in a list; nothing, if one is missing."""
-        found = [self.one(probe_key(probe, encoder, k)) for k in range(NUM_LAYERS)]
-        return found if all(found) else []
+        """Returns the score of each layer, in a list."""
+        found = (self.one(probe_key(probe, encoder, k)) for k in count())
+        return list(takewhile(bool, found))
 
     def one(self, key: str) -> list[float]:
         return [self._scores[key]["score"]] if key in self._scores else []
 
 
-def _table(name: str, language: str, found: Found) -> str:
+def _table(
+    name: str, language: str, found: Found, words: Sequence[str] = tuple(WORDS)
+) -> str:
     """A table; of one language's tasks, if one is named."""
-    experiment = EXPERIMENTS[name](list(WORDS))
+    experiment = EXPERIMENTS[name](words)
     header = ["Task", *experiment.columns]
     rows, tasks = [], []
     for title, runs in experiment.rows.items():
@@ -89,7 +93,13 @@ def _table(name: str, language: str, found: Found) -> str:
             rows.append([title, *(_cell(found.all(run)) for run in runs)])
             tasks.append(runs[0].task)
     if name == "layers":
-        rows += _probe_rows(found, language)
+        probes = _probe_rows(found, language)
+        # Other encoders have more layers than ELMo; its mix is the last column.
+        more = range(NUM_LAYERS, max(map(len, probes), default=0) - 1)
+        header[-1:-1] = [f"Layer {layer}" for layer in more]
+        for row in rows:
+            row[-1:-1] = [""] * len(more)
+        rows += [row + [""] * (len(header) - len(row)) for row in probes]
     if not any(any(row[1:]) for row in rows):
         return _NOT_YET
     if name == "main":
@@ -122,12 +132,11 @@ def _probe_rows(found: Found, language: str) -> list[list[str]]:
             continue
         for encoder in ("elmo", "random", "bert"):
             if scores := found.layers(probe, encoder):
-                row = [f"{title}, {WORDS[encoder]}", *map(_cell, scores), ""]
-                rows.append(row)
+                rows.append([f"{title}, {WORDS[encoder]}", *map(_cell, scores)])
     most_frequent = found.one(MOST_FREQUENT)
     if most_frequent and language != "ko":
         cells = [_cell(most_frequent)] * NUM_LAYERS
-        rows.append(["SemCor, the most frequent sense", *cells, ""])
+        rows.append(["SemCor, the most frequent sense", *cells])
     return rows
 
 

@@ -2,7 +2,8 @@
 
 KerasHub's BertBackbone on its two tasks, masked words and whether the second segment
 goes on with the first; the learning rate rises for a tenth of the time and falls to 0.
-The same command again goes on where it was stopped.
+Files are mixed and paragraphs drawn as `keras-elmo pretrain` does. The same command
+again goes on where it was stopped.
 
     python benchmarks/quality/pretrain_bert.py --corpus 'DATA/enwiki/train-*.txt.xz' \\
         --minutes 120 --out runs/bert-en
@@ -11,8 +12,9 @@ The same command again goes on where it was stopped.
 import argparse
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import count, islice
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -24,18 +26,24 @@ import common  # noqa: F401  (quiets TensorFlow)
 import keras
 import keras_hub
 import numpy as np
-import tensorflow as tf
 from bert_progress import Progress, go_on, keep
+from tensorflow_text.tools.wordpiece_vocab import (
+    wordpiece_tokenizer_learner_lib as learner,
+)
 
-from keras_elmo.text.lines import expand_files, read_lines
+from keras_elmo.text.lines import expand_files
 from keras_elmo.text.report import Report
+from keras_elmo.text.sentences import interleaved, shuffled
+from keras_elmo.text.shard import Shard
 from keras_elmo.text.token_chunks import tokenized_lines
 
 _PEAK_LEARNING_RATE = 1e-3
 _WEIGHT_DECAY = 0.01
 _MASKED = 0.15
-# Paragraphs from which the pieces are learned.
+# Paragraphs from which the pieces are learned, and the characters that each word can be
+# spelt with: of Hangul's syllables two thousand are in use.
 _VOCABULARY_LINES = 100_000
+_CHARACTERS = 3_000
 _POOL = 4096
 _UNFINISHED = "unfinished.npz"
 # Seconds.
@@ -72,7 +80,8 @@ def _train(
     model: keras.Model, pieces: bert.Pieces, path: Path, options: argparse.Namespace
 ) -> Progress:
     seconds, step, loss = go_on(model, path)
-    batches = _batches(options, pieces, step)
+    vocabulary_size = model.get_layer("words").vocabulary_size
+    batches = _batches(options, pieces, vocabulary_size, step)
     batch = next(batches)
     kept = told = 0.0
     while (share := seconds / (60 * options.minutes)) < 1:
@@ -105,7 +114,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--out", required=True, metavar="DIR")
     parser.add_argument("--minutes", type=float, required=True, metavar="N")
     parser.add_argument("--tokenizer", default="unicode", help="(unicode)")
-    parser.add_argument("--dtype", default="float32", help="(float32)")
+    parser.add_argument("--dtype", default="mixed_bfloat16", help="(mixed_bfloat16)")
     for name, default in (
         ("vocabulary-size", 15_000),
         ("layers", 4),
@@ -121,39 +130,47 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _paragraphs(options: argparse.Namespace) -> Iterator[list[str]]:
-    lines = read_lines(expand_files(options.corpus))
-    for tokens in tokenized_lines(lines, options.tokenizer, Report()):
+def _paragraphs(options: argparse.Namespace, number: int) -> Iterator[list[str]]:
+    """Yields the tokens of the paragraphs, in an order of each pass's own."""
+    random = Random(options.seed << 32 | number)
+    files = expand_files(options.corpus)
+    report = Report()
+    shards = (Shard(file, report) for file in random.sample(files, len(files)))
+    lines = shuffled(interleaved(shards), random)
+    for tokens in tokenized_lines(lines, options.tokenizer, report):
         if len(tokens) > 1:
             yield [token.decode() for token in tokens]
 
 
 def _vocabulary(options: argparse.Namespace) -> list[str]:
-    lines = islice(_paragraphs(options), _VOCABULARY_LINES)
-    words = tf.data.Dataset.from_generator(
-        lambda: lines, output_signature=tf.TensorSpec([None], tf.string)
-    )
-    return keras_hub.tokenizers.compute_word_piece_vocabulary(
-        words,
+    lines = islice(_paragraphs(options, 0), _VOCABULARY_LINES)
+    counts = Counter(word for words in lines for word in words)
+    # What KerasHub has calls this with 1,000 characters, too few for Hangul.
+    pieces = learner.learn(
+        counts.most_common(),
         options.vocabulary_size,
-        split=False,
         reserved_tokens=list(bert.SPECIALS),
+        include_joiner_token=True,
+        joiner="##",
+        max_unique_chars=_CHARACTERS,
     )
+    return pieces[: options.vocabulary_size]
 
 
 def _batches(
-    options: argparse.Namespace, pieces: bert.Pieces, first: int
+    options: argparse.Namespace, pieces: bert.Pieces, vocabulary_size: int, first: int
 ) -> Iterator[Any]:
     """Yields inputs, targets and their weights, pass after pass over the text.
 
     Args:
         options: of the command.
         pieces: what cuts words.
+        vocabulary_size: how many there are.
         first: the number of the first batch to yield, from 0.
     """
     num_masked = round(_MASKED * options.max_pieces)
     mask = keras_hub.layers.MaskedLMMaskGenerator(
-        options.vocabulary_size,
+        vocabulary_size,
         mask_selection_rate=_MASKED,
         mask_token_id=bert.MASK,
         mask_selection_length=num_masked,
@@ -189,8 +206,8 @@ def _pairs(
     random = Random(options.seed)
     room = options.max_pieces - 3
     pool: list[list[list[int]]] = []
-    while True:
-        for paragraph in _paragraphs(options):
+    for number in count():
+        for paragraph in _paragraphs(options, number):
             words = pieces(paragraph)
             starts = range(0, len(words) - 1, room // 2)
             pool += [words[start : start + room // 2] for start in starts]
@@ -199,16 +216,22 @@ def _pairs(
                 pool[place], pool[-1] = pool[-1], pool[place]
                 words = pool.pop()
                 cut = random.randrange(1, len(words))
-                follows = random.random() < 0.5
-                second = words[cut:] if follows else random.choice(pool)
-                yield _packed(words[:cut], second, room), int(follows)
+                first, second = words[:cut], words[cut:]
+                if not (follows := random.random() < 0.5):
+                    # Cut the same way: its length tells nothing.
+                    words = random.choice(pool)
+                    second = words[random.randrange(1, len(words)) :]
+                yield _packed(first, second, room), int(follows)
 
 
 def _packed(
     one: list[list[int]], other: list[list[int]], room: int
 ) -> tuple[list[int], list[int]]:
-    """The pieces of two segments, and which of the two each belongs to."""
-    first = sum(one, [])[: room // 2]
+    """The pieces of two segments, and which of the two each belongs to.
+
+    What there is no room for is farthest from where the two meet.
+    """
+    first = sum(one, [])[-(room // 2) :]
     second = sum(other, [])[: room - len(first)]
     ids = [bert.CLS, *first, bert.SEP, *second, bert.SEP]
     return ids, [0] * (len(first) + 2) + [1] * (len(second) + 1)
@@ -227,7 +250,8 @@ def _pretraining_model(backbone: Any, options: argparse.Namespace) -> keras.Mode
     )
     model = keras.Model(
         {**backbone.input, "mask_positions": positions},
-        {"words": words, "follows": follows},
+        # Their logarithms are summed in float32.
+        {"words": keras.ops.cast(words, "float32"), "follows": follows},
     )
     loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
     optimizer = keras.optimizers.AdamW(

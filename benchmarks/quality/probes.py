@@ -23,9 +23,12 @@ def measure(
         "ko": (_word_in_context, PAIR_PROBES["of_word"]),
     }[language]
     for encoder in _ENCODERS:
-        if encoders.has(encoder) and probe_key(name, encoder, 0) not in scores:
+        if not encoders.has(encoder):
+            continue
+        vectors = encoders.digest(encoder)
+        if not scores.has(probe_key(name, encoder, 0), vectors):
             for probe, found in measured(encoder, encoders).items():
-                scores[probe] = {"score": found}
+                scores[probe] = {"vectors": vectors, "score": found}
                 say(f"{probe}: {found:.2f}")
 
 

@@ -44,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     import page
 
     for path in (options.page, *options.cards):
-        page.write(path, scores, options.seeds)
+        page.write(path, scores, options.seeds, options.words)
     page.draw(options.page.with_name("figures"), scores, options.seeds)
 
 

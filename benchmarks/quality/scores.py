@@ -37,7 +37,8 @@ def _names(task: Task, classes: np.ndarray) -> list[str]:
 class Scores:
     """What was measured, by what it was measured of; kept in a file at once.
 
-    Hours of measuring go on where they stopped.
+    Hours of measuring go on where they stopped. What is known of other vectors than
+    those that are there now, under the same name, is measured again.
 
     Args:
         path: of the JSON; an existing one is gone on with.
@@ -45,9 +46,21 @@ class Scores:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._scores: dict[str, dict[str, Any]] = {}
-        if path.exists():
-            self._scores = json.loads(path.read_text(encoding="utf-8"))
+        self._scores = self._read()
+
+    def _read(self) -> dict[str, dict[str, Any]]:
+        if not self._path.exists():
+            return {}
+        return json.loads(self._path.read_text(encoding="utf-8"))
+
+    def has(self, key: str, vectors: str) -> bool:
+        """Whether that was measured, and of these vectors.
+
+        Args:
+            key: of what.
+            vectors: their digest, as the score keeps it.
+        """
+        return key in self._scores and self._scores[key].get("vectors") == vectors
 
     def __contains__(self, key: str) -> bool:
         return key in self._scores
@@ -56,5 +69,6 @@ class Scores:
         return self._scores[key]
 
     def __setitem__(self, key: str, value: dict[str, Any]) -> None:
-        self._scores[key] = value
+        # Of another language, somebody else may measure at the same time.
+        self._scores = {**self._read(), key: value}
         write_json(self._path, dict(sorted(self._scores.items())))

@@ -63,7 +63,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--language", required=True, choices=("en", "ko"))
     parser.add_argument("--out", required=True, metavar="FILE")
     parser.add_argument("--tokenizer", default="unicode", help="(unicode)")
-    parser.add_argument("--units", type=int, default=256, metavar="N", help="(256)")
+    parser.add_argument("--units", type=int, default=512, metavar="N", help="(512)")
     parser.add_argument("--epochs", type=int, default=5, metavar="N", help="(5)")
     return parser
 

@@ -32,7 +32,7 @@ def measure(
         for seed in range(seeds)
         if DATA_SETS[run.task].language == language
         and encoders.has(run.words)
-        and run.key(seed) not in scores
+        and not scores.has(run.key(seed), _digest(run, encoders))
     ]
     # A task after the other: its vectors are in memory.
     missing.sort(key=lambda each: each[0].task)
@@ -65,6 +65,7 @@ def _measure(
     )
     found = head_models.predict(model, task, below, above, data_set.batch_size)
     return {
+        "vectors": _digest(run, encoders),
         "score": score(task, found),
         "sentences": len(places),
         "mixes": [
@@ -73,6 +74,11 @@ def _measure(
         "parameters": sum(int(np.prod(w.shape)) for w in model.trainable_weights),
         "seconds": round(time.monotonic() - began, 1),
     }
+
+
+def _digest(run: Run, encoders: Encoders) -> str:
+    names = [run.words, run.above] if run.above else [run.words]
+    return " above ".join(map(encoders.digest, names))
 
 
 def _mix(mix: ScalarMix) -> list[float]:

@@ -12,7 +12,6 @@ from typing import Any
 
 import keras
 import numpy as np
-from keras import ops
 from task import Sentence
 
 import keras_elmo
@@ -21,8 +20,8 @@ from keras_elmo.text.vector_file import read_vector_file
 PADDING, UNKNOWN = 0, 1
 _ONCE_UNKNOWN = 0.5
 
-# A model's inputs, and the tensor that is computed from them.
-Vectors = tuple[list[Any], Any]
+# A model's inputs, and a tensor of each kind of vectors that is computed from them.
+Vectors = tuple[list[Any], list[Any]]
 
 
 def token_mask(lengths: np.ndarray) -> np.ndarray:
@@ -60,7 +59,7 @@ class Words(ABC):
 
     @abstractmethod
     def vectors(self, mix_l2: float) -> Vectors:
-        """Returns a new model's inputs and its `(batch, tokens, units)` vectors.
+        """Returns a new model's inputs, and `(batch, tokens, units)` of each kind.
 
         Args:
             mix_l2: of the raw mix weights, where there is a mix.
@@ -97,10 +96,10 @@ class FrozenWords(Words):
         _, num_layers, units = self._table.shape
         layers = keras.Input((None, num_layers, units))
         if num_layers == 1:
-            return [layers], layers[:, :, 0]
+            return [layers], [layers[:, :, 0]]
         regularizer = keras.regularizers.L2(mix_l2) if mix_l2 else None
         mix = keras_elmo.ScalarMix(regularizer=regularizer)
-        return [layers], mix([layers[:, :, k] for k in range(num_layers)])
+        return [layers], [mix([layers[:, :, k] for k in range(num_layers)])]
 
     def batch(
         self, places: np.ndarray, random: np.random.Generator | None = None
@@ -132,7 +131,7 @@ class TrainedWords(Words):
 
     def vectors(self, mix_l2: float) -> Vectors:
         ids = keras.Input((None,), dtype="int32")
-        return [ids], keras.layers.Embedding(len(self._once), self._units)(ids)
+        return [ids], [keras.layers.Embedding(len(self._once), self._units)(ids)]
 
     def batch(
         self, places: np.ndarray, random: np.random.Generator | None = None
@@ -155,7 +154,7 @@ class JoinedWords(Words):
         inputs, vectors = zip(
             *(part.vectors(mix_l2) for part in self._parts), strict=True
         )
-        return sum(inputs, []), ops.concatenate(vectors, axis=-1)
+        return sum(inputs, []), sum(vectors, [])
 
     def batch(
         self, places: np.ndarray, random: np.random.Generator | None = None

@@ -11,9 +11,9 @@ from tests.training.runs import write_text
 def test_the_whole_benchmark(benchmark, tmp_path, capsys):
     text = write_text(tmp_path / "text.txt", repeats=20)
     out = tmp_path / "recipes.json"
-    options = "--recipes adam-wide-filters --minutes 0.01"
+    options = "--recipes adam-wide-filters --minutes 0.01 --preset tiny"
     options += " --vocabulary-size 17 --num-sampled 8 --dtype float32"
-    arguments = ["--preset", "tiny", "--text", text, "--heldout", text, "--out", out]
+    arguments = ["--text", text, "--heldout", text, "--out", out]
     recipes = benchmark("recipes")
     recipes.main([*options.split(), *map(str, arguments)])
     (run,) = json.loads(out.read_text(encoding="utf-8"))["runs"]

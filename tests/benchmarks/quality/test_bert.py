@@ -86,5 +86,7 @@ def test_two_segments_are_packed(quality):
     ids, segments = packed([[10], [11, 12]], [[13, 14], [15]], room=6)
     assert ids == [1, 10, 11, 12, 2, 13, 14, 15, 2]
     assert segments == [0, 0, 0, 0, 0, 1, 1, 1, 1]
-    ids, segments = packed([[10] * 9], [[13] * 9], room=6)
-    assert (len(ids), sum(segments)) == (9, 4)
+    # What is left out lies farthest from where they meet.
+    ids, segments = packed([[10] * 9, [11]], [[12], [13] * 9], room=6)
+    assert ids == [1, 10, 10, 11, 2, 12, 13, 13, 2]
+    assert sum(segments) == 4

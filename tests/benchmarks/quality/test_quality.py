@@ -92,10 +92,27 @@ def test_the_whole_benchmark(quality, data, encoder, page, card, tmp_path, monke
     assert figures == {"layers.png"}
 
     # What is there is not measured again, and the page stays the same.
+    train = heads.train
     monkeypatch.setattr(heads, "train", None)
     main(arguments)
     assert page.read_text(encoding="utf-8") == text
     assert json.loads(scores.read_text(encoding="utf-8")) == found
+
+    # Of other vectors under the same name, all is; of the others, nothing.
+    measured = []
+
+    def counted(*arguments):
+        measured.append(arguments)
+        return train(*arguments)
+
+    monkeypatch.setattr(heads, "train", counted)
+    static.write_text("bank 1 2 2\nriver 3 2 1\n배 1 1 1\n", encoding="utf-8")
+    main(arguments)
+    again = json.loads(scores.read_text(encoding="utf-8"))
+    assert again.keys() == found.keys()
+    changed = {key for key in found if again[key]["vectors"] != found[key]["vectors"]}
+    assert changed == {key for key in found if "static" in key}
+    assert len(measured) == len(changed) > 0
 
 
 def test_a_page_without_scores_has_empty_tables(quality, page, card, tmp_path):
@@ -113,6 +130,33 @@ def test_a_page_without_scores_has_empty_tables(quality, page, card, tmp_path):
         line for line in text.splitlines() if line.startswith("| NSMC, sentiment")
     ]
     assert sorted(set(row.split("|")[2:-1])) == ["  ", " 81.00 "]
+
+
+def test_a_table_has_the_layers_of_the_deepest_encoder(quality, tmp_path):
+    scores = quality("scores").Scores(tmp_path / "scores.json")
+    for encoder, depth in (("elmo", 3), ("bert", 5)):
+        for layer in range(depth):
+            scores[f"semcor, {encoder}:{layer}"] = {"score": 60.0 + layer}
+    run = quality("experiments").Run
+    for words in ("elmo:0", "elmo:1", "elmo:2", "elmo"):
+        key = run("ewt", words, head=quality("experiments").Head("linear")).key(0)
+        scores[key] = {"score": 90.0}
+    page = quality("page")
+    header, _, *rows = page._table("layers", "en", page.Found(scores, 1)).splitlines()
+    assert header.endswith("| Layer 2 | Layer 3 | Layer 4 | Mix |")
+    assert rows[0].endswith("| 90.00 | 90.00 | 90.00 |  |  | 90.00 |")
+    assert rows[1].endswith("ELMo | 60.00 | 61.00 | 62.00 |  |  |  |")
+    assert rows[2].endswith("BERT-style | 60.00 | 61.00 | 62.00 | 63.00 | 64.00 |  |")
+
+
+def test_two_may_measure_at_once(quality, tmp_path):
+    """One language each, say."""
+    one, other = (quality("scores").Scores(tmp_path / "scores.json") for _ in range(2))
+    one["a"] = {"score": 1.0}
+    other["b"] = {"score": 2.0}
+    one["c"] = {"score": 3.0}
+    again = quality("scores").Scores(tmp_path / "scores.json")
+    assert [again[key]["score"] for key in "abc"] == [1.0, 2.0, 3.0]
 
 
 def test_a_cell_is_a_mean_and_a_deviation(quality, tmp_path):
