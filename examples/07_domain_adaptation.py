@@ -92,4 +92,7 @@ if __name__ == "__main__":
     parser.add_argument("--num-sampled", type=int, default=1024)
     parser.add_argument("--steps", type=int, default=30)
     parser.add_argument("--minutes", type=float, help="if it ends sooner than --steps")
-    main(**vars(parser.parse_args()))
+    options = parser.parse_args()
+    if (options.corpus is None) != (options.held_out is None):
+        parser.error("--corpus and --held-out go together")
+    main(**vars(options))

@@ -34,12 +34,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt as interrupt:
         print(f"keras-elmo: {str(interrupt) or 'interrupted'}", file=sys.stderr)
         return _INTERRUPTED
-    except _EXPECTED as error:
-        if os.environ.get("KERAS_ELMO_TRACEBACK"):
+    except Exception as error:
+        if os.environ.get("KERAS_ELMO_TRACEBACK") or not _is_expected(error):
             raise
         print(f"keras-elmo: error: {_message(error)}", file=sys.stderr)
         return _BAD_INPUT
     return 0
+
+
+def _is_expected(error: Exception) -> bool:
+    # TensorFlow's, on a full disk or without memory, are of no class of Python's.
+    names = {base.__name__ for base in type(error).__mro__}
+    return isinstance(error, _EXPECTED) or "OpError" in names
 
 
 def _message(error: BaseException) -> str:

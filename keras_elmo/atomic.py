@@ -30,7 +30,11 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[str]:
             # A folder cannot be renamed onto one that holds something.
             old = f"{temporary}.old"
             os.rename(path, old)
-            os.rename(temporary, path)
+            try:
+                os.rename(temporary, path)
+            except BaseException:
+                os.rename(old, path)
+                raise
             shutil.rmtree(old)
         else:
             if os.path.isfile(temporary):

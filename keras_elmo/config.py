@@ -90,7 +90,8 @@ class ElmoConfig:
     dropout: float = 0.1
 
     def __post_init__(self) -> None:
-        # JSON brings lists; a frozen, hashable value holds tuples.
+        # JSON brings lists; a frozen, hashable value holds tuples. JSON does not know
+        # NumPy's numbers: they become Python's.
         object.__setattr__(self, "filters", _filters(self.filters))
         for name, (least, most) in _RANGES.items():
             value = getattr(self, name)
@@ -99,6 +100,7 @@ class ElmoConfig:
                     f"`{name}` must be an integer of {least} to {most:,}. "
                     f"Received: {name}={reprlib.repr(value)}"
                 )
+            object.__setattr__(self, name, int(value))
         for name in ("cell_clip", "projection_clip"):
             clip = getattr(self, name)
             if clip is not None and not (_is_number(clip) and clip > 0):
@@ -106,6 +108,7 @@ class ElmoConfig:
                     f"`{name}` must be a positive number or None. "
                     f"Received: {name}={reprlib.repr(clip)}"
                 )
+            object.__setattr__(self, name, clip and float(clip))
         if self.activation not in ("relu", "tanh"):
             raise ValueError(
                 "`activation` must be 'relu' or 'tanh'. "
@@ -121,6 +124,7 @@ class ElmoConfig:
                 "`dropout` must be at least 0 and below 1. "
                 f"Received: dropout={reprlib.repr(self.dropout)}"
             )
+        object.__setattr__(self, "dropout", float(self.dropout))
 
     @property
     def num_weights(self) -> int:
@@ -248,7 +252,7 @@ def _filters(given: Any) -> tuple[tuple[int, int], ...]:
                 f"`filters` must have widths of 1 to {MAX_CHARACTERS} and counts of 1 "
                 f"to {_MOST_UNITS:,}. Received: filters={reprlib.repr(given)}"
             )
-    return tuple((width, count) for width, count in given)
+    return tuple((int(width), int(count)) for width, count in given)
 
 
 def _is_integer(value: Any) -> bool:

@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections import Counter
 from typing import Any
 
 # Of a recipe that names 100,000 files there are 8 MB. What is parsed takes up to 20
@@ -53,8 +54,7 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Programs that read the file take the first value, or the last."""
     value = dict(pairs)
     if len(value) < len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
+        ((twice, _),) = Counter(key for key, _ in pairs).most_common(1)
         raise ValueError(f"the key {_start_of(twice)} stands there twice")
     return value
 

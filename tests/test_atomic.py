@@ -79,6 +79,21 @@ def test_a_folder_is_replaced_whole(name, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["folder"]
 
 
+def test_a_folder_stays_if_the_other_cannot_take_its_name(tmp_path, monkeypatch):
+    write_folder(tmp_path / "folder", "old")
+    rename = os.rename
+
+    def second_fails(source, target):
+        if "part" in str(source) and not str(source).endswith(".old"):
+            raise KeyboardInterrupt
+        rename(source, target)
+
+    monkeypatch.setattr(os, "rename", second_fails)
+    with pytest.raises(KeyboardInterrupt), replacing(tmp_path / "folder") as temporary:
+        write_folder(temporary)
+    assert content(tmp_path) == {"folder/old": "new"}
+
+
 def test_an_empty_folder_is_replaced(tmp_path):
     (tmp_path / "folder").mkdir()
     with replacing(tmp_path / "folder") as temporary:

@@ -66,6 +66,16 @@ def names(folder):
     return sorted(path.name for path in folder.iterdir())
 
 
+def test_what_tensorflow_raises_is_one_line(monkeypatch):
+    """On a full disk, say; its errors are of no class of Python's."""
+
+    def full(options):
+        raise tf.errors.ResourceExhaustedError(None, None, "no space")
+
+    monkeypatch.setattr("keras_elmo.commands.evaluate.run", full)
+    assert_one_line(*command("evaluate", "--model", "m", "--corpus", "c"), "no space")
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("command line")

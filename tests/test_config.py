@@ -5,6 +5,7 @@ import dataclasses
 import json
 import math
 
+import numpy as np
 import pytest
 
 from keras_elmo.config import ElmoConfig
@@ -122,6 +123,13 @@ def test_bad_values_are_named(argument, value):
 
 
 # ---------------------------------------------------------------- options.json
+
+
+def test_numbers_of_numpy_can_be_written():
+    sizes = {"units": np.int64(9), "filters": ((np.int32(1), np.int64(2)),)}
+    config = ElmoConfig(**sizes, dropout=np.float32(0.5), cell_clip=np.float32(2))
+    written = json.dumps(config.to_options())
+    assert ElmoConfig.from_options(json.loads(written)) == config
 
 
 @pytest.mark.parametrize("name", PRESETS)

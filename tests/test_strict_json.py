@@ -26,6 +26,14 @@ def test_what_is_none_is_named(content, said):
         parse_json_object(content, "here")
 
 
+def test_the_key_that_stands_twice_is_found_at_once():
+    """Of as many as the largest file has, which would take hours one by one."""
+    keys = [f'"{k}": 0' for k in range(1_000_000)]
+    content = ("{" + ", ".join([*keys, keys[-1]]) + "}").encode()
+    with pytest.raises(ValueError, match='the key "999999" stands there twice'):
+        parse_json_object(content, "here")
+
+
 def test_a_file_has_a_size(tmp_path):
     path = tmp_path / "file.json"
     path.write_bytes(b" " * (1 << 24) + b"{}")

@@ -63,6 +63,9 @@ def run(options: argparse.Namespace) -> None:
             dtype=options.dtype,
         )
     except KeyboardInterrupt as interrupt:
+        if not interrupt.args:
+            # Before there was anything to go on with.
+            raise
         raise KeyboardInterrupt(
             f"{interrupt}\nkeras-elmo: repeat the command with --resume to go on"
         ) from None

@@ -113,7 +113,7 @@ class PretrainingDirectory:
         described_by = f"{self.options} and {source}"
         check_size(config.num_weights + softmax, [self.weights], described_by)
         model = PretrainingModel(config, size, recipe["num_sampled"])
-        read_datasets(self.weights, _datasets(model), source)
+        read_datasets(self.weights, _datasets(model), described_by)
         model.encoder.tokenizer = tokenizer
         model.vocabulary = vocabulary
         return model

@@ -36,6 +36,7 @@ class BiLM(keras.layers.Layer):
         initial_state: `[h, c]` as returned; zeros if `None`.
         return_state: whether the last state is returned, too.
         training: whether dropout is applied.
+        inputs_mask: what Keras passes in place of `mask` where a state is given, too.
 
     Returns:
         List of `num_layers + 1` tensors `(batch, tokens, 2 * projection_units)`, 0 in
@@ -108,7 +109,9 @@ class BiLM(keras.layers.Layer):
         initial_state: Any = None,
         return_state: bool = False,
         training: bool | None = None,
+        inputs_mask: Any = None,
     ) -> Any:
+        mask = inputs_mask if mask is None else mask
         batch, tokens = ops.shape(inputs)[:2]
         rows = rows_of(batch, tokens, mask)
         # Both directions are read in one loop, each in its own order.
@@ -152,6 +155,7 @@ class BiLM(keras.layers.Layer):
         initial_state: Any = None,
         return_state: bool = False,
         training: bool | None = None,
+        inputs_mask: Any = None,
     ) -> Any:
         batch, tokens, _ = inputs.shape
         shape = (batch, tokens, 2 * self.projection_units)

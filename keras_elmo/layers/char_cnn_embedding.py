@@ -142,7 +142,7 @@ class CharCNNEmbedding(keras.layers.Layer):
         # where there is one value a word instead of one a character.
         x = ops.concatenate(
             [
-                activation(ops.max(ops.conv(characters, kernel), axis=1) + bias)
+                activation(ops.max(_convolved(characters, kernel), axis=1) + bias)
                 for kernel, bias in zip(self.kernels, self.biases, strict=True)
             ],
             axis=-1,
@@ -171,3 +171,8 @@ class CharCNNEmbedding(keras.layers.Layer):
             "activation": self.activation,
             "num_characters": self.num_characters,
         }
+
+
+def _convolved(characters: Any, kernel: Any) -> Any:
+    # Keras's default is a setting, made for images.
+    return ops.conv(characters, kernel, data_format="channels_last")

@@ -90,7 +90,9 @@ class ProjectedLSTM(keras.layers.Layer):
         mask: Any = None,
         initial_state: Any = None,
         training: bool | None = None,
+        inputs_mask: Any = None,
     ) -> tuple[Any, list[Any]]:
+        mask = inputs_mask if mask is None else mask
         batch, time = ops.shape(inputs)[:2]
         rows = rows_of(batch, time, mask)
         state = self.fresh_state(batch)
@@ -127,6 +129,7 @@ class ProjectedLSTM(keras.layers.Layer):
         mask: Any = None,
         initial_state: Any = None,
         training: bool | None = None,
+        inputs_mask: Any = None,
     ) -> tuple[Any, list[Any]]:
         batch, time, _ = inputs.shape
         h = keras.KerasTensor((batch, self.projection_units), self.compute_dtype)

@@ -31,7 +31,7 @@ class SampledSoftmax(keras.layers.Layer):
         vocabulary_size: number of target ids.
         num_sampled: candidates of a call. With as many as the vocabulary has words,
             training is exact, too.
-        seed: of the draws.
+        seed: of the first weights and of the draws.
         **kwargs: arguments of `keras.layers.Layer`.
 
     Call arguments:

@@ -33,7 +33,7 @@ class ScalarMix(keras.layers.Layer):
     Masking: passed on; used by `layer_norm` alone.
 
     Raises:
-        ValueError: the layers are none, of different shapes, or not as many as
+        ValueError: the layers are none, of different sizes, or not as many as
             `fixed_weights`.
 
     Reference: Peters et al. 2018, equation 1 and section 3.2.

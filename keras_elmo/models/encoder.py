@@ -77,7 +77,8 @@ class Encoder(keras.Model):
         self.config = config
         self.tokenizer = tokenizer
         self.created_trainable = trainable
-        self.layers_dtype = dtype
+        # As it is now: Keras's global one may change.
+        self.layers_dtype = keras.dtype_policies.get(dtype)
 
     def with_dtype(self, dtype: Any) -> "Encoder":
         """Returns a copy that computes in another type.
@@ -98,22 +99,34 @@ class Encoder(keras.Model):
             "options": self.config.to_options(),
             "trainable": self.created_trainable,
             "tokenizer": self.tokenizer,
-            "dtype": keras.dtype_policies.serialize(
-                keras.dtype_policies.get(self.layers_dtype)
-            ),
+            "dtype": keras.dtype_policies.serialize(self.layers_dtype),
+            "frozen": not self.trainable,
             "name": self.name,
         }
 
     @classmethod
     def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Any:
         config = dict(config)
-        options = config.pop("options")
-        # A string would be taken for the path of a file.
-        if not isinstance(options, dict):
-            raise ValueError(
-                f"`options` must be a dictionary. Received: options={options!r}"
-            )
-        return cls(ElmoConfig.from_options(options), **config)
+        frozen = config.pop("frozen", False)
+        encoder = cls(read_options(config.pop("options")), **config)
+        # Set after its creation, it can be undone.
+        if frozen:
+            encoder.trainable = False
+        return encoder
+
+
+def read_options(options: Any) -> ElmoConfig:
+    """Returns the sizes that a model's own config holds.
+
+    Raises:
+        ValueError: it is no dictionary, or not of a model that can be.
+    """
+    # A string would be taken for the path of a file.
+    if not isinstance(options, dict):
+        raise ValueError(
+            f"`options` must be a dictionary. Received: options={options!r}"
+        )
+    return ElmoConfig.from_options(options)
 
 
 def build_encoder(config: ElmoConfig, trainable: bool = True, dtype: Any = None) -> Any:

@@ -6,7 +6,7 @@ import keras
 from keras import ops
 
 from keras_elmo.config import MAX_CHARACTERS, ElmoConfig
-from keras_elmo.models.encoder import Encoder
+from keras_elmo.models.encoder import Encoder, read_options
 from keras_elmo.models.language_model_head import PADDING_ID, LanguageModelHead
 from keras_elmo.optional import import_tensorflow
 from keras_elmo.text.vocabulary import Vocabulary
@@ -114,14 +114,17 @@ class PretrainingModel(keras.Model):
             "vocabulary_size": self.head.vocabulary_size,
             "num_sampled": self.head.num_sampled,
             "dtype": self.encoder.get_config()["dtype"],
+            "tokenizer": self.encoder.tokenizer,
             "name": self.name,
         }
 
     @classmethod
     def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Any:
         config = dict(config)
-        options = ElmoConfig.from_options(config.pop("options"))
-        return cls(options, **config)
+        tokenizer = config.pop("tokenizer", None)
+        model = cls(read_options(config.pop("options")), **config)
+        model.encoder.tokenizer = tokenizer
+        return model
 
 
 def _predicted(token_ids: Any) -> Any:

@@ -48,6 +48,7 @@ class StaticEmbedding(StringLayer):
     its last token that is not `""`, and one without any keeps its first position.
 
     Raises:
+        TypeError: `words` is a string.
         ValueError: there is no word, or one is empty or repeated; or `tokens` has not
             two axes.
 
@@ -55,11 +56,14 @@ class StaticEmbedding(StringLayer):
     """
 
     _num_axes = 2
+    _before_the_model = "the ids, with its method `ids`,"
 
     def __init__(
         self, words: Sequence[str], units: int, trainable: bool = False, **kwargs: Any
     ) -> None:
         super().__init__(trainable=trainable, **kwargs)
+        if isinstance(words, str | bytes):
+            raise TypeError(f"`words` must be a list of words. Received: {words!r}")
         self.words = list(words)
         if not self.words or "" in self.words:
             raise ValueError(

@@ -29,6 +29,8 @@ class Connection(HttpToolsProtocol):
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
+        # So writing is paused, and the timer runs, while anything at all is unsent.
+        transport.set_write_buffer_limits(high=0)
         self._await_head()
 
     def on_message_begin(self) -> None:

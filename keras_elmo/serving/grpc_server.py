@@ -15,7 +15,8 @@ from keras_elmo.serving.tensors import arrays
 from keras_elmo.serving.versions import Versions
 
 _SERVICE = "tensorflow.serving.PredictionService"
-# For what is in flight when the server ends; the limits see to it that it is less.
+# For what is in flight when the server ends, a client included that has begun a call
+# and says nothing more.
 _GRACE_SECONDS = 600
 
 _log = logging.getLogger(__name__)

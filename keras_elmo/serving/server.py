@@ -59,7 +59,8 @@ def serve(
     limits = limits or Limits()
 
     async def run() -> signal.Signals:
-        # The ports are taken before anything that takes long.
+        # The ports are taken before anything that takes long. (Of two that begin at
+        # once, one finds out when it listens.)
         with _bound(host, port) as listening:
             rpc = GrpcServer(_address(host, grpc_port), limits)
             versions = await asyncio.to_thread(Versions, model, name, tell)
@@ -106,10 +107,13 @@ async def _run(
     http = HttpServer(rest.app, limits)
 
     await rpc.start(versions, predictor, metrics)
-    listening.listen()
+    host, port = listening.getsockname()[:2]
+    try:
+        listening.listen()
+    except OSError as error:
+        raise OSError(f"cannot listen at {_address(host, port)}: {error}") from error
     serving = asyncio.create_task(http.serve([listening]))
     watching = asyncio.create_task(_look_after(versions, batcher))
-    host, port = listening.getsockname()[:2]
     tell(
         f"serving {versions.name}, version {versions.model.version}, at "
         f"http://{_address(host, port)}/v1/models/{versions.name} "

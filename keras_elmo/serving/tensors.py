@@ -44,7 +44,8 @@ def _array(
     sizes = [dim.size for dim in tensor.tensor_shape.dim]
     if tensor.tensor_shape.unknown_rank or len(sizes) != argument.rank:
         raise _invalid(f"{name} must have {argument.rank} axes", f"shape {sizes[:9]}")
-    if min(sizes) < 0 or math.prod(sizes) > max_values:
+    # No row of two thousand million tokens, either: TensorFlow makes room for one.
+    if min(sizes) < 0 or math.prod(max(size, 1) for size in sizes) > max_values:
         raise _invalid(f"{name} may have {max_values:,} values", f"shape {sizes}")
     try:
         return tf.make_ndarray(tensor)

@@ -11,7 +11,7 @@ from keras_elmo.serving.errors import Code, ServingError
 from keras_elmo.serving.model import Model
 
 # Of each file: its path, its size, and when it was written.
-Contents = tuple[tuple[str, int, int], ...]
+Contents = tuple[tuple[str, int, int, int], ...]
 
 
 class Versions:
@@ -67,7 +67,7 @@ class Versions:
             return
         try:
             model = self._load(version, path)
-        except (ValueError, ImportError) as error:
+        except (ValueError, ImportError, OSError) as error:
             self._failed[version] = contents
             self._tell(f"version {version} is not served: {error}")
             return
@@ -141,7 +141,7 @@ class Versions:
         self._set(version, "LOADING")
         try:
             return Model(path, version)
-        except (ValueError, ImportError) as error:
+        except (ValueError, ImportError, OSError) as error:
             self._set(version, "END", "INVALID_ARGUMENT", str(error))
             raise
 
@@ -164,5 +164,6 @@ def _contents(folder: Path) -> Contents:
         except OSError:
             # It went away meanwhile, and will have changed.
             continue
-        found.append((str(path), state.st_size, state.st_mtime_ns))
+        # The last changes with the right to read it, too.
+        found.append((str(path), state.st_size, state.st_mtime_ns, state.st_ctime_ns))
     return tuple(found)

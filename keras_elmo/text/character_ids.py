@@ -51,6 +51,7 @@ class CharacterIds(StringLayer):
     """
 
     _num_axes = 2
+    _before_the_model = "the ids, with keras_elmo.text.character_ids.character_ids,"
 
     def call(self, tokens: Any) -> Any:
         return character_ids(self._strings(tokens, "tokens"))

@@ -82,6 +82,12 @@ class Corpus:
             )
         _check_at_least("max_tokens", max_tokens, _NUM_BOUNDARIES + 1)
         _check_at_least("seed", seed, 0)
+        part, parts = share
+        if not 0 <= part < parts:
+            raise ValueError(
+                "`share` must be (part, parts), the part at least 0 and below parts. "
+                f"Received: share={share}"
+            )
         if batch_tokens < max_tokens:
             raise ValueError(
                 "`batch_tokens` must be at least `max_tokens`. Received: "

@@ -1,4 +1,4 @@
-"""What the two layers that take strings have in common."""
+"""What the layers that take strings have in common."""
 
 from typing import Any
 
@@ -15,6 +15,8 @@ class StringLayer(keras.layers.Layer):
     """
 
     _num_axes: int
+    # What can be made of strings where Keras has none.
+    _before_the_model: str
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -37,9 +39,8 @@ class StringLayer(keras.layers.Layer):
         if keras.backend.backend() != "tensorflow":
             raise RuntimeError(
                 f"{type(self).__name__} takes strings, which Keras has on its "
-                "TensorFlow backend only. Make the character ids before the model, "
-                "for example with keras_elmo.text.character_ids.character_ids. "
-                f"Received: backend={keras.backend.backend()!r}"
+                f"TensorFlow backend only. Make {self._before_the_model} before the "
+                f"model. Received: backend={keras.backend.backend()!r}"
             )
 
     def _check_axes(self, shape: Any, argument: str) -> None:

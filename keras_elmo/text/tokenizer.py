@@ -49,6 +49,7 @@ class Tokenizer(StringLayer):
     """
 
     _num_axes = 1
+    _before_the_model = "the tokens, with its method `ragged`,"
 
     def __init__(self, kind: str = "unicode", **kwargs: Any) -> None:
         super().__init__(**kwargs)

@@ -53,7 +53,7 @@ def read_vector_file(
         word, vector = _word_and_vector(fields, units, f"{path}, line {place}")
         num_lines += 1
         # A word of spaces alone is none that a tokenizer makes.
-        if word and word not in rows:
+        if word.strip(" ") and word not in rows:
             rows[word] = None
             numbers.extend(vector)
         if len(rows) == max_words:

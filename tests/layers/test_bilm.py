@@ -1,3 +1,4 @@
+import keras
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -98,6 +99,18 @@ def test_equals_the_oracle(
     outputs = layer(x, mask=mask, initial_state=state, return_state=return_state)
     layers, last = outputs if return_state else (outputs, None)
     assert_rows(layer, x, lengths, layers, last, state)
+
+
+def test_the_mask_of_the_inputs_counts_beside_a_state():
+    """Keras fills `mask` in only where there are no other tensors."""
+    rng = np.random.default_rng(2)
+    layer = make(rng)
+    x, mask = batch_of(rng, [4, 2])
+    state = [np.full((2, 2, 2, n), 0.1, "float32") for n in (3, 5)]
+    masked = keras.layers.Masking()(x * mask[..., None])
+    layers, last = layer(masked, initial_state=state, return_state=True)
+    assert_rows(layer, x, [4, 2], layers, last, state)
+    assert not np.allclose(layer(x, initial_state=state)[-1], numpy_of(layers[-1]))
 
 
 def test_without_a_mask_every_position_counts():

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keras_elmo.config import ElmoConfig
+from keras_elmo.models.elmo_embedding import ElmoEmbedding
 from keras_elmo.models.encoder import Encoder, build_encoder
 from tests import numpy_reference
 from tests.layers.layer_checks import numpy_of
@@ -134,6 +135,33 @@ def test_a_frozen_encoder_has_no_trainable_weights():
     # Frozen one by one: a SavedModel knows nothing of a layer's `trainable`.
     assert not any(weight.trainable for weight in encoder.weights)
     assert build_encoder(CONFIG).trainable_weights
+
+
+def test_freezing_survives_a_file_and_can_be_undone(tmp_path):
+    encoder = build_encoder(CONFIG)
+    encoder.trainable = False
+    encoder.save(tmp_path / "encoder.keras")
+    loaded = keras.saving.load_model(tmp_path / "encoder.keras")
+    assert loaded.trainable_weights == []
+    assert encoder.with_dtype("bfloat16").trainable_weights == []
+    loaded.trainable = True
+    assert len(loaded.trainable_weights) == len(loaded.weights)
+
+
+def test_the_type_is_that_of_its_creation():
+    """Not Keras's global one of some later moment."""
+    encoder = build_encoder(CONFIG)
+    before = keras.config.dtype_policy()
+    keras.config.set_dtype_policy("mixed_bfloat16")
+    try:
+        assert (
+            ElmoEmbedding(encoder).encoder.get_layer("bilm").compute_dtype == "float32"
+        )
+        copy = Encoder.from_config(encoder.get_config())
+        assert build_encoder(CONFIG).get_layer("bilm").compute_dtype == "bfloat16"
+    finally:
+        keras.config.set_dtype_policy(before)
+    assert copy.get_layer("bilm").compute_dtype == "float32"
 
 
 @pytest.mark.parametrize("trainable", [True, False])

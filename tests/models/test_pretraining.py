@@ -4,7 +4,7 @@ import keras
 import numpy as np
 import pytest
 
-from keras_elmo.models.pretraining import build_pretraining_model
+from keras_elmo.models.pretraining import PretrainingModel, build_pretraining_model
 from tests import numpy_reference
 from tests.layers.layer_checks import numpy_of
 from tests.layers.published_names import randomise
@@ -183,13 +183,23 @@ def test_the_encoder_is_the_one_that_is_trained():
 
 def test_save_and_load(tmp_path):
     model = random_model()
+    model.encoder.tokenizer = "whitespace"
     path = tmp_path / "model.keras"
     model.save(path)
     loaded = keras.saving.load_model(path)
+    assert loaded.encoder.tokenizer == "whitespace"
     batch = batch_of(SENTENCES)
     for name, wanted in numpy_of(model(batch)).items():
         np.testing.assert_array_equal(numpy_of(loaded(batch))[name], wanted)
     assert loaded.config == model.config
+
+
+def test_sizes_are_not_read_from_another_file(tmp_path):
+    config = random_model().get_config()
+    (tmp_path / "options.json").write_text("[1]")
+    path = str(tmp_path / "options.json")
+    with pytest.raises(ValueError, match="`options` must be a dictionary"):
+        PretrainingModel.from_config({**config, "options": path})
 
 
 def test_low_precision_stays_close_and_trains():

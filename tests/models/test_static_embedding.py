@@ -120,6 +120,11 @@ def test_words_that_do_not_fit(words, message):
         StaticEmbedding(words, 3)
 
 
+def test_a_string_is_no_list_of_words():
+    with pytest.raises(TypeError, match="`words` must be a list of words"):
+        StaticEmbedding("the", 3)
+
+
 @pytest.mark.parametrize("tokens", [["a"], np.ones(3, "int32")])
 def test_one_axis_is_no_batch(tokens):
     with pytest.raises(ValueError, match="`tokens` must have 2 axes"):

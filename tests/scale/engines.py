@@ -51,8 +51,12 @@ def wait_until(true, timeout=120):
 
 def children(process):
     """The processes that a process has started; Linux only."""
-    threads = Path(f"/proc/{process}/task").glob("*/children")
-    return [int(child) for path in threads for child in path.read_text().split()]
+    found = []
+    for path in Path(f"/proc/{process}/task").glob("*/children"):
+        # A thread, or the process, may end meanwhile.
+        with contextlib.suppress(OSError):
+            found += map(int, path.read_text().split())
+    return found
 
 
 def descendants(process):
@@ -135,8 +139,10 @@ def dask_runner(cwd):
 
 def _dask_workers(nanny):
     """Among a nanny's children is one that looks after their semaphores."""
-    return [
-        child
-        for child in children(nanny)
-        if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes()
-    ]
+    return [child for child in children(nanny) if b"spawn_main" in _command(child)]
+
+
+def _command(process):
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{process}/cmdline").read_bytes()
+    return b""

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from keras_elmo.serving import batcher as batcher_module
 from keras_elmo.serving.batch import Request, compute
 from keras_elmo.serving.batcher import Batcher
 from keras_elmo.serving.errors import Code, ServingError
@@ -120,8 +121,10 @@ def test_what_comes_meanwhile_is_computed_together(held):
     assert held.batches == [1, 5]
 
 
-def test_clients_that_were_answered_together_are_waited_for(held):
+def test_clients_that_were_answered_together_are_waited_for(held, monkeypatch):
     """The first to come back is not computed alone, unless the others stay away."""
+    # Twice the time of a batch: enough on a busy machine, too.
+    monkeypatch.setattr(batcher_module, "_PATIENCE", 2.0)
     batcher = Batcher(max_tokens=1000, max_waiting=10)
     held.seconds = 1.0
     for future in submit_behind(batcher, held, [request(held)] * 3):

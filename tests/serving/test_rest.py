@@ -292,13 +292,15 @@ def test_a_client_that_says_nothing(server, raw):
 @pytest.mark.parametrize(
     ("path", "field"),
     [
-        (":predict", "Content-Length: 100"),
-        (":predict", "Transfer-Encoding: chunked"),
+        ("~:predict", "Content-Length: 100"),
+        ("~:predict", "Transfer-Encoding: chunked"),
         ("/nowhere", "Content-Length: 100"),
     ],
 )
 def test_a_slow_body(path, field, server, raw):
-    raw.sendall(head(server, field).replace(b"~:predict", path.encode()))
+    model = f"/v1/models/{server.name}"
+    whole = path.replace("~", model).encode()
+    raw.sendall(head(server, field).replace(f"{model}:predict".encode(), whole))
     trickle(raw, b"1\r\n{\r\n" * 3 if "chunked" in field else b'{"inputs": ["slow"')
     assert is_served(server)
     status, reason = answer_of(raw)

@@ -69,6 +69,16 @@ def test_what_are_no_strings(sent, said):
     assert error.value.code is Code.INVALID_ARGUMENT
 
 
+def test_no_rows_of_very_many_tokens():
+    """Nothing is sent, and TensorFlow would make room for all of a row."""
+    tensors = {
+        "tokens": tensor(shape=(0, 2_000_000_000)),
+        "sequence_len": tensor(dtype=3, shape=(0,)),
+    }
+    with pytest.raises(ServingError, match="'tokens' may have 100 values"):
+        arrays(tensors, TOKENS, 100)
+
+
 def test_what_is_no_tensor_of_integers():
     tokens = tensor(shape=(1, 1), string_val=[b"a"])
     for lengths in (

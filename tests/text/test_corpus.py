@@ -222,6 +222,8 @@ def test_wrong_arguments(tmp_path):
         ({"batch_tokens": 65}, "batch_tokens=65, max_tokens=66"),
         ({"seed": -1}, "`seed` must be at least 0"),
         ({"tokenizer": "bpe"}, "`kind` must be"),
+        ({"share": (4, 4)}, r"`share` must be .* Received: share=\(4, 4\)"),
+        ({"share": (0, 0)}, "`share` must be"),
     ):
         with pytest.raises(ValueError, match=rule):
             Corpus(path, VOCABULARY, **wrong)

@@ -40,7 +40,9 @@ def test_formats(text, path):
 
 def test_words_with_spaces(path):
     # GloVe of Common Crawl has the first, fastText the second.
-    path.write_text("a 1 2\n. . . 3 4\nx\u00a0y 5 6\n", encoding="utf-8")
+    # The last is of spaces alone.
+    lines = "a 1 2\n. . . 3 4\nx\u00a0y 5 6\n  7 8\n   7 8\n"
+    path.write_text(lines, encoding="utf-8")
     words, vectors = read_vector_file(path)
     assert words == ["a", ". . .", "x\u00a0y"]
     np.testing.assert_array_equal(vectors, [[1, 2], [3, 4], [5, 6]])
