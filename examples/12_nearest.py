@@ -30,7 +30,8 @@ def closest(encoder, example: Example, others: list[Example]) -> tuple[Example, 
         among=forms.__contains__,
         num=1,
     )
-    (other,) = (other for other in others if other.tokens == found.sentence)
+    place = (found.sentence, found.position)
+    other = next(other for other in others if (other.tokens, other.position) == place)
     return other, found.cosine
 
 
@@ -40,6 +41,9 @@ def main(model: Path | None, data: Path, words: list[str] | None) -> None:
     for word in words or dict.fromkeys(example.word for example in examples):
         language_model = load(model or shipped_model(word))
         chosen = [example for example in examples if example.word == word]
+        if len(chosen) < 2:
+            print(f"\n{word}: nothing to compare its one sentence with")
+            continue
         right, shown = 0, set()
         for example in chosen:
             others = [other for other in chosen if other is not example]

@@ -18,6 +18,7 @@ FLOORS = {
     "ahead": 0,
     "atomic": 0,
     "checks": 0,
+    "locks": 0,
     "optional": 0,
     "progress": 0,
     "startup": 0,

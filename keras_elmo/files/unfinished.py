@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from keras_elmo.atomic import write_json
+from keras_elmo.locks import lock
 from keras_elmo.strict_json import read_json_object
 
 
@@ -36,17 +37,28 @@ class UnfinishedFile:
         self._out = out
         self.num_lines = self.num_tokens = 0
         self.ends: list[int] = []
-        begun = os.path.exists(self.path)
-        if os.path.exists(out):
-            if not begun:
+        self._resume = resume
+        self._check()
+
+    def _check(self) -> None:
+        if os.path.exists(self._out):
+            if not os.path.exists(self.path):
                 # A process was killed when it had but to remove this.
                 self._remove(self._state)
-            raise ValueError(f"{out} exists already; name another file, or remove it")
-        if begun and not resume:
+            raise ValueError(
+                f"{self._out} exists already; name another file, or remove it"
+            )
+        if self._is_begun() and not self._resume:
             raise ValueError(
                 f"{self.path} is there already, of an interrupted run; set `resume` to "
                 "go on with it, or remove it"
             )
+
+    def _is_begun(self) -> bool:
+        # Before its state is written it is an empty file, nothing to go on with.
+        if not os.path.exists(self.path):
+            return False
+        return os.path.exists(self._state) or os.path.getsize(self.path) > 0
 
     @contextlib.contextmanager
     def begun(
@@ -54,27 +66,45 @@ class UnfinishedFile:
     ) -> Iterator[None]:
         """Begins the file, or cuts it off behind its last checkpoint.
 
-        What stands there when the block ends is to be gone on from, unless that is
-        nothing, which is removed.
+        No other process does meanwhile. What stands there when the block ends is to be
+        gone on from, unless that is nothing, which is removed.
 
         Args:
             options: arguments that decide on the content, by their names.
             digests: of what else does, by the arguments that name it.
 
         Raises:
-            ValueError: the file was begun with others, or is not what it was.
+            ValueError: the file was begun with others, or is not what it was; or
+                another process writes it.
         """
         self._recipe = {"options": dict(options), "digests": dict(digests)}
-        if os.path.exists(self.path):
-            self._go_on()
-        else:
-            self._write_state()
+        with self._held():
+            begun = self._is_begun()
+            if begun:
+                self._go_on()
+            try:
+                if not begun:
+                    self._write_state()
+                yield
+            finally:
+                if not self.num_lines:
+                    self._remove(self.path)
+                    self._remove(self._state)
+
+    @contextlib.contextmanager
+    def _held(self) -> Iterator[None]:
+        with self.writing():
+            descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o666)
         try:
+            if not lock(descriptor):
+                raise ValueError(
+                    f"{self.path} must not be in use: another process writes it"
+                )
+            # Since it was looked at, another may have begun it, or finished.
+            self._check()
             yield
         finally:
-            if not self.num_lines:
-                self._remove(self.path)
-                self._remove(self._state)
+            os.close(descriptor)
 
     def _go_on(self) -> None:
         try:

@@ -2,6 +2,8 @@
 
 import os
 
+from keras_elmo.locks import lock
+
 
 class DirectoryLock:
     """Holds a directory until its `with` block is left, or the process has died.
@@ -29,25 +31,13 @@ class DirectoryLock:
         """
         if self._descriptor is not None or not os.path.isdir(self._path):
             return
-        try:
-            import fcntl
-        except ImportError:
-            # Windows has none.
-            return
         descriptor = os.open(self._path, os.O_RDONLY)
-        try:
-            # The system lets go of it however the process ends.
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        if not lock(descriptor):
             os.close(descriptor)
             raise ValueError(
                 "`directory` must not be in use: another process trains in "
                 f"{self._path}"
-            ) from None
-        except OSError:
-            # A network's disk, perhaps.
-            os.close(descriptor)
-            return
+            )
         self._descriptor = descriptor
 
     def __exit__(self, *error: object) -> None:

@@ -1,3 +1,4 @@
+import fcntl
 import filecmp
 import functools
 import gzip
@@ -259,6 +260,34 @@ def test_only_the_rest_is_embedded(models, text, interrupt, tmp_path, monkeypatc
 def test_nothing_is_left_of_nothing(interrupt, tmp_path):
     assert "before anything" in interrupt(tmp_path / "out.hdf5", 2)
     assert names(tmp_path) == ["text.txt"]
+
+
+@pytest.mark.usefixtures("small_sections")
+@pytest.mark.parametrize("name", ["out.hdf5", "out.parquet"])
+def test_two_do_not_write_one_file(name, models, text, interrupt, tmp_path):
+    """A job that is started again before it has ended, say."""
+    out, unfinished = tmp_path / name, tmp_path / f"{name}.unfinished"
+
+    def embed_once_more():
+        with pytest.raises(ValueError, match="unfinished must not be in use"):
+            embed_file(models / "directory", text, out, resume=True)
+
+    def held(file):
+        fcntl.flock(file, fcntl.LOCK_EX)
+        return file
+
+    # Another begins it.
+    with open(unfinished, "wb") as file, held(file):
+        embed_once_more()
+    assert unfinished.read_bytes() == b""
+    interrupt(out, 3, resume=True)
+    before = unfinished.read_bytes()
+    # Another is at it.
+    with open(unfinished, "rb") as file, held(file):
+        embed_once_more()
+    assert unfinished.read_bytes() == before
+    embed_file(models / "directory", text, out, resume=True)
+    assert names(tmp_path) == sorted([name, "text.txt"])
 
 
 @pytest.mark.usefixtures("small_sections")
