@@ -30,8 +30,7 @@ def closest(encoder, example: Example, others: list[Example]) -> tuple[Example, 
         among=forms.__contains__,
         num=1,
     )
-    place = (found.sentence, found.position)
-    other = next(other for other in others if (other.tokens, other.position) == place)
+    other = next(other for other in others if other.tokens == found.sentence)
     return other, found.cosine
 
 
