@@ -464,10 +464,11 @@ def test_a_schedule_needs_to_know_how_long_it_is(folder, tmp_path):
 def test_a_folder_that_cannot_be_written_to_is_named(run, folder, tmp_path):
     """Nothing is lost, and the run goes on when it can be."""
     shutil.copytree(run[0], tmp_path / "run")
-    for name in ("train-0.txt", "train-1.gz"):
+    for name in ("train-0.txt", "train-1.gz", "held-out.txt"):
         shutil.copy(folder / name, tmp_path)
     before = contents(tmp_path / "run")
     arguments = ["--corpus", tmp_path / "train-*", "--out", tmp_path / "run", *SIZES]
+    arguments += ["--validation", tmp_path / "held-out.txt"]
     arguments += ["--vocabulary-size", "17", "--steps", "42", "--resume"]
     with read_only(tmp_path):
         status, out, err = command("pretrain", *arguments)

@@ -44,14 +44,15 @@ class Pieces:
         return [self._known[word] or [UNK] for word in words]
 
 
-def build(sizes: dict[str, int], dropout: float = 0.1) -> Any:
+def build(sizes: dict[str, int], dtype: str = "float32", dropout: float = 0.1) -> Any:
     """Returns a backbone.
 
     Args:
         sizes: the arguments of `keras_hub.models.BertBackbone` that are sizes.
+        dtype: policy of its layers.
         dropout: rate, while training.
     """
-    return keras_hub.models.BertBackbone(**sizes, dropout=dropout)
+    return keras_hub.models.BertBackbone(**sizes, dropout=dropout, dtype=dtype)
 
 
 def save(

@@ -54,7 +54,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Trains, and writes the encoder."""
     options = _parser().parse_args(arguments)
     keras.utils.set_random_seed(options.seed)
-    keras.config.set_dtype_policy(options.dtype)
     vocabulary = _vocabulary(options)
     sizes = {
         "vocabulary_size": len(vocabulary),
@@ -64,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "intermediate_dim": 4 * options.units,
         "max_sequence_length": options.max_pieces,
     }
-    backbone = bert.build(sizes)
+    backbone = bert.build(sizes, options.dtype)
     model = _pretraining_model(backbone, options)
     folder = Path(options.out)
     folder.mkdir(parents=True, exist_ok=True)
@@ -243,6 +242,7 @@ def _pretraining_model(backbone: Any, options: argparse.Namespace) -> keras.Mode
     words = keras_hub.layers.MaskedLMHead(
         token_embedding=backbone.token_embedding,
         intermediate_activation="gelu",
+        dtype=options.dtype,
         name="words",
     )(outputs["sequence_output"], mask_positions=positions)
     follows = keras.layers.Dense(2, dtype="float32", name="follows")(

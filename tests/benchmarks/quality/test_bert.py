@@ -1,5 +1,6 @@
 """The encoder that ELMo is compared with: it learns, and gives each word its vector."""
 
+import keras
 import numpy as np
 import pytest
 
@@ -32,6 +33,8 @@ def folder(quality, tmp_path_factory):
             *f"--minutes 0.1 --batch-size 8 {SIZES}".split(),
         ]
     )
+    # Other models of the process are computed in what they were.
+    assert keras.config.dtype_policy().name == "float32"
     return folder / "out"
 
 
