@@ -22,8 +22,13 @@ def environment(**variables):
 
 def run_python(*arguments, cwd, **variables):
     """Runs `python ARGUMENTS`, which has to succeed, and returns its output."""
+    return run(sys.executable, *arguments, cwd=cwd, **variables)
+
+
+def run(*command, cwd, **variables):
+    """Runs a command, which has to succeed, and returns its output."""
     finished = subprocess.run(
-        [sys.executable, *map(str, arguments)],
+        list(map(str, command)),
         cwd=cwd,
         env=environment(**variables),
         capture_output=True,

@@ -13,7 +13,7 @@ import tensorflow as tf
 
 import keras_elmo
 from keras_elmo.text.lines import read_lines
-from tests.fresh_process import ROOT, environment
+from tests.fresh_process import ROOT, run
 
 SAVED_MODELS = ROOT / "saved_models"
 NAMES = ("elmo-en", "elmo-ko")
@@ -69,20 +69,9 @@ def test_its_script_trains_exports_and_measures(language, tmp_path):
     bin_folder = str(Path(sys.executable).parent)
     variables["PATH"] = os.pathsep.join([bin_folder, os.environ["PATH"]])
     script = SAVED_MODELS / f"train_{language}.sh"
-    found = []
+    command = ("sh", script, "dev.txt", "[ab].txt")
     # Once more, it has nothing left to do but to measure.
-    for _ in range(2):
-        done = subprocess.run(
-            ["sh", script, "dev.txt", "[ab].txt"],
-            cwd=tmp_path,
-            env=environment(**variables),
-            capture_output=True,
-            text=True,
-            timeout=300,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
-        found.append(json.loads(done.stdout))
+    found = [json.loads(run(*command, cwd=tmp_path, **variables)) for _ in range(2)]
     assert found[0].keys() >= {"forward", "backward", "mean"}
     assert found[0] == found[1]
     # Nothing but the number of steps is another than that of the shipped model.

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import keras
 import numpy as np
+from experiments import WORDS
 from task import Task
 from word_vectors import (
     FrozenWords,
@@ -19,7 +20,7 @@ from word_vectors import (
 import keras_elmo
 from keras_elmo.files.digests import encoder_digest, file_digest
 
-NAMES = ("random", "trained", "static", "elmo", "bert")
+NAMES = [name for name in WORDS if "+" not in name]
 _RANDOM_SEED = 1000
 _BATCH_SIZE = 128
 

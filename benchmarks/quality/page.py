@@ -81,9 +81,7 @@ class Found:
         return [self._scores[key]["score"]] if key in self._scores else []
 
 
-def _table(
-    name: str, language: str, found: Found, words: Sequence[str] = tuple(WORDS)
-) -> str:
+def _table(name: str, language: str, found: Found, words: Sequence[str]) -> str:
     """A table; of one language's tasks, if one is named."""
     experiment = EXPERIMENTS[name](words)
     header = ["Task", *experiment.columns]

@@ -33,8 +33,7 @@ from tensorflow_text.tools.wordpiece_vocab import (
 
 from keras_elmo.text.lines import expand_files
 from keras_elmo.text.report import Report
-from keras_elmo.text.sentences import interleaved, shuffled
-from keras_elmo.text.shard import Shard
+from keras_elmo.text.sentences import mixed_lines
 from keras_elmo.text.token_chunks import tokenized_lines
 
 _PEAK_LEARNING_RATE = 1e-3
@@ -134,8 +133,7 @@ def _paragraphs(options: argparse.Namespace, number: int) -> Iterator[list[str]]
     random = Random(options.seed << 32 | number)
     files = expand_files(options.corpus)
     report = Report()
-    shards = (Shard(file, report) for file in random.sample(files, len(files)))
-    lines = shuffled(interleaved(shards), random)
+    lines = mixed_lines(files, random, report)
     for tokens in tokenized_lines(lines, options.tokenizer, report):
         if len(tokens) > 1:
             yield [token.decode() for token in tokens]

@@ -10,7 +10,7 @@ from keras_elmo.files.saved_model import is_saved_model
 from keras_elmo.serving.errors import Code, ServingError
 from keras_elmo.serving.model import Model
 
-# Of each file: its path, its size, and when it was written.
+# Of each file: its path, its size, and when it and its rights were written.
 Contents = tuple[tuple[str, int, int, int], ...]
 
 

@@ -14,9 +14,8 @@ from keras_elmo.text.lines import Files, expand_files, read_lines
 from keras_elmo.text.report import Report
 from keras_elmo.text.sentences import (
     Sentence,
-    interleaved,
     length_batches,
-    shuffled,
+    mixed_lines,
     split_sentence,
 )
 from keras_elmo.text.shard import Shard
@@ -183,13 +182,11 @@ class Corpus:
         files, every = self.files, parts
         if len(files) >= parts:
             files, part, every = files[part::parts], 0, 1
-        if random is not None:
-            files = random.sample(files, len(files))
-        shards = (Shard(file, report, part, every) for file in files)
         if random is None:
+            shards = (Shard(file, report, part, every) for file in files)
             lines: Iterator[str] = chain.from_iterable(shards)
         else:
-            lines = shuffled(interleaved(shards), random)
+            lines = mixed_lines(files, random, report, part, every)
         for tokens in tokenized_lines(lines, self.tokenizer, report):
             rows = split_sentence(tokens, self.max_tokens - _NUM_BOUNDARIES)
             report.split_lines += len(rows) > 1

@@ -1,10 +1,11 @@
 """Lines to rows of a bounded length, and rows to batches of equal size."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from heapq import heappop, heapreplace
 from itertools import islice
 from random import Random
 
+from keras_elmo.text.report import Report
 from keras_elmo.text.shard import Shard
 
 Sentence = list[bytes]
@@ -67,6 +68,23 @@ def shuffled(lines: Iterable[str], random: Random) -> Iterator[str]:
             yield line
     random.shuffle(buffer)
     yield from buffer
+
+
+def mixed_lines(
+    files: Sequence[str], random: Random, report: Report, first: int = 0, every: int = 1
+) -> Iterator[str]:
+    """Yields the lines of several files mixed and in another order.
+
+    Args:
+        files: paths of text files.
+        random: of the order.
+        report: counts what is read.
+        first: of each file the first line to yield, from 0.
+        every: the distance of the lines to yield.
+    """
+    drawn = random.sample(files, len(files))
+    shards = (Shard(file, report, first, every) for file in drawn)
+    return shuffled(interleaved(shards), random)
 
 
 def split_sentence(tokens: Sentence, limit: int) -> list[Sentence]:

@@ -142,7 +142,8 @@ def test_a_table_has_the_layers_of_the_deepest_encoder(quality, tmp_path):
         key = run("ewt", words, head=quality("experiments").Head("linear")).key(0)
         scores[key] = {"score": 90.0}
     page = quality("page")
-    header, _, *rows = page._table("layers", "en", page.Found(scores, 1)).splitlines()
+    table = page._table("layers", "en", page.Found(scores, 1), ())
+    header, _, *rows = table.splitlines()
     assert header.endswith("| Layer 2 | Layer 3 | Layer 4 | Mix |")
     assert rows[0].endswith("| 90.00 | 90.00 | 90.00 |  |  | 90.00 |")
     assert rows[1].endswith("ELMo | 60.00 | 61.00 | 62.00 |  |  |  |")
@@ -167,7 +168,7 @@ def test_a_cell_is_a_mean_and_a_deviation(quality, tmp_path):
         for seed, value in enumerate(values):
             scores[run.key(seed)] = {"score": value}
     found = page.Found(scores, 2)
-    table = page._table("main", "en", found)
+    table = page._table("main", "en", found, experiments.WORDS)
     row = next(line for line in table.splitlines() if "SST-2" in line)
     # Of 19 % errors, 14 % are left.
     assert row == (
