@@ -85,18 +85,29 @@ class Experiment:
     Args:
         columns: what each stands under.
         rows: of each row's title its runs.
+        counts_errors: whether a last column says how many static vectors' errors are
+            fewer with ELMo.
     """
 
     columns: list[str]
     rows: dict[str, list[Run]]
+    counts_errors: bool = False
 
 
-def _main(words: Sequence[str]) -> Experiment:
-    """Every kind of words on every task."""
-    return Experiment(
-        [WORDS.get(each, each) for each in words],
-        {title: [Run(task, each) for each in words] for task, title in TITLES.items()},
-    )
+def _below(head: Head) -> Callable[[Sequence[str]], Experiment]:
+    """Every kind of words on every task, below the same head."""
+
+    def experiment(words: Sequence[str]) -> Experiment:
+        return Experiment(
+            [WORDS.get(each, each) for each in words],
+            {
+                title: [Run(task, each, head=head) for each in words]
+                for task, title in TITLES.items()
+            },
+            counts_errors=True,
+        )
+
+    return experiment
 
 
 def _mixes(words: Sequence[str]) -> Experiment:
@@ -162,7 +173,8 @@ def _samples(words: Sequence[str]) -> Experiment:
 
 
 EXPERIMENTS: dict[str, Callable[[Sequence[str]], Experiment]] = {
-    "main": _main,
+    "main": _below(Head()),
+    "linear": _below(Head("linear")),
     "mixes": _mixes,
     "places": _places,
     "layers": _layers,

@@ -3,6 +3,7 @@
 import re
 import statistics
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import count, takewhile
 from pathlib import Path
 from typing import Any
@@ -42,7 +43,7 @@ def write(path: Path, scores: Scores, seeds: int, words: Sequence[str]) -> None:
         path: of the Markdown.
         scores: what was measured.
         seeds: of each run.
-        words: what the experiment `main` compares.
+        words: what the experiments `main` and `linear` compare.
 
     Raises:
         KeyError: a mark names no experiment.
@@ -85,11 +86,11 @@ def _table(name: str, language: str, found: Found, words: Sequence[str]) -> str:
     """A table; of one language's tasks, if one is named."""
     experiment = EXPERIMENTS[name](words)
     header = ["Task", *experiment.columns]
-    rows, tasks = [], []
+    rows, compared = [], []
     for title, runs in experiment.rows.items():
         if not language or DATA_SETS[runs[0].task].language == language:
             rows.append([title, *(_cell(found.all(run)) for run in runs)])
-            tasks.append(runs[0].task)
+            compared.append(runs[0])
     if name == "layers":
         probes = _probe_rows(found, language)
         # Other encoders have more layers than ELMo; its mix is the last column.
@@ -100,10 +101,10 @@ def _table(name: str, language: str, found: Found, words: Sequence[str]) -> str:
         rows += [row + [""] * (len(header) - len(row)) for row in probes]
     if not any(any(row[1:]) for row in rows):
         return _NOT_YET
-    if name == "main":
+    if experiment.counts_errors:
         header.append("Errors fewer with ELMo than with static vectors")
-        for row, task in zip(rows, tasks, strict=True):
-            row.append(_fewer_errors(found, task))
+        for row, run in zip(rows, compared, strict=True):
+            row.append(_fewer_errors(found, run))
     return markdown_table(header, rows)
 
 
@@ -114,8 +115,8 @@ def _cell(scores: Sequence[float]) -> str:
     return mean if len(scores) == 1 else f"{mean} ± {statistics.stdev(scores):.2f}"
 
 
-def _fewer_errors(found: Found, task: str) -> str:
-    static, elmo = (found.all(Run(task, words)) for words in ("static", "elmo"))
+def _fewer_errors(found: Found, run: Run) -> str:
+    static, elmo = (found.all(replace(run, words=each)) for each in ("static", "elmo"))
     if not static or not elmo:
         return ""
     before, after = (100 - statistics.mean(scores) for scores in (static, elmo))

@@ -78,7 +78,7 @@ def _parser() -> argparse.ArgumentParser:
         nargs="*",
         default=list(WORDS),
         metavar="NAME",
-        help="what the experiment `main` compares",
+        help="what the experiments `main` and `linear` compare",
     )
     parser.add_argument("--seeds", type=int, default=3, metavar="N", help="(3)")
     parser.add_argument("--scores", type=Path, default=DEFAULT_SCORES, metavar="FILE")

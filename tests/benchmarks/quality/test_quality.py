@@ -160,22 +160,23 @@ def test_two_may_measure_at_once(quality, tmp_path):
     assert [again[key]["score"] for key in "abc"] == [1.0, 2.0, 3.0]
 
 
-def test_a_cell_is_a_mean_and_a_deviation(quality, tmp_path):
+@pytest.mark.parametrize(("name", "kind"), [("main", "bilstm"), ("linear", "linear")])
+def test_a_cell_is_a_mean_and_a_deviation(quality, tmp_path, name, kind):
     experiments, page = quality("experiments"), quality("page")
     scores = quality("scores").Scores(tmp_path / "scores.json")
     for words, values in (("static", (80, 82)), ("elmo", (85, 87))):
-        run = experiments.Run("sst2", words)
+        run = experiments.Run("sst2", words, head=experiments.Head(kind))
         for seed, value in enumerate(values):
             scores[run.key(seed)] = {"score": value}
     found = page.Found(scores, 2)
-    table = page._table("main", "en", found, experiments.WORDS)
+    table = page._table(name, "en", found, experiments.WORDS)
     row = next(line for line in table.splitlines() if "SST-2" in line)
     # Of 19 % errors, 14 % are left.
     assert row == (
         "| SST-2, sentiment |  |  | 81.00 ± 1.41 | 86.00 ± 1.41 |  |  | 26 % |"
     )
     assert "Korean" not in table
-    assert not page.Found(scores, 3).all(experiments.Run("sst2", "static"))
+    assert not page.Found(scores, 3).all(run)
 
 
 def test_spans_count_as_a_whole(quality, data):
