@@ -18,11 +18,12 @@ shift 3
 here=$(dirname "$0")
 keras-elmo pretrain --resume --out "${RUN:=runs/elmo-$language}" \
     --options "$here/options_$language.json" --corpus "$@" --validation "$dev" \
-    --vocabulary-size 30000 --num-sampled 2048 --batch-tokens 2560 \
+    --vocabulary-size 28000 --num-sampled 2048 --batch-tokens 5120 \
     --optimizer adam --learning-rate 0.004 --schedule cosine \
     --steps "$steps" --warmup-steps $((steps / 20)) \
-    --dtype mixed_bfloat16 --validate-every 1500
+    --dtype mixed_bfloat16 --validate-every 2000
 : "${OUT:=$RUN-exported}"
 # What stands there is of the run that is finished.
-[ -e "$OUT" ] || keras-elmo export --model "$RUN" --out "$OUT" --language-model
+[ -e "$OUT" ] ||
+    keras-elmo export --model "$RUN" --out "$OUT" --language-model --half-weights
 keras-elmo evaluate --model "$OUT" --corpus "$dev"

@@ -3,4 +3,4 @@
 #
 #     sh saved_models/train_en.sh DATA/enwiki/dev.txt.xz 'DATA/enwiki/train-*.txt.xz'
 set -eu
-exec sh "$(dirname "$0")/train.sh" en "${STEPS:-13000}" "$@"
+exec sh "$(dirname "$0")/train.sh" en "${STEPS:-8000}" "$@"

@@ -88,5 +88,5 @@ def test_its_script_says_what_it_wants():
     )
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
-        "expected: LANGUAGE STEPS DEV TEXT [TEXT ...]; received: en 13000 dev.txt\n"
+        "expected: LANGUAGE STEPS DEV TEXT [TEXT ...]; received: en 8000 dev.txt\n"
     )

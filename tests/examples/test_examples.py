@@ -130,7 +130,7 @@ def test_distributed(folder):
 def test_beam(folder):
     output = run("10", cwd=folder)
     assert re.search(r"^[\d,]+ words, the most frequent: \['", output, re.MULTILINE)
-    assert "1,500 sentences, a vector of 256 numbers each" in output
+    assert "1,500 sentences, a vector of 512 numbers each" in output
     # As far as it goes, the nearest sentence is another one.
     assert (
         len(re.findall(r"^   part-\d.txt, line \d+: cosine", output, re.MULTILINE)) == 2
@@ -162,7 +162,7 @@ def test_billion_words(tmp_path):
 
 def test_client(folder):
     output = run("09", cwd=folder)
-    assert "Over REST: 3 vectors of 256 numbers" in output
+    assert "Over REST: 3 vectors of 512 numbers" in output
     assert float(output.split("the same, ")[1].split()[0]) < 1e-5
     # A text beside itself.
     assert " 1.00  The heron slept" in output
