@@ -85,8 +85,8 @@ class Experiment:
     Args:
         columns: what each stands under.
         rows: of each row's title its runs.
-        counts_errors: whether a last column says how many static vectors' errors are
-            fewer with ELMo.
+        counts_errors: whether the last columns say how many fewer errors than static
+            vectors ELMo makes, alone and beside them.
     """
 
     columns: list[str]

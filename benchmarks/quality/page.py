@@ -102,9 +102,10 @@ def _table(name: str, language: str, found: Found, words: Sequence[str]) -> str:
     if not any(any(row[1:]) for row in rows):
         return _NOT_YET
     if experiment.counts_errors:
-        header.append("Errors fewer with ELMo than with static vectors")
-        for row, run in zip(rows, compared, strict=True):
-            row.append(_fewer_errors(found, run))
+        for words in ("elmo", "static+elmo"):
+            header.append(f"Errors fewer than static, {WORDS[words]}")
+            for row, run in zip(rows, compared, strict=True):
+                row.append(_fewer_errors(found, run, words))
     return markdown_table(header, rows)
 
 
@@ -115,11 +116,12 @@ def _cell(scores: Sequence[float]) -> str:
     return mean if len(scores) == 1 else f"{mean} ± {statistics.stdev(scores):.2f}"
 
 
-def _fewer_errors(found: Found, run: Run) -> str:
-    static, elmo = (found.all(replace(run, words=each)) for each in ("static", "elmo"))
-    if not static or not elmo:
+def _fewer_errors(found: Found, run: Run, words: str) -> str:
+    """How many of every hundred errors with static vectors `words` do not make."""
+    static, other = (found.all(replace(run, words=each)) for each in ("static", words))
+    if not static or not other:
         return ""
-    before, after = (100 - statistics.mean(scores) for scores in (static, elmo))
+    before, after = (100 - statistics.mean(scores) for scores in (static, other))
     return f"{100 * (before - after) / before:.0f} %"
 
 

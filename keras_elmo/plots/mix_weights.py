@@ -50,4 +50,10 @@ def plot_mix_weights(
         axes.axhline(1 / num_layers, color="0.4", linewidth=0.8, linestyle=":")
         axes.set_xticks(range(len(mixes)), list(mixes))
         axes.set(ylabel="weight of the layer", ylim=(0, None))
-        axes.legend(frameon=False, ncols=num_layers)
+        # Above the bars, which fill the panel from side to side.
+        axes.legend(
+            frameon=False,
+            ncols=num_layers,
+            loc="lower center",
+            bbox_to_anchor=(0.5, 1.0),
+        )
