@@ -57,7 +57,7 @@ def test_the_whole_benchmark(quality, data, encoder, page, card, tmp_path, monke
     monkeypatch.setattr(heads, "_LEAST_UPDATES", 1)
     monkeypatch.setattr(quality("experiments"), "_FEW_TASKS", ("wnut17", "gsd"))
     for data_set in tasks.DATA_SETS.values():
-        monkeypatch.setitem(data_set.__dict__, "epochs", 1)
+        monkeypatch.setitem(data_set.__dict__, "training", tasks.Training(1))
     model = tmp_path / "model"
     model.mkdir()
     keras_elmo.save_published_weights(
