@@ -11,19 +11,32 @@ Pairs = list[tuple[Sentence, Label]]
 
 
 @dataclass(frozen=True)
+class Training:
+    """How a head is trained, whatever the words.
+
+    Args:
+        epochs: passes over the training sentences.
+        dropout: of the word vectors.
+        batch_size: in sentences.
+    """
+
+    epochs: int
+    dropout: float = 0.3
+    batch_size: int = 32
+
+
+@dataclass(frozen=True)
 class DataSet:
     """Where a task is read, and how a head is trained on it.
 
     Args:
         language: of its text, `"en"` or `"ko"`.
-        epochs: passes of a head over its training sentences.
-        batch_size: of a head.
+        training: of a head.
         read: from the folder of all data sets and a tokenizer's kind to the task.
     """
 
     language: str
-    epochs: int
-    batch_size: int
+    training: Training
     read: Callable[[Path, str], Task]
 
 
@@ -70,11 +83,14 @@ def _nsmc(data: Path, tokenizer: str) -> Task:
     return Task.of(train, dev)
 
 
+# Chosen on a fifth of SST-2's training sentences, where it was better than fewer epochs
+# and less dropout for static vectors, ELMo and both.
+_OF_SST = Training(15, dropout=0.5)
 DATA_SETS = {
-    "ewt": DataSet("en", 10, 32, _conllu("ud_en_ewt")),
-    "gsd": DataSet("ko", 20, 32, _conllu("ud_ko_gsd")),
-    "wnut17": DataSet("en", 20, 32, _wnut17),
-    "sst2": DataSet("en", 5, 32, _sst("sst2")),
-    "sst5": DataSet("en", 5, 32, _sst("sst5")),
-    "nsmc": DataSet("ko", 3, 64, _nsmc),
+    "ewt": DataSet("en", Training(10), _conllu("ud_en_ewt")),
+    "gsd": DataSet("ko", Training(20), _conllu("ud_ko_gsd")),
+    "wnut17": DataSet("en", Training(20), _wnut17),
+    "sst2": DataSet("en", _OF_SST, _sst("sst2")),
+    "sst5": DataSet("en", _OF_SST, _sst("sst5")),
+    "nsmc": DataSet("ko", Training(3, batch_size=64), _nsmc),
 }

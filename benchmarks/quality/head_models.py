@@ -6,6 +6,7 @@ from typing import Any
 import keras
 import numpy as np
 import tensorflow as tf
+from data_sets import Training
 from experiments import Head
 from keras import ops
 from max_and_mean import MaxAndMean
@@ -13,7 +14,6 @@ from task import Task
 from task_batches import batches, padded_labels
 from word_vectors import Words
 
-DROPOUT = 0.3
 UNITS = 64
 LEARNING_RATE = 2e-3
 # A small draw of the training sentences is passed over more often.
@@ -21,7 +21,9 @@ _LEAST_UPDATES = 300
 _BATCHES_AHEAD = 4
 
 
-def build_model(head: Head, task: Task, below: Words, above: Words | None) -> Any:
+def build_model(
+    head: Head, task: Task, below: Words, above: Words | None, dropout: float
+) -> Any:
     """Returns a model: word vectors, dropout, a biLSTM, a softmax.
 
     The vectors are normalised first, each kind by itself: those of random weights are
@@ -33,17 +35,18 @@ def build_model(head: Head, task: Task, below: Words, above: Words | None) -> An
         task: what is to be said.
         below: the words that go into the biLSTM.
         above: words that go beside what comes out of it.
+        dropout: of the vectors.
     """
     mask = keras.Input((None,), dtype="bool")
     inputs, vectors = below.vectors(head.mix_l2)
-    x = keras.layers.Dropout(DROPOUT)(_normalised(vectors))
+    x = keras.layers.Dropout(dropout)(_normalised(vectors))
     if head.kind == "bilstm":
         lstm = keras.layers.LSTM(UNITS, return_sequences=True)
         x = keras.layers.Bidirectional(lstm)(x, mask=mask)
     if above is not None:
         more, vectors = above.vectors(head.mix_l2)
         inputs = [*inputs, *more]
-        vectors = keras.layers.Dropout(DROPOUT)(_normalised(vectors))
+        vectors = keras.layers.Dropout(dropout)(_normalised(vectors))
         x = ops.concatenate([x, vectors], axis=-1)
     if not task.is_tagging:
         x = MaxAndMean()(x, mask)
@@ -63,14 +66,14 @@ def train(
     above: Words | None,
     places: np.ndarray,
     seed: int,
-    epochs: int,
-    batch_size: int,
+    training: Training,
 ) -> Any:
-    """Returns a new model after `epochs` passes over training sentences."""
+    """Returns a new model that was trained on the sentences at `places`."""
     keras.utils.set_random_seed(seed)
-    model = build_model(head, task, below, above)
+    model = build_model(head, task, below, above, training.dropout)
+    batch_size = training.batch_size
     per_epoch = -(-len(places) // batch_size)
-    epochs = max(epochs, -(-_LEAST_UPDATES // per_epoch))
+    epochs = max(training.epochs, -(-_LEAST_UPDATES // per_epoch))
     model.compile(
         keras.optimizers.Adam(
             keras.optimizers.schedules.CosineDecay(LEARNING_RATE, epochs * per_epoch)

@@ -26,7 +26,7 @@ def measure(
         if not encoders.has(encoder):
             continue
         vectors = encoders.digest(encoder)
-        if not scores.has(probe_key(name, encoder, 0), vectors):
+        if not scores.has(probe_key(name, encoder, 0), vectors=vectors):
             for probe, found in measured(encoder, encoders).items():
                 scores[probe] = {"vectors": vectors, "score": found}
                 say(f"{probe}: {found:.2f}")

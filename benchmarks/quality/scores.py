@@ -37,8 +37,8 @@ def _names(task: Task, classes: np.ndarray) -> list[str]:
 class Scores:
     """What was measured, by what it was measured of; kept in a file at once.
 
-    Hours of measuring go on where they stopped. What is known of other vectors than
-    those that are there now, under the same name, is measured again.
+    Hours of measuring go on where they stopped. What was measured under other
+    conditions, of other vectors by the same name, say, is measured again.
 
     Args:
         path: of the JSON; an existing one is gone on with.
@@ -53,14 +53,14 @@ class Scores:
             return {}
         return json.loads(self._path.read_text(encoding="utf-8"))
 
-    def has(self, key: str, vectors: str) -> bool:
-        """Whether that was measured, and of these vectors.
+    def has(self, key: str, **conditions: Any) -> bool:
+        """Whether that was measured, and under these conditions.
 
         Args:
             key: of what.
-            vectors: their digest, as the score keeps it.
+            **conditions: as the score keeps them.
         """
-        return key in self._scores and self._scores[key].get("vectors") == vectors
+        return key in self and conditions.items() <= self[key].items()
 
     def __contains__(self, key: str) -> bool:
         return key in self._scores

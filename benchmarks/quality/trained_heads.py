@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from itertools import groupby
 from typing import Any
 
@@ -32,7 +33,7 @@ def measure(
         for seed in range(seeds)
         if DATA_SETS[run.task].language == language
         and encoders.has(run.words)
-        and not scores.has(run.key(seed), _digest(run, encoders))
+        and not scores.has(run.key(seed), **_conditions(run, encoders))
     ]
     # A task after the other: its vectors are in memory.
     missing.sort(key=lambda each: each[0].task)
@@ -53,19 +54,11 @@ def _measure(
     places = task.drawn(run.size)
     below = encoders.words(run.words, task, places)
     above = encoders.words(run.above, task, places) if run.above else None
-    model = head_models.train(
-        run.head,
-        task,
-        below,
-        above,
-        places,
-        seed,
-        data_set.epochs,
-        data_set.batch_size,
-    )
-    found = head_models.predict(model, task, below, above, data_set.batch_size)
+    training = data_set.training
+    model = head_models.train(run.head, task, below, above, places, seed, training)
+    found = head_models.predict(model, task, below, above, training.batch_size)
     return {
-        "vectors": _digest(run, encoders),
+        **_conditions(run, encoders),
         "score": score(task, found),
         "sentences": len(places),
         "mixes": [
@@ -76,9 +69,13 @@ def _measure(
     }
 
 
-def _digest(run: Run, encoders: Encoders) -> str:
+def _conditions(run: Run, encoders: Encoders) -> dict[str, Any]:
+    """What a score would be another without."""
     names = [run.words, run.above] if run.above else [run.words]
-    return " above ".join(map(encoders.digest, names))
+    return {
+        "vectors": " above ".join(map(encoders.digest, names)),
+        "training": asdict(DATA_SETS[run.task].training),
+    }
 
 
 def _mix(mix: ScalarMix) -> list[float]:
