@@ -122,7 +122,7 @@ def _fewer_errors(found: Found, run: Run, words: str) -> str:
     if not static or not other:
         return ""
     before, after = (100 - statistics.mean(scores) for scores in (static, other))
-    return f"{100 * (before - after) / before:.0f} %"
+    return f"{round(100 * (before - after) / before)} %"
 
 
 def _probe_rows(found: Found, language: str) -> list[list[str]]:
