@@ -44,15 +44,14 @@ class Pieces:
         return [self._known[word] or [UNK] for word in words]
 
 
-def build(sizes: dict[str, int], dtype: str = "float32", dropout: float = 0.1) -> Any:
-    """Returns a backbone.
+def build(sizes: dict[str, int], dtype: str = "float32") -> Any:
+    """Returns a backbone, without dropout: so are the ELMos that it is compared with.
 
     Args:
         sizes: the arguments of `keras_hub.models.BertBackbone` that are sizes.
         dtype: policy of its layers.
-        dropout: rate, while training.
     """
-    return keras_hub.models.BertBackbone(**sizes, dropout=dropout, dtype=dtype)
+    return keras_hub.models.BertBackbone(**sizes, dropout=0.0, dtype=dtype)
 
 
 def save(
@@ -98,7 +97,7 @@ def _vectors(
         parts, owners = [], []
         batch = sentences[start : start + _BATCH_SIZE]
         for owner, sentence in enumerate(batch):
-            for part in _parts(pieces(sentence), longest):
+            for part in cut_between_words(pieces(sentence), longest):
                 parts.append(part)
                 owners.append(owner)
         found: list[list[np.ndarray]] = [[] for _ in batch]
@@ -122,8 +121,10 @@ def _vectors(
             yield np.stack(words, axis=1) if words else np.zeros(shape, np.float32)
 
 
-def _parts(words: Sequence[list[int]], longest: int) -> Iterator[list[list[int]]]:
-    """Cuts a sentence between words where it has too many pieces."""
+def cut_between_words(
+    words: Sequence[list[int]], longest: int
+) -> Iterator[list[list[int]]]:
+    """Yields the parts of a sentence, whole words, that have few enough pieces."""
     part: list[list[int]] = []
     size = 0
     for word in words:

@@ -1,5 +1,8 @@
 """The encoder that ELMo is compared with: it learns, and gives each word its vector."""
 
+from itertools import islice
+from random import Random
+
 import keras
 import numpy as np
 import pytest
@@ -30,7 +33,7 @@ def folder(quality, tmp_path_factory):
     module.main(
         [
             *("--corpus", str(folder / "text.txt"), "--out", str(folder / "out")),
-            *f"--minutes 0.1 --batch-size 8 {SIZES}".split(),
+            *f"--minutes 0.1 --batch-pieces 160 {SIZES}".split(),
         ]
     )
     # Other models of the process are computed in what they were.
@@ -50,12 +53,12 @@ def test_it_goes_on_where_it_was(quality, folder, capsys):
     arguments = ["--corpus", str(folder.parent / "text.txt"), "--out", str(folder)]
     module = quality("pretrain_bert")
     # The time is over: nothing is done, and nothing lost.
-    module.main([*arguments, *f"--minutes 0.1 --batch-size 8 {SIZES}".split()])
+    module.main([*arguments, *f"--minutes 0.1 --batch-pieces 160 {SIZES}".split()])
     same = kept()
     for name, array in before.items():
         np.testing.assert_array_equal(same[name], array)
     more = (seconds + 1) / 60
-    module.main([*arguments, *f"--minutes {more} --batch-size 8 {SIZES}".split()])
+    module.main([*arguments, *f"--minutes {more} --batch-pieces 160 {SIZES}".split()])
     longer = kept()
     assert longer["progress"][1] > steps
     assert np.abs(longer["arr_0"] - before["arr_0"]).max() > 0
@@ -78,7 +81,7 @@ def test_a_vector_for_each_word_in_each_layer(quality, folder):
 
 
 def test_long_sentences_are_cut_between_words(quality):
-    parts = quality("bert")._parts
+    parts = quality("bert").cut_between_words
     words = [[1, 2], [3], [4, 5, 6], [7] * 9, []]
     assert list(parts(words, 4)) == [[[1, 2], [3]], [[4, 5, 6]], [[7] * 4, []]]
     assert list(parts([], 4)) == []
@@ -86,10 +89,52 @@ def test_long_sentences_are_cut_between_words(quality):
 
 def test_two_segments_are_packed(quality):
     packed = quality("pretrain_bert")._packed
-    ids, segments = packed([[10], [11, 12]], [[13, 14], [15]], room=6)
+    ids, segments, follows = packed([[10], [11, 12]], [[13, 14], [15]], 6, True)
     assert ids == [1, 10, 11, 12, 2, 13, 14, 15, 2]
     assert segments == [0, 0, 0, 0, 0, 1, 1, 1, 1]
+    assert follows == 1
     # What is left out lies farthest from where they meet.
-    ids, segments = packed([[10] * 9, [11]], [[12], [13] * 9], room=6)
+    ids, segments, follows = packed([[10] * 9, [11]], [[12], [13] * 9], 6, False)
     assert ids == [1, 10, 10, 11, 2, 12, 13, 13, 2]
     assert sum(segments) == 4
+    assert follows == 0
+    # A short one leaves its room to the other.
+    assert packed([[10] * 9], [[11]], 6, True).ids == [1, *[10] * 5, 2, 11, 2]
+    assert packed([[10]], [[11] * 9], 6, True).ids == [1, 10, 2, *[11] * 5, 2]
+
+
+def test_pairs_of_like_length_share_a_batch(quality, tmp_path):
+    module = quality("pretrain_bert")
+    module._POOL = 200
+    words = [f"w{number}" for number in range(40)]
+    random = Random(0)
+    lines = [" ".join(words[: random.randint(2, 40)]) for _ in range(300)]
+    (tmp_path / "text.txt").write_text("\n".join(lines), encoding="utf-8")
+    options = module._parser().parse_args(
+        [
+            *("--corpus", str(tmp_path / "text.txt"), "--out", "unused"),
+            *"--minutes 1 --tokenizer whitespace".split(),
+            *"--batch-pieces 400 --max-pieces 44".split(),
+        ]
+    )
+
+    def pieces(words):
+        return [[5 + int(word[1:])] for word in words]
+
+    batches = list(islice(module._grouped(options, pieces), 60))
+    lengths = [[len(pair.ids) for pair in batch] for batch in batches]
+    assert all(len(each) * max(each) <= 400 for each in lengths)
+    # Nearly nothing is padding, and neither are batches in order of length.
+    padded = sum(len(each) * max(each) for each in lengths)
+    assert sum(map(sum, lengths)) > 0.9 * padded
+    longest = [max(each) for each in lengths]
+    assert longest[:10] != sorted(longest[:10])
+    # Segments go on with each other where it is said that they do.
+    pairs = [pair for batch in batches for pair in batch]
+    for ids, segments, follows in pairs:
+        border = segments.index(1)
+        goes_on = ids[border] == ids[border - 2] + 1
+        assert goes_on or not follows
+    assert 0.4 < np.mean([pair.follows for pair in pairs]) < 0.6
+    again = list(islice(module._grouped(options, pieces), 60))
+    assert again == batches
