@@ -1,6 +1,8 @@
 """TensorFlow Serving's gRPC interface: `Predict` of its PredictionService."""
 
+import asyncio
 import logging
+from typing import Any
 
 import grpc
 import tensorflow as tf
@@ -15,8 +17,7 @@ from keras_elmo.serving.tensors import arrays
 from keras_elmo.serving.versions import Versions
 
 _SERVICE = "tensorflow.serving.PredictionService"
-# For what is in flight when the server ends, a client included that has begun a call
-# and says nothing more.
+# For what is being answered when the server ends.
 _GRACE_SECONDS = 600
 
 _log = logging.getLogger(__name__)
@@ -38,6 +39,7 @@ class GrpcServer:
 
     def __init__(self, address: str, limits: Limits) -> None:
         self._limits = limits
+        self._answering: set[asyncio.Task[Any]] = set()
         self._server = grpc.aio.server(
             options=[
                 ("grpc.max_receive_message_length", limits.body_bytes),
@@ -67,12 +69,25 @@ class GrpcServer:
         await self._server.start()
 
     async def stop(self) -> None:
-        """Takes no more requests, and finishes those it has."""
-        await self._server.stop(_GRACE_SECONDS)
+        """Takes no more calls, and finishes those it has.
+
+        A client that has begun one has as long as ever to say what it asks for.
+        """
+        stopping = asyncio.create_task(self._server.stop(_GRACE_SECONDS))
+        await asyncio.wait([stopping], timeout=self._limits.receive_seconds)
+        if self._answering:
+            await asyncio.wait(self._answering)
+        # Those that are left have asked for nothing.
+        await self._server.stop(None)
+        await stopping
 
     async def _predict(
         self, body: bytes, context: grpc.aio.ServicerContext
     ) -> PredictResponse:
+        # The task of the call, which sends the answer, too.
+        if task := asyncio.current_task():
+            self._answering.add(task)
+            task.add_done_callback(self._answering.discard)
         try:
             with self._metrics.request("GRPC"):
                 return await self._answer(body)

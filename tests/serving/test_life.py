@@ -10,8 +10,11 @@ import sys
 import threading
 import time
 
+import grpc
 import numpy as np
 import pytest
+import tensorflow as tf
+from tensorflow_serving.apis.predict_pb2 import PredictRequest, PredictResponse
 
 from keras_elmo.files.export import export_saved_model
 from keras_elmo.serving.limits import Limits
@@ -145,6 +148,47 @@ def test_it_finishes_what_it_has_begun(served, two):
             assert answer.status == 200
             assert len(json.load(answer)["outputs"]["default"][0]) == 14
         assert server.process.wait(60) == 0
+
+
+def test_a_call_that_asks_for_nothing_does_not_hold_it(served, two):
+    """gRPC: who has begun to ask in time is answered, who says nothing is left."""
+    method = "/tensorflow.serving.PredictionService/Predict"
+    silence = threading.Event()
+
+    def nothing():
+        silence.wait(120)
+        yield from ()
+
+    options = ("--receive-seconds", 2, "--max-tokens", 10_000)
+    with (
+        served(two / "1", *options) as server,
+        grpc.insecure_channel(f"{server.host}:{server.grpc_port}") as channel,
+    ):
+        held = [channel.stream_unary(method).future(nothing()) for _ in range(3)]
+        asked = PredictRequest(output_filter=["default"])
+        asked.model_spec.name = server.name
+        asked.model_spec.signature_name = "tokens"
+        for name, value in (
+            ("tokens", [["a"] * 8_000]),
+            ("sequence_len", np.array([8_000], np.int32)),
+        ):
+            asked.inputs[name].CopyFrom(tf.make_tensor_proto(value))
+        # No two fit into one batch: all but one wait.
+        answers = [
+            channel.unary_unary(method).future(asked.SerializeToString())
+            for _ in range(10)
+        ]
+        wait_for(lambda: server.metric("keras_elmo_waiting_requests") > 0)
+        began = time.monotonic()
+        server.process.send_signal(signal.SIGTERM)
+        for answer in answers:
+            assert "default" in PredictResponse.FromString(answer.result(60)).outputs
+        assert server.process.wait(60) == 0
+        assert time.monotonic() - began > 2
+        assert {each.exception(10).code() for each in held} == {
+            grpc.StatusCode.UNAVAILABLE
+        }
+        silence.set()
 
 
 def test_a_full_queue_says_so(served, two):
