@@ -23,7 +23,7 @@ keras-elmo pretrain --resume --out "${RUN:=runs/elmo-$language}" \
     --steps "$steps" --warmup-steps $((steps / 20)) \
     --dtype mixed_bfloat16 --validate-every 2000
 : "${OUT:=$RUN-exported}"
-# What stands there is of the run that is finished.
-[ -e "$OUT" ] ||
+# One that is older is of another run: export says that it is there, and ends this.
+[ "$OUT" -nt "$RUN/weights.hdf5" ] ||
     keras-elmo export --model "$RUN" --out "$OUT" --language-model --half-weights
 keras-elmo evaluate --model "$OUT" --corpus "$dev"

@@ -16,7 +16,8 @@ import numpy as np
 
 SPECIALS = ("[PAD]", "[CLS]", "[SEP]", "[UNK]", "[MASK]")
 PAD, CLS, SEP, UNK, MASK = range(len(SPECIALS))
-# Beside bert.json in its folder.
+# In its folder.
+DESCRIPTION = "bert.json"
 WEIGHTS = "bert.weights.h5"
 _BATCH_SIZE = 64
 
@@ -54,16 +55,9 @@ def build(sizes: dict[str, int], dtype: str = "float32") -> Any:
     return keras_hub.models.BertBackbone(**sizes, dropout=0.0, dtype=dtype)
 
 
-def save(
-    backbone: Any, sizes: dict[str, int], pieces: Sequence[str], folder: Path
-) -> None:
-    """Writes a backbone and its vocabulary."""
-    folder.mkdir(parents=True, exist_ok=True)
-    about = {"sizes": sizes, "pieces": list(pieces)}
-    (folder / "bert.json").write_text(
-        json.dumps(about, ensure_ascii=False), encoding="utf-8"
-    )
-    backbone.save_weights(folder / WEIGHTS)
+def read_description(folder: Path) -> dict[str, Any]:
+    """Returns the recipe, sizes and pieces of a run."""
+    return json.loads(Path(folder, DESCRIPTION).read_text(encoding="utf-8"))
 
 
 def embed_with_bert(
@@ -75,10 +69,10 @@ def embed_with_bert(
     sentence that is too long for the positions is read in parts.
 
     Args:
-        folder: what `save` has written.
+        folder: what `pretrain_bert.py` has written.
         sentences: lists of tokens.
     """
-    about = json.loads(Path(folder, "bert.json").read_text(encoding="utf-8"))
+    about = read_description(folder)
     backbone = build(about["sizes"])
     backbone.load_weights(Path(folder, WEIGHTS))
     layers = [backbone.embeddings_layer_norm, *backbone.transformer_layers]

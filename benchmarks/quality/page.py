@@ -67,11 +67,17 @@ class Found:
         self._seeds = seeds
 
     def all(self, run: Run, name: str = "score") -> list[Any]:
-        """Returns what was found with each seed; nothing, if one is missing."""
+        """Returns what was found with each seed.
+
+        Nothing, if one is missing, or is of other vectors or another training.
+        """
         keys = [run.key(seed) for seed in range(self._seeds)]
         if not all(key in self._scores for key in keys):
             return []
-        return [self._scores[key][name] for key in keys]
+        found = [self._scores[key] for key in keys]
+        if any(_conditions(each) != _conditions(found[0]) for each in found):
+            return []
+        return [each[name] for each in found]
 
     def layers(self, probe: str, encoder: str) -> list[list[float]]:
         """Returns the score of each layer, in a list."""
@@ -80,6 +86,10 @@ class Found:
 
     def one(self, key: str) -> list[float]:
         return [self._scores[key]["score"]] if key in self._scores else []
+
+
+def _conditions(score: dict[str, Any]) -> tuple[Any, Any]:
+    return score.get("vectors"), score.get("training")
 
 
 def _table(name: str, language: str, found: Found, words: Sequence[str]) -> str:

@@ -11,6 +11,7 @@ again goes on where it was stopped.
 """
 
 import argparse
+import functools
 import math
 import sys
 import time
@@ -33,11 +34,17 @@ from tensorflow_text.tools.wordpiece_vocab import (
     wordpiece_tokenizer_learner_lib as learner,
 )
 
+from keras_elmo.atomic import write_json
 from keras_elmo.text.lines import expand_files
 from keras_elmo.text.report import Report
 from keras_elmo.text.sentences import mixed_lines
 from keras_elmo.text.token_chunks import tokenized_lines
 
+# The options that a run goes on with.
+_RECIPE = (
+    *("corpus", "tokenizer", "dtype", "vocabulary_size", "layers", "heads", "units"),
+    *("max_pieces", "batch_pieces", "seed"),
+)
 _PEAK_LEARNING_RATE = 1e-3
 _WEIGHT_DECAY = 0.01
 _MASKED = 0.15
@@ -55,25 +62,44 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Trains, and writes the encoder."""
     options = _parser().parse_args(arguments)
     keras.utils.set_random_seed(options.seed)
-    vocabulary = _vocabulary(options)
+    folder = Path(options.out)
+    run = _described(folder, options)
+    backbone = bert.build(run["sizes"], options.dtype)
+    model = _pretraining_model(backbone, options)
+    pieces = bert.Pieces(run["pieces"])
+    progress = _train(model, pieces, folder / _UNFINISHED, options)
+    backbone.save_weights(folder / bert.WEIGHTS)
+    print(
+        f"{progress.step:,} steps, {backbone.count_params():,} parameters, "
+        f"loss {progress.loss:.3f}"
+    )
+
+
+def _described(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
+    """Returns the recipe, sizes and pieces of a run, which may begin now."""
+    recipe = {name: getattr(options, name) for name in _RECIPE}
+    path = folder / bert.DESCRIPTION
+    if path.exists():
+        run = bert.read_description(folder)
+        for name, value in recipe.items():
+            if run["recipe"][name] != value:
+                raise SystemExit(
+                    f"--{name.replace('_', '-')} must be {run['recipe'][name]!r}, as "
+                    f"in {path}. Received: {value!r}"
+                )
+        return run
+    pieces = _vocabulary(options)
     sizes = {
-        "vocabulary_size": len(vocabulary),
+        "vocabulary_size": len(pieces),
         "num_layers": options.layers,
         "num_heads": options.heads,
         "hidden_dim": options.units,
         "intermediate_dim": 4 * options.units,
         "max_sequence_length": options.max_pieces,
     }
-    backbone = bert.build(sizes, options.dtype)
-    model = _pretraining_model(backbone, options)
-    folder = Path(options.out)
-    folder.mkdir(parents=True, exist_ok=True)
-    progress = _train(model, bert.Pieces(vocabulary), folder / _UNFINISHED, options)
-    bert.save(backbone, sizes, vocabulary, folder)
-    print(
-        f"{progress.step:,} steps, {backbone.count_params():,} parameters, "
-        f"loss {progress.loss:.3f}"
-    )
+    run = {"recipe": recipe, "sizes": sizes, "pieces": pieces}
+    write_json(path, run)
+    return run
 
 
 def _train(
@@ -167,24 +193,26 @@ def _batches(
         vocabulary_size: how many there are.
         first: the number of the first batch to yield, from 0.
     """
-    mask = keras_hub.layers.MaskedLMMaskGenerator(
-        vocabulary_size,
-        mask_selection_rate=_MASKED,
-        mask_token_id=bert.MASK,
-        mask_selection_length=_num_masked(options.max_pieces),
-        unselectable_token_ids=[bert.PAD, bert.CLS, bert.SEP],
-    )
+
+    @functools.cache
+    def mask(width: int) -> Any:
+        return keras_hub.layers.MaskedLMMaskGenerator(
+            vocabulary_size,
+            mask_selection_rate=_MASKED,
+            mask_token_id=bert.MASK,
+            mask_selection_length=math.ceil(_MASKED * width),
+            unselectable_token_ids=[bert.PAD, bert.CLS, bert.SEP],
+        )
+
     for batch in islice(_grouped(options, pieces), first, None):
         ids, padding = bert.padded([pair.ids for pair in batch], options.max_pieces)
         segments = [pair.segments for pair in batch]
         follows = np.array([pair.follows for pair in batch])
-        num_masked = _num_masked(ids.shape[1])
         masked = {
-            name: np.asarray(each)[:, :num_masked] if name.startswith("mask_") else each
-            for name, each in mask(ids).items()
+            name: np.asarray(each) for name, each in mask(ids.shape[1])(ids).items()
         }
         inputs = {
-            "token_ids": np.asarray(masked["token_ids"]),
+            "token_ids": masked["token_ids"],
             "segment_ids": bert.padded(segments, options.max_pieces)[0],
             "padding_mask": padding,
             "mask_positions": masked["mask_positions"],
@@ -195,11 +223,6 @@ def _batches(
             "follows": np.ones(len(follows), "float32"),
         }
         yield inputs, targets, weights
-
-
-def _num_masked(width: int) -> int:
-    """Of rows with as many pieces, at most."""
-    return math.ceil(_MASKED * width)
 
 
 class _Pair(NamedTuple):
@@ -249,12 +272,13 @@ def _pairs(
                 pool[place], pool[-1] = pool[-1], pool[place]
                 words = pool.pop()
                 cut = random.randrange(1, len(words))
-                first, second = words[:cut], words[cut:]
-                if not (follows := random.random() < 0.5):
-                    # Cut the same way: its length tells nothing.
-                    words = random.choice(pool)
-                    second = words[random.randrange(1, len(words)) :]
-                yield _packed(first, second, room, follows)
+                other = random.choice(pool)
+                seconds = words[cut:], other[random.randrange(1, len(other)) :]
+                # Either is as long as the shorter of the two: lengths tell nothing.
+                length = min(map(len, seconds))
+                follows = random.random() < 0.5
+                second = seconds[0 if follows else 1][:length]
+                yield _packed(words[:cut], second, room, follows)
 
 
 def _packed(

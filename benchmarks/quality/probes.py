@@ -12,24 +12,37 @@ from scores import Scores
 from sense_lexicon import SenseLexicon
 
 _ENCODERS = ("elmo", "random", "bert")
+# BERT has no direction that has not seen the word.
+_IMPOSSIBLE = {("bert", PAIR_PROBES["of_place"])}
 
 
 def measure(
     language: str, encoders: Encoders, scores: Scores, say: Callable[[str], None]
 ) -> None:
     """Adds the scores of a language's probes that are not there yet."""
-    measured, name = {
-        "en": (_senses, SENSE_PROBES["voted"]),
-        "ko": (_word_in_context, PAIR_PROBES["of_word"]),
+    measured, probes = {
+        "en": (_senses, SENSE_PROBES.values()),
+        "ko": (_word_in_context, PAIR_PROBES.values()),
     }[language]
     for encoder in _ENCODERS:
         if not encoders.has(encoder):
             continue
         vectors = encoders.digest(encoder)
-        if not scores.has(probe_key(name, encoder, 0), vectors=vectors):
-            for probe, found in measured(encoder, encoders).items():
-                scores[probe] = {"vectors": vectors, "score": found}
-                say(f"{probe}: {found:.2f}")
+        keys = [
+            probe_key(probe, encoder, 0)
+            for probe in probes
+            if (encoder, probe) not in _IMPOSSIBLE
+        ]
+        if not all(scores.has(key, vectors=vectors) for key in keys):
+            found = measured(encoder, encoders)
+            scores.update(
+                {
+                    key: {"vectors": vectors, "score": score}
+                    for key, score in found.items()
+                }
+            )
+            for key, score in found.items():
+                say(f"{key}: {score:.2f}")
 
 
 def _senses(encoder: str, encoders: Encoders) -> dict[str, float]:
@@ -53,10 +66,11 @@ def _senses(encoder: str, encoders: Encoders) -> dict[str, float]:
 
 def _word_in_context(encoder: str, encoders: Encoders) -> dict[str, float]:
     folder = common.data_folder() / "kobest_wic"
-    vectors = {name: getattr(word_in_context, name) for name in PAIR_PROBES}
-    if encoder == "bert":
-        # It has no direction that has not seen the word.
-        del vectors["of_place"]
+    vectors = {
+        name: getattr(word_in_context, name)
+        for name, probe in PAIR_PROBES.items()
+        if (encoder, probe) not in _IMPOSSIBLE
+    }
     cosines: dict[str, list[np.ndarray]] = {name: [] for name in vectors}
     same = []
     for split in ("train", "dev"):

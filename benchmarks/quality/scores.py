@@ -69,6 +69,10 @@ class Scores:
         return self._scores[key]
 
     def __setitem__(self, key: str, value: dict[str, Any]) -> None:
+        self.update({key: value})
+
+    def update(self, values: Mapping[str, dict[str, Any]]) -> None:
+        """Adds scores, all of them or none."""
         # Of another language, somebody else may measure at the same time.
-        self._scores = {**self._read(), key: value}
+        self._scores = {**self._read(), **values}
         write_json(self._path, dict(sorted(self._scores.items())))

@@ -31,12 +31,16 @@ class Pair:
 
 
 def read_pairs(path: Path, tokenizer: str) -> list[Pair]:
-    """Reads pairs, whose word stands in brackets."""
+    """Reads pairs, whose word stands in brackets, or is where the target first is."""
     import keras_elmo
 
     with open(path, encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file, delimiter="\t"))
-    texts = [row[name] for row in rows for name in ("SENTENCE1", "SENTENCE2")]
+    texts = [
+        text if "]" in text else text.replace(row["Target"], f"[{row['Target']}]", 1)
+        for row in rows
+        for text in (row["SENTENCE1"], row["SENTENCE2"])
+    ]
     # The word ends what stands before its bracket, also where a particle follows.
     before = [text.partition("]")[0].replace("[", "") for text in texts]
     whole = [text.replace("[", "").replace("]", "") for text in texts]
@@ -105,7 +109,7 @@ def cosines(
 
 
 def fitted_threshold(cosines: np.ndarray, same: np.ndarray) -> float:
-    """Returns the cosine above which most pairs that mean the same lie."""
+    """Returns the cosine that tells most pairs apart: above it, they mean the same."""
     quantiles = np.linspace(0, 1, _NUM_THRESHOLDS)
     thresholds = np.unique(np.quantile(cosines, quantiles))
     right = [np.mean((cosines > threshold) == same) for threshold in thresholds]

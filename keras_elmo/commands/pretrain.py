@@ -79,7 +79,7 @@ def _add_recipe(command: argparse.ArgumentParser) -> None:
         type=int,
         metavar="N",
         help="words that are predicted; all words get vectors. If not given, the words "
-        "of --init, or the 50,000 most frequent ones",
+        "of --init, or 50,000, the most frequent and three special ones",
     )
     recipe.add_argument(
         "--max-distinct",
@@ -135,7 +135,9 @@ def _add_recipe(command: argparse.ArgumentParser) -> None:
         help="what products are computed in; mixed_bfloat16 is faster where the "
         "processor multiplies it",
     )
-    recipe.add_argument("--seed", type=int, default=0, metavar="N", help="any number")
+    recipe.add_argument(
+        "--seed", type=int, default=0, metavar="N", help="0 to 2^32 - 1"
+    )
     recipe.add_argument(
         "--devices",
         type=int,
@@ -250,10 +252,16 @@ def _learning_rate(options: argparse.Namespace) -> Any:
     rate, warmup = options.learning_rate, options.warmup_steps
     if options.schedule == "constant":
         if warmup:
-            raise ValueError("--warmup-steps needs --schedule cosine")
+            raise ValueError(
+                "--warmup-steps needs --schedule cosine. "
+                f"Received: --warmup-steps {warmup} alone"
+            )
         return rate
     if options.steps is None:
-        raise ValueError("--schedule cosine needs --steps")
+        raise ValueError(
+            "--schedule cosine needs --steps, at whose end the learning rate is 0. "
+            "Received: no --steps"
+        )
     if not 0 <= warmup < options.steps:
         raise ValueError(
             "--warmup-steps must be at least 0 and below --steps, "

@@ -148,7 +148,10 @@ def pretrain(
         keep_checkpoints=keep_checkpoints,
     )
     if patience is not None and validation is None:
-        raise ValueError("`patience` needs a `validation` text. Received: None")
+        raise ValueError(
+            "`patience` needs a `validation` text. "
+            f"Received: patience={patience}, validation=None"
+        )
     check_seed(seed)
     dtype = keras.dtype_policies.get(dtype).name
     check_dtype(dtype)
@@ -168,7 +171,9 @@ def pretrain(
     if origin is not None:
         config = origin.checked(config)
     elif config is None:
-        raise ValueError("`config` may be None only where `init` is given")
+        raise ValueError(
+            "`config` may be None only where `init` is given. Received: both are None"
+        )
     recipe: dict[str, Any] = {
         # Before all else that depends on it.
         "corpus": None,

@@ -1,5 +1,6 @@
 """What a run was begun with, and has to go on with."""
 
+import dataclasses
 import os
 from typing import Any
 
@@ -70,8 +71,14 @@ def check_recipe(
         return
     before = files.read_recipe()
     if os.path.exists(files.options):
-        if ElmoConfig.from_options(files.options) != config:
-            raise ValueError(f"`config` must be that of the run: {files.options}")
+        begun = ElmoConfig.from_options(files.options)
+        for field in dataclasses.fields(config):
+            was, now = (getattr(each, field.name) for each in (begun, config))
+            if now != was:
+                raise ValueError(
+                    f"`config` must be that of the run, {files.options}, where "
+                    f"`{field.name}` is {was!r}. Received: {field.name}={now!r}"
+                )
     for name, value in recipe.items():
         if name in ("corpus", "validation"):
             _check_shards(name, files.training, before.get(name), value)

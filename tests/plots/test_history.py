@@ -2,6 +2,7 @@ import dataclasses
 import math
 import sys
 
+import numpy as np
 import pytest
 
 from keras_elmo.plots import plot_history
@@ -67,6 +68,25 @@ def test_the_picture_is_a_png(rows, tmp_path, size_of_png):
     assert plot_history(rows, tmp_path / "history.png")
     assert size_of_png(tmp_path / "history.png") == (840, 540)
     assert [path.name for path in tmp_path.iterdir()] == ["history.png"]
+
+
+def test_a_curve_has_what_was_measured(figures, tmp_path):
+    diverged = dataclasses.replace(
+        LATER, words=300_000, loss_forward=math.nan, perplexity_backward=1e300
+    )
+    assert plot_history([ROW, LATER, diverged], tmp_path / "history.png")
+    (axes,) = figures[0].axes
+    drawn = {line.get_label(): line for line in axes.get_lines()}
+    for line in drawn.values():
+        np.testing.assert_allclose(line.get_xdata(), [0.12, 0.24, 0.3])
+    for label, wanted in {
+        "forward, validation": [600, 300, 300],
+        "backward, validation": [580, 290, math.nan],
+        "forward, training": [math.exp(6.5), math.exp(5.5), math.nan],
+        "backward, training": [math.exp(6.4), math.exp(5.4), math.exp(5.4)],
+    }.items():
+        (found,) = [line for name, line in drawn.items() if name.startswith(label)]
+        np.testing.assert_allclose(found.get_ydata(), wanted)
 
 
 def test_a_point_is_no_curve(tmp_path):

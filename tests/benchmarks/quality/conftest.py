@@ -67,9 +67,10 @@ def data(tmp_path_factory):
         _write_xz(folder / "semcor" / f"{split}.jsonl.xz", _semcor(pairs))
         _write(
             folder / "kobest_wic" / f"{split}.tsv",
-            "ID\tSENTENCE1\tSENTENCE2\tANSWER\n"
+            "ID\tTarget\tSENTENCE1\tSENTENCE2\tANSWER\n"
             + "".join(
-                f"{k}\t[배]를 {verb}.\t큰 [배]가 {noun}\t{('True', 'FALSE')[k % 2]}\n"
+                f"{k}\t배\t[배]를 {verb}.\t큰 {'[배]' if k else '배'}가 {noun}\t"
+                f"{('True', 'FALSE')[k % 2]}\n"
                 for k, (noun, verb) in enumerate(pairs)
             ),
         )

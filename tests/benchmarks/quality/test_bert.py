@@ -103,14 +103,16 @@ def test_two_segments_are_packed(quality):
     assert packed([[10]], [[11] * 9], 6, True).ids == [1, 10, 2, *[11] * 5, 2]
 
 
-def test_pairs_of_like_length_share_a_batch(quality, tmp_path):
+@pytest.fixture
+def options(quality, tmp_path, monkeypatch):
+    """To read three hundred lines, whose words are numbered from left to right."""
     module = quality("pretrain_bert")
-    module._POOL = 200
+    monkeypatch.setattr(module, "_POOL", 200)
     words = [f"w{number}" for number in range(40)]
     random = Random(0)
     lines = [" ".join(words[: random.randint(2, 40)]) for _ in range(300)]
     (tmp_path / "text.txt").write_text("\n".join(lines), encoding="utf-8")
-    options = module._parser().parse_args(
+    return module._parser().parse_args(
         [
             *("--corpus", str(tmp_path / "text.txt"), "--out", "unused"),
             *"--minutes 1 --tokenizer whitespace".split(),
@@ -118,9 +120,13 @@ def test_pairs_of_like_length_share_a_batch(quality, tmp_path):
         ]
     )
 
-    def pieces(words):
-        return [[5 + int(word[1:])] for word in words]
 
+def pieces(words):
+    return [[5 + int(word[1:])] for word in words]
+
+
+def test_pairs_of_like_length_share_a_batch(quality, options):
+    module = quality("pretrain_bert")
     batches = list(islice(module._grouped(options, pieces), 60))
     lengths = [[len(pair.ids) for pair in batch] for batch in batches]
     assert all(len(each) * max(each) <= 400 for each in lengths)
@@ -138,3 +144,35 @@ def test_pairs_of_like_length_share_a_batch(quality, tmp_path):
     assert 0.4 < np.mean([pair.follows for pair in pairs]) < 0.6
     again = list(islice(module._grouped(options, pieces), 60))
     assert again == batches
+
+
+def test_what_is_masked_is_asked_for(quality, options):
+    bert, module = quality("bert"), quality("pretrain_bert")
+    batches = list(islice(module._batches(options, pieces, 45, 0), 20))
+    for inputs, targets, weights in batches:
+        asked = [
+            set(positions[weight > 0].tolist())
+            for positions, weight in zip(
+                inputs["mask_positions"], weights["words"], strict=True
+            )
+        ]
+        for row, places in zip(inputs["token_ids"], asked, strict=True):
+            assert set(np.flatnonzero(row == bert.MASK).tolist()) <= places
+        assert not weights["words"][targets["words"] < len(bert.SPECIALS)].any()
+        unknown = inputs["token_ids"] == bert.MASK
+        assert 0.02 < unknown.sum() / inputs["padding_mask"].sum() < 0.25
+    # Going on, it is the text behind what has been read.
+    for (inputs, *_), (same, *_) in zip(
+        batches[7:], module._batches(options, pieces, 45, 7), strict=False
+    ):
+        for name in ("segment_ids", "padding_mask"):
+            np.testing.assert_array_equal(inputs[name], same[name])
+
+
+@pytest.mark.slow
+def test_a_run_goes_on_as_it_began(quality, folder):
+    arguments = ["--corpus", str(folder.parent / "text.txt"), "--out", str(folder)]
+    with pytest.raises(SystemExit, match=r"--seed must be 0, .* Received: 1"):
+        quality("pretrain_bert").main(
+            [*arguments, *f"--minutes 1 --batch-pieces 160 {SIZES} --seed 1".split()]
+        )

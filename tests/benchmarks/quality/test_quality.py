@@ -182,6 +182,10 @@ def test_a_cell_is_a_mean_and_a_deviation(quality, tmp_path, name, kind):
     )
     assert "Korean" not in table
     assert not page.Found(scores, 3).all(run)
+    # A mean is of one model's vectors.
+    scores[run.key(1)] = {"score": 88, "vectors": "another"}
+    assert not page.Found(scores, 2).all(run)
+    assert page.Found(scores, 1).all(run) == [88]
 
 
 def test_spans_count_as_a_whole(quality, data):
@@ -196,6 +200,31 @@ def test_spans_count_as_a_whole(quality, data):
     half = {**right, **{place: missed[place] for place in list(right)[:3]}}
     # All of the six found are right, of nine.
     assert score(task, half) == pytest.approx(100 * 2 * 6 / (6 + 9))
+
+
+def test_a_span_needs_both_ends_and_its_type(quality):
+    pytest.importorskip("nervaluate")
+    classes = ["B-group", "B-person", "I-group", "I-person", "O"]
+    right = ["B-person", "I-person", "O", "B-group"]
+    task = quality("task").Task(
+        sentences=[["Ada", "Lovelace", "of", "Acme"]],
+        labels=[np.array([classes.index(name) for name in right])],
+        classes=classes,
+        num_train=0,
+    )
+
+    def f1(*names):
+        found = np.array([classes.index(name) for name in names])
+        return quality("scores").score(task, {0: found})
+
+    assert f1(*right) == 100
+    for wrong in (
+        ["B-person", "O", "O", "B-group"],
+        ["B-person", "I-person", "I-person", "B-group"],
+        ["B-group", "I-group", "O", "B-group"],
+    ):
+        # One of two that are found is right, of two.
+        assert f1(*wrong) == pytest.approx(50)
 
 
 def test_scores_are_kept_at_once(quality, tmp_path):

@@ -101,7 +101,12 @@ def test_names_of_words(quality, encoder, data, tmp_path):
     with pytest.raises(ValueError, match="an encoder is one of .* Received: glove:1"):
         encoders.has("glove:1")
     # Of another seed, but not of another at each call.
-    one, same = (encoders.words("random", task, task.train) for _ in range(2))
-    assert one is same
+    one = encoders.words("random", task, task.train)
+    assert encoders.words("random", task, task.train) is one
+    first, again = (
+        list(encoders.layers("random", task.sentences[:3])[0]) for _ in range(2)
+    )
+    for layers, same in zip(first, again, strict=True):
+        np.testing.assert_array_equal(layers, same)
     elmo = encoders.words("elmo", task, task.train)
     assert not np.allclose(one.batch(np.arange(3))[0], elmo.batch(np.arange(3))[0])
