@@ -439,7 +439,7 @@ def test_a_run_is_neither_overwritten_nor_gone_on_with_by_another(run, folder):
     for arguments, said in [
         ([], "`directory` must not hold a run yet"),
         (["--resume", "--seed", "1"], "`seed` must be 0, as in"),
-        (["--resume", "--preset", "mini"], "`units` is 64. Received: units=512"),
+        (["--resume", "--preset", "mini"], "where `filters` is ((1, 16), (2, 16)"),
         (["--resume", "--tokenizer", "whitespace"], "`tokenizer` must be 'unicode'"),
         (["--resume", "--vocabulary-size", "16"], "`vocabulary_size` must be 17"),
     ]:

@@ -47,8 +47,8 @@ def export_saved_model(
         tokenizer: how `default` cuts strings into words: `"unicode"`, which needs
             tensorflow-text's ops wherever the model runs, `"whitespace"`, which needs
             TensorFlow's own alone, or `None`, which leaves `default` out. `"own"` is
-            what cut the text that `source` was trained on; `"whitespace"`, if that
-            is not known, as of published weights, which are of text in tokens.
+            what cut the text that `source` was trained on; `"unicode"`, if that is not
+            known.
         dtype: dtype policy of the encoder, `"bfloat16"` for half the size and, where
             the processor multiplies it, more speed; that of `source` if `None`. What
             comes out is float32 either way.
@@ -81,7 +81,7 @@ def export_saved_model(
     words = _language_model(source) if language_model else None
     source = _frozen(load_embedding(source), dtype)
     if tokenizer == "own":
-        tokenizer = source.encoder.tokenizer or "whitespace"
+        tokenizer = source.encoder.tokenizer or "unicode"
     served = _served(source, tokenizer, half_weights)
     signatures = {"tokens": served.tokens.get_concrete_function()}
     if tokenizer is not None:
