@@ -28,7 +28,7 @@ import keras_elmo
 def accuracies(model: Path, train: Path, dev: Path, seeds: int) -> list[float]:
     """Returns how often the classifier is right about `dev`, for each seed."""
     encoder = keras_elmo.load(model)
-    tokenizer = keras_elmo.Tokenizer(encoder.tokenizer)
+    tokenizer = keras_elmo.Tokenizer(encoder.tokenizer or "whitespace")
     to_ids = keras_elmo.CharacterIds()
     names = sorted(set(read_examples(train)[1]))
 

@@ -6,14 +6,15 @@
 For one sentence of each meaning, prints the sentence of the same word whose vector is
 closest, and the words that the language model would rather put in its place. The
 sentences, a few for each meaning, were written for this example; a file of one's own
-has a word, a meaning and a sentence a line, the word in brackets.
+has a word, a meaning and a sentence a line, with tabs between them; the sentence is of
+tokens with spaces between them, the word in brackets: `on the [bank] .`
 """
 
 import argparse
 import functools
 from pathlib import Path
 
-from sense_examples import DATA, Example, read_examples
+from sense_examples import DATA, Example, examples_of, read_examples
 from shipped_models import shipped_model
 
 import keras_elmo
@@ -35,11 +36,9 @@ def closest(encoder, example: Example, others: list[Example]) -> tuple[Example, 
 
 
 def main(model: Path | None, data: Path, words: list[str] | None) -> None:
-    examples = read_examples(data)
     load = functools.cache(keras_elmo.load_language_model)
-    for word in words or dict.fromkeys(example.word for example in examples):
+    for word, chosen in examples_of(words, read_examples(data)).items():
         language_model = load(model or shipped_model(word))
-        chosen = [example for example in examples if example.word == word]
         if len(chosen) < 2:
             print(f"\n{word}: nothing to compare its one sentence with")
             continue

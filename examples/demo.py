@@ -213,7 +213,7 @@ def main(out: Path, saved_model: Path, sentences: int, steps: int, epochs: int) 
 
     picture = out / "senses.png"
     draw_senses(keras_elmo.load(saved_model), test, ("bank", "배"), picture)
-    print(f"5. The same word's vectors, coloured by sense: {picture}")
+    print(f"5. The vectors of bank and 배, coloured by sense: {picture}")
 
 
 if __name__ == "__main__":

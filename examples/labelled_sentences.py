@@ -12,7 +12,8 @@ def read_examples(path: Path) -> tuple[list[str], list[str]]:
     sentence before it.
     """
     sentences, labels = [], []
-    for line in path.read_text(encoding="utf-8").splitlines():
+    # Other characters that Python would end a line at may stand in a sentence.
+    for line in path.read_text(encoding="utf-8").split("\n"):
         if "\t" in line:
             *_, sentence, label = line.split("\t")
         else:

@@ -11,7 +11,7 @@ import argparse
 from pathlib import Path
 
 import numpy as np
-from sense_examples import DATA, read_examples
+from sense_examples import DATA, examples_of, read_examples
 from shipped_models import shipped_model
 
 import keras_elmo
@@ -19,10 +19,8 @@ from keras_elmo.plots import plot_occurrences
 
 
 def main(model: Path | None, data: Path, words: list[str] | None, out: Path) -> None:
-    examples = read_examples(data)
     occurrences = {}
-    for word in words or dict.fromkeys(example.word for example in examples):
-        chosen = [example for example in examples if example.word == word]
+    for word, chosen in examples_of(words, read_examples(data)).items():
         encoder = keras_elmo.load(model or shipped_model(word))
         embedded = keras_elmo.embed(encoder, [example.tokens for example in chosen])
         vectors = [

@@ -16,9 +16,9 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[str]:
     """Yields a name beside `path` to write to; renames it to `path` at the end.
 
     A file that stands at `path` is replaced by a file, a folder by a folder; a link is
-    followed. A file is on the disk before it gets its name, so that a machine that is
-    lost leaves none that is named but empty. If the body raises, `path` stays as it was
-    and what was written is removed.
+    followed. Files are on the disk before they get their names, so that a machine that
+    is lost leaves none that is named but empty. If the body raises, `path` stays as it
+    was and what was written is removed.
     """
     path = os.path.realpath(path)
     parent = os.path.dirname(path)
@@ -26,6 +26,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[str]:
     temporary = _temporary(path)
     try:
         yield temporary
+        _to_disk(temporary)
         if os.path.isdir(temporary) and os.path.isdir(path):
             # A folder cannot be renamed onto one that holds something.
             old = f"{temporary}.old"
@@ -37,8 +38,6 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[str]:
                 raise
             shutil.rmtree(old)
         else:
-            if os.path.isfile(temporary):
-                _to_disk(temporary)
             os.replace(temporary, path)
     finally:
         if os.path.isdir(temporary):
@@ -48,8 +47,16 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[str]:
 
 
 def _to_disk(path: str) -> None:
-    with open(path, "rb") as file:
-        os.fsync(file.fileno())
+    """Has a file, or every file of a folder, written out."""
+    paths = [path] if os.path.isfile(path) else []
+    paths += [
+        os.path.join(folder, name)
+        for folder, _, names in os.walk(path)
+        for name in names
+    ]
+    for each in paths:
+        with open(each, "rb") as file:
+            os.fsync(file.fileno())
 
 
 def _temporary(path: str) -> str:
@@ -90,7 +97,7 @@ def reserve(file: int, size: int) -> None:
 
 
 def is_leftover(name: str) -> bool:
-    """Whether a file's name is one that `replacing` had yielded."""
+    """Whether a name is one that `replacing` had yielded."""
     return name.startswith(".") and name.endswith(_PART)
 
 
@@ -99,7 +106,11 @@ def remove_leftovers(folder: str | os.PathLike[str]) -> None:
     if not os.path.isdir(folder):
         return
     for name in filter(is_leftover, os.listdir(folder)):
-        os.remove(os.path.join(folder, name))
+        path = os.path.join(folder, name)
+        if os.path.isdir(path):
+            shutil.rmtree(path)
+        else:
+            os.remove(path)
 
 
 def write_json(path: str | os.PathLike[str], value: Any) -> None:

@@ -3,7 +3,7 @@ import os
 
 import pytest
 
-from keras_elmo.atomic import replacing, write_json
+from keras_elmo.atomic import remove_leftovers, replacing, write_json
 
 
 class BodyFailed(Exception):
@@ -27,6 +27,33 @@ def content(folder):
         for path in folder.rglob("*")
         if path.is_file()
     }
+
+
+def test_a_folder_is_on_the_disk_before_it_replaces_another(tmp_path, monkeypatch):
+    path = tmp_path / "folder"
+    write_folder(path, "old")
+    synced = []
+
+    def fsync(file):
+        synced.append((os.fstat(file).st_size, (path / "old").exists()))
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    with replacing(path) as temporary:
+        write_folder(temporary)
+        write_folder(os.path.join(temporary, "inner"))
+    assert synced == [(3, True)] * 2
+    assert content(path) == {"new": "new", "inner/new": "new"}
+
+
+def test_what_a_killed_process_was_writing_goes(tmp_path):
+    write_file(tmp_path / "kept.txt")
+    # Kept, so that they are not left in order.
+    killed = [replacing(tmp_path / name) for name in ("file.txt", "folder")]
+    for each, write in zip(killed, (write_file, write_folder), strict=True):
+        write(each.__enter__())
+    assert len(os.listdir(tmp_path)) == 3
+    remove_leftovers(tmp_path)
+    assert content(tmp_path) == {"kept.txt": "new"}
 
 
 def test_a_file_appears_at_the_end(tmp_path):

@@ -439,6 +439,7 @@ def test_a_run_is_neither_overwritten_nor_gone_on_with_by_another(run, folder):
     for arguments, said in [
         ([], "`directory` must not hold a run yet"),
         (["--resume", "--seed", "1"], "`seed` must be 0, as in"),
+        (["--resume", "--preset", "mini"], "`config` must be that of the run"),
         (["--resume", "--preset", "mini"], "where `filters` is ((1, 16), (2, 16)"),
         (["--resume", "--tokenizer", "whitespace"], "`tokenizer` must be 'unicode'"),
         (["--resume", "--vocabulary-size", "16"], "`vocabulary_size` must be 17"),
@@ -455,6 +456,14 @@ def test_a_schedule_needs_to_know_how_long_it_is(folder, tmp_path):
         (
             ["--schedule", "cosine", "--steps", "9", "--warmup-steps", "9"],
             "--warmup-steps must be at least 0 and below --steps, 9. Received: 9",
+        ),
+        (["--schedule", "cosine", "--steps", "0"], "`steps` must be positive"),
+        *(
+            (
+                ["--schedule", "cosine", "--steps", "9", "--learning-rate", rate],
+                f"`learning_rate` must be positive. Received: learning_rate={rate}",
+            )
+            for rate in ("-0.1", "0.0", "nan")
         ),
     ]:
         assert_one_line(*command("pretrain", *corpus, *arguments), said)

@@ -40,6 +40,10 @@ def test_it_is_served(name):
     # This brings the operations that the model cuts strings with.
     tokens = keras_elmo.Tokenizer("unicode").ragged([SENTENCES[name]]).to_list()
     model = tf.saved_model.load(str(SAVED_MODELS / name))
+    for signature in model.signatures.values():
+        # The mix's scalars and its factor.
+        shapes = sorted(v.shape.as_list() for v in signature.trainable_variables)
+        assert shapes == [[], [3]]
     outputs = model.signatures["default"](strings=tf.constant([SENTENCES[name]]))
     (layers,) = keras_elmo.embed(keras_elmo.load(name), tokens)
     np.testing.assert_allclose(outputs["lstm_outputs2"][0], layers[2], atol=1e-5)

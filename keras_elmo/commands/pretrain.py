@@ -3,6 +3,8 @@
 import argparse
 from typing import Any
 
+from keras_elmo.checks import check_positive
+
 
 class _HelpFormatter(argparse.ArgumentDefaultsHelpFormatter):
     """Shows the defaults that say something."""
@@ -157,7 +159,12 @@ def _add_end(command: argparse.ArgumentParser) -> None:
         help="passes over the corpus to stop after; 10 if neither --steps nor "
         "--minutes is given",
     )
-    end.add_argument("--minutes", type=float, metavar="N", help="time to stop after")
+    end.add_argument(
+        "--minutes",
+        type=float,
+        metavar="N",
+        help="time to stop after, counted anew by --resume",
+    )
     end.add_argument(
         "--patience",
         type=int,
@@ -262,6 +269,7 @@ def _learning_rate(options: argparse.Namespace) -> Any:
             "--schedule cosine needs --steps, at whose end the learning rate is 0. "
             "Received: no --steps"
         )
+    check_positive(steps=options.steps, learning_rate=rate)
     if not 0 <= warmup < options.steps:
         raise ValueError(
             "--warmup-steps must be at least 0 and below --steps, "

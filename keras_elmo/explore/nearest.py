@@ -2,6 +2,7 @@
 
 import heapq
 import os
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from itertools import count, tee
 from typing import Any, NamedTuple
@@ -48,7 +49,8 @@ def nearest(
 
     Args:
         model: an `Encoder`, or what `load` takes.
-        word: a token of `sentence`; if it comes more than once, the first counts.
+        word: a token of `sentence`, spelt in Unicode's composed form or, where the
+            sentence is text, in any; if it comes more than once, the first counts.
         sentence: text, or a list of tokens.
         corpus: text files, as paths or glob patterns, a sentence a line; or sentences,
             as lists of tokens.
@@ -63,8 +65,10 @@ def nearest(
         of the same sentence as another, or as `word` itself, is left out.
 
     Raises:
-        ValueError: `word` is no token of `sentence`, the model has no such layer, or
-            `num` is not positive.
+        TypeError: a sentence of `corpus` is not a list of tokens, or `model` is neither
+            an encoder nor a name or path of one.
+        ValueError: `word` is no token of `sentence`, a token is empty, there is no such
+            model or file, the model has no such layer, or `num` is not positive.
 
     Reference: Peters et al. 2018, table 4.
     """
@@ -77,6 +81,9 @@ def nearest(
             f"Received: layer={layer}"
         )
     tokens = read_sentence(sentence, encoder.tokenizer)
+    if isinstance(sentence, str) and word not in tokens:
+        # Spelt with other code points, it may be as the tokenizer has it.
+        word = unicodedata.normalize("NFC", word)
     if word not in tokens:
         raise ValueError(
             f"`word` must be a token of the sentence, whose tokens are {tokens}. "

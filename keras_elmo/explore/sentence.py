@@ -1,5 +1,6 @@
 """Sentences as a person gives them."""
 
+import os
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -9,6 +10,10 @@ from keras_elmo.text.token_chunks import tokenized_lines
 
 Sentence = str | Sequence[str]
 
+_EXPECTED = (
+    "`corpus` must be a path or a list of paths of text files, or hold lists of tokens"
+)
+
 
 def read_sentence(sentence: Sentence, tokenizer: str | None) -> list[str]:
     """Returns the tokens of a sentence.
@@ -16,8 +21,16 @@ def read_sentence(sentence: Sentence, tokenizer: str | None) -> list[str]:
     Args:
         sentence: text, or tokens, which stay as they are.
         tokenizer: the kind of `Tokenizer` of the model; `None` if it is not known.
+
+    Raises:
+        ValueError: a token is empty, which stands for padding.
     """
     if not isinstance(sentence, str):
+        if "" in sentence:
+            raise ValueError(
+                "`sentence` must hold tokens that are not empty. "
+                f"Received: sentence={list(sentence)}"
+            )
         return list(sentence)
     (tokens,) = _tokens([sentence], tokenizer)
     return tokens
@@ -31,11 +44,16 @@ def read_corpus(corpus: Any, tokenizer: str | None) -> Iterator[list[str]]:
         tokenizer: as above.
 
     Raises:
-        TypeError: a sentence is a string instead of a list of tokens.
+        TypeError: a sentence is a string or a path instead of a list of tokens.
+        ValueError: there is no such file.
     """
-    if is_text(corpus):
-        return _tokens(read_lines(expand_files(corpus)), tokenizer)
-    return map(_as_tokens, corpus)
+    if not is_text(corpus):
+        return map(_as_tokens, corpus)
+    try:
+        files = expand_files(corpus)
+    except ValueError as error:
+        raise ValueError(f"{_EXPECTED}: {error}") from error
+    return _tokens(read_lines(files), tokenizer)
 
 
 def _tokens(lines: Any, tokenizer: str | None) -> Iterator[list[str]]:
@@ -45,9 +63,6 @@ def _tokens(lines: Any, tokenizer: str | None) -> Iterator[list[str]]:
 
 
 def _as_tokens(sentence: Sequence[str]) -> list[str]:
-    if isinstance(sentence, str | bytes):
-        raise TypeError(
-            "`corpus` must be paths of text files, or hold lists of tokens. "
-            f"Received: a sentence {sentence!r}"
-        )
+    if isinstance(sentence, str | bytes | os.PathLike):
+        raise TypeError(f"{_EXPECTED}. Received: a sentence {sentence!r}")
     return list(sentence)

@@ -53,8 +53,10 @@ def substitutes(
         them.
 
     Raises:
+        TypeError: `model` is neither a language model nor a name or path of one.
         ValueError: the directory holds no language model, the model knows no words,
-            the sentence has no such position, or `num` is not positive.
+            the sentence has no such position or an empty token, or `num` is not
+            positive.
 
     Reference: Peters et al. 2018, section 3.1; Hinton 2002, "Training products of
     experts by minimizing contrastive divergence", for the product.

@@ -133,7 +133,7 @@ def _half(weight: Any) -> Any:
             "`half_weights` needs weights that float16 holds, of 65,504 at most; "
             f"{weight.path} has a greater one"
         )
-    return tf.Variable(value)
+    return tf.Variable(value, trainable=False)
 
 
 def _served(embedding: ElmoEmbedding, tokenizer: str | None, half_weights: bool) -> Any:

@@ -26,6 +26,7 @@ def load(name_or_path: str | os.PathLike[str]) -> Encoder:
         An `Encoder`; its `tokenizer` says what cut its training text into words.
 
     Raises:
+        TypeError: it is neither a name nor a path.
         ValueError: there is no such model.
     """
     path = find_model(name_or_path)
@@ -42,6 +43,7 @@ def load_language_model(name_or_path: str | os.PathLike[str]) -> PretrainingMode
             language model, as the shipped ones are.
 
     Raises:
+        TypeError: it is neither a name nor a path.
         ValueError: there is no such model, it is an encoder only, or it is damaged.
     """
     path = find_model(name_or_path)
@@ -54,19 +56,37 @@ def find_model(name_or_path: str | os.PathLike[str]) -> Path:
     """Returns the folder of a model, which may be a shipped one's name.
 
     Raises:
+        TypeError: it is neither a name nor a path.
         ValueError: there is no such model.
     """
+    if not isinstance(name_or_path, str | os.PathLike):
+        raise TypeError(
+            "a model must be given as a name or a path here. "
+            f"Received: a {type(name_or_path).__name__}"
+        )
     candidates = [Path(name_or_path)]
     if len(candidates[0].parts) == 1:
         candidates.append(_SHIPPED / name_or_path)
     for path in candidates:
         if is_saved_model(path) or PretrainingDirectory(path).holds_a_model():
             return path
+    run = PretrainingDirectory(candidates[0])
+    if run.holds_a_run():
+        raise ValueError(
+            f"{run.path}: the run has no weights yet ({run.weights}): it writes them "
+            "whenever it is measured; go on with it (`resume`) until then"
+        )
     raise ValueError(
         "`name_or_path` must be a pretraining directory (options.json and "
         "weights.hdf5), a folder written by export_saved_model, or a shipped model's "
-        f"name. Received: name_or_path={os.fspath(name_or_path)!r}"
+        f"name, where the package is used from a source checkout: {_SHIPPED} has "
+        f"{', '.join(_shipped_names()) or 'none'}. "
+        f"Received: name_or_path={os.fspath(name_or_path)!r}"
     )
+
+
+def _shipped_names() -> list[str]:
+    return sorted(path.name for path in _SHIPPED.glob("*/") if is_saved_model(path))
 
 
 def load_embedding(source: Any) -> ElmoEmbedding:

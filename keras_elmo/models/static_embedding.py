@@ -51,6 +51,7 @@ class StaticEmbedding(StringLayer):
         TypeError: `words` is a string.
         ValueError: there is no word, or one is empty or repeated; or `tokens` has not
             two axes.
+        RuntimeError: `tokens` are strings, and Keras does not run on TensorFlow.
 
     Reference: Peters et al. 2018, section 3.3.
     """
@@ -84,12 +85,14 @@ class StaticEmbedding(StringLayer):
         """Makes the layer from a file in word2vec's, GloVe's or fastText's text format.
 
         Args:
-            path: the file; `.gz` and `.xz` are decompressed.
+            path: the file; `.gz` and `.xz` are decompressed. Its words have to be in
+                Unicode's composed form (NFC), as the tokenizer's are.
             max_words: read no more than that many words.
             **kwargs: `trainable`, and arguments of `keras.layers.Layer`.
 
         Raises:
-            ValueError: the file is not of that format; names the line.
+            ValueError: there is no such file, or it is not of that format; names the
+                line.
         """
         words, vectors = read_vector_file(path, max_words)
         layer = cls(words, vectors.shape[1], **kwargs)

@@ -16,7 +16,8 @@ def plot_history(rows: Sequence[Any], path: str | os.PathLike[str]) -> bool:
     """Draws the learning curves of a run.
 
     Args:
-        rows: of the run's history; see `keras_elmo.training.history.Row`.
+        rows: of the run's history; what `keras_elmo.training.history.read_history`
+            reads from a run's history.csv.
         path: the .png to write; one that stands there is replaced.
 
     Returns:

@@ -4,9 +4,8 @@ import os
 import textwrap
 from collections.abc import Mapping, Sequence
 
-import numpy as np
-
 from keras_elmo.plots.picture import picture
+from keras_elmo.plots.seeds import spread
 
 # Letters of a title that fit above a panel.
 _TITLE_WIDTH = 24
@@ -28,7 +27,7 @@ def plot_layer_scores(
 
     Raises:
         ImportError: matplotlib is not installed.
-        ValueError: there is no task.
+        ValueError: there is no task, or a layer without a score.
 
     Reference: Peters et al. 2018, tables 5 and 6.
     """
@@ -37,16 +36,11 @@ def plot_layer_scores(
     with picture(path, 2.6 * len(scores) + 0.4, 3.2) as figure:
         panels = figure.subplots(1, len(scores), squeeze=False)[0]
         for axes, (task, layers) in zip(panels, scores.items(), strict=True):
-            seeds = [np.asarray(layer, dtype="float64") for layer in layers]
-            means = np.array([each.mean() for each in seeds])
-            below = means - [each.min() for each in seeds]
-            above = [each.max() for each in seeds] - means
-            axes.errorbar(
-                range(len(seeds)), means, yerr=[below, above], marker="o", capsize=3
-            )
+            means, *errors = spread(layers, "scores")
+            axes.errorbar(range(len(means)), means, yerr=errors, marker="o", capsize=3)
             if baselines and task in baselines:
                 axes.axhline(baselines[task], color="0.4", linestyle=":")
-            axes.set_xticks(range(len(seeds)))
+            axes.set_xticks(range(len(means)))
             axes.set(title=textwrap.fill(task, _TITLE_WIDTH), xlabel="layer")
             axes.grid(alpha=0.3)
         panels[0].set_ylabel("score, %")

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from keras_elmo.plots.picture import picture
+from keras_elmo.plots.seeds import spread
 
 
 def plot_mix_weights(
@@ -24,26 +25,24 @@ def plot_mix_weights(
 
     Reference: Peters et al. 2018, figure 2.
     """
-    weights = [np.asarray(seeds, dtype="float64") for seeds in mixes.values()]
-    if len({each.shape[1:] for each in weights}) != 1 or weights[0].ndim != 2:
+    shapes = {np.shape(mix) for seeds in mixes.values() for mix in seeds}
+    if len(shapes) != 1 or len(min(shapes)) != 1 or not all(map(len, mixes.values())):
         raise ValueError(
             "`mixes` must hold, for each task, mixes of one number of layers. "
-            f"Received: shapes={[each.shape for each in weights]}"
+            f"Received: mixes of the shapes {sorted(shapes)}"
         )
+    weights = [np.asarray(seeds, dtype="float64") for seeds in mixes.values()]
     num_layers = weights[0].shape[1]
     bar = 0.8 / num_layers
     with picture(path, max(4.0, 1.2 * len(mixes) + 1.5), 3.5) as figure:
         axes = figure.subplots()
         for layer in range(num_layers):
-            seeds = [each[:, layer] for each in weights]
-            means = np.array([each.mean() for each in seeds])
-            least = np.array([each.min() for each in seeds])
-            most = np.array([each.max() for each in seeds])
+            means, *errors = spread([each[:, layer] for each in weights], "mixes")
             axes.bar(
                 np.arange(len(mixes)) + (layer - (num_layers - 1) / 2) * bar,
                 means,
                 width=bar,
-                yerr=[means - least, most - means],
+                yerr=errors,
                 capsize=2,
                 label=f"layer {layer}",
             )

@@ -25,13 +25,18 @@ def plot_occurrences(
     Raises:
         ImportError: matplotlib is not installed.
         ValueError: there is no word, or a word has not as many senses as vectors, or
-            fewer than two; or the words' vectors are of different numbers of layers.
+            fewer than two; or the words' vectors are of different numbers of layers, or
+            not finite.
     """
     for word, (vectors, senses) in words.items():
         if not 2 <= len(vectors) == len(senses):
             raise ValueError(
                 "`words` must hold a sense for each of at least two vectors. Received: "
                 f"{len(vectors)} vectors and {len(senses)} senses of {word!r}"
+            )
+        if not np.isfinite(vectors).all():
+            raise ValueError(
+                f"`words` must hold finite vectors. Received: others of {word!r}"
             )
     if not words:
         raise ValueError("`words` must hold a word. Received: words={}")
@@ -53,6 +58,8 @@ def plot_occurrences(
 
 
 def _scatter(panel: Any, vectors: np.ndarray, senses: Sequence[str]) -> None:
+    # NumPy decomposes nothing of half precision, which files of vectors may hold.
+    vectors = vectors.astype("float64")
     centred = vectors - vectors.mean(0)
     _, _, directions = np.linalg.svd(centred, full_matrices=False)
     plane = centred @ directions[:2].T

@@ -40,7 +40,7 @@ def picture(
 
     Args:
         path: of the file.
-        width: inches; there are 120 points in each.
+        width: inches; there are 120 pixels in each.
         height: inches.
 
     Raises:

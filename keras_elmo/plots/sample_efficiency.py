@@ -3,9 +3,8 @@
 import os
 from collections.abc import Mapping, Sequence
 
-import numpy as np
-
 from keras_elmo.plots.picture import picture
+from keras_elmo.plots.seeds import spread
 
 
 def plot_sample_efficiency(
@@ -24,7 +23,7 @@ def plot_sample_efficiency(
 
     Raises:
         ImportError: matplotlib is not installed.
-        ValueError: there is no model.
+        ValueError: there is no model, or a number of sentences without a score.
 
     Reference: Peters et al. 2018, figure 1.
     """
@@ -34,12 +33,11 @@ def plot_sample_efficiency(
         axes = figure.subplots()
         for name, curve in curves.items():
             sizes = sorted(curve)
-            seeds = [np.asarray(curve[size], dtype="float64") for size in sizes]
-            means = [each.mean() for each in seeds]
+            means, below, above = spread([curve[size] for size in sizes], "curves")
             (line,) = axes.plot(sizes, means, marker="o", label=name)
-            least = [each.min() for each in seeds]
-            most = [each.max() for each in seeds]
-            axes.fill_between(sizes, least, most, alpha=0.2, color=line.get_color())
+            axes.fill_between(
+                sizes, means - below, means + above, alpha=0.2, color=line.get_color()
+            )
         axes.set(xlabel="training sentences", ylabel="score, %", title=title)
         axes.set_xscale("log")
         axes.xaxis.set_major_formatter("{x:,.0f}")

@@ -130,8 +130,9 @@ class Batcher:
         together = [*batch, request]
         padded = sum(each.sentences for each in together)
         padded *= max(each.longest for each in together)
-        same = request.signature is together[0].signature
-        return not batch or (same and padded <= self._max_tokens)
+        signature = together[0].signature
+        joins = request.signature is signature and signature.joins
+        return not batch or (joins and padded <= self._max_tokens)
 
     def _compute(self, batch: list[Waiting]) -> None:
         try:

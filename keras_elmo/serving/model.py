@@ -11,7 +11,7 @@ from google.protobuf.json_format import MessageToDict
 from google.protobuf.message import DecodeError
 from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 
-from keras_elmo.files.saved_model import read_tokenizer
+from keras_elmo.files.saved_model import read_description
 from keras_elmo.serving.errors import Code, ServingError
 from keras_elmo.serving.signature import Signature
 from keras_elmo.text.tokenizer import register_operations
@@ -48,11 +48,13 @@ class Model:
 
     def __init__(self, path: str | os.PathLike[str], version: int) -> None:
         self.version = version
-        register_operations(read_tokenizer(path) or "whitespace")
+        about = read_description(path)
+        register_operations(about["tokenizer"] or "whitespace")
         try:
             self.signature_defs = _signature_defs(path)
             self.loaded = tf.saved_model.load(os.fspath(path))
-            self.signatures = _signatures(self.loaded)
+            # Layer normalisation takes the mean of all that is in a batch.
+            self.signatures = _signatures(self.loaded, not about["layer_norm"])
         except _ERRORS as error:
             raise ValueError(
                 f"{os.fspath(path)}: cannot be loaded: {error!r}"
@@ -96,9 +98,9 @@ class Model:
             self._unused.wait_for(lambda: not self._users)
 
 
-def _signatures(loaded: Any) -> dict[str, Signature]:
+def _signatures(loaded: Any, joins: bool) -> dict[str, Signature]:
     made = {
-        name: Signature(function)
+        name: Signature(function, joins)
         for name, function in loaded.signatures.items()
         if name != _DEFAULT
     }

@@ -31,15 +31,19 @@ class Signature:
     Args:
         function: one of `signatures` of a loaded SavedModel. The model has to outlive
             it.
+        joins: whether requests may be computed together: whether a sentence's outputs
+            are the same whatever else is in the batch.
 
     Attributes:
         arguments: what it takes, by name.
         outputs: the names of what it returns.
         given_tokens: the argument that has tokens along its second axis; `None` if the
             model cuts strings itself.
+        joins: as given.
     """
 
-    def __init__(self, function: Any) -> None:
+    def __init__(self, function: Any, joins: bool = True) -> None:
+        self.joins = joins
         _, specs = function.structured_input_signature
         self.arguments = {
             name: Argument(np.dtype(spec.dtype.as_numpy_dtype), spec.shape.rank)

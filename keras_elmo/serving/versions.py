@@ -1,4 +1,4 @@
-"""Which version of a model is served: the newest that loads."""
+"""Which version of a model is served: the newest, once it is loaded."""
 
 import gc
 import os

@@ -33,21 +33,22 @@ def read_vector_file(
 
     Raises:
         ValueError: a line is not a word and as many finite numbers as the first one
-            has, or there is none, or fewer than the first line says; names the file
-            and the line.
+            has, separated by single spaces, or there is none, or fewer than the first
+            line says; names the file and the line.
     """
     path = os.fspath(path)
     check_positive(max_words=max_words)
     rows: dict[str, None] = {}
     numbers = array("f")
-    units, announced, num_lines = None, 0, 0
+    units, announced, header, num_lines = None, 0, 0, 0
     for place, line in _numbered_lines(path):
         # A word of some GloVe files has spaces inside it, and a line of word2vec's has
         # one at its end.
         fields = line.rstrip(" ").split(" ")
         if units is None:
-            if place == 1 and _is_header(fields):
+            if _is_header(fields):
                 announced, units = map(int, fields)
+                header = place
                 continue
             units = len(fields) - 1
         word, vector = _word_and_vector(fields, units, f"{path}, line {place}")
@@ -63,7 +64,8 @@ def read_vector_file(
     # Half a download, or half of what a killed program wrote.
     if num_lines < announced and len(rows) != max_words:
         raise ValueError(
-            f"{path}: line 1 says {announced:,} words, and {num_lines:,} are there"
+            f"{path}: line {header} says {announced:,} words, and {num_lines:,} are "
+            "there"
         )
     return list(rows), np.frombuffer(numbers, np.float32).reshape(len(rows), -1)
 
@@ -90,9 +92,26 @@ def _word_and_vector(
         fits = all(abs(number) <= _GREATEST for number in vector)
     except ValueError:
         fits = False
-    if not fits or not 1 <= units < len(fields):
+    word = " ".join(fields[:-units])
+    if not fits or not 1 <= units < len(fields) or _took_more(word):
         raise ValueError(
             f"{where}: must be a word and {units or 'its'} numbers. "
             f"Received: {reprlib.repr(' '.join(fields))}"
         )
-    return " ".join(fields[:-units]), vector
+    return word, vector
+
+
+def _took_more(word: str) -> bool:
+    """Whether what stands before the numbers is a word and more than that.
+
+    Numbers of a longer vector, or what parts a word from its numbers elsewhere. Spaces
+    alone are left to who calls.
+    """
+    if "\t" in word or (word.endswith(" ") and word.strip(" ")):
+        return True
+    _, space, last = word.rpartition(" ")
+    try:
+        float(last)
+    except ValueError:
+        return False
+    return bool(space)

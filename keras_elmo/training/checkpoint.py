@@ -1,10 +1,11 @@
 """A checkpoint: everything that the next step of a run depends on, in one file."""
 
+import errno
 import json
 import math
 import os
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import IO, Any
 
 import numpy as np
@@ -63,14 +64,22 @@ def _write(stream: IO[bytes], variable: Any) -> None:
 
 
 def restore_checkpoint(
-    path: str | os.PathLike[str], model: PretrainingModel
+    path: str | os.PathLike[str],
+    model: PretrainingModel,
+    check: Callable[[dict[str, Any]], None] = lambda progress: None,
 ) -> dict[str, Any]:
     """Assigns what `save_checkpoint` wrote and returns the progress.
+
+    Args:
+        path: the file.
+        model: a compiled model whose optimizer is built.
+        check: called with the progress before anything else is looked at; what it
+            raises is passed on.
 
     Raises:
         DamagedCheckpoint: the file is cut short or damaged.
         ValueError: it is of a model with other shapes.
-        FileNotFoundError: there is none.
+        OSError: it is not there, or cannot be read: it may be whole.
     """
     path = os.fspath(path)
     try:
@@ -80,15 +89,18 @@ def restore_checkpoint(
             if (damaged := file.testzip()) is not None:
                 raise DamagedCheckpoint(f"{path}: {damaged} is damaged")
             progress = _progress(file, path)
+            check(progress)
             for name, variable in _variables(model):
                 _check(file, name, variable, path)
             for name, variable in _variables(model):
                 _restore(file, name, variable)
             return progress
-    except FileNotFoundError:
-        raise
+    except OSError as error:
+        # A place in the file that is none: so says a damaged list of its members.
+        if error.errno not in (None, errno.EINVAL):
+            raise
+        raise DamagedCheckpoint(f"{path}: not a whole checkpoint: {error}") from error
     except (
-        OSError,
         EOFError,
         KeyError,
         # A bit of the compression's number fell over: it is one that zipfile lacks.

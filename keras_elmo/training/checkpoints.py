@@ -69,13 +69,17 @@ class Checkpoints:
         return f"the last one is {self.path(earlier[-1])}"
 
     def restore(
-        self, model: PretrainingModel, warn: Callable[[str], None]
+        self,
+        model: PretrainingModel,
+        warn: Callable[[str], None],
+        check: Callable[[dict[str, Any]], None],
     ) -> dict[str, Any] | None:
         """Assigns the last one that is whole, and returns its progress.
 
         Args:
             model: compiled, its optimizer built.
             warn: told of each one that had to be skipped.
+            check: see `restore_checkpoint`.
 
         Returns:
             The progress; `None` if there is no checkpoint.
@@ -86,7 +90,7 @@ class Checkpoints:
         steps = self.steps()
         for step in reversed(steps):
             try:
-                return restore_checkpoint(self.path(step), model)
+                return restore_checkpoint(self.path(step), model, check)
             except DamagedCheckpoint as error:
                 warn(f"skipped a damaged checkpoint: {error}")
         if steps:

@@ -263,14 +263,15 @@ def pretrain(
         run = Run(model, batches, record, plan, placed, tell)
         run.train(counted.words or None, progress, interruption)
     if isinstance(batches, Corpus):
-        _tell_split_lines(batches.report, tell)
+        _tell_of_text(batches.report, bool(counted.lines), tell)
     return model
 
 
-def _tell_split_lines(report: Report, tell: Any) -> None:
-    # All else was told when the words were counted.
-    split = Report(lines=report.lines, split_lines=report.split_lines)
-    for message in split.messages():
+def _tell_of_text(report: Report, was_counted: bool, tell: Any) -> None:
+    """Tells what was changed in the text, but for what was told when it was counted."""
+    if was_counted:
+        report = Report(lines=report.lines, split_lines=report.split_lines)
+    for message in report.messages():
         tell(message)
 
 

@@ -76,19 +76,20 @@ class Record:
         words = self._model.vocabulary
         vocabulary = None if words is None else words.digest()
         workers = self._devices.num_workers
-        progress = self._checkpoints.restore(self._model, self._tell)
+
+        def check_words(progress: dict[str, Any]) -> None:
+            state = self._state(progress)
+            if state.vocabulary != vocabulary:
+                raise ValueError(
+                    f"{self._files.vocabulary} is not the one that the run began with: "
+                    f"{self._checkpoints.path(state.step)} was trained with other words"
+                )
+
+        progress = self._checkpoints.restore(self._model, self._tell, check_words)
         self._devices.restored(self._model)
         if progress is None:
             return RunState(places=[(0, 0)] * workers, vocabulary=vocabulary)
-        try:
-            state = RunState.from_json(progress)
-        except ValueError as error:
-            raise ValueError(f"{self._files.checkpoints}: {error}") from error
-        if state.vocabulary != vocabulary:
-            raise ValueError(
-                f"{self._files.vocabulary} is not the one that the run began with: "
-                f"{self._checkpoints.path(state.step)} was trained with other words"
-            )
+        state = self._state(progress)
         if len(state.places) != workers:
             # Each has another share of the text now.
             epoch = min(epoch for epoch, _ in state.places)
@@ -98,6 +99,12 @@ class Record:
             )
             state.places = [(epoch, 0)] * workers
         return state
+
+    def _state(self, progress: dict[str, Any]) -> RunState:
+        try:
+            return RunState.from_json(progress)
+        except ValueError as error:
+            raise ValueError(f"{self._files.checkpoints}: {error}") from error
 
     def last_checkpoint(self) -> str:
         """Returns the path of the checkpoint of the state's step."""
@@ -182,10 +189,10 @@ class Record:
             if steps
             else "there is no checkpoint before"
         )
-        raise Diverged(
-            f"the run diverged: {what}; {kept}. A new run with a lower learning rate "
-            f"can begin from its best weights, {self._files.weights}"
-        )
+        advice = ". Begin a new run with a lower learning rate"
+        if self._files.holds_a_model():
+            advice += f", or go on from its best weights with init={self._files.path!r}"
+        raise Diverged(f"the run diverged: {what}; {kept}{advice}")
 
     def _write_curves(self) -> None:
         if self._devices.is_chief:

@@ -201,6 +201,24 @@ def test_nearest(folder):
     assert right["bank"] > 4 and right["배"] > 3 and right["손"] > 4
 
 
+def test_sense_examples_that_do_not_fit(folder, monkeypatch):
+    monkeypatch.syspath_prepend(EXAMPLES)
+    import sense_examples
+
+    path = folder / "own.tsv"
+    good = "bank\triver\tOn the [bank] .\n\n"
+    for bad in ("bank\triver\tOn the [bank].", "bank river", "a\tb\tno brackets"):
+        path.write_text(good + bad, encoding="utf-8")
+        with pytest.raises(SystemExit, match=r"own.tsv, line 3: must be a word, a"):
+            sense_examples.read_examples(path)
+    path.write_text(good, encoding="utf-8")
+    examples = sense_examples.read_examples(path)
+    assert examples == [("bank", "river", ["On", "the", "bank", "."], 2)]
+    assert sense_examples.examples_of(None, examples) == {"bank": examples}
+    with pytest.raises(SystemExit, match="must be of bank. Received: bnak"):
+        sense_examples.examples_of(["bnak"], examples)
+
+
 def test_sense_picture(folder):
     words = ("--words", "play", "쓰다", "--out", "senses.png")
     output = run_python(EXAMPLES / "sense_picture.py", *words, cwd=folder)

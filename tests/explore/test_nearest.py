@@ -1,3 +1,6 @@
+import unicodedata
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -90,8 +93,23 @@ def test_a_saved_model_by_path(encoder, tmp_path):
 def test_sentences_that_are_strings_are_refused(encoder):
     """Their letters would be taken for words."""
     lines = (" ".join(sentence) for sentence in CORPUS)
-    with pytest.raises(TypeError, match="`corpus` must be paths .* or hold lists of"):
+    with pytest.raises(TypeError, match="`corpus` must be a .* or hold lists of"):
         nearest(encoder, "bank", QUERY, lines)
+    with pytest.raises(
+        ValueError, match="or hold lists of tokens: no file matches the"
+    ):
+        nearest(encoder, "bank", QUERY, ["the river"])
+    with pytest.raises(TypeError, match="or hold lists of tokens. Received: .*a.txt"):
+        nearest(encoder, "bank", QUERY, iter([Path("a.txt")]))
+
+
+def test_a_word_is_found_however_it_is_spelt(encoder, monkeypatch):
+    """The tokenizer composes what its sentence is of; the word is composed, too."""
+    monkeypatch.setattr(encoder, "tokenizer", "unicode")
+    apart = unicodedata.normalize("NFD", "배")
+    assert apart != "배"
+    found = nearest(encoder, apart, f"the {apart}", CORPUS, num=2)
+    assert found == nearest(encoder, "배", "the 배", CORPUS, num=2)
 
 
 @pytest.mark.parametrize(

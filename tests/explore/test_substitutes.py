@@ -75,6 +75,17 @@ def test_a_position_beyond_the_sentence(model, position):
         substitutes(model, SENTENCE, position)
 
 
+def test_a_blank_is_no_token(model):
+    """It would be taken for padding, and nothing be known of what stands there."""
+    with pytest.raises(ValueError, match="tokens that are not empty. Received: .*''"):
+        substitutes(model, [*SENTENCE, ""], 6)
+
+
+def test_an_encoder_is_no_language_model(model):
+    with pytest.raises(TypeError, match="a name or a path here. Received: a Encoder"):
+        substitutes(model.encoder, SENTENCE, 0)
+
+
 def test_a_number_that_is_not_positive(model):
     with pytest.raises(ValueError, match="`num` must be positive. Received: num=-1"):
         substitutes(model, SENTENCE, 0, num=-1)

@@ -125,6 +125,12 @@ def test_a_model_that_is_not_there(name):
         load(name)
 
 
+def test_what_is_neither_a_name_nor_a_path(model):
+    for read in (load, loading.load_language_model):
+        with pytest.raises(TypeError, match="a name or a path here. Received: a Enc"):
+            read(model.encoder)
+
+
 # ---------------------------------------------------------------- damage
 
 
@@ -146,6 +152,9 @@ def test_a_missing_file_is_named(file, directory, tmp_path):
     assert not directory.holds_a_model()
     with pytest.raises(ValueError, match=f"holds no model: .*{file}"):
         directory.read_model()
+    with pytest.raises(ValueError, match=f"has no weights yet .*{directory.weights}"):
+        load(directory.path)
+    (tmp_path / directory.training).unlink()
     with pytest.raises(ValueError, match="`name_or_path` must be"):
         load(directory.path)
 

@@ -427,9 +427,13 @@ def test_half_weights_are_stored_and_computed_with_in_float32(layer, folders, tm
         assert ours.dtype == "float32"
         rounded = numpy_of(given).astype("float16").astype("float32")
         np.testing.assert_array_equal(numpy_of(ours), rounded)
+    # The mix alone is trainable, as in full precision.
+    model = tf.saved_model.load(str(tmp_path))
+    for name, signature in model.signatures.items():
+        assert len(signature.trainable_variables) == 2, name
+        assert len(signature.variables) == 2 + len(encoder.weights)
     # No product is of float16: the vectors are those of the rounded weights.
     rebuilt = ElmoEmbedding.from_saved_model(tmp_path)
-    model = tf.saved_model.load(str(tmp_path))
     for outputs in (
         from_tokens(model, padded(TOKENS), LENGTHS),
         from_strings(model, SENTENCES),

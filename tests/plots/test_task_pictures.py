@@ -9,6 +9,7 @@ from keras_elmo.plots import (
     plot_occurrences,
     plot_sample_efficiency,
 )
+from keras_elmo.plots.seeds import spread
 
 
 def test_mix_weights(figures, tmp_path, size_of_png):
@@ -26,7 +27,26 @@ def test_mix_weights(figures, tmp_path, size_of_png):
     assert [bar.get_label() for bar in bars] == ["layer 0", "layer 1", "layer 2"]
 
 
+@pytest.mark.parametrize("score", [99.9, 0.1])
+def test_seeds_that_agree(score, figures, tmp_path, size_of_png):
+    """Their mean may be beside them by a rounding error."""
+    plot_layer_scores({"tags": [[score] * 3]}, tmp_path / "a.png")
+    plot_mix_weights({"tags": [[score, 1 - score]] * 3}, tmp_path / "b.png")
+    plot_sample_efficiency({"ELMo": {9: [score] * 3}}, tmp_path / "c.png")
+    for name in "abc":
+        size_of_png(tmp_path / f"{name}.png")
+
+
+def test_how_far_seeds_go():
+    means, below, above = spread([[1, 2, 6], [4.0]], "scores")
+    np.testing.assert_allclose([means, below, above], [[3, 4], [2, 0], [3, 0]])
+    with pytest.raises(ValueError, match=r"`scores` must .* Received: \[\[1.0\], \[\]"):
+        spread([[1.0], []], "scores")
+
+
 def test_mix_weights_of_different_models(tmp_path):
+    with pytest.raises(ValueError, match="one number of layers"):
+        plot_mix_weights({"a": [[0.5, 0.5], [1.0]]}, tmp_path / "a.png")
     with pytest.raises(ValueError, match="one number of layers"):
         plot_mix_weights({"a": [[1.0]], "b": [[0.5, 0.5]]}, tmp_path / "a.png")
     with pytest.raises(ValueError, match="one number of layers"):
@@ -85,6 +105,15 @@ def test_occurrences(figures, tmp_path, size_of_png):
         np.testing.assert_allclose(distance, apart, atol=1e-3)
     labels = [text.get_text() for text in second.get_legend().get_texts()]
     assert labels == ["boat", "pear"]
+
+
+def test_occurrences_of_half_precision(figures, tmp_path, size_of_png):
+    vectors = np.random.default_rng(0).normal(size=(4, 2, 5)).astype("float16")
+    plot_occurrences({"배": (vectors, ["boat", "pear"] * 2)}, tmp_path / "a.png")
+    size_of_png(tmp_path / "a.png")
+    vectors[0, 0, 0] = np.nan
+    with pytest.raises(ValueError, match="finite vectors. Received: others of '배'"):
+        plot_occurrences({"배": (vectors, ["boat", "pear"] * 2)}, tmp_path / "b.png")
 
 
 def test_occurrences_without_senses(tmp_path):

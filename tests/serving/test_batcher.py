@@ -7,11 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from keras_elmo import ElmoEmbedding, export_saved_model
 from keras_elmo.serving import batcher as batcher_module
 from keras_elmo.serving.batch import Request, compute
 from keras_elmo.serving.batcher import Batcher
 from keras_elmo.serving.errors import Code, ServingError
+from keras_elmo.serving.model import Model
 from keras_elmo.serving.signature import LENGTHS
+from tests.files.exports import embedding
 
 WORDS = st.text(st.sampled_from("ab배쓰 .\u3000"), max_size=40)
 
@@ -72,6 +75,7 @@ class Held:
         self._signature = signature
         self.arguments = signature.arguments
         self.given_tokens = signature.given_tokens
+        self.joins = signature.joins
         self.go_on = threading.Event()
         self.batches = []
         self.seconds = 0.0
@@ -177,6 +181,31 @@ def test_signatures_do_not_mix(held, model):
         future.result(30)
     batcher.close()
     assert (held.batches, other.batches) == ([1, 2], [2])
+
+
+def test_what_depends_on_its_batch_is_computed_alone(tmp_path):
+    """Layer normalisation takes one mean over all that is in a batch."""
+    layer = ElmoEmbedding(embedding().encoder, layer_norm=True)
+    export_saved_model(layer, tmp_path / "normalising", "whitespace")
+    signature = Model(tmp_path / "normalising", 1).signatures["default"]
+    held = Held(signature)
+    requests = [request(held, text) for text in ("a bank", "the river of a boat", "a")]
+    wanted = [signature(each.inputs, each.outputs)["default"] for each in requests]
+    together = compute(requests)
+    apart = [
+        np.abs(found["default"] - each).max()
+        for found, each in zip(together, wanted, strict=True)
+    ]
+    held.batches.clear()
+    # There is something to avoid.
+    assert max(apart) > 1e-3
+    batcher = Batcher(max_tokens=1000, max_waiting=10)
+    for future, each in zip(
+        submit_behind(batcher, held, requests), wanted, strict=True
+    ):
+        np.testing.assert_allclose(future.result(30)["default"], each, atol=1e-6)
+    batcher.close()
+    assert held.batches == [1, 1, 1, 1]
 
 
 def test_one_that_fails_fails_alone(held):

@@ -25,10 +25,11 @@ def path(tmp_path):
         GLOVE.replace("\n", "\r\n").removesuffix("\r\n"),
         "\ufeff" + GLOVE,
         GLOVE + "\n",
+        "\n2 3\n" + GLOVE,
         # The first of two counts.
         GLOVE + "the 9 9 9\n",
     ],
-    ids=["glove", "header", "word2vec", "crlf", "mark", "blank", "twice"],
+    ids=["glove", "header", "word2vec", "crlf", "mark", "blank", "above", "twice"],
 )
 def test_formats(text, path):
     path.write_text(text, encoding="utf-8", newline="")
@@ -76,6 +77,12 @@ def test_compressed(tmp_path):
         ("a 1 2\n1 2\n", "line 2: must be a word and 2 numbers. Received: '1 2'"),
         ("word\n", "line 1: must be a word and its numbers. Received: 'word'"),
         ("3 2\na 1 2\na 1 2\n", "line 1 says 3 words, and 2 are there"),
+        ("\n3 2\na 1 2\n", "line 2 says 3 words, and 1 are there"),
+        # Numbers are no part of a word, nor is what parts it from them elsewhere.
+        ("2 2\na 1 2 3\nb 4 5 6\n", "line 2: must be a word and 2 numbers. Received:"),
+        ("a 1 2\nb 1 2\nc 1 2 3 4\n", "line 3: must be a word and 2 numbers"),
+        ("a\t1 2 3\nb\t4 5 6\n", "line 1: must be a word and 2 numbers"),
+        ("2 2\na  1 2\nb  4 5\n", "line 2: must be a word and 2 numbers"),
     ],
 )
 def test_damage_names_the_line(text, message, path):
@@ -94,7 +101,7 @@ def test_arguments_that_do_not_fit(path):
 
 
 words = st.text(
-    st.characters(exclude_characters=" \n\r\0\ufeff", exclude_categories=["Cs"]),
+    st.characters(exclude_characters=" \t\n\r\0\ufeff", exclude_categories=["Cs"]),
     min_size=1,
 )
 numbers = st.floats(width=32, allow_nan=False, allow_infinity=False)

@@ -83,6 +83,15 @@ def test_a_truncated_file_is_named(share, written, tmp_path):
         restore_checkpoint(path, model)
 
 
+def test_what_cannot_be_read_is_not_damaged(written, tmp_path):
+    """It may be whole, and is not to be passed over for an earlier one."""
+    model, *_ = written
+    path = tmp_path / "checkpoint.npz"
+    path.mkdir()
+    with pytest.raises(IsADirectoryError):
+        restore_checkpoint(path, model)
+
+
 @hypothesis.given(place=strategies.floats(0, 1, exclude_max=True), bit=BITS)
 def test_a_bit_that_fell_over_is_noticed_or_means_nothing(place, bit, written):
     model, wanted, content = written

@@ -15,15 +15,20 @@ def small_files(monkeypatch):
         with open(path, "w", encoding="utf-8") as file:
             file.write(progress)
 
-    def restore(path, model):
+    def restore(path, model, check):
         with open(path, encoding="utf-8") as file:
             progress = file.read()
         if progress == "damaged":
             raise DamagedCheckpoint(f"{path}: not a whole checkpoint")
+        check(progress)
         return progress
 
     monkeypatch.setattr(checkpoints, "save_checkpoint", save)
     monkeypatch.setattr(checkpoints, "restore_checkpoint", restore)
+
+
+def ignore(anything):
+    pass
 
 
 def saved(folder, *steps, keep=3):
@@ -40,16 +45,17 @@ def test_the_last_few_are_kept(tmp_path):
 
 def test_the_last_one_is_restored(tmp_path):
     told = []
-    assert saved(tmp_path, 5, 10).restore(None, told.append) == "of step 10"
+    assert saved(tmp_path, 5, 10).restore(None, told.append, ignore) == "of step 10"
     assert told == []
-    assert Checkpoints(str(tmp_path / "none")).restore(None, told.append) is None
+    nothing = Checkpoints(str(tmp_path / "none"))
+    assert nothing.restore(None, told.append, ignore) is None
 
 
 def test_a_damaged_one_is_skipped_with_a_warning(tmp_path):
     told = []
     found = saved(tmp_path, 5, 10)
     found.save(15, None, "damaged")
-    assert found.restore(None, told.append) == "of step 10"
+    assert found.restore(None, told.append, ignore) == "of step 10"
     assert len(told) == 1 and "step-00000015.npz" in told[0]
 
 
@@ -57,7 +63,7 @@ def test_without_a_whole_one_nothing_begins_anew(tmp_path):
     found = saved(tmp_path)
     found.save(15, None, "damaged")
     with pytest.raises(ValueError, match=f"{tmp_path}: none of its checkpoints is"):
-        found.restore(None, lambda message: None)
+        found.restore(None, ignore, ignore)
 
 
 def test_those_of_steps_that_are_repeated_go(tmp_path):

@@ -106,6 +106,18 @@ def test_a_run_goes_on_with_the_words_it_is_given(directory, text, tmp_path):
     assert_same_encoder(PretrainingDirectory(tmp_path / "kept").read_model(), directory)
 
 
+@pytest.mark.slow
+def test_what_is_wrong_with_the_text_is_told(directory, tmp_path, capsys):
+    """No words are counted, when it would be told otherwise."""
+    text = tmp_path / "text.txt"
+    text.write_bytes(b"the bank of \xff Ann\n" + b"Ann " + b"x" * 99 + b" bank .\n")
+    pretrain(None, text, directory=tmp_path / "run", init=directory.path, steps=1)
+    told = capsys.readouterr().err
+    assert "1 line held invalid UTF-8" in told
+    assert "of words are longer than 48 bytes and are truncated" in told
+    assert "of words are not in the vocabulary" in told
+
+
 def test_sizes_have_to_be_those_of_the_origin(directory, text, tmp_path):
     arguments = {"directory": tmp_path / "run", "init": directory.path}
     other = dataclasses.replace(CONFIG, units=10)

@@ -542,9 +542,12 @@ def test_weights_that_are_no_numbers_are_not_kept(tmp_path):
 def test_another_vocabulary_is_noticed(whole, folder):
     shutil.copytree(folder / "whole", folder / "other words")
     words = folder / "other words" / "vocabulary.txt"
-    words.write_text(words.read_text("utf-8").replace("boat", "ship"), "utf-8")
-    with pytest.raises(ValueError, match=f"{words} is not the one"):
-        on_text(folder, folder / "other words", steps=13, resume=True)
+    own = words.read_text("utf-8")
+    # Another word, and one word less.
+    for other in (own.replace("boat", "ship"), own.replace("boat\n", "")):
+        words.write_text(other, "utf-8")
+        with pytest.raises(ValueError, match=f"{words} is not the one"):
+            on_text(folder, folder / "other words", steps=13, resume=True)
 
 
 @pytest.mark.slow
