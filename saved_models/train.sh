@@ -5,7 +5,9 @@
 #
 # The sizes are those of options_LANGUAGE.json. DEV and TEXT are files or patterns in
 # quotes. RUN=DIR and OUT=DIR are where the run and the exported model are written,
-# runs/elmo-LANGUAGE and runs/elmo-LANGUAGE-exported if not given.
+# runs/elmo-LANGUAGE and runs/elmo-LANGUAGE-exported if not given. DTYPE=float32 is faster
+# than mixed_bfloat16 where the processor cannot multiply in bfloat16 (neither amx_bf16 nor
+# avx512_bf16 in /proc/cpuinfo).
 set -eu
 if [ $# -lt 4 ]; then
     echo "expected: LANGUAGE STEPS DEV TEXT [TEXT ...]; received: $*" >&2
@@ -21,7 +23,7 @@ keras-elmo pretrain --resume --out "${RUN:=runs/elmo-$language}" \
     --vocabulary-size 28000 --num-sampled 2048 --batch-tokens 5120 \
     --optimizer adam --learning-rate 0.004 --schedule cosine \
     --steps "$steps" --warmup-steps $((steps / 20)) \
-    --dtype mixed_bfloat16 --validate-every 2000
+    --dtype "${DTYPE:-mixed_bfloat16}" --validate-every 2000
 : "${OUT:=$RUN-exported}"
 # One that is older is of another run: export says that it is there, and ends this.
 [ "$OUT" -nt "$RUN/weights.hdf5" ] ||

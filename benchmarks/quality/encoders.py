@@ -34,6 +34,7 @@ class Encoders:
     Args:
         elmo: the biLM.
         static: a file of static vectors of the same text.
+        young: a biLM that has read for as long as `bert`.
         bert: a folder that `pretrain_bert.py` has left.
     """
 
@@ -41,10 +42,12 @@ class Encoders:
         self,
         elmo: keras_elmo.Encoder,
         static: Path | None = None,
+        young: keras_elmo.Encoder | None = None,
         bert: Path | None = None,
     ) -> None:
         self.elmo = elmo
         self._static = static
+        self._young = young
         self._bert = bert
         self._digests: dict[str, str] = {}
         self._task: Task | None = None
@@ -56,7 +59,7 @@ class Encoders:
         Raises:
             ValueError: there is no such encoder.
         """
-        there = {"static": self._static, "bert": self._bert}
+        there = {"static": self._static, "young": self._young, "bert": self._bert}
         return all(there.get(part, True) is not None for part in _parts(name))
 
     def digest(self, name: str) -> str:
@@ -71,8 +74,8 @@ class Encoders:
                 from bert import WEIGHTS
 
                 digest = file_digest(Path(self._bert, WEIGHTS))
-            elif name == "elmo":
-                digest = encoder_digest(self.elmo)
+            elif name in ("elmo", "young"):
+                digest = encoder_digest(self._bilm(name))
             else:
                 # The model's sizes alone.
                 digest = sha256(str(self.elmo.config).encode()).hexdigest()
@@ -119,20 +122,23 @@ class Encoders:
         """Returns an array `(layers, tokens, units)` a sentence, and `(layers, units)`.
 
         Args:
-            name: `elmo`, `random` or `bert`.
+            name: `elmo`, `random`, `young` or `bert`.
             sentences: lists of tokens.
         """
         if name == "bert":
             from bert import embed_with_bert
 
             return embed_with_bert(self._bert, sentences)
-        encoder = self.elmo
-        if name == "random":
-            keras.utils.set_random_seed(_RANDOM_SEED)
-            encoder = keras_elmo.build_encoder(encoder.config)
+        encoder = self._bilm(name)
         config = encoder.config
         shape = (config.num_layers + 1, 2 * config.projection_units)
         return keras_elmo.embed(encoder, sentences, _BATCH_SIZE), shape
+
+    def _bilm(self, name: str) -> keras_elmo.Encoder:
+        if name == "random":
+            keras.utils.set_random_seed(_RANDOM_SEED)
+            return keras_elmo.build_encoder(self.elmo.config)
+        return {"elmo": self.elmo, "young": self._young}[name]
 
 
 def _parts(name: str) -> list[str]:

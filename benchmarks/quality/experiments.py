@@ -17,8 +17,13 @@ WORDS = {
     "static": "Static",
     "elmo": "ELMo",
     "static+elmo": "[static; ELMo]",
+    "young": "Young ELMo",
     "bert": "BERT-style",
 }
+# What is compared unless others are asked for.
+COMPARED = ("random", "trained", "static", "elmo", "static+elmo")
+# Of the same text and time as each other.
+OF_EQUAL_TIME = ("young", "bert")
 NUM_LAYERS = 3
 # Of the ways to find a sense, the names of what they are scored as.
 SENSE_PROBES = {"voted": "semcor", "nearest_mean": "semcor by means"}
@@ -157,6 +162,19 @@ def _layers(words: Sequence[str]) -> Experiment:
     )
 
 
+def _equal_time(words: Sequence[str]) -> Experiment:
+    """ELMo and BERT that have read the same text for the same time."""
+    return Experiment(
+        [WORDS[each] for each in OF_EQUAL_TIME],
+        {
+            TITLES[task]: [
+                Run(task, each, head=Head("linear")) for each in OF_EQUAL_TIME
+            ]
+            for task in ("ewt", "wnut17", "sst2", "sst5")
+        },
+    )
+
+
 def _samples(words: Sequence[str]) -> Experiment:
     """Figure 1 of the paper's analysis: the score against the size of the data."""
     compared = ("static", "elmo", "static+elmo")
@@ -179,4 +197,5 @@ EXPERIMENTS: dict[str, Callable[[Sequence[str]], Experiment]] = {
     "places": _places,
     "layers": _layers,
     "samples": _samples,
+    "equal-time": _equal_time,
 }

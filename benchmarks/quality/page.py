@@ -4,7 +4,7 @@ import re
 import statistics
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import count, takewhile
+from itertools import count, takewhile, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from experiments import (
     EXPERIMENTS,
     MOST_FREQUENT,
     NUM_LAYERS,
+    OF_EQUAL_TIME,
     PAIR_PROBES,
     SENSE_PROBES,
     TITLES,
@@ -102,13 +103,10 @@ def _table(name: str, language: str, found: Found, words: Sequence[str]) -> str:
             rows.append([title, *(_cell(found.all(run)) for run in runs)])
             compared.append(runs[0])
     if name == "layers":
-        probes = _probe_rows(found, language)
-        # Other encoders have more layers than ELMo; its mix is the last column.
-        more = range(NUM_LAYERS, max(map(len, probes), default=0) - 1)
-        header[-1:-1] = [f"Layer {layer}" for layer in more]
-        for row in rows:
-            row[-1:-1] = [""] * len(more)
-        rows += [row + [""] * (len(header) - len(row)) for row in probes]
+        # No probe is of the mix, the last column.
+        rows += [[*row, ""] for row in _probe_rows(found, language)]
+    if name == "equal-time":
+        rows += _probe_rows_of_equal_time(found)
     if not any(any(row[1:]) for row in rows):
         return _NOT_YET
     if experiment.counts_errors:
@@ -141,13 +139,23 @@ def _probe_rows(found: Found, language: str) -> list[list[str]]:
     for probe, title in PROBES.items():
         if language and language != ("ko" if probe in _KOREAN_PROBES else "en"):
             continue
-        for encoder in ("elmo", "random", "bert"):
+        for encoder in ("elmo", "random"):
             if scores := found.layers(probe, encoder):
                 rows.append([f"{title}, {WORDS[encoder]}", *map(_cell, scores)])
     most_frequent = found.one(MOST_FREQUENT)
     if most_frequent and language != "ko":
         cells = [_cell(most_frequent)] * NUM_LAYERS
         rows.append(["SemCor, the most frequent sense", *cells])
+    return rows
+
+
+def _probe_rows_of_equal_time(found: Found) -> list[list[str]]:
+    """Layer for layer; one of the encoders may have more of them than the other."""
+    rows = []
+    for probe in SENSE_PROBES.values():
+        layers = [found.layers(probe, encoder) for encoder in OF_EQUAL_TIME]
+        for layer, scores in enumerate(zip_longest(*layers, fillvalue=[])):
+            rows.append([f"{PROBES[probe]}, layer {layer}", *map(_cell, scores)])
     return rows
 
 

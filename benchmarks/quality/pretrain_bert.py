@@ -39,6 +39,7 @@ from keras_elmo.text.lines import expand_files
 from keras_elmo.text.report import Report
 from keras_elmo.text.sentences import mixed_lines
 from keras_elmo.text.token_chunks import tokenized_lines
+from keras_elmo.training.processor import dtype_message
 
 # The options that a run goes on with.
 _RECIPE = (
@@ -62,6 +63,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Trains, and writes the encoder."""
     options = _parser().parse_args(arguments)
     keras.utils.set_random_seed(options.seed)
+    if slow := dtype_message(options.dtype):
+        print(slow, file=sys.stderr)
     folder = Path(options.out)
     run = _described(folder, options)
     backbone = bert.build(run["sizes"], options.dtype)

@@ -11,7 +11,7 @@ from experiments import MOST_FREQUENT, PAIR_PROBES, SENSE_PROBES, probe_key
 from scores import Scores
 from sense_lexicon import SenseLexicon
 
-_ENCODERS = ("elmo", "random", "bert")
+_ENCODERS = ("elmo", "random", "young", "bert")
 # BERT has no direction that has not seen the word.
 _IMPOSSIBLE = {("bert", PAIR_PROBES["of_place"])}
 

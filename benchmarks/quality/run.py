@@ -7,7 +7,7 @@ docs/results.md and of the models' cards, and draws the figures.
     python benchmarks/quality/run.py \\
         --elmo en=saved_models/elmo-en ko=saved_models/elmo-ko \\
         --static en=runs/static-en.txt ko=runs/static-ko.txt \\
-        --bert en=runs/bert-en ko=runs/bert-ko
+        --young en=runs/young-en-exported --bert en=runs/bert-en
 """
 
 import argparse
@@ -21,7 +21,7 @@ sys.path.append(str(Path(__file__).parents[1]))
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 import common
-from experiments import EXPERIMENTS, WORDS, Run
+from experiments import COMPARED, EXPERIMENTS, Run
 from scores import Scores
 
 DEFAULT_SCORES = Path(__file__).with_name("scores.json")
@@ -55,6 +55,7 @@ def _parser() -> argparse.ArgumentParser:
     for name, what in (
         ("elmo", "a model; without any, the page alone is written"),
         ("static", "a file of static vectors"),
+        ("young", "a model that was trained for as long as that of --bert"),
         ("bert", "a folder of pretrain_bert.py"),
     ):
         parser.add_argument(
@@ -76,9 +77,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--words",
         nargs="*",
-        default=list(WORDS),
+        default=list(COMPARED),
         metavar="NAME",
-        help="what the experiments `main` and `linear` compare",
+        help=f"what `main` and `linear` compare ({' '.join(COMPARED)})",
     )
     parser.add_argument("--seeds", type=int, default=3, metavar="N", help="(3)")
     parser.add_argument("--scores", type=Path, default=DEFAULT_SCORES, metavar="FILE")
@@ -103,10 +104,14 @@ def _measure(runs: list[Run], options: argparse.Namespace, scores: Scores) -> No
 
     import keras_elmo
 
-    elmo, static, bert = map(dict, (options.elmo, options.static, options.bert))
-    for language, path in elmo.items():
+    static, bert = dict(options.static), dict(options.bert)
+    young = {language: keras_elmo.load(path) for language, path in options.young}
+    for language, path in dict(options.elmo).items():
         encoders = Encoders(
-            keras_elmo.load(path), static.get(language), bert.get(language)
+            keras_elmo.load(path),
+            static=static.get(language),
+            young=young.get(language),
+            bert=bert.get(language),
         )
         trained_heads.measure(language, runs, options.seeds, encoders, scores, _say)
         probes.measure(language, encoders, scores, _say)

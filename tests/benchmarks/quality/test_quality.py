@@ -21,6 +21,8 @@ Said by a person.
 <!-- end -->
 <!-- table samples -->
 <!-- end -->
+<!-- table equal-time -->
+<!-- end -->
 """
 
 
@@ -132,9 +134,9 @@ def test_a_page_without_scores_has_empty_tables(quality, page, card, tmp_path):
     assert sorted(set(row.split("|")[2:-1])) == ["  ", " 81.00 "]
 
 
-def test_a_table_has_the_layers_of_the_deepest_encoder(quality, tmp_path):
+def test_an_encoder_of_more_layers_has_more_rows(quality, tmp_path):
     scores = quality("scores").Scores(tmp_path / "scores.json")
-    for encoder, depth in (("elmo", 3), ("bert", 5)):
+    for encoder, depth in (("elmo", 3), ("young", 3), ("bert", 5)):
         for layer in range(depth):
             scores[f"semcor, {encoder}:{layer}"] = {"score": 60.0 + layer}
     run = quality("experiments").Run
@@ -144,10 +146,26 @@ def test_a_table_has_the_layers_of_the_deepest_encoder(quality, tmp_path):
     page = quality("page")
     table = page._table("layers", "en", page.Found(scores, 1), ())
     header, _, *rows = table.splitlines()
-    assert header.endswith("| Layer 2 | Layer 3 | Layer 4 | Mix |")
-    assert rows[0].endswith("| 90.00 | 90.00 | 90.00 |  |  | 90.00 |")
-    assert rows[1].endswith("ELMo | 60.00 | 61.00 | 62.00 |  |  |  |")
-    assert rows[2].endswith("BERT-style | 60.00 | 61.00 | 62.00 | 63.00 | 64.00 |  |")
+    assert header.endswith("| Layer 2 | Mix |")
+    assert rows[0].endswith("| 90.00 | 90.00 | 90.00 | 90.00 |")
+    assert rows[1].endswith("ELMo | 60.00 | 61.00 | 62.00 |  |")
+    # Those that have read for another time are in a table of their own.
+    assert len(rows) == 2
+    for words, value in (("young", 70.0), ("bert", 80.0)):
+        key = run("sst2", words, head=quality("experiments").Head("linear")).key(0)
+        scores[key] = {"score": value}
+    table = page._table("equal-time", "", page.Found(scores, 1), ())
+    header, _, *rows = table.splitlines()
+    assert header == "| Task | Young ELMo | BERT-style |"
+    assert "| SST-2, sentiment | 70.00 | 80.00 |" in rows
+    title = "| SemCor, senses by ten neighbours, layer"
+    assert rows[-5:] == [
+        f"{title} 0 | 60.00 | 60.00 |",
+        f"{title} 1 | 61.00 | 61.00 |",
+        f"{title} 2 | 62.00 | 62.00 |",
+        f"{title} 3 |  | 63.00 |",
+        f"{title} 4 |  | 64.00 |",
+    ]
 
 
 def test_two_may_measure_at_once(quality, tmp_path):
@@ -173,11 +191,11 @@ def test_a_cell_is_a_mean_and_a_deviation(quality, tmp_path, name, kind):
         for seed, value in enumerate(values):
             scores[run.key(seed)] = {"score": value}
     found = page.Found(scores, 2)
-    table = page._table(name, "en", found, experiments.WORDS)
+    table = page._table(name, "en", found, experiments.COMPARED)
     row = next(line for line in table.splitlines() if "SST-2" in line)
     # Of 19 % errors, 14 and 12 % are left.
     assert row == (
-        "| SST-2, sentiment |  |  | 81.00 ± 1.41 | 86.00 ± 1.41 | 88.00 ± 0.00 |  "
+        "| SST-2, sentiment |  |  | 81.00 ± 1.41 | 86.00 ± 1.41 | 88.00 ± 0.00 "
         "| 26 % | 37 % |"
     )
     assert "Korean" not in table

@@ -110,3 +110,16 @@ def test_names_of_words(quality, encoder, data, tmp_path):
         np.testing.assert_array_equal(layers, same)
     elmo = encoders.words("elmo", task, task.train)
     assert not np.allclose(one.batch(np.arange(3))[0], elmo.batch(np.arange(3))[0])
+
+
+def test_a_young_encoder_is_another_one(quality, encoder):
+    young = keras_elmo.build_encoder(encoder.config)
+    encoders = quality("encoders").Encoders(encoder, young=young)
+    assert not quality("encoders").Encoders(encoder).has("young")
+    assert encoders.has("young") and not encoders.has("static+young")
+    assert encoders.digest("young") != encoders.digest("elmo")
+    sentences = [["the", "river"]]
+    for name, expected in (("young", young), ("elmo", encoder)):
+        (found,) = encoders.layers(name, sentences)[0]
+        (same,) = keras_elmo.embed(expected, sentences)
+        np.testing.assert_array_equal(found, same)
