@@ -58,12 +58,14 @@ def fill(variable: Any, blocks: Iterable[np.ndarray]) -> None:
         return
     tf = _tensorflow()
     start = 0
-    for block in blocks:
-        rows = tf.IndexedSlices(block, np.arange(start, start + len(block)))
-        # Of a strategy's variable, that of each device.
-        for local in getattr(variable.value, "values", (variable.value,)):
-            local.scatter_update(rows)
-        start += len(block)
+    # Now, even where a function is traced that is to run later.
+    with tf.init_scope():
+        for block in blocks:
+            rows = tf.IndexedSlices(block, np.arange(start, start + len(block)))
+            # Of a strategy's variable, that of each device.
+            for local in getattr(variable.value, "values", (variable.value,)):
+                local.scatter_update(rows)
+            start += len(block)
 
 
 def _tensorflow() -> Any:

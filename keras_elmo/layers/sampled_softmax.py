@@ -73,16 +73,16 @@ class SampledSoftmax(keras.layers.Layer):
                 "`hidden` must have a known last axis. "
                 f"Received: hidden.shape={hidden_shape}"
             )
+        seed = random.randrange(1 << 32) if self.seed is None else self.seed
+        first = _FirstKernel((self.vocabulary_size, units), seed)
         self.kernel = self.add_weight(
             name="kernel",
-            shape=(self.vocabulary_size, units),
-            initializer="zeros",
+            shape=first.shape,
+            initializer=first,
             # What is multiplied is cast: a few rows, not all of them.
             autocast=False,
         )
-        seed = random.randrange(1 << 32) if self.seed is None else self.seed
-        shape = (self.vocabulary_size, units)
-        fill(self.kernel, _normal_blocks(shape, 1 / math.sqrt(units), seed))
+        first.fill(self.kernel)
         # Added to float32 logits, whatever type computes them.
         self.bias = self.add_weight(
             name="bias",
@@ -149,14 +149,42 @@ class SampledSoftmax(keras.layers.Layer):
         }
 
 
-def _normal_blocks(
-    shape: tuple[int, int], stddev: float, seed: int
-) -> Iterator[np.ndarray]:
-    generator = np.random.default_rng(seed)
-    starts = block_starts(shape, itemsize=4)
-    for start in starts:
-        rows = min(starts.step, shape[0] - start)
-        yield stddev * generator.standard_normal((rows, shape[1]), dtype="float32")
+class _FirstKernel:
+    """Normal numbers, as published, which are made block by block where that can be.
+
+    Asked at once, while the variable is made, it has zeros to give, and `fill` puts the
+    numbers in their place. Where Keras traces, it asks later: then it gets them all.
+
+    Args:
+        shape: `(vocabulary_size, units)`.
+        seed: of the numbers.
+    """
+
+    def __init__(self, shape: tuple[int, int], seed: int) -> None:
+        self.shape = shape
+        self._seed = seed
+        self._was_asked = self._is_made = False
+
+    def __call__(self, shape: tuple[int, int], dtype: Any = None) -> Any:
+        if self._is_made:
+            return ops.convert_to_tensor(np.concatenate(list(self._blocks())), dtype)
+        self._was_asked = True
+        return ops.zeros(shape, dtype)
+
+    def fill(self, kernel: Any) -> None:
+        """Ends the making of the variable."""
+        self._is_made = True
+        if self._was_asked:
+            fill(kernel, self._blocks())
+
+    def _blocks(self) -> Iterator[np.ndarray]:
+        generator = np.random.default_rng(self._seed)
+        rows, units = self.shape
+        starts = block_starts(self.shape, itemsize=4)
+        for start in starts:
+            block = (min(starts.step, rows - start), units)
+            normal = generator.standard_normal(block, dtype="float32")
+            yield 1 / math.sqrt(units) * normal
 
 
 def draw_candidates(

@@ -294,6 +294,32 @@ def test_bad_arguments(argument):
         SampledSoftmax(**arguments)
 
 
+class LossOfBatches(keras.Model):
+    """Somebody's model, whose layers are built when it first sees a batch."""
+
+    def __init__(self):
+        super().__init__()
+        self.softmax = SampledSoftmax(200, num_sampled=20, seed=3)
+
+    def call(self, inputs, training=None):
+        loss = self.softmax(*inputs, training=training)
+        self.add_loss(keras.ops.mean(loss))
+        return loss
+
+
+def test_it_begins_as_published_in_a_model_that_is_built_late():
+    """While Keras traces `fit`, variables have no value yet."""
+    model = LossOfBatches()
+    model.compile(keras.optimizers.SGD(0.0), jit_compile=False)
+    batch = np.ones((4, 5, 16), "float32"), np.ones((4, 5), "int32")
+    model.fit(batch, batch_size=4, verbose=0)
+    late = numpy_of(model.softmax.kernel)
+    softmax = SampledSoftmax(200, num_sampled=20, seed=3)
+    softmax.build((4, 5, 16))
+    np.testing.assert_array_equal(late, numpy_of(softmax.kernel))
+    assert late.std() == pytest.approx(1 / 4, rel=0.1)
+
+
 def test_published_initialisers():
     layer = SampledSoftmax(400, 10)
     layer.build((None, 64))
