@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 
 class Spread(NamedTuple):
@@ -20,7 +21,7 @@ class Spread(NamedTuple):
     above: np.ndarray
 
 
-def spread(points: Sequence[Sequence[float]], name: str) -> Spread:
+def spread(points: Sequence[ArrayLike], name: str) -> Spread:
     """Returns the means of points, and how far their seeds go from it.
 
     Args:
