@@ -62,7 +62,8 @@ def test_a_sentence_has_the_same_vectors_in_any_company(sentence, mates, place, 
         numpy_of(encoder(char_ids(batch, extra))), alone, strict=True
     ):
         size = len(sentence) + 2
-        np.testing.assert_allclose(found[place, :size], wanted[0], atol=1e-6)
+        # A batch of another shape adds in another order: the last places differ.
+        np.testing.assert_allclose(found[place, :size], wanted[0], atol=1e-5)
         assert (found[place, size:] == 0).all()
 
 
@@ -73,7 +74,7 @@ def test_predict_equals_the_call():
     for found, wanted in zip(
         encoder.predict(ids, batch_size=2, verbose=0), encoder(ids), strict=True
     ):
-        np.testing.assert_allclose(found, numpy_of(wanted), atol=1e-6)
+        np.testing.assert_allclose(found, numpy_of(wanted), atol=1e-5)
 
 
 @pytest.mark.parametrize("sentences", [[[]], [[], []], [[], ["word"]]])
@@ -109,7 +110,7 @@ def test_the_layers_carry_the_mask():
 def test_the_token_layer_is_the_same_for_the_same_word():
     first, _ = [layer for layer in numpy_of(random_encoder()(char_ids(SENTENCES)))][:2]
     # "bank" stands fifth in the first sentence and second in the fourth.
-    np.testing.assert_allclose(first[0, 5], first[3, 2], atol=1e-6)
+    np.testing.assert_allclose(first[0, 5], first[3, 2], atol=1e-5)
     np.testing.assert_array_equal(first[..., :7], first[..., 7:])
 
 
