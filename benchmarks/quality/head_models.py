@@ -106,7 +106,12 @@ def train(
         ),
     )
     counted = tf.data.experimental.assert_cardinality(epochs * per_epoch)
-    model.fit(dataset.apply(counted).prefetch(_BATCHES_AHEAD), shuffle=False, verbose=0)
+    fixed = tf.data.Options()
+    # There is nothing to tune, and on one core `fit` would wait for the tuner's next
+    # turn before it returns: for up to a minute.
+    fixed.autotune.enabled = False
+    dataset = dataset.apply(counted).prefetch(_BATCHES_AHEAD).with_options(fixed)
+    model.fit(dataset, shuffle=False, verbose=0)
     return model
 
 

@@ -40,7 +40,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             min_count=5,
             sg=1,
             epochs=options.epochs,
-            workers=os.cpu_count(),
+            # More than one, and the vectors come out differently each time.
+            workers=1,
             seed=1,
         )
     words = list(model.wv.index_to_key)
