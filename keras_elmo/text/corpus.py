@@ -133,12 +133,17 @@ class Corpus:
                 tf.TensorSpec((None, None), tf.int32),
             ),
         )
-        return arrays.map(
+        features = arrays.map(
             # AutoGraph has nothing to do here, and warns of what it cannot read.
             tf.autograph.experimental.do_not_convert(_features),
             num_parallel_calls=2,
             deterministic=True,
-        ).prefetch(_BATCHES_AHEAD)
+        )
+        fixed = tf.data.Options()
+        # On a single core, `fit` would wait for the tuner's next turn before it
+        # returns, for up to a minute.
+        fixed.autotune.enabled = False
+        return features.prefetch(_BATCHES_AHEAD).with_options(fixed)
 
     def batches(
         self, epoch: int = 0, shuffle: bool = True, skip: int = 0
