@@ -11,7 +11,6 @@ from task import Task
 from word_vectors import (
     FrozenWords,
     JoinedWords,
-    TrainedWords,
     Words,
     contextual_words,
     static_words,
@@ -82,21 +81,10 @@ class Encoders:
             self._digests[name] = digest[:12]
         return self._digests[name]
 
-    def words(self, name: str, task: Task, places: np.ndarray) -> Words:
-        """Returns the words of a task's sentences.
-
-        Args:
-            name: as above; `trained` for vectors that begin at random and are trained
-                with the task.
-            task: whose sentences.
-            places: of the sentences that are trained on.
-        """
-        if name == "trained":
-            units = 2 * self.elmo.config.projection_units
-            return TrainedWords(task.sentences, places, units)
+    def words(self, name: str, task: Task) -> Words:
+        """Returns the words of a task's sentences."""
         if "+" in name:
-            parts = name.split("+")
-            return JoinedWords([self.words(part, task, places) for part in parts])
+            return JoinedWords([self.words(part, task) for part in name.split("+")])
         name, _, layer = name.partition(":")
         words = self._frozen(name, task)
         return words.layer(int(layer)) if layer else words

@@ -13,7 +13,6 @@ TITLES = {
 }
 WORDS = {
     "random": "Random biLM",
-    "trained": "Trained with the task",
     "static": "Static",
     "elmo": "ELMo",
     "static+elmo": "[static; ELMo]",
@@ -21,7 +20,7 @@ WORDS = {
     "bert": "BERT-style",
 }
 # What is compared unless others are asked for.
-COMPARED = ("random", "trained", "static", "elmo", "static+elmo")
+COMPARED = ("random", "static", "elmo", "static+elmo")
 # Of the same text and time as each other.
 OF_EQUAL_TIME = ("young", "bert")
 NUM_LAYERS = 3

@@ -82,8 +82,6 @@ def train(
         jit_compile=False,
     )
     random = np.random.default_rng(seed)
-    # What hides rare words draws from its own: the order is that of any other words.
-    hiding = np.random.default_rng(seed)
 
     def examples() -> Iterator[Any]:
         for _ in range(epochs):
@@ -91,7 +89,7 @@ def train(
                 labels = padded_labels(task, batch)
                 known = labels >= 0
                 yield (
-                    tuple(_inputs(batch, below, above, hiding)),
+                    tuple(_inputs(batch, below, above)),
                     np.where(known, labels, 0),
                     known.astype(np.float32),
                 )
@@ -137,13 +135,8 @@ def _signature(model: Any) -> list[tf.TensorSpec]:
     return [tf.TensorSpec(each.shape, each.dtype) for each in model.inputs]
 
 
-def _inputs(
-    places: np.ndarray,
-    below: Words,
-    above: Words | None,
-    random: np.random.Generator | None = None,
-) -> list[np.ndarray]:
-    inputs = below.batch(places, random)
+def _inputs(places: np.ndarray, below: Words, above: Words | None) -> list[np.ndarray]:
+    inputs = below.batch(places)
     if above is not None:
-        inputs = [*inputs, *above.batch(places, random)]
+        inputs = [*inputs, *above.batch(places)]
     return [*inputs, below.mask(places)]

@@ -52,8 +52,8 @@ def _measure(
 ) -> dict[str, Any]:
     began = time.monotonic()
     places = task.drawn(run.size)
-    below = encoders.words(run.words, task, places)
-    above = encoders.words(run.above, task, places) if run.above else None
+    below = encoders.words(run.words, task)
+    above = encoders.words(run.above, task) if run.above else None
     training = data_set.training
     model = head_models.train(run.head, task, below, above, places, seed, training)
     found = head_models.predict(model, task, below, above, training.batch_size)

@@ -5,7 +5,6 @@ the inputs' values for a batch of sentences, told by their places in the task.
 """
 
 from abc import ABC, abstractmethod
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,6 @@ import keras_elmo
 from keras_elmo.text.vector_file import read_vector_file
 
 PADDING, UNKNOWN = 0, 1
-_ONCE_UNKNOWN = 0.5
 
 # A model's inputs, and a tensor of each kind of vectors that is computed from them.
 Vectors = tuple[list[Any], list[Any]]
@@ -66,10 +64,8 @@ class Words(ABC):
         """
 
     @abstractmethod
-    def batch(
-        self, places: np.ndarray, random: np.random.Generator | None = None
-    ) -> list[np.ndarray]:
-        """Returns the inputs' values; `random` is given while training."""
+    def batch(self, places: np.ndarray) -> list[np.ndarray]:
+        """Returns the inputs' values."""
 
 
 class FrozenWords(Words):
@@ -101,46 +97,8 @@ class FrozenWords(Words):
         mix = keras_elmo.ScalarMix(regularizer=regularizer)
         return [layers], [mix([layers[:, :, k] for k in range(num_layers)])]
 
-    def batch(
-        self, places: np.ndarray, random: np.random.Generator | None = None
-    ) -> list[np.ndarray]:
+    def batch(self, places: np.ndarray) -> list[np.ndarray]:
         return [self._table[self.padded_rows(places)].astype("float32")]
-
-
-class TrainedWords(Words):
-    """A vector for each word of the training sentences, trained with the task.
-
-    While training, a word that occurs once there is taken for an unknown one every
-    other time: its own vector and that of unknown words are both trained.
-
-    Args:
-        sentences: tokens of each sentence.
-        train: places of the training sentences.
-        units: size of a vector.
-    """
-
-    def __init__(
-        self, sentences: Sequence[Sentence], train: np.ndarray, units: int
-    ) -> None:
-        self._units = units
-        counts = Counter(word for place in train for word in sentences[place])
-        ids = {word: number for number, word in enumerate(counts, UNKNOWN + 1)}
-        self._once = np.zeros(len(ids) + 2, bool)
-        self._once[2:] = [count == 1 for count in counts.values()]
-        super().__init__(_rows(sentences, lambda word: ids.get(word, UNKNOWN)))
-
-    def vectors(self, mix_l2: float) -> Vectors:
-        ids = keras.Input((None,), dtype="int32")
-        return [ids], [keras.layers.Embedding(len(self._once), self._units)(ids)]
-
-    def batch(
-        self, places: np.ndarray, random: np.random.Generator | None = None
-    ) -> list[np.ndarray]:
-        batch = self.padded_rows(places)
-        if random is not None:
-            hidden = self._once[batch] & (random.random(batch.shape) < _ONCE_UNKNOWN)
-            batch[hidden] = UNKNOWN
-        return [batch]
 
 
 class JoinedWords(Words):
@@ -156,10 +114,8 @@ class JoinedWords(Words):
         )
         return sum(inputs, []), sum(vectors, [])
 
-    def batch(
-        self, places: np.ndarray, random: np.random.Generator | None = None
-    ) -> list[np.ndarray]:
-        return sum((part.batch(places, random) for part in self._parts), [])
+    def batch(self, places: np.ndarray) -> list[np.ndarray]:
+        return sum((part.batch(places) for part in self._parts), [])
 
 
 def contextual_words(

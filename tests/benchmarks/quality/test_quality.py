@@ -125,7 +125,7 @@ def test_a_page_without_scores_has_empty_tables(quality, page, card, tmp_path):
     quality("run").main(arguments)
     text = page.read_text(encoding="utf-8")
     assert "|" not in text and "Not measured yet." in text
-    scores["nsmc, trained, bilstm 0, all, seed 0"] = {"score": 81.0}
+    scores["nsmc, random, bilstm 0, all, seed 0"] = {"score": 81.0}
     quality("run").main([*arguments, "--seeds", "1"])
     text = page.read_text(encoding="utf-8")
     (row,) = [

@@ -71,17 +71,6 @@ def test_static_vectors_and_what_they_are_joined_with(quality, contextual, tmp_p
     np.testing.assert_allclose(second, alone)
 
 
-def test_words_seen_once_train_the_unknown_vector(quality):
-    words = quality("word_vectors")
-    sentences = [["a", "b", "a"], [], ["a", "c"]]
-    trained = words.TrainedWords(sentences, np.array([0, 1]), units=4)
-    (batch,) = trained.batch(np.array([0, 1, 2]))
-    assert batch.tolist() == [[2, 3, 2], [0] * 3, [2, 1, 0]]
-    random = np.random.default_rng(0)
-    seen = {int(trained.batch(np.array([0]), random)[0][0, 1]) for _ in range(20)}
-    assert seen == {words.UNKNOWN, 3}
-
-
 def test_names_of_words(quality, encoder, data, tmp_path):
     path = tmp_path / "vectors.txt"
     path.write_text("river 1 2\n", encoding="utf-8")
@@ -90,25 +79,25 @@ def test_names_of_words(quality, encoder, data, tmp_path):
     task = quality("data_sets").DATA_SETS["sst2"].read(data, "unicode")
 
     def size(name):
-        words = encoders.words(name, task, task.train)
+        words = encoders.words(name, task)
         inputs, vectors = words.vectors(0.0)
         assert len(inputs) == len(vectors) == 1 + name.count("+")
         return sum(each.shape[-1] for each in vectors)
 
-    sizes = {"elmo": 8, "elmo:0": 8, "random": 8, "trained": 8, "static": 2}
+    sizes = {"elmo": 8, "elmo:0": 8, "random": 8, "static": 2}
     assert {name: size(name) for name in sizes} == sizes
     assert size("static+elmo") == 10
     with pytest.raises(ValueError, match="an encoder is one of .* Received: glove:1"):
         encoders.has("glove:1")
     # Of another seed, but not of another at each call.
-    one = encoders.words("random", task, task.train)
-    assert encoders.words("random", task, task.train) is one
+    one = encoders.words("random", task)
+    assert encoders.words("random", task) is one
     first, again = (
         list(encoders.layers("random", task.sentences[:3])[0]) for _ in range(2)
     )
     for layers, same in zip(first, again, strict=True):
         np.testing.assert_array_equal(layers, same)
-    elmo = encoders.words("elmo", task, task.train)
+    elmo = encoders.words("elmo", task)
     assert not np.allclose(one.batch(np.arange(3))[0], elmo.batch(np.arange(3))[0])
 
 
