@@ -66,4 +66,7 @@ if __name__ == "__main__":
     parser.add_argument("--preset", default="tiny", help="tiny, mini, small, ...")
     parser.add_argument("--steps", type=int)
     parser.add_argument("--epochs", type=int)
-    main(**vars(parser.parse_args()))
+    options = parser.parse_args()
+    if options.validation and not options.corpus:
+        parser.error("--validation goes with --corpus")
+    main(**vars(options))

@@ -28,7 +28,7 @@ def write_random_weights(folder: Path) -> tuple[Path, Path]:
 
 def main(options: Path | None, weights: Path | None, saved_model: Path | None) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        if options is None or weights is None:
+        if options is None:
             options, weights = write_random_weights(Path(folder))
         encoder = keras_elmo.load_published_weights(options, weights)
         saved_model = saved_model or Path(folder) / "saved_model"
@@ -49,4 +49,7 @@ if __name__ == "__main__":
     parser.add_argument("--options", type=Path)
     parser.add_argument("--weights", type=Path)
     parser.add_argument("--saved-model", type=Path, help="folder to write and keep")
-    main(**vars(parser.parse_args()))
+    chosen = parser.parse_args()
+    if (chosen.options is None) != (chosen.weights is None):
+        parser.error("--options and --weights go together")
+    main(**vars(chosen))

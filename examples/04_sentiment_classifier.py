@@ -12,7 +12,7 @@ from pathlib import Path
 
 import keras
 import tensorflow as tf
-from labelled_sentences import DATA, read_examples
+from labelled_sentences import DATA, numbered, read_examples
 from shipped_models import ENGLISH
 
 import keras_elmo
@@ -39,8 +39,9 @@ def main(
     out: Path,
 ) -> None:
     keras.utils.set_random_seed(0)
-    sentences, labels = read_examples(train)
-    names = sorted(set(labels))
+    names = sorted(set(read_examples(train)[1]))
+    sentences, labels = numbered(train, names)
+    held_out = numbered(dev, names)
     classifier = build_classifier(model, len(names))
     classifier.compile(
         keras.optimizers.Adam(0.01),
@@ -48,13 +49,10 @@ def main(
         metrics=["accuracy"],
     )
 
-    def batches(sentences: list[str], labels: list[str]) -> tf.data.Dataset:
-        numbers = [names.index(label) for label in labels]
-        return tf.data.Dataset.from_tensor_slices((sentences, numbers))
-
+    examples = tf.data.Dataset.from_tensor_slices((sentences, labels))
     classifier.fit(
-        batches(sentences, labels).shuffle(100_000, seed=0).batch(batch_size),
-        validation_data=batches(*read_examples(dev)).batch(256),
+        examples.shuffle(100_000, seed=0).batch(batch_size),
+        validation_data=tf.data.Dataset.from_tensor_slices(held_out).batch(256),
         epochs=epochs,
         shuffle=False,
         verbose=2,

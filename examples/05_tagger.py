@@ -22,7 +22,7 @@ Sentences = list[tuple[list[str], list[str]]]
 def read_conllu(path: Path) -> Sentences:
     """Returns words and tags (UPOS) of each sentence."""
     sentences: Sentences = []
-    for block in path.read_text(encoding="utf-8").split("\n\n"):
+    for block in path.read_text(encoding="utf-8-sig").split("\n\n"):
         rows = [line.split("\t") for line in block.split("\n") if "\t" in line]
         # Numbers like 3-4 and 3.1 are words written as one, and words left out.
         rows = [row for row in rows if row[0].isdigit()]

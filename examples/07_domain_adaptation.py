@@ -19,7 +19,7 @@ from pathlib import Path
 
 import keras
 import tensorflow as tf
-from labelled_sentences import DATA, read_examples
+from labelled_sentences import DATA, numbered, read_examples
 from shipped_models import ENGLISH
 
 import keras_elmo
@@ -33,9 +33,7 @@ def accuracies(model: Path, train: Path, dev: Path, seeds: int) -> list[float]:
     names = sorted(set(read_examples(train)[1]))
 
     def examples(path: Path) -> tf.data.Dataset:
-        sentences, labels = read_examples(path)
-        numbers = [names.index(label) for label in labels]
-        return tf.data.Dataset.from_tensor_slices((sentences, numbers))
+        return tf.data.Dataset.from_tensor_slices(numbered(path, names))
 
     def batches(examples: tf.data.Dataset) -> tf.data.Dataset:
         return examples.batch(32).map(lambda text, y: (to_ids(tokenizer(text)), y))
@@ -69,15 +67,19 @@ def main(general, corpus, held_out, train, dev, out, seeds, **recipe) -> None:
         for labelled, text in ((train, corpus), (dev, held_out)):
             text.write_text("\n".join(read_examples(labelled)[0]), encoding="utf-8")
 
-    adapted = out / "adapted"
-    keras_elmo.pretrain(None, corpus, directory=adapted, init=general, **recipe)
-    for name, model in (("general", general), ("adapted", adapted)):
+    def measure(name: str, model: Path) -> None:
         found = keras_elmo.perplexity(model, held_out)
         unknown = f"{found['unknown_rate']:.1%} of the words unknown"
         print(f"{name}: perplexity {found['mean']:.1f}, {unknown}")
         right = accuracies(model, train, dev, seeds)
         spread = statistics.stdev(right) if seeds > 1 else 0
         print(f"{name}: {statistics.mean(right):.2%} ± {spread:.2%} right")
+
+    # First, or a model without a language model would be found out after the training.
+    measure("general", general)
+    adapted = out / "adapted"
+    keras_elmo.pretrain(None, corpus, directory=adapted, init=general, **recipe)
+    measure("adapted", adapted)
 
 
 if __name__ == "__main__":

@@ -22,17 +22,20 @@ import keras_elmo
 
 def closest(encoder, example: Example, others: list[Example]) -> tuple[Example, float]:
     """Returns the other sentence whose word has the closest vector, and its cosine."""
-    forms = {other.target for other in others}
-    (found,) = keras_elmo.nearest(
+    by_place = {(*other.tokens, other.position): other for other in others}
+    found = keras_elmo.nearest(
         encoder,
         example.target,
         example.tokens,
         corpus=[other.tokens for other in others],
-        among=forms.__contains__,
-        num=1,
+        among={other.target for other in others}.__contains__,
+        num=sum(len(other.tokens) for other in others),
     )
-    other = next(other for other in others if other.tokens == found.sentence)
-    return other, found.cosine
+    # A form of the word may also stand outside of the brackets.
+    for each in found:
+        if other := by_place.get((*each.sentence, each.position)):
+            return other, each.cosine
+    raise AssertionError("each of the sentences has its word")
 
 
 def main(model: Path | None, data: Path, words: list[str] | None) -> None:

@@ -126,7 +126,7 @@ def fit_shipped(corpus, epochs: int):
 def most_frequent(train: SenseData, test: SenseData):
     """Returns for each test sentence whether its word's most frequent sense is right.
 
-    Equally many sentences of each sense make this a guess among the senses.
+    Nearly as many sentences of each sense make this about a guess among them.
     """
     counts = collections.defaultdict(collections.Counter)
     for word, sense in zip(train.words, train.senses, strict=True):

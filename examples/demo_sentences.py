@@ -35,8 +35,8 @@ class Sentence:
 def sentences(count: int = 16000, seed: int = 0) -> list[Sentence]:
     """Returns `count` distinct sentences, the same ones for the same seed."""
     rng = random.Random(seed)
-    # Every fifth sentence speaks of other things; each sense has an equal share of
-    # the rest.
+    # Every fifth sentence speaks of other things; each sense has about an equal
+    # share of the rest.
     kinds = [(word, sense) for word, by_sense in SENSES.items() for sense in by_sense]
     kinds += [("", "")] * (len(kinds) // 4)
     found: dict[str, Sentence] = {}

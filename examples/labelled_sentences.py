@@ -12,8 +12,9 @@ def read_examples(path: Path) -> tuple[list[str], list[str]]:
     sentence before it.
     """
     sentences, labels = [], []
+    # What spreadsheets write may begin with a mark of the byte order.
     # Other characters that Python would end a line at may stand in a sentence.
-    for line in path.read_text(encoding="utf-8").split("\n"):
+    for line in path.read_text(encoding="utf-8-sig").split("\n"):
         if "\t" in line:
             *_, sentence, label = line.split("\t")
         else:
@@ -23,3 +24,14 @@ def read_examples(path: Path) -> tuple[list[str], list[str]]:
             sentences.append(sentence)
             labels.append(label)
     return sentences, labels
+
+
+def numbered(path: Path, names: list[str]) -> tuple[list[str], list[int]]:
+    """Returns the sentences, and of each label its place in `names`."""
+    sentences, labels = read_examples(path)
+    if unknown := sorted(set(labels) - set(names)):
+        raise SystemExit(
+            f"{path}: labels must be of the training sentences, {', '.join(names)}. "
+            f"Received: {', '.join(unknown)}"
+        )
+    return sentences, [names.index(label) for label in labels]

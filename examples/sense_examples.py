@@ -21,8 +21,8 @@ class Example(NamedTuple):
 
 def read_examples(path: Path) -> list[Example]:
     """Reads a word, its sense, and a sentence of tokens a line, parted by tabs."""
-    found = []
-    for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), 1):
+    found: list[Example] = []
+    for number, line in enumerate(path.read_text(encoding="utf-8-sig").split("\n"), 1):
         if not line.strip():
             continue
         fields = line.split("\t")
@@ -35,6 +35,16 @@ def read_examples(path: Path) -> list[Example]:
             )
         (position,) = places
         tokens[position] = tokens[position][1:-1]
+        if tokens.count(tokens[position]) > 1:
+            raise SystemExit(
+                f"{path}, line {number}: the word in brackets must stand once in its "
+                f"sentence. Received: {line!r}"
+            )
+        if any(tokens == other.tokens for other in found):
+            raise SystemExit(
+                f"{path}, line {number}: a sentence must stand once in the file. "
+                f"Received: {line!r}"
+            )
         found.append(Example(fields[0], fields[1], tokens, position))
     return found
 

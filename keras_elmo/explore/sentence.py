@@ -45,7 +45,7 @@ def read_corpus(corpus: Any, tokenizer: str | None) -> Iterator[list[str]]:
 
     Raises:
         TypeError: a sentence is a string or a path instead of a list of tokens.
-        ValueError: there is no such file.
+        ValueError: there is no such file, or a token is empty.
     """
     if not is_text(corpus):
         return map(_as_tokens, corpus)
@@ -65,4 +65,9 @@ def _tokens(lines: Any, tokenizer: str | None) -> Iterator[list[str]]:
 def _as_tokens(sentence: Sequence[str]) -> list[str]:
     if isinstance(sentence, str | bytes | os.PathLike):
         raise TypeError(f"{_EXPECTED}. Received: a sentence {sentence!r}")
+    if "" in sentence:
+        raise ValueError(
+            "a sentence of `corpus` must hold tokens that are not empty. "
+            f"Received: {list(sentence)}"
+        )
     return list(sentence)

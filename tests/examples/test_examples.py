@@ -3,6 +3,7 @@
 import gzip
 import json
 import re
+import runpy
 import shutil
 from pathlib import Path
 
@@ -98,6 +99,40 @@ def test_labelled_sentences_may_be_a_table(tmp_path, monkeypatch):
     table = tmp_path / "table.tsv"
     table.write_text("id\tdocument\tlabel\n1\t정말 좋다\t1\n2\t별로다\t0\n")
     assert read_examples(table) == (["정말 좋다", "별로다"], ["1", "0"])
+
+
+def test_labelled_sentences_of_a_spreadsheet_or_with_other_labels(
+    tmp_path, monkeypatch
+):
+    monkeypatch.syspath_prepend(EXAMPLES)
+    from labelled_sentences import numbered, read_examples
+
+    path = tmp_path / "dev.txt"
+    path.write_text("1 A great evening .\n0 It is dull .\n", encoding="utf-8-sig")
+    sentences, labels = read_examples(path)
+    assert labels == ["1", "0"]
+    assert numbered(path, ["0", "1"]) == (sentences, [1, 0])
+    with pytest.raises(SystemExit, match="dev.txt: labels must be .* 0. Received: 1"):
+        numbered(path, ["0"])
+
+
+@pytest.mark.parametrize(
+    ("number", "option", "message"),
+    [
+        ("02", "--validation", "--validation goes with --corpus"),
+        ("03", "--options", "--options and --weights go together"),
+        ("03", "--weights", "--options and --weights go together"),
+        ("07", "--corpus", "--corpus and --held-out go together"),
+    ],
+)
+def test_half_of_what_belongs_together(number, option, message, monkeypatch, capsys):
+    (script,) = EXAMPLES.glob(f"{number}_*.py")
+    monkeypatch.syspath_prepend(EXAMPLES)
+    monkeypatch.setattr("sys.argv", [script.name, option, "file"])
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_path(str(script), run_name="__main__")
+    assert ended.value.code == 2
+    assert capsys.readouterr().err.endswith(f"error: {message}\n")
 
 
 def test_tagger(folder):
@@ -211,7 +246,15 @@ def test_sense_examples_that_do_not_fit(folder, monkeypatch):
         path.write_text(good + bad, encoding="utf-8")
         with pytest.raises(SystemExit, match=r"own.tsv, line 3: must be a word, a"):
             sense_examples.read_examples(path)
-    path.write_text(good, encoding="utf-8")
+    for bad, message in (
+        ("bank\triver\tThe bank and the [bank] .", "must stand once in its sentence"),
+        ("bank\tmoney\tOn the [bank] .", "must stand once in the file"),
+    ):
+        path.write_text(good + bad, encoding="utf-8")
+        with pytest.raises(SystemExit, match=f"own.tsv, line 3: .* {message}"):
+            sense_examples.read_examples(path)
+    # As some editors begin it.
+    path.write_text(good, encoding="utf-8-sig")
     examples = sense_examples.read_examples(path)
     assert examples == [("bank", "river", ["On", "the", "bank", "."], 2)]
     assert sense_examples.examples_of(None, examples) == {"bank": examples}

@@ -119,6 +119,7 @@ def test_a_word_is_found_however_it_is_spelt(encoder, monkeypatch):
         ({"num": 0}, "`num` must be positive. Received: num=0"),
         ({"layer": 3}, "one of the model's 3, -3 to 2. Received: layer=3"),
         ({"corpus": "no-such-file.txt"}, "no file matches no-such-file.txt"),
+        ({"corpus": [["the", ""]]}, r"`corpus` must hold tokens .* \['the', ''\]"),
     ],
 )
 def test_arguments_that_do_not_fit(encoder, arguments, message):
