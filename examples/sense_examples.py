@@ -40,10 +40,10 @@ def read_examples(path: Path) -> list[Example]:
                 f"{path}, line {number}: the word in brackets must stand once in its "
                 f"sentence. Received: {line!r}"
             )
-        if any(tokens == other.tokens for other in found):
+        if any((tokens, position) == other[2:] for other in found):
             raise SystemExit(
-                f"{path}, line {number}: a sentence must stand once in the file. "
-                f"Received: {line!r}"
+                f"{path}, line {number}: a sentence must stand once in the file, with "
+                f"the same word in brackets. Received: {line!r}"
             )
         found.append(Example(fields[0], fields[1], tokens, position))
     return found

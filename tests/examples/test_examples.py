@@ -253,6 +253,9 @@ def test_sense_examples_that_do_not_fit(folder, monkeypatch):
         path.write_text(good + bad, encoding="utf-8")
         with pytest.raises(SystemExit, match=f"own.tsv, line 3: .* {message}"):
             sense_examples.read_examples(path)
+    # The other word of a sentence is another example.
+    path.write_text(good + "on\tplace\t[On] the bank .", encoding="utf-8")
+    assert [each.position for each in sense_examples.read_examples(path)] == [2, 0]
     # As some editors begin it.
     path.write_text(good, encoding="utf-8-sig")
     examples = sense_examples.read_examples(path)

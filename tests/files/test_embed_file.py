@@ -148,7 +148,7 @@ def test_parquet_has_a_row_a_token(layers, models, text, wanted, tmp_path):
     assert list(table) == ["line", "position", "token", *columns]
     for column, vectors in zip(columns, expected, strict=True):
         np.testing.assert_allclose(
-            np.array(table[column]), np.concatenate(vectors), atol=1e-5
+            np.array(table[column]), np.concatenate(vectors), atol=1e-6
         )
 
 
@@ -163,7 +163,7 @@ def test_parquet_has_a_row_a_sentence(models, text, wanted, tmp_path):
     assert table["num_tokens"] == list(map(len, SENTENCES))
     for k in range(3):
         means = [each[k].sum(axis=0) / max(len(each[k]), 1) for each in wanted]
-        np.testing.assert_allclose(np.array(table[f"layer_{k}"]), means, atol=1e-5)
+        np.testing.assert_allclose(np.array(table[f"layer_{k}"]), means, atol=1e-6)
 
 
 def test_half_of_the_bytes(models, text, wanted, tmp_path):

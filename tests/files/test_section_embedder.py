@@ -56,7 +56,7 @@ def embedded(encoder, sections, num_written):
 def test_vectors_are_those_of_embed(encoder, sections):
     for section, vectors in zip(sections, embedded(encoder, sections, 0), strict=True):
         for found, wanted in zip(vectors, embed(encoder, section), strict=True):
-            np.testing.assert_allclose(found, wanted, atol=1e-5)
+            np.testing.assert_allclose(found, wanted, atol=1e-6)
 
 
 def test_a_mix_is_the_weighted_sum(encoder, sections):
@@ -68,7 +68,7 @@ def test_a_mix_is_the_weighted_sum(encoder, sections):
         ]
         for found, wanted in zip(mixed.embed(section), expected, strict=True):
             assert found.dtype == np.float32
-            np.testing.assert_allclose(found, wanted, atol=1e-5)
+            np.testing.assert_allclose(found, wanted, atol=1e-6)
 
 
 @pytest.mark.parametrize("num_written", range(1, NUM_SECTIONS + 1))

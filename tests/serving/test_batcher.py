@@ -203,7 +203,7 @@ def test_what_depends_on_its_batch_is_computed_alone(tmp_path):
     for future, each in zip(
         submit_behind(batcher, held, requests), wanted, strict=True
     ):
-        np.testing.assert_allclose(future.result(30)["default"], each, atol=1e-5)
+        np.testing.assert_allclose(future.result(30)["default"], each, atol=1e-6)
     batcher.close()
     assert held.batches == [1, 1, 1, 1]
 
