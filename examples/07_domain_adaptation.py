@@ -1,23 +1,22 @@
 """General text first, then the domain's own: what does the second bring?
 
-    python examples/07_domain_adaptation.py --general saved_models/elmo-en \\
-        --corpus reviews.txt --held-out reviews-dev.txt --steps 2000 \\
-        --train train.txt --dev dev.txt
+    python examples/07_domain_adaptation.py --steps 2000 \\
+        --corpus reviews.txt --held-out reviews-dev.txt --train train.txt --dev dev.txt
 
 Prints the perplexity of the domain's held-out text before and after, and how often a
-small classifier is right on either encoder, frozen. The words to predict stay those of
-the general model, or the two perplexities would not compare. Labelled sentences are
-those of example 04. The middle step alone, from a shell:
+small classifier (of sentences as in example 04) is right on either encoder, frozen. The
+words to predict stay those of the general model, or perplexities would not compare. The
+middle step alone, from a shell:
 
     keras-elmo pretrain --init saved_models/elmo-en --corpus reviews.txt \\
         --out runs/reviews --optimizer adam --learning-rate 0.0005
 """
 
 import argparse
-import statistics
 from pathlib import Path
 
 import keras
+import numpy as np
 import tensorflow as tf
 from labelled_sentences import DATA, numbered, read_examples
 from shipped_models import ENGLISH
@@ -72,8 +71,7 @@ def main(general, corpus, held_out, train, dev, out, seeds, **recipe) -> None:
         unknown = f"{found['unknown_rate']:.1%} of the words unknown"
         print(f"{name}: perplexity {found['mean']:.1f}, {unknown}")
         right = accuracies(model, train, dev, seeds)
-        spread = statistics.stdev(right) if seeds > 1 else 0
-        print(f"{name}: {statistics.mean(right):.2%} ± {spread:.2%} right")
+        print(f"{name}: {np.mean(right):.2%} ± {np.std(right):.2%} right")
 
     # First, or a model without a language model would be found out after the training.
     measure("general", general)
@@ -92,7 +90,7 @@ if __name__ == "__main__":
     parser.add_argument("--out", type=Path, default=Path("runs/adaptation"))
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--num-sampled", type=int, default=1024)
-    # More, and the few sentences of the example are learnt by heart.
+    # So few, or the sentences of the example are learnt by heart.
     parser.add_argument("--steps", type=int, default=10)
     parser.add_argument("--minutes", type=float, help="if it ends sooner than --steps")
     options = parser.parse_args()

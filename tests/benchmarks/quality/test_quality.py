@@ -195,7 +195,7 @@ def test_a_cell_is_a_mean_and_a_deviation(quality, tmp_path, name, kind):
     row = next(line for line in table.splitlines() if "SST-2" in line)
     # Of 19 % errors, 14 and 12 % are left.
     assert row == (
-        "| SST-2, sentiment |  |  | 81.00 ± 1.41 | 86.00 ± 1.41 | 88.00 ± 0.00 "
+        "| SST-2, sentiment |  | 81.00 ± 1.41 | 86.00 ± 1.41 | 88.00 ± 0.00 "
         "| 26 % | 37 % |"
     )
     assert "Korean" not in table
