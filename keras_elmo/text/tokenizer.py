@@ -5,6 +5,7 @@ from typing import Any
 import keras
 
 from keras_elmo.optional import import_tensorflow, import_tensorflow_text
+from keras_elmo.text.scripts import split_at_scripts
 from keras_elmo.text.string_layer import StringLayer
 
 # The characters with Unicode's White_Space property that `tf.strings.split` does
@@ -14,9 +15,12 @@ _OTHER_SPACES = (
     r"[\x{0}\x{85}\x{a0}\x{1680}\x{2000}-\x{200a}"
     r"\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}]"
 )
-# A number with its inner points and commas, or one punctuation mark or symbol. The
-# script tokenizer sees all of these as one script and would glue "(1990)," together.
-_NUMBER_OR_MARK = r"\p{Nd}+(?:[.,]\p{Nd}+)*|[\p{P}\p{S}]"
+# Where some languages, as Khmer, may have a line broken; and the mark of byte order.
+_WITHOUT_WIDTH = r"[\x{200b}\x{feff}]"
+# A number with its inner points and commas, or one punctuation mark, symbol or number
+# like ½, with the accents, the choice of a glyph or the joiner behind it. They have no
+# script to be split at: "(1990)," would stay together.
+_NUMBER_OR_MARK = r"(?:\p{Nd}+(?:[.,]\p{Nd}+)*|[\p{P}\p{S}\p{No}])[\p{M}\x{200d}]*"
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
@@ -29,7 +33,8 @@ class Tokenizer(StringLayer):
     Args:
         kind: `"unicode"` normalises to NFC and splits at white space, where the
             script changes, and around every number, punctuation mark and symbol,
-            in any language; it needs tensorflow-text.
+            in any language; it drops U+200B and U+FEFF, as white space, and needs
+            tensorflow-text.
             `"whitespace"` splits at white space alone, for text that is already
             tokenised; it uses TensorFlow's core ops only, which have no
             normalisation.
@@ -101,11 +106,11 @@ def _unicode(strings: Any) -> Any:
     tf = import_tensorflow("Reading raw text")
     tf_text = import_tensorflow_text("Tokenizer('unicode')")
     strings = tf_text.normalize_utf8(_valid(strings), "NFC")
+    strings = tf.strings.regex_replace(strings, _WITHOUT_WIDTH, " ")
     words = _split(tf.strings.regex_replace(strings, _NUMBER_OR_MARK, r" \0 "))
-    # The slowest step sees each distinct word once. It must not see white space:
-    # it drops it, but does not split at it between characters of one script.
+    # The slowest step sees each distinct word once.
     distinct, places = tf.unique(words.values)
-    parts = tf_text.UnicodeScriptTokenizer().tokenize(distinct)
+    parts = split_at_scripts(distinct)
     return tf.gather(parts, words.with_values(places)).merge_dims(1, 2)
 
 

@@ -251,7 +251,7 @@ def test_tfsm_layer_trains_the_mix_and_the_head_alone(elsewhere, layer):
 
 # What tensorflow-text brings, which TensorFlow Serving links as a whole; all else has
 # to be TensorFlow's own and have a kernel without Python.
-TEXT_OPS = {"NormalizeUTF8", "UnicodeScriptTokenizeWithOffsets"}
+TEXT_OPS = {"NormalizeUTF8"}
 PYTHON_OPS = {"PyFunc", "PyFuncStateless", "EagerPyFunc"}
 
 

@@ -7,6 +7,7 @@ import pytest
 import tensorflow as tf
 from hypothesis import given
 from hypothesis import strategies as st
+from tensorflow_text import UnicodeScriptTokenizer
 
 from keras_elmo.text.character_ids import CharacterIds
 from keras_elmo.text.tokenizer import Tokenizer
@@ -48,7 +49,6 @@ def test_unicode_splits_at_scripts_and_marks(text, expected):
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        # The script tokenizer alone would make "34" and "19901991,(1990)" of these.
         ("3 4", ["3", "4"]),
         ("1990 1991, (1990)", ["1990", "1991", ",", "(", "1990", ")"]),
         ('! 3.14"', ["!", "3.14", '"']),
@@ -57,6 +57,49 @@ def test_unicode_splits_at_scripts_and_marks(text, expected):
 )
 def test_unicode_keeps_numbers_whole_and_apart(text, expected):
     assert unicode_words(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("كَتَبَ الوَلَدُ", ["كَتَبَ", "الوَلَدُ"]),
+        ("می\u200cخواهم", ["می\u200cخواهم"]),
+        ("ọ̀rọ̀ Yorùbá", ["ọ̀rọ̀", "Yorùbá"]),
+        ("コーヒーを飲む", ["コーヒー", "を", "飲", "む"]),
+        ("co\u00adoperate", ["co\u00adoperate"]),
+        ("क्षत्रिय", ["क्षत्रिय"]),
+        ("Hawai\u02bbi 5µm", ["Hawai\u02bbi", "5", "µm"]),
+        # What goes with the letters before does not hide a change of script.
+        ("aー한글\u0301b", ["aー", "한글\u0301", "b"]),
+        ("ーあ", ["ーあ"]),
+        ("\u0301 a", ["\u0301", "a"]),
+    ],
+)
+def test_characters_of_any_script_stay_with_their_letters(text, expected):
+    assert unicode_words(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("I\u2764\ufe0fyou", ["I", "\u2764\ufe0f", "you"]),
+        ("1\ufe0f\u20e3", ["1\ufe0f\u20e3"]),
+        ("m² ½컵 ①첫째", ["m", "²", "½", "컵", "①", "첫째"]),
+        ("ខ្ញុំ\u200bទៅ", ["ខ្ញុំ", "ទៅ"]),
+        ("\ufeffbank", ["bank"]),
+    ],
+)
+def test_marks_and_numbers_are_apart_with_what_belongs_to_them(text, expected):
+    assert unicode_words(text) == expected
+
+
+@given(st.text(st.characters(codec="utf-8", categories=("L",))))
+def test_letters_are_split_as_tensorflow_text_splits_them(text):
+    scripts = tf.strings.unicode_script([ord(char) for char in text] or [1])
+    own = [char for char, script in zip(text, scripts.numpy(), strict=False) if script]
+    text = unicodedata.normalize("NFC", "".join(own))
+    expected = UnicodeScriptTokenizer().tokenize([text]).to_list()[0]
+    assert Tokenizer("unicode").ragged([text]).to_list()[0] == expected
 
 
 def test_unicode_composes_korean():
@@ -97,7 +140,8 @@ def test_tokens_are_the_text_without_spaces(texts, kind):
     form = "NFC" if kind == "unicode" else None
     for text, joined in zip(texts, got, strict=True):
         text = unicodedata.normalize(form, text) if form else text
-        kept = text.translate(dict.fromkeys(map(ord, SPACES + "\0")))
+        dropped = SPACES + "\0" + ("\u200b\ufeff" if kind == "unicode" else "")
+        kept = text.translate(dict.fromkeys(map(ord, dropped)))
         # Python's and ICU's tables of the newest characters may differ.
         assert joined == kept or len(joined) == len(kept)
     assert all(b"" not in row for row in ragged.to_list())
