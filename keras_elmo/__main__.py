@@ -13,6 +13,7 @@ from keras_elmo.commands import (
     pretrain,
     serve,
 )
+from keras_elmo.commands.option_names import with_options
 
 _BAD_INPUT = 2
 _INTERRUPTED = 130
@@ -37,7 +38,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Exception as error:
         if os.environ.get("KERAS_ELMO_TRACEBACK") or not _is_expected(error):
             raise
-        print(f"keras-elmo: error: {_message(error)}", file=sys.stderr)
+        message = with_options(_message(error), options)
+        print(f"keras-elmo: error: {message}", file=sys.stderr)
         return _BAD_INPUT
     return 0
 

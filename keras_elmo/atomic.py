@@ -1,6 +1,7 @@
 """Outputs appear whole or not at all."""
 
 import contextlib
+import errno
 import json
 import os
 import secrets
@@ -9,6 +10,8 @@ from collections.abc import Iterator
 from typing import Any
 
 _PART = ".part"
+# Of an error that names no file, these say that one could not be written.
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 @contextlib.contextmanager
@@ -19,6 +22,12 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[str]:
     followed. Files are on the disk before they get their names, so that a machine that
     is lost leaves none that is named but empty. If the body raises, `path` stays as it
     was and what was written is removed.
+
+    A process that is killed between the two renames of a folder leaves the one that
+    stood there beside it, hidden, in a name that ends in `.part.old`.
+
+    Raises:
+        OSError: there is no room; names `path`.
     """
     path = os.path.realpath(path)
     parent = os.path.dirname(path)
@@ -39,6 +48,12 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[str]:
             shutil.rmtree(old)
         else:
             os.replace(temporary, path)
+    except OSError as error:
+        if error.filename is None and error.errno in _NO_ROOM:
+            raise OSError(
+                error.errno, f"cannot be written: {os.strerror(error.errno)}", path
+            ) from error
+        raise
     finally:
         if os.path.isdir(temporary):
             shutil.rmtree(temporary)

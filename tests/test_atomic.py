@@ -4,6 +4,7 @@ import os
 import pytest
 
 from keras_elmo.atomic import remove_leftovers, replacing, write_json
+from tests.full_disk import files_of_at_most
 
 
 class BodyFailed(Exception):
@@ -154,6 +155,15 @@ def test_a_body_that_raises_leaves_the_old(write, tmp_path):
         raise BodyFailed
     assert content(tmp_path) == before
     assert [path.name for path in tmp_path.iterdir()] == ["path"]
+
+
+def test_a_full_disk_is_told_with_the_name_of_what_it_has_no_room_for(tmp_path):
+    path = tmp_path / "numbers.json"
+    with files_of_at_most(1000):
+        with pytest.raises(OSError, match="cannot be written") as caught:
+            write_json(path, list(range(1000)))
+    assert caught.value.filename == str(path)
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_body_that_raises_at_once_leaves_nothing(tmp_path):

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import h5py
 import numpy as np
@@ -354,7 +355,7 @@ def pretrain(*arguments):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--preset", "huge"], ["one of tiny, mini, small", "'huge'"]),
+        (["--preset", "huge"], ["--preset must be one of tiny, mini", "'huge'"]),
         (["--corpus", "nowhere-*.txt"], ["no file matches nowhere-*.txt"]),
         (["--corpus", "."], ["no file matches .", "it is a folder"]),
         (["--validation", "nowhere-*.txt"], ["no file matches nowhere-*.txt"]),
@@ -362,15 +363,15 @@ def pretrain(*arguments):
         (["--corpus", "blank.txt"], ["there is no text in", "blank.txt"]),
         (["--validation", "blank.txt"], ["there is no text in", "blank.txt"]),
         (["--corpus", "cut.gz"], ["cut.gz: cut short or damaged"]),
-        (["--steps", "0"], ["`steps` must be positive"]),
-        (["--epochs", "-3"], ["`epochs` must be positive"]),
-        (["--validate-every", "0"], ["`validate_every` must be positive"]),
-        (["--vocabulary-size", "2"], ["`max_size` must be more than"]),
-        (["--batch-tokens", "7"], ["`batch_tokens` must be at least"]),
-        (["--num-sampled", "0"], ["`num_sampled` must be positive"]),
-        (["--patience", "2"], ["`patience` needs a `validation` text"]),
-        (["--devices", "0"], ["`devices` must be positive"]),
-        (["--init", "nowhere"], ["nowhere"]),
+        (["--steps", "0"], ["--steps must be positive"]),
+        (["--epochs", "-3"], ["--epochs must be positive"]),
+        (["--validate-every", "0"], ["--validate-every must be positive"]),
+        (["--vocabulary-size", "2"], ["--vocabulary-size must be more than"]),
+        (["--batch-tokens", "7"], ["--batch-tokens must be at least"]),
+        (["--num-sampled", "0"], ["--num-sampled must be positive"]),
+        (["--patience", "2"], ["--patience needs a --validation text"]),
+        (["--devices", "0"], ["--devices must be positive"]),
+        (["--init", "nowhere"], ["--init must be", "nowhere"]),
         (["--out", "notes"], ["holds something else"]),
         (["--out", "text.txt"], ["text.txt"]),
     ],
@@ -431,18 +432,35 @@ def test_text_of_every_kind_of_dirt(tmp_path):
 
 
 @pytest.mark.slow
+def test_a_name_that_is_no_utf8_is_trained_on(tmp_path):
+    text = os.fsencode(tmp_path) + b"/caf\xe9.txt"
+    try:
+        write_text(Path(os.fsdecode(text)))
+    except OSError:
+        pytest.skip("this file system has names in UTF-8 alone")
+    pattern = tmp_path / "caf*.txt"
+    status, out, err = pretrain("--corpus", pattern, "--out", tmp_path / "run")
+    assert (status, out) == (0, ""), err
+    recipe = json.loads((tmp_path / "run" / "training.json").read_bytes())
+    assert recipe["corpus"][0][0] == r"caf\xe9.txt"
+
+
+@pytest.mark.slow
 def test_a_run_is_neither_overwritten_nor_gone_on_with_by_another(run, folder):
     directory, _ = run
     before = contents(directory)
     corpus = ["--corpus", folder / "train-*", "--out", directory]
     corpus += ["--vocabulary-size", "17"]
     for arguments, said in [
-        ([], "`directory` must not hold a run yet"),
-        (["--resume", "--seed", "1"], "`seed` must be 0, as in"),
-        (["--resume", "--preset", "mini"], "`config` must be that of the run"),
+        ([], "--out must not hold a run yet"),
+        (["--resume", "--seed", "1"], "--seed must be 0, as in"),
+        (
+            ["--resume", "--preset", "mini"],
+            "--preset or --options must be that of the run",
+        ),
         (["--resume", "--preset", "mini"], "where `filters` is ((1, 16), (2, 16)"),
-        (["--resume", "--tokenizer", "whitespace"], "`tokenizer` must be 'unicode'"),
-        (["--resume", "--vocabulary-size", "16"], "`vocabulary_size` must be 17"),
+        (["--resume", "--tokenizer", "whitespace"], "--tokenizer must be 'unicode'"),
+        (["--resume", "--vocabulary-size", "16"], "--vocabulary-size must be 17"),
     ]:
         assert_one_line(*pretrain(*corpus, *arguments), said, str(directory))
     assert contents(directory) == before
@@ -457,11 +475,11 @@ def test_a_schedule_needs_to_know_how_long_it_is(folder, tmp_path):
             ["--schedule", "cosine", "--steps", "9", "--warmup-steps", "9"],
             "--warmup-steps must be at least 0 and below --steps, 9. Received: 9",
         ),
-        (["--schedule", "cosine", "--steps", "0"], "`steps` must be positive"),
+        (["--schedule", "cosine", "--steps", "0"], "--steps must be positive"),
         *(
             (
                 ["--schedule", "cosine", "--steps", "9", "--learning-rate", rate],
-                f"`learning_rate` must be positive. Received: learning_rate={rate}",
+                f"--learning-rate must be positive. Received: learning_rate={rate}",
             )
             for rate in ("-0.1", "0.0", "nan")
         ),

@@ -115,6 +115,7 @@ def test_an_unknown_argument_raises():
         ("activation", "gelu"),
         ("dropout", 1.0),
         ("dropout", -0.1),
+        ("cell_clip", 10**400),
     ],
 )
 def test_bad_values_are_named(argument, value):

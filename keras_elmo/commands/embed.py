@@ -12,7 +12,7 @@ def add(commands: "argparse._SubParsersAction") -> None:
         "is a table of tokens, or of sentences. A command that was killed goes on with "
         "--resume, and the file is the same in the end.",
     )
-    command.set_defaults(run=run)
+    command.set_defaults(run=run, arguments={"name_or_path": "--model"})
     command.add_argument(
         "--model",
         required=True,

@@ -12,7 +12,7 @@ def add(commands: "argparse._SubParsersAction") -> None:
         description="Prints the perplexity of each direction as JSON, by the exact "
         "softmax over the model's vocabulary.",
     )
-    command.set_defaults(run=run)
+    command.set_defaults(run=run, arguments={"name_or_path": "--model"})
     command.add_argument(
         "--model",
         required=True,

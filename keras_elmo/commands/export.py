@@ -13,7 +13,10 @@ def add(commands: "argparse._SubParsersAction") -> None:
         "default (strings) and tokens; or, if --out ends in .onnx, an ONNX file that "
         "takes character ids.",
     )
-    command.set_defaults(run=run)
+    command.set_defaults(
+        run=run,
+        arguments={"name_or_path": "--model", "source": "--model", "path": "--out"},
+    )
     command.add_argument(
         "--model",
         required=True,

@@ -24,7 +24,17 @@ def add(commands: "argparse._SubParsersAction") -> None:
         "run that was killed goes on with --resume as if it had not been.",
         formatter_class=_HelpFormatter,
     )
-    command.set_defaults(run=run)
+    command.set_defaults(
+        run=run,
+        arguments={
+            "name": "--preset",
+            "config": "--preset or --options",
+            "name_or_path": "--init",
+            "directory": "--out",
+            "max_size": "--vocabulary-size",
+            "keep_checkpoints": "--keep",
+        },
+    )
     _add_files(command)
     _add_recipe(command)
     _add_end(command)

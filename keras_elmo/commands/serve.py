@@ -19,7 +19,15 @@ def add(commands: "argparse._SubParsersAction") -> None:
         "'keras-elmo[serve]'",
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
-    command.set_defaults(run=run)
+    command.set_defaults(
+        run=run,
+        arguments={
+            "body_bytes": "--max-body-bytes",
+            "sentences": "--max-sentences",
+            "tokens": "--max-tokens",
+            "waiting": "--max-waiting",
+        },
+    )
     command.add_argument(
         "--model",
         required=True,

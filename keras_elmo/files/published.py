@@ -142,7 +142,8 @@ class Dataset:
         dataset = file.create_dataset(self.name, self.shape(), dtype)
         start = 0
         for block in blocks_of(self.weight):
-            dataset[start : start + len(block)] = block
+            # HDF5 has no bfloat16 to convert from.
+            dataset[start : start + len(block)] = block.astype(dtype, copy=False)
             start += len(block)
 
 
@@ -159,7 +160,7 @@ class _CharacterTable(Dataset):
 
     def write(self, file: h5py.File, dtype: str) -> None:
         array = ops.convert_to_numpy(self.weight)[1:]
-        file.create_dataset(self.name, data=array, dtype=dtype)
+        file.create_dataset(self.name, data=array.astype(dtype, copy=False))
 
 
 class _Convolution(Dataset):
@@ -173,7 +174,7 @@ class _Convolution(Dataset):
 
     def write(self, file: h5py.File, dtype: str) -> None:
         array = ops.convert_to_numpy(self.weight)[None]
-        file.create_dataset(self.name, data=array, dtype=dtype)
+        file.create_dataset(self.name, data=array.astype(dtype, copy=False))
 
 
 def encoder_datasets(encoder: Encoder) -> Iterator[Dataset]:

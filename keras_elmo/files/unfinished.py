@@ -55,10 +55,9 @@ class UnfinishedFile:
             )
 
     def _is_begun(self) -> bool:
-        # Before its state is written it is an empty file, nothing to go on with.
-        if not os.path.exists(self.path):
-            return False
-        return os.path.exists(self._state) or os.path.getsize(self.path) > 0
+        # Without content there is nothing to go on with, whatever its state says: the
+        # one of a file that a person has removed stays behind.
+        return os.path.exists(self.path) and os.path.getsize(self.path) > 0
 
     @contextlib.contextmanager
     def begun(

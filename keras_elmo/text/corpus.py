@@ -194,6 +194,7 @@ class Corpus:
             lines = mixed_lines(files, random, report, part, every)
         for tokens in tokenized_lines(lines, self.tokenizer, report):
             rows = split_sentence(tokens, self.max_tokens - _NUM_BOUNDARIES)
+            report.used_lines += 1
             report.split_lines += len(rows) > 1
             # A line can be without a token, if it holds but unusual spaces.
             yield from filter(None, rows)
@@ -212,6 +213,7 @@ class Corpus:
             ids = [get(token, UNKNOWN) for token in sentence]
             tokens[row, :length] = sentence
             token_ids[row, : length + _NUM_BOUNDARIES] = [START, *ids, END]
+            report.batched_words += length
             report.unknown_words += ids.count(UNKNOWN)
         report.sentences += len(batch)
         report.positions += token_ids.size

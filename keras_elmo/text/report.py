@@ -13,11 +13,13 @@ class Report:
         lines: lines that are not blank.
         invalid_lines: lines with bytes that are not UTF-8, replaced by U+FFFD.
         lines_with_nul: lines with NUL bytes, taken for spaces.
-        split_lines: lines with more words than a row holds.
+        used_lines: lines that became rows; a shuffle reads ahead of them.
+        split_lines: those of them with more words than a row holds.
         sentences: rows they became.
         words: tokens without sentence boundaries.
         truncated_words: words whose characters do not all reach the model.
-        unknown_words: words that the vocabulary lacks.
+        batched_words: words in all batches, for which more may have been read.
+        unknown_words: those of them that the vocabulary lacks.
         dropped_words: words dropped while counting, as there were too many distinct
             ones.
         max_count_error: the most by which a word's count may be too low for that.
@@ -28,10 +30,12 @@ class Report:
     lines: int = 0
     invalid_lines: int = 0
     lines_with_nul: int = 0
+    used_lines: int = 0
     split_lines: int = 0
     sentences: int = 0
     words: int = 0
     truncated_words: int = 0
+    batched_words: int = 0
     unknown_words: int = 0
     dropped_words: int = 0
     max_count_error: int = 0
@@ -53,8 +57,8 @@ class Report:
             )
         if self.split_lines:
             told.append(
-                f"{_lines(self.split_lines)} of {self.lines:,} had more words than a "
-                "row holds and became several rows"
+                f"{_lines(self.split_lines)} of {self.used_lines:,} had more words "
+                "than a row holds and became several rows"
             )
         if self.truncated_words:
             told.append(
@@ -63,8 +67,8 @@ class Report:
             )
         if self.unknown_words:
             told.append(
-                f"{_share(self.unknown_words, self.words)} of words are not in the "
-                "vocabulary"
+                f"{_share(self.unknown_words, self.batched_words)} of words are not in "
+                "the vocabulary"
             )
         if self.dropped_words:
             told.append(

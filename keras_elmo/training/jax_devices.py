@@ -74,6 +74,17 @@ class JaxDevices(Devices):
         return figures_of(logs, model)
 
 
+def _number(variable: str) -> int:
+    """Returns the value of an environment variable that the others of a group need."""
+    value = os.environ.get(variable, "")
+    if not value.isdecimal():
+        raise ValueError(
+            f"the environment variable {variable} must be a number, as {_ADDRESSES} is "
+            f"set. Received: {variable}={value!r}"
+        )
+    return int(value)
+
+
 def choose_jax_devices(count: int | None) -> Devices:
     """Returns the devices that the environment and the user name.
 
@@ -89,8 +100,8 @@ def choose_jax_devices(count: int | None) -> Devices:
         # As keras.distribution.initialize does, but for how soon a loss is noticed.
         jax.distributed.initialize(
             os.environ[_ADDRESSES].split(",")[0],
-            int(os.environ[_NUM_PROCESSES]),
-            int(os.environ[_PROCESS]),
+            _number(_NUM_PROCESSES),
+            _number(_PROCESS),
             heartbeat_timeout_seconds=_HEARTBEAT_SECONDS,
         )
     local = jax.local_device_count()

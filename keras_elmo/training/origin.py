@@ -64,7 +64,7 @@ class Origin:
         return config
 
     def give(self, model: PretrainingModel) -> int:
-        """Assigns its weights to a model of the same sizes.
+        """Assigns its weights to a model of the same sizes, once; its own are freed.
 
         Rows of the softmax go with their words; words that it does not know keep the
         model's own first weights.
@@ -75,6 +75,7 @@ class Origin:
         pairs = zip(model.encoder.weights, self._encoder.weights, strict=True)
         for weight, wanted in pairs:
             weight.assign(ops.convert_to_numpy(wanted))
+        del self._encoder, pairs
         if self.vocabulary is None or model.vocabulary is None:
             return 0
         places = {word: row for row, word in enumerate(self.vocabulary.words)}

@@ -35,7 +35,7 @@ def perplexity(
 
     Raises:
         ValueError: the directory holds no language model; the corpus holds no
-            sentence, or is text and the model has no vocabulary.
+            sentence, or is text and the model has no vocabulary, or has another one.
 
     Reference: Peters et al. 2018, section 3.1 and 3.4.
     """
@@ -50,10 +50,13 @@ def perplexity(
         corpus = Corpus(
             corpus, model.vocabulary, model.encoder.tokenizer or "whitespace"
         )
+    if isinstance(corpus, Corpus):
+        known = model.vocabulary
+        if known is not None and corpus.vocabulary.words != known.words:
+            raise ValueError("`corpus` must have the vocabulary of `model`")
+        corpus = corpus.batches(shuffle=False)
     losses = dict.fromkeys(("forward", "backward"), 0.0)
     tokens = words = unknown = 0
-    if isinstance(corpus, Corpus):
-        corpus = corpus.batches(shuffle=False)
     for batch in corpus:
         token_ids = np.asarray(batch["token_ids"])
         for direction, loss in model.exact_losses(batch).items():

@@ -25,7 +25,7 @@ from keras_elmo.training.origin import Origin
 from keras_elmo.training.plan import Plan
 from keras_elmo.training.processor import dtype_message
 from keras_elmo.training.ready_batches import ReadyBatches
-from keras_elmo.training.recipe import as_json, check_dtype, check_seed
+from keras_elmo.training.recipe import as_json, check_dtype, check_seed, readable
 from keras_elmo.training.record import Record
 from keras_elmo.training.run import Run
 from keras_elmo.training.text import TrainingText
@@ -167,9 +167,17 @@ def pretrain(
         checkpoint_minutes,
     )
     placed = choose_devices(devices)
-    origin = None if init is None else Origin(init)
-    if origin is not None:
+    files = PretrainingDirectory(directory)
+    checkpoints = Checkpoints(files.checkpoints, keep_checkpoints)
+    origin = None
+    if init is not None and resume and checkpoints.steps():
+        # The run has what it took from there, which may be gone by now.
+        config = config or ElmoConfig.from_options(files.options)
+        tokenizer = tokenizer or files.read_recipe().get("tokenizer")
+    elif init is not None:
+        origin = Origin(init)
         config = origin.checked(config)
+        tokenizer = tokenizer or origin.tokenizer
     elif config is None:
         raise ValueError(
             "`config` may be None only where `init` is given. Received: both are None"
@@ -177,7 +185,7 @@ def pretrain(
     recipe: dict[str, Any] = {
         # Before all else that depends on it.
         "corpus": None,
-        "init": None if origin is None else origin.path,
+        "init": None if init is None else readable(init),
         "vocabulary_size": vocabulary_size,
         "num_sampled": num_sampled,
         "optimizer": optimizer,
@@ -192,15 +200,13 @@ def pretrain(
         source = TrainingText(
             corpus,
             validation,
-            tokenizer or (origin and origin.tokenizer) or "unicode",
+            tokenizer or "unicode",
             batch_tokens,
             max_tokens,
             seed,
             share=(placed.worker, placed.num_workers),
         )
     recipe |= source.recipe
-    files = PretrainingDirectory(directory)
-    checkpoints = Checkpoints(files.checkpoints, keep_checkpoints)
     tell = _tell if progress else _keep_quiet
     counted = Report()
 
@@ -238,10 +244,13 @@ def pretrain(
             method = build_optimizer(optimizer, learning_rate)
             tell(
                 memory_message(
-                    model, method.num_slots, batch_tokens, placed.num_replicas
+                    model,
+                    method.num_slots,
+                    source.batch_tokens or batch_tokens,
+                    placed.num_replicas,
                 )
             )
-            if origin is not None and not checkpoints.steps():
+            if origin is not None:
                 known = origin.give(model)
                 tell(f"{known:,} words begin with the softmax of {origin.path}")
             model.compile(
@@ -270,7 +279,7 @@ def pretrain(
 def _tell_of_text(report: Report, was_counted: bool, tell: Any) -> None:
     """Tells what was changed in the text, but for what was told when it was counted."""
     if was_counted:
-        report = Report(lines=report.lines, split_lines=report.split_lines)
+        report = Report(used_lines=report.used_lines, split_lines=report.split_lines)
     for message in report.messages():
         tell(message)
 

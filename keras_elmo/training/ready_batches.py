@@ -6,6 +6,7 @@ from keras_elmo.files.directory import PretrainingDirectory
 from keras_elmo.text.corpus import Corpus
 from keras_elmo.text.lines import is_text
 from keras_elmo.text.vocabulary import Vocabulary
+from keras_elmo.training.text import shards
 
 
 class ReadyBatches:
@@ -21,10 +22,11 @@ class ReadyBatches:
         vocabulary: the words of a `Corpus`; `None`, where the ids alone are known.
         num_target_ids: how many different ones there may be.
         recipe: what has to be the same when a run goes on.
+        batch_tokens: positions of a batch of a `Corpus`; `None` of other batches.
 
     Raises:
         ValueError: the number of target ids is not known, or not that of the words; or
-            `validation` is text.
+            `validation` is text, or has other words.
     """
 
     def __init__(
@@ -38,13 +40,25 @@ class ReadyBatches:
         self._corpus = corpus
         self._validation = validation
         self.vocabulary: Vocabulary | None = None
+        self.batch_tokens: int | None = None
+        self.recipe: dict[str, Any] = {"tokenizer": None, "validation": None}
         if isinstance(corpus, Corpus):
             self.vocabulary = corpus.vocabulary
+            self.batch_tokens = corpus.batch_tokens
+            self.recipe |= {
+                "tokenizer": corpus.tokenizer,
+                "corpus.batch_tokens": corpus.batch_tokens,
+                "corpus.max_tokens": corpus.max_tokens,
+                "corpus.seed": corpus.seed,
+                "corpus": shards(corpus.files),
+            }
+        if isinstance(validation, Corpus):
+            words = validation.vocabulary.words
+            if self.vocabulary is not None and words != self.vocabulary.words:
+                raise ValueError("`validation` must have the vocabulary of `corpus`")
+            self.recipe["validation"] = shards(validation.files)
         self.num_target_ids = _num_target_ids(self.vocabulary, vocabulary_size)
-        self.recipe: dict[str, Any] = {
-            "tokenizer": corpus.tokenizer if self.vocabulary else None,
-            "vocabulary_size": self.num_target_ids,
-        }
+        self.recipe["vocabulary_size"] = self.num_target_ids
 
     def open(self, files: PretrainingDirectory) -> tuple[Vocabulary | None, Any, Any]:
         """Returns the words of a run, what to train on and what to validate with.
@@ -53,7 +67,7 @@ class ReadyBatches:
             ValueError: the run predicts other words.
         """
         if self.vocabulary is not None:
-            if files.read_vocabulary().digest() != self.vocabulary.digest():
+            if files.read_vocabulary().words != self.vocabulary.words:
                 raise ValueError(
                     f"`corpus` must have the words of {files.vocabulary}, with which "
                     "the run began"

@@ -59,6 +59,11 @@ def as_json(learning_rate: Any) -> Any:
         ) from error
 
 
+def readable(path: str | os.PathLike[str]) -> str:
+    """Returns a path as JSON can hold it: Linux has names that are no UTF-8."""
+    return os.fsencode(path).decode(errors="backslashreplace")
+
+
 def check_recipe(
     files: PretrainingDirectory, config: ElmoConfig, recipe: dict[str, Any]
 ) -> None:

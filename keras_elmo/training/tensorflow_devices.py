@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import json
 import os
 from collections.abc import Iterator
 from typing import Any
@@ -137,6 +138,7 @@ class WorkerLost(RuntimeError):
 def choose_tensorflow_devices(count: int | None) -> Devices:
     """Returns the devices that `TF_CONFIG` and the user name; see `choose_devices`."""
     tf = import_tensorflow("Training on TensorFlow")
+    _check_cluster(os.environ.get("TF_CONFIG") or "{}")
     cluster = tf.distribute.cluster_resolver.TFConfigClusterResolver()
     jobs = cluster.cluster_spec().as_dict() if os.environ.get("TF_CONFIG") else {}
     sizes = {name: len(jobs.get(name, ())) for name in ("chief", "worker")}
@@ -151,6 +153,18 @@ def choose_tensorflow_devices(count: int | None) -> Devices:
     if len(names) < 2:
         return TensorFlowDevices(tf.distribute.get_strategy())
     return TensorFlowDevices(tf.distribute.MirroredStrategy(names))
+
+
+def _check_cluster(config: str) -> None:
+    try:
+        known = isinstance(json.loads(config), dict)
+    except ValueError:
+        known = False
+    if not known:
+        raise ValueError(
+            "the environment variable TF_CONFIG must be a JSON object. "
+            f"Received: TF_CONFIG={config!r}"
+        )
 
 
 def _local_devices(tf: Any, count: int | None) -> list[str]:

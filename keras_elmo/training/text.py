@@ -8,6 +8,7 @@ from keras_elmo.text.corpus import Corpus
 from keras_elmo.text.lines import Files, is_text
 from keras_elmo.text.report import Report
 from keras_elmo.text.vocabulary import SPECIALS, Vocabulary
+from keras_elmo.training.recipe import readable
 
 
 class TrainingText:
@@ -24,6 +25,7 @@ class TrainingText:
 
     Attributes:
         recipe: what has to be the same when a run goes on.
+        batch_tokens: as given.
 
     Raises:
         ValueError: no file matches, there is no text, or a size cannot be; or
@@ -48,6 +50,7 @@ class TrainingText:
         self._files = corpus
         self._validation = validation
         self._share = share
+        self.batch_tokens = batch_tokens
         self._options = (tokenizer, batch_tokens, max_tokens, seed)
         # Without words yet: what is wrong is said before they are counted.
         trained, held_out = self._corpora(Vocabulary(SPECIALS))
@@ -55,8 +58,8 @@ class TrainingText:
             "tokenizer": tokenizer,
             "batch_tokens": batch_tokens,
             "max_tokens": max_tokens,
-            "corpus": _shards(trained.files),
-            "validation": held_out and _shards(held_out.files),
+            "corpus": shards(trained.files),
+            "validation": held_out and shards(held_out.files),
         }
 
     def open(
@@ -88,9 +91,9 @@ class TrainingText:
         )
 
 
-def _shards(paths: list[str]) -> list[list[Any]]:
+def shards(paths: list[str]) -> list[list[Any]]:
     """Returns the names and sizes of the files, in the order they are read in.
 
     Without their folder: a run may go on where the text lies elsewhere.
     """
-    return [[os.path.basename(path), os.path.getsize(path)] for path in paths]
+    return [[readable(os.path.basename(path)), os.path.getsize(path)] for path in paths]

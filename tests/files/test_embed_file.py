@@ -332,6 +332,16 @@ def test_what_has_changed_is_named(models, text, interrupt, tmp_path):
 
 
 @pytest.mark.usefixtures("small_sections")
+def test_removing_the_unfinished_file_begins_again(models, text, interrupt, tmp_path):
+    """As the message advises; what says how far it was stays behind."""
+    out = tmp_path / "out.hdf5"
+    interrupt(out, 3)
+    (tmp_path / "out.hdf5.unfinished").unlink()
+    embed_file(models / "directory", text, out)
+    assert names(tmp_path) == ["out.hdf5", "text.txt"]
+
+
+@pytest.mark.usefixtures("small_sections")
 def test_another_tokenizer_is_noticed(models, text, interrupt, tmp_path):
     """As after an update of the package that cuts text into words."""
     interrupt(tmp_path / "out.hdf5", 3)

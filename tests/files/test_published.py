@@ -187,6 +187,16 @@ def test_saving_over_a_model_replaces_it(tmp_path):
     ]
 
 
+def test_bfloat16_goes_out_as_float32(tmp_path):
+    files = write_random(tmp_path)
+    low = load_published_weights(*files).with_dtype("bfloat16")
+    save_published_weights(low, *files)
+    again = load_published_weights(*files)
+    assert {weight.dtype for weight in again.weights} == {"float32"}
+    for weight, wanted in zip(again.weights, low.weights, strict=True):
+        np.testing.assert_array_equal(numpy_of(weight), numpy_of(wanted))
+
+
 def test_the_mask_row_is_zero(tmp_path):
     encoder = load_published_weights(*write_random(tmp_path))
     table = numpy_of(encoder.get_layer("char_cnn_embedding").char_embedding)

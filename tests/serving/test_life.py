@@ -229,13 +229,13 @@ def test_what_cannot_be_served_is_one_line(tmp_path, two):
     (tmp_path / "model").mkdir()
     ports = ["--port", "0", "--grpc-port", "0"]
     for arguments, said in [
-        (["--model", tmp_path / "nowhere"], "`model` must be an exported model"),
-        (["--model", tmp_path / "model"], "`model` must be an exported model"),
-        (["--model", two, "--name", "a/b"], "`name` must have no '/' or ':'"),
+        (["--model", tmp_path / "nowhere"], "--model must be an exported model"),
+        (["--model", tmp_path / "model"], "--model must be an exported model"),
+        (["--model", two, "--name", "a/b"], "--name must have no '/' or ':'"),
         (["--model", two, "--port", "99999"], "cannot listen at 127.0.0.1:99999"),
         (["--model", two, "--host", "256.1.1.1"], "cannot listen at 256.1.1.1"),
-        (["--model", two, "--max-tokens", "0"], "`tokens` must be positive"),
-        (["--model", two, "--receive-seconds", "nan"], "`receive_seconds` must be"),
+        (["--model", two, "--max-tokens", "0"], "--max-tokens must be positive"),
+        (["--model", two, "--receive-seconds", "nan"], "--receive-seconds must be"),
     ]:
         assert_one_line(*command("serve", *ports, *arguments), said)
 

@@ -166,6 +166,19 @@ def test_the_rows_of_a_long_line(tmp_path):
     assert (corpus.report.lines, corpus.report.split_lines) == (2, 1)
 
 
+def test_shares_are_of_what_was_used_not_of_what_was_read_ahead(tmp_path):
+    path = tmp_path / "t.txt"
+    path.write_text("a b c d e f g h i j\n" * 20_000, encoding="utf-8")
+    corpus = Corpus(path, VOCABULARY, batch_tokens=30, max_tokens=9)
+    next(corpus.batches())
+    report = corpus.report
+    assert 0 < report.batched_words < report.words
+    assert 0 < report.used_lines < report.lines
+    unknown = report.unknown_words / report.batched_words
+    assert f"{100 * unknown:.0f} % of words are not in" in " ".join(report.messages())
+    assert f"of {report.used_lines:,} had more words" in " ".join(report.messages())
+
+
 def test_hostile_text(tmp_path):
     path = tmp_path / "t.txt"
     text = b"x" * 1_000_000 + b"\n" + b"a b " * 250_000 + b"\n"

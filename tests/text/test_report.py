@@ -7,13 +7,15 @@ def test_nothing_to_tell():
 
 def test_each_count_is_told():
     report = Report(
-        lines=2000,
+        lines=3000,
+        used_lines=2000,
         invalid_lines=3,
         lines_with_nul=1,
         split_lines=1200,
         words=1_000_000,
         truncated_words=4_000,
-        unknown_words=47_123,
+        batched_words=500_000,
+        unknown_words=23_561,
         dropped_words=12_000,
         max_count_error=3_000,
     )

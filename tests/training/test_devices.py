@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 from keras_elmo.training.batch_shapes import padded, shared_out
+from keras_elmo.training.jax_devices import choose_jax_devices
+from keras_elmo.training.tensorflow_devices import choose_tensorflow_devices
 from tests.fresh_process import environment
 from tests.installed import require_installed
 from tests.training.runs import ready_made
@@ -182,3 +184,28 @@ def test_padding_is_masked():
     assert (wide["token_ids"][:, 7:] == -1).all() and (wide["token_ids"][3] == -1).all()
     np.testing.assert_array_equal(wide["token_ids"][:3, :7], batch["token_ids"])
     assert padded(batch, rows=2)["token_ids"].shape == (3, 7)
+
+
+@pytest.mark.parametrize(
+    ("value", "known"),
+    [("{", False), ("[]", False), ("", True), ('{"task": {}}', True)],
+)
+def test_a_cluster_that_is_no_json_is_named(value, known, monkeypatch):
+    pytest.importorskip("tensorflow")
+    monkeypatch.setenv("TF_CONFIG", value)
+    if known:
+        choose_tensorflow_devices(1)
+    else:
+        with pytest.raises(ValueError, match="variable TF_CONFIG must be a JSON obj"):
+            choose_tensorflow_devices(1)
+
+
+@pytest.mark.parametrize("missing", ["NUM_PROCESSES", "PROCESS_ID"])
+def test_a_group_of_processes_is_told_as_a_whole(missing, monkeypatch):
+    pytest.importorskip("jax")
+    values = {"JOB_ADDRESSES": "localhost:1", "NUM_PROCESSES": "2", "PROCESS_ID": "0"}
+    for name, value in values.items():
+        monkeypatch.setenv(f"KERAS_DISTRIBUTION_{name}", value)
+    monkeypatch.delenv(f"KERAS_DISTRIBUTION_{missing}")
+    with pytest.raises(ValueError, match=f"variable KERAS_DISTRIBUTION_{missing} must"):
+        choose_jax_devices(None)

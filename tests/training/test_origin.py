@@ -1,6 +1,7 @@
 """What a run begins from."""
 
 import dataclasses
+import shutil
 
 import numpy as np
 import pytest
@@ -104,6 +105,19 @@ def test_a_run_goes_on_with_the_words_it_is_given(directory, text, tmp_path):
     )
     assert len(new.vocabulary) == 12 and "Tom" in new.vocabulary.words
     assert_same_encoder(PretrainingDirectory(tmp_path / "kept").read_model(), directory)
+
+
+def test_a_run_goes_on_when_what_it_began_from_is_gone(directory, text, tmp_path):
+    origin = shutil.copytree(directory.path, tmp_path / "origin")
+    arguments = {"directory": tmp_path / "run", "init": origin, "num_sampled": 4}
+    arguments |= {"progress": False, "resume": True}
+    pretrain(None, text, steps=1, **arguments)
+    shutil.rmtree(origin)
+    model = pretrain(None, text, steps=2, **arguments)
+    assert model.vocabulary.words == WORDS
+    assert model.encoder.tokenizer == "whitespace"
+    with pytest.raises(ValueError, match="`init` must be '.*origin', as in"):
+        pretrain(None, text, steps=3, **{**arguments, "init": tmp_path / "other"})
 
 
 @pytest.mark.slow

@@ -99,6 +99,19 @@ def test_text_by_its_path(model, vocabulary, tmp_path):
     model.vocabulary = None
 
 
+def test_another_vocabulary_is_refused(model, vocabulary, tmp_path):
+    """The ids of its words are those of others."""
+    text = tmp_path / "text.txt"
+    text.write_text("\n".join(LINES), encoding="utf-8")
+    other = Vocabulary([*vocabulary.words[:3], *reversed(WORDS)])
+    model.vocabulary = vocabulary
+    with pytest.raises(ValueError, match="`corpus` must have the vocabulary of `mod"):
+        perplexity(model, Corpus(text, other, "whitespace"))
+    same = Corpus(text, Vocabulary(vocabulary.words), "whitespace")
+    assert perplexity(model, same) == perplexity(model, text)
+    model.vocabulary = None
+
+
 def test_a_sentence_of_nothing_is_an_error(model):
     with pytest.raises(ValueError, match="`corpus` must hold a sentence"):
         perplexity(model, iter([]))

@@ -667,8 +667,31 @@ def test_a_corpus_brings_its_words(folder, tmp_path):
     others = Vocabulary([*SPECIALS, "the", "of", "left"])
     with pytest.raises(ValueError, match=r"must have the words of .*vocabulary\.txt"):
         pretrain(**arguments, corpus=corpus(others), steps=2, resume=True)
+    with pytest.raises(ValueError, match="`validation` must have the vocabulary of"):
+        pretrain(
+            **arguments, corpus=corpus(words), validation=corpus(others), resume=True
+        )
     pretrain(**arguments, corpus=corpus(words), steps=2, resume=True)
     assert state_of(tmp_path / "run")[1]["step"] == 2
+
+
+def test_a_run_goes_on_with_the_corpus_it_began_with(folder, tmp_path):
+    words = Vocabulary([*SPECIALS, "the", "of", "saw"])
+    sizes = {"batch_tokens": 36, "max_tokens": 9, "seed": 3}
+
+    def train(file="text.txt", **changed):
+        corpus = Corpus(folder / file, words, "whitespace", **{**sizes, **changed})
+        arguments = {"num_sampled": 5, "progress": False, "resume": True}
+        pretrain(CONFIG, corpus, directory=tmp_path / "run", steps=1, **arguments)
+
+    train()
+    for name, value in (("batch_tokens", 72), ("max_tokens", 8), ("seed", 4)):
+        said = rf"`corpus\.{name}` must be {sizes[name]}, as in .*={value}"
+        with pytest.raises(ValueError, match=said):
+            train(**{name: value})
+    with pytest.raises(ValueError, match=r"text\.txt: this file of `corpus`, with"):
+        train("held-out.txt")
+    train()
 
 
 # ---------------------------------------------------------------- when it ends
