@@ -213,8 +213,11 @@ def pretrain(
     def first_vocabulary() -> Vocabulary | None:
         if isinstance(source, ReadyBatches):
             return source.vocabulary
-        if origin is not None and origin.vocabulary and vocabulary_size is None:
-            return origin.vocabulary
+        if init is not None and vocabulary_size is None:
+            # A run that goes on, and has lost its words, asks for them once more.
+            words = (origin or Origin(init)).vocabulary
+            if words is not None:
+                return words
         size = vocabulary_size or _VOCABULARY_SIZE
         return source.count_words(size, max_distinct, counted, progress)
 

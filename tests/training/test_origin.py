@@ -112,6 +112,8 @@ def test_a_run_goes_on_when_what_it_began_from_is_gone(directory, text, tmp_path
     arguments = {"directory": tmp_path / "run", "init": origin, "num_sampled": 4}
     arguments |= {"progress": False, "resume": True}
     pretrain(None, text, steps=1, **arguments)
+    (tmp_path / "run" / "vocabulary.txt").unlink()
+    pretrain(None, text, steps=1, **arguments)
     shutil.rmtree(origin)
     model = pretrain(None, text, steps=2, **arguments)
     assert model.vocabulary.words == WORDS
