@@ -369,6 +369,7 @@ def pretrain(*arguments):
         (["--vocabulary-size", "2"], ["--vocabulary-size must be more than"]),
         (["--batch-tokens", "7"], ["--batch-tokens must be at least"]),
         (["--num-sampled", "0"], ["--num-sampled must be positive"]),
+        (["--vocabulary-size", "2"], ["Received: --vocabulary-size 2"]),
         (["--patience", "2"], ["--patience needs a --validation text"]),
         (["--devices", "0"], ["--devices must be positive"]),
         (["--init", "nowhere"], ["--init must be", "nowhere"]),
@@ -479,7 +480,7 @@ def test_a_schedule_needs_to_know_how_long_it_is(folder, tmp_path):
         *(
             (
                 ["--schedule", "cosine", "--steps", "9", "--learning-rate", rate],
-                f"--learning-rate must be positive. Received: learning_rate={rate}",
+                f"--learning-rate must be positive. Received: --learning-rate {rate}",
             )
             for rate in ("-0.1", "0.0", "nan")
         ),

@@ -2,8 +2,11 @@
 
 import argparse
 import re
+from collections.abc import Mapping
 
 _ARGUMENT = re.compile(r"`(\w+)`")
+_VALUE = re.compile(r"\b(\w+)=")
+_RECEIVED = " Received: "
 
 
 def with_options(message: str, options: argparse.Namespace) -> str:
@@ -11,12 +14,19 @@ def with_options(message: str, options: argparse.Namespace) -> str:
 
     Most are named alike; a command's default `arguments` says what the others are.
     """
-    others = getattr(options, "arguments", {})
+    names = {name: f"--{name.replace('_', '-')}" for name in vars(options)}
+    names |= getattr(options, "arguments", {})
+    expected, received, values = message.partition(_RECEIVED)
+    expected = _renamed(_ARGUMENT, expected, names, "{}")
+    expected = expected.replace("must be None", "must not be given")
+    expected = expected.replace("or be None", "or not be given")
+    return expected + received + _renamed(_VALUE, values, names, "{} ")
 
-    def option(argument: re.Match[str]) -> str:
-        name = argument[1]
-        if name in others:
-            return others[name]
-        return f"--{name.replace('_', '-')}" if name in options else argument[0]
 
-    return _ARGUMENT.sub(option, message)
+def _renamed(
+    pattern: re.Pattern[str], text: str, names: Mapping[str, str], form: str
+) -> str:
+    def renamed(found: re.Match[str]) -> str:
+        return form.format(names[found[1]]) if found[1] in names else found[0]
+
+    return pattern.sub(renamed, text)

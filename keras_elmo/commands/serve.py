@@ -22,6 +22,7 @@ def add(commands: "argparse._SubParsersAction") -> None:
     command.set_defaults(
         run=run,
         arguments={
+            "name": "--name",
             "body_bytes": "--max-body-bytes",
             "sentences": "--max-sentences",
             "tokens": "--max-tokens",

@@ -74,7 +74,7 @@ def find_model(name_or_path: str | os.PathLike[str]) -> Path:
     if run.holds_a_run():
         raise ValueError(
             f"{run.path}: the run has no weights yet ({run.weights}): it writes them "
-            "whenever it is measured; go on with it (`resume`) until then"
+            "whenever it is measured; train on until then"
         )
     raise ValueError(
         "`name_or_path` must be a pretraining directory (options.json and "

@@ -13,11 +13,11 @@ class Report:
         lines: lines that are not blank.
         invalid_lines: lines with bytes that are not UTF-8, replaced by U+FFFD.
         lines_with_nul: lines with NUL bytes, taken for spaces.
-        used_lines: lines that became rows; a shuffle reads ahead of them.
+        used_lines: lines cut into words; a shuffle reads ahead of them.
         split_lines: those of them with more words than a row holds.
-        sentences: rows they became.
         words: tokens without sentence boundaries.
         truncated_words: words whose characters do not all reach the model.
+        sentences: rows in all batches.
         batched_words: words in all batches, for which more may have been read.
         unknown_words: those of them that the vocabulary lacks.
         dropped_words: words dropped while counting, as there were too many distinct
@@ -32,9 +32,9 @@ class Report:
     lines_with_nul: int = 0
     used_lines: int = 0
     split_lines: int = 0
-    sentences: int = 0
     words: int = 0
     truncated_words: int = 0
+    sentences: int = 0
     batched_words: int = 0
     unknown_words: int = 0
     dropped_words: int = 0

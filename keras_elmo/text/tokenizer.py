@@ -15,12 +15,16 @@ _OTHER_SPACES = (
     r"[\x{0}\x{85}\x{a0}\x{1680}\x{2000}-\x{200a}"
     r"\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}]"
 )
-# Where some languages, as Khmer, may have a line broken; and the mark of byte order.
-_WITHOUT_WIDTH = r"[\x{200b}\x{feff}]"
+# And the space without width, where a line of Khmer or Thai may break.
+_SPACES = rf"{_OTHER_SPACES[:-1]}\x{{200b}}]"
+# The byte order mark and the marks of direction: a word is the same with and without.
+_UNSEEN = r"[\x{61c}\x{200e}\x{200f}\x{202a}-\x{202e}\x{2066}-\x{2069}\x{feff}]"
 # A number with its inner points and commas, or one punctuation mark, symbol or number
-# like ½, with the accents, the choice of a glyph or the joiner behind it. They have no
-# script to be split at: "(1990)," would stay together.
-_NUMBER_OR_MARK = r"(?:\p{Nd}+(?:[.,]\p{Nd}+)*|[\p{P}\p{S}\p{No}])[\p{M}\x{200d}]*"
+# like ½, with the accents, the choice of a glyph or the joiner behind it. Few have a
+# script of their own to be split at: "(1990)," would stay together.
+_NUMBER_OR_MARK = (
+    r"(?:\p{Nd}+(?:[.,]\p{Nd}+)*|[\p{P}\p{S}\p{No}])[\p{M}\x{200c}\x{200d}]*"
+)
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
@@ -33,8 +37,8 @@ class Tokenizer(StringLayer):
     Args:
         kind: `"unicode"` normalises to NFC and splits at white space, where the
             script changes, and around every number, punctuation mark and symbol,
-            in any language; it drops U+200B and U+FEFF, as white space, and needs
-            tensorflow-text.
+            in any language; it splits at U+200B, drops the marks of direction and
+            of byte order, and needs tensorflow-text.
             `"whitespace"` splits at white space alone, for text that is already
             tokenised; it uses TensorFlow's core ops only, which have no
             normalisation.
@@ -105,17 +109,18 @@ def register_operations(kind: str) -> None:
 def _unicode(strings: Any) -> Any:
     tf = import_tensorflow("Reading raw text")
     tf_text = import_tensorflow_text("Tokenizer('unicode')")
-    strings = tf_text.normalize_utf8(_valid(strings), "NFC")
-    strings = tf.strings.regex_replace(strings, _WITHOUT_WIDTH, " ")
-    words = _split(tf.strings.regex_replace(strings, _NUMBER_OR_MARK, r" \0 "))
-    # The slowest step sees each distinct word once.
+    strings = tf.strings.regex_replace(_valid(strings), _UNSEEN, "")
+    strings = tf_text.normalize_utf8(strings, "NFC")
+    strings = tf.strings.regex_replace(strings, _NUMBER_OR_MARK, r" \0 ")
+    words = _split(strings, _SPACES)
+    # Each distinct word once: a text has few of them.
     distinct, places = tf.unique(words.values)
     parts = split_at_scripts(distinct)
     return tf.gather(parts, words.with_values(places)).merge_dims(1, 2)
 
 
 def _whitespace(strings: Any) -> Any:
-    return _split(_valid(strings))
+    return _split(_valid(strings), _OTHER_SPACES)
 
 
 def _valid(strings: Any) -> Any:
@@ -123,6 +128,6 @@ def _valid(strings: Any) -> Any:
     return tf.strings.unicode_transcode(strings, "UTF-8", "UTF-8", errors="replace")
 
 
-def _split(strings: Any) -> Any:
+def _split(strings: Any, spaces: str) -> Any:
     tf = import_tensorflow("Reading raw text")
-    return tf.strings.split(tf.strings.regex_replace(strings, _OTHER_SPACES, " "))
+    return tf.strings.split(tf.strings.regex_replace(strings, spaces, " "))

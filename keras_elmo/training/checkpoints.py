@@ -52,9 +52,9 @@ class Checkpoints:
         try:
             save_checkpoint(path, model, progress)
         except OSError as error:
+            why = os.strerror(error.errno) if error.errno else error
             raise OSError(
-                f"{path}: cannot be written: {error.strerror or error}; "
-                f"{self._last_before(step)}"
+                f"{path}: cannot be written: {why}; {self._last_before(step)}"
             ) from error
         earlier = [other for other in self.steps() if other < step]
         stale = earlier[: max(0, len(earlier) - self._keep + 1)]

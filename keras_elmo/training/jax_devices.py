@@ -79,8 +79,8 @@ def _number(variable: str) -> int:
     value = os.environ.get(variable, "")
     if not value.isdecimal():
         raise ValueError(
-            f"the environment variable {variable} must be a number, as {_ADDRESSES} is "
-            f"set. Received: {variable}={value!r}"
+            f"the environment variable {variable} must be a number where {_ADDRESSES} "
+            f"is set. Received: {variable}={value!r}"
         )
     return int(value)
 

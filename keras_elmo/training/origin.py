@@ -1,6 +1,7 @@
 """What a run begins from, instead of random weights."""
 
 import dataclasses
+import gc
 import os
 from typing import Any
 
@@ -75,7 +76,9 @@ class Origin:
         pairs = zip(model.encoder.weights, self._encoder.weights, strict=True)
         for weight, wanted in pairs:
             weight.assign(ops.convert_to_numpy(wanted))
-        del self._encoder, pairs
+        # Keras's models are in cycles, and a large one would stay through the training.
+        del self._encoder, pairs, weight, wanted
+        gc.collect()
         if self.vocabulary is None or model.vocabulary is None:
             return 0
         places = {word: row for row, word in enumerate(self.vocabulary.words)}

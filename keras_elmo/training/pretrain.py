@@ -183,7 +183,8 @@ def pretrain(
             "`config` may be None only where `init` is given. Received: both are None"
         )
     recipe: dict[str, Any] = {
-        # Before all else that depends on it.
+        # Before all else that depends on them.
+        "kind_of_corpus": None,
         "corpus": None,
         "init": None if init is None else readable(init),
         "vocabulary_size": vocabulary_size,
@@ -214,8 +215,7 @@ def pretrain(
         if isinstance(source, ReadyBatches):
             return source.vocabulary
         if init is not None and vocabulary_size is None:
-            # A run that goes on, and has lost its words, asks for them once more.
-            words = (origin or Origin(init)).vocabulary
+            words = (origin or _origin_of_lost_words(init, files)).vocabulary
             if words is not None:
                 return words
         size = vocabulary_size or _VOCABULARY_SIZE
@@ -249,7 +249,7 @@ def pretrain(
                 memory_message(
                     model,
                     method.num_slots,
-                    source.batch_tokens or batch_tokens,
+                    getattr(corpus, "batch_tokens", batch_tokens),
                     placed.num_replicas,
                 )
             )
@@ -277,6 +277,19 @@ def pretrain(
     if isinstance(batches, Corpus):
         _tell_of_text(batches.report, bool(counted.lines), tell)
     return model
+
+
+def _origin_of_lost_words(
+    init: str | os.PathLike[str], files: PretrainingDirectory
+) -> Origin:
+    """Returns what a run began from that has lost its words since."""
+    try:
+        return Origin(init)
+    except ValueError as error:
+        raise ValueError(
+            f"{files.vocabulary}: is lost, and `init`, which it came from, cannot be "
+            f"read: {error}"
+        ) from error
 
 
 def _tell_of_text(report: Report, was_counted: bool, tell: Any) -> None:

@@ -22,7 +22,6 @@ class ReadyBatches:
         vocabulary: the words of a `Corpus`; `None`, where the ids alone are known.
         num_target_ids: how many different ones there may be.
         recipe: what has to be the same when a run goes on.
-        batch_tokens: positions of a batch of a `Corpus`; `None` of other batches.
 
     Raises:
         ValueError: the number of target ids is not known, or not that of the words; or
@@ -40,12 +39,15 @@ class ReadyBatches:
         self._corpus = corpus
         self._validation = validation
         self.vocabulary: Vocabulary | None = None
-        self.batch_tokens: int | None = None
-        self.recipe: dict[str, Any] = {"tokenizer": None, "validation": None}
+        self.recipe: dict[str, Any] = {
+            "kind_of_corpus": "batches",
+            "tokenizer": None,
+            "validation": None,
+        }
         if isinstance(corpus, Corpus):
             self.vocabulary = corpus.vocabulary
-            self.batch_tokens = corpus.batch_tokens
             self.recipe |= {
+                "kind_of_corpus": "a Corpus",
                 "tokenizer": corpus.tokenizer,
                 "corpus.batch_tokens": corpus.batch_tokens,
                 "corpus.max_tokens": corpus.max_tokens,
@@ -56,7 +58,11 @@ class ReadyBatches:
             words = validation.vocabulary.words
             if self.vocabulary is not None and words != self.vocabulary.words:
                 raise ValueError("`validation` must have the vocabulary of `corpus`")
-            self.recipe["validation"] = shards(validation.files)
+            self.recipe |= {
+                "validation.tokenizer": validation.tokenizer,
+                "validation.max_tokens": validation.max_tokens,
+                "validation": shards(validation.files),
+            }
         self.num_target_ids = _num_target_ids(self.vocabulary, vocabulary_size)
         self.recipe["vocabulary_size"] = self.num_target_ids
 

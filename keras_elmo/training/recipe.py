@@ -85,13 +85,23 @@ def check_recipe(
                     f"`{field.name}` is {was!r}. Received: {field.name}={now!r}"
                 )
     for name, value in recipe.items():
-        if name in ("corpus", "validation"):
+        if name == "kind_of_corpus":
+            _check_kind(files.training, before.get(name), value)
+        elif name in ("corpus", "validation"):
             _check_shards(name, files.training, before.get(name), value)
         elif before.get(name) != value:
             raise ValueError(
                 f"`{name}` must be {before.get(name)!r}, as in {files.training}. "
                 f"Received: {name}={value!r}"
             )
+
+
+def _check_kind(training: str, before: Any, now: str) -> None:
+    if before != now:
+        raise ValueError(
+            f"`corpus` must be {before}, as when the run began: {training}. Received: "
+            f"{now}"
+        )
 
 
 def _check_shards(argument: str, training: str, before: Any, now: Any) -> None:

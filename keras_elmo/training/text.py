@@ -25,7 +25,6 @@ class TrainingText:
 
     Attributes:
         recipe: what has to be the same when a run goes on.
-        batch_tokens: as given.
 
     Raises:
         ValueError: no file matches, there is no text, or a size cannot be; or
@@ -50,11 +49,11 @@ class TrainingText:
         self._files = corpus
         self._validation = validation
         self._share = share
-        self.batch_tokens = batch_tokens
         self._options = (tokenizer, batch_tokens, max_tokens, seed)
         # Without words yet: what is wrong is said before they are counted.
         trained, held_out = self._corpora(Vocabulary(SPECIALS))
         self.recipe: dict[str, Any] = {
+            "kind_of_corpus": "text",
             "tokenizer": tokenizer,
             "batch_tokens": batch_tokens,
             "max_tokens": max_tokens,

@@ -22,6 +22,14 @@ SPACES = (
     "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008"
     "\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
 )
+# The byte order mark and the marks of direction.
+UNSEEN = (
+    "\ufeff\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+)
+
+
+def without(text, characters):
+    return text.translate(dict.fromkeys(map(ord, characters)))
 
 
 def words(tokens):
@@ -86,7 +94,7 @@ def test_characters_of_any_script_stay_with_their_letters(text, expected):
         ("1\ufe0f\u20e3", ["1\ufe0f\u20e3"]),
         ("m² ½컵 ①첫째", ["m", "²", "½", "컵", "①", "첫째"]),
         ("ខ្ញុំ\u200bទៅ", ["ខ្ញុំ", "ទៅ"]),
-        ("\ufeffbank", ["bank"]),
+        ("1\u200cها", ["1\u200c", "ها"]),
     ],
 )
 def test_marks_and_numbers_are_apart_with_what_belongs_to_them(text, expected):
@@ -100,6 +108,12 @@ def test_letters_are_split_as_tensorflow_text_splits_them(text):
     text = unicodedata.normalize("NFC", "".join(own))
     expected = UnicodeScriptTokenizer().tokenize([text]).to_list()[0]
     assert Tokenizer("unicode").ragged([text]).to_list()[0] == expected
+
+
+@pytest.mark.parametrize("mark", UNSEEN, ids=ascii)
+def test_a_mark_that_is_not_seen_makes_no_other_word(mark):
+    text = f"{mark}שלום b{mark}ank{mark} ({mark})"
+    assert unicode_words(text) == ["שלום", "bank", "(", ")"]
 
 
 def test_unicode_composes_korean():
@@ -139,9 +153,9 @@ def test_tokens_are_the_text_without_spaces(texts, kind):
     got = [b"".join(row).decode() for row in ragged.to_list()]
     form = "NFC" if kind == "unicode" else None
     for text, joined in zip(texts, got, strict=True):
-        text = unicodedata.normalize(form, text) if form else text
-        dropped = SPACES + "\0" + ("\u200b\ufeff" if kind == "unicode" else "")
-        kept = text.translate(dict.fromkeys(map(ord, dropped)))
+        if form:
+            text = unicodedata.normalize(form, without(text, UNSEEN + "\u200b"))
+        kept = without(text, SPACES + "\0")
         # Python's and ICU's tables of the newest characters may differ.
         assert joined == kept or len(joined) == len(kept)
     assert all(b"" not in row for row in ragged.to_list())

@@ -1,8 +1,10 @@
 import pytest
 
+from keras_elmo.atomic import write_json
 from keras_elmo.training import checkpoints
 from keras_elmo.training.checkpoint import DamagedCheckpoint
 from keras_elmo.training.checkpoints import Checkpoints
+from tests.full_disk import files_of_at_most
 
 
 @pytest.fixture(autouse=True)
@@ -81,6 +83,18 @@ def test_what_cannot_be_written_costs_none_of_the_others(tmp_path):
     ):
         found.save(20, None, "no space")
     assert found.steps() == [5, 10, 15]
+
+
+def test_a_full_disk_is_told_in_one_breath(tmp_path, monkeypatch):
+    def save(path, model, progress):
+        write_json(path, list(range(1000)))
+
+    monkeypatch.setattr(checkpoints, "save_checkpoint", save)
+    path = tmp_path / "step-00000005.npz"
+    with files_of_at_most(1000), pytest.raises(OSError) as caught:
+        Checkpoints(tmp_path, 3).save(5, None, {})
+    said = f"{path}: cannot be written: File too large; there is no earlier one"
+    assert str(caught.value) == said
 
 
 def test_other_files_are_none_of_its_business(tmp_path):

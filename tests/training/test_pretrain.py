@@ -691,6 +691,8 @@ def test_a_run_goes_on_with_the_corpus_it_began_with(folder, tmp_path):
             train(**{name: value})
     with pytest.raises(ValueError, match=r"text\.txt: this file of `corpus`, with"):
         train("held-out.txt")
+    with pytest.raises(ValueError, match="`corpus` must be a Corpus, .*: text"):
+        on_text(folder, tmp_path / "run", resume=True)
     train()
 
 
