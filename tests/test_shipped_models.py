@@ -74,15 +74,17 @@ def test_its_script_trains_exports_and_measures(language, tmp_path):
     variables["PATH"] = os.pathsep.join([bin_folder, os.environ["PATH"]])
     script = SAVED_MODELS / f"train_{language}.sh"
     command = ("sh", script, "dev.txt", "[ab].txt")
-    # Once more, it has nothing left to do but to measure.
-    found = [json.loads(run(*command, cwd=tmp_path, **variables)) for _ in range(2)]
-    assert found[0].keys() >= {"forward", "backward", "mean"}
-    assert found[0] == found[1]
+    found = json.loads(run(*command, cwd=tmp_path, **variables))
+    assert found.keys() >= {"forward", "backward", "mean"}
     # Nothing but the number of steps is another than that of the shipped model.
     shipped = keras_elmo.load(f"elmo-{language}").config
     assert keras_elmo.load(tmp_path / "run-exported").config == shipped
     written = keras_elmo.load_language_model(tmp_path / "run-exported")
     assert written.vocabulary is not None
+    if language == "ko":
+        # Once more, it has nothing left to do but to measure; so has the other, whose
+        # script is the same behind its name.
+        assert json.loads(run(*command, cwd=tmp_path, **variables)) == found
 
 
 def test_its_script_says_what_it_wants():

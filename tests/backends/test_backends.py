@@ -32,7 +32,7 @@ def test_backend(backend, arguments):
         env={**os.environ, "KERAS_BACKEND": backend, "TF_CPP_MIN_LOG_LEVEL": "3"},
         capture_output=True,
         text=True,
-        timeout=500,
+        timeout=900,
         check=False,
     )
     assert finished.returncode == 0, finished.stdout + finished.stderr

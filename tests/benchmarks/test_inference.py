@@ -72,10 +72,12 @@ def test_the_child_embeds_as_the_library_does(dtype, tmp_path):
     assert all(answer["seconds"] > 0 for answer in answers)
     if dtype != "float32":
         encoder = encoder.with_dtype(dtype)
+    # A batch of another size may round another way.
+    tolerance = 1e-6 if dtype == "float32" else 0.02
     expected = [layers.mean(axis=0) for layers in keras_elmo.embed(encoder, SENTENCES)]
     with np.load(tmp_path / "vectors.npz") as vectors:
         for k, wanted in enumerate(expected):
-            np.testing.assert_allclose(vectors[f"arr_{k}"], wanted, atol=1e-6)
+            np.testing.assert_allclose(vectors[f"arr_{k}"], wanted, atol=tolerance)
 
 
 def test_a_row_is_a_system(benchmark):

@@ -280,7 +280,7 @@ def test_saved_model_cli(folders, models, tmp_path):
             env=environment(PYTHONPATH=""),
             capture_output=True,
             text=True,
-            timeout=300,
+            timeout=900,
             check=False,
         )
         assert finished.returncode == 0, finished.stdout + finished.stderr

@@ -36,13 +36,13 @@ def run_job(name, arguments, options, cwd):
     """Runs a job to its end, which has to be a good one."""
     job = start_job(name, arguments, options, cwd)
     try:
-        status = job.wait(timeout=240)
+        status = job.wait(timeout=600)
     finally:
         job.kill()
     assert status == 0, (cwd / f"{name}.log").read_text(encoding="utf-8")[-4000:]
 
 
-def wait_until(true, timeout=120):
+def wait_until(true, timeout=600):
     began = time.monotonic()
     while not true():
         assert time.monotonic() - began < timeout

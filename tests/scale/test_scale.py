@@ -234,7 +234,7 @@ def test_a_worker_is_killed_and_the_job_completes(folder, texts, tmp_path):
             os.kill(killed, signal.SIGKILL)
             assert len(list(out.rglob("*.parquet"))) < 8
             wait_until(lambda: killed not in workers())
-            assert job.wait(timeout=120) == 0
+            assert job.wait(timeout=600) == 0
         finally:
             job.kill()
             job.wait()

@@ -12,7 +12,7 @@ TEXTS = [text for text in SENTENCES if text] * 20
 @pytest.fixture(scope="module")
 def server(served, exported):
     """With the limits that a user has."""
-    with served(exported, "--receive-seconds", 2) as server:
+    with served(exported, "--receive-seconds", 8) as server:
         yield server
 
 
@@ -65,7 +65,7 @@ def test_a_failure_is_a_failure(benchmark, server):
 @pytest.mark.parametrize("kind", ["mean vector", "all layers", "mean vectors of 8"])
 def test_load(kind, benchmark, server):
     serving = benchmark("serving")
-    seconds = serving._load(server, TEXTS, kind, clients=2, seconds=1)
+    seconds = serving._load(server, TEXTS, kind, clients=2, seconds=3)
     assert len(seconds) >= 2
     # A span, and no moment, of a machine that may be slow.
     assert all(0 < each < 10 for each in seconds)
@@ -74,7 +74,9 @@ def test_load(kind, benchmark, server):
 def test_overhead(benchmark, server, exported):
     serving = benchmark("serving")
     times = serving._overhead(server, exported, TEXTS, calls=20)
-    assert 0 < times["call"] < times["request"]
+    assert times["call"] > 0 and times["request"] > 0
+    # It may be less than nothing in so few calls.
+    assert times["added"] == pytest.approx(times["request"] - times["call"])
     rows = [
         {
             "kind": "mean vector",
@@ -103,5 +105,5 @@ def test_ways_to_batch(benchmark, exported, model):
     }
     batching._compare(ways, TEXTS[:3])
     for way in ways.values():
-        assert batching._load(way, TEXTS, 3, 0.2)
+        assert batching._load(way, TEXTS, 3, 1.0)
     batcher.close()

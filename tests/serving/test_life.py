@@ -156,14 +156,16 @@ def test_a_call_that_asks_for_nothing_does_not_hold_it(served, two):
     silence = threading.Event()
 
     def nothing():
-        silence.wait(120)
+        silence.wait(600)
         yield from ()
 
     options = ("--receive-seconds", 2, "--max-tokens", 10_000)
     with (
+        contextlib.ExitStack() as stack,
         served(two / "1", *options) as server,
         grpc.insecure_channel(f"{server.host}:{server.grpc_port}") as channel,
     ):
+        stack.callback(silence.set)
         held = [channel.stream_unary(method).future(nothing()) for _ in range(3)]
         asked = PredictRequest(output_filter=["default"])
         asked.model_spec.name = server.name
@@ -194,7 +196,6 @@ def test_a_call_that_asks_for_nothing_does_not_hold_it(served, two):
         assert {each.exception(10).code() for each in held} == {
             grpc.StatusCode.UNAVAILABLE
         }
-        silence.set()
 
 
 def test_a_full_queue_says_so(served, two):

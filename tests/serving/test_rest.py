@@ -129,15 +129,16 @@ def test_clients_are_served_together(server):
 
 def test_a_small_answer_does_not_wait_for_its_acknowledgement(server):
     """Nagle's algorithm would hold it back for 40 ms, from some answers on."""
-    times = []
     body = json.dumps({"inputs": ["a"], "output_filter": ["default"]})
     with contextlib.closing(server.connect()) as connection:
-        for _ in range(60):
+        # One is enough, on a machine that has much else to do.
+        for number in range(300):
             began = time.perf_counter()
             connection.request("POST", f"/v1/models/{server.name}:predict", body)
             connection.getresponse().read()
-            times.append(time.perf_counter() - began)
-    assert min(times[30:]) < 0.03
+            if number >= 30 and time.perf_counter() - began < 0.03:
+                return
+    pytest.fail("each took 30 ms")
 
 
 # ---------------------------------------------------------------- what there is not
@@ -312,9 +313,9 @@ def test_a_slow_body(path, field, server, raw):
 def test_a_head_without_end(server, raw):
     with contextlib.suppress(OSError):
         raw.sendall(head(server)[:-2] + b"X-Long: ")
-        for _ in range(200):
-            raw.sendall(b"x" * 1000)
-            time.sleep(0.001)
+        for _ in range(20):
+            raw.sendall(b"x" * 10_000)
+            time.sleep(0.01)
     assert answer_of(raw)[0] == 431
     assert is_served(server)
 
@@ -322,7 +323,8 @@ def test_a_head_without_end(server, raw):
 @pytest.mark.parametrize("chunked", [False, True])
 def test_a_large_body(chunked, server):
     """The client sends all of it before it looks for an answer."""
-    piece, count = b"x" * 100_000, 1000
+    # More than the kernel holds for a server that does not read.
+    piece, count = b"x" * 100_000, 200
     body = (piece for _ in range(count)) if chunked else piece * count
     with contextlib.closing(server.connect()) as connection:
         path = f"/v1/models/{server.name}:predict"
@@ -357,13 +359,16 @@ def test_a_client_that_does_not_take_its_answer(server):
     """It is dropped, and what it was to get with it."""
     body = json.dumps({"inputs": ["a " * 1900]}).encode()
     request = head(server, f"Content-Length: {len(body)}") + body
+    began = time.monotonic()
+    server.predict(inputs=["a " * 1900])
+    seconds_an_answer = time.monotonic() - began
     with socket.socket() as connection:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         connection.connect((server.host, server.port))
         connection.settimeout(20)
         connection.sendall(request * 8)
         # Long enough for some answers, and for more than nobody takes.
-        time.sleep(5)
+        time.sleep(5 + 8 * seconds_an_answer)
         taken = b""
         with contextlib.suppress(ConnectionResetError):
             while piece := connection.recv(2**20):

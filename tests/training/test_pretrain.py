@@ -427,9 +427,10 @@ def test_mixed_precision_follows_float32(tmp_path):
     for first, *_, last in losses.values():
         assert last < 0.8 * first
     # A few units a layer: what rounding does to one of them shows in the end.
-    np.testing.assert_allclose(
-        losses["mixed_bfloat16"][:4], losses["float32"][:4], rtol=0.02
-    )
+    for rows, tolerance in ((2, 0.02), (4, 0.1)):
+        np.testing.assert_allclose(
+            losses["mixed_bfloat16"][:rows], losses["float32"][:rows], rtol=tolerance
+        )
 
 
 @pytest.mark.parametrize(
