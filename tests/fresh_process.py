@@ -6,15 +6,20 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
+# JAX and PyTorch are here for some tests alone. TensorFlow and Beam import them where
+# they are, which takes seconds, and a user's process does without.
+_ABSENT = ROOT / "tests" / "absent"
 
 
 def environment(**variables):
     """This process's variables, with the package importable from anywhere."""
     # A test's own backend is for itself alone.
     inherited = {k: v for k, v in os.environ.items() if k != "KERAS_BACKEND"}
+    on_tensorflow = variables.get("KERAS_BACKEND", "tensorflow") == "tensorflow"
+    path = [_ABSENT, ROOT] if on_tensorflow else [ROOT]
     return {
         **inherited,
-        "PYTHONPATH": str(ROOT),
+        "PYTHONPATH": os.pathsep.join(map(str, path)),
         "TF_CPP_MIN_LOG_LEVEL": "3",
         **variables,
     }

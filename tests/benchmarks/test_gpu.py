@@ -135,6 +135,7 @@ def test_the_whole_benchmark(benchmark, tmp_path, capsys):
         *("-c", _RUN, BENCHMARKS, "--ids", ids, "--out", out, "--dtype", dtype),
         *arguments.split(),
         cwd=tmp_path,
+        KERAS_BACKEND="jax",
     )
     result = json.loads(out.read_text(encoding="utf-8"))
     # Three rows of five positions, read eight times. A boundary is no word.
