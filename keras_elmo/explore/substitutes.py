@@ -10,8 +10,7 @@ from keras_elmo.checks import check_positive
 from keras_elmo.explore.sentence import Sentence, read_sentence
 from keras_elmo.files.loading import load_language_model
 from keras_elmo.models.pretraining import PretrainingModel
-from keras_elmo.optional import import_tensorflow
-from keras_elmo.text.character_ids import character_ids
+from keras_elmo.text.character_ids import spell_out
 from keras_elmo.text.vocabulary import SPECIALS
 
 
@@ -93,8 +92,7 @@ def _log_probabilities(
     model: PretrainingModel, tokens: list[str], position: int
 ) -> np.ndarray:
     """Returns what each direction says of each word, one row a direction."""
-    tf = import_tensorflow("Spelling tokens out")
-    char_ids = ops.convert_to_tensor(character_ids(tf.constant([tokens])).numpy())
+    char_ids = ops.convert_to_tensor(spell_out(tokens))
     top = ops.convert_to_numpy(model.encoder(char_ids)[-1])[0]
     units = top.shape[-1] // 2
     # With the boundaries, the token stands at position + 1, between these two.

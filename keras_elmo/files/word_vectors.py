@@ -6,8 +6,7 @@ from typing import Any
 import keras
 import numpy as np
 
-from keras_elmo.optional import import_tensorflow
-from keras_elmo.text.character_ids import character_ids
+from keras_elmo.text.character_ids import spell_out
 
 # Of a pass through the character CNN. The convolutions of the published models take up
 # to 400 KB a word.
@@ -26,8 +25,6 @@ class WordVectors:
     def __init__(self, character_cnn: keras.Model, capacity: int) -> None:
         self._character_cnn = character_cnn
         self._capacity = capacity
-        # A sentence's boundaries stand in the first two rows.
-        self._boundaries = self._read([])
         self._forget(capacity)
 
     def __len__(self) -> int:
@@ -42,10 +39,10 @@ class WordVectors:
         # The longest word of a pass decides how far the others are read.
         new.sort(key=len)
         for start in range(0, len(new), _WORDS_AT_A_TIME):
-            part = new[start : start + _WORDS_AT_A_TIME]
-            first = len(self._rows) + 2
-            self._table[first : first + len(part)] = self._read(part)[1:-1]
-            self._rows.update(zip(part, range(first, first + len(part)), strict=True))
+            self._add(new[start : start + _WORDS_AT_A_TIME])
+        if not len(self._table):
+            # A sentence without a word has boundaries all the same.
+            self._add([])
 
     def look_up(
         self, sentences: Sequence[Sequence[bytes]]
@@ -64,23 +61,33 @@ class WordVectors:
             row[len(sentence) + 1] = 1
         return self._table[rows], mask
 
+    def _forget(self, room: int) -> None:
+        self._room = room
+        self._rows: dict[bytes, int] = {}
+        # Of no length until something is read.
+        self._table = np.empty((0, 0), "float32")
+
+    def _add(self, words: list[bytes]) -> None:
+        vectors = self._read(words)
+        if not len(self._table):
+            # Memory that is not written to is not taken.
+            shape = self._room + 2, vectors.shape[1]
+            self._table = np.empty(shape, vectors.dtype)
+            # A sentence's boundaries, which are read with whatever is read first.
+            self._table[:2] = vectors[[0, -1]]
+        first = len(self._rows) + 2
+        self._table[first : first + len(words)] = vectors[1:-1]
+        self._rows.update(zip(words, range(first, first + len(words)), strict=True))
+
     def _read(self, words: list[bytes]) -> np.ndarray:
         """The vectors of words between those of a sentence's boundaries."""
-        tf = import_tensorflow("Spelling tokens out")
-        size = len(words)
-        char_ids = character_ids(tf.constant([words], tf.string, (1, size))).numpy()
+        char_ids = spell_out(words)
+        size = char_ids.shape[1]
         # Few shapes, because some backends compile each anew.
-        padding = (1 << (size + 1).bit_length()) - size - 2
+        padding = (1 << (size - 1).bit_length()) - size
         char_ids = np.pad(char_ids, [(0, 0), (0, padding), (0, 0)])
         vectors = self._character_cnn.predict_on_batch([char_ids])
-        return as_float32(vectors[0, : size + 2])
-
-    def _forget(self, capacity: int) -> None:
-        self._rows: dict[bytes, int] = {}
-        # Memory that is not written to is not taken.
-        units = self._boundaries.shape[1]
-        self._table = np.empty((capacity + 2, units), self._boundaries.dtype)
-        self._table[:2] = self._boundaries
+        return as_float32(vectors[0, :size])
 
 
 def as_float32(values: Any) -> np.ndarray:

@@ -4,9 +4,12 @@ This is the only place that knows a special id. All of them stand 1 above the
 published alphabet's, because 0 is a masked position.
 """
 
+import functools
+from collections.abc import Sequence
 from typing import Any
 
 import keras
+import numpy as np
 
 from keras_elmo.optional import import_tensorflow
 from keras_elmo.text.string_layer import StringLayer
@@ -82,6 +85,28 @@ def character_ids(tokens: Any) -> Any:
     ids = tf.where(place < end, _spell(tokens), 0)
     ids = tf.where(place == end, _boundary(_END_OF_SENTENCE), ids)
     return tf.where(place == 0, _boundary(_BEGIN_OF_SENTENCE), ids)
+
+
+def spell_out(sentence: Sequence[str | bytes]) -> np.ndarray:
+    """Returns the character ids of one sentence, in the memory of the host.
+
+    Args:
+        sentence: tokens.
+
+    Returns:
+        An int32 array of shape `(1, tokens + 2, 50)`.
+    """
+    tf = import_tensorflow("Spelling tokens out")
+    tokens = tf.constant([sentence], tf.string, (1, len(sentence)))
+    return _graph()(tokens).numpy()
+
+
+@functools.cache
+def _graph() -> Any:
+    """`character_ids` as one call, for its ops one by one take longer than a biLM."""
+    tf = import_tensorflow("Spelling tokens out")
+    signature = [tf.TensorSpec((None, None), tf.string)]
+    return tf.function(character_ids, input_signature=signature, autograph=False)
 
 
 def _spell(tokens: Any) -> Any:

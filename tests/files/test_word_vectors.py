@@ -26,10 +26,12 @@ class Counted:
     def __init__(self, encoder):
         self._model, _ = embeddings._halves(encoder)
         self.words = 0
+        self.passes = 0
 
     def predict_on_batch(self, inputs):
         # The boundaries and the padding aside.
         self.words += int((inputs[0][..., 0] > 0).sum()) - 2
+        self.passes += 1
         return self._model.predict_on_batch(inputs)
 
 
@@ -72,6 +74,16 @@ def test_a_word_is_read_once(encoder):
     words.learn({b"the", b"bank"})
     words.learn({b"the", b"river"})
     assert (counted.words, len(words)) == (3, 3)
+    # The boundaries come with the first words.
+    assert counted.passes == 2
+
+
+def test_without_words_there_are_boundaries(encoder):
+    words = WordVectors(Counted(encoder), 100)
+    words.learn([])
+    vectors, mask = words.look_up([[]])
+    assert mask.tolist() == [[True, True]]
+    np.testing.assert_allclose(vectors[0], vectors_of(encoder, []), atol=1e-6)
 
 
 def test_no_more_is_kept_than_asked_for(encoder):
