@@ -21,7 +21,11 @@ hypothesis.settings.load_profile("keras_elmo")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """JAX compiles in every process anew, unless it finds what another has compiled."""
+    """JAX compiles in every process anew, unless it finds what another has compiled.
+
+    What runs for a moment is not worth making faster, either.
+    """
+    os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
     os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(config.cache.mkdir("jax")))
     os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 

@@ -191,7 +191,9 @@ def test_what_depends_on_its_batch_is_computed_alone(tmp_path):
     held = Held(signature)
     requests = [request(held, text) for text in ("a bank", "the river of a boat", "a")]
     wanted = [signature(each.inputs, each.outputs)["default"] for each in requests]
+    held.go_on.set()
     together = compute(requests)
+    held.go_on.clear()
     apart = [
         np.abs(found["default"] - each).max()
         for found, each in zip(together, wanted, strict=True)
