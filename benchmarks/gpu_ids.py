@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from keras_elmo.text.character_ids import character_ids
+from keras_elmo.text.character_ids import spell_out
 from keras_elmo.text.lines import expand_files, read_lines
 from keras_elmo.text.report import Report
 from keras_elmo.text.token_chunks import tokenized_lines
@@ -91,7 +91,7 @@ def compact_ids(
         places += [begin, *(place[word] for word in sentence), end]
         token_ids += [START, *vocabulary.ids(sentence), END]
     return {
-        "spellings": character_ids([words])[0].numpy().astype(np.uint16),
+        "spellings": spell_out(words)[0].astype(np.uint16),
         "places": np.array(places, np.int32),
         "token_ids": np.array(token_ids, np.int32),
     }

@@ -1,15 +1,9 @@
 """Every Keras backend agrees with the oracle, and needs no TensorFlow but its own."""
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 
+from tests.fresh_process import ROOT, run_python
 from tests.installed import require_installed
-
-ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.slow
@@ -26,14 +20,6 @@ ROOT = Path(__file__).parents[2]
 )
 def test_backend(backend, arguments):
     require_installed(backend)
-    finished = subprocess.run(
-        [sys.executable, "-m", "tests.backends.check_backend", *arguments],
-        cwd=ROOT,
-        env={**os.environ, "KERAS_BACKEND": backend, "TF_CPP_MIN_LOG_LEVEL": "3"},
-        capture_output=True,
-        text=True,
-        timeout=900,
-        check=False,
-    )
-    assert finished.returncode == 0, finished.stdout + finished.stderr
-    assert finished.stdout.endswith("ok\n")
+    module = "tests.backends.check_backend"
+    printed = run_python("-m", module, *arguments, cwd=ROOT, KERAS_BACKEND=backend)
+    assert printed.endswith("ok\n")
