@@ -17,7 +17,7 @@ import packing
 
 import keras_elmo
 from keras_elmo.text.lines import read_lines
-from keras_elmo.training.published_adagrad import PublishedAdagrad
+from keras_elmo.training.optimizers import PublishedAdagrad
 
 _VOCABULARY_SIZE = 30_000
 

@@ -76,9 +76,9 @@ def _parser() -> argparse.ArgumentParser:
 
 def write_sentences(corpus: str, text: str, count: str) -> None:
     """Writes so many tokenised sentences of raw text, a line each."""
+    from keras_elmo.text.batching import tokenized_lines
     from keras_elmo.text.lines import read_lines
-    from keras_elmo.text.report import Report
-    from keras_elmo.text.token_chunks import tokenized_lines
+    from keras_elmo.text.stats import Report
 
     lines = islice(common.sentences(read_lines([corpus])), int(count))
     with open(text, "wb") as file:

@@ -100,9 +100,9 @@ def write_text(corpus: str, count: str, text: str) -> None:
 
 def count(text: str, counted: str) -> None:
     """Counts the lines and words of a text."""
+    from keras_elmo.text.batching import token_chunks
     from keras_elmo.text.lines import read_lines
-    from keras_elmo.text.report import Report
-    from keras_elmo.text.token_chunks import token_chunks
+    from keras_elmo.text.stats import Report
 
     report = Report()
     for _ in token_chunks(read_lines([text], report), "unicode", report):
@@ -113,9 +113,9 @@ def count(text: str, counted: str) -> None:
 def measure_encoder(text: str, model: str, slice_lines: str) -> None:
     """For each line of stdin, prints how many words of a slice it embeds a second."""
     import keras_elmo
+    from keras_elmo.text.batching import tokenized_lines
     from keras_elmo.text.lines import read_lines
-    from keras_elmo.text.report import Report
-    from keras_elmo.text.token_chunks import tokenized_lines
+    from keras_elmo.text.stats import Report
 
     encoder = keras_elmo.load(model)
     lines = list(read_lines([text]))

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import numpy as np
 
+from keras_elmo.text.batching import tokenized_lines
 from keras_elmo.text.character_ids import spell_out
 from keras_elmo.text.lines import expand_files, read_lines
-from keras_elmo.text.report import Report
-from keras_elmo.text.token_chunks import tokenized_lines
+from keras_elmo.text.stats import Report
 from keras_elmo.text.vocabulary import END, START, Vocabulary
 
 Sentence = list[bytes]

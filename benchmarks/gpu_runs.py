@@ -16,7 +16,7 @@ import numpy as np
 
 import keras_elmo
 from keras_elmo.text.vocabulary import UNKNOWN
-from keras_elmo.training.published_adagrad import PublishedAdagrad
+from keras_elmo.training.optimizers import PublishedAdagrad
 
 Rows = dict[str, np.ndarray]
 

@@ -12,7 +12,7 @@ from typing import Any
 from trainer_keras_elmo import TOKENIZER, train
 
 import keras_elmo
-from keras_elmo.training.batches import Batch, Batches
+from keras_elmo.training.data import Batch, Batches
 
 
 def compare(

@@ -9,10 +9,11 @@ import sys
 from killing import telling
 
 from keras_elmo.__main__ import main
-from keras_elmo.files.directory import PretrainingDirectory
+from keras_elmo.files.run_directory import PretrainingDirectory
 from keras_elmo.text.vocabulary import Vocabulary
-from keras_elmo.training import checkpoints, record
-from keras_elmo.training.devices import Devices
+from keras_elmo.training import checkpoint as checkpoints
+from keras_elmo.training import recorder as record
+from keras_elmo.training.devices.base import Devices
 
 
 def tell_phases() -> None:
@@ -21,7 +22,7 @@ def tell_phases() -> None:
     Vocabulary.count = classmethod(telling(count, "count"))
     kinds = [Devices]
     try:
-        from keras_elmo.training.tensorflow_devices import TensorFlowDevices
+        from keras_elmo.training.devices.tensorflow import TensorFlowDevices
     except ImportError:
         pass
     else:

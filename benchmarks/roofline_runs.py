@@ -15,7 +15,7 @@ from keras import ops
 
 import keras_elmo
 from keras_elmo.config import MAX_CHARACTERS, ElmoConfig
-from keras_elmo.layers.distinct import distinct_words
+from keras_elmo.layers.char_cnn_embedding import distinct_words
 from keras_elmo.text.character_ids import character_ids
 
 _PRODUCT_SIZE = 2048

@@ -13,9 +13,8 @@ import numpy as np
 import tensorflow as tf
 from served import p50_and_p99
 
-from keras_elmo.serving.batch import Request
-from keras_elmo.serving.batcher import Batcher
-from keras_elmo.serving.limits import Limits
+from keras_elmo.serving.batching import Batcher, Request
+from keras_elmo.serving.errors import Limits
 from keras_elmo.serving.model import Model
 
 _TOLERANCE = 1e-5

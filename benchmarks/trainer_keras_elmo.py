@@ -12,8 +12,8 @@ import common
 import numpy as np
 
 import keras_elmo
-from keras_elmo.models.language_model_head import PADDING_ID
-from keras_elmo.training.batches import Batch, Batches
+from keras_elmo.models.pretraining import PADDING_ID
+from keras_elmo.training.data import Batch, Batches
 
 TOKENIZER = "whitespace"
 # What a batch of the published trainer predicts in a direction: 64 rows of 20 tokens.

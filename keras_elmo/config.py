@@ -8,7 +8,7 @@ import reprlib
 from collections.abc import Mapping
 from typing import Any
 
-from keras_elmo.strict_json import read_json_object
+from keras_elmo.utils.files import read_json_object
 
 # The published models' alphabet: ids of one word, and how many ids there are
 # (256 bytes, 5 boundary and padding ids, and 0 for a masked position).

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from keras_elmo.atomic import replacing
+from keras_elmo.utils.files import replacing
 
 
 class Progress(NamedTuple):

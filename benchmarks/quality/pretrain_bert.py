@@ -34,12 +34,11 @@ from tensorflow_text.tools.wordpiece_vocab import (
     wordpiece_tokenizer_learner_lib as learner,
 )
 
-from keras_elmo.atomic import write_json
+from keras_elmo.text.batching import mixed_lines, tokenized_lines
 from keras_elmo.text.lines import expand_files
-from keras_elmo.text.report import Report
-from keras_elmo.text.sentences import mixed_lines
-from keras_elmo.text.token_chunks import tokenized_lines
-from keras_elmo.training.processor import dtype_message
+from keras_elmo.text.stats import Report
+from keras_elmo.training.hardware import dtype_message
+from keras_elmo.utils.files import write_json
 
 # The options that a run goes on with.
 _RECIPE = (

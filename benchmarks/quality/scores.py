@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from task import Task
 
-from keras_elmo.atomic import write_json
+from keras_elmo.utils.files import write_json
 
 
 def score(task: Task, found: Mapping[int, np.ndarray]) -> float:

@@ -21,10 +21,10 @@ from data_sets import DATA_SETS
 from gensim.models import FastText
 from gensim.models.keyedvectors import KeyedVectors
 
-from keras_elmo.atomic import replacing
+from keras_elmo.text.batching import tokenized_lines
 from keras_elmo.text.lines import expand_files, read_lines
-from keras_elmo.text.report import Report
-from keras_elmo.text.token_chunks import tokenized_lines
+from keras_elmo.text.stats import Report
+from keras_elmo.utils.files import replacing
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -72,7 +72,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _export_onnx(options: argparse.Namespace) -> None:
-    from keras_elmo.files.onnx_export import export_onnx
+    from keras_elmo.files.onnx import export_onnx
 
     for name in ("tokenizer", "dtype", "half_weights", "language_model"):
         if getattr(options, name):

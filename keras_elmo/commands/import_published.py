@@ -19,11 +19,11 @@ def add(commands: "argparse._SubParsersAction") -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    from keras_elmo.files.directory import PretrainingDirectory
     from keras_elmo.files.published import (
         load_published_weights,
         save_published_weights,
     )
+    from keras_elmo.files.run_directory import PretrainingDirectory
 
     refuse_existing(options.out)
     encoder = load_published_weights(options.options, options.weights)

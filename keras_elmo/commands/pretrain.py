@@ -3,7 +3,7 @@
 import argparse
 from typing import Any
 
-from keras_elmo.checks import check_positive
+from keras_elmo.utils.checks import check_positive
 
 
 class _HelpFormatter(argparse.ArgumentDefaultsHelpFormatter):

@@ -90,12 +90,12 @@ def _add_limits(command: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    from keras_elmo.optional import import_extra, import_tensorflow
+    from keras_elmo.utils.lazy import import_extra, import_tensorflow
 
     for module in _NEEDED:
         import_extra(module, "keras-elmo serve", "serve")
     import_tensorflow("keras-elmo serve")
-    from keras_elmo.serving.limits import Limits
+    from keras_elmo.serving.errors import Limits
     from keras_elmo.serving.server import serve
 
     ended = serve(

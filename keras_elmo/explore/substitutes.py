@@ -6,12 +6,12 @@ from typing import NamedTuple
 import numpy as np
 from keras import ops
 
-from keras_elmo.checks import check_positive
-from keras_elmo.explore.sentence import Sentence, read_sentence
+from keras_elmo.explore.nearest import Sentence, read_sentence
 from keras_elmo.files.loading import load_language_model
 from keras_elmo.models.pretraining import PretrainingModel
 from keras_elmo.text.character_ids import spell_out
 from keras_elmo.text.vocabulary import SPECIALS
+from keras_elmo.utils.checks import check_positive
 
 
 class Substitute(NamedTuple):

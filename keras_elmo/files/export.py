@@ -6,9 +6,7 @@ from typing import Any
 import keras
 import numpy as np
 
-from keras_elmo.atomic import replacing, write_json
 from keras_elmo.files.loading import load_embedding, load_language_model
-from keras_elmo.files.saved_language_model import write_language_model
 from keras_elmo.files.saved_model import (
     ASSETS,
     DESCRIPTION,
@@ -17,12 +15,14 @@ from keras_elmo.files.saved_model import (
     SCALARS,
     WEIGHTS,
     is_saved_model,
+    write_language_model,
 )
 from keras_elmo.models.elmo_embedding import ElmoEmbedding
 from keras_elmo.models.pretraining import PretrainingModel
-from keras_elmo.optional import import_tensorflow
 from keras_elmo.text.character_ids import character_ids
 from keras_elmo.text.tokenizer import Tokenizer
+from keras_elmo.utils.files import replacing, write_json
+from keras_elmo.utils.lazy import import_tensorflow
 
 
 def export_saved_model(

@@ -4,9 +4,12 @@ import os
 from pathlib import Path
 from typing import Any
 
-from keras_elmo.files.directory import PretrainingDirectory
-from keras_elmo.files.saved_language_model import read_language_model
-from keras_elmo.files.saved_model import is_saved_model, read_saved_model
+from keras_elmo.files.run_directory import PretrainingDirectory
+from keras_elmo.files.saved_model import (
+    is_saved_model,
+    read_language_model,
+    read_saved_model,
+)
 from keras_elmo.models.elmo_embedding import ElmoEmbedding
 from keras_elmo.models.encoder import Encoder
 from keras_elmo.models.pretraining import PretrainingModel

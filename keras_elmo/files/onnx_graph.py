@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from keras import ops
 
-from keras_elmo.optional import import_extra
+from keras_elmo.utils.lazy import import_extra
 
 # Of 2022; what runs ONNX has long known both.
 _OPERATORS = 17

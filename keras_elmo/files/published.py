@@ -9,13 +9,12 @@ import h5py
 import numpy as np
 from keras import ops
 
-from keras_elmo.atomic import check_room, replacing, write_json
 from keras_elmo.config import ElmoConfig
-from keras_elmo.files.hdf5 import dataset_of, reading
-from keras_elmo.files.untrusted import check_size
-from keras_elmo.large_variables import block_starts, blocks_of, fill
+from keras_elmo.files.validation import check_size, dataset_of, reading
 from keras_elmo.models.encoder import Encoder
-from keras_elmo.models.language_model_head import LanguageModelHead
+from keras_elmo.models.pretraining import LanguageModelHead
+from keras_elmo.utils.files import check_room, replacing, write_json
+from keras_elmo.utils.large_variables import block_starts, blocks_of, fill
 
 Path = str | os.PathLike[str]
 

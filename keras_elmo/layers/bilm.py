@@ -5,9 +5,8 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_elmo.layers.lstm_step import State
 from keras_elmo.layers.projected_lstm import ProjectedLSTM
-from keras_elmo.layers.recurrence import rows_of
+from keras_elmo.layers.recurrence import State, rows_of
 
 
 @keras.saving.register_keras_serializable("keras_elmo")

@@ -10,8 +10,8 @@ from typing import Any
 
 import tensorflow as tf
 
-from keras_elmo.layers.lstm_step import Cell, Reader, State
 from keras_elmo.layers.packed_recurrence import Steps, read, replaced, scan
+from keras_elmo.layers.recurrence import Cell, Reader, State
 
 
 def read_with_gradient(

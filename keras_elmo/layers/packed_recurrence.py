@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
-from keras_elmo.layers.lstm_step import Reader, State, lstm_step
+from keras_elmo.layers.recurrence import Reader, State, lstm_step
 
 # What a processor core's own cache holds, about.
 _CORE_CACHE_BYTES = 4 * 2**20

@@ -10,9 +10,9 @@ from typing import Any
 
 import tensorflow as tf
 
-from keras_elmo.layers.lstm_step import Reader, State
 from keras_elmo.layers.packed_gradient import read_with_gradient
 from keras_elmo.layers.packed_recurrence import Steps, read
+from keras_elmo.layers.recurrence import Reader, State
 
 
 class PackedRows:

@@ -5,8 +5,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_elmo.layers.lstm_step import Cell, Reader, State
-from keras_elmo.layers.recurrence import rows_of
+from keras_elmo.layers.recurrence import Cell, Reader, State, rows_of
 
 
 @keras.saving.register_keras_serializable("keras_elmo")

@@ -9,8 +9,8 @@ import keras
 import numpy as np
 from keras import ops
 
-from keras_elmo.checks import check_positive
-from keras_elmo.large_variables import block_starts, fill, looked_up_rows
+from keras_elmo.utils.checks import check_positive
+from keras_elmo.utils.large_variables import block_starts, fill, looked_up_rows
 
 # Rows of the vocabulary whose logits exist at one time in the exact softmax.
 _ROWS_AT_A_TIME = 8192

@@ -6,10 +6,10 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_elmo.checks import check_positive
 from keras_elmo.layers.scalar_mix import ScalarMix
 from keras_elmo.models.encoder import Encoder
 from keras_elmo.models.token_mask import keep_first_of_empty
+from keras_elmo.utils.checks import check_positive
 
 
 @keras.saving.register_keras_serializable("keras_elmo")

@@ -9,9 +9,9 @@ import keras
 from keras import ops
 
 from keras_elmo.models.token_mask import TokenMask, is_ids, keep_first_of_empty
-from keras_elmo.optional import import_tensorflow
-from keras_elmo.text.string_layer import StringLayer
+from keras_elmo.text.tokenizer import StringLayer
 from keras_elmo.text.vector_file import read_vector_file
+from keras_elmo.utils.lazy import import_tensorflow
 
 # Ids that stand before those of the words.
 _PADDING, _UNKNOWN = 0, 1

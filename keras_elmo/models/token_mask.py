@@ -5,7 +5,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_elmo.optional import import_tensorflow
+from keras_elmo.utils.lazy import import_tensorflow
 
 
 def keep_first_of_empty(mask: Any) -> Any:

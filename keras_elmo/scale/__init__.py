@@ -4,7 +4,7 @@ The same functions as on one machine, for a piece of a text at a time: `count_wo
 writes the vocabulary of `Vocabulary.count`, `embed_text` the vectors of `embed_file`.
 """
 
-from keras_elmo.optional import import_extra
+from keras_elmo.utils.lazy import import_extra
 
 import_extra("apache_beam", "keras_elmo.scale", "beam")
 

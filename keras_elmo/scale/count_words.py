@@ -12,9 +12,9 @@ from apache_beam.options.pipeline_options import PipelineOptions
 
 from keras_elmo.scale.shared_files import absolute, match_files, write_whole
 from keras_elmo.scale.text_chunks import TextChunk, read_chunks
+from keras_elmo.text.batching import token_chunks
 from keras_elmo.text.lines import Files
-from keras_elmo.text.report import Report
-from keras_elmo.text.token_chunks import token_chunks
+from keras_elmo.text.stats import Report
 from keras_elmo.text.vocabulary import SPECIALS, Vocabulary, check_sizes
 
 

@@ -13,8 +13,8 @@ from apache_beam.io.filesystems import FileSystems
 from apache_beam.ml.inference.base import RunInference
 from apache_beam.options.pipeline_options import PipelineOptions
 
-from keras_elmo.files.digests import folder_digest
-from keras_elmo.files.embed_options import EmbedOptions
+from keras_elmo.embed.embed_file import EmbedOptions
+from keras_elmo.embed.resumable import folder_digest
 from keras_elmo.scale.saved_model_handler import SavedModelHandler
 from keras_elmo.scale.shared_files import (
     absolute,
@@ -25,8 +25,8 @@ from keras_elmo.scale.shared_files import (
 )
 from keras_elmo.scale.text_chunks import read_chunks
 from keras_elmo.scale.vector_parts import VectorParts
-from keras_elmo.strict_json import parse_json_object
 from keras_elmo.text.lines import Files
+from keras_elmo.utils.files import parse_json_object
 
 # Readers of Parquet pass over names that begin with an underscore.
 _RECIPE = "_recipe.json"

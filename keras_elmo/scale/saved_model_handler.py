@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 from apache_beam.ml.inference.base import ModelHandler
 
-from keras_elmo.files.embed_options import mix_weights
-from keras_elmo.files.embeddings import batches_of_like_length
+from keras_elmo.embed.embed_file import mix_weights
+from keras_elmo.embed.embedder import batches_of_like_length
 from keras_elmo.files.saved_model import read_tokenizer
-from keras_elmo.optional import import_tensorflow
 from keras_elmo.scale.text_chunks import TextChunk
-from keras_elmo.text.report import Report
-from keras_elmo.text.token_chunks import tokenized_lines
+from keras_elmo.text.batching import tokenized_lines
+from keras_elmo.text.stats import Report
 from keras_elmo.text.tokenizer import register_operations
+from keras_elmo.utils.lazy import import_tensorflow
 
 _BATCH_SIZE = 128
 

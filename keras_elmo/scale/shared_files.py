@@ -9,8 +9,8 @@ from typing import BinaryIO, cast
 from apache_beam.io.filesystem import CompressionTypes
 from apache_beam.io.filesystems import FileSystems
 
-from keras_elmo.atomic import remove_leftovers, replacing
 from keras_elmo.text.lines import Files, expand_files
+from keras_elmo.utils.files import remove_leftovers, replacing
 
 _BYTES = "application/octet-stream", CompressionTypes.UNCOMPRESSED
 

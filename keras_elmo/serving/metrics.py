@@ -16,7 +16,7 @@ from prometheus_client import (
     generate_latest,
 )
 
-from keras_elmo.serving.batch import Request
+from keras_elmo.serving.batching import Request
 from keras_elmo.serving.errors import Code, ServingError
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST

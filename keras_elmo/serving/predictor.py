@@ -3,10 +3,8 @@
 import asyncio
 from collections.abc import Sequence
 
-from keras_elmo.serving.batch import Request
-from keras_elmo.serving.batcher import Batcher
-from keras_elmo.serving.errors import Code, ServingError
-from keras_elmo.serving.limits import Limits
+from keras_elmo.serving.batching import Batcher, Request
+from keras_elmo.serving.errors import Code, Limits, ServingError
 from keras_elmo.serving.model import Model
 from keras_elmo.serving.signature import LENGTHS, Arrays, Signature
 

@@ -1,23 +1,92 @@
 """TensorFlow Serving's REST interface."""
 
+import asyncio
 import logging
 import re
 from collections.abc import Callable
 from typing import Any
 
+import orjson
 from starlette.applications import Starlette
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from keras_elmo.serving import json_response
-from keras_elmo.serving.body import read_body
-from keras_elmo.serving.errors import Code, ServingError
+from keras_elmo.serving.errors import Code, Limits, ServingError
 from keras_elmo.serving.json_request import JsonRequest
-from keras_elmo.serving.limits import Limits
 from keras_elmo.serving.metrics import CONTENT_TYPE, Metrics
 from keras_elmo.serving.predictor import Predictor
+from keras_elmo.serving.signature import Arrays
 from keras_elmo.serving.versions import Versions
+
+
+def dumps(value: Any) -> bytes:
+    """Writes JSON; arrays are written as they lie in memory."""
+    return orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY)
+
+
+def prediction(outputs: Arrays, by_row: bool) -> bytes:
+    """Writes the outputs of a model.
+
+    Args:
+        outputs: arrays of as many rows each.
+        by_row: one object a row, under `predictions`, instead of one array an output,
+            under `outputs`.
+    """
+    if not by_row:
+        return dumps({"outputs": outputs})
+    rows = zip(*outputs.values(), strict=True)
+    return dumps(
+        {"predictions": [dict(zip(outputs, row, strict=True)) for row in rows]}
+    )
+
+
+def error_body(message: str) -> bytes:
+    """Writes why there is no answer."""
+    return dumps({"error": message})
+
+
+async def read_body(request: Request, limits: Limits) -> bytes:
+    """Returns the body.
+
+    Raises:
+        ServingError: it is too large, comes too slowly, is encoded, or the client went
+            away.
+    """
+    if request.headers.get("content-encoding", "identity") != "identity":
+        raise ServingError(
+            Code.INVALID_ARGUMENT, "The body must come without a Content-Encoding"
+        )
+    too_large = ServingError(
+        Code.TOO_LARGE, f"The body must have at most {limits.body_bytes:,} bytes"
+    )
+    announced = int(request.headers.get("content-length", 0))
+    if announced > limits.body_bytes and "expect" in request.headers:
+        # The client asks before it sends the body.
+        raise too_large
+    chunks: list[bytes] = []
+    size = 0
+    try:
+        async with asyncio.timeout(limits.receive_seconds):
+            async for chunk in request.stream():
+                size += len(chunk)
+                # What is too large is read and dropped: most clients look for an
+                # answer only when they have sent everything.
+                if max(size, announced) <= limits.body_bytes:
+                    chunks.append(chunk)
+                else:
+                    chunks.clear()
+    except TimeoutError:
+        raise ServingError(
+            Code.TOO_SLOW,
+            f"The body must arrive within {limits.receive_seconds:g} seconds",
+        ) from None
+    except ClientDisconnect:
+        raise ServingError(Code.CANCELLED, "The client went away") from None
+    if size > limits.body_bytes:
+        raise too_large
+    return b"".join(chunks)
+
 
 METRICS = "/monitoring/prometheus/metrics"
 
@@ -76,7 +145,7 @@ class Rest:
         except Exception:
             _log.exception("%s %s", request.method, request.scope["path"])
             status, message = Code.INTERNAL.value, "The server failed; see its log"
-        return _json(json_response.error(message), status, headers)
+        return _json(error_body(message), status, headers)
 
     async def _predict(self, request: Request) -> Response:
         body = await read_body(request, self._limits)
@@ -86,7 +155,7 @@ class Rest:
         outputs = await self._predictor.predict(
             model, signature, wanted.arrays(signature.arguments), wanted.output_filter
         )
-        return _json(json_response.prediction(outputs, wanted.by_row))
+        return _json(prediction(outputs, wanted.by_row))
 
     def _look_up(self, request: Request) -> Response:
         path = request.scope["path"]
@@ -102,9 +171,9 @@ class Rest:
                 )
             if _STATUS.fullmatch(path):
                 status = self._versions.status(*self._which(_STATUS, request))
-                return _json(json_response.dumps({"model_version_status": status}))
+                return _json(dumps({"model_version_status": status}))
             if _METADATA.fullmatch(path):
-                return _json(json_response.dumps(self._metadata(request)))
+                return _json(dumps(self._metadata(request)))
         if path.startswith("/v1/"):
             raise ServingError(
                 Code.INVALID_ARGUMENT, f"Malformed request: {request.method} {path}"

@@ -11,8 +11,8 @@ from typing import Any
 import keras
 import numpy as np
 
-from keras_elmo.optional import import_tensorflow
-from keras_elmo.text.string_layer import StringLayer
+from keras_elmo.text.tokenizer import StringLayer
+from keras_elmo.utils.lazy import import_tensorflow
 
 MAX_CHARACTERS = 50
 MAX_BYTES = MAX_CHARACTERS - 2  # of one word, between its begin and its end

@@ -8,20 +8,19 @@ from typing import Any
 import keras
 import numpy as np
 
-from keras_elmo.optional import import_tensorflow
-from keras_elmo.text.character_ids import character_ids
-from keras_elmo.text.lines import Files, expand_files, read_lines
-from keras_elmo.text.report import Report
-from keras_elmo.text.sentences import (
+from keras_elmo.text.batching import (
     Sentence,
     length_batches,
     mixed_lines,
     split_sentence,
+    tokenized_lines,
 )
-from keras_elmo.text.shard import Shard
-from keras_elmo.text.token_chunks import tokenized_lines
+from keras_elmo.text.character_ids import character_ids
+from keras_elmo.text.lines import Files, Shard, expand_files, read_lines
+from keras_elmo.text.stats import Report
 from keras_elmo.text.tokenizer import Tokenizer
 from keras_elmo.text.vocabulary import END, START, UNKNOWN, Vocabulary
+from keras_elmo.utils.lazy import import_tensorflow
 
 _PADDING = -1
 _NUM_BOUNDARIES = 2

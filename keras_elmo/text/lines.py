@@ -6,9 +6,10 @@ import lzma
 import os
 import zlib
 from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from typing import Any, BinaryIO, cast
 
-from keras_elmo.text.report import Report
+from keras_elmo.text.stats import Report
 
 Files = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
@@ -128,3 +129,36 @@ def _decode(raw: bytes, report: Report) -> str:
     except UnicodeDecodeError:
         report.invalid_lines += 1
         return raw.decode(errors="replace")
+
+
+class Shard:
+    """The lines of a file, one at a time, and how far it is read.
+
+    Args:
+        path: a text file, as `read_lines` takes it.
+        report: counts what is read.
+        first: the first line to yield, from 0.
+        every: the distance of the lines to yield.
+
+    Attributes:
+        share_read: of the bytes of the file as it lies on the disk, 0 to 1.
+    """
+
+    def __init__(
+        self, path: str, report: Report, first: int = 0, every: int = 1
+    ) -> None:
+        # Of an empty file nothing is ever read.
+        self._size = max(1, os.path.getsize(path))
+        self._lines = islice(
+            read_lines([path], report, self._advance), first, None, every
+        )
+        self.share_read = 0.0
+
+    def _advance(self, count: int) -> None:
+        self.share_read += count / self._size
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        return next(self._lines)

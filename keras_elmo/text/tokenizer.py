@@ -4,9 +4,93 @@ from typing import Any
 
 import keras
 
-from keras_elmo.optional import import_tensorflow, import_tensorflow_text
-from keras_elmo.text.scripts import split_at_scripts
-from keras_elmo.text.string_layer import StringLayer
+from keras_elmo.utils.lazy import import_tensorflow, import_tensorflow_text
+
+
+class StringLayer(keras.layers.Layer):
+    """A Keras layer whose inputs are strings of a fixed number of axes.
+
+    Of Keras's backends only TensorFlow has strings. On the others the layer can be
+    made and saved, and its TensorFlow functions used on their own, but not called.
+    """
+
+    _num_axes: int
+    # What can be made of strings where Keras has none.
+    _before_the_model: str
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        # Strings crash XLA, which Keras turns on by itself on a GPU.
+        self.supports_jit = False
+        # Keras's own conversion refuses lists and NumPy arrays of strings.
+        self._convert_input_args = False
+        self._allow_non_tensor_positional_args = True
+
+    def _strings(self, value: Any, argument: str) -> Any:
+        """Returns `value` as a string tensor, or says why it cannot be one."""
+        self._require_tensorflow_backend()
+        tf = import_tensorflow("Reading raw text")
+        # An empty list has no type of its own, so it is given.
+        tensor = tf.convert_to_tensor(value, tf.string)
+        self._check_axes(tensor.shape, argument)
+        return tensor
+
+    def _require_tensorflow_backend(self) -> None:
+        if keras.backend.backend() != "tensorflow":
+            raise RuntimeError(
+                f"{type(self).__name__} takes strings, which Keras has on its "
+                f"TensorFlow backend only. Make {self._before_the_model} before the "
+                f"model. Received: backend={keras.backend.backend()!r}"
+            )
+
+    def _check_axes(self, shape: Any, argument: str) -> None:
+        if len(shape) != self._num_axes:
+            raise ValueError(
+                f"`{argument}` must have {self._num_axes} axes. "
+                f"Received: {argument}.shape={tuple(shape)}"
+            )
+
+
+# ICU's numbers of the scripts of characters that go with letters of any.
+_COMMON, _INHERITED = 0, 1
+
+
+def split_at_scripts(words: Any) -> Any:
+    """Splits words where the script changes.
+
+    Characters without a script of their own, as accents, joiners and Japan's mark of a
+    long vowel are, take that of the letter before (Unicode Standard Annex #24,
+    section 5.2); those that begin a word take that of the letter behind.
+
+    Args:
+        words: a string tensor of shape `(words,)`, of UTF-8; none is empty.
+
+    Returns:
+        A `tf.RaggedTensor` of shape `(words, None)`.
+    """
+    tf = import_tensorflow("Reading raw text")
+    characters = tf.strings.unicode_decode(words, "UTF-8")
+    begins = characters.row_starts()
+    scripts = tf.strings.unicode_script(characters.values)
+    letters = tf.where((scripts != _COMMON) & (scripts != _INHERITED))[:, 0]
+    scripts = tf.gather(scripts, letters)
+    changes = tf.where(scripts[1:] != scripts[:-1])[:, 0]
+    word_before, word = (
+        tf.searchsorted(begins, tf.gather(letters, place), side="right") - 1
+        for place in (changes, changes + 1)
+    )
+    within = word_before == word
+    cuts = tf.boolean_mask(tf.gather(letters, changes + 1), within)
+    parts = tf.RaggedTensor.from_row_starts(
+        characters.values, tf.sort(tf.concat([begins, cuts], 0)), validate=False
+    )
+    num_cuts = tf.math.bincount(
+        tf.boolean_mask(word, within), minlength=tf.size(words), dtype=tf.int64
+    )
+    return tf.RaggedTensor.from_row_lengths(
+        tf.strings.unicode_encode(parts, "UTF-8"), num_cuts + 1, validate=False
+    )
+
 
 # The characters with Unicode's White_Space property that `tf.strings.split` does
 # not split at, and NUL, which ends a string for too many other programs. Spelt

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from keras_elmo.checks import check_positive
 from keras_elmo.text.lines import read_lines
+from keras_elmo.utils.checks import check_positive
 
 _GREATEST = float(np.finfo("float32").max)
 

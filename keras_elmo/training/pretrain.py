@@ -6,29 +6,31 @@ from typing import Any
 
 import keras
 
-from keras_elmo.checks import check_positive
 from keras_elmo.config import ElmoConfig
-from keras_elmo.files.directory import PretrainingDirectory
+from keras_elmo.files.run_directory import PretrainingDirectory
 from keras_elmo.models.pretraining import PretrainingModel, build_pretraining_model
 from keras_elmo.text.corpus import Corpus
 from keras_elmo.text.lines import is_text
-from keras_elmo.text.report import Report
+from keras_elmo.text.stats import Report
 from keras_elmo.text.vocabulary import Vocabulary
-from keras_elmo.training.beginning import begin
-from keras_elmo.training.checkpoints import Checkpoints
-from keras_elmo.training.devices import choose_devices
-from keras_elmo.training.directory_lock import DirectoryLock
-from keras_elmo.training.interruption import Interrupted, Interruption, leave
-from keras_elmo.training.memory import memory_message
+from keras_elmo.training.checkpoint import Checkpoints
+from keras_elmo.training.data import ReadyBatches, TrainingText
+from keras_elmo.training.devices.base import choose_devices
+from keras_elmo.training.hardware import dtype_message, memory_message
+from keras_elmo.training.loop import Plan, Run
 from keras_elmo.training.optimizers import build_optimizer, default_learning_rate
-from keras_elmo.training.origin import Origin
-from keras_elmo.training.plan import Plan
-from keras_elmo.training.processor import dtype_message
-from keras_elmo.training.ready_batches import ReadyBatches
-from keras_elmo.training.recipe import as_json, check_dtype, check_seed, readable
-from keras_elmo.training.record import Record
-from keras_elmo.training.run import Run
-from keras_elmo.training.text import TrainingText
+from keras_elmo.training.recorder import Record
+from keras_elmo.training.run_directory import (
+    DirectoryLock,
+    as_json,
+    begin,
+    check_dtype,
+    check_seed,
+    readable,
+)
+from keras_elmo.training.signals import Interrupted, Interruption, leave
+from keras_elmo.training.warm_start import Origin
+from keras_elmo.utils.checks import check_positive
 
 _VOCABULARY_SIZE = 50_000
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import keras
 
-from keras_elmo.optional import import_tensorflow
+from keras_elmo.utils.lazy import import_tensorflow
 
 
 def is_sparse(gradient: Any) -> bool:

@@ -11,8 +11,8 @@ from keras_elmo.explore.substitutes import substitutes
 from keras_elmo.files.export import export_saved_model
 from keras_elmo.files.loading import load, load_language_model
 from keras_elmo.files.saved_model import ASSETS
-from keras_elmo.training.origin import Origin
 from keras_elmo.training.perplexity import perplexity
+from keras_elmo.training.warm_start import Origin
 from tests.files.pretrained import model_of, write_pretrained
 from tests.layers.layer_checks import numpy_of
 from tests.training.runs import CONFIG, write_text

@@ -4,8 +4,8 @@ import shutil
 
 import pytest
 
-from keras_elmo.files.directory import PretrainingDirectory
 from keras_elmo.files.export import export_saved_model
+from keras_elmo.files.run_directory import PretrainingDirectory
 from tests.files.exports import embedding
 from tests.files.pretrained import write_pretrained
 from tests.little_memory import memory_of_at_most

@@ -15,7 +15,7 @@ from keras_elmo.training.checkpoint import (
     restore_checkpoint,
     save_checkpoint,
 )
-from keras_elmo.training.run_state import RunState
+from keras_elmo.training.recorder import RunState
 from tests.command_line import command
 from tests.training.runs import write_text
 from tests.training.test_checkpoint import compiled

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from keras_elmo.layers.distinct import distinct_words
+from keras_elmo.layers.char_cnn_embedding import distinct_words
 from tests.layers.layer_checks import numpy_of
 
 pytest.importorskip("tensorflow")

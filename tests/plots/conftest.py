@@ -5,14 +5,13 @@ import struct
 
 import pytest
 
-from keras_elmo.plots import picture as module
+from keras_elmo import plots as module
 
 
 @pytest.fixture
 def figures(monkeypatch):
     """The figures that are drawn, to be asked what stands on them."""
     pytest.importorskip("matplotlib")
-    from keras_elmo import plots
 
     drawn = []
     picture = module.picture
@@ -23,9 +22,7 @@ def figures(monkeypatch):
             yield figure
         drawn.append(figure)
 
-    for name in plots.__all__:
-        where = getattr(plots, name).__module__
-        monkeypatch.setattr(f"{where}.picture", recording)
+    monkeypatch.setattr(module, "picture", recording)
     return drawn
 
 

@@ -3,8 +3,8 @@ from importlib.util import find_spec
 
 import pytest
 
-from keras_elmo.plots import picture as module
-from keras_elmo.plots.picture import picture
+from keras_elmo import plots as module
+from keras_elmo import plots as picture
 
 
 def draw(path, text):

@@ -8,8 +8,8 @@ from keras_elmo.plots import (
     plot_mix_weights,
     plot_occurrences,
     plot_sample_efficiency,
+    spread,
 )
-from keras_elmo.plots.seeds import spread
 
 
 def test_mix_weights(figures, tmp_path, size_of_png):

@@ -8,9 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keras_elmo import ElmoEmbedding, export_saved_model
-from keras_elmo.serving import batcher as batcher_module
-from keras_elmo.serving.batch import Request, compute
-from keras_elmo.serving.batcher import Batcher
+from keras_elmo.serving import batching as batcher_module
+from keras_elmo.serving.batching import Batcher, Request, compute
 from keras_elmo.serving.errors import Code, ServingError
 from keras_elmo.serving.model import Model
 from keras_elmo.serving.signature import LENGTHS

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keras_elmo.serving import json_response
+from keras_elmo.serving import rest as json_response
 from keras_elmo.serving.errors import Code, ServingError
 from keras_elmo.serving.json_request import JsonRequest
 from keras_elmo.serving.signature import Argument

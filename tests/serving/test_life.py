@@ -17,7 +17,7 @@ import tensorflow as tf
 from tensorflow_serving.apis.predict_pb2 import PredictRequest, PredictResponse
 
 from keras_elmo.files.export import export_saved_model
-from keras_elmo.serving.limits import Limits
+from keras_elmo.serving.errors import Limits
 from tests.models.small import random_encoder
 from tests.test_command_line import assert_one_line, command
 

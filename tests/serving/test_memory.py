@@ -6,7 +6,7 @@ from tests.fresh_process import run_python
 
 PROGRAM = """
 from pathlib import Path
-from keras_elmo.serving.memory import release_memory
+from keras_elmo.serving.server import release_memory
 
 def resident():
     return 4096 * int(Path("/proc/self/statm").read_text().split()[1])

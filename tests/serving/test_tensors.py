@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from tensorflow.core.framework.tensor_pb2 import TensorProto
 
 from keras_elmo.serving.errors import Code, ServingError
-from keras_elmo.serving.tensors import arrays
+from keras_elmo.serving.grpc import arrays
 from tests.serving.test_json_request import STRINGS, TOKENS
 
 TEXTS = st.lists(st.binary(max_size=9), max_size=5)

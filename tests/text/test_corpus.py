@@ -12,7 +12,7 @@ import tensorflow as tf
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from keras_elmo.text import token_chunks
+from keras_elmo.text import batching as token_chunks
 from keras_elmo.text.character_ids import character_ids
 from keras_elmo.text.corpus import Corpus
 from keras_elmo.text.vocabulary import Vocabulary

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from keras_elmo.text.lines import expand_files, read_lines
-from keras_elmo.text.report import Report
+from keras_elmo.text.stats import Report
 
 WRITERS = {"txt": open, "gz": gzip.open, "xz": lzma.open}
 

@@ -1,4 +1,4 @@
-from keras_elmo.text.report import Report
+from keras_elmo.text.stats import Report
 
 
 def test_nothing_to_tell():

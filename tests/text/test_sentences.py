@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keras_elmo.text import sentences
-from keras_elmo.text.sentences import (
+from keras_elmo.text import batching as sentences
+from keras_elmo.text.batching import (
     interleaved,
     length_batches,
     shuffled,

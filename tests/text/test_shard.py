@@ -2,8 +2,8 @@ import lzma
 
 import pytest
 
-from keras_elmo.text.report import Report
-from keras_elmo.text.shard import Shard
+from keras_elmo.text.lines import Shard
+from keras_elmo.text.stats import Report
 
 LINES = [f"line {k} of a text that is long enough" for k in range(100_000)]
 

@@ -1,6 +1,6 @@
-from keras_elmo.text import token_chunks as module
-from keras_elmo.text.report import Report
-from keras_elmo.text.token_chunks import token_chunks
+from keras_elmo.text import batching as module
+from keras_elmo.text.batching import token_chunks
+from keras_elmo.text.stats import Report
 
 
 def lines_of(chunks):

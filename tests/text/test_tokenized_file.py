@@ -1,6 +1,6 @@
 import gzip
 
-from keras_elmo.text.tokenized_file import TokenizedFile
+from keras_elmo.text.batching import TokenizedFile
 
 
 def test_each_iteration_begins_anew(tmp_path):

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from keras_elmo.text import token_chunks
-from keras_elmo.text.report import Report
+from keras_elmo.text import batching as token_chunks
+from keras_elmo.text.stats import Report
 from keras_elmo.text.vocabulary import END, START, UNKNOWN, Vocabulary
 
 SPECIALS = ["<S>", "</S>", "<UNK>"]

@@ -4,9 +4,9 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keras_elmo.text import word_counts
-from keras_elmo.text.report import Report
-from keras_elmo.text.word_counts import WordCounts
+from keras_elmo.text import vocabulary as word_counts
+from keras_elmo.text.stats import Report
+from keras_elmo.text.vocabulary import WordCounts
 
 # Some words are much more frequent than others, as in a text.
 words = st.integers(0, 60).map(lambda number: b"%d" % (number * number // 60))

@@ -16,7 +16,7 @@ import time
 import keras
 import numpy as np
 
-from keras_elmo.training.devices import choose_devices
+from keras_elmo.training.devices.base import choose_devices
 from keras_elmo.training.pretrain import pretrain
 from tests.training.runs import CONFIG, ready_made
 

@@ -4,7 +4,7 @@ import pytest
 
 from keras_elmo.text.corpus import Corpus
 from keras_elmo.text.vocabulary import Vocabulary
-from keras_elmo.training.batches import Batches
+from keras_elmo.training.data import Batches
 from tests.training.runs import write_text
 
 

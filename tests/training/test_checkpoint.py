@@ -12,7 +12,7 @@ from keras_elmo.training.checkpoint import (
     restore_checkpoint,
     save_checkpoint,
 )
-from keras_elmo.training.published_adagrad import PublishedAdagrad
+from keras_elmo.training.optimizers import PublishedAdagrad
 from tests.full_disk import files_of_at_most
 from tests.layers.layer_checks import numpy_of
 from tests.training.runs import CONFIG

@@ -1,9 +1,8 @@
 import pytest
 
-from keras_elmo.atomic import write_json
-from keras_elmo.training import checkpoints
-from keras_elmo.training.checkpoint import DamagedCheckpoint
-from keras_elmo.training.checkpoints import Checkpoints
+from keras_elmo.training import checkpoint as checkpoints
+from keras_elmo.training.checkpoint import Checkpoints, DamagedCheckpoint
+from keras_elmo.utils.files import write_json
 from tests.full_disk import files_of_at_most
 
 

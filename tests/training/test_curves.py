@@ -4,9 +4,8 @@ import pytest
 import tensorflow as tf
 from tensorflow.core.util import event_pb2
 
-from keras_elmo.files.directory import PretrainingDirectory
-from keras_elmo.training.curves import write_curves
-from keras_elmo.training.history import read_history
+from keras_elmo.files.run_directory import PretrainingDirectory
+from keras_elmo.training.history import read_history, write_curves
 from tests.training.test_history import FIRST, SECOND
 
 

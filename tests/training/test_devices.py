@@ -9,9 +9,9 @@ import time
 import numpy as np
 import pytest
 
-from keras_elmo.training.batch_shapes import padded, shared_out
-from keras_elmo.training.jax_devices import choose_jax_devices
-from keras_elmo.training.tensorflow_devices import choose_tensorflow_devices
+from keras_elmo.training.devices.base import padded, shared_out
+from keras_elmo.training.devices.jax import choose_jax_devices
+from keras_elmo.training.devices.tensorflow import choose_tensorflow_devices
 from tests.fresh_process import environment
 from tests.installed import require_installed
 from tests.training.runs import ready_made

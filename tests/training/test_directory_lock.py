@@ -5,16 +5,15 @@ import sys
 
 import pytest
 
-from keras_elmo.files.directory import PretrainingDirectory
-from keras_elmo.training.beginning import begin
-from keras_elmo.training.directory_lock import DirectoryLock
+from keras_elmo.files.run_directory import PretrainingDirectory
+from keras_elmo.training.run_directory import DirectoryLock, begin
 from tests.fresh_process import environment
 from tests.training.runs import CONFIG, ready_made
 from tests.training.test_pretrain import on_batches
 
 _HOLD = (
     "import sys, time\n"
-    "from keras_elmo.training.directory_lock import DirectoryLock\n"
+    "from keras_elmo.training.run_directory import DirectoryLock\n"
     "with DirectoryLock(sys.argv[1]) as lock:\n"
     "    lock.acquire()\n"
     "    print('held', flush=True)\n"

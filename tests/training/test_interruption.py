@@ -3,7 +3,7 @@ import threading
 
 import pytest
 
-from keras_elmo.training.interruption import Interrupted, Interruption, leave
+from keras_elmo.training.signals import Interrupted, Interruption, leave
 
 
 @pytest.fixture(autouse=True)

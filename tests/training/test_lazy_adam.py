@@ -4,7 +4,7 @@ import pytest
 import tensorflow as tf
 
 from keras_elmo.models.pretraining import build_pretraining_model
-from keras_elmo.training.lazy_adam import LazyAdam
+from keras_elmo.training.optimizers import LazyAdam
 from tests.layers.layer_checks import numpy_of
 from tests.layers.published_names import randomise
 from tests.models.small import CONFIG

@@ -2,7 +2,7 @@ import pytest
 
 from keras_elmo.config import ElmoConfig
 from keras_elmo.models.pretraining import build_pretraining_model
-from keras_elmo.training.memory import estimate_memory, memory_message
+from keras_elmo.training.hardware import estimate_memory, memory_message
 
 
 def test_weights_are_what_they_are():

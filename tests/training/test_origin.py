@@ -6,13 +6,13 @@ import shutil
 import numpy as np
 import pytest
 
-from keras_elmo.files.directory import PretrainingDirectory
 from keras_elmo.files.export import export_saved_model
 from keras_elmo.files.loading import load
 from keras_elmo.files.published import save_published_weights
-from keras_elmo.training.origin import Origin
+from keras_elmo.files.run_directory import PretrainingDirectory
 from keras_elmo.training.perplexity import perplexity
 from keras_elmo.training.pretrain import pretrain
+from keras_elmo.training.warm_start import Origin
 from tests.files.pretrained import model_of, write_pretrained
 from tests.layers.layer_checks import numpy_of
 from tests.training.runs import CONFIG, write_text

@@ -1,7 +1,7 @@
 import pytest
 
-from keras_elmo.training import processor
-from keras_elmo.training.processor import dtype_message, multiplies_bfloat16
+from keras_elmo.training import hardware as processor
+from keras_elmo.training.hardware import dtype_message, multiplies_bfloat16
 
 X86 = "processor\t: 0\nmodel name\t: Some CPU\nflags\t\t: fpu avx512f {}\nbugs\t: x\n"
 ARM = "processor\t: 0\nFeatures\t: fp asimd {}\n"

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from keras_elmo.training.run_state import Interval, RunState
+from keras_elmo.training.recorder import Interval, RunState
 from tests.training.test_history import FIRST, SECOND
 
 FIGURES = {"forward_loss": 5.1, "backward_loss": 4.7, "gradient_norm": 0.3}

@@ -1,0 +1,134 @@
+"""A pretraining directory: a model in the published format, and what trained it.
+
+options.json     the sizes, as published
+weights.hdf5     the best encoder so far, as published, and its softmax
+vocabulary.txt   the words the softmax predicts, as published
+training.json    the tokenizer and the recipe
+checkpoints/     the last states of the run, to go on from
+history.csv      the learning curves; history.png shows them, and tensorboard/, if asked
+                 for, has them for TensorBoard
+"""
+
+import os
+import reprlib
+from collections.abc import Iterator
+from typing import Any
+
+from keras_elmo.config import ElmoConfig
+from keras_elmo.files.published import (
+    Dataset,
+    encoder_datasets,
+    load_published_weights,
+    read_datasets,
+    softmax_datasets,
+    write_datasets,
+)
+from keras_elmo.files.validation import check_size, check_tokenizer
+from keras_elmo.models.encoder import Encoder
+from keras_elmo.models.pretraining import PretrainingModel
+from keras_elmo.text.vocabulary import Vocabulary
+from keras_elmo.utils.files import read_json_object, write_json
+
+
+class PretrainingDirectory:
+    """Names the files of a pretraining directory, reads and writes them.
+
+    Args:
+        path: the folder; it need not exist yet.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = os.fspath(path)
+        self.options = os.path.join(self.path, "options.json")
+        self.weights = os.path.join(self.path, "weights.hdf5")
+        self.vocabulary = os.path.join(self.path, "vocabulary.txt")
+        self.training = os.path.join(self.path, "training.json")
+        self.checkpoints = os.path.join(self.path, "checkpoints")
+        self.history = os.path.join(self.path, "history.csv")
+        self.curves = os.path.join(self.path, "history.png")
+        self.tensorboard = os.path.join(self.path, "tensorboard")
+
+    def holds_a_model(self) -> bool:
+        return os.path.exists(self.options) and os.path.exists(self.weights)
+
+    def holds_a_language_model(self) -> bool:
+        return self.holds_a_model() and os.path.exists(self.vocabulary)
+
+    def holds_a_run(self) -> bool:
+        return os.path.exists(self.training)
+
+    def write_recipe(self, config: ElmoConfig, recipe: dict[str, Any]) -> None:
+        # That of the run comes first: from then on the folder is known for one.
+        write_json(self.training, recipe)
+        write_json(self.options, config.to_options())
+
+    def read_recipe(self) -> dict[str, Any]:
+        """Returns how the model was trained; nothing, if it came from elsewhere."""
+        if not os.path.exists(self.training):
+            return {}
+        return read_json_object(self.training)
+
+    def write_weights(self, model: PretrainingModel) -> None:
+        write_datasets(self.weights, _datasets(model))
+
+    def read_encoder(self) -> Encoder:
+        """Returns the encoder, without the softmax's many rows in memory."""
+        recipe = self.read_recipe()
+        tokenizer = check_tokenizer(recipe.get("tokenizer"), self.training)
+        encoder = load_published_weights(self.options, self.weights)
+        encoder.tokenizer = tokenizer
+        return encoder
+
+    def read_model(self) -> PretrainingModel:
+        """Returns the language model.
+
+        Raises:
+            ValueError: the directory holds an encoder only, or is damaged.
+        """
+        for file in (self.options, self.weights):
+            if not os.path.exists(file):
+                raise ValueError(f"{self.path}: holds no model: {file} is missing")
+        recipe = self.read_recipe()
+        for key in ("vocabulary_size", "num_sampled", "tokenizer"):
+            if key not in recipe:
+                raise ValueError(
+                    f"{self.path}: holds an encoder but no language model: "
+                    f"{self.training} is missing, or names no {key}"
+                )
+        vocabulary, size, source = None, recipe["vocabulary_size"], self.training
+        if os.path.exists(self.vocabulary):
+            vocabulary = self.read_vocabulary()
+            # The text may have had fewer words than were asked for.
+            size, source = len(vocabulary), self.vocabulary
+        elif size is None:
+            raise ValueError(
+                f"{self.path}: holds no language model: {self.vocabulary} is missing"
+            )
+        _check_count("vocabulary_size", size, source)
+        _check_count("num_sampled", recipe["num_sampled"], self.training)
+        tokenizer = check_tokenizer(recipe["tokenizer"], self.training)
+        config = ElmoConfig.from_options(self.options)
+        softmax = size * (config.projection_units + 1)
+        described_by = f"{self.options} and {source}"
+        check_size(config.num_weights + softmax, [self.weights], described_by)
+        model = PretrainingModel(config, size, recipe["num_sampled"])
+        read_datasets(self.weights, _datasets(model), described_by)
+        model.encoder.tokenizer = tokenizer
+        model.vocabulary = vocabulary
+        return model
+
+    def read_vocabulary(self) -> Vocabulary:
+        return Vocabulary.load(self.vocabulary)
+
+
+def _check_count(name: str, value: Any, where: str) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise ValueError(
+            f"{where}: {name} must be a positive integer. "
+            f"Received: {reprlib.repr(value)}"
+        )
+
+
+def _datasets(model: PretrainingModel) -> Iterator[Dataset]:
+    yield from encoder_datasets(model.encoder)
+    yield from softmax_datasets(model.head)

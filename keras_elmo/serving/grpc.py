@@ -1,0 +1,180 @@
+"""gRPC's tensors as arrays."""
+
+import asyncio
+import logging
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import grpc
+import numpy as np
+import tensorflow as tf
+from google.protobuf.message import DecodeError
+from tensorflow.core.framework.tensor_pb2 import TensorProto
+from tensorflow_serving.apis.predict_pb2 import PredictRequest, PredictResponse
+
+from keras_elmo.serving.errors import Code, Limits, ServingError
+from keras_elmo.serving.metrics import Metrics
+from keras_elmo.serving.predictor import Predictor
+from keras_elmo.serving.signature import Argument, Arrays
+from keras_elmo.serving.versions import Versions
+
+
+def arrays(
+    tensors: Mapping[str, TensorProto],
+    arguments: Mapping[str, Argument],
+    max_values: int,
+) -> Arrays:
+    """Returns an array for each argument of a signature.
+
+    Args:
+        tensors: what was sent, by name.
+        arguments: what the signature takes.
+        max_values: the most values of one; a few bytes can announce any number.
+
+    Raises:
+        ServingError: the tensors are not what the signature takes.
+    """
+    if set(tensors) != set(arguments):
+        raise _invalid(f"The inputs must be {list(arguments)}", sorted(tensors)[:20])
+    return {
+        name: _array(tensors[name], argument, f"'{name}'", max_values)
+        for name, argument in arguments.items()
+    }
+
+
+def _array(
+    tensor: TensorProto, argument: Argument, name: str, max_values: int
+) -> np.ndarray:
+    dtype = tf.as_dtype(argument.dtype)
+    if tensor.dtype != dtype.as_datatype_enum:
+        raise _invalid(f"{name} must be of type {dtype.name}", f"type {tensor.dtype}")
+    sizes = [dim.size for dim in tensor.tensor_shape.dim]
+    if tensor.tensor_shape.unknown_rank or len(sizes) != argument.rank:
+        raise _invalid(f"{name} must have {argument.rank} axes", f"shape {sizes[:9]}")
+    # No row of two thousand million tokens, either: TensorFlow makes room for one.
+    if min(sizes) < 0 or math.prod(max(size, 1) for size in sizes) > max_values:
+        raise _invalid(f"{name} may have {max_values:,} values", f"shape {sizes}")
+    try:
+        return tf.make_ndarray(tensor)
+    except ValueError as error:
+        raise _invalid(f"{name} must have the values of its shape", error) from None
+
+
+def _invalid(rule: str, received: Any) -> ServingError:
+    return ServingError(Code.INVALID_ARGUMENT, f"{rule}. Received: {received}")
+
+
+_SERVICE = "tensorflow.serving.PredictionService"
+# For what is being answered when the server ends.
+_GRACE_SECONDS = 600
+
+_log = logging.getLogger(__name__)
+
+
+class GrpcServer:
+    """Answers at a port of its own, in the event loop that it is made in.
+
+    Args:
+        address: where to listen, `HOST:PORT`; port 0 for any that is free.
+        limits: of a request.
+
+    Attributes:
+        port: where it will listen.
+
+    Raises:
+        OSError: the port is not free.
+    """
+
+    def __init__(self, address: str, limits: Limits) -> None:
+        self._limits = limits
+        self._answering: set[asyncio.Task[Any]] = set()
+        self._server = grpc.aio.server(
+            options=[
+                ("grpc.max_receive_message_length", limits.body_bytes),
+                ("grpc.max_send_message_length", -1),
+                # Otherwise two servers may share a port, unnoticed.
+                ("grpc.so_reuseport", 0),
+            ]
+        )
+        try:
+            self.port: int = self._server.add_insecure_port(address)
+        except RuntimeError as error:
+            raise OSError(f"cannot listen at {address}: {error}") from error
+
+    async def start(
+        self, versions: Versions, predictor: Predictor, metrics: Metrics
+    ) -> None:
+        """Begins to answer."""
+        self._versions = versions
+        self._predictor = predictor
+        self._metrics = metrics
+        # Bytes come in as they are: grpc calls what it cannot read its own failure.
+        predict = grpc.unary_unary_rpc_method_handler(
+            self._predict, response_serializer=PredictResponse.SerializeToString
+        )
+        handlers = grpc.method_handlers_generic_handler(_SERVICE, {"Predict": predict})
+        self._server.add_generic_rpc_handlers((handlers,))
+        await self._server.start()
+
+    async def stop(self) -> None:
+        """Takes no more calls, and finishes those it has.
+
+        A client that has begun one has as long as ever to say what it asks for.
+        """
+        stopping = asyncio.create_task(self._server.stop(_GRACE_SECONDS))
+        await asyncio.wait([stopping], timeout=self._limits.receive_seconds)
+        if self._answering:
+            await asyncio.wait(self._answering)
+        # Those that are left have asked for nothing.
+        await self._server.stop(None)
+        await stopping
+
+    async def _predict(
+        self, body: bytes, context: grpc.aio.ServicerContext
+    ) -> PredictResponse:
+        # The task of the call, which sends the answer, too.
+        if task := asyncio.current_task():
+            self._answering.add(task)
+            task.add_done_callback(self._answering.discard)
+        try:
+            with self._metrics.request("GRPC"):
+                return await self._answer(body)
+        except ServingError as error:
+            code, message = error.code, str(error)
+        except Exception:
+            _log.exception("Predict")
+            code, message = Code.INTERNAL, "The server failed; see its log"
+        return await context.abort(grpc.StatusCode[code.name], message)
+
+    async def _answer(self, body: bytes) -> PredictResponse:
+        try:
+            request = PredictRequest.FromString(body)
+        except DecodeError as error:
+            raise ServingError(
+                Code.INVALID_ARGUMENT, f"Not a PredictRequest: {error}"
+            ) from None
+        spec = request.model_spec
+        if spec.version_label:
+            raise ServingError(
+                Code.INVALID_ARGUMENT,
+                f"Unrecognized servable version label: {spec.version_label}",
+            )
+        version = spec.version.value if spec.HasField("version") else None
+        model = self._versions.find(spec.name, version)
+        signature = model.signature(spec.signature_name)
+        inputs = arrays(
+            request.inputs,
+            signature.arguments,
+            max(self._limits.tokens, self._limits.sentences),
+        )
+        outputs = await self._predictor.predict(
+            model, signature, inputs, list(request.output_filter)
+        )
+        response = PredictResponse()
+        response.model_spec.name = spec.name
+        response.model_spec.version.value = model.version
+        response.model_spec.signature_name = spec.signature_name or "serving_default"
+        for name, array in outputs.items():
+            response.outputs[name].CopyFrom(tf.make_tensor_proto(array))
+        return response

@@ -1,0 +1,118 @@
+"""Several devices on JAX: `keras.distribution`, in one process or in several."""
+
+import contextlib
+import dataclasses
+import os
+from typing import Any
+
+import keras
+import numpy as np
+
+from keras_elmo.models.pretraining import PretrainingModel
+from keras_elmo.training.data import Batch
+from keras_elmo.training.devices.base import Devices, Standing, figures_of, padded
+
+# The variables of keras.distribution.
+_ADDRESSES = "KERAS_DISTRIBUTION_JOB_ADDRESSES"
+_NUM_PROCESSES = "KERAS_DISTRIBUTION_NUM_PROCESSES"
+_PROCESS = "KERAS_DISTRIBUTION_PROCESS_ID"
+
+# A process whose peer is silent for so long ends.
+_HEARTBEAT_SECONDS = 30
+
+
+class JaxDevices(Devices):
+    """The devices of a `keras.distribution.DataParallel`.
+
+    JAX computes with arrays that are spread over the devices as with any others, so
+    losses, gradients and the masks of dropout are those of one device. All processes
+    have to give it parts of the same shape.
+
+    Args:
+        num_replicas: devices of this process.
+    """
+
+    def __init__(self, num_replicas: int) -> None:
+        import jax
+
+        self.worker = jax.process_index()
+        self.num_workers = jax.process_count()
+        self.num_replicas = num_replicas
+        devices = [
+            device
+            for worker in range(self.num_workers)
+            for device in [d for d in jax.devices() if d.process_index == worker][
+                :num_replicas
+            ]
+        ]
+        self._distribution = keras.distribution.DataParallel(
+            devices=[f"{device.platform}:{device.id}" for device in devices],
+            auto_shard_dataset=False,
+        )
+
+    def scope(self) -> contextlib.AbstractContextManager[Any]:
+        return self._distribution.scope()
+
+    def agree(self, standing: Standing) -> list[Standing]:
+        if self.num_workers == 1:
+            return [standing]
+        from jax.experimental import multihost_utils
+
+        row = np.asarray(dataclasses.astuple(standing), "int32")
+        rows = np.asarray(multihost_utils.process_allgather(row))
+        return [Standing(*row) for row in rows.tolist()]
+
+    def update(
+        self, model: PretrainingModel, batch: Batch | None, together: list[Standing]
+    ) -> dict[str, float]:
+        rows = max(standing.rows for standing in together)
+        rows = self.num_replicas * -(-rows // self.num_replicas)
+        tokens = max(standing.tokens for standing in together)
+        with self.scope():
+            logs = model.train_on_batch(padded(batch, rows, tokens), return_dict=True)
+        return figures_of(logs, model)
+
+
+def _number(variable: str) -> int:
+    """Returns the value of an environment variable that the others of a group need."""
+    value = os.environ.get(variable, "")
+    if not value.isdecimal():
+        raise ValueError(
+            f"the environment variable {variable} must be a number where {_ADDRESSES} "
+            f"is set. Received: {variable}={value!r}"
+        )
+    return int(value)
+
+
+def choose_jax_devices(count: int | None) -> Devices:
+    """Returns the devices that the environment and the user name.
+
+    See `choose_devices`.
+    """
+    import jax
+
+    if count is not None and count > 1:
+        with contextlib.suppress(RuntimeError):
+            # Only before JAX has looked for devices, and only where it finds no GPU.
+            jax.config.update("jax_num_cpu_devices", count)
+    if os.environ.get(_ADDRESSES) and not jax.distributed.is_initialized():
+        # As keras.distribution.initialize does, but for how soon a loss is noticed.
+        jax.distributed.initialize(
+            os.environ[_ADDRESSES].split(",")[0],
+            _number(_NUM_PROCESSES),
+            _number(_PROCESS),
+            heartbeat_timeout_seconds=_HEARTBEAT_SECONDS,
+        )
+    local = jax.local_device_count()
+    if jax.default_backend() == "cpu":
+        # The CPU is one device, unless more are asked for.
+        count = count or 1
+    if count is not None and count > local:
+        raise ValueError(
+            f"`devices` must be at most {local}, the number of devices of JAX. "
+            f"Received: devices={count}"
+        )
+    count = count or local
+    if count == 1 and jax.process_count() == 1:
+        return Devices()
+    return JaxDevices(count)

@@ -1,0 +1,191 @@
+"""Devices on TensorFlow: `tf.distribute`, in one process or in several."""
+
+import contextlib
+import dataclasses
+import json
+import os
+from collections.abc import Iterator
+from typing import Any
+
+from keras_elmo.config import MAX_CHARACTERS
+from keras_elmo.models.pretraining import PretrainingModel
+from keras_elmo.training.data import Batch
+from keras_elmo.training.devices.base import Devices, Standing, figures_of, shared_out
+from keras_elmo.utils.lazy import import_tensorflow
+
+
+class TensorFlowDevices(Devices):
+    """The replicas of a `tf.distribute` strategy; one, if it is the default strategy.
+
+    A step is one graph for batches of all shapes. Each replica has a part of the rows
+    of its worker's batch. The head counts the predictions of all of them and the
+    optimizer sums their gradients before it clips, so the update is that of one device
+    with all rows; the masks of dropout alone are drawn by each for itself.
+
+    Args:
+        strategy: from `tf.distribute`.
+        worker: which of the processes this is.
+        num_workers: processes in all.
+    """
+
+    def __init__(self, strategy: Any, worker: int = 0, num_workers: int = 1) -> None:
+        self.worker = worker
+        self.num_workers = num_workers
+        self.num_replicas = strategy.num_replicas_in_sync // num_workers
+        self._strategy = strategy
+        self._tf = import_tensorflow("Training on several devices")
+        self._step: Any = None
+        self._gather = self._make_gather()
+
+    def scope(self) -> contextlib.AbstractContextManager[Any]:
+        return self._strategy.scope()
+
+    def agree(self, standing: Standing) -> list[Standing]:
+        if self.num_workers == 1:
+            return [standing]
+        row = self._tf.constant(dataclasses.astuple(standing), "int64")
+        with self._a_worker_may_be_lost():
+            rows = self._gather(row).numpy()[:: self.num_replicas]
+        return [Standing(*row) for row in rows.tolist()]
+
+    def update(
+        self, model: PretrainingModel, batch: Batch | None, together: list[Standing]
+    ) -> dict[str, float]:
+        if self._step is None:
+            self._step = self._make_step(model)
+        parts = shared_out(batch, self.num_replicas)
+        with self._a_worker_may_be_lost():
+            return figures_of(self._step(parts), model)
+
+    def restored(self, model: PretrainingModel) -> None:
+        """Gives each replica its own seeds of dropout; the candidates stay common."""
+        common = model.head.softmax.seed_generator.state
+        first = self.worker * self.num_replicas
+        for variable in model.variables:
+            if "seed_generator" in variable.path and variable is not common:
+                locals_ = self._strategy.experimental_local_results(variable.value)
+                seed, count = locals_[0].numpy()
+                for k, local in enumerate(locals_):
+                    local.assign([seed + first + k, count])
+
+    @contextlib.contextmanager
+    def _a_worker_may_be_lost(self) -> Iterator[None]:
+        errors = (self._tf.errors.UnavailableError, self._tf.errors.AbortedError)
+        try:
+            yield
+        except errors as error:
+            raise WorkerLost(
+                "another worker was lost; start all of them again, to go on from the "
+                f"last checkpoint: {error.message.splitlines()[0]}"
+            ) from error
+
+    def _make_gather(self) -> Any:
+        tf, strategy = self._tf, self._strategy
+
+        def on_replica(row: Any) -> Any:
+            context = tf.distribute.get_replica_context()
+            return context.all_gather(row[None], axis=0)
+
+        @tf.function(autograph=False)
+        def gather(row: Any) -> Any:
+            rows = strategy.run(on_replica, args=(row,))
+            return strategy.experimental_local_results(rows)[0]
+
+        return gather
+
+    def _make_step(self, model: PretrainingModel) -> Any:
+        tf, strategy = self._tf, self._strategy
+
+        def on_replica(parts: list[Batch]) -> dict[str, Any]:
+            context = tf.distribute.get_replica_context()
+            # Known while the function is traced, which it is for every replica.
+            replica = tf.get_static_value(context.replica_id_in_sync_group)
+            part = parts[replica % self.num_replicas]
+            for metric in model.metrics:
+                metric.reset_state()
+            means = model.train_step((part,))
+            count = model.count_predictions(part["token_ids"])
+            sums = {
+                name: context.all_reduce("SUM", means[name] * count)
+                for name in ("forward_loss", "backward_loss")
+            }
+            total = context.all_reduce("SUM", count)
+            return {name: value / total for name, value in sums.items()}
+
+        specs = {
+            "char_ids": tf.TensorSpec((None, None, MAX_CHARACTERS), "int32"),
+            "token_ids": tf.TensorSpec((None, None), "int32"),
+        }
+
+        @tf.function(autograph=False, input_signature=[[specs] * self.num_replicas])
+        def step(parts: list[Batch]) -> dict[str, Any]:
+            figures = strategy.run(on_replica, args=(parts,))
+            figures = {
+                name: strategy.experimental_local_results(value)[0]
+                for name, value in figures.items()
+            }
+            loss = (figures["forward_loss"] + figures["backward_loss"]) / 2
+            return {"loss": loss, **figures}
+
+        return step
+
+
+class WorkerLost(RuntimeError):
+    """A process that shared the work is gone."""
+
+
+def choose_tensorflow_devices(count: int | None) -> Devices:
+    """Returns the devices that `TF_CONFIG` and the user name; see `choose_devices`."""
+    tf = import_tensorflow("Training on TensorFlow")
+    _check_cluster(os.environ.get("TF_CONFIG") or "{}")
+    cluster = tf.distribute.cluster_resolver.TFConfigClusterResolver()
+    jobs = cluster.cluster_spec().as_dict() if os.environ.get("TF_CONFIG") else {}
+    sizes = {name: len(jobs.get(name, ())) for name in ("chief", "worker")}
+    num_workers = sum(sizes.values())
+    names = _local_devices(tf, count)
+    if num_workers > 1:
+        worker = cluster.task_id
+        if cluster.task_type == "worker":
+            worker += sizes["chief"]
+        strategy = tf.distribute.MultiWorkerMirroredStrategy(cluster_resolver=cluster)
+        return TensorFlowDevices(strategy, worker, num_workers)
+    if len(names) < 2:
+        return TensorFlowDevices(tf.distribute.get_strategy())
+    return TensorFlowDevices(tf.distribute.MirroredStrategy(names))
+
+
+def _check_cluster(config: str) -> None:
+    try:
+        known = isinstance(json.loads(config), dict)
+    except ValueError:
+        known = False
+    if not known:
+        raise ValueError(
+            "the environment variable TF_CONFIG must be a JSON object. "
+            f"Received: TF_CONFIG={config!r}"
+        )
+
+
+def _local_devices(tf: Any, count: int | None) -> list[str]:
+    gpus = tf.config.list_physical_devices("GPU")
+    if gpus:
+        if count is not None and count > len(gpus):
+            raise ValueError(
+                f"`devices` must be at most {len(gpus)}, the number of GPUs. "
+                f"Received: devices={count}"
+            )
+        tf.config.set_visible_devices(gpus[:count], "GPU")
+        return [f"GPU:{k}" for k in range(len(gpus[:count]))]
+    count = count or 1
+    if count > 1:
+        (cpu,) = tf.config.list_physical_devices("CPU")
+        parts = [tf.config.LogicalDeviceConfiguration()] * count
+        try:
+            tf.config.set_logical_device_configuration(cpu, parts)
+        except RuntimeError as error:
+            if len(tf.config.list_logical_devices("CPU")) < count:
+                raise ValueError(
+                    "`devices` must be chosen before TensorFlow computes anything in "
+                    f"the process. Received: devices={count}"
+                ) from error
+    return [f"CPU:{k}" for k in range(count)]

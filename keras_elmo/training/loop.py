@@ -1,0 +1,220 @@
+"""When a run ends, and what it does on the way."""
+
+import dataclasses
+import math
+import os
+import signal
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack, nullcontext
+from time import monotonic
+from typing import NoReturn
+
+from keras_elmo.models.pretraining import PretrainingModel
+from keras_elmo.text.corpus import Corpus
+from keras_elmo.training.data import Batch, Batches
+from keras_elmo.training.devices.base import Devices, Standing
+from keras_elmo.training.recorder import Record
+from keras_elmo.training.signals import Interrupted, Interruption, leave
+from keras_elmo.utils.checks import check_positive
+from keras_elmo.utils.progress import Progress
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """When a run ends, whichever comes first, and how often it is measured and kept.
+
+    Attributes:
+        steps: updates to stop after.
+        epochs: passes over the text to stop after.
+        minutes: time to stop after, in this process.
+        patience: measurements without a lower perplexity to stop after.
+        validate_every: steps between two measurements.
+        checkpoint_every: steps between two checkpoints, beside those of measurements.
+        checkpoint_minutes: time between two checkpoints at most.
+
+    Raises:
+        ValueError: a number is not positive.
+    """
+
+    steps: int | None
+    epochs: int | None
+    minutes: float | None
+    patience: int | None
+    validate_every: int
+    checkpoint_every: int | None
+    checkpoint_minutes: float
+
+    def __post_init__(self) -> None:
+        check_positive(**dataclasses.asdict(self))
+
+
+# Reasons to stop, beside the numbers of signals, which are greater than 1.
+_GO_ON, _END = 0, 1
+
+
+class Run:
+    """Trains a model from where its record says it is.
+
+    Args:
+        model: compiled, its optimizer built.
+        corpus: text or batches to train on.
+        record: what the run leaves.
+        plan: what ends the run.
+        devices: where it is computed.
+        tell: told what a person should know.
+    """
+
+    def __init__(
+        self,
+        model: PretrainingModel,
+        corpus: Corpus | Iterable[Batch],
+        record: Record,
+        plan: Plan,
+        devices: Devices,
+        tell: Callable[[str], None],
+    ) -> None:
+        self._model = model
+        self._record = record
+        self._state = record.state
+        self._plan = plan
+        self._devices = devices
+        self._tell = tell
+        epoch, batch = self._state.places[devices.worker]
+        self._batches = Batches(corpus, plan.epochs, epoch, batch)
+
+    def train(
+        self, words_per_epoch: int | None, progress: bool, interruption: Interruption
+    ) -> None:
+        """Runs until the plan is fulfilled.
+
+        Args:
+            words_per_epoch: of the corpus, if known, to tell how much is left.
+            progress: whether to show a bar on stderr.
+            interruption: entered by the caller.
+
+        Raises:
+            KeyboardInterrupt: after Ctrl-C, when the checkpoint is written.
+            SystemExit: of status 0, after SIGTERM, when the checkpoint is written.
+            Diverged: nothing more was kept.
+        """
+        self._interruption = interruption
+        self._first_step = self._state.step
+        self._deadline = math.inf
+        if self._plan.minutes is not None:
+            self._deadline = monotonic() + 60 * self._plan.minutes
+        with ExitStack() as stack:
+            stream = None if progress else stack.enter_context(open(os.devnull, "w"))
+            self._bar = stack.enter_context(
+                Progress(
+                    "Pretraining",
+                    self._total(words_per_epoch),
+                    stream=stream,
+                    start=self._position(),
+                )
+            )
+            if self._measurement_is_due():
+                self._measure()
+            self._steps()
+            if self._state.step > self._record.last_measured():
+                self._measure()
+
+    def _steps(self) -> None:
+        batches = iter(self._batches)
+        while self._plan.steps is None or self._state.step < self._plan.steps:
+            since = monotonic()
+            batch = next(batches, None)
+            place = (self._batches.epoch, self._batches.batch)
+            together = self._devices.agree(Standing.of(batch, place, self._stop()))
+            stop = max(standing.stop for standing in together)
+            if stop > _END:
+                self._leave(signal.Signals(stop))
+            if stop == _END or not any(standing.has_batch for standing in together):
+                break
+            self._update(batch, together)
+            self._state.interval.seconds += monotonic() - since
+            if self._measurement_is_due():
+                self._measure()
+            elif self._checkpoint_is_due():
+                self._record.keep()
+
+    def _update(self, batch: Batch | None, together: list[Standing]) -> None:
+        state = self._state
+        figures = self._devices.update(self._model, batch, together)
+        self._record.check_loss(figures["loss"])
+        words = sum(standing.words for standing in together)
+        rows = sum(standing.rows for standing in together)
+        state.step += 1
+        state.words += words
+        state.places = [(standing.epoch, standing.batch) for standing in together]
+        # Of a row, a direction predicts the words and one of the boundaries.
+        state.interval.add(figures, words, predictions=words + rows)
+        self._bar.update(
+            words,
+            position=self._position(),
+            loss=figures["loss"],
+            perplexity=math.exp(min(figures["loss"], 700.0)),
+        )
+
+    def _stop(self) -> int:
+        """Returns a reason to stop, which the other workers are told of."""
+        if self._interruption.requested is not None:
+            return int(self._interruption.requested)
+        if not self._devices.is_chief:
+            return _GO_ON
+        patience = self._plan.patience
+        if patience is not None and self._state.measurements_since_best() >= patience:
+            return _END
+        # Whatever the time it takes to begin, there is something done each time.
+        late = monotonic() >= self._deadline and self._state.step > self._first_step
+        return _END if late else _GO_ON
+
+    def _leave(self, number: signal.Signals) -> NoReturn:
+        self._record.keep()
+        leave(
+            number,
+            f"stopped after step {self._state.step:,}; "
+            f"{self._record.last_checkpoint()} is written: resume to go on from there",
+            self._tell,
+        )
+
+    def _measurement_is_due(self) -> bool:
+        """Also when a run goes on that was stopped while it was measured."""
+        step = self._state.step
+        due = step % self._plan.validate_every == 0
+        return due and step > self._record.last_measured()
+
+    def _measure(self) -> None:
+        # Other workers would wait for one that has left.
+        alone = self._devices.num_workers == 1
+        try:
+            mean = self._record.measure(
+                self._interruption.at_once() if alone else nullcontext()
+            )
+        except Interrupted as interrupted:
+            # What goes on from here measures first.
+            self._leave(interrupted.number)
+        if mean is not None:
+            self._bar.update(0, position=self._position(), validation=mean)
+
+    def _checkpoint_is_due(self) -> bool:
+        every = self._plan.checkpoint_every
+        return (every is not None and self._state.step % every == 0) or (
+            monotonic() - self._record.kept_at > 60 * self._plan.checkpoint_minutes
+        )
+
+    def _position(self) -> float:
+        """How far the run has come, in what its limit is given in."""
+        if self._plan.steps is not None:
+            return self._state.step
+        if self._plan.minutes is not None:
+            return 60 * self._plan.minutes - (self._deadline - monotonic())
+        return self._state.words
+
+    def _total(self, words_per_epoch: int | None) -> float | None:
+        if self._plan.steps is not None:
+            return self._plan.steps
+        if self._plan.minutes is not None:
+            return 60 * self._plan.minutes
+        if words_per_epoch is None or self._plan.epochs is None:
+            return None
+        return words_per_epoch * self._plan.epochs

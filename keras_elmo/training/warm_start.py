@@ -1,0 +1,100 @@
+"""What a run begins from, instead of random weights."""
+
+import dataclasses
+import gc
+import os
+from typing import Any
+
+import numpy as np
+from keras import ops
+
+from keras_elmo.config import ElmoConfig
+from keras_elmo.files.loading import find_model, load
+from keras_elmo.files.run_directory import PretrainingDirectory
+from keras_elmo.files.saved_model import SavedLanguageModel
+from keras_elmo.files.validation import dataset_of, reading
+from keras_elmo.models.pretraining import PretrainingModel
+from keras_elmo.text.vocabulary import Vocabulary
+from keras_elmo.utils.large_variables import blocks_of
+
+
+class Origin:
+    """A pretraining directory, exported model or imported published weights.
+
+    Args:
+        path: what `keras_elmo.load` takes.
+
+    Attributes:
+        path: as given.
+        config: its sizes, and the dropout rate it was trained with.
+        tokenizer: what cut its text, or `None` if it is not known.
+        vocabulary: the words its softmax predicts, or `None` if it has none.
+
+    Raises:
+        ValueError: there is no such model, or it is damaged.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = os.fspath(path)
+        self._encoder = load(path)
+        self.config: ElmoConfig = self._encoder.config
+        self.tokenizer: str | None = self._encoder.tokenizer
+        self.vocabulary: Vocabulary | None = None
+        directory = PretrainingDirectory(find_model(path))
+        # There, the softmax is in the file of all weights.
+        self._words, self._softmax = directory.vocabulary, directory.weights
+        if not directory.holds_a_language_model():
+            self._words, self._softmax = SavedLanguageModel.of(directory.path)
+        if os.path.exists(self._words):
+            self.vocabulary = Vocabulary.load(self._words)
+
+    def checked(self, config: ElmoConfig | None) -> ElmoConfig:
+        """Returns the sizes to train with; its own, if none are given.
+
+        Raises:
+            ValueError: other sizes than its own are given.
+        """
+        if config is None:
+            return self.config
+        # The rate of dropout is no property of the weights.
+        if dataclasses.replace(config, dropout=self.config.dropout) != self.config:
+            raise ValueError(
+                f"`config` must have the sizes of {self.path}, or be None. "
+                f"Received: config={config}"
+            )
+        return config
+
+    def give(self, model: PretrainingModel) -> int:
+        """Assigns its weights to a model of the same sizes, once; its own are freed.
+
+        Rows of the softmax go with their words; words that it does not know keep the
+        model's own first weights.
+
+        Returns:
+            How many of the model's words it knows, the special ones included.
+        """
+        pairs = zip(model.encoder.weights, self._encoder.weights, strict=True)
+        for weight, wanted in pairs:
+            weight.assign(ops.convert_to_numpy(wanted))
+        # Keras's models are in cycles, and a large one would stay through the training.
+        del self._encoder, pairs, weight, wanted
+        gc.collect()
+        if self.vocabulary is None or model.vocabulary is None:
+            return 0
+        places = {word: row for row, word in enumerate(self.vocabulary.words)}
+        known = [(row, places.get(w)) for row, w in enumerate(model.vocabulary.words)]
+        rows, sources = zip(*((r, s) for r, s in known if s is not None), strict=True)
+        softmax = model.head.softmax
+        with reading(self._softmax) as file:
+            for name, weight in (("W", softmax.kernel), ("b", softmax.bias)):
+                shape = (len(self.vocabulary), *weight.shape[1:])
+                dataset = dataset_of(file, f"softmax/{name}", shape, self._words)
+                array = np.concatenate(list(blocks_of(weight)))
+                array[list(rows)] = _rows(dataset, sources)
+                weight.assign(array)
+        return len(rows)
+
+
+def _rows(dataset: Any, rows: tuple[int, ...]) -> np.ndarray:
+    # HDF5 picks single rows far more slowly than it reads all of them.
+    return dataset[...][list(rows)]

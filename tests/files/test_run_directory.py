@@ -1,0 +1,200 @@
+import json
+import os
+
+import h5py
+import numpy as np
+import pytest
+
+from keras_elmo.files import loading
+from keras_elmo.files.loading import load
+from keras_elmo.files.published import load_published_weights, save_published_weights
+from keras_elmo.files.run_directory import PretrainingDirectory
+from keras_elmo.models.pretraining import build_pretraining_model
+from keras_elmo.text.vocabulary import Vocabulary
+from tests.full_disk import files_of_at_most
+from tests.layers.layer_checks import numpy_of
+from tests.layers.published_names import randomise
+from tests.models.small import CONFIG
+
+VOCABULARY = Vocabulary(["<S>", "</S>", "<UNK>", "the", "배", "bank"])
+RECIPE = {"tokenizer": "unicode", "vocabulary_size": 6, "num_sampled": 4, "seed": 3}
+
+
+@pytest.fixture(scope="module")
+def model():
+    model = build_pretraining_model(CONFIG, 6, num_sampled=4)
+    randomise(model, np.random.default_rng(0), scale=0.5)
+    # The file has no row for the mask.
+    table = model.encoder.get_layer("char_cnn_embedding").char_embedding
+    table.assign(np.concatenate([np.zeros((1, 3)), numpy_of(table)[1:]]))
+    return model
+
+
+@pytest.fixture
+def directory(model, tmp_path):
+    """One that holds everything a run writes, but its curves and its state."""
+    directory = PretrainingDirectory(tmp_path / "not yet" / "run")
+    directory.write_recipe(CONFIG, RECIPE)
+    VOCABULARY.save(directory.vocabulary)
+    directory.write_weights(model)
+    return directory
+
+
+def assert_same_weights(found, wanted):
+    for weight, other in zip(found.weights, wanted.weights, strict=True):
+        np.testing.assert_array_equal(numpy_of(weight), numpy_of(other))
+
+
+# ---------------------------------------------------------------- there and back
+
+
+def test_the_language_model_comes_back(directory, model):
+    found = directory.read_model()
+    assert_same_weights(found, model)
+    assert found.config == CONFIG
+    assert found.encoder.tokenizer == "unicode"
+    assert found.head.num_sampled == 4
+    assert directory.read_recipe() == RECIPE
+    assert directory.read_vocabulary().words == VOCABULARY.words
+
+
+def test_the_encoder_comes_back_alone(directory, model):
+    encoder = directory.read_encoder()
+    assert_same_weights(encoder, model.encoder)
+    assert encoder.tokenizer == "unicode"
+
+
+def test_it_is_a_model_in_the_published_format(directory, model):
+    """For any program that reads one: the softmax stands beside it."""
+    encoder = load_published_weights(directory.options, directory.weights)
+    assert_same_weights(encoder, model.encoder)
+    with h5py.File(directory.weights) as file:
+        assert file["softmax/W"].shape == (6, 7)
+        assert file["softmax/b"].shape == (6,)
+
+
+def test_the_softmax_is_not_read_for_the_encoder(directory):
+    with h5py.File(directory.weights, "a") as file:
+        del file["softmax"]
+    assert directory.read_encoder().tokenizer == "unicode"
+    with pytest.raises(ValueError, match="lacks the dataset softmax/W"):
+        directory.read_model()
+
+
+def test_weights_are_replaced_whole(directory, model, tmp_path):
+    directory.write_weights(build_pretraining_model(CONFIG, 6, num_sampled=4))
+    directory.write_weights(model)
+    assert_same_weights(directory.read_model(), model)
+    names = sorted(path.name for path in (tmp_path / "not yet" / "run").iterdir())
+    assert names == ["options.json", "training.json", "vocabulary.txt", "weights.hdf5"]
+
+
+# ---------------------------------------------------------------- load
+
+
+def test_load_takes_a_path(directory, model):
+    assert_same_weights(load(directory.path), model.encoder)
+
+
+def test_load_takes_a_relative_path(directory, model, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path / "not yet")
+    assert_same_weights(load("run"), model.encoder)
+
+
+def test_load_takes_the_name_of_a_shipped_model(
+    directory, model, monkeypatch, tmp_path
+):
+    monkeypatch.setattr(loading, "_SHIPPED", tmp_path / "not yet")
+    assert_same_weights(load("run"), model.encoder)
+    with pytest.raises(ValueError, match="Received: name_or_path='not/run'"):
+        load("not/run")
+
+
+def test_load_takes_what_is_no_run(model, tmp_path):
+    """Published weights have no training.json beside them."""
+    files = tmp_path / "options.json", tmp_path / "weights.hdf5"
+    save_published_weights(model.encoder, *files)
+    encoder = load(tmp_path)
+    assert_same_weights(encoder, model.encoder)
+    assert encoder.tokenizer is None
+
+
+@pytest.mark.parametrize("name", ["nowhere", "no/where", "elmo-xx"])
+def test_a_model_that_is_not_there(name):
+    with pytest.raises(ValueError, match=f"Received: name_or_path='{name}'"):
+        load(name)
+
+
+def test_what_is_neither_a_name_nor_a_path(model):
+    for read in (load, loading.load_language_model):
+        with pytest.raises(TypeError, match="a name or a path here. Received: a Enc"):
+            read(model.encoder)
+
+
+# ---------------------------------------------------------------- damage
+
+
+@pytest.mark.parametrize("share", [0.0, 0.4, 0.99])
+def test_truncated_weights_are_named(share, directory):
+    with open(directory.weights, "r+b") as file:
+        file.truncate(int(share * file.seek(0, 2)))
+    for read in (directory.read_model, lambda: load(directory.path)):
+        with pytest.raises(
+            ValueError, match=r"weights\.hdf5: (not a read|has 0 bytes)"
+        ):
+            read()
+
+
+@pytest.mark.parametrize("file", ["options", "weights"])
+def test_a_missing_file_is_named(file, directory, tmp_path):
+    path = getattr(directory, file)
+    (tmp_path / path).unlink()
+    assert not directory.holds_a_model()
+    with pytest.raises(ValueError, match=f"holds no model: .*{file}"):
+        directory.read_model()
+    with pytest.raises(ValueError, match=f"has no weights yet .*{directory.weights}"):
+        load(directory.path)
+    (tmp_path / directory.training).unlink()
+    with pytest.raises(ValueError, match="`name_or_path` must be"):
+        load(directory.path)
+
+
+@pytest.mark.parametrize("key", ["vocabulary_size", "num_sampled", "tokenizer"])
+def test_a_recipe_that_lacks_a_key_names_it(key, directory):
+    recipe = {name: value for name, value in RECIPE.items() if name != key}
+    with open(directory.training, "w", encoding="utf-8") as file:
+        json.dump(recipe, file)
+    with pytest.raises(ValueError, match=rf"training\.json is missing, or .*{key}"):
+        directory.read_model()
+
+
+def test_a_recipe_that_is_no_json_is_named(directory):
+    with open(directory.training, "w", encoding="utf-8") as file:
+        file.write('{"tokenizer": ')
+    for read in (directory.read_model, directory.read_encoder):
+        with pytest.raises(ValueError, match=r"training\.json: not valid JSON"):
+            read()
+
+
+def test_a_vocabulary_that_contradicts_the_weights_is_named(directory):
+    Vocabulary([*VOCABULARY.words, "boat"]).save(directory.vocabulary)
+    with pytest.raises(ValueError, match=r"softmax/W .*\(6, 7\).*vocab.*\(7, 7\)"):
+        directory.read_model()
+    os.remove(directory.vocabulary)
+    with open(directory.training, "w", encoding="utf-8") as file:
+        json.dump({**RECIPE, "vocabulary_size": 8}, file)
+    with pytest.raises(ValueError, match=r"softmax/W .*\(6, 7\).*training.*\(8, 7\)"):
+        directory.read_model()
+
+
+def test_a_full_disk_is_named_and_costs_nothing(directory, model, capfd):
+    """The greatest size of a file is what is bounded here."""
+    with open(directory.weights, "rb") as file:
+        before = file.read()
+    with files_of_at_most(len(before) // 2):
+        with pytest.raises(OSError, match=r"cannot be written: .*weights\.hdf5"):
+            directory.write_weights(model)
+    assert capfd.readouterr().err == ""
+    with open(directory.weights, "rb") as file:
+        assert file.read() == before
+    assert not [name for name in os.listdir(directory.path) if name.startswith(".")]

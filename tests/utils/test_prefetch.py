@@ -1,0 +1,49 @@
+import threading
+import time
+
+import pytest
+
+from keras_elmo.utils.prefetch import map_ahead
+
+
+@pytest.mark.parametrize("num_threads", [0, 1, 3])
+def test_the_order_stays(num_threads):
+    def slowly(number):
+        time.sleep(0.001 * (number % 3))
+        return 2 * number
+
+    found = list(map_ahead(slowly, range(50), num_threads))
+    assert found == list(range(0, 100, 2))
+    assert list(map_ahead(slowly, [], num_threads)) == []
+
+
+@pytest.mark.parametrize("num_threads", [0, 1, 2])
+def test_so_many_are_read_ahead_and_no_more(num_threads):
+    read = []
+
+    def values():
+        for number in range(9):
+            read.append(number)
+            yield number
+
+    ahead = map_ahead(str, values(), num_threads)
+    assert next(ahead) == "0"
+    time.sleep(0.05)
+    assert read == list(range(1 + num_threads))
+    assert list(ahead) == list("12345678")
+
+
+@pytest.mark.parametrize("num_threads", [0, 2])
+def test_an_error_comes_in_its_place(num_threads):
+    ahead = map_ahead(lambda number: 1 / number, [1, 0.5, 0, 1], num_threads)
+    assert [next(ahead), next(ahead)] == [1, 2]
+    with pytest.raises(ZeroDivisionError):
+        next(ahead)
+
+
+def test_who_stops_early_leaves_no_thread():
+    before = set(threading.enumerate())
+    ahead = map_ahead(str, range(10), 2)
+    next(ahead)
+    ahead.close()
+    assert set(threading.enumerate()) == before
