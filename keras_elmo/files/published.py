@@ -10,7 +10,7 @@ import numpy as np
 from keras import ops
 
 from keras_elmo.config import ElmoConfig
-from keras_elmo.files.validation import check_size, dataset_of, reading
+from keras_elmo.files.validation import check_size, find_dataset, open_hdf5
 from keras_elmo.models.encoder import Encoder
 from keras_elmo.models.pretraining import LanguageModelHead
 from keras_elmo.utils.files import check_room, replacing, write_json
@@ -68,10 +68,10 @@ def read_datasets(weights: Path, datasets: Iterable["Dataset"], options: str) ->
 
     Raises:
         ValueError: the file is damaged, lacks a dataset, has one of a layer that
-            `options` does not know, or one that `dataset_of` refuses.
+            `options` does not know, or one that `find_dataset` refuses.
     """
     weights = os.fspath(weights)
-    with reading(weights) as file:
+    with open_hdf5(weights) as file:
         asked = set()
         for dataset in datasets:
             dataset.read(file, options)
@@ -131,7 +131,7 @@ class Dataset:
         return tuple(self.weight.shape)
 
     def read(self, file: h5py.File, options: str) -> None:
-        self.assign(dataset_of(file, self.name, self.shape(), options))
+        self.assign(find_dataset(file, self.name, self.shape(), options))
 
     def assign(self, dataset: h5py.Dataset) -> None:
         starts = block_starts(dataset.shape, dataset.dtype.itemsize)

@@ -57,12 +57,12 @@ class PretrainingDirectory:
     def holds_a_run(self) -> bool:
         return os.path.exists(self.training)
 
-    def write_recipe(self, config: ElmoConfig, recipe: dict[str, Any]) -> None:
+    def write_manifest(self, config: ElmoConfig, recipe: dict[str, Any]) -> None:
         # That of the run comes first: from then on the folder is known for one.
         write_json(self.training, recipe)
         write_json(self.options, config.to_options())
 
-    def read_recipe(self) -> dict[str, Any]:
+    def read_manifest(self) -> dict[str, Any]:
         """Returns how the model was trained; nothing, if it came from elsewhere."""
         if not os.path.exists(self.training):
             return {}
@@ -73,7 +73,7 @@ class PretrainingDirectory:
 
     def read_encoder(self) -> Encoder:
         """Returns the encoder, without the softmax's many rows in memory."""
-        recipe = self.read_recipe()
+        recipe = self.read_manifest()
         tokenizer = check_tokenizer(recipe.get("tokenizer"), self.training)
         encoder = load_published_weights(self.options, self.weights)
         encoder.tokenizer = tokenizer
@@ -88,7 +88,7 @@ class PretrainingDirectory:
         for file in (self.options, self.weights):
             if not os.path.exists(file):
                 raise ValueError(f"{self.path}: holds no model: {file} is missing")
-        recipe = self.read_recipe()
+        recipe = self.read_manifest()
         for key in ("vocabulary_size", "num_sampled", "tokenizer"):
             if key not in recipe:
                 raise ValueError(

@@ -12,7 +12,7 @@ from keras_elmo.files.published import (
     softmax_datasets,
     write_datasets,
 )
-from keras_elmo.files.validation import check_size, check_tokenizer, dtype_name
+from keras_elmo.files.validation import check_dtype, check_size, check_tokenizer
 from keras_elmo.models.encoder import Encoder
 from keras_elmo.models.pretraining import PretrainingModel
 from keras_elmo.text.vocabulary import Vocabulary
@@ -111,7 +111,7 @@ def read_saved_model(path: str | os.PathLike[str]) -> Encoder:
     where = _description_file(path)
     config = _config(stored["options"], where)
     tokenizer = check_tokenizer(stored["tokenizer"], where)
-    dtype = dtype_name(stored["dtype"], where)
+    dtype = check_dtype(stored["dtype"], where)
     variables = _Variables(path)
     check_size(config.num_weights, variables.files(), where)
     encoder = Encoder(config, trainable=False, tokenizer=tokenizer, dtype=dtype)

@@ -63,7 +63,7 @@ def check_tokenizer(value: Any, where: str) -> str | None:
     return value
 
 
-def dtype_name(value: Any, where: str) -> str:
+def check_dtype(value: Any, where: str) -> str:
     """Returns the name of the dtype policy that a file describes, as Keras does it.
 
     Keras would look up any class that a description names.
@@ -89,7 +89,7 @@ _DAMAGE = (OSError, RuntimeError, KeyError, TypeError, AttributeError, UnicodeEr
 
 
 @contextlib.contextmanager
-def reading(path: str | os.PathLike[str]) -> Iterator[h5py.File]:
+def open_hdf5(path: str | os.PathLike[str]) -> Iterator[h5py.File]:
     """Yields an open file.
 
     Raises:
@@ -104,7 +104,7 @@ def reading(path: str | os.PathLike[str]) -> Iterator[h5py.File]:
         ) from error
 
 
-def dataset_of(
+def find_dataset(
     file: h5py.File, name: str, shape: tuple[int, ...], described_by: str
 ) -> h5py.Dataset:
     """Returns a dataset, before any of its numbers is read.

@@ -175,7 +175,7 @@ def pretrain(
     if init is not None and resume and checkpoints.steps():
         # The run has what it took from there, which may be gone by now.
         config = config or ElmoConfig.from_options(files.options)
-        tokenizer = tokenizer or files.read_recipe().get("tokenizer")
+        tokenizer = tokenizer or files.read_manifest().get("tokenizer")
     elif init is not None:
         origin = Origin(init)
         config = origin.checked(config)

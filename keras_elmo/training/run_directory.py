@@ -119,7 +119,7 @@ def check_recipe(
     """
     if not files.holds_a_run():
         return
-    before = files.read_recipe()
+    before = files.read_manifest()
     if os.path.exists(files.options):
         begun = ElmoConfig.from_options(files.options)
         for field in dataclasses.fields(config):
@@ -238,7 +238,7 @@ def begin(
     # While the words were counted, the same command may have begun in a new directory.
     _check_directory(files, resume)
     check_recipe(files, config, recipe)
-    files.write_recipe(config, recipe)
+    files.write_manifest(config, recipe)
     if vocabulary is not None:
         vocabulary.save(files.vocabulary)
     for folder in (files.path, files.checkpoints):

@@ -12,7 +12,7 @@ from keras_elmo.config import ElmoConfig
 from keras_elmo.files.loading import find_model, load
 from keras_elmo.files.run_directory import PretrainingDirectory
 from keras_elmo.files.saved_model import SavedLanguageModel
-from keras_elmo.files.validation import dataset_of, reading
+from keras_elmo.files.validation import find_dataset, open_hdf5
 from keras_elmo.models.pretraining import PretrainingModel
 from keras_elmo.text.vocabulary import Vocabulary
 from keras_elmo.utils.large_variables import blocks_of
@@ -85,10 +85,10 @@ class Origin:
         known = [(row, places.get(w)) for row, w in enumerate(model.vocabulary.words)]
         rows, sources = zip(*((r, s) for r, s in known if s is not None), strict=True)
         softmax = model.head.softmax
-        with reading(self._softmax) as file:
+        with open_hdf5(self._softmax) as file:
             for name, weight in (("W", softmax.kernel), ("b", softmax.bias)):
                 shape = (len(self.vocabulary), *weight.shape[1:])
-                dataset = dataset_of(file, f"softmax/{name}", shape, self._words)
+                dataset = find_dataset(file, f"softmax/{name}", shape, self._words)
                 array = np.concatenate(list(blocks_of(weight)))
                 array[list(rows)] = _rows(dataset, sources)
                 weight.assign(array)

@@ -26,7 +26,7 @@ def write_pretrained(path, config, words):
         "vocabulary_size": len(words),
         "num_sampled": NUM_SAMPLED,
     }
-    files.write_recipe(config, recipe)
+    files.write_manifest(config, recipe)
     model.vocabulary.save(files.vocabulary)
     files.write_weights(model)
     return files

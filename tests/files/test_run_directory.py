@@ -34,7 +34,7 @@ def model():
 def directory(model, tmp_path):
     """One that holds everything a run writes, but its curves and its state."""
     directory = PretrainingDirectory(tmp_path / "not yet" / "run")
-    directory.write_recipe(CONFIG, RECIPE)
+    directory.write_manifest(CONFIG, RECIPE)
     VOCABULARY.save(directory.vocabulary)
     directory.write_weights(model)
     return directory
@@ -54,7 +54,7 @@ def test_the_language_model_comes_back(directory, model):
     assert found.config == CONFIG
     assert found.encoder.tokenizer == "unicode"
     assert found.head.num_sampled == 4
-    assert directory.read_recipe() == RECIPE
+    assert directory.read_manifest() == RECIPE
     assert directory.read_vocabulary().words == VOCABULARY.words
 
 

@@ -122,7 +122,7 @@ def test_so_they_are_in_an_exported_model(size, saved_model):
 )
 def test_a_recipe_that_is_none_is_one_line(key, value, directory, tmp_path):
     os.remove(directory.vocabulary)
-    recipe = {**directory.read_recipe(), key: value}
+    recipe = {**directory.read_manifest(), key: value}
     spoil(directory.training, json.dumps(recipe).encode())
     (tmp_path / "text.txt").write_text("the bank\n", encoding="utf-8")
     corpus = ("--corpus", tmp_path / "text.txt")
@@ -132,7 +132,7 @@ def test_a_recipe_that_is_none_is_one_line(key, value, directory, tmp_path):
 
 @pytest.mark.parametrize("corpus", [5, ["text.txt"], [["text.txt", "long"]]], ids=str)
 def test_so_it_is_when_a_run_goes_on(corpus, directory):
-    recipe = {**directory.read_recipe(), "corpus": corpus}
+    recipe = {**directory.read_manifest(), "corpus": corpus}
     spoil(directory.training, json.dumps(recipe).encode())
     with pytest.raises(ValueError, match="training.json: corpus must be pairs"):
         check_recipe(directory, CONFIG, {"corpus": [["text.txt", 9]]})

@@ -62,7 +62,7 @@ def test_two_that_begin_in_a_new_folder_do_not_write_over_each_other(tmp_path):
 
         with pytest.raises(ValueError, match="another process trains in"):
             begin(*arguments(first, {**recipe, "seed": 1}), count, False, print)
-        assert files.read_recipe() == recipe
+        assert files.read_manifest() == recipe
 
 
 def test_a_folder_that_does_not_exist_yet(tmp_path):

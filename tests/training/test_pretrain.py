@@ -305,7 +305,7 @@ def test_the_best_weights_and_the_last_are_kept(batches_run, folder):
 def test_batches_need_no_text(batches_run, folder):
     directory = PretrainingDirectory(folder / "batches")
     assert not (folder / "batches" / "vocabulary.txt").exists()
-    assert directory.read_recipe()["tokenizer"] is None
+    assert directory.read_manifest()["tokenizer"] is None
     assert load(folder / "batches").tokenizer is None
 
 
