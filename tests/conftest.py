@@ -26,7 +26,9 @@ def pytest_configure(config: pytest.Config) -> None:
     What runs for a moment is not worth making faster, either.
     """
     os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
-    os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(config.cache.mkdir("jax")))
+    # `-p no:cacheprovider` leaves no place to keep what was compiled.
+    if (cache := getattr(config, "cache", None)) is not None:
+        os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(cache.mkdir("jax")))
     os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 
 
