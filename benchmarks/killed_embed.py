@@ -10,11 +10,11 @@ import sys
 from killing import telling
 
 from keras_elmo.__main__ import main
-from keras_elmo.embed import embed_file, hdf5_vectors
-from keras_elmo.embed.hdf5_vectors import Hdf5Vectors
-from keras_elmo.embed.parquet_vectors import ParquetVectors
-from keras_elmo.embed.resumable import UnfinishedFile
-from keras_elmo.embed.sections import SectionWriter
+from keras_elmo.embedding import embed_file, hdf5_vectors
+from keras_elmo.embedding.hdf5_vectors import Hdf5Vectors
+from keras_elmo.embedding.parquet_vectors import ParquetVectors
+from keras_elmo.embedding.resumable import UnfinishedFile
+from keras_elmo.embedding.sections import SectionWriter
 
 
 def tell_phases() -> None:

@@ -5,7 +5,7 @@ from keras_elmo.startup import import_backend
 import_backend()
 
 from keras_elmo.config import ElmoConfig
-from keras_elmo.embed.embedder import embed
+from keras_elmo.embedding.embedder import embed
 from keras_elmo.explore.nearest import nearest
 from keras_elmo.explore.projector import write_projector
 from keras_elmo.explore.substitutes import substitutes

@@ -23,7 +23,7 @@ FLOORS = {
     "models": 3,
     "files": 4,
     "plots": 4,
-    "embed": 5,
+    "embedding": 5,
     "explore": 6,
     "training": 6,
     "serving": 6,

@@ -18,7 +18,7 @@ import tensorflow as tf
 
 from keras_elmo.__main__ import main
 from keras_elmo.config import ElmoConfig
-from keras_elmo.embed.embedder import embed
+from keras_elmo.embedding.embedder import embed
 from keras_elmo.files.loading import load, load_language_model
 from keras_elmo.files.run_directory import PretrainingDirectory
 from keras_elmo.training.history import read_history
@@ -621,7 +621,7 @@ def test_vectors_that_cannot_be_written(imported, folder, tmp_path):
 
 
 def test_control_c_says_how_embed_goes_on(imported, folder, tmp_path, monkeypatch):
-    monkeypatch.setattr("keras_elmo.embed.embedder.Embedder.embed", _interrupted)
+    monkeypatch.setattr("keras_elmo.embedding.embedder.Embedder.embed", _interrupted)
     arguments = ["--model", imported, "--input", folder / "held-out.txt"]
     status, out, err = command("embed", *arguments, "--out", tmp_path / "out.hdf5")
     assert (status, out) == (130, "")

@@ -17,7 +17,7 @@ from word_vectors import (
 )
 
 import keras_elmo
-from keras_elmo.embed.resumable import encoder_digest, file_digest
+from keras_elmo.embedding.resumable import encoder_digest, file_digest
 
 NAMES = [name for name in WORDS if "+" not in name]
 _RANDOM_SEED = 1000

@@ -49,7 +49,7 @@ def add(commands: "argparse._SubParsersAction") -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    from keras_elmo.embed.embed_file import embed_file
+    from keras_elmo.embedding.embed_file import embed_file
 
     try:
         embed_file(

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from keras_elmo.embed.embedder import embed
+from keras_elmo.embedding.embedder import embed
 from keras_elmo.files.loading import load
 from keras_elmo.models.encoder import Encoder
 from keras_elmo.text.batching import tokenized_lines

@@ -9,7 +9,7 @@ from typing import TextIO
 
 import numpy as np
 
-from keras_elmo.embed.embedder import Sentence, embed, utf8_tokens
+from keras_elmo.embedding.embedder import Sentence, embed, utf8_tokens
 from keras_elmo.models.encoder import Encoder
 from keras_elmo.utils.files import replacing
 

@@ -13,8 +13,8 @@ from apache_beam.io.filesystems import FileSystems
 from apache_beam.ml.inference.base import RunInference
 from apache_beam.options.pipeline_options import PipelineOptions
 
-from keras_elmo.embed.embed_file import EmbedOptions
-from keras_elmo.embed.resumable import folder_digest
+from keras_elmo.embedding.embed_file import EmbedOptions
+from keras_elmo.embedding.resumable import folder_digest
 from keras_elmo.scale.saved_model_handler import SavedModelHandler
 from keras_elmo.scale.shared_files import (
     absolute,

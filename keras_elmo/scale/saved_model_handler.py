@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from apache_beam.ml.inference.base import ModelHandler
 
-from keras_elmo.embed.embed_file import mix_weights
-from keras_elmo.embed.embedder import batches_of_like_length
+from keras_elmo.embedding.embed_file import mix_weights
+from keras_elmo.embedding.embedder import batches_of_like_length
 from keras_elmo.files.saved_model import read_tokenizer
 from keras_elmo.scale.text_chunks import TextChunk
 from keras_elmo.text.batching import tokenized_lines

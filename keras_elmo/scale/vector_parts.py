@@ -5,7 +5,7 @@ from urllib.parse import quote
 
 from apache_beam.io.filesystems import FileSystems
 
-from keras_elmo.embed.parquet_vectors import ParquetVectors
+from keras_elmo.embedding.parquet_vectors import ParquetVectors
 from keras_elmo.scale.saved_model_handler import EmbeddedChunk
 from keras_elmo.scale.shared_files import write_whole
 from keras_elmo.scale.text_chunks import TextChunk

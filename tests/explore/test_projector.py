@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keras_elmo.embed import embedder as embeddings
-from keras_elmo.embed.embedder import embed
+from keras_elmo.embedding import embedder as embeddings
+from keras_elmo.embedding.embedder import embed
 from keras_elmo.explore.projector import write_projector
 from tests.models.small import random_encoder
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from keras_elmo.embed.embedder import embed
+from keras_elmo.embedding.embedder import embed
 from keras_elmo.files.loading import load
 from keras_elmo.models.elmo_embedding import ElmoEmbedding
 from tests.command_line import assert_one_line, command

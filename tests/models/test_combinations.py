@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from keras_elmo.embed.embedder import embed
+from keras_elmo.embedding.embedder import embed
 from tests import numpy_reference
 from tests.models.combinations import BATCHES, DTYPES, check_combination
 from tests.models.small import published, random_encoder

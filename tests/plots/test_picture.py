@@ -4,7 +4,7 @@ from importlib.util import find_spec
 import pytest
 
 from keras_elmo import plots as module
-from keras_elmo import plots as picture
+from keras_elmo.plots import picture
 
 
 def draw(path, text):

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow.parquet as parquet
 import pytest
 
-from keras_elmo.embed.embed_file import embed_file
+from keras_elmo.embedding.embed_file import embed_file
 from keras_elmo.files.export import export_saved_model
 from keras_elmo.files.loading import load
 from keras_elmo.scale import count_words, embed_text
@@ -64,7 +64,7 @@ def folder(tmp_path_factory):
     write_texts(folder, lines=1100)
     with pytest.MonkeyPatch.context() as patch:
         # Each reading compiles the model anew.
-        patch.setattr("keras_elmo.embed.embed_file.load", functools.cache(load))
+        patch.setattr("keras_elmo.embedding.embed_file.load", functools.cache(load))
         for number in range(4):
             out = folder / f"wanted-{number}.parquet"
             embed_file(folder / "model", folder / f"text {number}.txt", out)

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from keras_elmo.embed import sections as section_embedder
-from keras_elmo.embed.embedder import WordVectors, embed
-from keras_elmo.embed.sections import SectionEmbedder
+from keras_elmo.embedding import sections as section_embedder
+from keras_elmo.embedding.embedder import WordVectors, embed
+from keras_elmo.embedding.sections import SectionEmbedder
 from tests.models.small import random_encoder
 
 WORDS = [f"word{k}".encode() for k in range(40)]

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keras_elmo.embed import hdf5_vectors
-from keras_elmo.embed.hdf5_vectors import Hdf5Vectors
+from keras_elmo.embedding import hdf5_vectors
+from keras_elmo.embedding.hdf5_vectors import Hdf5Vectors
 from tests.fresh_process import run_python
 from tests.full_disk import files_of_at_most
 
@@ -97,7 +97,7 @@ def test_memory_does_not_grow_with_the_lines(tmp_path):
         """
 import sys
 from pathlib import Path
-from keras_elmo.embed.hdf5_vectors import Hdf5Vectors
+from keras_elmo.embedding.hdf5_vectors import Hdf5Vectors
 Hdf5Vectors("file.hdf5", (1,), "float16", [1] * int(sys.argv[1])).close()
 # Of this program alone; `ru_maxrss` begins with that of the process that starts it.
 print(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0])

@@ -9,8 +9,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from keras_elmo.embed.embedder import Embedder
-from keras_elmo.embed.resumable import UnfinishedFile
+from keras_elmo.embedding.embedder import Embedder
+from keras_elmo.embedding.resumable import UnfinishedFile
 from keras_elmo.models.encoder import Encoder
 
 # Of the biLM: a step of many rows costs little more than one of few.

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keras_elmo.embed import embedder as embeddings
-from keras_elmo.embed.embedder import WordVectors
+from keras_elmo.embedding import embedder as embeddings
+from keras_elmo.embedding.embedder import WordVectors
 from tests.layers.layer_checks import numpy_of
 from tests.models.small import char_ids, random_encoder
 

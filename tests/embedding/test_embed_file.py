@@ -9,10 +9,10 @@ import h5py
 import numpy as np
 import pytest
 
-from keras_elmo.embed import embed_file as module
-from keras_elmo.embed import sections as section_embedder
-from keras_elmo.embed.embed_file import embed_file
-from keras_elmo.embed.embedder import Embedder, embed
+from keras_elmo.embedding import embed_file as module
+from keras_elmo.embedding import sections as section_embedder
+from keras_elmo.embedding.embed_file import embed_file
+from keras_elmo.embedding.embedder import Embedder, embed
 from keras_elmo.files import loading
 from keras_elmo.files.export import export_saved_model
 from keras_elmo.files.loading import load

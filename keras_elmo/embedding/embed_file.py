@@ -10,10 +10,10 @@ from itertools import islice
 import numpy as np
 
 from keras_elmo.config import ElmoConfig
-from keras_elmo.embed.hdf5_vectors import Hdf5Vectors
-from keras_elmo.embed.parquet_vectors import ParquetVectors
-from keras_elmo.embed.resumable import UnfinishedFile, encoder_digest, file_digest
-from keras_elmo.embed.sections import (
+from keras_elmo.embedding.hdf5_vectors import Hdf5Vectors
+from keras_elmo.embedding.parquet_vectors import ParquetVectors
+from keras_elmo.embedding.resumable import UnfinishedFile, encoder_digest, file_digest
+from keras_elmo.embedding.sections import (
     SectionEmbedder,
     SectionWriter,
     Tokens,

@@ -4,8 +4,8 @@ import threading
 
 import pytest
 
-from keras_elmo.embed.resumable import UnfinishedFile
-from keras_elmo.embed.sections import SectionWriter
+from keras_elmo.embedding.resumable import UnfinishedFile
+from keras_elmo.embedding.sections import SectionWriter
 
 
 class Failing:

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from keras_elmo.embed import embedder as embeddings
-from keras_elmo.embed.embedder import embed
+from keras_elmo.embedding import embedder as embeddings
+from keras_elmo.embedding.embedder import embed
 from tests import numpy_reference
 from tests.models.small import CONFIG, SENTENCES, published, random_encoder
 
