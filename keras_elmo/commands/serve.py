@@ -6,7 +6,7 @@ import sys
 
 _NEEDED = (
     *("grpc", "httptools", "orjson", "prometheus_client", "starlette"),
-    *("tensorflow_serving", "uvicorn"),
+    *("tensorflow", "tensorflow_serving", "uvicorn"),
 )
 
 
@@ -90,11 +90,10 @@ def _add_limits(command: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    from keras_elmo.utils.lazy import import_extra, import_tensorflow
+    from keras_elmo.utils.lazy import import_extra
 
     for module in _NEEDED:
         import_extra(module, "keras-elmo serve", "serve")
-    import_tensorflow("keras-elmo serve")
     from keras_elmo.serving.errors import Limits
     from keras_elmo.serving.server import serve
 

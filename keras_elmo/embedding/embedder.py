@@ -11,7 +11,7 @@ import numpy as np
 from keras_elmo.models.encoder import Encoder
 from keras_elmo.text.character_ids import spell_out
 from keras_elmo.utils.checks import check_positive
-from keras_elmo.utils.lazy import import_tensorflow
+from keras_elmo.utils.lazy import tf
 
 # Of a pass through the character CNN. The convolutions of the published models take up
 # to 400 KB a word.
@@ -269,7 +269,6 @@ class _Compiled(keras.Model):
         if keras.backend.backend() != "tensorflow":
             return super().predict_on_batch(x)
         if self._graph is None:
-            tf = import_tensorflow("Embedding on TensorFlow")
             shapes = [(None, None, *each.shape[2:]) for each in x]
             signature = [
                 tf.TensorSpec(shape, each.dtype)

@@ -22,7 +22,7 @@ from keras_elmo.models.pretraining import PretrainingModel
 from keras_elmo.text.character_ids import character_ids
 from keras_elmo.text.tokenizer import Tokenizer
 from keras_elmo.utils.files import replacing, write_json
-from keras_elmo.utils.lazy import import_tensorflow
+from keras_elmo.utils.lazy import tf
 
 
 def export_saved_model(
@@ -66,7 +66,6 @@ def export_saved_model(
             that is asked for, or `path` holds something that is not an exported model;
             a weight is too great for float16, where it is asked for.
     """
-    tf = import_tensorflow("Exporting a SavedModel")
     if keras.backend.backend() != "tensorflow":
         raise RuntimeError(
             "A SavedModel holds a TensorFlow graph: export it in a process with "
@@ -126,7 +125,6 @@ def _frozen(embedding: ElmoEmbedding, dtype: str | None) -> ElmoEmbedding:
 
 
 def _half(weight: Any) -> Any:
-    tf = import_tensorflow("Exporting a SavedModel")
     value = tf.cast(weight.value, "float16")
     if not np.isfinite(value).all():
         raise ValueError(
@@ -138,7 +136,6 @@ def _half(weight: Any) -> Any:
 
 def _served(embedding: ElmoEmbedding, tokenizer: str | None, half_weights: bool) -> Any:
     """A trackable object with the variables and what the signatures compute."""
-    tf = import_tensorflow("Exporting a SavedModel")
     weights = embedding.encoder.weights
     # TensorFlow's own variables: through Keras's, each would be stored twice.
     stored = [weight.value for weight in weights]

@@ -17,7 +17,7 @@ from keras_elmo.models.encoder import Encoder
 from keras_elmo.models.pretraining import PretrainingModel
 from keras_elmo.text.vocabulary import Vocabulary
 from keras_elmo.utils.files import read_json_object
-from keras_elmo.utils.lazy import import_tensorflow
+from keras_elmo.utils.lazy import tf
 
 
 class SavedLanguageModel(NamedTuple):
@@ -183,7 +183,6 @@ class _Variables:
     """The variables of a SavedModel, by the attribute that holds them."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        tf = import_tensorflow("Reading a SavedModel")
         self._path = os.path.join(path, "variables", "variables")
         # All that TensorFlow raises on damage.
         self._errors = (tf.errors.OpError, *_DAMAGE)

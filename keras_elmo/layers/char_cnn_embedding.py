@@ -7,6 +7,7 @@ import keras
 from keras import ops
 
 from keras_elmo.layers.highway import Highway
+from keras_elmo.utils.lazy import tf
 
 
 def distinct_words(char_ids: Any, widest: int) -> tuple[Any, Any]:
@@ -26,8 +27,6 @@ def distinct_words(char_ids: Any, widest: int) -> tuple[Any, Any]:
         word among the distinct ones.
     """
     if keras.backend.backend() == "tensorflow":
-        import tensorflow as tf
-
         # A masked word stands first, so that a batch without words has one to embed.
         padded = tf.pad(char_ids, [[1, 0], [0, 0]])
         words, positions = tf.raw_ops.UniqueV2(x=padded, axis=[0])
@@ -38,8 +37,6 @@ def distinct_words(char_ids: Any, widest: int) -> tuple[Any, Any]:
 
 def _without_repeated_end(words: Any, widest: int) -> Any:
     """Leaves one window, for each width, of the character that ends all words."""
-    import tensorflow as tf
-
     goes_on = tf.reduce_any(words != words[:, -1:], axis=0)
     place = tf.range(1, words.shape[-1] + 1)
     longest = tf.reduce_max(tf.where(goes_on, place, 0))

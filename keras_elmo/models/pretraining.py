@@ -9,7 +9,7 @@ from keras_elmo.config import MAX_CHARACTERS, ElmoConfig
 from keras_elmo.layers.sampled_softmax import SampledSoftmax
 from keras_elmo.models.encoder import Encoder, read_options
 from keras_elmo.text.vocabulary import Vocabulary
-from keras_elmo.utils.lazy import import_tensorflow
+from keras_elmo.utils.lazy import tf
 
 
 def mean_over_replicas(value: Any) -> Any:
@@ -19,7 +19,6 @@ def mean_over_replicas(value: Any) -> Any:
     """
     if keras.backend.backend() != "tensorflow":
         return value
-    tf = import_tensorflow("Training on several devices")
     context = tf.distribute.get_replica_context()
     if context is None or context.num_replicas_in_sync == 1:
         return value
@@ -190,7 +189,6 @@ class PretrainingModel(keras.Model):
         if keras.backend.backend() != "tensorflow":
             return self.predict_on_batch(batch)
         if self._exact is None:
-            tf = import_tensorflow("Computing losses on TensorFlow")
             # One graph for batches of all shapes.
             signature = {
                 name: tf.TensorSpec(each.shape, each.dtype)

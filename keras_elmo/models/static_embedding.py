@@ -11,7 +11,7 @@ from keras import ops
 from keras_elmo.models.token_mask import TokenMask, is_ids, keep_first_of_empty
 from keras_elmo.text.tokenizer import StringLayer
 from keras_elmo.text.vector_file import read_vector_file
-from keras_elmo.utils.lazy import import_tensorflow
+from keras_elmo.utils.lazy import tf
 
 # Ids that stand before those of the words.
 _PADDING, _UNKNOWN = 0, 1
@@ -123,7 +123,6 @@ class StaticEmbedding(StringLayer):
             `(batch, tokens)` int32 tensor: 0 behind the end of a sentence, 1 for an
             unknown word, then the words in their order.
         """
-        tf = import_tensorflow("Looking words up")
         tokens = tf.convert_to_tensor(tokens, tf.string)
         table = self._lookup_table()
         found = table.lookup(tokens)
@@ -139,7 +138,6 @@ class StaticEmbedding(StringLayer):
 
     def _lookup_table(self) -> Any:
         if self._table is None:
-            tf = import_tensorflow("Looking words up")
             # Outside of the function, perhaps of tf.data, that is first to ask.
             with tf.init_scope():
                 places = tf.range(len(self.words), dtype=tf.int32) + _NUM_SPECIALS

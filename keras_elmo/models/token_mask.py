@@ -5,7 +5,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_elmo.utils.lazy import import_tensorflow
+from keras_elmo.utils.lazy import tf
 
 
 def keep_first_of_empty(mask: Any) -> Any:
@@ -39,7 +39,6 @@ class TokenMask(keras.Operation):
     def call(self, tokens: Any) -> Any:
         if is_ids(tokens):
             return ops.not_equal(tokens, 0)
-        tf = import_tensorflow("Reading raw text")
         tokens = tf.convert_to_tensor(tokens, tf.string)
         place = tf.range(tf.shape(tokens)[1])
         length = tf.reduce_max(tf.where(tokens != "", place + 1, 0), 1, keepdims=True)

@@ -14,7 +14,7 @@ from keras_elmo.scale.text_chunks import TextChunk
 from keras_elmo.text.batching import tokenized_lines
 from keras_elmo.text.stats import Report
 from keras_elmo.text.tokenizer import register_operations
-from keras_elmo.utils.lazy import import_tensorflow
+from keras_elmo.utils.lazy import tf
 
 _BATCH_SIZE = 128
 
@@ -48,7 +48,6 @@ class SavedModelHandler(ModelHandler[TextChunk, EmbeddedChunk, Any]):
         self._tokenizer = read_tokenizer(path) or "whitespace"
 
     def load_model(self) -> Any:
-        tf = import_tensorflow("Embedding text")
         register_operations(self._tokenizer)
         return tf.saved_model.load(self._path)
 
@@ -71,7 +70,6 @@ class SavedModelHandler(ModelHandler[TextChunk, EmbeddedChunk, Any]):
 
     def _outputs(self, model: Any, sentences: Sequence[list[bytes]]) -> np.ndarray:
         """Returns `(batch, layers, tokens, units)`, or without layers, of the mix."""
-        tf = import_tensorflow("Embedding text")
         tokens = tf.ragged.constant(sentences, tf.string, ragged_rank=1)
         lengths = tf.cast(tokens.row_lengths(), tf.int32)
         # Of blank lines alone, there is no position to stand in for padding.

@@ -10,7 +10,7 @@ from keras_elmo.text.character_ids import MAX_BYTES
 from keras_elmo.text.lines import Shard, read_lines
 from keras_elmo.text.stats import Report
 from keras_elmo.text.tokenizer import Tokenizer
-from keras_elmo.utils.lazy import import_tensorflow
+from keras_elmo.utils.lazy import tf
 from keras_elmo.utils.prefetch import map_ahead
 
 # Of those who read a whole file and do little else.
@@ -36,7 +36,6 @@ def token_chunks(
         The tokens of n lines one after the other, and n + 1 limits: the k-th line's
         are `tokens[limits[k] : limits[k + 1]]`.
     """
-    tf = import_tensorflow("Reading raw text")
     tokenize = Tokenizer(tokenizer).ragged
 
     def cut(chunk: list[str]) -> tuple[list[bytes], list[int]]:

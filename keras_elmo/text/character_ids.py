@@ -12,7 +12,7 @@ import keras
 import numpy as np
 
 from keras_elmo.text.tokenizer import StringLayer
-from keras_elmo.utils.lazy import import_tensorflow
+from keras_elmo.utils.lazy import tf
 
 MAX_CHARACTERS = 50
 MAX_BYTES = MAX_CHARACTERS - 2  # of one word, between its begin and its end
@@ -76,7 +76,6 @@ def character_ids(tokens: Any) -> Any:
     Returns:
         An int32 tensor of shape `(batch, tokens + 2, 50)`.
     """
-    tf = import_tensorflow("Spelling tokens out")
     tokens = tf.pad(tokens, [[0, 0], [1, 1]], constant_values="")
     # A place for each boundary is there now; one axis more for the characters.
     place = tf.range(tf.shape(tokens)[1])[:, tf.newaxis]
@@ -96,7 +95,6 @@ def spell_out(sentence: Sequence[str | bytes]) -> np.ndarray:
     Returns:
         An int32 array of shape `(1, tokens + 2, 50)`.
     """
-    tf = import_tensorflow("Spelling tokens out")
     tokens = tf.constant([sentence], tf.string, (1, len(sentence)))
     return _graph()(tokens).numpy()
 
@@ -104,13 +102,11 @@ def spell_out(sentence: Sequence[str | bytes]) -> np.ndarray:
 @functools.cache
 def _graph() -> Any:
     """`character_ids` as one call, for its ops one by one take longer than a biLM."""
-    tf = import_tensorflow("Spelling tokens out")
     signature = [tf.TensorSpec((None, None), tf.string)]
     return tf.function(character_ids, input_signature=signature, autograph=False)
 
 
 def _spell(tokens: Any) -> Any:
-    tf = import_tensorflow("Spelling tokens out")
     length = tf.minimum(tf.strings.length(tokens, unit="BYTE"), MAX_BYTES)
     length = length[..., tf.newaxis]
     spelt = tf.io.decode_raw(tokens, tf.uint8, fixed_length=MAX_BYTES)

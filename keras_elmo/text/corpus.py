@@ -20,7 +20,7 @@ from keras_elmo.text.lines import Files, Shard, expand_files, read_lines
 from keras_elmo.text.stats import Report
 from keras_elmo.text.tokenizer import Tokenizer
 from keras_elmo.text.vocabulary import END, START, UNKNOWN, Vocabulary
-from keras_elmo.utils.lazy import import_tensorflow
+from keras_elmo.utils.lazy import tf
 
 _PADDING = -1
 _NUM_BOUNDARIES = 2
@@ -124,7 +124,6 @@ class Corpus:
         """
         _check_at_least("epoch", epoch, 0)
         _check_at_least("skip", skip, 0)
-        tf = import_tensorflow("Reading a corpus")
         arrays = tf.data.Dataset.from_generator(
             lambda: self._arrays(epoch, shuffle, skip),
             output_signature=(

@@ -4,7 +4,7 @@ from typing import Any
 
 import keras
 
-from keras_elmo.utils.lazy import import_tensorflow, import_tensorflow_text
+from keras_elmo.utils.lazy import tf, tf_text
 
 
 class StringLayer(keras.layers.Layer):
@@ -29,7 +29,6 @@ class StringLayer(keras.layers.Layer):
     def _strings(self, value: Any, argument: str) -> Any:
         """Returns `value` as a string tensor, or says why it cannot be one."""
         self._require_tensorflow_backend()
-        tf = import_tensorflow("Reading raw text")
         # An empty list has no type of its own, so it is given.
         tensor = tf.convert_to_tensor(value, tf.string)
         self._check_axes(tensor.shape, argument)
@@ -68,7 +67,6 @@ def split_at_scripts(words: Any) -> Any:
     Returns:
         A `tf.RaggedTensor` of shape `(words, None)`.
     """
-    tf = import_tensorflow("Reading raw text")
     characters = tf.strings.unicode_decode(words, "UTF-8")
     begins = characters.row_starts()
     scripts = tf.strings.unicode_script(characters.values)
@@ -161,12 +159,10 @@ class Tokenizer(StringLayer):
         Returns:
             A `tf.RaggedTensor` of shape `(batch, None)`.
         """
-        tf = import_tensorflow("Reading raw text")
         strings = tf.convert_to_tensor(strings, tf.string)
         return _unicode(strings) if self.kind == "unicode" else _whitespace(strings)
 
     def call(self, strings: Any) -> Any:
-        tf = import_tensorflow("Reading raw text")
         tokens = self.ragged(self._strings(strings, "strings")).to_tensor("")
         # Layers behind this one need at least one position, even if all are empty.
         missing = tf.cast(tf.shape(tokens)[1] == 0, tf.int32)
@@ -187,12 +183,11 @@ def register_operations(kind: str) -> None:
     A SavedModel that cuts raw text cannot be loaded otherwise.
     """
     if kind == "unicode":
-        import_tensorflow_text("Tokenizer('unicode')")
+        # Importing the module does it.
+        _ = tf_text.normalize_utf8
 
 
 def _unicode(strings: Any) -> Any:
-    tf = import_tensorflow("Reading raw text")
-    tf_text = import_tensorflow_text("Tokenizer('unicode')")
     strings = tf.strings.regex_replace(_valid(strings), _UNSEEN, "")
     strings = tf_text.normalize_utf8(strings, "NFC")
     strings = tf.strings.regex_replace(strings, _NUMBER_OR_MARK, r" \0 ")
@@ -208,10 +203,8 @@ def _whitespace(strings: Any) -> Any:
 
 
 def _valid(strings: Any) -> Any:
-    tf = import_tensorflow("Reading raw text")
     return tf.strings.unicode_transcode(strings, "UTF-8", "UTF-8", errors="replace")
 
 
 def _split(strings: Any, spaces: str) -> Any:
-    tf = import_tensorflow("Reading raw text")
     return tf.strings.split(tf.strings.regex_replace(strings, spaces, " "))

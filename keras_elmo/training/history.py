@@ -10,7 +10,7 @@ from typing import Any
 from keras_elmo.files.run_directory import PretrainingDirectory
 from keras_elmo.plots import plot_history
 from keras_elmo.utils.files import replacing
-from keras_elmo.utils.lazy import import_tensorflow
+from keras_elmo.utils.lazy import tf
 
 
 @dataclasses.dataclass(frozen=True)
@@ -91,7 +91,6 @@ def write_curves(
 
 
 def _write_scalars(folder: str, rows: Sequence[Row]) -> None:
-    tf = import_tensorflow("Writing scalars for TensorBoard")
     before = glob.glob(os.path.join(glob.escape(folder), "events.*"))
     # What tf.summary.scalar writes, which is not there without TensorBoard.
     metadata = tf.compat.v1.SummaryMetadata()

@@ -8,19 +8,19 @@ from typing import Any
 
 import keras
 
-from keras_elmo.utils.lazy import import_tensorflow
+from keras_elmo.utils.lazy import tf
 
 
 def is_sparse(gradient: Any) -> bool:
     """Whether a gradient is rows and their places."""
     if keras.backend.backend() != "tensorflow":
         return False
-    return isinstance(gradient, _tensorflow().IndexedSlices)
+    return isinstance(gradient, tf.IndexedSlices)
 
 
 def with_values(gradient: Any, values: Any) -> Any:
     """Returns the same rows with other values."""
-    return _tensorflow().IndexedSlices(values, gradient.indices, gradient.dense_shape)
+    return tf.IndexedSlices(values, gradient.indices, gradient.dense_shape)
 
 
 def summed(gradients: Any) -> list[Any]:
@@ -29,7 +29,6 @@ def summed(gradients: Any) -> list[Any]:
     TensorFlow leaves apart what a row got from each of its lookups. A norm and what
     the optimizers keep are of squares, where the parts' are not the sum's.
     """
-    tf = _tensorflow()
     context = tf.distribute.get_replica_context()
     if context is not None and context.num_replicas_in_sync > 1:
         dense = [g for g in gradients if g is not None and not is_sparse(g)]
@@ -50,11 +49,10 @@ def _gathered(gradient: Any, context: Any) -> Any:
         return None
     rows = context.all_gather(gradient.indices, axis=0)
     values = context.all_gather(gradient.values, axis=0)
-    return _tensorflow().IndexedSlices(values, rows, gradient.dense_shape)
+    return tf.IndexedSlices(values, rows, gradient.dense_shape)
 
 
 def _one_slice_a_row(gradient: Any) -> Any:
-    tf = _tensorflow()
     rows, places = tf.unique(gradient.indices)
     sums = tf.math.unsorted_segment_sum(gradient.values, places, tf.size(rows))
     return tf.IndexedSlices(sums, rows, gradient.dense_shape)
@@ -72,7 +70,6 @@ def adagrad_update(
         learning_rate: a scalar.
         epsilon: added to the sums of squares.
     """
-    tf = _tensorflow()
     rows, values = gradient.indices, gradient.values
     sums = tf.gather(accumulator.value, rows) + tf.square(values)
     accumulator.value.scatter_update(tf.IndexedSlices(sums, rows))
@@ -98,7 +95,6 @@ def adam_update(
         learning_rate: a scalar, corrected for means that began at 0.
         epsilon: added to the root of the squares' mean.
     """
-    tf = _tensorflow()
     rows, values = gradient.indices, gradient.values
     means = []
     for moment, beta, found in zip(
@@ -110,7 +106,3 @@ def adam_update(
     change = tf.cast(learning_rate, values.dtype) * means[0]
     change /= tf.sqrt(means[1]) + epsilon
     variable.scatter_sub(tf.IndexedSlices(change, rows))
-
-
-def _tensorflow() -> Any:
-    return import_tensorflow("Training on the TensorFlow backend")

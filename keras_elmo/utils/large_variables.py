@@ -13,7 +13,7 @@ import keras
 import numpy as np
 from keras import ops
 
-from keras_elmo.utils.lazy import import_tensorflow
+from keras_elmo.utils.lazy import tf
 
 _BLOCK_BYTES = 1 << 26
 
@@ -26,7 +26,7 @@ def looked_up_rows(weight: Any, ids: Any) -> Any:
         ids: integers of any shape.
     """
     if keras.backend.backend() == "tensorflow" and isinstance(weight, keras.Variable):
-        return _tensorflow().gather(weight.value, ids)
+        return tf.gather(weight.value, ids)
     return ops.take(weight, ids, axis=0)
 
 
@@ -56,7 +56,6 @@ def fill(variable: Any, blocks: Iterable[np.ndarray]) -> None:
     if keras.backend.backend() != "tensorflow":
         variable.assign(np.concatenate(list(blocks)))
         return
-    tf = _tensorflow()
     start = 0
     # Now, even where a function is traced that is to run later.
     with tf.init_scope():
@@ -66,7 +65,3 @@ def fill(variable: Any, blocks: Iterable[np.ndarray]) -> None:
             for local in getattr(variable.value, "values", (variable.value,)):
                 local.scatter_update(rows)
             start += len(block)
-
-
-def _tensorflow() -> Any:
-    return import_tensorflow("Keeping variables on the TensorFlow backend")

@@ -1,51 +1,68 @@
-"""Imports that may be missing, each with the sentence its user needs to read.
+"""Imports of modules that may be missing or that take seconds.
 
-The layers and models run on whichever backend Keras uses, so TensorFlow itself
-is needed only for text, files of TensorFlow's own format, and its backend.
+`tf` and `tf_text` stand for TensorFlow and tensorflow-text. Import the names
+freely; the modules themselves are imported when an attribute is first read. The
+layers and models run on the backend that Keras uses, so TensorFlow is needed only for
+text, for SavedModels and for its own backend.
 """
 
 import importlib
+import sys
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING
+
+__all__ = ["import_extra", "tf", "tf_text"]
 
 
-def import_tensorflow(purpose: str) -> Any:
-    """Returns the module `tensorflow`, or says what needs it.
+class _LazyModule(ModuleType):
+    """A module that is imported when one of its attributes is read."""
+
+    def __init__(self, name: str, requirement: str) -> None:
+        super().__init__(name)
+        self._requirement = requirement
+
+    def __getattr__(self, name: str) -> object:
+        if name.startswith("__") and name != "__version__":
+            # Of those that look at any object: copy, inspect, pickle.
+            raise AttributeError(name)
+        try:
+            module = importlib.import_module(self.__name__)
+        except ImportError as error:
+            # Whoever reads the attribute is who needs the module.
+            caller = sys._getframe(1)
+            user = f"{caller.f_globals['__name__']}.{caller.f_code.co_qualname}"
+            raise _missing(self.__name__, user, self._requirement, error) from error
+        return getattr(module, name)
+
+
+if TYPE_CHECKING:
+    import tensorflow as tf
+    import tensorflow_text as tf_text
+else:
+    tf = _LazyModule("tensorflow", "tensorflow~=2.21.0")
+    tf_text = _LazyModule("tensorflow_text", "tensorflow-text~=2.21.1")
+
+
+def import_extra(module: str, user: str, extra: str) -> ModuleType:
+    """Returns a module that one of keras_elmo's extras installs.
 
     Args:
-        purpose: what is about to happen, as the subject of a sentence
-            ("Reading raw text").
-
-    Raises:
-        ImportError: TensorFlow is not installed.
-    """
-    return _import("tensorflow", purpose, "pip install 'tensorflow~=2.21.0'")
-
-
-def import_tensorflow_text(purpose: str) -> Any:
-    """Returns the module `tensorflow_text`, which also registers its ops.
-
-    Raises:
-        ImportError: tensorflow-text is not installed.
-    """
-    return _import("tensorflow_text", purpose, "pip install 'tensorflow-text~=2.21.1'")
-
-
-def import_extra(module: str, purpose: str, extra: str) -> Any:
-    """Returns a module that one of keras_elmo's extras installs.
+        module: its name, such as `"pyarrow.parquet"`.
+        user: what needs it, as the subject of a sentence ("Writing Parquet").
+        extra: the extra that installs it.
 
     Raises:
         ImportError: the extra is not installed.
     """
-    return _import(module, purpose, f"pip install 'keras-elmo[{extra}]'")
-
-
-def _import(module: str, purpose: str, remedy: str) -> ModuleType:
     try:
         return importlib.import_module(module)
     except ImportError as error:
-        package = module.partition(".")[0]
-        raise ImportError(
-            f"{purpose} needs {package}, which cannot be imported ({error}). "
-            f"Install it with: {remedy}"
-        ) from error
+        raise _missing(module, user, f"keras-elmo[{extra}]", error) from error
+
+
+def _missing(module: str, user: str, requirement: str, error: Exception) -> ImportError:
+    package = module.partition(".")[0]
+    return ImportError(
+        f"{user} needs {package}, which cannot be imported ({error}). "
+        f"Install it with: pip install '{requirement}'"
+    )

@@ -11,7 +11,7 @@ from keras_elmo.config import MAX_CHARACTERS
 from keras_elmo.models.pretraining import PretrainingModel
 from keras_elmo.training.data import Batch
 from keras_elmo.training.devices.base import Devices, Standing, figures_of, shared_out
-from keras_elmo.utils.lazy import import_tensorflow
+from keras_elmo.utils.lazy import tf
 
 
 class TensorFlowDevices(Devices):
@@ -33,7 +33,6 @@ class TensorFlowDevices(Devices):
         self.num_workers = num_workers
         self.num_replicas = strategy.num_replicas_in_sync // num_workers
         self._strategy = strategy
-        self._tf = import_tensorflow("Training on several devices")
         self._step: Any = None
         self._gather = self._make_gather()
 
@@ -43,7 +42,7 @@ class TensorFlowDevices(Devices):
     def agree(self, standing: Standing) -> list[Standing]:
         if self.num_workers == 1:
             return [standing]
-        row = self._tf.constant(dataclasses.astuple(standing), "int64")
+        row = tf.constant(dataclasses.astuple(standing), "int64")
         with self._a_worker_may_be_lost():
             rows = self._gather(row).numpy()[:: self.num_replicas]
         return [Standing(*row) for row in rows.tolist()]
@@ -70,7 +69,7 @@ class TensorFlowDevices(Devices):
 
     @contextlib.contextmanager
     def _a_worker_may_be_lost(self) -> Iterator[None]:
-        errors = (self._tf.errors.UnavailableError, self._tf.errors.AbortedError)
+        errors = (tf.errors.UnavailableError, tf.errors.AbortedError)
         try:
             yield
         except errors as error:
@@ -80,7 +79,7 @@ class TensorFlowDevices(Devices):
             ) from error
 
     def _make_gather(self) -> Any:
-        tf, strategy = self._tf, self._strategy
+        strategy = self._strategy
 
         def on_replica(row: Any) -> Any:
             context = tf.distribute.get_replica_context()
@@ -94,7 +93,7 @@ class TensorFlowDevices(Devices):
         return gather
 
     def _make_step(self, model: PretrainingModel) -> Any:
-        tf, strategy = self._tf, self._strategy
+        strategy = self._strategy
 
         def on_replica(parts: list[Batch]) -> dict[str, Any]:
             context = tf.distribute.get_replica_context()
@@ -136,13 +135,12 @@ class WorkerLost(RuntimeError):
 
 def choose_tensorflow_devices(count: int | None) -> Devices:
     """Returns the devices that `TF_CONFIG` and the user name; see `choose_devices`."""
-    tf = import_tensorflow("Training on TensorFlow")
     _check_cluster(os.environ.get("TF_CONFIG") or "{}")
     cluster = tf.distribute.cluster_resolver.TFConfigClusterResolver()
     jobs = cluster.cluster_spec().as_dict() if os.environ.get("TF_CONFIG") else {}
     sizes = {name: len(jobs.get(name, ())) for name in ("chief", "worker")}
     num_workers = sum(sizes.values())
-    names = _local_devices(tf, count)
+    names = _local_devices(count)
     if num_workers > 1:
         worker = cluster.task_id
         if cluster.task_type == "worker":
@@ -166,7 +164,7 @@ def _check_cluster(config: str) -> None:
         )
 
 
-def _local_devices(tf: Any, count: int | None) -> list[str]:
+def _local_devices(count: int | None) -> list[str]:
     gpus = tf.config.list_physical_devices("GPU")
     if gpus:
         if count is not None and count > len(gpus):
