@@ -78,11 +78,11 @@ def write_sentences(corpus: str, text: str, count: str) -> None:
     """Writes so many tokenised sentences of raw text, a line each."""
     from keras_elmo.text.batching import tokenized_lines
     from keras_elmo.text.lines import read_lines
-    from keras_elmo.text.stats import Report
+    from keras_elmo.text.stats import CorpusStats
 
     lines = islice(common.sentences(read_lines([corpus])), int(count))
     with open(text, "wb") as file:
-        for tokens in tokenized_lines(lines, "unicode", Report()):
+        for tokens in tokenized_lines(lines, "unicode", CorpusStats()):
             file.write(b" ".join(tokens) + b"\n")
 
 

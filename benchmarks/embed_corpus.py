@@ -102,9 +102,9 @@ def count(text: str, counted: str) -> None:
     """Counts the lines and words of a text."""
     from keras_elmo.text.batching import token_chunks
     from keras_elmo.text.lines import read_lines
-    from keras_elmo.text.stats import Report
+    from keras_elmo.text.stats import CorpusStats
 
-    report = Report()
+    report = CorpusStats()
     for _ in token_chunks(read_lines([text], report), "unicode", report):
         pass
     common.write_json(counted, {"lines": report.lines, "words": report.words})
@@ -115,14 +115,14 @@ def measure_encoder(text: str, model: str, slice_lines: str) -> None:
     import keras_elmo
     from keras_elmo.text.batching import tokenized_lines
     from keras_elmo.text.lines import read_lines
-    from keras_elmo.text.stats import Report
+    from keras_elmo.text.stats import CorpusStats
 
     encoder = keras_elmo.load(model)
     lines = list(read_lines([text]))
     for place, _ in enumerate(sys.stdin):
         start = place % _SLICES * len(lines) // _SLICES
         part = lines[start : start + int(slice_lines)]
-        sentences = list(tokenized_lines(part, "unicode", Report()))
+        sentences = list(tokenized_lines(part, "unicode", CorpusStats()))
         began = time.perf_counter()
         for _ in keras_elmo.embed(encoder, sentences, _BATCH_SIZE):
             pass

@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 
 from keras_elmo.text.batching import tokenized_lines
-from keras_elmo.text.character_ids import spell_out
+from keras_elmo.text.character_ids import encode_tokens
 from keras_elmo.text.lines import expand_files, read_lines
-from keras_elmo.text.stats import Report
+from keras_elmo.text.stats import CorpusStats
 from keras_elmo.text.vocabulary import END, START, Vocabulary
 
 Sentence = list[bytes]
@@ -29,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = _parser().parse_args(arguments)
     files = expand_files(options.files)
     vocabulary = Vocabulary.count(files, _TOKENIZER, options.vocabulary_size)
-    lines = tokenized_lines(read_lines(files), _TOKENIZER, Report())
+    lines = tokenized_lines(read_lines(files), _TOKENIZER, CorpusStats())
     sentences = first_sentences(lines, options.words)
     arrays = compact_ids(sentences, vocabulary)
     np.savez_compressed(options.out, **arrays)
@@ -91,7 +91,7 @@ def compact_ids(
         places += [begin, *(place[word] for word in sentence), end]
         token_ids += [START, *vocabulary.ids(sentence), END]
     return {
-        "spellings": spell_out(words)[0].astype(np.uint16),
+        "spellings": encode_tokens(words)[0].astype(np.uint16),
         "places": np.array(places, np.int32),
         "token_ids": np.array(token_ids, np.int32),
     }

@@ -15,7 +15,7 @@ from keras import ops
 
 import keras_elmo
 from keras_elmo.config import MAX_CHARACTERS, ElmoConfig
-from keras_elmo.layers.char_cnn_embedding import distinct_words
+from keras_elmo.layers.char_cnn_embedding import unique_words
 from keras_elmo.text.character_ids import character_ids
 
 _PRODUCT_SIZE = 2048
@@ -83,7 +83,7 @@ def _flops(encoder: Any, batches: Sequence[np.ndarray]) -> dict[str, float]:
     config = encoder.config
     tokens = sum(int((batch[..., 0] > 0).sum()) for batch in batches)
     words = sum(
-        int(ops.shape(distinct_words(batch.reshape(-1, MAX_CHARACTERS), 1)[0])[0])
+        int(ops.shape(unique_words(batch.reshape(-1, MAX_CHARACTERS), 1)[0])[0])
         for batch in batches
     )
     recurrent = config.projection_units * 4 * config.units

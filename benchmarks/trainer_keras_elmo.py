@@ -12,7 +12,7 @@ import common
 import numpy as np
 
 import keras_elmo
-from keras_elmo.models.pretraining import PADDING_ID
+from keras_elmo.text.vocabulary import PADDING_ID
 from keras_elmo.training.data import Batch, Batches
 
 TOKENIZER = "whitespace"

@@ -36,7 +36,7 @@ from tensorflow_text.tools.wordpiece_vocab import (
 
 from keras_elmo.text.batching import mixed_lines, tokenized_lines
 from keras_elmo.text.lines import expand_files
-from keras_elmo.text.stats import Report
+from keras_elmo.text.stats import CorpusStats
 from keras_elmo.training.hardware import dtype_message
 from keras_elmo.utils.files import write_json
 
@@ -162,7 +162,7 @@ def _paragraphs(options: argparse.Namespace, number: int) -> Iterator[list[str]]
     """Yields the tokens of the paragraphs, in an order of each pass's own."""
     random = Random(options.seed << 32 | number)
     files = expand_files(options.corpus)
-    report = Report()
+    report = CorpusStats()
     lines = mixed_lines(files, random, report)
     for tokens in tokenized_lines(lines, options.tokenizer, report):
         if len(tokens) > 1:

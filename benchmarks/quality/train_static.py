@@ -23,7 +23,7 @@ from gensim.models.keyedvectors import KeyedVectors
 
 from keras_elmo.text.batching import tokenized_lines
 from keras_elmo.text.lines import expand_files, read_lines
-from keras_elmo.text.stats import Report
+from keras_elmo.text.stats import CorpusStats
 from keras_elmo.utils.files import replacing
 
 
@@ -72,7 +72,7 @@ def _parser() -> argparse.ArgumentParser:
 def _write_tokens(corpus: list[str], tokenizer: str, path: str) -> None:
     lines = read_lines(expand_files(corpus))
     with open(path, "wb") as file:
-        for tokens in tokenized_lines(lines, tokenizer, Report()):
+        for tokens in tokenized_lines(lines, tokenizer, CorpusStats()):
             file.write(b" ".join(tokens) + b"\n")
 
 

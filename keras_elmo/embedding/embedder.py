@@ -9,7 +9,7 @@ import keras
 import numpy as np
 
 from keras_elmo.models.encoder import Encoder
-from keras_elmo.text.character_ids import spell_out
+from keras_elmo.text.character_ids import encode_tokens
 from keras_elmo.utils.checks import check_positive
 from keras_elmo.utils.lazy import tf
 
@@ -86,7 +86,7 @@ class WordVectors:
 
     def _read(self, words: list[bytes]) -> np.ndarray:
         """The vectors of words between those of a sentence's boundaries."""
-        char_ids = spell_out(words)
+        char_ids = encode_tokens(words)
         size = char_ids.shape[1]
         # Few shapes, because some backends compile each anew.
         padding = (1 << (size - 1).bit_length()) - size

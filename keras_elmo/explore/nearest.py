@@ -14,7 +14,7 @@ from keras_elmo.files.loading import load
 from keras_elmo.models.encoder import Encoder
 from keras_elmo.text.batching import tokenized_lines
 from keras_elmo.text.lines import expand_files, is_text, read_lines
-from keras_elmo.text.stats import Report
+from keras_elmo.text.stats import CorpusStats
 from keras_elmo.utils.checks import check_positive
 
 Sentence = str | Sequence[str]
@@ -67,7 +67,7 @@ def read_corpus(corpus: Any, tokenizer: str | None) -> Iterator[list[str]]:
 
 def _tokens(lines: Any, tokenizer: str | None) -> Iterator[list[str]]:
     # Published weights do not say; their text was tokenised.
-    for tokens in tokenized_lines(lines, tokenizer or "whitespace", Report()):
+    for tokens in tokenized_lines(lines, tokenizer or "whitespace", CorpusStats()):
         yield [token.decode() for token in tokens]
 
 

@@ -9,7 +9,7 @@ from keras import ops
 from keras_elmo.explore.nearest import Sentence, read_sentence
 from keras_elmo.files.loading import load_language_model
 from keras_elmo.models.pretraining import PretrainingModel
-from keras_elmo.text.character_ids import spell_out
+from keras_elmo.text.character_ids import encode_tokens
 from keras_elmo.text.vocabulary import SPECIALS
 from keras_elmo.utils.checks import check_positive
 
@@ -92,7 +92,7 @@ def _log_probabilities(
     model: PretrainingModel, tokens: list[str], position: int
 ) -> np.ndarray:
     """Returns what each direction says of each word, one row a direction."""
-    char_ids = ops.convert_to_tensor(spell_out(tokens))
+    char_ids = ops.convert_to_tensor(encode_tokens(tokens))
     top = ops.convert_to_numpy(model.encoder(char_ids)[-1])[0]
     units = top.shape[-1] // 2
     # With the boundaries, the token stands at position + 1, between these two.

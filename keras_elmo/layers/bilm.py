@@ -6,7 +6,7 @@ import keras
 from keras import ops
 
 from keras_elmo.layers.projected_lstm import ProjectedLSTM
-from keras_elmo.layers.recurrence import State, rows_of
+from keras_elmo.layers.recurrence import State, batch_layout
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
@@ -112,7 +112,7 @@ class BiLM(keras.layers.Layer):
     ) -> Any:
         mask = inputs_mask if mask is None else mask
         batch, tokens = ops.shape(inputs)[:2]
-        rows = rows_of(batch, tokens, mask)
+        rows = batch_layout(batch, tokens, mask)
         # Both directions are read in one loop, each in its own order.
         sides = [rows.arrange(inputs), rows.arrange(inputs, reverse=True)]
         layers = [ops.concatenate([inputs, inputs], axis=-1)]
@@ -126,7 +126,7 @@ class BiLM(keras.layers.Layer):
             sides = [self.input_dropout(side, training=training) for side in sides]
             readers = []
             for direction, (layer, x) in enumerate(zip(pair, sides, strict=True)):
-                state = layer.fresh_state(batch)
+                state = layer.zero_state(batch)
                 if initial_state is not None:
                     state = State(*(part[k, direction] for part in initial_state))
                 readers.append(layer.reader(x, state))

@@ -10,7 +10,7 @@ from keras_elmo.layers.highway import Highway
 from keras_elmo.utils.lazy import tf
 
 
-def distinct_words(char_ids: Any, widest: int) -> tuple[Any, Any]:
+def unique_words(char_ids: Any, widest: int) -> tuple[Any, Any]:
     """Splits words into the distinct ones and where each word stands among them.
 
     Half the words of a batch of natural text are repetitions, and most of a word is
@@ -158,9 +158,7 @@ class CharCNNEmbedding(keras.layers.Layer):
     def call(self, char_ids: Any) -> Any:
         batch, tokens, characters = ops.shape(char_ids)
         widest = max(width for width, _ in self.filters)
-        words, positions = distinct_words(
-            ops.reshape(char_ids, (-1, characters)), widest
-        )
+        words, positions = unique_words(ops.reshape(char_ids, (-1, characters)), widest)
         embeddings = ops.take(self._embed(words), positions, axis=0)
         embeddings = ops.reshape(embeddings, (batch, tokens, self.projection_units))
         mask = ops.cast(self.compute_mask(char_ids), embeddings.dtype)

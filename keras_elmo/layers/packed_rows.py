@@ -15,7 +15,7 @@ from keras_elmo.layers.packed_recurrence import Steps, read
 from keras_elmo.layers.recurrence import Reader, State
 
 
-class PackedRows:
+class PackedLayout:
     """Lays rows out as `(live positions, features)`.
 
     A step's positions are those of the rows that are longer than that, the longest

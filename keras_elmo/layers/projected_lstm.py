@@ -5,7 +5,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_elmo.layers.recurrence import Cell, Reader, State, rows_of
+from keras_elmo.layers.recurrence import Cell, Reader, State, batch_layout
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
@@ -93,15 +93,15 @@ class ProjectedLSTM(keras.layers.Layer):
     ) -> tuple[Any, list[Any]]:
         mask = inputs_mask if mask is None else mask
         batch, time = ops.shape(inputs)[:2]
-        rows = rows_of(batch, time, mask)
-        state = self.fresh_state(batch)
+        rows = batch_layout(batch, time, mask)
+        state = self.zero_state(batch)
         if initial_state is not None:
             state = State(*initial_state)
         reader = self.reader(rows.arrange(inputs), state)
         (outputs,), (last,) = rows.run([reader], True, training)
         return rows.restore(outputs), list(last)
 
-    def fresh_state(self, batch: Any) -> State:
+    def zero_state(self, batch: Any) -> State:
         """Returns the state before the first step of `batch` rows."""
         return State(
             ops.zeros((batch, self.projection_units), self.compute_dtype),

@@ -113,7 +113,7 @@ class Rows(Protocol):
         """
 
 
-def rows_of(batch: Any, time: Any, mask: Any) -> Rows:
+def batch_layout(batch: Any, time: Any, mask: Any) -> Rows:
     """Returns the rows of a batch as this backend reads them.
 
     Args:
@@ -123,13 +123,13 @@ def rows_of(batch: Any, time: Any, mask: Any) -> Rows:
             `None` for all.
     """
     if keras.backend.backend() == "tensorflow":
-        from keras_elmo.layers.packed_rows import PackedRows
+        from keras_elmo.layers.packed_rows import PackedLayout
 
-        return PackedRows(batch, time, mask)
-    return PaddedRows(batch, time, mask)
+        return PackedLayout(batch, time, mask)
+    return PaddedLayout(batch, time, mask)
 
 
-class PaddedRows:
+class PaddedLayout:
     """Lays rows out as `(time, batch, features)`, with their padding.
 
     See `keras_elmo.layers.recurrence.Rows`.

@@ -8,7 +8,7 @@ from keras import ops
 from keras_elmo.config import MAX_CHARACTERS, ElmoConfig
 from keras_elmo.layers.sampled_softmax import SampledSoftmax
 from keras_elmo.models.encoder import Encoder, read_options
-from keras_elmo.text.vocabulary import Vocabulary
+from keras_elmo.text.vocabulary import PADDING_ID, Vocabulary
 from keras_elmo.utils.lazy import tf
 
 
@@ -23,10 +23,6 @@ def mean_over_replicas(value: Any) -> Any:
     if context is None or context.num_replicas_in_sync == 1:
         return value
     return context.all_reduce(tf.distribute.ReduceOp.MEAN, value)
-
-
-# What a target id of a padded position is. Real ids begin at 0.
-PADDING_ID = -1
 
 
 @keras.saving.register_keras_serializable("keras_elmo")

@@ -12,7 +12,7 @@ from keras_elmo.embedding.embedder import batches_of_like_length
 from keras_elmo.files.saved_model import read_tokenizer
 from keras_elmo.scale.text_chunks import TextChunk
 from keras_elmo.text.batching import tokenized_lines
-from keras_elmo.text.stats import Report
+from keras_elmo.text.stats import CorpusStats
 from keras_elmo.text.tokenizer import register_operations
 from keras_elmo.utils.lazy import tf
 
@@ -58,7 +58,7 @@ class SavedModelHandler(ModelHandler[TextChunk, EmbeddedChunk, Any]):
         inference_args: dict[str, Any] | None = None,
     ) -> Iterator[EmbeddedChunk]:
         """Embeds one chunk: it is a batch already."""
-        sentences = list(tokenized_lines(batch.lines, self._tokenizer, Report()))
+        sentences = list(tokenized_lines(batch.lines, self._tokenizer, CorpusStats()))
         vectors: list[Any] = [None] * len(sentences)
         lengths = list(map(len, sentences))
         for places in batches_of_like_length(lengths, _BATCH_SIZE):

@@ -8,7 +8,7 @@ from random import Random
 
 from keras_elmo.text.character_ids import MAX_BYTES
 from keras_elmo.text.lines import Shard, read_lines
-from keras_elmo.text.stats import Report
+from keras_elmo.text.stats import CorpusStats
 from keras_elmo.text.tokenizer import Tokenizer
 from keras_elmo.utils.lazy import tf
 from keras_elmo.utils.prefetch import map_ahead
@@ -22,20 +22,24 @@ _CHUNK_CHARACTERS = 1_000_000
 
 
 def token_chunks(
-    lines: Iterable[str], tokenizer: str, report: Report, num_threads: int = 0
+    lines: Iterable[str],
+    tokenizer: str,
+    stats: CorpusStats | None = None,
+    num_threads: int = 0,
 ) -> Iterator[tuple[list[bytes], list[int]]]:
     """Yields the tokens of some lines at a time.
 
     Args:
         lines: text.
         tokenizer: the kind of `Tokenizer`.
-        report: counts the words.
+        stats: counts the words.
         num_threads: that cut the next chunks while the one before them is used.
 
     Yields:
         The tokens of n lines one after the other, and n + 1 limits: the k-th line's
         are `tokens[limits[k] : limits[k + 1]]`.
     """
+    stats = CorpusStats() if stats is None else stats
     tokenize = Tokenizer(tokenizer).ragged
 
     def cut(chunk: list[str]) -> tuple[list[bytes], list[int]]:
@@ -45,16 +49,16 @@ def token_chunks(
             return ragged.values.numpy().tolist(), ragged.row_splits.numpy().tolist()
 
     for tokens, limits in map_ahead(cut, _chunks(lines), num_threads):
-        report.words += len(tokens)
-        report.truncated_words += sum(map(MAX_BYTES.__lt__, map(len, tokens)))
+        stats.words += len(tokens)
+        stats.truncated_words += sum(map(MAX_BYTES.__lt__, map(len, tokens)))
         yield tokens, limits
 
 
 def tokenized_lines(
-    lines: Iterable[str], tokenizer: str, report: Report
+    lines: Iterable[str], tokenizer: str, stats: CorpusStats | None = None
 ) -> Iterator[list[bytes]]:
     """Yields the tokens of each line; the arguments are those of `token_chunks`."""
-    return lines_of(token_chunks(lines, tokenizer, report))
+    return lines_of(token_chunks(lines, tokenizer, stats))
 
 
 def lines_of(
@@ -98,12 +102,12 @@ class TokenizedFile:
     def __init__(self, path: str, tokenizer: str) -> None:
         self.path = path
         self.position = 0
-        self.report = Report()
+        self.report = CorpusStats()
         self._tokenizer = tokenizer
 
     def __iter__(self) -> Iterator[list[bytes]]:
         self.position = 0
-        self.report = Report()
+        self.report = CorpusStats()
         lines = read_lines([self.path], self.report, self._advance, keep_blank=True)
         chunks = token_chunks(lines, self._tokenizer, self.report, TOKENIZER_THREADS)
         return lines_of(chunks)
@@ -175,7 +179,11 @@ def shuffled(lines: Iterable[str], random: Random) -> Iterator[str]:
 
 
 def mixed_lines(
-    files: Sequence[str], random: Random, report: Report, first: int = 0, every: int = 1
+    files: Sequence[str],
+    random: Random,
+    report: CorpusStats,
+    first: int = 0,
+    every: int = 1,
 ) -> Iterator[str]:
     """Yields the lines of several files mixed and in another order.
 

@@ -11,10 +11,10 @@ from typing import Any
 import keras
 import numpy as np
 
+from keras_elmo.config import MAX_CHARACTERS
 from keras_elmo.text.tokenizer import StringLayer
 from keras_elmo.utils.lazy import tf
 
-MAX_CHARACTERS = 50
 MAX_BYTES = MAX_CHARACTERS - 2  # of one word, between its begin and its end
 
 _BEGIN_OF_SENTENCE = 257
@@ -86,7 +86,7 @@ def character_ids(tokens: Any) -> Any:
     return tf.where(place == 0, _boundary(_BEGIN_OF_SENTENCE), ids)
 
 
-def spell_out(sentence: Sequence[str | bytes]) -> np.ndarray:
+def encode_tokens(sentence: Sequence[str | bytes]) -> np.ndarray:
     """Returns the character ids of one sentence, in the memory of the host.
 
     Args:

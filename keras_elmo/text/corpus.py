@@ -17,12 +17,11 @@ from keras_elmo.text.batching import (
 )
 from keras_elmo.text.character_ids import character_ids
 from keras_elmo.text.lines import Files, Shard, expand_files, read_lines
-from keras_elmo.text.stats import Report
+from keras_elmo.text.stats import CorpusStats
 from keras_elmo.text.tokenizer import Tokenizer
-from keras_elmo.text.vocabulary import END, START, UNKNOWN, Vocabulary
+from keras_elmo.text.vocabulary import END, PADDING_ID, START, UNKNOWN, Vocabulary
 from keras_elmo.utils.lazy import tf
 
-_PADDING = -1
 _NUM_BOUNDARIES = 2
 # Fixed, for the memory's sake: left to tune itself, TensorFlow may take hundreds.
 _BATCHES_AHEAD = 8
@@ -98,7 +97,7 @@ class Corpus:
         self.max_tokens = max_tokens
         self.seed = seed
         self.share = share
-        self.report = Report()
+        self.report = CorpusStats()
         self.error: Exception | None = None
         # Said here, where it is a plain error, rather than within TensorFlow.
         if next(read_lines(self.files), None) is None:
@@ -169,7 +168,7 @@ class Corpus:
         self, epoch: int, shuffle: bool, skip: int
     ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         self.error = None
-        self.report = report = Report()
+        self.report = report = CorpusStats()
         random = Random(self.seed << 32 | epoch) if shuffle else None
         try:
             sentences = self._sentences(report, random)
@@ -180,7 +179,9 @@ class Corpus:
             self.error = error
             raise
 
-    def _sentences(self, report: Report, random: Random | None) -> Iterator[Sentence]:
+    def _sentences(
+        self, report: CorpusStats, random: Random | None
+    ) -> Iterator[Sentence]:
         part, parts = self.share
         files, every = self.files, parts
         if len(files) >= parts:
@@ -198,13 +199,13 @@ class Corpus:
             yield from filter(None, rows)
 
     def _pad(
-        self, batch: list[Sentence], report: Report
+        self, batch: list[Sentence], report: CorpusStats
     ) -> tuple[np.ndarray, np.ndarray]:
         get = self.vocabulary.lookup.get
         longest = max(map(len, batch))
         tokens = np.full((len(batch), longest), b"", dtype=object)
         token_ids = np.full(
-            (len(batch), longest + _NUM_BOUNDARIES), _PADDING, dtype=np.int32
+            (len(batch), longest + _NUM_BOUNDARIES), PADDING_ID, dtype=np.int32
         )
         for row, sentence in enumerate(batch):
             length = len(sentence)
@@ -215,7 +216,7 @@ class Corpus:
             report.unknown_words += ids.count(UNKNOWN)
         report.sentences += len(batch)
         report.positions += token_ids.size
-        report.padding_positions += int((token_ids == _PADDING).sum())
+        report.padding_positions += int((token_ids == PADDING_ID).sum())
         return tokens, token_ids
 
 

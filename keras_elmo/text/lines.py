@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Any, BinaryIO, cast
 
-from keras_elmo.text.stats import Report
+from keras_elmo.text.stats import CorpusStats
 
 Files = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 def is_text(corpus: Any) -> bool:
@@ -53,7 +53,7 @@ def _matches(pattern: str | os.PathLike[str]) -> list[str]:
 
 def read_lines(
     files: Iterable[str],
-    report: Report | None = None,
+    report: CorpusStats | None = None,
     advance: Callable[[int], None] | None = None,
     keep_blank: bool = False,
     open_file: Callable[[str], BinaryIO] | None = None,
@@ -75,7 +75,7 @@ def read_lines(
     Raises:
         ValueError: a compressed file is cut short or damaged; names the file.
     """
-    report = Report() if report is None else report
+    report = CorpusStats() if report is None else report
     for path in files:
         for raw in _raw_lines(path, advance or _ignore, open_file or _open):
             line = _decode(raw.removesuffix(b"\n").removesuffix(b"\r"), report)
@@ -99,7 +99,7 @@ def _raw_lines(
     open_file: Callable[[str], BinaryIO],
 ) -> Iterator[bytes]:
     with open_file(path) as file, _decompressed(file, path) as stream:
-        told, mark = 0, _BYTE_ORDER_MARK
+        told, mark = 0, BYTE_ORDER_MARK
         try:
             for raw in stream:
                 yield raw.removeprefix(mark)
@@ -120,7 +120,7 @@ def _decompressed(file: BinaryIO, path: str) -> BinaryIO:
     return file
 
 
-def _decode(raw: bytes, report: Report) -> str:
+def _decode(raw: bytes, report: CorpusStats) -> str:
     if b"\0" in raw:
         report.lines_with_nul += 1
         raw = raw.replace(b"\0", b" ")
@@ -145,7 +145,7 @@ class Shard:
     """
 
     def __init__(
-        self, path: str, report: Report, first: int = 0, every: int = 1
+        self, path: str, report: CorpusStats, first: int = 0, every: int = 1
     ) -> None:
         # Of an empty file nothing is ever read.
         self._size = max(1, os.path.getsize(path))

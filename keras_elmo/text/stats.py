@@ -6,7 +6,7 @@ from keras_elmo.text.character_ids import MAX_BYTES
 
 
 @dataclasses.dataclass
-class Report:
+class CorpusStats:
     """Counts of what was read and of what had to be changed.
 
     Attributes:

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import BinaryIO
 
 from keras_elmo.text.batching import TOKENIZER_THREADS, token_chunks
-from keras_elmo.text.lines import Files, expand_files, read_lines
-from keras_elmo.text.stats import Report
+from keras_elmo.text.lines import BYTE_ORDER_MARK, Files, expand_files, read_lines
+from keras_elmo.text.stats import CorpusStats
 from keras_elmo.utils.files import replacing
 from keras_elmo.utils.progress import Progress
 
@@ -34,7 +34,7 @@ class WordCounts:
         whose lossy counting is given the error, and finds out what memory that takes.
     """
 
-    def __init__(self, max_distinct: int, report: Report) -> None:
+    def __init__(self, max_distinct: int, report: CorpusStats) -> None:
         self.counts: Counter[bytes] = Counter()
         self._max_distinct = max_distinct
         self._report = report
@@ -76,10 +76,11 @@ class WordCounts:
 
 
 START, END, UNKNOWN = 0, 1, 2
+# The target id of a padded position.
+PADDING_ID = -1
 SPECIALS = ("<S>", "</S>", "<UNK>")
 _SPECIAL_WORDS = frozenset(special.encode() for special in SPECIALS)
 
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 # Of a file that is none of words; a token of a text may be long.
 _LONGEST_LINE = 1 << 24
 
@@ -133,7 +134,7 @@ class Vocabulary:
         max_size: int | None = None,
         min_count: int = 1,
         progress: bool = False,
-        report: Report | None = None,
+        report: CorpusStats | None = None,
         max_distinct: int = 20_000_000,
     ) -> "Vocabulary":
         """Counts the words of text files, which are streamed.
@@ -171,7 +172,7 @@ class Vocabulary:
                 f"max_size={max_size}"
             )
         paths = expand_files(files)
-        report = Report() if report is None else report
+        report = CorpusStats() if report is None else report
         word_counts = WordCounts(max_distinct, report)
         word_counts.read(paths, tokenizer, progress)
         counts = word_counts.counts
@@ -269,7 +270,7 @@ def _words(file: BinaryIO) -> Iterator[str]:
         if len(line) > _LONGEST_LINE:
             raise ValueError(f"line {number} has more than {_LONGEST_LINE:,} bytes")
         if number == 1:
-            line = line.removeprefix(_BYTE_ORDER_MARK)
+            line = line.removeprefix(BYTE_ORDER_MARK)
         try:
             yield line.removesuffix(b"\n").removesuffix(b"\r").decode()
         except UnicodeDecodeError as error:

@@ -8,7 +8,7 @@ from typing import Any
 from keras_elmo.files.run_directory import PretrainingDirectory
 from keras_elmo.text.corpus import Corpus
 from keras_elmo.text.lines import Files, is_text
-from keras_elmo.text.stats import Report
+from keras_elmo.text.stats import CorpusStats
 from keras_elmo.text.vocabulary import SPECIALS, Vocabulary
 from keras_elmo.training.run_directory import readable
 
@@ -79,7 +79,7 @@ class TrainingText:
         )
 
     def count_words(
-        self, max_size: int, max_distinct: int, report: Report, progress: bool
+        self, max_size: int, max_distinct: int, report: CorpusStats, progress: bool
     ) -> Vocabulary:
         """Returns the vocabulary of the whole corpus."""
         return Vocabulary.count(

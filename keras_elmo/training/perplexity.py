@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from keras_elmo.files.loading import load_language_model
-from keras_elmo.models.pretraining import PADDING_ID, PretrainingModel
+from keras_elmo.models.pretraining import PretrainingModel
 from keras_elmo.text.corpus import Corpus
 from keras_elmo.text.lines import is_text
-from keras_elmo.text.vocabulary import UNKNOWN
+from keras_elmo.text.vocabulary import PADDING_ID, UNKNOWN
 
 
 def perplexity(

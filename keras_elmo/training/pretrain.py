@@ -11,7 +11,7 @@ from keras_elmo.files.run_directory import PretrainingDirectory
 from keras_elmo.models.pretraining import PretrainingModel, build_pretraining_model
 from keras_elmo.text.corpus import Corpus
 from keras_elmo.text.lines import is_text
-from keras_elmo.text.stats import Report
+from keras_elmo.text.stats import CorpusStats
 from keras_elmo.text.vocabulary import Vocabulary
 from keras_elmo.training.checkpoint import Checkpoints
 from keras_elmo.training.data import ReadyBatches, TrainingText
@@ -211,7 +211,7 @@ def pretrain(
         )
     recipe |= source.recipe
     tell = _tell if progress else _keep_quiet
-    counted = Report()
+    counted = CorpusStats()
 
     def first_vocabulary() -> Vocabulary | None:
         if isinstance(source, ReadyBatches):
@@ -294,10 +294,12 @@ def _origin_of_lost_words(
         ) from error
 
 
-def _tell_of_text(report: Report, was_counted: bool, tell: Any) -> None:
+def _tell_of_text(report: CorpusStats, was_counted: bool, tell: Any) -> None:
     """Tells what was changed in the text, but for what was told when it was counted."""
     if was_counted:
-        report = Report(used_lines=report.used_lines, split_lines=report.split_lines)
+        report = CorpusStats(
+            used_lines=report.used_lines, split_lines=report.split_lines
+        )
     for message in report.messages():
         tell(message)
 

@@ -7,7 +7,7 @@ import tensorflow as tf
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keras_elmo.text.character_ids import CharacterIds, character_ids, spell_out
+from keras_elmo.text.character_ids import CharacterIds, character_ids, encode_tokens
 
 pytestmark = pytest.mark.skipif(
     keras.backend.backend() != "tensorflow", reason="only TensorFlow has strings"
@@ -54,7 +54,7 @@ def test_equals_the_published_rule(rows):
     assert ids.numpy().tolist() == expected
     np.testing.assert_array_equal(character_ids(tokens), ids)
     for row, wanted in zip(rows, expected, strict=True):
-        assert spell_out(row).tolist() == [wanted]
+        assert encode_tokens(row).tolist() == [wanted]
 
 
 def test_an_inner_empty_string_is_an_empty_word():

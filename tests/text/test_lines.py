@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from keras_elmo.text.lines import expand_files, read_lines
-from keras_elmo.text.stats import Report
+from keras_elmo.text.stats import CorpusStats
 
 WRITERS = {"txt": open, "gz": gzip.open, "xz": lzma.open}
 
@@ -42,7 +42,7 @@ def expected_lines(content):
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_bytes_in_every_form(tmp_path, content):
     for kind in WRITERS:
-        report = Report()
+        report = CorpusStats()
         lines = list(read_lines([write(tmp_path, content, kind)], report))
         assert lines == expected_lines(content)
         assert report.lines == len(lines)
@@ -50,7 +50,7 @@ def test_any_bytes_in_every_form(tmp_path, content):
 
 def test_counts_what_it_changes(tmp_path):
     content = b"good\nb\xffd\xff\na\0b\0\n\n \xe2\x80\x83\n\xff\0\n"
-    report = Report()
+    report = CorpusStats()
     assert list(read_lines([write(tmp_path, content)], report)) == [
         "good",
         "b\ufffdd\ufffd",

@@ -1,12 +1,12 @@
-from keras_elmo.text.stats import Report
+from keras_elmo.text.stats import CorpusStats
 
 
 def test_nothing_to_tell():
-    assert Report(lines=3, sentences=3, words=9).messages() == []
+    assert CorpusStats(lines=3, sentences=3, words=9).messages() == []
 
 
 def test_each_count_is_told():
-    report = Report(
+    report = CorpusStats(
         lines=3000,
         used_lines=2000,
         invalid_lines=3,
@@ -31,8 +31,8 @@ def test_each_count_is_told():
 
 
 def test_a_small_share_is_not_told_as_none():
-    report = Report(words=9_000_000, truncated_words=3)
+    report = CorpusStats(words=9_000_000, truncated_words=3)
     assert report.messages() == [
         "less than 0.01 % of words are longer than 48 bytes and are truncated"
     ]
-    assert Report(words=7, truncated_words=7).messages()[0].startswith("100 % of")
+    assert CorpusStats(words=7, truncated_words=7).messages()[0].startswith("100 % of")

@@ -3,7 +3,7 @@ import lzma
 import pytest
 
 from keras_elmo.text.lines import Shard
-from keras_elmo.text.stats import Report
+from keras_elmo.text.stats import CorpusStats
 
 LINES = [f"line {k} of a text that is long enough" for k in range(100_000)]
 
@@ -13,7 +13,7 @@ def test_it_knows_how_far_it_is(name, tmp_path):
     path = tmp_path / name
     content = "\n".join(LINES).encode()
     path.write_bytes(lzma.compress(content) if name.endswith(".xz") else content)
-    report = Report()
+    report = CorpusStats()
     shard = Shard(str(path), report)
     assert shard.share_read == 0
     assert [next(shard) for _ in range(50_000)] == LINES[:50_000]
@@ -27,9 +27,9 @@ def test_it_knows_how_far_it_is(name, tmp_path):
 def test_some_of_the_lines(tmp_path):
     path = tmp_path / "text.txt"
     path.write_text("\n".join(LINES[:10]))
-    assert list(Shard(str(path), Report(), first=1, every=4)) == LINES[1:10:4]
+    assert list(Shard(str(path), CorpusStats(), first=1, every=4)) == LINES[1:10:4]
 
 
 def test_an_empty_file(tmp_path):
     (tmp_path / "empty.txt").touch()
-    assert list(Shard(str(tmp_path / "empty.txt"), Report())) == []
+    assert list(Shard(str(tmp_path / "empty.txt"), CorpusStats())) == []

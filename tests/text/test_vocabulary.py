@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from keras_elmo.text import batching as token_chunks
-from keras_elmo.text.stats import Report
+from keras_elmo.text.stats import CorpusStats
 from keras_elmo.text.vocabulary import END, START, UNKNOWN, Vocabulary
 
 SPECIALS = ["<S>", "</S>", "<UNK>"]
@@ -58,7 +58,7 @@ def test_the_rarest_of_too_many_words_are_dropped(tmp_path, monkeypatch):
     path = tmp_path / "text.txt"
     # "i" is the ninth word, one too many: "a" and the last three stay.
     path.write_text("\n".join("aaabcdefghi" + "bbg"), encoding="utf-8")
-    report = Report()
+    report = CorpusStats()
     vocabulary = Vocabulary.count(path, max_distinct=8, report=report)
     assert vocabulary.words == [*SPECIALS, "a", "b", "g", "h", "i"]
     assert (report.words, report.dropped_words, report.max_count_error) == (14, 5, 1)
@@ -75,7 +75,7 @@ def test_a_word_frequent_enough_is_never_missing(
     text = [str(int(draw(0.7))) for _ in range(300)]
     path = tmp_path / "text.txt"
     path.write_text("\n".join(text), encoding="utf-8")
-    report = Report()
+    report = CorpusStats()
     vocabulary = Vocabulary.count(
         path,
         "whitespace",
@@ -122,7 +122,7 @@ def test_no_text(tmp_path):
 def test_report_and_progress(tmp_path, capsys):
     path = tmp_path / "text.txt"
     path.write_bytes(b"a b\xff\n" + b"x" * 49 + b" y\n")
-    report = Report()
+    report = CorpusStats()
     vocabulary = Vocabulary.count(path, progress=True, report=report)
     assert (report.lines, report.invalid_lines) == (2, 1)
     assert (report.words, report.truncated_words) == (len(vocabulary) - 3, 1)

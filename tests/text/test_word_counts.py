@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keras_elmo.text import vocabulary as word_counts
-from keras_elmo.text.stats import Report
+from keras_elmo.text.stats import CorpusStats
 from keras_elmo.text.vocabulary import WordCounts
 
 # Some words are much more frequent than others, as in a text.
@@ -16,7 +16,7 @@ chunks = st.lists(st.lists(words, max_size=8), max_size=40) | st.lists(
 
 
 def counted(chunks, max_distinct):
-    report = Report()
+    report = CorpusStats()
     counts = WordCounts(max_distinct, report)
     for chunk in chunks:
         counts.update(chunk)
@@ -45,7 +45,7 @@ def test_with_enough_room_every_count_is_exact(chunks):
     counts, report = counted(chunks, max(len(exact), 1))
     # In the same order, too.
     assert list(counts.items()) == list(exact.items())
-    assert report == Report()
+    assert report == CorpusStats()
 
 
 def test_the_rarest_are_dropped_and_of_those_the_oldest():
@@ -73,7 +73,7 @@ def test_a_text_with_more_words_takes_no_more_memory(tmp_path, monkeypatch):
             for line in range(num_lines):
                 # All but the first were never met before.
                 print("the", *range(line * 9, line * 9 + 9), file=file)
-        words = WordCounts(20_000, Report())
+        words = WordCounts(20_000, CorpusStats())
         tracemalloc.start()
         words.read([str(path)], "whitespace", progress=False)
         most = tracemalloc.get_traced_memory()[1]

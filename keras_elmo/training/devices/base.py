@@ -9,7 +9,8 @@ import numpy as np
 from keras import ops
 
 from keras_elmo.config import MAX_CHARACTERS
-from keras_elmo.models.pretraining import PADDING_ID, PretrainingModel
+from keras_elmo.models.pretraining import PretrainingModel
+from keras_elmo.text.vocabulary import PADDING_ID
 from keras_elmo.training.data import Batch
 
 # What no row has fewer of: its two boundaries.
