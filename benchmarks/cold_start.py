@@ -16,9 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import common
-from markdown_table import markdown_table
-
-OPTIONS = ("models", "repeats")
+from common import markdown_table
 
 _SENTENCE = "The river rose , and its bank gave way .".split()
 _OTHERS = [
@@ -35,26 +33,21 @@ _ROUNDS, _ROUNDS_BEFORE = 20, 2
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Runs the benchmark; prints its table."""
-    parser = common.parser(__doc__)
-    parser.add_argument(
-        "--models", nargs="+", default=["elmo-en", "elmo-ko"], metavar="NAME_OR_PATH"
+    options = common.options(
+        __doc__,
+        arguments,
+        models=(["elmo-en", "elmo-ko"], "names or paths"),
+        repeats=5,
     )
-    parser.add_argument("--repeats", type=int, default=5, metavar="N", help="(5)")
-    options = parser.parse_args(arguments)
-    models = {}
+    measured = {}
     for model in options.models:
         runs = [_start(model) for _ in range(options.repeats)]
-        models[Path(model).name] = {
+        measured[Path(model).name] = {
             "moments": [run["moments"] for run in runs],
             "warm_milliseconds": [ms for run in runs for ms in run["warm"]],
         }
-    result = {
-        "benchmark": "cold_start",
-        "models": list(models),
-        "repeats": options.repeats,
-        "measured": models,
-    }
-    common.publish(result, table, options.out)
+    options.settings["models"] = list(measured)
+    common.publish(options, table, measured=measured)
 
 
 def embed_sentences(model: str) -> None:
@@ -92,11 +85,11 @@ def _start(model: str) -> dict[str, Any]:
     return {**found, "moments": {name: at - began for name, at in moments}}
 
 
-def table(results: Sequence[common.Result]) -> str:
+def table(result: common.Result) -> str:
     """Returns the medians, a row a model."""
     header = ["Model", "Imported, s", "Loaded, s", "First vectors, s", "least to most"]
     header += ["The next sentences, ms, median", "95 of 100 within"]
-    return markdown_table(header, (row for each in results for row in _rows(each)))
+    return markdown_table(header, _rows(result))
 
 
 def _rows(result: common.Result) -> Iterable[list[str]]:

@@ -1,17 +1,20 @@
-"""What every benchmark needs: where the data lies, and what its numbers were made with.
+"""Shared by all benchmarks: options, data, tables, and how a result is kept.
 
 Imports nothing heavy, so that a benchmark of start-up or memory starts from little.
 """
 
 import argparse
+import inspect
 import json
 import os
 import platform
 import re
 import resource
+import statistics
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -19,7 +22,8 @@ from typing import Any
 # Read when TensorFlow is imported, so import this module before Keras.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
-ROOT = Path(__file__).resolve().parents[1]
+_HERE = Path(__file__).resolve().parent
+ROOT = _HERE.parent
 
 # What a benchmark writes, by the names in its JSON.
 Result = dict[str, Any]
@@ -41,38 +45,170 @@ def data_folder() -> Path:
 
 
 def sentences(paragraphs: Iterable[str]) -> Iterator[str]:
-    """Cuts raw text where a sentence ends, about."""
+    """Splits raw text into sentences by a simple rule."""
     return (sentence for line in paragraphs for sentence in _SENTENCE_END.split(line))
 
 
-def parser(
-    description: str | None, corpus: str | None = None
-) -> argparse.ArgumentParser:
-    """Returns a parser that has `--out`, the JSON that a benchmark writes.
+def options(
+    description: str | None,
+    arguments: Sequence[str] | None = None,
+    corpus: str | None = None,
+    **declared: Any,
+) -> argparse.Namespace:
+    """Reads the command line of a benchmark.
 
     Args:
-        description: what the benchmark is for.
-        corpus: the file of the data to read unless `--corpus` names another.
+        description: the benchmark's docstring.
+        arguments: of the command line; those of the process if `None`.
+        corpus: the file of the data that `--corpus` stands for if it is not given.
+        **declared: the other options: a default, or a tuple of the default, the help
+            text, and further arguments of `add_argument`. A default's type is the
+            option's; a list takes several values. An option that is required or has a
+            `metavar` is of one machine, such as a path, and not kept in a result.
+
+    Returns:
+        The values, `out`, and `settings`: the values that a result keeps.
     """
     parser = argparse.ArgumentParser(
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--out", metavar="FILE", help="keep the figures as JSON")
+    parser.add_argument("--out", metavar="FILE", help="write the result as JSON")
     if corpus:
         text = f"text ({corpus} of the data)"
-        parser.add_argument("--corpus", type=Path, metavar="FILE", help=text)
-        parser.set_defaults(default_corpus=corpus)
-    return parser
+        declared["corpus"] = (None, text, {"type": Path, "metavar": "FILE"})
+    for name, declaration in declared.items():
+        value, text, extra = _declaration(declaration)
+        one = value[0] if isinstance(value, list) else value
+        extra = {"type": type(one)} | extra if one is not None else extra
+        if isinstance(value, list):
+            extra["nargs"] = "+"
+        if one is not None:
+            text = f"{text} (default: {_shown(value)})".strip()
+        parser.add_argument(
+            f"--{name.replace('_', '-')}", default=value, help=text, **extra
+        )
+    found = parser.parse_args(arguments)
+    found.settings = {
+        name: getattr(found, name)
+        for name, declaration in declared.items()
+        if not _declaration(declaration)[2].keys() & {"metavar", "required"}
+    }
+    if corpus:
+        found.corpus = found.corpus or data_folder() / corpus
+    return found
 
 
-def corpus(options: argparse.Namespace) -> Path:
-    """Returns the text to read."""
-    return options.corpus or data_folder() / options.default_corpus
+def _declaration(declaration: Any) -> tuple[Any, str, dict[str, Any]]:
+    if not isinstance(declaration, tuple):
+        return declaration, "", {}
+    value, text, *extra = declaration
+    return value, text, dict(*extra)
 
 
-def settings(options: argparse.Namespace, names: Iterable[str]) -> dict[str, Any]:
-    """Returns the values of some of the options, to be part of a result."""
-    return {name: getattr(options, name) for name in names}
+def _shown(value: Any) -> str:
+    return " ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def publish(
+    options: argparse.Namespace, table: Callable[[Result], str], **figures: Any
+) -> None:
+    """Prints a result's table, and keeps the result as JSON if `--out` is given.
+
+    The file has the command and the table, too, for `report.py`.
+
+    Args:
+        options: of the benchmark.
+        table: makes Markdown of a result; it stands in the benchmark's script.
+        **figures: what was measured. The options are added.
+    """
+    name = Path(inspect.getfile(table)).stem
+    chosen = [
+        f"--{option.replace('_', '-')} {_shown(value)}"
+        for option, value in options.settings.items()
+        if value is not None
+    ]
+    result = {
+        "benchmark": name,
+        "command": " ".join([f"python benchmarks/{name}.py", *chosen]),
+        "environment": environment(),
+        **options.settings,
+        **figures,
+    }
+    result["table"] = table(result).splitlines()
+    if options.out is not None:
+        write_json(options.out, result)
+    print("\n".join(result["table"]))
+
+
+def write_json(path: str | os.PathLike[str], value: Any) -> None:
+    """Writes indented JSON, making the folder if need be."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = json.dumps(value, indent=2, ensure_ascii=False)
+    path.write_text(text + "\n", encoding="utf-8")
+
+
+def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Returns a table in Markdown."""
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def spread(speeds: Sequence[float]) -> list[str]:
+    """Returns two cells: the median, and the least to the most."""
+    least, most = min(speeds), max(speeds)
+    return [f"{statistics.median(speeds):,.0f}", f"{least:,.0f} to {most:,.0f}"]
+
+
+def megabytes(count: float) -> str:
+    """Returns a number of bytes as a cell."""
+    return f"{count / 1e6:,.0f}"
+
+
+def in_turn(
+    systems: Mapping[str, Callable[[], float]], repeats: int, label: str = ""
+) -> dict[str, list[float]]:
+    """Measures systems one after the other, several times.
+
+    The first round prepares graphs and caches, and does not count.
+
+    Args:
+        systems: each returns a figure, such as words/s.
+        repeats: how often each is measured.
+        label: printed before each system's name on stderr.
+    """
+    measured: dict[str, list[float]] = {name: [] for name in systems}
+    for repeat in range(-1, repeats):
+        for name, measure in systems.items():
+            figure = measure()
+            if repeat >= 0:
+                measured[name].append(figure)
+                print(f"{label}{name}: {figure:,.4g}", file=sys.stderr, flush=True)
+    return measured
+
+
+def pretrain_arguments(**arguments: Any) -> list[str]:
+    """Returns the arguments of `keras-elmo pretrain`."""
+    named = ((f"--{name.replace('_', '-')}", v) for name, v in arguments.items())
+    return ["pretrain", *(str(part) for pair in named for part in pair)]
+
+
+def run_measured(*arguments: Any) -> dict[str, Any]:
+    """Runs a `keras-elmo` command in a fresh process.
+
+    Returns:
+        `peak_bytes`; seconds from the start of the process to `imported`, to the
+        `first_update` of a training, and to `ended`; and `stderr`.
+    """
+    command = [sys.executable, str(_HERE / "measured_command.py"), *map(str, arguments)]
+    began = time.time()
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SystemExit(done.stderr)
+    figures = json.loads(done.stdout)
+    moments = ("imported", "first_update", "ended")
+    figures |= {name: figures[name] - began for name in moments if name in figures}
+    return {**figures, "stderr": done.stderr}
 
 
 def call_in_process(module: str, function: str, *arguments: Any) -> None:
@@ -83,7 +219,7 @@ def call_in_process(module: str, function: str, *arguments: Any) -> None:
     """
     code = f"import sys, {module}; {module}.{function}(*sys.argv[1:])"
     command = [sys.executable, "-c", code, *map(str, arguments)]
-    subprocess.run(command, cwd=Path(__file__).parent, check=True)
+    subprocess.run(command, cwd=_HERE, check=True)
 
 
 def peak_bytes() -> int:
@@ -101,25 +237,6 @@ def environment() -> dict[str, Any]:
         "machine": _processor(),
         "cores": os.cpu_count(),
     }
-
-
-def write_json(path: str | os.PathLike[str], value: Any) -> None:
-    """Writes indented JSON, making the folder if need be."""
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    text = json.dumps(value, indent=2, ensure_ascii=False)
-    path.write_text(text + "\n", encoding="utf-8")
-
-
-def publish(
-    result: Result,
-    table: Callable[[Sequence[Result]], str],
-    path: str | os.PathLike[str] | None,
-) -> None:
-    """Prints a result's table; writes it, with what it was made with, if `path` is."""
-    if path is not None:
-        write_json(path, {"environment": environment()} | result)
-    print(table([result]))
 
 
 def _version(package: str) -> str | None:

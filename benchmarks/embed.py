@@ -9,9 +9,7 @@ peak memory.
 """
 
 import argparse
-import json
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -22,11 +20,8 @@ from pathlib import Path
 from typing import Any
 
 import common
-from markdown_table import markdown_table, megabytes, spread
+from common import markdown_table, megabytes, spread
 
-OPTIONS = ("preset", "lines", "slices", "slice_lines")
-
-_CHILD = Path(__file__).with_name("measured_command.py")
 _BATCH_SIZE = 32
 _COMPARED = 512
 _TOLERANCE = 1e-5
@@ -36,42 +31,32 @@ Sentences = Sequence[Sequence[bytes]]
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Runs the benchmark; prints its table."""
-    options = _parser().parse_args(arguments)
-    corpus = common.corpus(options)
+    options = common.options(
+        __doc__,
+        arguments,
+        corpus="enwiki/train-00-of-04.txt.xz",
+        preset="mini",
+        lines=(100_000, "sentences"),
+        slices=(5, "to read in turn"),
+        slice_lines=5_000,
+    )
     with tempfile.TemporaryDirectory() as folder:
         text, model = Path(folder) / "text.txt", Path(folder) / "model"
-        common.call_in_process("embed", "write_sentences", corpus, text, options.lines)
-        common.call_in_process(
-            "random_model", "write_random_model", options.preset, model
-        )
+        call = common.call_in_process
+        call("embed", "write_sentences", options.corpus, text, options.lines)
+        call("random_model", "write_random_model", options.preset, model)
         # Before this process grows.
         doubling = [
             _run(text, count, model) for count in (options.lines // 2, options.lines)
         ]
         speeds, difference = _compare(text, model, options)
-    result = {
-        "benchmark": "embed",
-        **common.settings(options, OPTIONS),
-        "words_per_second": speeds,
-        "greatest_difference": difference,
-        "doubling": doubling,
-    }
-    common.publish(result, table, options.out)
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = common.parser(__doc__, corpus="enwiki/train-00-of-04.txt.xz")
-    parser.add_argument("--preset", default="mini", help="(mini)")
-    parser.add_argument(
-        "--lines", type=int, default=100_000, metavar="N", help="sentences (100,000)"
+    common.publish(
+        options,
+        table,
+        words_per_second=speeds,
+        greatest_difference=difference,
+        doubling=doubling,
     )
-    parser.add_argument(
-        "--slices", type=int, default=5, metavar="N", help="to read in turn (5)"
-    )
-    parser.add_argument(
-        "--slice-lines", type=int, default=5_000, metavar="N", help="(5,000)"
-    )
-    return parser
 
 
 def write_sentences(corpus: str, text: str, count: str) -> None:
@@ -91,11 +76,10 @@ def _run(text: Path, count: int, model: Path) -> dict[str, Any]:
     part, out = text.with_name(f"first-{count}.txt"), text.with_name("out.hdf5")
     with open(text, encoding="utf-8") as file:
         part.write_text("".join(islice(file, count)), encoding="utf-8")
-    command = [sys.executable, str(_CHILD), "embed", "--model", str(model)]
-    command += ["--input", str(part), "--out", str(out), "--layers", "mix"]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    figures = common.run_measured(
+        *("embed", "--model", model, "--input", part, "--out", out, "--layers", "mix")
+    )
     out.unlink()
-    figures = json.loads(done.stdout)
     return {
         "lines": count,
         "seconds": figures["ended"] - figures["imported"],
@@ -157,14 +141,12 @@ def _compare(
     return speeds, difference
 
 
-def table(results: Sequence[common.Result]) -> str:
+def table(result: common.Result) -> str:
     """Returns two tables: a row a way, and a row a length of the text."""
     header = ["Preset", "What", "Words/s, median", "least to most", "Ratio"]
-    rows = (row for result in results for row in _speed_rows(result))
-    speeds = markdown_table(header, rows)
+    speeds = markdown_table(header, _speed_rows(result))
     header = ["Preset", "Sentences", "Seconds", "Ratio", "Peak memory, MB"]
-    rows = (row for result in results for row in _doubling_rows(result))
-    return f"{speeds}\n\n{markdown_table(header, rows)}"
+    return f"{speeds}\n\n{markdown_table(header, _doubling_rows(result))}"
 
 
 def _speed_rows(result: common.Result) -> Iterable[list[str]]:

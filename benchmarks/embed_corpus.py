@@ -25,10 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import common
-from markdown_table import markdown_table, megabytes, spread
-
-OPTIONS = ("preset", "lines", "format", "layers", "rows", "dtype")
-OPTIONS += ("interval", "slice_lines")
+from common import markdown_table, megabytes, spread
 
 _CHILD = Path(__file__).with_name("measured_command.py")
 # As many rows a pass as `keras-elmo embed` takes.
@@ -39,54 +36,37 @@ _SLICES = 16
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Runs the benchmark; prints its table."""
-    options = _parser().parse_args(arguments)
+    options = common.options(
+        __doc__,
+        arguments,
+        corpus="enwiki/train-*.txt.xz",
+        preset="mini",
+        lines=(100_000, "sentences"),
+        format=("hdf5", "", {"choices": ("hdf5", "parquet")}),
+        layers=("mix", "of the command"),
+        rows=("tokens", "of the command"),
+        dtype=("float16", "of the command"),
+        interval=(60.0, "seconds between two measurements of the encoder"),
+        slice_lines=5_000,
+        folder=(None, "for the temporary files", {"metavar": "DIR"}),
+    )
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
         text, model, counted = (
             Path(folder, name) for name in ("text.txt", "model", "counted")
         )
         call = common.call_in_process
-        call("embed_corpus", "write_text", common.corpus(options), options.lines, text)
+        call("embed_corpus", "write_text", options.corpus, options.lines, text)
         call("random_model", "export_random_model", options.preset, model)
         call("embed_corpus", "count", text, counted)
         # Here, this process stays small: the peak of a child begins with its own.
         counts = json.loads(counted.read_text(encoding="utf-8"))
         with _encoder(text, model, options.slice_lines) as measure_encoder:
             figures = _run(text, model, options, measure_encoder)
-    result = {
-        "benchmark": "embed_corpus",
-        **common.settings(options, OPTIONS),
-        **counts,
-        **figures,
-        "words_per_second": counts["words"] / figures["seconds"],
-    }
-    # Its mean over the time, as the command's own is one.
-    own = statistics.mean(result["encoder_words_per_second"])
-    result["share"] = result["words_per_second"] / own
-    common.publish(result, table, options.out)
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = common.parser(__doc__, corpus="enwiki/train-*.txt.xz")
-    parser.add_argument("--preset", default="mini", help="(mini)")
-    parser.add_argument(
-        "--lines", type=int, default=100_000, metavar="N", help="sentences (100,000)"
-    )
-    parser.add_argument("--format", default="hdf5", help="hdf5 or parquet (hdf5)")
-    parser.add_argument("--layers", default="mix", help="of the command (mix)")
-    parser.add_argument("--rows", default="tokens", help="of the command (tokens)")
-    parser.add_argument("--dtype", default="float16", help="of the command (float16)")
-    parser.add_argument(
-        "--interval",
-        type=float,
-        default=60,
-        metavar="N",
-        help="seconds between two measurements of the encoder (60)",
-    )
-    parser.add_argument(
-        "--slice-lines", type=int, default=5_000, metavar="N", help="(5,000)"
-    )
-    parser.add_argument("--folder", metavar="DIR", help="of the temporary files")
-    return parser
+    speed = counts["words"] / figures["seconds"]
+    # The mean over the time, as the command's own speed is one.
+    own = statistics.mean(figures["encoder_words_per_second"])
+    figures |= {"words_per_second": speed, "share": speed / own, **counts}
+    common.publish(options, table, **figures)
 
 
 def write_text(corpus: str, count: str, text: str) -> None:
@@ -192,7 +172,7 @@ def _ends_within(process: subprocess.Popen[str], seconds: float) -> bool:
     return process.returncode is not None
 
 
-def table(results: Sequence[common.Result]) -> str:
+def table(result: common.Result) -> str:
     """Returns the figures, a row a file."""
     header = [
         "Preset",
@@ -207,7 +187,7 @@ def table(results: Sequence[common.Result]) -> str:
         "Peak memory, MB",
         "File, MB",
     ]
-    return markdown_table(header, map(_table_row, results))
+    return markdown_table(header, [_table_row(result)])
 
 
 def _mean_and_spread(speeds: Sequence[float]) -> list[str]:

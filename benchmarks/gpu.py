@@ -15,83 +15,47 @@ training keeps those of all widths, twice as much. In float32, JAX lets a GPU ro
 factors of a product to TF32.
 """
 
-import argparse
 import os
 from collections.abc import Sequence
 from pathlib import Path
 
 import common
-from markdown_table import markdown_table, spread
+from common import markdown_table, spread
 
-OPTIONS = ("preset", "dtype", "batch", "row_length", "vocabulary_size")
-OPTIONS += ("num_sampled", "steps", "repeats", "product_size")
+_POLICIES = ("float32", "bfloat16", "mixed_bfloat16")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Runs the benchmark; prints its table."""
-    options = _parser().parse_args(arguments)
+    options = common.options(
+        __doc__,
+        arguments,
+        ids=(None, "of gpu_ids.py", {"type": Path, "required": True}),
+        preset="original",
+        dtype=("float32", "policy", {"choices": _POLICIES}),
+        batch=(128, "rows of a step"),
+        row_length=(64, "positions of a row"),
+        vocabulary_size=(793_471, "of the softmax"),
+        num_sampled=(8192, "candidates of the softmax while training"),
+        steps=(10, "of a repetition"),
+        repeats=5,
+        product_size=(8192, "of the matrix product to compare with"),
+    )
     # Read when Keras is imported.
     os.environ.setdefault("KERAS_BACKEND", "jax")
     import gpu_runs
 
-    result = {
-        "benchmark": "gpu",
-        **common.settings(options, OPTIONS),
-        **gpu_runs.measure(options),
-        "environment": {**common.environment(), "device": gpu_runs.device_kind()},
-    }
-    common.publish(result, table, options.out)
+    environment = {**common.environment(), "device": gpu_runs.device_kind()}
+    figures = gpu_runs.measure(options)
+    common.publish(options, table, **figures, environment=environment)
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = common.parser(__doc__)
-    parser.add_argument(
-        "--ids", required=True, type=Path, metavar="FILE", help="of gpu_ids.py"
-    )
-    parser.add_argument("--preset", default="original", help="(original)")
-    parser.add_argument(
-        "--dtype",
-        default="float32",
-        choices=("float32", "bfloat16", "mixed_bfloat16"),
-        help="dtype policy (float32)",
-    )
-    for name, value, of_what in (
-        ("batch", 128, "rows of a step"),
-        ("row-length", 64, "positions of a row"),
-        ("vocabulary-size", 793_471, "of the softmax"),
-        ("num-sampled", 8192, "candidates of the softmax while training"),
-        ("steps", 10, "of a repetition"),
-        ("repeats", 5, "repetitions"),
-        ("product-size", 8192, "of the matrix product to compare with"),
-    ):
-        parser.add_argument(
-            f"--{name}",
-            type=int,
-            default=value,
-            metavar="N",
-            help=f"{of_what} ({value:,})",
-        )
-    return parser
-
-
-def table(results: Sequence[common.Result]) -> str:
+def table(result: common.Result) -> str:
     """Returns the figures, a row a kind of work."""
-    header = [
-        "Preset",
-        "Policy",
-        "Rows x positions",
-        "Work",
-        "Words/s, median",
-        "least to most",
-        "TFLOP/s",
-        "of a bfloat16 product's, %",
-        "Peak device memory, GB",
-    ]
-    rows = (
-        _table_row(result, work)
-        for result in results
-        for work in ("inference", "training")
-    )
+    header = ["Preset", "Policy", "Rows x positions", "Work", "Words/s, median"]
+    header += ["least to most", "TFLOP/s", "of a bfloat16 product's, %"]
+    header += ["Peak device memory, GB"]
+    rows = (_table_row(result, work) for work in ("inference", "training"))
     return markdown_table(header, rows)
 
 

@@ -10,6 +10,7 @@ turn. The first batch is compared before anything is timed.
 """
 
 import argparse
+import contextlib
 import json
 import re
 import statistics
@@ -17,14 +18,13 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import common
 import numpy as np
-from markdown_table import markdown_table, megabytes, spread
-
-OPTIONS = ("preset", "repeats")
+from common import markdown_table, megabytes, spread
 
 _HERE = Path(__file__).parent
 # Sentences of a repetition, by batch size: some seconds each.
@@ -35,8 +35,16 @@ _TOLERANCE = 1e-5
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Runs the benchmark; prints its table."""
-    options = _parser().parse_args(arguments)
-    sentences = read_sentences(common.corpus(options))
+    options = common.options(
+        __doc__,
+        arguments,
+        corpus="wikitext2/valid.txt.xz",
+        peer=(None, "that has simple_elmo; keras_elmo alone", {"metavar": "PYTHON"}),
+        preset="original",
+        batch_sizes=(list(_SENTENCES), "", {"choices": list(_SENTENCES)}),
+        repeats=5,
+    )
+    sentences = read_sentences(options.corpus)
     with tempfile.TemporaryDirectory() as scratch:
         model, text = Path(scratch) / "model", Path(scratch) / "sentences.json"
         common.call_in_process(
@@ -47,33 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             _measure(batch_size, model, text, options)
             for batch_size in options.batch_sizes
         ]
-    result = {
-        "benchmark": "inference",
-        **common.settings(options, OPTIONS),
-        "batch_sizes": options.batch_sizes,
-        "rows": rows,
-    }
-    common.publish(result, table, options.out)
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = common.parser(__doc__, corpus="wikitext2/valid.txt.xz")
-    parser.add_argument(
-        "--peer",
-        metavar="PYTHON",
-        help="the interpreter that has simple_elmo; keras_elmo alone if not given",
-    )
-    parser.add_argument("--preset", default="original", help="(original)")
-    parser.add_argument(
-        "--batch-sizes",
-        type=int,
-        nargs="+",
-        default=list(_SENTENCES),
-        choices=list(_SENTENCES),
-        metavar="N",
-    )
-    parser.add_argument("--repeats", type=int, default=5, metavar="N", help="(5)")
-    return parser
+    common.publish(options, table, rows=rows)
 
 
 def read_sentences(path: Path) -> list[list[str]]:
@@ -89,15 +71,17 @@ def _measure(
     batch_size: int, model: Path, text: Path, options: argparse.Namespace
 ) -> dict[str, Any]:
     """Times every system on the same sentences, in turn."""
-    children = {
-        "keras_elmo": _Child(sys.executable, "keras_elmo", model, batch_size),
-        "keras_elmo, bfloat16": _Child(
-            sys.executable, "keras_elmo", model, batch_size, "bfloat16"
-        ),
+    systems = {
+        "keras_elmo": (sys.executable, "keras_elmo", "float32"),
+        "keras_elmo, bfloat16": (sys.executable, "keras_elmo", "bfloat16"),
     }
     if options.peer:
-        children["simple_elmo"] = _Child(options.peer, "simple_elmo", model, batch_size)
-    try:
+        systems["simple_elmo"] = (options.peer, "simple_elmo", "float32")
+    with contextlib.ExitStack() as stack:
+        children = {
+            name: stack.enter_context(_Child(*system, model, batch_size))
+            for name, system in systems.items()
+        }
         first = {
             name: child.embed(text, batch_size, compare=True)
             for name, child in children.items()
@@ -109,42 +93,30 @@ def _measure(
         peer = agreements.get("simple_elmo")
         if peer and peer["greatest_difference"] > _TOLERANCE:
             raise RuntimeError(f"simple_elmo computes something else: {peer}")
-        answers: dict[str, list[dict[str, Any]]] = {name: [] for name in children}
-        for repeat in range(-1, options.repeats):
-            for name, child in children.items():
-                answer = child.embed(text, _SENTENCES[batch_size])
-                speed = answer["words"] / answer["seconds"]
-                print(
-                    f"batches of {batch_size}, {name}: {speed:,.0f} words/s",
-                    file=sys.stderr,
-                    flush=True,
-                )
-                # The first round is for the graphs to be made.
-                if repeat >= 0:
-                    answers[name].append(answer)
-    finally:
-        for child in children.values():
-            child.stop()
+        answers: dict[str, dict[str, Any]] = {}
+
+        def speed(name: str) -> float:
+            answers[name] = children[name].embed(text, _SENTENCES[batch_size])
+            return answers[name]["words"] / answers[name]["seconds"]
+
+        speeds = common.in_turn(
+            {name: partial(speed, name) for name in children},
+            options.repeats,
+            f"words/s, batches of {batch_size}, ",
+        )
     return {
         "batch_size": batch_size,
         "sentences": _SENTENCES[batch_size],
         "systems": {
-            name: _summary(measured, agreements[name])
-            for name, measured in answers.items()
+            name: {
+                "median": statistics.median(speeds[name]),
+                "words_per_second": speeds[name],
+                "words": answers[name]["words"],
+                "peak_bytes": answers[name]["peak_bytes"],
+                **agreements[name],
+            }
+            for name in children
         },
-    }
-
-
-def _summary(
-    answers: Sequence[dict[str, Any]], agreement: dict[str, float]
-) -> dict[str, Any]:
-    speeds = [answer["words"] / answer["seconds"] for answer in answers]
-    return {
-        "median": statistics.median(speeds),
-        "words_per_second": speeds,
-        "words": answers[0]["words"],
-        "peak_bytes": answers[-1]["peak_bytes"],
-        **agreement,
     }
 
 
@@ -173,17 +145,12 @@ class _Child:
     """A process that embeds."""
 
     def __init__(
-        self,
-        python: str,
-        system: str,
-        model: Path,
-        batch_size: int,
-        dtype: str = "float32",
+        self, python: str, system: str, dtype: str, model: Path, batch_size: int
     ) -> None:
-        command = [python, str(_HERE / f"embedder_{system}.py")]
+        command = [python, str(_HERE / f"embedder_{system}.py"), "--dtype", dtype]
         command += ["--model", str(model), "--batch-size", str(batch_size)]
         self._process = subprocess.Popen(
-            [*command, "--dtype", dtype],
+            command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -192,8 +159,15 @@ class _Child:
         self._system = system
         self._answer()
 
+    def __enter__(self) -> "_Child":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._process.kill()
+        self._process.communicate()
+
     def embed(self, text: Path, count: int, compare: bool = False) -> dict[str, Any]:
-        """Has the first sentences embedded; their vectors are given for comparison."""
+        """Embeds the first sentences; with `compare`, gives their vectors, too."""
         out = text.with_name("vectors.npz")
         request = {"sentences": str(text), "count": count}
         request["out"] = str(out) if compare else None
@@ -210,27 +184,14 @@ class _Child:
             raise RuntimeError(f"{self._system} ended, status {self._process.wait()}")
         return json.loads(line)
 
-    def stop(self) -> None:
-        self._process.kill()
-        self._process.wait()
 
-
-def table(results: Sequence[common.Result]) -> str:
+def table(result: common.Result) -> str:
     """Returns the figures, a row a batch size and a system."""
-    header = [
-        "Preset",
-        "Sentences a batch",
-        "System",
-        "Words/s, median",
-        "least to most",
-        "of simple_elmo's",
-        "Peak memory, MB",
-        "Greatest difference",
-        "Least cosine",
-    ]
+    header = ["Preset", "Sentences a batch", "System", "Words/s, median"]
+    header += ["least to most", "of simple_elmo's", "Peak memory, MB"]
+    header += ["Greatest difference", "Least cosine"]
     rows = (
         _table_row(result, row, system)
-        for result in results
         for row in result["rows"]
         for system in row["systems"]
     )

@@ -24,9 +24,7 @@ import common
 import h5py
 import killing
 import numpy as np
-from markdown_table import markdown_table
-
-OPTIONS = ("preset", "steps", "devices", "kills", "seed")
+from common import markdown_table
 
 # Of each phase: how often it is aimed at, which of its next occurrences at most, and
 # how many milliseconds of it may pass. A step of a tiny model takes some twenty.
@@ -61,16 +59,19 @@ class Kill:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Runs the benchmark; prints its table."""
-    parser = common.parser(__doc__, "enwiki/dev.txt.xz")
-    parser.add_argument("--lines", type=int, default=2000, metavar="N", help="(2000)")
-    parser.add_argument("--preset", default="tiny", help="(tiny)")
-    parser.add_argument("--steps", type=int, default=600, metavar="N", help="(600)")
-    parser.add_argument("--devices", type=int, default=1, metavar="N", help="(1)")
-    parser.add_argument("--kills", type=int, default=30, metavar="N", help="(30)")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="(0)")
-    options = parser.parse_args(arguments)
+    options = common.options(
+        __doc__,
+        arguments,
+        corpus="enwiki/dev.txt.xz",
+        lines=2000,
+        preset="tiny",
+        steps=600,
+        devices=1,
+        kills=30,
+        seed=0,
+    )
     with tempfile.TemporaryDirectory() as folder:
-        text = _text(common.corpus(options), options.lines, Path(folder))
+        text = _text(options.corpus, options.lines, Path(folder))
         command = _command(options, text)
         whole, killed = Path(folder, "whole"), Path(folder, "killed")
         killing.finish([*command, "--out", str(whole)])
@@ -78,15 +79,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         killing.finish([*command, "--out", str(killed), "--resume"])
         same = differences(whole, killed) == []
         rows = _history(whole) == _history(killed)
-    result = {
-        "benchmark": "kill",
-        **common.settings(options, OPTIONS),
-        "lines": options.lines,
-        "killed": [dataclasses.asdict(kill) for kill in kills],
-        "same_state": same,
-        "same_history": rows,
-    }
-    common.publish(result, table, options.out)
+    figures = {"same_state": same, "same_history": rows}
+    common.publish(
+        options, table, killed=[dataclasses.asdict(kill) for kill in kills], **figures
+    )
     if not (same and rows):
         raise SystemExit("the runs differ")
 
@@ -136,22 +132,20 @@ def _text(corpus: Path, lines: int, folder: Path) -> tuple[Path, Path]:
 
 
 def _command(options: Any, text: tuple[Path, Path]) -> list[str]:
-    train, held_out = text
-    arguments = {
-        "corpus": train,
-        "validation": held_out,
-        "preset": options.preset,
-        "vocabulary-size": 2000,
-        "num-sampled": 64,
-        "batch-tokens": 640,
-        "steps": options.steps,
-        "devices": options.devices,
-        "validate-every": _STEPS_BETWEEN_MEASUREMENTS,
-        "checkpoint-every": _STEPS_BETWEEN_CHECKPOINTS,
-    }
+    arguments = common.pretrain_arguments(
+        corpus=text[0],
+        validation=text[1],
+        preset=options.preset,
+        vocabulary_size=2000,
+        num_sampled=64,
+        batch_tokens=640,
+        steps=options.steps,
+        devices=options.devices,
+        validate_every=_STEPS_BETWEEN_MEASUREMENTS,
+        checkpoint_every=_STEPS_BETWEEN_CHECKPOINTS,
+    )
     child = Path(__file__).with_name("killed_run.py")
-    named = [str(part) for k, v in arguments.items() for part in (f"--{k}", v)]
-    return [sys.executable, str(child), "pretrain", *named]
+    return [sys.executable, str(child), *arguments]
 
 
 def _killed_often(command: Sequence[str], run: Path, options: Any) -> list[Kill]:
@@ -178,23 +172,12 @@ def _aims(kills: int, chance: random.Random) -> Iterator[str]:
     yield from chance.choices(list(weights), list(weights.values()), k=kills - count)
 
 
-def table(results: Sequence[common.Result]) -> str:
-    """Returns where the runs were killed, a row a run."""
-    header = [
-        "Preset",
-        "Devices",
-        "Steps",
-        "Killed",
-        *_PLACES,
-        "Weights, optimizer, seeds",
-        "Learning curves",
-    ]
-    return markdown_table(header, map(_table_row, results))
-
-
-def _table_row(result: common.Result) -> list[str]:
+def table(result: common.Result) -> str:
+    """Returns where the run was killed."""
+    header = ["Preset", "Devices", "Steps", "Killed", *_PLACES]
+    header += ["Weights, optimizer, seeds", "Learning curves"]
     phases = [kill["phase"] for kill in result["killed"]]
-    return [
+    row = [
         result["preset"],
         str(result["devices"]),
         str(result["steps"]),
@@ -203,6 +186,7 @@ def _table_row(result: common.Result) -> list[str]:
         "bit-identical" if result["same_state"] else "DIFFERENT",
         "identical" if result["same_history"] else "DIFFERENT",
     ]
+    return markdown_table(header, [row])
 
 
 if __name__ == "__main__":

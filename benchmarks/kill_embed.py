@@ -24,9 +24,7 @@ from typing import Any
 
 import common
 import killing
-from markdown_table import markdown_table, megabytes
-
-OPTIONS = ("preset", "lines", "section", "kills", "seed")
+from common import markdown_table, megabytes
 
 # Of each phase: how often it is aimed at, which of its next occurrences at most, and
 # how many milliseconds of it and of what follows may pass.
@@ -67,11 +65,21 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Runs the benchmark; prints its table."""
     from keras_elmo.text.lines import read_lines
 
-    options = _parser().parse_args(arguments)
+    options = common.options(
+        __doc__,
+        arguments,
+        corpus="enwiki/dev.txt.xz",
+        preset="tiny",
+        lines=(20_000, "sentences"),
+        section=(1536, "positions"),
+        kills=(20, "of each format"),
+        formats=(list(_OUTPUTS), "", {"choices": _OUTPUTS}),
+        seed=0,
+    )
     runs = []
     with tempfile.TemporaryDirectory() as folder:
         text, model = Path(folder, "text.txt"), Path(folder, "model")
-        sentences = common.sentences(read_lines([str(common.corpus(options))]))
+        sentences = common.sentences(read_lines([str(options.corpus)]))
         lines = list(islice(sentences, options.lines))
         text.write_text("\n".join([*lines, ""]), encoding="utf-8")
         model.mkdir()
@@ -80,35 +88,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         )
         for suffix in options.formats:
             runs.append(_run(suffix, text, model, options))
-    result = {
-        "benchmark": "kill_embed",
-        **common.settings(options, OPTIONS),
-        # The text may have fewer.
-        "sentences": len(lines),
-        "runs": runs,
-    }
-    common.publish(result, table, options.out)
+    # The text may have fewer sentences than `lines`.
+    common.publish(options, table, sentences=len(lines), runs=runs)
     if not all(run["identical"] for run in runs):
         raise SystemExit("the files differ")
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = common.parser(__doc__, "enwiki/dev.txt.xz")
-    parser.add_argument("--preset", default="tiny", help="(tiny)")
-    parser.add_argument(
-        "--lines", type=int, default=20_000, metavar="N", help="sentences (20,000)"
-    )
-    parser.add_argument(
-        "--section", type=int, default=1536, metavar="N", help="positions (1,536)"
-    )
-    parser.add_argument(
-        "--kills", type=int, default=20, metavar="N", help="of each format (20)"
-    )
-    parser.add_argument(
-        "--formats", nargs="+", choices=_OUTPUTS, default=list(_OUTPUTS), help="(both)"
-    )
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="(0)")
-    return parser
 
 
 def _run(
@@ -177,10 +160,10 @@ def _kept_lines(out: Path) -> int:
         return 0
 
 
-def table(results: Sequence[common.Result]) -> str:
+def table(result: common.Result) -> str:
     """Returns where the runs were killed, a row a format."""
     header = ["Format", "Preset", "Sentences", "MB", "Killed", *_PLACES, "Files"]
-    rows = (_table_row(result, run) for result in results for run in result["runs"])
+    rows = (_table_row(result, run) for run in result["runs"])
     return markdown_table(header, rows)
 
 

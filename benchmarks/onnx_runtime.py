@@ -11,15 +11,14 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import common
 import inference
 import numpy as np
-from markdown_table import markdown_table
-
-OPTIONS = ("preset", "repeats")
+from common import markdown_table
 
 _SENTENCES = 256
 _TOLERANCE = 1e-5
@@ -29,11 +28,10 @@ Run = Callable[[np.ndarray], Any]
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Runs the benchmark; prints its table."""
-    parser = common.parser(__doc__, corpus="wikitext2/valid.txt.xz")
-    parser.add_argument("--preset", default="mini", help="(mini)")
-    parser.add_argument("--repeats", type=int, default=5, metavar="N", help="(5)")
-    options = parser.parse_args(arguments)
-    sentences = inference.read_sentences(common.corpus(options))[:_SENTENCES]
+    options = common.options(
+        __doc__, arguments, corpus="wikitext2/valid.txt.xz", preset="mini", repeats=5
+    )
+    sentences = inference.read_sentences(options.corpus)[:_SENTENCES]
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "model.onnx"
         systems = make_systems(options.preset, file)
@@ -46,22 +44,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
             difference = greatest_difference(systems, batches[-1])
             if difference > _TOLERANCE:
                 raise RuntimeError(f"they differ by {difference}")
-            speeds = measure(systems, batches, options.repeats)
+            timed = {
+                name: partial(_speed, run, batches) for name, run in systems.items()
+            }
             rows.append(
                 {
                     "batch_size": batch_size,
                     "order": order,
                     "greatest_difference": difference,
-                    "words_per_second": speeds,
+                    "words_per_second": common.in_turn(timed, options.repeats),
                 }
             )
-    result = {
-        "benchmark": "onnx_runtime",
-        **common.settings(options, OPTIONS),
-        "file_bytes": size,
-        "rows": rows,
-    }
-    common.publish(result, table, options.out)
+    common.publish(options, table, file_bytes=size, rows=rows)
 
 
 def make_systems(preset: str, file: Path) -> dict[str, Run]:
@@ -106,39 +100,19 @@ def greatest_difference(
     return max(float(np.abs(a - b).max()) for a, b in pairs)
 
 
-def measure(
-    systems: dict[str, Run], batches: Sequence[tuple[np.ndarray, int]], repeats: int
-) -> dict[str, list[float]]:
-    """Returns the words/s of every repetition, the systems in turn."""
-    speeds: dict[str, list[float]] = {name: [] for name in systems}
-    words = sum(count for _, count in batches)
-    for repeat in range(-1, repeats):
-        for name, run in systems.items():
-            began = time.perf_counter()
-            for ids, _ in batches:
-                run(ids)
-            # The first round is for the graphs to be made.
-            if repeat >= 0:
-                speeds[name].append(words / (time.perf_counter() - began))
-    return speeds
+def _speed(run: Run, batches: Sequence[tuple[np.ndarray, int]]) -> float:
+    """Returns words/s."""
+    began = time.perf_counter()
+    for ids, _ in batches:
+        run(ids)
+    return sum(count for _, count in batches) / (time.perf_counter() - began)
 
 
-def table(results: Sequence[common.Result]) -> str:
+def table(result: common.Result) -> str:
     """Returns the figures, a row a batch size and an order."""
-    header = [
-        "Preset",
-        "Sentences a batch",
-        "Order",
-        "ONNX Runtime, words/s",
-        "TensorFlow, words/s",
-        "Ratio",
-        "Greatest difference",
-    ]
-    rows = (
-        _table_row(result["preset"], row)
-        for result in results
-        for row in result["rows"]
-    )
+    header = ["Preset", "Sentences a batch", "Order", "ONNX Runtime, words/s"]
+    header += ["TensorFlow, words/s", "Ratio", "Greatest difference"]
+    rows = (_table_row(result["preset"], row) for row in result["rows"])
     return markdown_table(header, rows)
 
 

@@ -21,9 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import common
-from markdown_table import markdown_table
-
-OPTIONS = ("recipes", "minutes", "preset", "vocabulary_size", "num_sampled", "dtype")
+from common import markdown_table
 
 # What the wide filters of Korean are for: a syllable is three bytes.
 _SYLLABLES = [[1, 32], [2, 32], [3, 96], [4, 64], [5, 64], [6, 128], [7, 64], [9, 128]]
@@ -73,37 +71,23 @@ RECIPES = {
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Runs the benchmark; prints its table."""
-    options = _parser().parse_args(arguments)
+    options = common.options(
+        __doc__,
+        arguments,
+        text=(None, "files or glob patterns", {"required": True, "nargs": "+"}),
+        heldout=(None, "held-out text", {"required": True}),
+        minutes=6.0,
+        recipes=(list(RECIPES), "", {"choices": list(RECIPES)}),
+        preset="mini",
+        vocabulary_size=30_000,
+        num_sampled=1024,
+        dtype="mixed_bfloat16",
+    )
     runs = []
     for name in options.recipes:
         runs.append({"recipe": name, **_run(RECIPES[name], options)})
         print(runs[-1], file=sys.stderr)
-    result = {
-        "benchmark": "recipes",
-        **common.settings(options, OPTIONS),
-        "runs": runs,
-    }
-    common.publish(result, table, options.out)
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = common.parser(__doc__)
-    parser.add_argument("--text", nargs="+", required=True, metavar="GLOB")
-    parser.add_argument("--heldout", required=True, metavar="FILE")
-    parser.add_argument("--minutes", type=float, default=6.0, metavar="N", help="(6)")
-    parser.add_argument(
-        "--recipes",
-        nargs="+",
-        choices=RECIPES,
-        default=list(RECIPES),
-        metavar="NAME",
-        help=f"of {', '.join(RECIPES)} (all)",
-    )
-    parser.add_argument("--preset", default="mini", help="(mini)")
-    parser.add_argument("--vocabulary-size", type=int, default=30_000, metavar="N")
-    parser.add_argument("--num-sampled", type=int, default=1024, metavar="N")
-    parser.add_argument("--dtype", default="mixed_bfloat16", help="(mixed_bfloat16)")
-    return parser
+    common.publish(options, table, runs=runs)
 
 
 def _run(recipe: Recipe, options: argparse.Namespace) -> dict[str, Any]:
@@ -169,7 +153,7 @@ def _keras_elmo(arguments: Sequence[Any]) -> subprocess.CompletedProcess[str]:
     return done
 
 
-def table(results: Sequence[common.Result]) -> str:
+def table(result: common.Result) -> str:
     """Returns the figures, the best recipe of each result first."""
     header = ["Recipe", "Updates", "Million words", "Seconds", "Perplexity"]
     rows = [
@@ -180,7 +164,6 @@ def table(results: Sequence[common.Result]) -> str:
             f"{run['seconds']:,.0f}",
             f"{run['perplexity']:.1f}",
         ]
-        for result in results
         for run in sorted(result["runs"], key=lambda run: run["perplexity"])
     ]
     return markdown_table(header, rows)

@@ -9,46 +9,201 @@ every distinct word of a batch in the character CNN, none of padding.
 """
 
 import argparse
-from collections.abc import Iterable, Sequence
+import statistics
+import sys
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import common
+import keras
+import numpy as np
+import tensorflow as tf
+from common import markdown_table
+from flops import bilm_flops, character_cnn_flops
 from inference import read_sentences
-from markdown_table import markdown_table
+from keras import ops
 
-OPTIONS = ("preset", "batch_size", "repeats")
+import keras_elmo
+from keras_elmo.config import MAX_CHARACTERS, ElmoConfig
+from keras_elmo.layers.char_cnn_embedding import unique_words
+from keras_elmo.text.character_ids import character_ids
 
+_PRODUCT_SIZE = 2048
 _NUM_BATCHES = 5
+
+Run = Callable[[], Any]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Runs the benchmark; prints its table."""
-    import roofline_runs
-
-    options = _parser().parse_args(arguments)
-    count = _NUM_BATCHES * options.batch_size
-    sentences = read_sentences(common.corpus(options))[:count]
-    result = {
-        "benchmark": "roofline",
-        **common.settings(options, OPTIONS),
-        "batches": _NUM_BATCHES,
-        "words": sum(map(len, sentences)),
-        "rows": roofline_runs.measure(sentences, options),
-    }
-    common.publish(result, table, options.out)
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = common.parser(__doc__, corpus="wikitext2/valid.txt.xz")
-    parser.add_argument("--preset", default="original", help="(original)")
-    parser.add_argument("--batch-size", type=int, default=32, metavar="N", help="(32)")
-    parser.add_argument(
-        "--dtypes", nargs="+", default=["float32", "bfloat16"], metavar="DTYPE"
+    options = common.options(
+        __doc__,
+        arguments,
+        corpus="wikitext2/valid.txt.xz",
+        preset="original",
+        batch_size=32,
+        dtypes=["float32", "bfloat16"],
+        repeats=5,
     )
-    parser.add_argument("--repeats", type=int, default=5, metavar="N", help="(5)")
-    return parser
+    count = _NUM_BATCHES * options.batch_size
+    sentences = read_sentences(options.corpus)[:count]
+    common.publish(
+        options,
+        table,
+        batches=_NUM_BATCHES,
+        words=sum(map(len, sentences)),
+        rows=measure(sentences, options),
+    )
 
 
-def table(results: Sequence[common.Result]) -> str:
+def measure(
+    sentences: Sequence[Sequence[str]], options: argparse.Namespace
+) -> list[dict[str, Any]]:
+    """Returns the figures, a row a type."""
+    keras.utils.set_random_seed(0)
+    config = ElmoConfig.preset(options.preset)
+    encoder = keras_elmo.build_encoder(config)
+    rows = []
+    for dtype in options.dtypes:
+        rows.append(_measure(encoder.with_dtype(dtype), sentences, options))
+        print(f"{dtype}: {rows[-1]['share']:.2f}", file=sys.stderr, flush=True)
+    return rows
+
+
+def _measure(
+    encoder: Any, sentences: Sequence[Sequence[str]], options: argparse.Namespace
+) -> dict[str, Any]:
+    """Times the encoder, its parts and the large product, in turn."""
+    batches = [
+        _char_ids(sentences[start : start + options.batch_size])
+        for start in range(0, len(sentences), options.batch_size)
+    ]
+    flops = _flops(encoder, batches)
+    dtype = encoder.get_layer("bilm").compute_dtype
+    runs = {
+        "whole": lambda: [encoder.predict_on_batch(batch) for batch in batches],
+        "product": _product(dtype),
+        **_parts(encoder, batches),
+    }
+    seconds: dict[str, list[float]] = {name: [] for name in runs}
+    for repeat in range(-1, options.repeats):
+        for name, run in runs.items():
+            began = time.perf_counter()
+            run()
+            # The first round is for the graphs to be made.
+            if repeat >= 0:
+                seconds[name].append(time.perf_counter() - began)
+    medians = {name: statistics.median(values) for name, values in seconds.items()}
+    ceiling = 2 * _PRODUCT_SIZE**3 / medians.pop("product")
+    needed = flops["character CNN"] + flops["biLM"]
+    return {
+        "dtype": dtype,
+        "ceiling": ceiling,
+        "share": needed / ceiling / medians["whole"],
+        "seconds": medians,
+        "measured": seconds,
+        "flops": {"whole": needed, **flops},
+    }
+
+
+def _char_ids(sentences: Sequence[Sequence[str]]) -> np.ndarray:
+    longest = max(map(len, sentences))
+    padded = [[*words, *[""] * (longest - len(words))] for words in sentences]
+    return character_ids(tf.constant(padded)).numpy()
+
+
+def _flops(encoder: Any, batches: Sequence[np.ndarray]) -> dict[str, float]:
+    config = encoder.config
+    tokens = sum(int((batch[..., 0] > 0).sum()) for batch in batches)
+    words = sum(
+        int(ops.shape(unique_words(batch.reshape(-1, MAX_CHARACTERS), 1)[0])[0])
+        for batch in batches
+    )
+    recurrent = config.projection_units * 4 * config.units
+    layers = 2 * 2 * config.num_layers * tokens
+    return {
+        "character CNN": words * character_cnn_flops(config),
+        "biLM": tokens * bilm_flops(config),
+        "its products of inputs": layers * recurrent,
+        "its products of a step": layers * recurrent,
+        "its projections of a step": layers * config.units * config.projection_units,
+    }
+
+
+def _product(dtype: str) -> Run:
+    """A large matrix product: the most that the processor is seen to multiply."""
+    size = (_PRODUCT_SIZE, _PRODUCT_SIZE)
+    one, other = (tf.cast(tf.random.normal(size), dtype) for _ in range(2))
+    product = tf.function(lambda: tf.matmul(one, other)[0, 0], autograph=False)
+    return lambda: product().numpy()
+
+
+def _parts(encoder: Any, batches: Sequence[np.ndarray]) -> dict[str, Run]:
+    """The encoder's layers by themselves, and the biLM's matrix products alone."""
+    config = encoder.config
+    embedding = encoder.get_layer("char_cnn_embedding")
+    bilm = encoder.get_layer("bilm")
+    dtype = bilm.compute_dtype
+    embedded = [(embedding(batch), batch[..., 0] > 0) for batch in batches]
+    sizes = [_step_sizes(mask) for _, mask in embedded]
+    units, projection_units = config.units, config.projection_units
+    largest = max(int(step[0]) for step in sizes)
+
+    def weights(rows: int, columns: int) -> list[Any]:
+        # A pair of directions a layer.
+        pairs = range(2 * config.num_layers)
+        return [tf.cast(tf.random.normal((rows, columns)), dtype) for _ in pairs]
+
+    def of_steps(rows: int, columns: int) -> Run:
+        kernels = weights(rows, columns)
+        states = tf.cast(tf.random.normal((largest, rows)), dtype)
+        run = _compiled(lambda step: _loop(step, states, kernels))
+        return lambda: [run(step) for step in sizes]
+
+    def of_inputs() -> Run:
+        kernels = weights(projection_units, 4 * units)
+        inputs = [
+            tf.cast(tf.random.normal((int(mask.sum()), projection_units)), dtype)
+            for _, mask in embedded
+        ]
+        run = _compiled(lambda x: [tf.matmul(x, kernel)[0, 0] for kernel in kernels])
+        return lambda: [run(x) for x in inputs]
+
+    run_embedding = _compiled(embedding)
+    run_bilm = _compiled(lambda x, mask: bilm(x, mask=mask))
+    return {
+        "character CNN": lambda: [run_embedding(batch) for batch in batches],
+        "biLM": lambda: [run_bilm(x, mask) for x, mask in embedded],
+        "its products of inputs": of_inputs(),
+        "its products of a step": of_steps(projection_units, 4 * units),
+        "its projections of a step": of_steps(units, projection_units),
+    }
+
+
+def _step_sizes(mask: np.ndarray) -> Any:
+    lengths = mask.sum(axis=1)
+    return tf.constant([int((lengths > t).sum()) for t in range(lengths.max())])
+
+
+def _loop(step_sizes: Any, states: Any, kernels: Sequence[Any]) -> Any:
+    """A product a step and kernel, of so many rows of `states`."""
+
+    def body(t: Any, total: Any) -> Any:
+        rows = states[: step_sizes[t]]
+        products = [tf.matmul(rows, kernel)[0, 0] for kernel in kernels]
+        return t + 1, total + tf.add_n(products)
+
+    total = tf.zeros([], states.dtype)
+    num_steps = tf.shape(step_sizes)[0]
+    return tf.while_loop(lambda t, _: t < num_steps, body, (0, total))
+
+
+def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+    return tf.function(function, autograph=False, reduce_retracing=True)
+
+
+def table(result: common.Result) -> str:
     """Returns the figures, a row a part of the encoder."""
     header = [
         "Preset",
@@ -58,7 +213,7 @@ def table(results: Sequence[common.Result]) -> str:
         "GFLOP/s",
         "of a large product's, %",
     ]
-    rows = (line for result in results for line in _table_rows(result))
+    rows = _table_rows(result)
     return markdown_table(header, rows)
 
 

@@ -22,10 +22,8 @@ from pathlib import Path
 from typing import Any
 
 import common
-from markdown_table import markdown_table, megabytes, spread
+from common import markdown_table, megabytes, spread
 from served import Served, exported, p50_and_p99, served
-
-OPTIONS = ("preset", "seconds", "repeats", "calls")
 
 _CLIENT = Path(__file__).with_name("serving_client.py")
 # What is asked for, and in how many sentences at a time.
@@ -41,37 +39,23 @@ _CALLS_AT_A_TIME = 25
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Runs the benchmark; prints its table."""
-    options = _parser().parse_args(arguments)
-    texts = read_texts(common.corpus(options))
+    options = common.options(
+        __doc__,
+        arguments,
+        corpus="enwiki/dev.txt.xz",
+        preset="mini",
+        clients=[1, 16, 64],
+        seconds=(5.0, "of a repetition"),
+        repeats=3,
+        calls=(500, "of one client alone"),
+    )
+    texts = read_texts(options.corpus)
     with exported(options.preset) as model, served(model) as server:
         # First, so that neither process has done anything else.
         overhead = _overhead(server, model, texts, options.calls)
         rows = _rows(server, texts, options)
         memory = server.metric("process_resident_memory_bytes")
-    result = {
-        "benchmark": "serving",
-        **common.settings(options, OPTIONS),
-        "rows": rows,
-        "resident_bytes": memory,
-        "overhead": overhead,
-    }
-    common.publish(result, table, options.out)
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = common.parser(__doc__, corpus="enwiki/dev.txt.xz")
-    parser.add_argument("--preset", default="mini", help="(mini)")
-    parser.add_argument(
-        "--clients", type=int, nargs="+", default=[1, 16, 64], help="(1 16 64)"
-    )
-    parser.add_argument(
-        "--seconds", type=float, default=5.0, metavar="N", help="of a repetition (5)"
-    )
-    parser.add_argument("--repeats", type=int, default=3, metavar="N", help="(3)")
-    parser.add_argument(
-        "--calls", type=int, default=500, metavar="N", help="of one client alone (500)"
-    )
-    return parser
+    common.publish(options, table, rows=rows, resident_bytes=memory, overhead=overhead)
 
 
 def read_texts(corpus: Path) -> list[str]:
@@ -183,7 +167,7 @@ def _overhead(
     return {**medians, "added": medians["request"] - medians["call"]}
 
 
-def table(results: Sequence[common.Result]) -> str:
+def table(result: common.Result) -> str:
     """Returns two tables: a row a load, and what the server adds."""
     header = [
         "Preset",
@@ -196,7 +180,7 @@ def table(results: Sequence[common.Result]) -> str:
         "Sentences/s",
         "of one client's",
     ]
-    rows = (_load_row(result, row) for result in results for row in result["rows"])
+    rows = (_load_row(result, row) for row in result["rows"])
     loads = markdown_table(header, rows)
     header = [
         "Preset",
@@ -205,7 +189,7 @@ def table(results: Sequence[common.Result]) -> str:
         "Added, ms",
         "Server's memory, MB",
     ]
-    return f"{loads}\n\n{markdown_table(header, map(_overhead_row, results))}"
+    return f"{loads}\n\n{markdown_table(header, [_overhead_row(result)])}"
 
 
 def _load_row(result: common.Result, row: dict[str, Any]) -> list[str]:

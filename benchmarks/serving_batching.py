@@ -12,37 +12,31 @@ from collections.abc import Sequence
 from typing import Any
 
 import common
-from markdown_table import markdown_table, spread
+from common import markdown_table, spread
 from served import exported
 from serving import read_texts
-
-OPTIONS = ("preset", "seconds", "repeats")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Runs the benchmark; prints its table."""
     import serving_batching_runs
 
-    parser = common.parser(__doc__, corpus="enwiki/dev.txt.xz")
-    parser.add_argument("--preset", default="mini", help="(mini)")
-    parser.add_argument(
-        "--clients", type=int, nargs="+", default=[1, 16, 64], help="(1 16 64)"
+    options = common.options(
+        __doc__,
+        arguments,
+        corpus="enwiki/dev.txt.xz",
+        preset="mini",
+        clients=[1, 16, 64],
+        seconds=3.0,
+        repeats=3,
     )
-    parser.add_argument("--seconds", type=float, default=3.0, metavar="N", help="(3)")
-    parser.add_argument("--repeats", type=int, default=3, metavar="N", help="(3)")
-    options = parser.parse_args(arguments)
-    texts = read_texts(common.corpus(options))
+    texts = read_texts(options.corpus)
     with exported(options.preset) as path:
         rows = serving_batching_runs.measure(path, texts, options)
-    result = {
-        "benchmark": "serving_batching",
-        **common.settings(options, OPTIONS),
-        "rows": rows,
-    }
-    common.publish(result, table, options.out)
+    common.publish(options, table, rows=rows)
 
 
-def table(results: Sequence[common.Result]) -> str:
+def table(result: common.Result) -> str:
     """Returns the figures, a row a way and a load."""
     header = [
         "Preset",
@@ -53,7 +47,7 @@ def table(results: Sequence[common.Result]) -> str:
         "p50, ms",
         "p99, ms",
     ]
-    rows = (_table_row(result, row) for result in results for row in result["rows"])
+    rows = (_table_row(result, row) for row in result["rows"])
     return markdown_table(header, rows)
 
 

@@ -20,10 +20,8 @@ from pathlib import Path
 from typing import Any
 
 import common
-from markdown_table import markdown_table, megabytes
+from common import markdown_table, megabytes
 from served import Served, exported, served
-
-OPTIONS = ("preset", "requests", "clients")
 
 _OUTPUTS = ("default", "elmo", "word_emb", "lstm_outputs1", "sequence_len")
 _ROUND = 1000
@@ -34,27 +32,27 @@ _REST_SECONDS = 2.0
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Runs the benchmark; prints its table."""
-    parser = common.parser(__doc__, corpus="enwiki/dev.txt.xz")
-    parser.add_argument("--preset", default="mini", help="(mini)")
-    parser.add_argument(
-        "--requests", type=int, default=20_000, metavar="N", help="(20,000)"
+    options = common.options(
+        __doc__,
+        arguments,
+        corpus="enwiki/dev.txt.xz",
+        preset="mini",
+        requests=20_000,
+        clients=8,
     )
-    parser.add_argument("--clients", type=int, default=8, metavar="N", help="(8)")
-    options = parser.parse_args(arguments)
-    lines = _sentences(common.corpus(options))
+    lines = _sentences(options.corpus)
     with exported(options.preset) as model, served(model) as server:
         memory, failures = _rounds(server, lines, options.requests, options.clients)
         batches = server.metric("keras_elmo_batch_sentences_count")
         sentences = server.metric("keras_elmo_batch_sentences_sum")
-    result = {
-        "benchmark": "serving_endurance",
-        **common.settings(options, OPTIONS),
-        "failures": failures,
-        "sentences": sentences,
-        "batches": batches,
-        "resident_bytes": memory,
-    }
-    common.publish(result, table, options.out)
+    common.publish(
+        options,
+        table,
+        failures=failures,
+        sentences=sentences,
+        batches=batches,
+        resident_bytes=memory,
+    )
     if failures:
         raise SystemExit(f"{len(failures)} requests failed, first: {failures[0]}")
 
@@ -139,7 +137,7 @@ def _request(chance: random.Random, lines: list[str]) -> tuple[dict[str, Any], i
     return {**body, key: texts}, len(texts)
 
 
-def table(results: Sequence[common.Result]) -> str:
+def table(result: common.Result) -> str:
     """Returns what was seen of the server's memory, a row a run."""
     header = [
         "Preset",
@@ -152,7 +150,7 @@ def table(results: Sequence[common.Result]) -> str:
         "More, %",
         "Most, MB",
     ]
-    return markdown_table(header, map(_table_row, results))
+    return markdown_table(header, [_table_row(result)])
 
 
 def _table_row(result: common.Result) -> list[str]:

@@ -24,10 +24,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import common
-from markdown_table import markdown_table
+from common import markdown_table
 from served import Served, exported, served
-
-OPTIONS = ("preset", "requests", "seed")
 
 _RECEIVE_SECONDS = 2.0
 _GOOD = {"instances": ["a good request"], "output_filter": ["default"]}
@@ -46,26 +44,19 @@ _NOT_STRINGS = [
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Runs the benchmark; prints its table."""
-    parser = common.parser(__doc__)
-    parser.add_argument("--preset", default="mini", help="(mini)")
-    parser.add_argument(
-        "--requests", type=int, default=10_000, metavar="N", help="(10,000)"
-    )
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="(0)")
-    options = parser.parse_args(arguments)
+    options = common.options(__doc__, arguments, preset="mini", requests=10_000, seed=0)
     limits = ("--receive-seconds", str(_RECEIVE_SECONDS))
     with exported(options.preset) as model, served(model, *limits) as server:
         kinds, good = _send(server, options.requests, options.seed)
         internal = _internal_errors(server)
-    result = {
-        "benchmark": "serving_malformed",
-        **common.settings(options, OPTIONS),
-        "kinds": kinds,
-        "good": good[200] + good[0],
-        "good_failed": good[0],
-        "internal_errors": internal,
-    }
-    common.publish(result, table, options.out)
+    common.publish(
+        options,
+        table,
+        kinds=kinds,
+        good=good[200] + good[0],
+        good_failed=good[0],
+        internal_errors=internal,
+    )
     wrong = {
         kind: answers
         for kind, answers in kinds.items()
@@ -121,20 +112,18 @@ def _internal_errors(server: Served) -> float:
         return 0
 
 
-def table(results: Sequence[common.Result]) -> str:
+def table(result: common.Result) -> str:
     """Returns how requests were answered, a row a kind, and of the good ones a line."""
     header = ["What was wrong", "Requests", "Answers"]
     rows = (
         [kind, f"{sum(answers.values()):,}", _told(answers)]
-        for result in results
         for kind, answers in result["kinds"].items()
     )
     beside = (
         f"Beside them {result['good']:,} good requests, of which "
         f"{result['good_failed']:,} failed."
-        for result in results
     )
-    return "\n\n".join([markdown_table(header, rows), *beside])
+    return f"{markdown_table(header, rows)}\n\n{beside}"
 
 
 def _told(answers: dict[str, int]) -> str:

@@ -47,9 +47,7 @@ from pathlib import Path
 from typing import Any
 
 import common
-from markdown_table import markdown_table, megabytes, spread
-
-OPTIONS = ("preset", "batches", "repeats")
+from common import markdown_table, megabytes, spread
 
 # This process imports no more than it has to: on Linux the peak of a new process
 # begins with the memory of the one that starts it.
@@ -59,40 +57,26 @@ _KEYS = ("system", "words_per_second", "tokens", "perplexity", "peak_bytes")
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Runs the benchmark; prints its tables."""
-    options = _parser().parse_args(arguments)
+    options = common.options(
+        __doc__,
+        arguments,
+        text=(None, "glob pattern", {"required": True}),
+        vocab=(None, "file", {"required": True}),
+        heldout=(None, "file", {"required": True}),
+        peer=(None, "keras_elmo alone if not given", {"metavar": "COMMAND"}),
+        preset=("mini", "of keras_elmo"),
+        batches=(150, "of 1,280 tokens, 20 at least"),
+        repeats=5,
+    )
     commands = [
         [sys.executable, str(_CHILD), "--preset", options.preset, "--dtype", dtype]
         for dtype in ("float32", "mixed_bfloat16")
     ]
     if options.peer:
         commands.append(shlex.split(options.peer))
-    result = {
-        "benchmark": "training",
-        **common.settings(options, OPTIONS),
-        "systems": compare(commands, options),
-        "pipeline": _compare_pipeline(options),
-    }
-    common.publish(result, table, options.out)
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = common.parser(__doc__)
-    parser.add_argument("--text", required=True, metavar="GLOB")
-    parser.add_argument("--vocab", required=True, metavar="FILE")
-    parser.add_argument("--heldout", required=True, metavar="FILE")
-    parser.add_argument(
-        "--peer", metavar="COMMAND", help="keras_elmo alone if not given"
-    )
-    parser.add_argument("--preset", default="mini", help="of keras_elmo (mini)")
-    parser.add_argument(
-        "--batches",
-        type=int,
-        default=150,
-        metavar="N",
-        help="of 1,280 tokens, 20 at least (150)",
-    )
-    parser.add_argument("--repeats", type=int, default=5, metavar="N", help="(5)")
-    return parser
+    systems = compare(commands, options)
+    pipeline = _compare_pipeline(options)
+    common.publish(options, table, systems=systems, pipeline=pipeline)
 
 
 def compare(
@@ -152,32 +136,15 @@ def _compare_pipeline(options: argparse.Namespace) -> dict[str, Any]:
     )
 
 
-def table(results: Sequence[common.Result]) -> str:
+def table(result: common.Result) -> str:
     """Returns two tables: of the systems, and of reading text."""
-    header = [
-        "Preset",
-        "System",
-        "Words/s, median",
-        "least to most",
-        "of the peer's",
-        "Tokens",
-        "Perplexity",
-        "Peak memory, MB",
-    ]
-    rows = (
-        _system_row(result, system)
-        for result in results
-        for system in result["systems"]
-    )
+    header = ["Preset", "System", "Words/s, median", "least to most"]
+    header += ["of the peer's", "Tokens", "Perplexity", "Peak memory, MB"]
+    rows = (_system_row(result, system) for system in result["systems"])
     systems = markdown_table(header, rows)
-    header = [
-        "Preset",
-        "ms an update, batches from memory",
-        "from files",
-        "longer, %",
-        "ms to read a batch, nothing else running",
-    ]
-    return f"{systems}\n\n{markdown_table(header, map(_pipeline_row, results))}"
+    header = ["Preset", "ms an update, batches from memory", "from files"]
+    header += ["longer, %", "ms to read a batch, nothing else running"]
+    return f"{systems}\n\n{markdown_table(header, [_pipeline_row(result)])}"
 
 
 def _system_row(result: common.Result, system: dict[str, Any]) -> list[str]:

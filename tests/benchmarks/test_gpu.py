@@ -186,7 +186,7 @@ def test_a_row_is_a_kind_of_work(benchmark):
         "inference": figures,
         "training": {**figures, "peak_bytes": None},
     }
-    table = benchmark("gpu").table([result]).splitlines()
+    table = benchmark("gpu").table(result).splitlines()
     assert table[2] == (
         "| original | float32 | 128 x 64 | inference | 60,000 | 59,000 to 61,000 "
         "| 200.0 | 25.0 | 12.3 |"

@@ -95,7 +95,7 @@ def test_a_row_is_a_system(benchmark):
         "repeats": 3,
         "rows": [{"batch_size": 32, "systems": systems}],
     }
-    table = benchmark("inference").table([result]).splitlines()
+    table = benchmark("inference").table(result).splitlines()
     assert table[2] == (
         "| original | 32 | keras_elmo | 600 | 590 to 610 | 3.00 | 1,500 | 2.0e-06 "
         "| 1.00000 |"

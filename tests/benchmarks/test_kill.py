@@ -52,4 +52,4 @@ def test_a_run_that_is_killed_ends_as_one_that_is_not(benchmark, tmp_path):
     result = json.loads(out.read_text(encoding="utf-8"))
     assert result["same_state"] and result["same_history"]
     assert len(result["killed"]) == 2
-    assert "bit-identical" in benchmark("kill").table([result])
+    assert "bit-identical" in benchmark("kill").table(result)

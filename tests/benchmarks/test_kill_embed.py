@@ -28,4 +28,4 @@ def test_a_file_that_was_killed_ends_as_one_that_was_not(benchmark, tmp_path):
         assert run["identical"]
         lines = [kill["lines"] for kill in run["killed"]]
         assert len(lines) == 2 and lines == sorted(lines)
-    assert benchmark("kill_embed").table([result]).count("byte-identical") == 1
+    assert benchmark("kill_embed").table(result).count("byte-identical") == 1

@@ -26,7 +26,7 @@ def test_malformed_requests(benchmark, server):
     assert malformed._internal_errors(server) == 0
     assert good[200] and not good[0]
     result = {"kinds": kinds, "good": 7, "good_failed": 1}
-    table = malformed.table([result])
+    table = malformed.table(result)
     assert "| a body of 100 MB | 1 | 1 x 413 |" in table
     assert "7 good requests, of which 1 failed" in table
 
@@ -50,7 +50,7 @@ def test_endurance(benchmark, server):
         "batches": 50.0,
         "resident_bytes": [100e6, 120e6, 103e6],
     }
-    table = endurance.table([result])
+    table = endurance.table(result)
     assert "| tiny | 60 | 0 | 100 | 50 | 100 | 103 | +3.0 | 120 |" in table
 
 
@@ -89,7 +89,7 @@ def test_overhead(benchmark, server, exported):
         for clients in (1, 4)
     ]
     result = {"preset": "tiny", "rows": rows, "overhead": times, "resident_bytes": 5e8}
-    table = serving.table([result])
+    table = serving.table(result)
     assert (
         "| tiny | mean vector | 4 | 5.0 | 10.0 | 80 | 40 to 120 | 640 | 4.00 |" in table
     )
