@@ -8,6 +8,7 @@ from itertools import count, takewhile, zip_longest
 from pathlib import Path
 from typing import Any
 
+from common import markdown_table
 from data_sets import DATA_SETS
 from experiments import (
     EXPERIMENTS,
@@ -21,7 +22,6 @@ from experiments import (
     Run,
     probe_key,
 )
-from markdown_table import markdown_table
 from scores import Scores
 
 PROBES = {
