@@ -11,7 +11,7 @@ from keras_elmo.text.lines import Shard, read_lines
 from keras_elmo.text.stats import CorpusStats
 from keras_elmo.text.tokenizer import Tokenizer
 from keras_elmo.utils.lazy import tf
-from keras_elmo.utils.prefetch import map_ahead
+from keras_elmo.utils.prefetch import prefetch_map
 
 # Of those who read a whole file and do little else.
 TOKENIZER_THREADS = min(4, os.cpu_count() or 1)
@@ -48,7 +48,7 @@ def token_chunks(
             ragged = tokenize(chunk)
             return ragged.values.numpy().tolist(), ragged.row_splits.numpy().tolist()
 
-    for tokens, limits in map_ahead(cut, _chunks(lines), num_threads):
+    for tokens, limits in prefetch_map(cut, _chunks(lines), num_threads):
         stats.words += len(tokens)
         stats.truncated_words += sum(map(MAX_BYTES.__lt__, map(len, tokens)))
         yield tokens, limits

@@ -10,7 +10,7 @@ from keras_elmo.text.corpus import Corpus
 from keras_elmo.text.lines import Files, is_text
 from keras_elmo.text.stats import CorpusStats
 from keras_elmo.text.vocabulary import SPECIALS, Vocabulary
-from keras_elmo.training.run_directory import readable
+from keras_elmo.training.run_directory import readable_path
 
 
 class TrainingText:
@@ -26,7 +26,7 @@ class TrainingText:
         share: which of how many equal parts of the corpus is read.
 
     Attributes:
-        recipe: what has to be the same when a run goes on.
+        manifest: what has to be the same when a run goes on.
 
     Raises:
         ValueError: no file matches, there is no text, or a size cannot be; or
@@ -54,7 +54,7 @@ class TrainingText:
         self._options = (tokenizer, batch_tokens, max_tokens, seed)
         # Without words yet: what is wrong is said before they are counted.
         trained, held_out = self._corpora(Vocabulary(SPECIALS))
-        self.recipe: dict[str, Any] = {
+        self.manifest: dict[str, Any] = {
             "kind_of_corpus": "text",
             "tokenizer": tokenizer,
             "batch_tokens": batch_tokens,
@@ -97,7 +97,9 @@ def shards(paths: list[str]) -> list[list[Any]]:
 
     Without their folder: a run may go on where the text lies elsewhere.
     """
-    return [[readable(os.path.basename(path)), os.path.getsize(path)] for path in paths]
+    return [
+        [readable_path(os.path.basename(path)), os.path.getsize(path)] for path in paths
+    ]
 
 
 class ReadyBatches:
@@ -112,7 +114,7 @@ class ReadyBatches:
     Attributes:
         vocabulary: the words of a `Corpus`; `None`, where the ids alone are known.
         num_target_ids: how many different ones there may be.
-        recipe: what has to be the same when a run goes on.
+        manifest: what has to be the same when a run goes on.
 
     Raises:
         ValueError: the number of target ids is not known, or not that of the words; or
@@ -130,14 +132,14 @@ class ReadyBatches:
         self._corpus = corpus
         self._validation = validation
         self.vocabulary: Vocabulary | None = None
-        self.recipe: dict[str, Any] = {
+        self.manifest: dict[str, Any] = {
             "kind_of_corpus": "batches",
             "tokenizer": None,
             "validation": None,
         }
         if isinstance(corpus, Corpus):
             self.vocabulary = corpus.vocabulary
-            self.recipe |= {
+            self.manifest |= {
                 "kind_of_corpus": "a Corpus",
                 "tokenizer": corpus.tokenizer,
                 "corpus.batch_tokens": corpus.batch_tokens,
@@ -149,13 +151,13 @@ class ReadyBatches:
             words = validation.vocabulary.words
             if self.vocabulary is not None and words != self.vocabulary.words:
                 raise ValueError("`validation` must have the vocabulary of `corpus`")
-            self.recipe |= {
+            self.manifest |= {
                 "validation.tokenizer": validation.tokenizer,
                 "validation.max_tokens": validation.max_tokens,
                 "validation": shards(validation.files),
             }
         self.num_target_ids = _num_target_ids(self.vocabulary, vocabulary_size)
-        self.recipe["vocabulary_size"] = self.num_target_ids
+        self.manifest["vocabulary_size"] = self.num_target_ids
 
     def open(self, files: PretrainingDirectory) -> tuple[Vocabulary | None, Any, Any]:
         """Returns the words of a run, what to train on and what to validate with.

@@ -12,15 +12,15 @@ from typing import NoReturn
 from keras_elmo.models.pretraining import PretrainingModel
 from keras_elmo.text.corpus import Corpus
 from keras_elmo.training.data import Batch, Batches
-from keras_elmo.training.devices.base import Devices, Standing
-from keras_elmo.training.recorder import Record
-from keras_elmo.training.signals import Interrupted, Interruption, leave
+from keras_elmo.training.devices.base import Devices, WorkerStatus
+from keras_elmo.training.recorder import RunRecorder
+from keras_elmo.training.signals import Interrupted, SignalGuard, exit_for_signal
 from keras_elmo.utils.checks import check_positive
 from keras_elmo.utils.progress import Progress
 
 
 @dataclasses.dataclass(frozen=True)
-class Plan:
+class StopCriteria:
     """When a run ends, whichever comes first, and how often it is measured and kept.
 
     Attributes:
@@ -52,7 +52,7 @@ class Plan:
 _GO_ON, _END = 0, 1
 
 
-class Run:
+class TrainingLoop:
     """Trains a model from where its record says it is.
 
     Args:
@@ -61,43 +61,43 @@ class Run:
         record: what the run leaves.
         plan: what ends the run.
         devices: where it is computed.
-        tell: told what a person should know.
+        log: told what a person should know.
     """
 
     def __init__(
         self,
         model: PretrainingModel,
         corpus: Corpus | Iterable[Batch],
-        record: Record,
-        plan: Plan,
+        record: RunRecorder,
+        plan: StopCriteria,
         devices: Devices,
-        tell: Callable[[str], None],
+        log: Callable[[str], None],
     ) -> None:
         self._model = model
         self._record = record
         self._state = record.state
         self._plan = plan
         self._devices = devices
-        self._tell = tell
+        self._log = log
         epoch, batch = self._state.places[devices.worker]
         self._batches = Batches(corpus, plan.epochs, epoch, batch)
 
     def train(
-        self, words_per_epoch: int | None, progress: bool, interruption: Interruption
+        self, words_per_epoch: int | None, progress: bool, guard: SignalGuard
     ) -> None:
         """Runs until the plan is fulfilled.
 
         Args:
             words_per_epoch: of the corpus, if known, to tell how much is left.
             progress: whether to show a bar on stderr.
-            interruption: entered by the caller.
+            guard: entered by the caller.
 
         Raises:
             KeyboardInterrupt: after Ctrl-C, when the checkpoint is written.
             SystemExit: of status 0, after SIGTERM, when the checkpoint is written.
             Diverged: nothing more was kept.
         """
-        self._interruption = interruption
+        self._guard = guard
         self._first_step = self._state.step
         self._deadline = math.inf
         if self._plan.minutes is not None:
@@ -124,41 +124,43 @@ class Run:
             since = monotonic()
             batch = next(batches, None)
             place = (self._batches.epoch, self._batches.batch)
-            together = self._devices.agree(Standing.of(batch, place, self._stop()))
-            stop = max(standing.stop for standing in together)
+            statuses = self._devices.all_gather(
+                WorkerStatus.of(batch, place, self._stop())
+            )
+            stop = max(status.stop for status in statuses)
             if stop > _END:
                 self._leave(signal.Signals(stop))
-            if stop == _END or not any(standing.has_batch for standing in together):
+            if stop == _END or not any(status.has_batch for status in statuses):
                 break
-            self._update(batch, together)
+            self._update(batch, statuses)
             self._state.interval.seconds += monotonic() - since
             if self._measurement_is_due():
                 self._measure()
             elif self._checkpoint_is_due():
-                self._record.keep()
+                self._record.save_checkpoint()
 
-    def _update(self, batch: Batch | None, together: list[Standing]) -> None:
+    def _update(self, batch: Batch | None, statuses: list[WorkerStatus]) -> None:
         state = self._state
-        figures = self._devices.update(self._model, batch, together)
-        self._record.check_loss(figures["loss"])
-        words = sum(standing.words for standing in together)
-        rows = sum(standing.rows for standing in together)
+        metrics = self._devices.update(self._model, batch, statuses)
+        self._record.check_loss(metrics["loss"])
+        words = sum(status.words for status in statuses)
+        rows = sum(status.rows for status in statuses)
         state.step += 1
         state.words += words
-        state.places = [(standing.epoch, standing.batch) for standing in together]
+        state.places = [(status.epoch, status.batch) for status in statuses]
         # Of a row, a direction predicts the words and one of the boundaries.
-        state.interval.add(figures, words, predictions=words + rows)
+        state.interval.add(metrics, words, predictions=words + rows)
         self._bar.update(
             words,
             position=self._position(),
-            loss=figures["loss"],
-            perplexity=math.exp(min(figures["loss"], 700.0)),
+            loss=metrics["loss"],
+            perplexity=math.exp(min(metrics["loss"], 700.0)),
         )
 
     def _stop(self) -> int:
         """Returns a reason to stop, which the other workers are told of."""
-        if self._interruption.requested is not None:
-            return int(self._interruption.requested)
+        if self._guard.requested is not None:
+            return int(self._guard.requested)
         if not self._devices.is_chief:
             return _GO_ON
         patience = self._plan.patience
@@ -169,12 +171,12 @@ class Run:
         return _END if late else _GO_ON
 
     def _leave(self, number: signal.Signals) -> NoReturn:
-        self._record.keep()
-        leave(
+        self._record.save_checkpoint()
+        exit_for_signal(
             number,
             f"stopped after step {self._state.step:,}; "
             f"{self._record.last_checkpoint()} is written: resume to go on from there",
-            self._tell,
+            self._log,
         )
 
     def _measurement_is_due(self) -> bool:
@@ -188,7 +190,7 @@ class Run:
         alone = self._devices.num_workers == 1
         try:
             mean = self._record.measure(
-                self._interruption.at_once() if alone else nullcontext()
+                self._guard.interruptible() if alone else nullcontext()
             )
         except Interrupted as interrupted:
             # What goes on from here measures first.
@@ -199,7 +201,8 @@ class Run:
     def _checkpoint_is_due(self) -> bool:
         every = self._plan.checkpoint_every
         return (every is not None and self._state.step % every == 0) or (
-            monotonic() - self._record.kept_at > 60 * self._plan.checkpoint_minutes
+            monotonic() - self._record.last_checkpoint_at
+            > 60 * self._plan.checkpoint_minutes
         )
 
     def _position(self) -> float:

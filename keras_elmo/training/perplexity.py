@@ -30,7 +30,7 @@ def perplexity(
         Dictionary of `forward` and `backward`, the perplexity of each direction;
         `mean`, that of the directions' mean log likelihood; `tokens`, the number of
         predictions of a direction; `unknown_rate`, the share of words that the
-        vocabulary lacks: figures of different vocabularies do not compare.
+        vocabulary lacks: perplexities of different vocabularies do not compare.
 
     Raises:
         ValueError: the directory holds no language model; the corpus holds no

@@ -15,21 +15,21 @@ from keras_elmo.text.stats import CorpusStats
 from keras_elmo.text.vocabulary import Vocabulary
 from keras_elmo.training.checkpoint import Checkpoints
 from keras_elmo.training.data import ReadyBatches, TrainingText
-from keras_elmo.training.devices.base import choose_devices
+from keras_elmo.training.devices import choose_devices
 from keras_elmo.training.hardware import dtype_message, memory_message
-from keras_elmo.training.loop import Plan, Run
+from keras_elmo.training.loop import StopCriteria, TrainingLoop
 from keras_elmo.training.optimizers import build_optimizer, default_learning_rate
-from keras_elmo.training.recorder import Record
+from keras_elmo.training.recorder import RunRecorder
 from keras_elmo.training.run_directory import (
     DirectoryLock,
-    as_json,
-    begin,
     check_dtype,
     check_seed,
-    readable,
+    learning_rate_config,
+    prepare_run_directory,
+    readable_path,
 )
-from keras_elmo.training.signals import Interrupted, Interruption, leave
-from keras_elmo.training.warm_start import Origin
+from keras_elmo.training.signals import Interrupted, SignalGuard, exit_for_signal
+from keras_elmo.training.warm_start import WarmStart
 from keras_elmo.utils.checks import check_positive
 
 _VOCABULARY_SIZE = 50_000
@@ -159,7 +159,7 @@ def pretrain(
     check_dtype(dtype)
     if steps is None and minutes is None and epochs is None:
         epochs = 10
-    plan = Plan(
+    plan = StopCriteria(
         steps,
         epochs,
         minutes,
@@ -168,7 +168,7 @@ def pretrain(
         checkpoint_every,
         checkpoint_minutes,
     )
-    placed = choose_devices(devices)
+    strategy = choose_devices(devices)
     files = PretrainingDirectory(directory)
     checkpoints = Checkpoints(files.checkpoints, keep_checkpoints)
     origin = None
@@ -177,22 +177,22 @@ def pretrain(
         config = config or ElmoConfig.from_options(files.options)
         tokenizer = tokenizer or files.read_manifest().get("tokenizer")
     elif init is not None:
-        origin = Origin(init)
+        origin = WarmStart(init)
         config = origin.checked(config)
         tokenizer = tokenizer or origin.tokenizer
     elif config is None:
         raise ValueError(
             "`config` may be None only where `init` is given. Received: both are None"
         )
-    recipe: dict[str, Any] = {
+    manifest: dict[str, Any] = {
         # Before all else that depends on them.
         "kind_of_corpus": None,
         "corpus": None,
-        "init": None if init is None else readable(init),
+        "init": None if init is None else readable_path(init),
         "vocabulary_size": vocabulary_size,
         "num_sampled": num_sampled,
         "optimizer": optimizer,
-        "learning_rate": as_json(learning_rate),
+        "learning_rate": learning_rate_config(learning_rate),
         "dtype": dtype,
         "seed": seed,
     }
@@ -207,10 +207,10 @@ def pretrain(
             batch_tokens,
             max_tokens,
             seed,
-            share=(placed.worker, placed.num_workers),
+            share=(strategy.worker, strategy.num_workers),
         )
-    recipe |= source.recipe
-    tell = _tell if progress else _keep_quiet
+    manifest |= source.manifest
+    log = _log if progress else _keep_quiet
     counted = CorpusStats()
 
     def first_vocabulary() -> Vocabulary | None:
@@ -223,70 +223,74 @@ def pretrain(
         size = vocabulary_size or _VOCABULARY_SIZE
         return source.count_words(size, max_distinct, counted, progress)
 
-    with Interruption() as interruption, DirectoryLock(files.path) as lock:
-        if placed.is_chief:
+    with SignalGuard() as guard, DirectoryLock(files.path) as lock:
+        if strategy.is_chief:
             try:
-                with interruption.at_once():
-                    begin(files, lock, config, recipe, first_vocabulary, resume, tell)
+                with guard.interruptible():
+                    prepare_run_directory(
+                        files, lock, config, manifest, first_vocabulary, resume, log
+                    )
             except Interrupted as interrupted:
-                leave(interrupted.number, "stopped before the first step", tell)
+                exit_for_signal(
+                    interrupted.number, "stopped before the first step", log
+                )
             for message in counted.messages():
-                tell(message)
-        placed.wait()
+                log(message)
+        strategy.wait()
         vocabulary, batches, held_out = source.open(files)
         keras.utils.set_random_seed(seed)
-        with placed.scope():
+        with strategy.scope():
             model = build_pretraining_model(
                 config,
-                len(vocabulary) if vocabulary else recipe["vocabulary_size"],
+                len(vocabulary) if vocabulary else manifest["vocabulary_size"],
                 num_sampled,
                 dtype,
             )
-            model.encoder.tokenizer = recipe["tokenizer"]
+            model.encoder.tokenizer = manifest["tokenizer"]
             model.vocabulary = vocabulary
             if slow := dtype_message(dtype):
-                tell(slow)
+                log(slow)
             method = build_optimizer(optimizer, learning_rate)
-            tell(
+            log(
                 memory_message(
                     model,
                     method.num_slots,
                     getattr(corpus, "batch_tokens", batch_tokens),
-                    placed.num_replicas,
+                    strategy.num_replicas,
                 )
             )
             if origin is not None:
-                known = origin.give(model)
-                tell(f"{known:,} words begin with the softmax of {origin.path}")
+                known = origin.load_into(model)
+                log(f"{known:,} words begin with the softmax of {origin.path}")
             model.compile(
                 optimizer=method,
                 # XLA makes an LSTM on a CPU slower, and cannot compile every op.
                 jit_compile=keras.backend.backend() == "jax",
             )
             model.optimizer.build(model.trainable_variables)
-        record = Record(
+        record = RunRecorder(
             model,
             held_out,
             files,
             checkpoints,
-            placed,
+            strategy,
             learning_rate,
             tensorboard,
-            tell,
+            log,
         )
-        run = Run(model, batches, record, plan, placed, tell)
-        run.train(counted.words or None, progress, interruption)
+        run = TrainingLoop(model, batches, record, plan, strategy, log)
+        run.train(counted.words or None, progress, guard)
     if isinstance(batches, Corpus):
-        _tell_of_text(batches.report, bool(counted.lines), tell)
+        _log_text_changes(batches.report, bool(counted.lines), log)
     return model
 
 
 def _origin_of_lost_words(
     init: str | os.PathLike[str], files: PretrainingDirectory
-) -> Origin:
+) -> WarmStart:
     """Returns what a run began from that has lost its words since."""
     try:
-        return Origin(init)
+        return WarmStart(init)
     except ValueError as error:
         raise ValueError(
             f"{files.vocabulary}: is lost, and `init`, which it came from, cannot be "
@@ -294,17 +298,17 @@ def _origin_of_lost_words(
         ) from error
 
 
-def _tell_of_text(report: CorpusStats, was_counted: bool, tell: Any) -> None:
+def _log_text_changes(report: CorpusStats, was_counted: bool, log: Any) -> None:
     """Tells what was changed in the text, but for what was told when it was counted."""
     if was_counted:
         report = CorpusStats(
             used_lines=report.used_lines, split_lines=report.split_lines
         )
     for message in report.messages():
-        tell(message)
+        log(message)
 
 
-def _tell(message: str) -> None:
+def _log(message: str) -> None:
     print(message, file=sys.stderr, flush=True)
 
 

@@ -41,14 +41,14 @@ class Interval:
     loss_backward: float = 0.0
     gradient_norm: float = 0.0
 
-    def add(self, figures: dict[str, float], words: int, predictions: int) -> None:
-        """Adds a step, of which `figures` holds means over its predictions."""
+    def add(self, metrics: dict[str, float], words: int, predictions: int) -> None:
+        """Adds a step, of which `metrics` holds means over its predictions."""
         self.steps += 1
         self.words += words
         self.predictions += predictions
-        self.loss_forward += predictions * figures["forward_loss"]
-        self.loss_backward += predictions * figures["backward_loss"]
-        self.gradient_norm += figures["gradient_norm"]
+        self.loss_forward += predictions * metrics["forward_loss"]
+        self.loss_backward += predictions * metrics["backward_loss"]
+        self.gradient_norm += metrics["gradient_norm"]
 
     def means(self) -> dict[str, float]:
         """Returns the columns of the history that are means."""
@@ -131,7 +131,7 @@ class Diverged(RuntimeError):
     """The loss is no number, or far above what it was."""
 
 
-class Record:
+class RunRecorder:
     """Restores the state of a run, measures it and keeps it.
 
     Every worker measures, so that all know what is best; the chief alone writes.
@@ -144,11 +144,11 @@ class Record:
         devices: where the run is computed.
         learning_rate: of the optimizer, a number or a schedule.
         tensorboard: whether the curves are written for TensorBoard, too.
-        tell: told what a person should know.
+        log: told what a person should know.
 
     Attributes:
         state: how far the run is.
-        kept_at: when the last checkpoint was written; a reading of `monotonic`.
+        last_checkpoint_at: `time.monotonic()` of the last checkpoint.
 
     Raises:
         ValueError: no checkpoint is whole, or they are of another run.
@@ -163,7 +163,7 @@ class Record:
         devices: Devices,
         learning_rate: Any,
         tensorboard: bool,
-        tell: Callable[[str], None],
+        log: Callable[[str], None],
     ) -> None:
         self._model = model
         self._validation = validation
@@ -172,9 +172,9 @@ class Record:
         self._devices = devices
         self._learning_rate = learning_rate
         self._tensorboard = tensorboard
-        self._tell = tell
+        self._log = log
         self.state = self._restored()
-        self.kept_at = monotonic()
+        self.last_checkpoint_at = monotonic()
         self._began = monotonic() - self.state.seconds
         self._write_curves()
 
@@ -191,7 +191,7 @@ class Record:
                     f"{self._checkpoints.path(state.step)} was trained with other words"
                 )
 
-        progress = self._checkpoints.restore(self._model, self._tell, check_words)
+        progress = self._checkpoints.restore(self._model, self._log, check_words)
         self._devices.restored(self._model)
         if progress is None:
             return RunState(places=[(0, 0)] * workers, vocabulary=vocabulary)
@@ -199,7 +199,7 @@ class Record:
         if len(state.places) != workers:
             # Each has another share of the text now.
             epoch = min(epoch for epoch, _ in state.places)
-            self._tell(
+            self._log(
                 f"{len(state.places)} workers became {workers}: pass {epoch + 1} over "
                 "the text begins anew"
             )
@@ -220,18 +220,18 @@ class Record:
         """Returns the step of the last measurement."""
         return self.state.rows[-1].step if self.state.rows else 0
 
-    def measure(self, at_once: AbstractContextManager[Any]) -> float | None:
+    def measure(self, interruptible: AbstractContextManager[Any]) -> float | None:
         """Adds a point to the learning curves and keeps what it says is best.
 
         Args:
-            at_once: entered while nothing changes, so that it may raise at any time.
+            interruptible: entered while nothing changes; may raise at any time.
 
         Returns:
             The perplexity of the validation text, if there is one.
         """
         validated = {}
         if self._validation is not None:
-            with at_once:
+            with interruptible:
                 measured = perplexity(self._model, self._validation)
             validated = {
                 f"perplexity_{name}": measured[name]
@@ -257,16 +257,16 @@ class Record:
         )
         state.interval = Interval()
         # The checkpoint first: it has the rows, too, so that none is lost.
-        self.keep()
+        self.save_checkpoint()
         self._write_curves()
         return mean
 
-    def keep(self) -> None:
+    def save_checkpoint(self) -> None:
         """Writes a checkpoint."""
         if not self._devices.is_chief:
             return
         self._check_weights()
-        self.kept_at = monotonic()
+        self.last_checkpoint_at = monotonic()
         self.state.seconds = monotonic() - self._began
         self._checkpoints.save(self.state.step, self._model, self.state.to_json())
 

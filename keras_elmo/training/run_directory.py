@@ -87,7 +87,7 @@ def check_seed(seed: int) -> None:
         )
 
 
-def as_json(learning_rate: Any) -> Any:
+def learning_rate_config(learning_rate: Any) -> Any:
     """Returns a number as it is, and a schedule as Keras writes it down.
 
     Raises:
@@ -104,13 +104,13 @@ def as_json(learning_rate: Any) -> Any:
         ) from error
 
 
-def readable(path: str | os.PathLike[str]) -> str:
+def readable_path(path: str | os.PathLike[str]) -> str:
     """Returns a path as JSON can hold it: Linux has names that are no UTF-8."""
     return os.fsencode(path).decode(errors="backslashreplace")
 
 
-def check_recipe(
-    files: PretrainingDirectory, config: ElmoConfig, recipe: dict[str, Any]
+def check_manifest(
+    files: PretrainingDirectory, config: ElmoConfig, manifest: dict[str, Any]
 ) -> None:
     """A run goes on as it began, or not at all.
 
@@ -129,7 +129,7 @@ def check_recipe(
                     f"`config` must be that of the run, {files.options}, where "
                     f"`{field.name}` is {was!r}. Received: {field.name}={now!r}"
                 )
-    for name, value in recipe.items():
+    for name, value in manifest.items():
         if name == "kind_of_corpus":
             _check_kind(files.training, before.get(name), value)
         elif name in ("corpus", "validation"):
@@ -199,14 +199,14 @@ def _shards(argument: str, training: str, value: Any) -> list[tuple[str, int]]:
     return shards
 
 
-def begin(
+def prepare_run_directory(
     files: PretrainingDirectory,
     lock: DirectoryLock,
     config: ElmoConfig,
-    recipe: dict[str, Any],
+    manifest: dict[str, Any],
     make_vocabulary: Callable[[], Vocabulary | None],
     resume: bool,
-    tell: Callable[[str], None],
+    log: Callable[[str], None],
 ) -> None:
     """Writes the recipe and the vocabulary, or checks those of a run to go on with.
 
@@ -216,10 +216,10 @@ def begin(
         files: of the run.
         lock: of its directory; taken before anything of another process is touched.
         config: the sizes.
-        recipe: what has to be the same when the run goes on.
+        manifest: what has to be the same when the run goes on.
         make_vocabulary: returns the words to predict; `None` if there is no text.
         resume: whether the directory may hold the run already.
-        tell: told what a person should know.
+        log: told what a person should know.
 
     Raises:
         ValueError: the directory holds something else, or another run; or another
@@ -227,18 +227,18 @@ def begin(
     """
     lock.acquire()
     _check_directory(files, resume)
-    check_recipe(files, config, recipe)
+    check_manifest(files, config, manifest)
     if resume and not files.holds_a_run():
         # The same command then serves a machine that may be taken away at any time.
-        tell(f"{files.path} holds no run to go on with: one begins")
+        log(f"{files.path} holds no run to go on with: one begins")
     exists = os.path.exists(files.vocabulary)
     vocabulary = None if exists else make_vocabulary()
     os.makedirs(files.path, exist_ok=True)
     lock.acquire()
     # While the words were counted, the same command may have begun in a new directory.
     _check_directory(files, resume)
-    check_recipe(files, config, recipe)
-    files.write_manifest(config, recipe)
+    check_manifest(files, config, manifest)
+    files.write_manifest(config, manifest)
     if vocabulary is not None:
         vocabulary.save(files.vocabulary)
     for folder in (files.path, files.checkpoints):

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
-class Interruption:
+class SignalGuard:
     """While its `with` block runs, a first SIGINT or SIGTERM only sets `requested`.
 
     The step under way is finished, and the run can write a checkpoint of a consistent
@@ -26,9 +26,9 @@ class Interruption:
     def __init__(self) -> None:
         self.requested: signal.Signals | None = None
         self._before: dict[signal.Signals, Any] = {}
-        self._at_once = False
+        self._interruptible = False
 
-    def __enter__(self) -> "Interruption":
+    def __enter__(self) -> "SignalGuard":
         # Python lets only the main thread handle signals.
         if threading.current_thread() is threading.main_thread():
             for number in _SIGNALS:
@@ -39,19 +39,19 @@ class Interruption:
         self.requested = signal.Signals(number)
         # Not that of SIGTERM, which is often sent to a process and to its group.
         signal.signal(signal.SIGINT, self._before[signal.SIGINT])
-        if self._at_once:
+        if self._interruptible:
             raise Interrupted(self.requested)
 
     @contextlib.contextmanager
-    def at_once(self) -> Iterator[None]:
+    def interruptible(self) -> Iterator[None]:
         """Within, a signal raises `Interrupted`: what runs there changes nothing."""
-        self._at_once = True
+        self._interruptible = True
         try:
             if self.requested is not None:
                 raise Interrupted(self.requested)
             yield
         finally:
-            self._at_once = False
+            self._interruptible = False
 
     def __exit__(
         self,
@@ -71,8 +71,8 @@ class Interrupted(Exception):
         self.number = number
 
 
-def leave(
-    number: signal.Signals, message: str, tell: Callable[[str], None]
+def exit_for_signal(
+    number: signal.Signals, message: str, log: Callable[[str], None]
 ) -> NoReturn:
     """Ends the process as a signal asks.
 
@@ -81,6 +81,6 @@ def leave(
         KeyboardInterrupt: with the message, after SIGINT.
     """
     if number == signal.SIGTERM:
-        tell(message)
+        log(message)
         raise SystemExit(0)
     raise KeyboardInterrupt(message)

@@ -18,7 +18,7 @@ from keras_elmo.text.vocabulary import Vocabulary
 from keras_elmo.utils.large_variables import blocks_of
 
 
-class Origin:
+class WarmStart:
     """A pretraining directory, exported model or imported published weights.
 
     Args:
@@ -64,7 +64,7 @@ class Origin:
             )
         return config
 
-    def give(self, model: PretrainingModel) -> int:
+    def load_into(self, model: PretrainingModel) -> int:
         """Assigns its weights to a model of the same sizes, once; its own are freed.
 
         Rows of the softmax go with their words; words that it does not know keep the

@@ -1,4 +1,4 @@
-"""Work goes on in threads while what is done is used."""
+"""Ordered prefetching map."""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -9,7 +9,7 @@ S = TypeVar("S")
 T = TypeVar("T")
 
 
-def map_ahead(
+def prefetch_map(
     function: Callable[[S], T], values: Iterable[S], num_threads: int
 ) -> Iterator[T]:
     """Yields what a function makes of values, in their order.

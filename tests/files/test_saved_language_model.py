@@ -12,7 +12,7 @@ from keras_elmo.files.export import export_saved_model
 from keras_elmo.files.loading import load, load_language_model
 from keras_elmo.files.saved_model import ASSETS
 from keras_elmo.training.perplexity import perplexity
-from keras_elmo.training.warm_start import Origin
+from keras_elmo.training.warm_start import WarmStart
 from tests.files.pretrained import model_of, write_pretrained
 from tests.layers.layer_checks import numpy_of
 from tests.training.runs import CONFIG, write_text
@@ -62,9 +62,9 @@ def test_it_can_be_exported_again(exported, tmp_path):
 
 def test_a_run_begins_from_its_softmax(directory, exported):
     model = model_of(CONFIG, WORDS)
-    origin = Origin(exported)
+    origin = WarmStart(exported)
     assert origin.vocabulary.words == WORDS
-    assert origin.give(model) == len(WORDS)
+    assert origin.load_into(model) == len(WORDS)
     wanted = directory.read_model().head.softmax
     np.testing.assert_allclose(
         numpy_of(model.head.softmax.kernel), numpy_of(wanted.kernel), rtol=1e-3

@@ -10,7 +10,7 @@ from hypothesis import strategies
 
 from keras_elmo.config import ElmoConfig
 from keras_elmo.files.loading import load
-from keras_elmo.training.run_directory import check_recipe
+from keras_elmo.training.run_directory import check_manifest
 from tests.command_line import assert_one_line, command
 from tests.models.small import CONFIG
 
@@ -135,7 +135,7 @@ def test_so_it_is_when_a_run_goes_on(corpus, directory):
     recipe = {**directory.read_manifest(), "corpus": corpus}
     spoil(directory.training, json.dumps(recipe).encode())
     with pytest.raises(ValueError, match="training.json: corpus must be pairs"):
-        check_recipe(directory, CONFIG, {"corpus": [["text.txt", 9]]})
+        check_manifest(directory, CONFIG, {"corpus": [["text.txt", 9]]})
 
 
 DESCRIPTIONS = {

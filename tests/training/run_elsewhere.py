@@ -16,7 +16,7 @@ import time
 import keras
 import numpy as np
 
-from keras_elmo.training.devices.base import choose_devices
+from keras_elmo.training.devices import choose_devices
 from keras_elmo.training.pretrain import pretrain
 from tests.training.runs import CONFIG, ready_made
 
@@ -37,13 +37,13 @@ class Rows:
 
 
 def main(directory, devices, steps, workers=1, hold=None):
-    placed = choose_devices(devices)
-    assert placed.num_workers == workers
-    assert placed.num_replicas == devices
+    strategy = choose_devices(devices)
+    assert strategy.num_workers == workers
+    assert strategy.num_replicas == devices
     keras.utils.set_random_seed(0)
     model = pretrain(
         dataclasses.replace(CONFIG, dropout=0.0),
-        Rows(placed.worker, workers, hold),
+        Rows(strategy.worker, workers, hold),
         ready_made(2),
         directory,
         vocabulary_size=13,

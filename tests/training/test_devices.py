@@ -9,7 +9,7 @@ import time
 import numpy as np
 import pytest
 
-from keras_elmo.training.devices.base import padded, shared_out
+from keras_elmo.training.devices.base import pad_batch, split_batch
 from keras_elmo.training.devices.jax import choose_jax_devices
 from keras_elmo.training.devices.tensorflow import choose_tensorflow_devices
 from tests.fresh_process import environment
@@ -161,7 +161,7 @@ def test_a_worker_that_is_killed_ends_the_others_and_costs_nothing(
 @pytest.mark.parametrize("parts", [1, 2, 3, 5])
 def test_rows_are_shared_out_evenly(parts):
     (batch,) = ready_made(1, rows=4)
-    shared = shared_out(batch, parts)
+    shared = split_batch(batch, parts)
     assert {part["token_ids"].shape for part in shared} == {(-(-4 // parts), 7)}
     rows = [row.tolist() for part in shared for row in part["token_ids"]]
     real = [row for row in rows if row != [-1] * 7]
@@ -170,7 +170,7 @@ def test_rows_are_shared_out_evenly(parts):
 
 
 def test_without_a_batch_there_is_something_to_multiply():
-    for part in shared_out(None, 2):
+    for part in split_batch(None, 2):
         assert part["token_ids"].tolist() == [[-1, -1]]
         assert part["char_ids"].shape == (1, 2, 50)
         assert not part["char_ids"].any()
@@ -178,12 +178,12 @@ def test_without_a_batch_there_is_something_to_multiply():
 
 def test_padding_is_masked():
     (batch,) = ready_made(1, rows=3)
-    wide = padded(batch, rows=4, tokens=9)
+    wide = pad_batch(batch, rows=4, tokens=9)
     assert wide["token_ids"].shape == (4, 9)
     assert wide["char_ids"].shape == (4, 9, 50)
     assert (wide["token_ids"][:, 7:] == -1).all() and (wide["token_ids"][3] == -1).all()
     np.testing.assert_array_equal(wide["token_ids"][:3, :7], batch["token_ids"])
-    assert padded(batch, rows=2)["token_ids"].shape == (3, 7)
+    assert pad_batch(batch, rows=2)["token_ids"].shape == (3, 7)
 
 
 @pytest.mark.parametrize(

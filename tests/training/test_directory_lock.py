@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from keras_elmo.files.run_directory import PretrainingDirectory
-from keras_elmo.training.run_directory import DirectoryLock, begin
+from keras_elmo.training.run_directory import DirectoryLock, prepare_run_directory
 from tests.fresh_process import environment
 from tests.training.runs import CONFIG, ready_made
 from tests.training.test_pretrain import on_batches
@@ -58,10 +58,14 @@ def test_two_that_begin_in_a_new_folder_do_not_write_over_each_other(tmp_path):
 
         def count():
             # Meanwhile the other has counted, too, and begins.
-            begin(*arguments(second, recipe), lambda: None, False, print)
+            prepare_run_directory(
+                *arguments(second, recipe), lambda: None, False, print
+            )
 
         with pytest.raises(ValueError, match="another process trains in"):
-            begin(*arguments(first, {**recipe, "seed": 1}), count, False, print)
+            prepare_run_directory(
+                *arguments(first, {**recipe, "seed": 1}), count, False, print
+            )
         assert files.read_manifest() == recipe
 
 

@@ -12,7 +12,7 @@ from keras_elmo.files.published import save_published_weights
 from keras_elmo.files.run_directory import PretrainingDirectory
 from keras_elmo.training.perplexity import perplexity
 from keras_elmo.training.pretrain import pretrain
-from keras_elmo.training.warm_start import Origin
+from keras_elmo.training.warm_start import WarmStart
 from tests.files.pretrained import model_of, write_pretrained
 from tests.layers.layer_checks import numpy_of
 from tests.training.runs import CONFIG, write_text
@@ -39,9 +39,9 @@ def assert_same_encoder(model, directory):
 
 
 def test_with_the_same_words_everything_is_kept(directory):
-    origin, model = Origin(directory.path), model_of(CONFIG, WORDS)
+    origin, model = WarmStart(directory.path), model_of(CONFIG, WORDS)
     assert origin.tokenizer == "whitespace" and origin.config == CONFIG
-    assert origin.give(model) == len(WORDS)
+    assert origin.load_into(model) == len(WORDS)
     wanted = directory.read_model()
     assert_same_encoder(model, directory)
     for found, weight in zip(model.head.weights, wanted.head.weights, strict=True):
@@ -52,7 +52,7 @@ def test_with_the_same_words_everything_is_kept(directory):
 def test_with_other_words_the_rows_of_those_in_common_are_kept(directory):
     model = model_of(CONFIG, OTHERS)
     before = numpy_of(model.head.softmax.kernel)
-    assert Origin(directory.path).give(model) == 6
+    assert WarmStart(directory.path).load_into(model) == 6
     assert_same_encoder(model, directory)
     softmax = directory.read_model().head.softmax
     for row, word in enumerate(OTHERS):
@@ -79,9 +79,9 @@ def test_a_model_without_a_softmax_gives_its_encoder(kind, directory, text, tmp_
         save_published_weights(
             load(directory.path), path / "options.json", path / "weights.hdf5"
         )
-    origin, model = Origin(path), model_of(CONFIG, WORDS)
+    origin, model = WarmStart(path), model_of(CONFIG, WORDS)
     assert origin.vocabulary is None
-    assert origin.give(model) == 0
+    assert origin.load_into(model) == 0
     assert_same_encoder(model, directory)
 
 

@@ -3,7 +3,7 @@ import time
 
 import pytest
 
-from keras_elmo.utils.prefetch import map_ahead
+from keras_elmo.utils.prefetch import prefetch_map
 
 
 @pytest.mark.parametrize("num_threads", [0, 1, 3])
@@ -12,9 +12,9 @@ def test_the_order_stays(num_threads):
         time.sleep(0.001 * (number % 3))
         return 2 * number
 
-    found = list(map_ahead(slowly, range(50), num_threads))
+    found = list(prefetch_map(slowly, range(50), num_threads))
     assert found == list(range(0, 100, 2))
-    assert list(map_ahead(slowly, [], num_threads)) == []
+    assert list(prefetch_map(slowly, [], num_threads)) == []
 
 
 @pytest.mark.parametrize("num_threads", [0, 1, 2])
@@ -26,7 +26,7 @@ def test_so_many_are_read_ahead_and_no_more(num_threads):
             read.append(number)
             yield number
 
-    ahead = map_ahead(str, values(), num_threads)
+    ahead = prefetch_map(str, values(), num_threads)
     assert next(ahead) == "0"
     time.sleep(0.05)
     assert read == list(range(1 + num_threads))
@@ -35,7 +35,7 @@ def test_so_many_are_read_ahead_and_no_more(num_threads):
 
 @pytest.mark.parametrize("num_threads", [0, 2])
 def test_an_error_comes_in_its_place(num_threads):
-    ahead = map_ahead(lambda number: 1 / number, [1, 0.5, 0, 1], num_threads)
+    ahead = prefetch_map(lambda number: 1 / number, [1, 0.5, 0, 1], num_threads)
     assert [next(ahead), next(ahead)] == [1, 2]
     with pytest.raises(ZeroDivisionError):
         next(ahead)
@@ -43,7 +43,7 @@ def test_an_error_comes_in_its_place(num_threads):
 
 def test_who_stops_early_leaves_no_thread():
     before = set(threading.enumerate())
-    ahead = map_ahead(str, range(10), 2)
+    ahead = prefetch_map(str, range(10), 2)
     next(ahead)
     ahead.close()
     assert set(threading.enumerate()) == before

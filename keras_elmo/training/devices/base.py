@@ -4,7 +4,6 @@ import contextlib
 import dataclasses
 from typing import Any
 
-import keras
 import numpy as np
 from keras import ops
 
@@ -17,7 +16,7 @@ from keras_elmo.training.data import Batch
 _LEAST_TOKENS = 2
 
 
-def shared_out(batch: Batch | None, parts: int) -> list[Batch]:
+def split_batch(batch: Batch | None, parts: int) -> list[Batch]:
     """Returns batches of every so many rows, padded to the same number.
 
     Rows of like length follow each other, so each part gets its share of the long
@@ -26,14 +25,14 @@ def shared_out(batch: Batch | None, parts: int) -> list[Batch]:
     rows = 0 if batch is None else len(batch["token_ids"])
     # At least one each: what a device multiplies must not be empty.
     padded_rows = parts * max(1, -(-rows // parts))
-    whole = padded(batch, padded_rows)
+    whole = pad_batch(batch, padded_rows)
     return [
         {name: value[part::parts] for name, value in whole.items()}
         for part in range(parts)
     ]
 
 
-def padded(batch: Batch | None, rows: int, tokens: int = _LEAST_TOKENS) -> Batch:
+def pad_batch(batch: Batch | None, rows: int, tokens: int = _LEAST_TOKENS) -> Batch:
     """Returns the batch with at least so many rows and positions, masked ones."""
     if batch is None:
         batch = {
@@ -52,7 +51,7 @@ def padded(batch: Batch | None, rows: int, tokens: int = _LEAST_TOKENS) -> Batch
 
 
 @dataclasses.dataclass(frozen=True)
-class Standing:
+class WorkerStatus:
     """What a worker tells the others before a step.
 
     Attributes:
@@ -74,7 +73,9 @@ class Standing:
     stop: int
 
     @classmethod
-    def of(cls, batch: Batch | None, place: tuple[int, int], stop: int) -> "Standing":
+    def of(
+        cls, batch: Batch | None, place: tuple[int, int], stop: int
+    ) -> "WorkerStatus":
         if batch is None:
             return cls(0, *place, 0, 0, 0, stop)
         token_ids = np.asarray(batch["token_ids"])
@@ -106,69 +107,38 @@ class Devices:
         """What a model and its optimizer are made in."""
         return contextlib.nullcontext()
 
-    def agree(self, standing: Standing) -> list[Standing]:
+    def all_gather(self, status: WorkerStatus) -> list[WorkerStatus]:
         """Tells the other workers; returns what each of them tells."""
-        return [standing]
+        return [status]
 
     def wait(self) -> None:
         """Returns when every worker has called it."""
-        self.agree(Standing.of(None, (0, 0), 0))
+        self.all_gather(WorkerStatus.of(None, (0, 0), 0))
 
     def update(
-        self, model: PretrainingModel, batch: Batch | None, together: list[Standing]
+        self, model: PretrainingModel, batch: Batch | None, statuses: list[WorkerStatus]
     ) -> dict[str, float]:
         """Makes one update by the batches of all workers.
 
         Args:
             model: compiled, its optimizer built.
             batch: this worker's; `None` if its text is at an end.
-            together: what `agree` returned.
+            statuses: what `all_gather` returned.
 
         Returns:
             Means over all predictions: `loss`, `forward_loss`, `backward_loss`; and
             `gradient_norm`.
         """
         logs = model.train_on_batch(batch, return_dict=True)
-        return figures_of(logs, model)
+        return step_metrics(logs, model)
 
     def restored(self, model: PretrainingModel) -> None:
         """Called when the variables have got their first or restored values."""
 
 
-def figures_of(logs: dict[str, Any], model: PretrainingModel) -> dict[str, float]:
-    """Returns a step's figures as numbers."""
-    figures = {name: float(value) for name, value in logs.items()}
+def step_metrics(logs: dict[str, Any], model: PretrainingModel) -> dict[str, float]:
+    """Returns a step's metrics as numbers."""
+    metrics = {name: float(value) for name, value in logs.items()}
     norm = ops.convert_to_numpy(model.optimizer.gradient_norm)
-    figures["gradient_norm"] = float(norm)
-    return figures
-
-
-def choose_devices(count: int | None = None) -> Devices:
-    """Returns where to compute, as the environment and the user say.
-
-    Several processes: those of `TF_CONFIG` on TensorFlow, of
-    `KERAS_DISTRIBUTION_JOB_ADDRESSES`, `_NUM_PROCESSES` and `_PROCESS_ID` on JAX. It
-    has to be called before anything else is computed.
-
-    Args:
-        count: devices of this process. `None`: all GPUs, or the CPU. With more than
-            one and no GPU, so many devices are made of the CPU, which shows that all
-            is well and gains nothing.
-
-    Raises:
-        ValueError: there are fewer GPUs, or the backend has no such thing.
-    """
-    backend = keras.backend.backend()
-    if backend == "tensorflow":
-        from keras_elmo.training.devices.tensorflow import choose_tensorflow_devices
-
-        return choose_tensorflow_devices(count)
-    if backend == "jax":
-        from keras_elmo.training.devices.jax import choose_jax_devices
-
-        return choose_jax_devices(count)
-    if count is not None and count > 1:
-        raise ValueError(
-            f"`devices` must be 1 on the {backend} backend. Received: devices={count}"
-        )
-    return Devices()
+    metrics["gradient_norm"] = float(norm)
+    return metrics

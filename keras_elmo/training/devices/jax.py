@@ -10,7 +10,12 @@ import numpy as np
 
 from keras_elmo.models.pretraining import PretrainingModel
 from keras_elmo.training.data import Batch
-from keras_elmo.training.devices.base import Devices, Standing, figures_of, padded
+from keras_elmo.training.devices.base import (
+    Devices,
+    WorkerStatus,
+    pad_batch,
+    step_metrics,
+)
 
 # The variables of keras.distribution.
 _ADDRESSES = "KERAS_DISTRIBUTION_JOB_ADDRESSES"
@@ -53,24 +58,26 @@ class JaxDevices(Devices):
     def scope(self) -> contextlib.AbstractContextManager[Any]:
         return self._distribution.scope()
 
-    def agree(self, standing: Standing) -> list[Standing]:
+    def all_gather(self, status: WorkerStatus) -> list[WorkerStatus]:
         if self.num_workers == 1:
-            return [standing]
+            return [status]
         from jax.experimental import multihost_utils
 
-        row = np.asarray(dataclasses.astuple(standing), "int32")
+        row = np.asarray(dataclasses.astuple(status), "int32")
         rows = np.asarray(multihost_utils.process_allgather(row))
-        return [Standing(*row) for row in rows.tolist()]
+        return [WorkerStatus(*row) for row in rows.tolist()]
 
     def update(
-        self, model: PretrainingModel, batch: Batch | None, together: list[Standing]
+        self, model: PretrainingModel, batch: Batch | None, statuses: list[WorkerStatus]
     ) -> dict[str, float]:
-        rows = max(standing.rows for standing in together)
+        rows = max(status.rows for status in statuses)
         rows = self.num_replicas * -(-rows // self.num_replicas)
-        tokens = max(standing.tokens for standing in together)
+        tokens = max(status.tokens for status in statuses)
         with self.scope():
-            logs = model.train_on_batch(padded(batch, rows, tokens), return_dict=True)
-        return figures_of(logs, model)
+            logs = model.train_on_batch(
+                pad_batch(batch, rows, tokens), return_dict=True
+            )
+        return step_metrics(logs, model)
 
 
 def _number(variable: str) -> int:

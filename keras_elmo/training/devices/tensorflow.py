@@ -10,7 +10,12 @@ from typing import Any
 from keras_elmo.config import MAX_CHARACTERS
 from keras_elmo.models.pretraining import PretrainingModel
 from keras_elmo.training.data import Batch
-from keras_elmo.training.devices.base import Devices, Standing, figures_of, shared_out
+from keras_elmo.training.devices.base import (
+    Devices,
+    WorkerStatus,
+    split_batch,
+    step_metrics,
+)
 from keras_elmo.utils.lazy import tf
 
 
@@ -39,22 +44,22 @@ class TensorFlowDevices(Devices):
     def scope(self) -> contextlib.AbstractContextManager[Any]:
         return self._strategy.scope()
 
-    def agree(self, standing: Standing) -> list[Standing]:
+    def all_gather(self, status: WorkerStatus) -> list[WorkerStatus]:
         if self.num_workers == 1:
-            return [standing]
-        row = tf.constant(dataclasses.astuple(standing), "int64")
+            return [status]
+        row = tf.constant(dataclasses.astuple(status), "int64")
         with self._a_worker_may_be_lost():
             rows = self._gather(row).numpy()[:: self.num_replicas]
-        return [Standing(*row) for row in rows.tolist()]
+        return [WorkerStatus(*row) for row in rows.tolist()]
 
     def update(
-        self, model: PretrainingModel, batch: Batch | None, together: list[Standing]
+        self, model: PretrainingModel, batch: Batch | None, statuses: list[WorkerStatus]
     ) -> dict[str, float]:
         if self._step is None:
             self._step = self._make_step(model)
-        parts = shared_out(batch, self.num_replicas)
+        parts = split_batch(batch, self.num_replicas)
         with self._a_worker_may_be_lost():
-            return figures_of(self._step(parts), model)
+            return step_metrics(self._step(parts), model)
 
     def restored(self, model: PretrainingModel) -> None:
         """Gives each replica its own seeds of dropout; the candidates stay common."""
@@ -118,13 +123,13 @@ class TensorFlowDevices(Devices):
 
         @tf.function(autograph=False, input_signature=[[specs] * self.num_replicas])
         def step(parts: list[Batch]) -> dict[str, Any]:
-            figures = strategy.run(on_replica, args=(parts,))
-            figures = {
+            metrics = strategy.run(on_replica, args=(parts,))
+            metrics = {
                 name: strategy.experimental_local_results(value)[0]
-                for name, value in figures.items()
+                for name, value in metrics.items()
             }
-            loss = (figures["forward_loss"] + figures["backward_loss"]) / 2
-            return {"loss": loss, **figures}
+            loss = (metrics["forward_loss"] + metrics["backward_loss"]) / 2
+            return {"loss": loss, **metrics}
 
         return step
 
