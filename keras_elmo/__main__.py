@@ -1,9 +1,11 @@
 """The command line."""
 
 import argparse
+import contextlib
+import importlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from keras_elmo.commands import (
     embed,
@@ -31,6 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     options = _parser().parse_args(arguments)
     try:
+        _import_keras()
         options.run(options)
     except KeyboardInterrupt as interrupt:
         print(f"keras-elmo: {str(interrupt) or 'interrupted'}", file=sys.stderr)
@@ -42,6 +45,33 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"keras-elmo: error: {message}", file=sys.stderr)
         return _BAD_INPUT
     return 0
+
+
+def _import_keras() -> None:
+    """Imports Keras without the start-up notes of TensorFlow.
+
+    They come from C++ code that writes to standard error before it reads any log
+    level, and would stand above every error message.
+    """
+    if "keras" not in sys.modules:
+        os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+        with _without_standard_error():
+            importlib.import_module("keras")
+
+
+@contextlib.contextmanager
+def _without_standard_error() -> Iterator[None]:
+    """Silences file descriptor 2; exceptions are printed when this is over."""
+    sys.stderr.flush()
+    standard_error = os.dup(2)
+    nothing = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nothing, 2)
+    try:
+        yield
+    finally:
+        os.dup2(standard_error, 2)
+        os.close(standard_error)
+        os.close(nothing)
 
 
 def _is_expected(error: Exception) -> bool:

@@ -16,7 +16,6 @@ PACKAGE = ROOT / "keras_elmo"
 
 FLOORS = {
     "utils": 0,
-    "startup": 0,
     "config": 1,
     "text": 2,
     "layers": 2,
@@ -150,7 +149,11 @@ def test_importing_needs_no_more_than_the_dependencies(file):
     """Neither TensorFlow, which JAX and PyTorch users may lack, nor an extra."""
     with open(ROOT / "pyproject.toml", "rb") as project:
         dependencies = tomllib.load(project)["project"]["dependencies"]
-    allowed = {name.split(">")[0] for name in dependencies if "tensorflow" not in name}
+    allowed = {
+        name.split(">")[0].replace("-", "_")
+        for name in dependencies
+        if "tensorflow" not in name
+    }
     allowed |= {"keras_elmo"} | set(sys.stdlib_module_names)
     if file in ON_TENSORFLOW:
         allowed |= {"tensorflow"}

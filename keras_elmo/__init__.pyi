@@ -1,0 +1,32 @@
+"""The public names of keras_elmo; `__init__.py` loads each on first use."""
+
+from .config import ElmoConfig as ElmoConfig
+from .embedding.embedder import embed as embed
+from .explore.nearest import nearest as nearest
+from .explore.projector import write_projector as write_projector
+from .explore.substitutes import substitutes as substitutes
+from .files.export import export_saved_model as export_saved_model
+from .files.loading import load as load
+from .files.loading import load_language_model as load_language_model
+from .files.onnx import export_onnx as export_onnx
+from .files.published import load_published_weights as load_published_weights
+from .files.published import save_published_weights as save_published_weights
+from .layers.bilm import BiLM as BiLM
+from .layers.char_cnn_embedding import CharCNNEmbedding as CharCNNEmbedding
+from .layers.highway import Highway as Highway
+from .layers.sampled_softmax import SampledSoftmax as SampledSoftmax
+from .layers.scalar_mix import ScalarMix as ScalarMix
+from .models.callbacks import MixWeightsLogger as MixWeightsLogger
+from .models.elmo_embedding import ElmoEmbedding as ElmoEmbedding
+from .models.encoder import Encoder as Encoder
+from .models.encoder import build_encoder as build_encoder
+from .models.pretraining import build_pretraining_model as build_pretraining_model
+from .models.static_embedding import StaticEmbedding as StaticEmbedding
+from .text.character_ids import CharacterIds as CharacterIds
+from .text.corpus import Corpus as Corpus
+from .text.tokenizer import Tokenizer as Tokenizer
+from .text.vocabulary import Vocabulary as Vocabulary
+from .training.perplexity import perplexity as perplexity
+from .training.pretrain import pretrain as pretrain
+
+__version__: str

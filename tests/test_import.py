@@ -1,0 +1,123 @@
+"""`import keras_elmo` is quick, and the names it promises are there when asked for."""
+
+import ast
+import importlib
+import pickle
+import tomllib
+from pathlib import Path
+
+import keras
+import pytest
+
+import keras_elmo
+from tests.fresh_process import ROOT, run_python
+from tests.installed import require_installed
+
+HEAVY = ("jax", "keras", "matplotlib", "numpy", "rich", "tensorflow", "torch")
+
+
+def in_fresh_process(code, cwd, **variables):
+    return run_python("-W", "error", "-c", code, cwd=cwd, **variables).split()
+
+
+def test_import_loads_no_backend(tmp_path):
+    """Nor anything else that takes long: a third of a second at most, of the processor.
+
+    The quickest of three, for other processes may be in the way.
+    """
+    code = f"""
+import sys, time
+began = time.process_time()
+import keras_elmo
+print(time.process_time() - began)
+print([name for name in {HEAVY} if name in sys.modules])
+"""
+    results = [in_fresh_process(code, tmp_path) for _ in range(3)]
+    assert {loaded for _, loaded in results} == {"[]"}
+    assert min(float(seconds) for seconds, _ in results) < 0.3
+
+
+def test_version_is_that_of_the_distribution():
+    with open(ROOT / "pyproject.toml", "rb") as file:
+        project = tomllib.load(file)
+    assert project["project"]["dynamic"] == ["version"]
+    assert project["tool"]["hatch"]["version"]["path"] == "keras_elmo/__init__.py"
+    assert keras_elmo.__version__.count(".") == 2
+
+
+def test_type_checkers_are_told():
+    assert (Path(keras_elmo.__file__).parent / "py.typed").exists()
+    tree = ast.parse(Path(keras_elmo.__file__ + "i").read_text(encoding="utf-8"))
+    reexported = {
+        alias.asname
+        for node in tree.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+        if alias.name == alias.asname
+    }
+    assert reexported == set(keras_elmo.__all__)
+
+
+@pytest.mark.parametrize("name", keras_elmo.__all__)
+def test_public_name_loads_and_pickles(name):
+    found = getattr(keras_elmo, name)
+    assert found.__name__ == name
+    assert found.__doc__
+    assert pickle.loads(pickle.dumps(found)) is found
+
+
+def test_dir_lists_public_names():
+    assert set(dir(keras_elmo)) >= set(keras_elmo.__all__)
+    with pytest.raises(AttributeError, match="embeddings"):
+        keras_elmo.embeddings  # noqa: B018
+
+
+def test_stand_ins_name_every_registered_class():
+    """A class that is registered but missing from the table would not be found."""
+    for path in sorted((ROOT / "keras_elmo").rglob("*.py")):
+        if "register_keras_serializable" in path.read_text(encoding="utf-8"):
+            parts = path.relative_to(ROOT).with_suffix("").parts
+            importlib.import_module(".".join(parts))
+    registered = {
+        name: f"{found.__module__}"
+        for name, found in keras.saving.get_custom_objects().items()
+        if name.startswith("keras_elmo>")
+    }
+    tree = ast.parse(Path(keras_elmo.__file__).read_text(encoding="utf-8"))
+    (table,) = (
+        ast.literal_eval(node) for node in ast.walk(tree) if isinstance(node, ast.Dict)
+    )
+    assert {f"keras_elmo>{name}": module for name, module in table.items()} == (
+        registered
+    )
+
+
+FIRST = {
+    "keras": "import keras, keras_elmo",
+    "keras_elmo": "import keras_elmo, keras",
+    "a name": "from keras_elmo import Tokenizer\nimport keras",
+    "a module": "import keras_elmo.models.token_mask, keras",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("first", "backend"),
+    [*((first, "tensorflow") for first in FIRST), ("keras_elmo", "jax")],
+)
+def test_keras_finds_classes_by_name(first, backend, tmp_path):
+    """`load_model` needs no more than `import keras_elmo`, before Keras or after it."""
+    require_installed(backend)
+    inputs = keras.Input((None, 4))
+    outputs = keras_elmo.BiLM(4, 4, num_layers=1)(inputs)
+    keras.Model(inputs, outputs).save(tmp_path / "model.keras")
+    code = f"""
+{FIRST[first]}
+model = keras.saving.load_model("model.keras")
+print(type(model.layers[-1]).__module__)
+import sys
+print("tensorflow" in sys.modules)
+"""
+    found, has_tensorflow = in_fresh_process(code, tmp_path, KERAS_BACKEND=backend)
+    assert found == "keras_elmo.layers.bilm"
+    assert (has_tensorflow == "True") == (backend == "tensorflow")
