@@ -1,12 +1,12 @@
-"""A SavedModel with TF Hub's two signatures."""
+"""Exports an encoder and its mix as a SavedModel."""
 
 import os
-from typing import Any
+from collections.abc import Sequence
 
 import keras
 import numpy as np
 
-from keras_elmo.files.loading import load_embedding, load_language_model
+from keras_elmo.files.loading import Source, load_embedding, load_language_model
 from keras_elmo.files.saved_model import (
     ASSETS,
     DESCRIPTION,
@@ -23,48 +23,61 @@ from keras_elmo.text.character_ids import character_ids
 from keras_elmo.text.tokenizer import Tokenizer
 from keras_elmo.utils.files import replacing, write_json
 from keras_elmo.utils.lazy import tf
+from keras_elmo.utils.types import StrPath, Tensor
 
 
 def export_saved_model(
-    source: Any,
-    path: str | os.PathLike[str],
+    source: Source,
+    path: StrPath,
     tokenizer: str | None = "own",
     dtype: str | None = None,
     language_model: bool = False,
     half_weights: bool = False,
 ) -> None:
-    """Writes a SavedModel whose only trainable variables are the mix's.
+    """Writes a model as a SavedModel with the two signatures of the TF Hub module.
 
-    Signature `default` takes `strings`, [batch]; `tokens` takes `tokens`, [batch,
-    time] padded with "", and `sequence_len`, [batch]. Both return `word_emb`,
-    `lstm_outputs1` .. `lstm_outputsL`, `elmo` (the mix), `default` (its mean over the
-    tokens) and `sequence_len`.
+    - `default` takes `strings`, `(batch,)`.
+    - `tokens` takes `tokens`, `(batch, time)`, padded with `""`, and `sequence_len`,
+      `(batch,)` int32.
+
+    Both return, in float32, `word_emb`, `lstm_outputs1` .. `lstm_outputsL`, `elmo` (the
+    mix of the layers), `default` (the mean of `elmo` over the tokens) and
+    `sequence_len`. The weights of the mix are the only trainable variables.
 
     Args:
         source: a pretraining directory, an exported SavedModel, an `Encoder`, or an
-            `ElmoEmbedding`, whose first mix is kept.
-        path: the folder to write; a SavedModel that stands there is replaced.
-        tokenizer: how `default` cuts strings into words: `"unicode"`, which needs
-            tensorflow-text's ops wherever the model runs, `"whitespace"`, which needs
-            TensorFlow's own alone, or `None`, which leaves `default` out. `"own"` is
-            what cut the text that `source` was trained on; `"unicode"`, if that is not
-            known.
-        dtype: dtype policy of the encoder, `"bfloat16"` for half the size and, where
-            the processor multiplies it, more speed; that of `source` if `None`. What
-            comes out is float32 either way.
-        language_model: whether to keep, in a folder that servers ignore, the words and
-            the softmax, too, which `load_language_model` and a run's `init` read.
-        half_weights: whether to store the encoder's weights in float16, for half the
-            size, whatever it computes in: a weight keeps 11 bits, of bfloat16 8.
-            `load` widens them once, the signatures at every call.
+            `ElmoEmbedding`, whose first mix is exported.
+        path: the folder to write, or an exported SavedModel to replace.
+        tokenizer: how `default` splits strings into tokens: `"unicode"`, which needs
+            tensorflow-text wherever the model runs, `"whitespace"`, which needs
+            TensorFlow alone, or `None`, which leaves `default` out. `"own"` is the
+            tokenizer of the training text; `"unicode"`, if that is not known.
+        dtype: dtype policy of the encoder. `"bfloat16"` halves its size and is faster
+            on processors that multiply bfloat16. `None` keeps that of `source`.
+        language_model: whether to add the vocabulary and the softmax, which
+            `load_language_model` and `pretrain(init=...)` read, in a folder that
+            servers ignore.
+        half_weights: whether to store the encoder's weights in float16 (11 bits of
+            precision; bfloat16 has 8), which halves the size. `load` widens them once,
+            the signatures at every call.
 
     Raises:
-        RuntimeError: Keras does not run on TensorFlow.
-        TypeError: `source` is something else, or no path, where a language model is
-            asked for.
-        ValueError: `source` is a path without a model, or without a language model
-            that is asked for, or `path` holds something that is not an exported model;
-            a weight is too great for float16, where it is asked for.
+        RuntimeError: the Keras backend is not TensorFlow.
+        TypeError: `source` is something else, or no path with `language_model`.
+        ValueError: `source` is a path without a model, or without a language model with
+            `language_model`; `path` holds something that is not an exported model; or a
+            weight is too large for float16 with `half_weights`.
+
+    Example:
+
+    ```python
+    encoder = keras_elmo.build_encoder(keras_elmo.ElmoConfig.preset("tiny"))
+    keras_elmo.export_saved_model(encoder, "elmo", tokenizer="whitespace")
+
+    elmo = tf.saved_model.load("elmo")
+    outputs = elmo.signatures["default"](strings=tf.constant(["the bank"]))
+    print(outputs["elmo"].shape)  # (batch, tokens, 2 * projection_units)
+    ```
     """
     if keras.backend.backend() != "tensorflow":
         raise RuntimeError(
@@ -78,14 +91,15 @@ def export_saved_model(
                 f"Received: path={os.fspath(path)!r}"
             )
     words = _language_model(source) if language_model else None
-    source = _frozen(load_embedding(source), dtype)
+    embedding = _frozen(load_embedding(source), dtype)
+    encoder = embedding.encoder
     if tokenizer == "own":
-        tokenizer = source.encoder.tokenizer or "unicode"
-    served = _served(source, tokenizer, half_weights)
+        tokenizer = encoder.tokenizer or "unicode"
+    served = _served(embedding, tokenizer, half_weights)
     signatures = {"tokens": served.tokens.get_concrete_function()}
     if tokenizer is not None:
         signatures["default"] = served.default.get_concrete_function()
-        # What a client gets that asks for no signature by name.
+        # For clients that name no signature.
         signatures["serving_default"] = signatures["default"]
     with replacing(path) as temporary:
         tf.saved_model.save(served, temporary, signatures)
@@ -95,15 +109,15 @@ def export_saved_model(
             os.path.join(temporary, ASSETS, DESCRIPTION),
             {
                 "format": FORMAT,
-                "tokenizer": tokenizer or source.encoder.tokenizer,
-                "dtype": source.encoder.get_config()["dtype"],
-                "layer_norm": source.layer_norm,
-                "options": source.encoder.config.to_options(),
+                "tokenizer": tokenizer or encoder.tokenizer,
+                "dtype": encoder.get_config()["dtype"],
+                "layer_norm": embedding.layer_norm,
+                "options": encoder.config.to_options(),
             },
         )
 
 
-def _language_model(source: Any) -> PretrainingModel:
+def _language_model(source: Source) -> PretrainingModel:
     if not isinstance(source, str | os.PathLike):
         raise TypeError(
             "`source` must be the path of a language model where `language_model` is "
@@ -113,18 +127,16 @@ def _language_model(source: Any) -> PretrainingModel:
 
 
 def _frozen(embedding: ElmoEmbedding, dtype: str | None) -> ElmoEmbedding:
-    """A copy whose first mix alone is trainable."""
+    """Returns a copy of which the first mix alone is trainable."""
     encoder = embedding.encoder
     encoder = encoder if dtype is None else encoder.with_dtype(dtype)
     copy = ElmoEmbedding(encoder, layer_norm=embedding.layer_norm)
-    for ours, given in zip(
-        copy.mixes[0].weights, embedding.mixes[0].weights, strict=True
-    ):
-        ours.assign(given)
+    copy.mixes[0].scalars.assign(embedding.mixes[0].scalars)
+    copy.mixes[0].gamma.assign(embedding.mixes[0].gamma)
     return copy
 
 
-def _half(weight: Any) -> Any:
+def _half(weight: keras.Variable) -> "tf.Variable":
     value = tf.cast(weight.value, "float16")
     if not np.isfinite(value).all():
         raise ValueError(
@@ -134,43 +146,31 @@ def _half(weight: Any) -> Any:
     return tf.Variable(value, trainable=False)
 
 
-def _served(embedding: ElmoEmbedding, tokenizer: str | None, half_weights: bool) -> Any:
-    """A trackable object with the variables and what the signatures compute."""
-    weights = embedding.encoder.weights
-    # TensorFlow's own variables: through Keras's, each would be stored twice.
-    stored = [weight.value for weight in weights]
-    if half_weights:
-        stored = [_half(weight) for weight in weights]
-
-    def from_tokens(tokens: Any, sequence_len: Any) -> dict[str, Any]:
-        mask = tf.sequence_mask(sequence_len, tf.shape(tokens)[1])
-        char_ids = character_ids(tf.where(mask, tokens, ""))
-        pairs = zip(weights, stored, strict=True)
-        with keras.StatelessScope((ours, tf.cast(v, ours.dtype)) for ours, v in pairs):
-            layers = embedding.token_layers(char_ids)
-        elmo = embedding.mixed(layers, char_ids)
-        layers = [tf.cast(layer, elmo.dtype) for layer in layers]
-        outputs = {"word_emb": layers[0][..., : layers[0].shape[-1] // 2]}
-        for k, layer in enumerate(layers[1:], start=1):
-            outputs[f"lstm_outputs{k}"] = layer
-        # Padding is 0 in the sum. Counted, because a client's lengths may go beyond
-        # its tokens; a sentence without any is divided by 1.
-        count = tf.math.count_nonzero(char_ids[:, 2:, 0], axis=1, dtype=elmo.dtype)
-        outputs["elmo"] = elmo
-        mean = tf.reduce_sum(elmo, axis=1) / tf.maximum(count, 1)[:, tf.newaxis]
-        outputs["default"] = mean
-        outputs["sequence_len"] = tf.identity(sequence_len)
-        return outputs
-
+def _served(
+    embedding: ElmoEmbedding, tokenizer: str | None, half_weights: bool
+) -> "tf.Module":
+    """Returns the variables, and the functions of the signatures."""
     served = tf.Module(name="elmo")
+    # TensorFlow's own variables: through Keras's, each would be stored twice.
+    stored = [
+        _half(weight) if half_weights else weight.value
+        for weight in embedding.encoder.weights
+    ]
     setattr(served, WEIGHTS, stored)
     setattr(served, SCALARS, embedding.mixes[0].scalars.value)
     setattr(served, GAMMA, embedding.mixes[0].gamma.value)
-    if tokenizer is not None:
-        cut = Tokenizer(tokenizer)
 
-        def from_strings(strings: Any) -> dict[str, Any]:
-            tokens = cut.ragged(strings)
+    def from_tokens(tokens: Tensor, sequence_len: Tensor) -> dict[str, Tensor]:
+        mask = tf.sequence_mask(sequence_len, tf.shape(tokens)[1])
+        char_ids = character_ids(tf.where(mask, tokens, ""))
+        outputs = _outputs(embedding, stored, char_ids)
+        return {**outputs, "sequence_len": tf.identity(sequence_len)}
+
+    if tokenizer is not None:
+        split = Tokenizer(tokenizer)
+
+        def from_strings(strings: Tensor) -> dict[str, Tensor]:
+            tokens = split.ragged(strings)
             lengths = tf.cast(tokens.row_lengths(), tf.int32)
             return from_tokens(tokens.to_tensor(""), lengths)
 
@@ -180,3 +180,21 @@ def _served(embedding: ElmoEmbedding, tokenizer: str | None, half_weights: bool)
     lengths = tf.TensorSpec([None], tf.int32, "sequence_len")
     served.tokens = tf.function(from_tokens, [tokens, lengths], autograph=False)
     return served
+
+
+def _outputs(
+    embedding: ElmoEmbedding, stored: Sequence["tf.Variable"], char_ids: Tensor
+) -> dict[str, Tensor]:
+    """Returns the vectors by their names, computed with the stored weights."""
+    weights = zip(embedding.encoder.weights, stored, strict=True)
+    with keras.StatelessScope((w, tf.cast(value, w.dtype)) for w, value in weights):
+        layers = embedding.token_layers(char_ids)
+    elmo = embedding.mixed(layers, char_ids)
+    layers = [tf.cast(layer, elmo.dtype) for layer in layers]
+    outputs = {"word_emb": layers[0][..., : layers[0].shape[-1] // 2]}
+    outputs |= {f"lstm_outputs{k}": layer for k, layer in enumerate(layers) if k > 0}
+    # Padding is 0 in the sum. Counted, because a client's lengths may go beyond its
+    # tokens; a sentence without any is divided by 1.
+    count = tf.math.count_nonzero(char_ids[:, 2:, 0], axis=1, dtype=elmo.dtype)
+    mean = tf.reduce_sum(elmo, axis=1) / tf.maximum(count, 1)[:, tf.newaxis]
+    return {**outputs, "elmo": elmo, "default": mean}

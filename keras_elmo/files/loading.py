@@ -1,36 +1,53 @@
-"""A model by its name or its path, whatever kind of folder it is."""
+"""Loads a model by name or path, whatever kind of folder holds it."""
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import TypeAlias
 
 from keras_elmo.files.run_directory import PretrainingDirectory
 from keras_elmo.files.saved_model import (
     is_saved_model,
+    read_embedding,
     read_language_model,
     read_saved_model,
 )
 from keras_elmo.models.elmo_embedding import ElmoEmbedding
 from keras_elmo.models.encoder import Encoder
 from keras_elmo.models.pretraining import PretrainingModel
+from keras_elmo.utils.types import StrPath
 
-# In a source checkout, finished models lie beside the package.
+# What can be exported.
+Source: TypeAlias = Encoder | ElmoEmbedding | StrPath
+
+# A source checkout has finished models beside the package.
 _SHIPPED = Path(__file__).parents[2] / "saved_models"
 
 
-def load(name_or_path: str | os.PathLike[str]) -> Encoder:
-    """Returns the encoder of a shipped model or of a folder.
+def load(name_or_path: StrPath) -> Encoder:
+    """Loads an encoder.
 
     Args:
-        name_or_path: a pretraining directory, an exported SavedModel, or the name of a
-            model under `saved_models/` of a source checkout.
+        name_or_path: a pretraining directory, a folder written by
+            `export_saved_model`, or the name of a shipped model, `"elmo-en"` or
+            `"elmo-ko"`, in a source checkout.
 
     Returns:
-        An `Encoder`; its `tokenizer` says what cut its training text into words.
+        A frozen or trainable `Encoder`, as it was saved. Its `tokenizer` names how its
+        training text was split into words.
 
     Raises:
-        TypeError: it is neither a name nor a path.
-        ValueError: there is no such model.
+        TypeError: `name_or_path` is neither a name nor a path.
+        ValueError: there is no such model, or its files are damaged.
+
+    Example:
+
+    ```python
+    encoder = keras_elmo.build_encoder(keras_elmo.ElmoConfig.preset("tiny"))
+    keras_elmo.export_saved_model(encoder, "my-elmo")
+    encoder = keras_elmo.load("my-elmo")
+    (layers,) = keras_elmo.embed(encoder, [["the", "bank"]])
+    print(layers.shape)  # (layers, tokens, 2 * projection_units)
+    ```
     """
     path = find_model(name_or_path)
     if is_saved_model(path):
@@ -38,16 +55,30 @@ def load(name_or_path: str | os.PathLike[str]) -> Encoder:
     return PretrainingDirectory(path).read_encoder()
 
 
-def load_language_model(name_or_path: str | os.PathLike[str]) -> PretrainingModel:
-    """Returns a language model: an encoder, its softmax, and the words it predicts.
+def load_language_model(name_or_path: StrPath) -> PretrainingModel:
+    """Loads a language model: an encoder, its softmax and the words it predicts.
 
     Args:
-        name_or_path: what `load` takes; a SavedModel must have been exported with its
-            language model, as the shipped ones are.
+        name_or_path: as of `load`. A SavedModel must have been exported with
+            `language_model=True`, as the shipped models are.
+
+    Returns:
+        A `PretrainingModel` with the attributes `encoder` and `vocabulary`.
 
     Raises:
-        TypeError: it is neither a name nor a path.
-        ValueError: there is no such model, it is an encoder only, or it is damaged.
+        TypeError: `name_or_path` is neither a name nor a path.
+        ValueError: there is no such model, it has no softmax, or its files are damaged.
+
+    Example:
+
+    ```python
+    with open("text.txt", "w") as file:
+        file.write("the boat lies at the bank\\nthe bank lends money\\n" * 20)
+    config = keras_elmo.ElmoConfig.preset("tiny")
+    keras_elmo.pretrain(["text.txt"], "run", config, steps=1, num_sampled=4)
+    model = keras_elmo.load_language_model("run")
+    print(model.vocabulary.words)
+    ```
     """
     path = find_model(name_or_path)
     if is_saved_model(path):
@@ -55,11 +86,11 @@ def load_language_model(name_or_path: str | os.PathLike[str]) -> PretrainingMode
     return PretrainingDirectory(path).read_model()
 
 
-def find_model(name_or_path: str | os.PathLike[str]) -> Path:
-    """Returns the folder of a model, which may be a shipped one's name.
+def find_model(name_or_path: StrPath) -> Path:
+    """Returns the folder of a model.
 
     Raises:
-        TypeError: it is neither a name nor a path.
+        TypeError: `name_or_path` is neither a name nor a path.
         ValueError: there is no such model.
     """
     if not isinstance(name_or_path, str | os.PathLike):
@@ -77,26 +108,20 @@ def find_model(name_or_path: str | os.PathLike[str]) -> Path:
     if run.holds_a_run():
         raise ValueError(
             f"{run.path}: the run has no weights yet ({run.weights}): it writes them "
-            "whenever it is measured; train on until then"
+            "at its first validation; train on until then"
         )
+    shipped = sorted(path.name for path in _SHIPPED.glob("*/") if is_saved_model(path))
     raise ValueError(
         "`name_or_path` must be a pretraining directory (options.json and "
-        "weights.hdf5), a folder written by export_saved_model, or a shipped model's "
-        f"name, where the package is used from a source checkout: {_SHIPPED} has "
-        f"{', '.join(_shipped_names()) or 'none'}. "
+        "weights.hdf5), a folder written by export_saved_model, or the name of a "
+        f"shipped model in a source checkout: {_SHIPPED} has "
+        f"{', '.join(shipped) or 'none'}. "
         f"Received: name_or_path={os.fspath(name_or_path)!r}"
     )
 
 
-def _shipped_names() -> list[str]:
-    return sorted(path.name for path in _SHIPPED.glob("*/") if is_saved_model(path))
-
-
-def load_embedding(source: Any) -> ElmoEmbedding:
-    """Returns what is exported: an encoder and its mix.
-
-    Args:
-        source: what `load` takes, an `Encoder`, or an `ElmoEmbedding`.
+def load_embedding(source: Source) -> ElmoEmbedding:
+    """Returns an encoder with its mix.
 
     Raises:
         TypeError: `source` is something else.
@@ -105,7 +130,7 @@ def load_embedding(source: Any) -> ElmoEmbedding:
     if isinstance(source, str | os.PathLike):
         path = find_model(source)
         if is_saved_model(path):
-            return ElmoEmbedding.from_saved_model(path)
+            return read_embedding(path)
         source = load(path)
     if isinstance(source, Encoder):
         source = ElmoEmbedding(source)

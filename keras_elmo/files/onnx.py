@@ -1,54 +1,77 @@
-"""The encoder and its mix as an ONNX file, which needs neither TensorFlow nor Keras."""
+"""Exports an encoder and its mix to ONNX."""
 
 import os
-from typing import Any
 
 from keras_elmo.config import MAX_CHARACTERS
-from keras_elmo.files.loading import load_embedding
+from keras_elmo.files.loading import Source, load_embedding
 from keras_elmo.files.onnx_graph import TO_THE_END, OnnxGraph
-from keras_elmo.files.onnx_layers import add_bilm, add_character_cnn, add_mix
+from keras_elmo.files.onnx_layers import add_bilm, add_char_cnn, add_scalar_mix
 from keras_elmo.models.elmo_embedding import ElmoEmbedding
 from keras_elmo.utils.files import check_room, replacing
+from keras_elmo.utils.types import StrPath
 
-# Of a file in this format, by its own rules.
-_MOST_BYTES = 2**31 - 1
+# The limit of the file format.
+_MAX_BYTES = 2**31 - 1
 
 
-def export_onnx(source: Any, path: str | os.PathLike[str]) -> None:
-    """Writes an ONNX file that computes what an exported SavedModel does from ids.
+def export_onnx(source: Source, path: StrPath) -> None:
+    """Writes a model as an ONNX file, which runs without TensorFlow and Keras.
 
-    It takes `char_ids`, (batch, tokens + 2, 50) int32, of any batch and any number of
-    tokens, as `CharacterIds` makes them: the boundaries included, 0 where masked. It
-    returns `word_emb`, `lstm_outputs1` .. `lstm_outputsL`, `elmo` (the mix), `default`
-    (its mean over the tokens) and `sequence_len`, all without the boundaries and 0
-    where masked. Everything is float32. The file's metadata has the `tokenizer` of the
-    training text, if that is known.
+    The file computes from character ids what an exported SavedModel computes from
+    tokens. Its input is `char_ids`, `(batch, tokens + 2, 50)` int32, as `CharacterIds`
+    returns them: with the boundaries of each sentence, 0 where masked. The numbers of
+    sentences and of tokens are free. Its outputs, all without the boundaries and 0
+    where masked, are
+
+    - `word_emb`: `(batch, tokens, projection_units)` float32, the token alone;
+    - `lstm_outputs1` .. `lstm_outputsL`: `(batch, tokens, 2 * projection_units)`;
+    - `elmo`: the mix of the layers, of the same shape;
+    - `default`: `(batch, 2 * projection_units)`, the mean of `elmo` over the tokens;
+    - `sequence_len`: `(batch,)` int32, the number of tokens.
+
+    The metadata of the file has the `tokenizer` of the training text, if it is known.
 
     Args:
         source: a pretraining directory, an exported SavedModel, an `Encoder`, or an
-            `ElmoEmbedding`, whose first mix is kept.
-        path: the file to write; one that stands there is replaced.
+            `ElmoEmbedding`, whose first mix is exported.
+        path: the file to write or to replace.
 
     Raises:
         ImportError: the extra `onnx` is not installed.
-        OSError: there is no room for it.
+        OSError: the disk has no room for the file.
         TypeError: `source` is something else.
         ValueError: `source` is a path without a model, `path` is a folder, or the model
-            has more than the 2 GB of an ONNX file.
+            is larger than an ONNX file can be, 2 GB.
+
+    Example:
+
+    ```python
+    encoder = keras_elmo.build_encoder(keras_elmo.ElmoConfig.preset("tiny"))
+    keras_elmo.export_onnx(encoder, "elmo.onnx")
+
+    import onnxruntime
+
+    session = onnxruntime.InferenceSession("elmo.onnx")
+    char_ids = keras_elmo.CharacterIds()(tf.constant([["the", "bank"]]))
+    elmo, lengths = session.run(
+        ["elmo", "sequence_len"], {"char_ids": char_ids.numpy()}
+    )
+    assert elmo.shape == (1, 2, 2 * encoder.config.projection_units)
+    ```
     """
     path = os.fspath(path)
     if os.path.isdir(path):
         raise ValueError(f"`path` must be a file. Received: path={path!r}, a folder")
     embedding = load_embedding(source)
     size = 4 * embedding.encoder.count_params()
-    if size > _MOST_BYTES:
+    if size > _MAX_BYTES:
         raise ValueError(
             f"{path}: the model has {size:,} bytes, and an ONNX file at most "
-            f"{_MOST_BYTES:,}"
+            f"{_MAX_BYTES:,}"
         )
     tokenizer = embedding.encoder.tokenizer
-    model = _graph(embedding).model({"tokenizer": tokenizer} if tokenizer else {})
-    content = model.SerializeToString()
+    metadata = {"tokenizer": tokenizer} if tokenizer else {}
+    content = _graph(embedding).serialize(metadata)
     check_room(path, len(content))
     with replacing(path) as temporary, open(temporary, "wb") as file:
         file.write(content)
@@ -57,39 +80,40 @@ def export_onnx(source: Any, path: str | os.PathLike[str]) -> None:
 def _graph(embedding: ElmoEmbedding) -> OnnxGraph:
     units = embedding.encoder.config.projection_units
     graph = OnnxGraph("elmo")
-    shape = ("batch", "positions", MAX_CHARACTERS)
-    char_ids = graph.input("char_ids", "int32", shape)
+    axes = ("batch", "positions", MAX_CHARACTERS)
+    char_ids = graph.input("char_ids", "int32", axes)
 
     # === Masks ===
     first = graph.add("Gather", char_ids, graph.constant(0, "int64"), axis=2)
     valid = graph.add("Greater", first, graph.constant(0, "int32"))
-    read = graph.cast(valid, "int64")
-    lengths = graph.add("ReduceSum", read, graph.integers(1), keepdims=0)
-    # A position holds a token where the one after it is valid.
+    ones = graph.cast(valid, "int64")
+    lengths = graph.add("ReduceSum", ones, graph.integers(1), keepdims=0)
+    # A position holds a token where the next one is valid.
     mask = graph.cast(graph.slice(valid, 2, TO_THE_END, axis=1), "float32")
     mask = graph.add("Unsqueeze", mask, graph.integers(2))
 
     # === Layers ===
-    embedding_layer = embedding.encoder.get_layer("char_cnn_embedding")
-    x = add_character_cnn(graph, embedding_layer, char_ids)
-    rows = graph.add("Concat", graph.add("Shape", valid), graph.integers(units), axis=0)
-    x = graph.add("Transpose", graph.add("Reshape", x, rows), perm=[1, 0, 2])
+    x = add_char_cnn(graph, embedding.encoder.get_layer("char_cnn_embedding"), char_ids)
+    shape = graph.add(
+        "Concat", graph.add("Shape", valid), graph.integers(units), axis=0
+    )
+    x = graph.add("Transpose", graph.add("Reshape", x, shape), perm=[1, 0, 2])
     layers = add_bilm(graph, embedding.encoder.get_layer("bilm"), x, lengths)
     # Without the boundaries; the last one of a short sentence lies inside the row.
     layers = [graph.slice(layer, 1, -1, axis=0) for layer in layers]
     layers = [graph.add("Transpose", layer, perm=[1, 0, 2]) for layer in layers]
     layers = [graph.add("Mul", layer, mask) for layer in layers]
-    elmo = add_mix(graph, embedding.mixes[0], layers, mask, 2 * units)
+    elmo = add_scalar_mix(graph, embedding.mixes[0], layers, mask, 2 * units)
 
-    # === Outputs, by the names that the SavedModel has for them ===
+    # === Outputs, named as those of the SavedModel ===
     tokens = graph.add("ReduceSum", mask, graph.integers(1), keepdims=0)
     total = graph.add("ReduceSum", elmo, graph.integers(1), keepdims=0)
     mean = graph.add("Div", total, graph.add("Max", tokens, graph.constant(1)))
     word_emb = graph.slice(layers[0], 0, units, axis=2)
     graph.output(word_emb, "float32", ("batch", "tokens", units), "word_emb")
     vectors = {f"lstm_outputs{k}": layer for k, layer in enumerate(layers) if k > 0}
-    for name, tensor in {**vectors, "elmo": elmo}.items():
-        graph.output(tensor, "float32", ("batch", "tokens", 2 * units), name)
+    for name, vector in {**vectors, "elmo": elmo}.items():
+        graph.output(vector, "float32", ("batch", "tokens", 2 * units), name)
     graph.output(mean, "float32", ("batch", 2 * units), "default")
     count = graph.cast(graph.add("Squeeze", tokens, graph.integers(1)), "int32")
     graph.output(count, "int32", ("batch",), "sequence_len")

@@ -1,6 +1,7 @@
-"""`CharCNNEmbedding` as operations of ONNX."""
+"""Layers as ONNX operators."""
 
 import numpy as np
+from keras import ops
 
 from keras_elmo.config import MAX_CHARACTERS
 from keras_elmo.files.onnx_graph import TO_THE_END, OnnxGraph, array_of
@@ -8,47 +9,46 @@ from keras_elmo.layers.bilm import BiLM
 from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
 from keras_elmo.layers.highway import Highway
 from keras_elmo.layers.projected_lstm import ProjectedLSTM
-from keras_elmo.layers.recurrence import State
 from keras_elmo.layers.scalar_mix import ScalarMix
 
 
-def add_character_cnn(graph: OnnxGraph, layer: CharCNNEmbedding, char_ids: str) -> str:
-    """Adds the layer, which reads each distinct word of a batch once.
+def add_char_cnn(graph: OnnxGraph, layer: CharCNNEmbedding, char_ids: str) -> str:
+    """Adds the layer, which embeds each unique word of a batch once.
 
     Args:
-        graph: what it is added to.
+        graph: what the operators are added to.
         layer: whose weights are stored.
         char_ids: `(batch, positions, 50)` int32.
 
     Returns:
-        `(batch * positions, projection_units)`; masked positions hold anything.
+        `(batch * positions, projection_units)`; masked positions hold any numbers.
     """
     words = graph.add("Reshape", char_ids, graph.integers(-1, MAX_CHARACTERS))
-    # A masked word stands first, so that a batch without words has one to embed.
+    # A masked word comes first, so that a batch without words has one to embed.
     masked = graph.constant(np.zeros((1, MAX_CHARACTERS)), "int32")
     words = graph.add("Concat", masked, words, axis=0)
-    # ONNX Runtime tells rows apart if they are of 64 bits.
+    # ONNX Runtime finds unique rows of 64-bit numbers only.
     words = graph.cast(words, "int64")
-    words, _, places, _ = graph.add_several(4, "Unique", words, axis=0, sorted=0)
+    words, _, indices, _ = graph.add_several(4, "Unique", words, axis=0, sorted=0)
     widest = max(width for width, _ in layer.filters)
-    embeddings = _embedded(graph, layer, _without_repeated_end(graph, words, widest))
-    places = graph.slice(places, 1, TO_THE_END, axis=0)
-    return graph.add("Gather", embeddings, places, axis=0)
+    embeddings = _embed_words(graph, layer, _without_padding(graph, words, widest))
+    indices = graph.slice(indices, 1, TO_THE_END, axis=0)
+    return graph.add("Gather", embeddings, indices, axis=0)
 
 
-def _without_repeated_end(graph: OnnxGraph, words: str, widest: int) -> str:
-    """Leaves one window, for each width, of the character that ends all words."""
-    end = graph.slice(words, -1, TO_THE_END, axis=1)
-    goes_on = graph.add("Not", graph.add("Equal", words, end))
-    place = graph.integers(*range(1, MAX_CHARACTERS + 1))
-    place = graph.add("Mul", graph.cast(goes_on, "int64"), place)
-    longest = graph.add("ReduceMax", place, axes=[0, 1], keepdims=0)
-    length = graph.add("Add", longest, graph.integers(widest))
-    return graph.add("Slice", words, graph.integers(0), length, graph.integers(1))
+def _without_padding(graph: OnnxGraph, words: str, widest: int) -> str:
+    """Keeps one window, of each width, of the padding that ends all words."""
+    padding = graph.slice(words, -1, TO_THE_END, axis=1)
+    is_character = graph.add("Not", graph.add("Equal", words, padding))
+    number = graph.integers(*range(1, MAX_CHARACTERS + 1))
+    number = graph.add("Mul", graph.cast(is_character, "int64"), number)
+    longest = graph.add("ReduceMax", number, axes=[0, 1], keepdims=0)
+    stop = graph.add("Add", longest, graph.integers(widest))
+    return graph.add("Slice", words, graph.integers(0), stop, graph.integers(1))
 
 
-def _embedded(graph: OnnxGraph, layer: CharCNNEmbedding, words: str) -> str:
-    """`(words, characters)` ids to `(words, projection_units)`."""
+def _embed_words(graph: OnnxGraph, layer: CharCNNEmbedding, words: str) -> str:
+    """Maps `(words, characters)` ids to `(words, projection_units)` vectors."""
     table = graph.constant(array_of(layer.char_embedding))
     characters = graph.add("Gather", table, words, axis=0)
     characters = graph.add("Transpose", characters, perm=[0, 2, 1])
@@ -61,111 +61,95 @@ def _embedded(graph: OnnxGraph, layer: CharCNNEmbedding, words: str) -> str:
         features.append(graph.add(layer.activation.capitalize(), x))
     x = graph.add("Concat", *features, axis=1)
     for highway in layer.highways:
-        x = _highway(graph, highway, x)
+        x = _add_highway(graph, highway, x)
     if layer.projection_kernel is None:
         return x
-    kernel, bias = layer.projection_kernel, layer.projection_bias
-    return graph.affine(x, array_of(kernel), array_of(bias))
+    return graph.affine(x, layer.projection_kernel, layer.projection_bias)
 
 
-def _highway(graph: OnnxGraph, layer: Highway, x: str) -> str:
-    gate = graph.affine(x, array_of(layer.carry_kernel), array_of(layer.carry_bias))
-    kernel, bias = layer.transform_kernel, layer.transform_bias
-    transformed = graph.add("Relu", graph.affine(x, array_of(kernel), array_of(bias)))
-    # g * t + (1 - g) * x
-    change = graph.add("Sub", transformed, x)
-    return graph.add("Add", x, graph.add("Mul", graph.add("Sigmoid", gate), change))
+def _add_highway(graph: OnnxGraph, layer: Highway, x: str) -> str:
+    carry = graph.affine(x, layer.carry_kernel, layer.carry_bias)
+    y = graph.affine(x, layer.transform_kernel, layer.transform_bias)
+    # carry * y + (1 - carry) * x
+    change = graph.add("Sub", graph.add("Relu", y), x)
+    return graph.add("Add", x, graph.add("Mul", graph.add("Sigmoid", carry), change))
 
 
 def add_bilm(graph: OnnxGraph, layer: BiLM, x: str, lengths: str) -> list[str]:
-    """Adds the layer, whose rows begin from a fresh state.
+    """Adds the layer, which begins each row from a fresh state.
 
     Args:
-        graph: what it is added to.
+        graph: what the operators are added to.
         layer: whose weights are stored.
         x: `(positions, batch, projection_units)`.
         lengths: `(batch,)` int64, how many positions of a row are not masked.
 
     Returns:
         `num_layers + 1` tensors `(positions, batch, 2 * projection_units)`; masked
-        positions hold anything.
+        positions hold any numbers.
     """
-    sides = [x, _reversed(graph, x, lengths)]
+
+    def reverse(x: str) -> str:
+        # Of each row, the positions that are not masked.
+        return graph.add("ReverseSequence", x, lengths, time_axis=0, batch_axis=1)
+
+    inputs = [x, reverse(x)]
     layers = [graph.add("Concat", x, x, axis=2)]
     pairs = zip(layer.forward_layers, layer.backward_layers, strict=True)
     for k, pair in enumerate(pairs):
-        outputs = _read(graph, f"layer_{k + 1}", pair, sides)
+        outputs = _run_lstm(graph, f"layer_{k + 1}", pair, inputs)
         if layer.skip_connections and k > 0:
-            outputs = [
-                graph.add("Add", y, side)
-                for y, side in zip(outputs, sides, strict=True)
-            ]
-        sides = outputs
-        backward = _reversed(graph, sides[1], lengths)
-        layers.append(graph.add("Concat", sides[0], backward, axis=2))
+            sums = zip(outputs, inputs, strict=True)
+            outputs = [graph.add("Add", *each) for each in sums]
+        inputs = outputs
+        layers.append(graph.add("Concat", outputs[0], reverse(outputs[1]), axis=2))
     return layers
 
 
-def _reversed(graph: OnnxGraph, x: str, lengths: str) -> str:
-    """Reverses the positions of each row that are not masked; its own inverse."""
-    return graph.add("ReverseSequence", x, lengths, time_axis=0, batch_axis=1)
-
-
-def _read(
-    graph: OnnxGraph, name: str, pair: tuple[ProjectedLSTM, ...], sides: list[str]
+def _run_lstm(
+    graph: OnnxGraph, name: str, pair: tuple[ProjectedLSTM, ...], inputs: list[str]
 ) -> list[str]:
-    """Both directions of a layer, in one loop over the positions.
+    """Runs both directions of a layer in one loop over the positions.
 
     Padding follows a row's positions in both, so it reaches nothing that is kept.
     """
     body = OnnxGraph(name)
-    names = [f"{name}_{direction}" for direction in ("forward", "backward")]
-    states = [_state(body, *each) for each in zip(names, pair, strict=True)]
-    gates = [
-        body.input(f"{each}_gates", "float32", ("batch", 4 * layer.units))
-        for each, layer in zip(names, pair, strict=True)
-    ]
-    outputs = []
-    for layer, state, x in zip(pair, states, gates, strict=True):
-        h, c = _step(body, layer, state, x)
+    batch = graph.slice(graph.add("Shape", inputs[0]), 1, 2, axis=0)
+    initial, states, outputs = [], [], []
+    for k, layer in enumerate(pair):
+        for state, size in (("h", layer.projection_units), ("c", layer.units)):
+            shape = graph.add("Concat", batch, graph.integers(size), axis=0)
+            initial.append(graph.add("ConstantOfShape", shape))
+            states.append(body.input(f"{name}_{state}_{k}", "float32", ("batch", size)))
+    for k, layer in enumerate(pair):
+        gates = body.input(f"{name}_gates_{k}", "float32", ("batch", 4 * layer.units))
+        h, c = _add_step(body, layer, states[2 * k], states[2 * k + 1], gates)
         body.output(h, "float32", ("batch", layer.projection_units))
         body.output(c, "float32", ("batch", layer.units))
-        # A state is handed to the next step and not kept: here it is once more.
+        # A state goes to the next step only; what is kept needs another name.
         outputs.append(body.add("Identity", h))
-    for layer, y in zip(pair, outputs, strict=True):
-        body.output(y, "float32", ("batch", layer.projection_units))
-    first = [zeros for layer in pair for zeros in _fresh_state(graph, layer, sides[0])]
-    inputs = [_gates(graph, *each) for each in zip(pair, sides, strict=True)]
+    for layer, output in zip(pair, outputs, strict=True):
+        body.output(output, "float32", ("batch", layer.projection_units))
+    gates_of = zip(pair, inputs, strict=True)
+    initial += [_input_gates(graph, layer, x) for layer, x in gates_of]
     *_, forward, backward = graph.add_several(
-        6, "Scan", *first, *inputs, body=body.finished(), num_scan_inputs=2
+        6, "Scan", *initial, body=body.build(), num_scan_inputs=2
     )
     return [forward, backward]
 
 
-def _gates(graph: OnnxGraph, layer: ProjectedLSTM, x: str) -> str:
-    """The inputs' share of the gates, which does not wait for the recurrence."""
+def _input_gates(graph: OnnxGraph, layer: ProjectedLSTM, x: str) -> str:
+    """Computes the inputs' share of the gates, for all positions at once."""
     # The forget gate's bias of one is not among the weights.
     forget = np.repeat(np.array([0, 0, 1, 0], "float32"), layer.units)
     kernel = array_of(layer.kernel)[: -layer.projection_units]
     return graph.affine(x, kernel, array_of(layer.bias) + forget)
 
 
-def _fresh_state(graph: OnnxGraph, layer: ProjectedLSTM, x: str) -> list[str]:
-    batch = graph.slice(graph.add("Shape", x), 1, 2, axis=0)
-    sizes = (layer.projection_units, layer.units)
-    shapes = (graph.add("Concat", batch, graph.integers(n), axis=0) for n in sizes)
-    return [graph.add("ConstantOfShape", shape) for shape in shapes]
-
-
-def _state(body: OnnxGraph, name: str, layer: ProjectedLSTM) -> State:
-    h = body.input(f"{name}_h", "float32", ("batch", layer.projection_units))
-    c = body.input(f"{name}_c", "float32", ("batch", layer.units))
-    return State(h, c)
-
-
-def _step(body: OnnxGraph, layer: ProjectedLSTM, state: State, gates: str) -> State:
-    """The arithmetic of `lstm_step`."""
-    h, c = state
+def _add_step(
+    body: OnnxGraph, layer: ProjectedLSTM, h: str, c: str, gates: str
+) -> tuple[str, str]:
+    """Returns the next `h` and `c`."""
     kernel = body.constant(array_of(layer.kernel)[-layer.projection_units :])
     gates = body.add("Add", gates, body.add("MatMul", h, kernel))
     i, j, f, o = body.add_several(4, "Split", gates, axis=1)
@@ -175,7 +159,7 @@ def _step(body: OnnxGraph, layer: ProjectedLSTM, state: State, gates: str) -> St
     c = _clip(body, c, layer.cell_clip)
     kernel = body.constant(array_of(layer.projection_kernel))
     h = body.add("MatMul", body.add("Mul", o, body.add("Tanh", c)), kernel)
-    return State(_clip(body, h, layer.projection_clip), c)
+    return _clip(body, h, layer.projection_clip), c
 
 
 def _clip(body: OnnxGraph, x: str, bound: float | None) -> str:
@@ -184,13 +168,13 @@ def _clip(body: OnnxGraph, x: str, bound: float | None) -> str:
     return body.add("Clip", x, body.constant(-bound), body.constant(bound))
 
 
-def add_mix(
+def add_scalar_mix(
     graph: OnnxGraph, mix: ScalarMix, layers: list[str], mask: str, units: int
 ) -> str:
     """Adds the layer.
 
     Args:
-        graph: what it is added to.
+        graph: what the operators are added to.
         mix: whose weights are stored.
         layers: `(batch, tokens, units)` tensors, 0 where masked.
         mask: `(batch, tokens, 1)` float32, 1 where there is a token.
@@ -200,9 +184,8 @@ def add_mix(
         `(batch, tokens, units)`, 0 where masked.
     """
     if mix.layer_norm:
-        layers = [_normalized(graph, layer, mask, units) for layer in layers]
-    weights = np.exp(array_of(mix.scalars) - array_of(mix.scalars).max())
-    weights *= array_of(mix.gamma) / weights.sum()
+        layers = [_normalize(graph, layer, mask, units) for layer in layers]
+    weights = array_of(mix.gamma * ops.softmax(mix.scalars))
     parts = [
         graph.add("Mul", layer, graph.constant(weight))
         for layer, weight in zip(layers, weights, strict=True)
@@ -210,16 +193,15 @@ def add_mix(
     return graph.add("Sum", *parts)
 
 
-def _normalized(graph: OnnxGraph, layer: str, mask: str, units: int) -> str:
-    """Zero mean and unit variance over the unmasked elements, 0 in the others."""
+def _normalize(graph: OnnxGraph, layer: str, mask: str, units: int) -> str:
+    """Returns zero mean and unit variance over the unmasked elements, 0 elsewhere."""
+    # At least one token, so that a batch without any word divides by something.
     tokens = graph.add("ReduceSum", mask, keepdims=0)
-    # At least one, so that a batch without any word divides by something.
     tokens = graph.add("Max", tokens, graph.constant(1))
     count = graph.add("Mul", tokens, graph.constant(units))
     mean = graph.add("Div", graph.add("ReduceSum", layer, keepdims=0), count)
     centred = graph.add("Mul", graph.add("Sub", layer, mean), mask)
-    variance = graph.add(
-        "Div", graph.add("ReduceSumSquare", centred, keepdims=0), count
-    )
+    squares = graph.add("ReduceSumSquare", centred, keepdims=0)
+    variance = graph.add("Div", squares, count)
     variance = graph.add("Add", variance, graph.constant(1e-12))
     return graph.add("Div", centred, graph.add("Sqrt", variance))

@@ -1,11 +1,11 @@
-"""The published weights: options.json and weights.hdf5, both ways."""
+"""Reads and writes the published format: options.json and weights.hdf5."""
 
 import math
 import os
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 import h5py
+import keras
 import numpy as np
 from keras import ops
 
@@ -15,29 +15,35 @@ from keras_elmo.models.encoder import Encoder
 from keras_elmo.models.pretraining import LanguageModelHead
 from keras_elmo.utils.files import check_room, replacing, write_json
 from keras_elmo.utils.large_variables import block_starts, blocks_of, fill
+from keras_elmo.utils.types import StrPath
 
-Path = str | os.PathLike[str]
-
-# What HDF5 writes beside the numbers, at most.
+# Bytes that HDF5 writes beside the numbers, at most.
 _HEADERS = 100_000
 
 
-def load_published_weights(options: Path, weights: Path) -> Encoder:
-    """Builds an encoder from a model in the published format.
+def load_published_weights(options: StrPath, weights: StrPath) -> Encoder:
+    """Loads an encoder from files in the published format.
 
     Args:
         options: path of the options.json.
         weights: path of the weights.hdf5.
 
     Returns:
-        An `Encoder` whose tokenizer is unknown: the published models were trained on
-        text that was tokenised beforehand.
+        An `Encoder`. Its `tokenizer` is `None`, because the files do not name one: the
+        published models were trained on text that was tokenized beforehand.
 
     Raises:
-        ValueError: a file cannot be read, options.json lacks a key, or it and the
-            weights contradict each other; the message names the file, and the dataset
-            with both shapes.
         FileNotFoundError: a file is missing.
+        ValueError: a file cannot be read, options.json lacks a key, or the two
+            contradict each other; names the file, and the dataset with both shapes.
+
+    Example:
+
+    ```python
+    encoder = keras_elmo.build_encoder(keras_elmo.ElmoConfig.preset("tiny"))
+    keras_elmo.save_published_weights(encoder, "options.json", "weights.hdf5")
+    encoder = keras_elmo.load_published_weights("options.json", "weights.hdf5")
+    ```
     """
     config = ElmoConfig.from_options(options)
     check_size(config.num_weights, [weights], os.fspath(options))
@@ -46,49 +52,58 @@ def load_published_weights(options: Path, weights: Path) -> Encoder:
     return encoder
 
 
-def save_published_weights(encoder: Encoder, options: Path, weights: Path) -> None:
-    """Writes an encoder in the published format.
+def save_published_weights(
+    encoder: Encoder, options: StrPath, weights: StrPath
+) -> None:
+    """Saves an encoder in the published format, which AllenNLP reads, too.
 
     Args:
-        encoder: the model; its mix is not part of the format.
-        options: path of the options.json to write.
-        weights: path of the weights.hdf5 to write.
+        encoder: the model. A mix of its layers is not part of the format.
+        options: path of the options.json to write or to replace.
+        weights: path of the weights.hdf5 to write or to replace.
+
+    Raises:
+        OSError: the disk has no room for the files.
+
+    Example:
+
+    ```python
+    encoder = keras_elmo.build_encoder(keras_elmo.ElmoConfig.preset("tiny"))
+    keras_elmo.save_published_weights(encoder, "options.json", "weights.hdf5")
+    ```
     """
     write_datasets(weights, encoder_datasets(encoder))
     write_json(options, encoder.config.to_options())
 
 
-def read_datasets(weights: Path, datasets: Iterable["Dataset"], options: str) -> None:
-    """Assigns what a file holds to the weights.
-
-    Args:
-        weights: path of the HDF5 file.
-        datasets: where each weight stands in it.
-        options: what decided the weights' shapes, for an error to name.
+def read_datasets(
+    weights: StrPath, datasets: Iterable["Dataset"], described_by: str
+) -> None:
+    """Assigns the datasets of an HDF5 file to weights.
 
     Raises:
-        ValueError: the file is damaged, lacks a dataset, has one of a layer that
-            `options` does not know, or one that `find_dataset` refuses.
+        ValueError: the file is damaged, lacks a dataset, has one of a layer that the
+            model lacks, or one that `find_dataset` refuses.
     """
     weights = os.fspath(weights)
     with open_hdf5(weights) as file:
-        asked = set()
+        read = set()
         for dataset in datasets:
-            dataset.read(file, options)
-            asked.add(dataset.name)
-        for name in _names_of_layers(file):
-            if name not in asked:
+            dataset.read(file, described_by)
+            read.add(dataset.name)
+        for name in _encoder_dataset_names(file):
+            if name not in read:
                 raise ValueError(
                     f"{weights}: holds the dataset {name}, {file[name].shape}, "
-                    f"but {options} describes a model without it"
+                    f"but {described_by} describes a model without it"
                 )
 
 
-def _names_of_layers(file: h5py.File) -> list[str]:
-    """The encoder's datasets; a file may hold more than the encoder."""
+def _encoder_dataset_names(file: h5py.File) -> list[str]:
+    """Returns the names of the encoder's datasets; a file may hold others, too."""
     names: list[str] = []
 
-    def add(name: str, item: Any) -> None:
+    def add(name: str, item: object) -> None:
         if isinstance(item, h5py.Dataset) and name.startswith(("char", "CNN", "RNN")):
             names.append(name)
 
@@ -97,22 +112,17 @@ def _names_of_layers(file: h5py.File) -> list[str]:
 
 
 def write_datasets(
-    weights: Path, datasets: Iterable["Dataset"], dtype: str = "float32"
+    weights: StrPath, datasets: Iterable["Dataset"], dtype: str = "float32"
 ) -> None:
-    """Writes the weights to an HDF5 file; one that stands there is replaced.
-
-    Args:
-        weights: path of the file.
-        datasets: where each weight stands in it.
-        dtype: of the numbers in the file.
+    """Writes weights to an HDF5 file; replaces one that exists.
 
     Raises:
-        OSError: there is no room for it.
+        OSError: the disk has no room for it.
     """
     datasets = list(datasets)
     item = np.dtype(dtype).itemsize
-    size = sum(item * math.prod(dataset.shape()) for dataset in datasets)
-    # A disk that fills up leaves HDF5 in a state that it complains of to the end.
+    size = sum(item * math.prod(dataset.shape) for dataset in datasets)
+    # HDF5 does not recover from a disk that fills up while it writes.
     check_room(weights, size + _HEADERS)
     with replacing(weights) as temporary, h5py.File(temporary, "w") as file:
         for dataset in datasets:
@@ -120,69 +130,54 @@ def write_datasets(
 
 
 class Dataset:
-    """One weight and the dataset that holds it, as it is."""
+    """One weight, and the dataset that holds it.
 
-    def __init__(self, name: str, weight: Any) -> None:
+    Args:
+        name: of the dataset.
+        weight: whose last numbers the dataset holds; those before are 0.
+        shape: of the dataset; that of the weight if `None`.
+    """
+
+    def __init__(
+        self, name: str, weight: keras.Variable, shape: tuple[int, ...] | None = None
+    ) -> None:
         self.name = name
         self.weight = weight
+        self.shape = tuple(weight.shape) if shape is None else shape
 
-    def shape(self) -> tuple[int, ...]:
-        """Returns the shape in the file."""
-        return tuple(self.weight.shape)
-
-    def read(self, file: h5py.File, options: str) -> None:
-        self.assign(find_dataset(file, self.name, self.shape(), options))
-
-    def assign(self, dataset: h5py.Dataset) -> None:
-        starts = block_starts(dataset.shape, dataset.dtype.itemsize)
-        fill(self.weight, (dataset[k : k + starts.step] for k in starts))
+    def read(self, file: h5py.File, described_by: str) -> None:
+        dataset = find_dataset(file, self.name, self.shape, described_by)
+        if self.shape == tuple(self.weight.shape):
+            starts = block_starts(self.shape, dataset.dtype.itemsize)
+            fill(self.weight, (dataset[k : k + starts.step] for k in starts))
+        else:
+            array = np.zeros(self.weight.shape, dataset.dtype)
+            array.flat[-dataset.size :] = dataset[...].flat
+            self.weight.assign(array)
 
     def write(self, file: h5py.File, dtype: str) -> None:
-        dataset = file.create_dataset(self.name, self.shape(), dtype)
+        dataset = file.create_dataset(self.name, self.shape, dtype)
+        if self.shape != tuple(self.weight.shape):
+            array = ops.convert_to_numpy(self.weight).astype(dtype)
+            dataset[...] = array.reshape(-1)[-dataset.size :].reshape(self.shape)
+            return
         start = 0
         for block in blocks_of(self.weight):
-            # HDF5 has no bfloat16 to convert from.
+            # HDF5 cannot convert from bfloat16.
             dataset[start : start + len(block)] = block.astype(dtype, copy=False)
             start += len(block)
 
 
-class _CharacterTable(Dataset):
-    """The file has no row for the mask's id 0."""
-
-    def shape(self) -> tuple[int, ...]:
-        rows, units = self.weight.shape
-        return (rows - 1, units)
-
-    def assign(self, dataset: h5py.Dataset) -> None:
-        array = dataset[...]
-        self.weight.assign(np.concatenate([np.zeros_like(array[:1]), array]))
-
-    def write(self, file: h5py.File, dtype: str) -> None:
-        array = ops.convert_to_numpy(self.weight)[1:]
-        file.create_dataset(self.name, data=array.astype(dtype, copy=False))
-
-
-class _Convolution(Dataset):
-    """The file has an axis for the height of an image."""
-
-    def shape(self) -> tuple[int, ...]:
-        return (1, *self.weight.shape)
-
-    def assign(self, dataset: h5py.Dataset) -> None:
-        self.weight.assign(dataset[0])
-
-    def write(self, file: h5py.File, dtype: str) -> None:
-        array = ops.convert_to_numpy(self.weight)[None]
-        file.create_dataset(self.name, data=array.astype(dtype, copy=False))
-
-
 def encoder_datasets(encoder: Encoder) -> Iterator[Dataset]:
-    """Yields where the published format keeps each weight of an encoder."""
+    """Yields the dataset of each weight of an encoder."""
     embedding = encoder.get_layer("char_cnn_embedding")
-    yield _CharacterTable("char_embed", embedding.char_embedding)
+    # The file has no row for id 0, the mask.
+    rows, units = embedding.char_embedding.shape
+    yield Dataset("char_embed", embedding.char_embedding, (rows - 1, units))
     convolutions = zip(embedding.kernels, embedding.biases, strict=True)
     for k, (kernel, bias) in enumerate(convolutions):
-        yield _Convolution(f"CNN/W_cnn_{k}", kernel)
+        # The file has an axis for the height of an image.
+        yield Dataset(f"CNN/W_cnn_{k}", kernel, (1, *kernel.shape))
         yield Dataset(f"CNN/b_cnn_{k}", bias)
     for k, highway in enumerate(embedding.highways):
         yield Dataset(f"CNN_high_{k}/W_carry", highway.carry_kernel)
@@ -202,9 +197,9 @@ def encoder_datasets(encoder: Encoder) -> Iterator[Dataset]:
 
 
 def softmax_datasets(head: LanguageModelHead) -> Iterator[Dataset]:
-    """Yields where a language model's softmax is kept, by its trainer's names.
+    """Yields the datasets of a softmax, which the published files lack.
 
-    The published files have none.
+    Their names are those of the published trainer.
     """
     yield Dataset("softmax/W", head.softmax.kernel)
     yield Dataset("softmax/b", head.softmax.bias)

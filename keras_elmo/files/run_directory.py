@@ -1,18 +1,8 @@
-"""A pretraining directory: a model in the published format, and what trained it.
-
-options.json     the sizes, as published
-weights.hdf5     the best encoder so far, as published, and its softmax
-vocabulary.txt   the words the softmax predicts, as published
-training.json    the tokenizer and the recipe
-checkpoints/     the last states of the run, to go on from
-history.csv      the learning curves; history.png shows them, and tensorboard/, if asked
-                 for, has them for TensorBoard
-"""
+"""The files of a pretraining directory."""
 
 import os
 import reprlib
 from collections.abc import Iterator
-from typing import Any
 
 from keras_elmo.config import ElmoConfig
 from keras_elmo.files.published import (
@@ -28,16 +18,25 @@ from keras_elmo.models.encoder import Encoder
 from keras_elmo.models.pretraining import PretrainingModel
 from keras_elmo.text.vocabulary import Vocabulary
 from keras_elmo.utils.files import read_json_object, write_json
+from keras_elmo.utils.types import Config, StrPath
 
 
 class PretrainingDirectory:
-    """Names the files of a pretraining directory, reads and writes them.
+    """Names, reads and writes the files of a pretraining directory.
+
+    - `options.json`: the sizes of the model, in the published format.
+    - `weights.hdf5`: the best encoder so far, in the published format, and its softmax.
+    - `vocabulary.txt`: the words that the softmax predicts, in the published format.
+    - `training.json`: the manifest: the tokenizer, and what else the run began with.
+    - `checkpoints/`: the last states of the run, to resume from.
+    - `history.csv`, `history.png`: the learning curves; `tensorboard/` has them for
+      TensorBoard, if asked for.
 
     Args:
-        path: the folder; it need not exist yet.
+        path: the folder; it need not exist.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: StrPath) -> None:
         self.path = os.fspath(path)
         self.options = os.path.join(self.path, "options.json")
         self.weights = os.path.join(self.path, "weights.hdf5")
@@ -57,13 +56,13 @@ class PretrainingDirectory:
     def holds_a_run(self) -> bool:
         return os.path.exists(self.training)
 
-    def write_manifest(self, config: ElmoConfig, recipe: dict[str, Any]) -> None:
-        # That of the run comes first: from then on the folder is known for one.
-        write_json(self.training, recipe)
+    def write_manifest(self, config: ElmoConfig, manifest: Config) -> None:
+        # training.json comes first: it tells a run from any other folder.
+        write_json(self.training, manifest)
         write_json(self.options, config.to_options())
 
-    def read_manifest(self) -> dict[str, Any]:
-        """Returns how the model was trained; nothing, if it came from elsewhere."""
+    def read_manifest(self) -> Config:
+        """Returns what the run began with; nothing, if no run made the folder."""
         if not os.path.exists(self.training):
             return {}
         return read_json_object(self.training)
@@ -72,9 +71,9 @@ class PretrainingDirectory:
         write_datasets(self.weights, _datasets(model))
 
     def read_encoder(self) -> Encoder:
-        """Returns the encoder, without the softmax's many rows in memory."""
-        recipe = self.read_manifest()
-        tokenizer = check_tokenizer(recipe.get("tokenizer"), self.training)
+        """Returns the encoder without reading the rows of the softmax."""
+        manifest = self.read_manifest()
+        tokenizer = check_tokenizer(manifest.get("tokenizer"), self.training)
         encoder = load_published_weights(self.options, self.weights)
         encoder.tokenizer = tokenizer
         return encoder
@@ -88,14 +87,14 @@ class PretrainingDirectory:
         for file in (self.options, self.weights):
             if not os.path.exists(file):
                 raise ValueError(f"{self.path}: holds no model: {file} is missing")
-        recipe = self.read_manifest()
+        manifest = self.read_manifest()
         for key in ("vocabulary_size", "num_sampled", "tokenizer"):
-            if key not in recipe:
+            if key not in manifest:
                 raise ValueError(
                     f"{self.path}: holds an encoder but no language model: "
                     f"{self.training} is missing, or names no {key}"
                 )
-        vocabulary, size, source = None, recipe["vocabulary_size"], self.training
+        vocabulary, size, source = None, manifest["vocabulary_size"], self.training
         if os.path.exists(self.vocabulary):
             vocabulary = self.read_vocabulary()
             # The text may have had fewer words than were asked for.
@@ -105,13 +104,13 @@ class PretrainingDirectory:
                 f"{self.path}: holds no language model: {self.vocabulary} is missing"
             )
         _check_count("vocabulary_size", size, source)
-        _check_count("num_sampled", recipe["num_sampled"], self.training)
-        tokenizer = check_tokenizer(recipe["tokenizer"], self.training)
+        _check_count("num_sampled", manifest["num_sampled"], self.training)
+        tokenizer = check_tokenizer(manifest["tokenizer"], self.training)
         config = ElmoConfig.from_options(self.options)
-        softmax = size * (config.projection_units + 1)
+        num_weights = config.num_weights + size * (config.projection_units + 1)
         described_by = f"{self.options} and {source}"
-        check_size(config.num_weights + softmax, [self.weights], described_by)
-        model = PretrainingModel(config, size, recipe["num_sampled"])
+        check_size(num_weights, [self.weights], described_by)
+        model = PretrainingModel(config, size, manifest["num_sampled"])
         read_datasets(self.weights, _datasets(model), described_by)
         model.encoder.tokenizer = tokenizer
         model.vocabulary = vocabulary
@@ -121,7 +120,7 @@ class PretrainingDirectory:
         return Vocabulary.load(self.vocabulary)
 
 
-def _check_count(name: str, value: Any, where: str) -> None:
+def _check_count(name: str, value: object, where: str) -> None:
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
         raise ValueError(
             f"{where}: {name} must be a positive integer. "

@@ -1,10 +1,12 @@
-"""What an exported SavedModel holds, read back without running it."""
+"""Reads what `export_saved_model` wrote, without running its graph."""
 
 import glob
 import os
 import reprlib
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
+
+import numpy as np
 
 from keras_elmo.config import ElmoConfig
 from keras_elmo.files.published import (
@@ -13,96 +15,37 @@ from keras_elmo.files.published import (
     write_datasets,
 )
 from keras_elmo.files.validation import check_dtype, check_size, check_tokenizer
+from keras_elmo.models.elmo_embedding import ElmoEmbedding
 from keras_elmo.models.encoder import Encoder
 from keras_elmo.models.pretraining import PretrainingModel
 from keras_elmo.text.vocabulary import Vocabulary
 from keras_elmo.utils.files import read_json_object
 from keras_elmo.utils.lazy import tf
+from keras_elmo.utils.types import Config, StrPath
 
-
-class SavedLanguageModel(NamedTuple):
-    """Names the two files of an exported model."""
-
-    vocabulary: str
-    softmax: str
-
-    @classmethod
-    def of(cls, path: str | os.PathLike[str]) -> "SavedLanguageModel":
-        folder = os.path.join(path, ASSETS)
-        return cls(
-            os.path.join(folder, "vocabulary.txt"), os.path.join(folder, "softmax.hdf5")
-        )
-
-    def exists(self) -> bool:
-        return os.path.exists(self.vocabulary)
-
-
-def write_language_model(path: str | os.PathLike[str], model: PretrainingModel) -> None:
-    """Writes the words and the softmax into an exported model's folder.
-
-    Raises:
-        ValueError: the model knows no words.
-    """
-    if model.vocabulary is None:
-        raise ValueError(
-            "`source` must know the words that its softmax predicts, to be exported "
-            "as a language model"
-        )
-    files = SavedLanguageModel.of(path)
-    os.makedirs(os.path.dirname(files.vocabulary), exist_ok=True)
-    write_datasets(files.softmax, softmax_datasets(model.head), "float16")
-    model.vocabulary.save(files.vocabulary)
-
-
-def read_language_model(path: str | os.PathLike[str]) -> PretrainingModel:
-    """Returns the language model of an exported SavedModel.
-
-    It can be measured and asked; to train it on, begin a run from the folder.
-
-    Raises:
-        ValueError: the folder holds none, or is damaged.
-    """
-    files = SavedLanguageModel.of(path)
-    if not files.exists():
-        raise ValueError(
-            f"{os.fspath(path)}: holds an encoder but no language model: it was "
-            "exported without"
-        )
-    encoder = read_saved_model(path)
-    vocabulary = Vocabulary.load(files.vocabulary)
-    rows = len(vocabulary) * (encoder.config.projection_units + 1)
-    check_size(rows, [files.softmax], files.vocabulary)
-    model = PretrainingModel(encoder.config, len(vocabulary), len(vocabulary))
-    read_datasets(files.softmax, softmax_datasets(model.head), files.vocabulary)
-    for ours, read in zip(model.encoder.weights, encoder.weights, strict=True):
-        ours.assign(read)
-    model.encoder.tokenizer = encoder.tokenizer
-    model.vocabulary = vocabulary
-    return model
-
-
-# Servers ignore this folder; the layer is rebuilt from what stands in it.
+# Servers ignore this folder.
 ASSETS = "assets.extra"
 DESCRIPTION = "keras_elmo.json"
-# Of that file, and of what it describes.
+# Version of that file, and of what it describes.
 FORMAT = 1
-# The encoder's variables in the checkpoint, in the order of `Encoder.weights`, and
-# the mix's.
+# Names in the checkpoint: the variables of the encoder, in the order of
+# `Encoder.weights`, and those of the mix.
 WEIGHTS = "encoder_weights"
 SCALARS = "mix_scalars"
 GAMMA = "mix_gamma"
 
-_DAMAGE = (ValueError, IndexError, RuntimeError, MemoryError)
 _KEYS = ("format", "options", "tokenizer", "dtype", "layer_norm")
+# What TensorFlow raises for damaged files, beside its own errors.
+_DAMAGE = (ValueError, IndexError, RuntimeError, MemoryError)
 
 
-def is_saved_model(path: str | os.PathLike[str]) -> bool:
+def is_saved_model(path: StrPath) -> bool:
     """Whether `path` is a folder that `export_saved_model` wrote."""
-    return os.path.exists(os.path.join(path, ASSETS, DESCRIPTION))
+    return os.path.exists(_description_file(path))
 
 
-def read_saved_model(path: str | os.PathLike[str]) -> Encoder:
-    """Rebuilds the encoder of an exported SavedModel, on whichever backend.
+def read_saved_model(path: StrPath) -> Encoder:
+    """Rebuilds the encoder of an exported SavedModel, on any backend.
 
     Raises:
         ValueError: the folder is not one that `export_saved_model` wrote.
@@ -120,17 +63,8 @@ def read_saved_model(path: str | os.PathLike[str]) -> Encoder:
     return encoder
 
 
-def read_tokenizer(path: str | os.PathLike[str]) -> str | None:
-    """Returns the kind of `Tokenizer` that cuts a model's text into words, if known.
-
-    Raises:
-        ValueError: the folder is not one that `export_saved_model` wrote.
-    """
-    return read_description(path)["tokenizer"]
-
-
-def read_mix(path: str | os.PathLike[str]) -> tuple[Any, Any, bool]:
-    """Returns the mix's raw scalars, its gamma, and whether it normalises layers."""
+def read_mix(path: StrPath) -> tuple[np.ndarray, np.ndarray, bool]:
+    """Returns the raw scalars of the exported mix, its gamma, and its `layer_norm`."""
     stored = read_description(path)
     where = _description_file(path)
     if not isinstance(stored["layer_norm"], bool):
@@ -141,15 +75,35 @@ def read_mix(path: str | os.PathLike[str]) -> tuple[Any, Any, bool]:
     return scalars, variables.read(GAMMA, ()), stored["layer_norm"]
 
 
-def _description_file(path: str | os.PathLike[str]) -> str:
-    return os.path.join(path, ASSETS, DESCRIPTION)
+def read_embedding(
+    path: StrPath, cls: type[ElmoEmbedding] = ElmoEmbedding, **kwargs: Any
+) -> ElmoEmbedding:
+    """Rebuilds the layer of an exported SavedModel; each of its mixes is the exported.
+
+    Args:
+        path: the folder.
+        cls: `ElmoEmbedding`, or a class made from it.
+        **kwargs: its arguments but `encoder`.
+    """
+    scalars, gamma, layer_norm = read_mix(path)
+    layer = cls(read_saved_model(path), **{"layer_norm": layer_norm, **kwargs})
+    for mix in layer.mixes:
+        mix.scalars.assign(scalars)
+        mix.gamma.assign(gamma)
+    return layer
 
 
-def read_description(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Returns what `export_saved_model` has written of the model beside it.
+def read_tokenizer(path: StrPath) -> str | None:
+    """Returns the kind of `Tokenizer` that fits the model, if it is known."""
+    return read_description(path)["tokenizer"]
+
+
+def read_description(path: StrPath) -> Config:
+    """Returns the description of an exported SavedModel.
 
     Raises:
-        ValueError: the folder is not one of its, or the description is damaged.
+        ValueError: the folder is not one that `export_saved_model` wrote, or the
+            description is damaged.
     """
     description = _description_file(path)
     if not os.path.exists(description):
@@ -169,7 +123,11 @@ def read_description(path: str | os.PathLike[str]) -> dict[str, Any]:
     return stored
 
 
-def _config(options: Any, where: str) -> ElmoConfig:
+def _description_file(path: StrPath) -> str:
+    return os.path.join(path, ASSETS, DESCRIPTION)
+
+
+def _config(options: object, where: str) -> ElmoConfig:
     # A string would be taken for the path of a file.
     if not isinstance(options, Mapping):
         raise ValueError(f"{where}: options must be a JSON object")
@@ -182,9 +140,8 @@ def _config(options: Any, where: str) -> ElmoConfig:
 class _Variables:
     """The variables of a SavedModel, by the attribute that holds them."""
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: StrPath) -> None:
         self._path = os.path.join(path, "variables", "variables")
-        # All that TensorFlow raises on damage.
         self._errors = (tf.errors.OpError, *_DAMAGE)
         if not self.files():
             raise ValueError(f"{self._path}.data-*: no such file")
@@ -196,10 +153,10 @@ class _Variables:
             raise ValueError(f"{self._path}: cannot be read: {error}") from error
 
     def files(self) -> list[str]:
-        """Returns the files that hold their numbers."""
+        """Returns the files that hold the numbers."""
         return sorted(glob.glob(f"{glob.escape(self._path)}.data-*"))
 
-    def read(self, attribute: str, shape: tuple[int, ...]) -> Any:
+    def read(self, attribute: str, shape: tuple[int, ...]) -> np.ndarray:
         name = f"{attribute}/.ATTRIBUTES/VARIABLE_VALUE"
         if name not in self._shapes:
             raise ValueError(f"{self._path}: lacks the variable {attribute}")
@@ -213,3 +170,54 @@ class _Variables:
             return self._checkpoint.get_tensor(name)
         except self._errors as error:
             raise ValueError(f"{self._path}: cannot be read: {error}") from error
+
+
+# === The language model ===
+
+
+def language_model_files(path: StrPath) -> tuple[str, str]:
+    """Names the files of an exported model's words and of its softmax."""
+    folder = os.path.join(path, ASSETS)
+    return os.path.join(folder, "vocabulary.txt"), os.path.join(folder, "softmax.hdf5")
+
+
+def write_language_model(path: StrPath, model: PretrainingModel) -> None:
+    """Writes the words and the softmax of a model into an exported SavedModel.
+
+    Raises:
+        ValueError: the model has no vocabulary.
+    """
+    if model.vocabulary is None:
+        raise ValueError(
+            "`source` must know the words that its softmax predicts, to be exported "
+            "as a language model"
+        )
+    words, softmax = language_model_files(path)
+    os.makedirs(os.path.dirname(words), exist_ok=True)
+    write_datasets(softmax, softmax_datasets(model.head), "float16")
+    model.vocabulary.save(words)
+
+
+def read_language_model(path: StrPath) -> PretrainingModel:
+    """Returns the language model of an exported SavedModel.
+
+    Raises:
+        ValueError: the folder holds none, or is damaged.
+    """
+    words, softmax = language_model_files(path)
+    if not os.path.exists(words):
+        raise ValueError(
+            f"{os.fspath(path)}: holds an encoder but no language model: it was "
+            "exported without"
+        )
+    encoder = read_saved_model(path)
+    vocabulary = Vocabulary.load(words)
+    num_weights = len(vocabulary) * (encoder.config.projection_units + 1)
+    check_size(num_weights, [softmax], words)
+    model = PretrainingModel(encoder.config, len(vocabulary), len(vocabulary))
+    read_datasets(softmax, softmax_datasets(model.head), words)
+    for weight, stored in zip(model.encoder.weights, encoder.weights, strict=True):
+        weight.assign(stored)
+    model.encoder.tokenizer = encoder.tokenizer
+    model.vocabulary = vocabulary
+    return model

@@ -1,39 +1,38 @@
-"""What the files of a model, which anybody may have made, are allowed to say."""
+"""Checks of model files, which anybody may have made."""
 
 import contextlib
 import os
 import reprlib
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
 
 import h5py
 
-Path = str | os.PathLike[str]
+from keras_elmo.utils.types import StrPath
 
-# Of a weight in the smallest type that one is stored in.
-_LEAST_BYTES = 2
+# Of a weight in the smallest type that is stored.
+_MIN_BYTES = 2
 
-_TOKENIZERS = ("unicode", "whitespace", None)
+_TOKENIZERS = ("unicode", "whitespace")
 _DTYPES = ("float32", "bfloat16", "float16", "mixed_bfloat16", "mixed_float16")
 
 
-def check_size(num_weights: int, files: Iterable[Path], described_by: str) -> None:
-    """Makes sure, before anything is built, that weights can be where they should be.
+def check_size(num_weights: int, files: Iterable[StrPath], described_by: str) -> None:
+    """Checks, before a model is built, that files are large enough for its weights.
 
-    So what a model takes of the memory is bounded by the size of its files.
+    So the size of the files bounds the memory that a model takes.
 
     Args:
         num_weights: of the model.
-        files: that hold them.
-        described_by: the file that decides how many there are.
+        files: that hold the weights.
+        described_by: the file that says how many weights there are.
 
     Raises:
         FileNotFoundError: a file is missing.
-        ValueError: together they are too small; names them.
+        ValueError: the files are too small together; names them.
     """
     paths = [os.fspath(path) for path in files]
     size = sum(_size(path) for path in paths)
-    if size < _LEAST_BYTES * num_weights:
+    if size < _MIN_BYTES * num_weights:
         raise ValueError(
             f"{', '.join(paths)}: has {size:,} bytes, too few for the {num_weights:,} "
             f"weights of the model that {described_by} describes"
@@ -41,7 +40,7 @@ def check_size(num_weights: int, files: Iterable[Path], described_by: str) -> No
 
 
 def _size(path: str) -> int:
-    # A pipe would be waited for, a device read for ever.
+    # Reading a pipe would block, reading a device would not end.
     if not os.path.isfile(path):
         if os.path.exists(path):
             raise ValueError(f"{path}: must be a file")
@@ -49,24 +48,24 @@ def _size(path: str) -> int:
     return os.path.getsize(path)
 
 
-def check_tokenizer(value: Any, where: str) -> str | None:
-    """Returns the kind of tokenizer that a file names, or `None` if it is not known.
+def check_tokenizer(value: object, where: str) -> str | None:
+    """Returns the kind of tokenizer that a file names, `None` if it is not known.
 
     Raises:
         ValueError: there is no such kind.
     """
-    if value not in _TOKENIZERS:
-        raise ValueError(
-            f"{where}: the tokenizer must be 'unicode', 'whitespace' or null. "
-            f"Received: {reprlib.repr(value)}"
-        )
-    return value
+    if value is None or (isinstance(value, str) and value in _TOKENIZERS):
+        return value
+    raise ValueError(
+        f"{where}: the tokenizer must be 'unicode', 'whitespace' or null. "
+        f"Received: {reprlib.repr(value)}"
+    )
 
 
-def check_dtype(value: Any, where: str) -> str:
-    """Returns the name of the dtype policy that a file describes, as Keras does it.
+def check_dtype(value: object, where: str) -> str:
+    """Returns the name of the dtype policy that a file describes as Keras does.
 
-    Keras would look up any class that a description names.
+    Keras itself would look up any class that a description names.
 
     Raises:
         ValueError: it is no policy of floating-point numbers.
@@ -75,7 +74,7 @@ def check_dtype(value: Any, where: str) -> str:
     if isinstance(value, Mapping) and value.get("class_name") == "DTypePolicy":
         config = value.get("config")
         name = config.get("name") if isinstance(config, Mapping) else None
-    if name not in _DTYPES:
+    if not isinstance(name, str) or name not in _DTYPES:
         raise ValueError(
             f"{where}: the dtype must be one of {', '.join(_DTYPES)}. "
             f"Received: {reprlib.repr(value)}"
@@ -83,17 +82,19 @@ def check_dtype(value: Any, where: str) -> str:
     return name
 
 
+# === HDF5 ===
+
 _PLAIN = (h5py.h5d.CONTIGUOUS, h5py.h5d.COMPACT)
-# All that h5py raises on damage.
+# What h5py raises for damaged files.
 _DAMAGE = (OSError, RuntimeError, KeyError, TypeError, AttributeError, UnicodeError)
 
 
 @contextlib.contextmanager
-def open_hdf5(path: str | os.PathLike[str]) -> Iterator[h5py.File]:
-    """Yields an open file.
+def open_hdf5(path: StrPath) -> Iterator[h5py.File]:
+    """Opens a file for reading.
 
     Raises:
-        ValueError: it is damaged; names the file.
+        ValueError: the file is damaged; names it.
     """
     try:
         with h5py.File(path, "r") as file:
@@ -107,17 +108,17 @@ def open_hdf5(path: str | os.PathLike[str]) -> Iterator[h5py.File]:
 def find_dataset(
     file: h5py.File, name: str, shape: tuple[int, ...], described_by: str
 ) -> h5py.Dataset:
-    """Returns a dataset, before any of its numbers is read.
+    """Returns a dataset without reading its numbers.
 
     Args:
         file: an open file.
         name: of the dataset.
-        shape: that it must have.
-        described_by: what decides that.
+        shape: that the dataset must have.
+        described_by: what asks for that shape.
 
     Raises:
-        ValueError: there is none, it has another shape, holds no floating-point
-            numbers, or they do not simply lie in the file; names the file.
+        ValueError: the dataset is missing, has another shape, holds no floating-point
+            numbers, or is not stored in the file as it is; names the file.
     """
     where = file.filename
     _check_links(file, name)
@@ -138,14 +139,14 @@ def find_dataset(
     plain = properties.get_layout() in _PLAIN and not properties.get_external_count()
     if not plain or dataset.id.get_storage_size() < dataset.nbytes:
         raise ValueError(
-            f"{where}: dataset {name} must lie in the file as it is: in one piece, not "
-            "compressed, not in another file, and not left empty"
+            f"{where}: dataset {name} must be stored in the file as it is: in one "
+            "piece, not compressed, not in another file, and not left empty"
         )
     return dataset
 
 
 def _check_links(file: h5py.File, name: str) -> None:
-    """Refuses a name that leads to another place, or to another file."""
+    """Refuses links to another place or to another file."""
     parts = name.split("/")
     for end in range(1, len(parts) + 1):
         part = "/".join(parts[:end])

@@ -122,15 +122,9 @@ class ElmoEmbedding(keras.layers.Layer):
             ValueError: the folder is not an exported model.
         """
         # The layer itself reads no files; this way of making one has to.
-        from keras_elmo.files.saved_model import read_mix, read_saved_model
+        from keras_elmo.files.saved_model import read_embedding
 
-        encoder = read_saved_model(path)
-        scalars, gamma, layer_norm = read_mix(path)
-        layer = cls(encoder, **{"layer_norm": layer_norm, **kwargs})
-        for mix in layer.mixes:
-            mix.scalars.assign(scalars)
-            mix.gamma.assign(gamma)
-        return layer
+        return read_embedding(path, cls, **kwargs)
 
     def call(self, char_ids: Any, training: bool | None = None) -> Any:
         layers = self.token_layers(char_ids, training)

@@ -11,7 +11,7 @@ from keras import ops
 from keras_elmo.config import ElmoConfig
 from keras_elmo.files.loading import find_model, load
 from keras_elmo.files.run_directory import PretrainingDirectory
-from keras_elmo.files.saved_model import SavedLanguageModel
+from keras_elmo.files.saved_model import language_model_files
 from keras_elmo.files.validation import find_dataset, open_hdf5
 from keras_elmo.models.pretraining import PretrainingModel
 from keras_elmo.text.vocabulary import Vocabulary
@@ -44,7 +44,7 @@ class WarmStart:
         # There, the softmax is in the file of all weights.
         self._words, self._softmax = directory.vocabulary, directory.weights
         if not directory.holds_a_language_model():
-            self._words, self._softmax = SavedLanguageModel.of(directory.path)
+            self._words, self._softmax = language_model_files(directory.path)
         if os.path.exists(self._words):
             self.vocabulary = Vocabulary.load(self._words)
 

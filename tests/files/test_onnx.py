@@ -221,7 +221,7 @@ def test_what_cannot_be_exported_leaves_nothing(encoder, tmp_path, monkeypatch):
     ]:
         with pytest.raises(error, match=said):
             export_onnx(source, tmp_path / path)
-    monkeypatch.setattr(onnx_export, "_MOST_BYTES", 1000)
+    monkeypatch.setattr(onnx_export, "_MAX_BYTES", 1000)
     with pytest.raises(ValueError, match=r"model\.onnx: .* bytes, .* at most 1,000"):
         export_onnx(encoder, tmp_path / "model.onnx")
     assert [entry.name for entry in tmp_path.iterdir()] == ["folder"]
