@@ -6,8 +6,8 @@ from pathlib import Path
 
 import keras
 import numpy as np
+from data_sets import Task
 from experiments import WORDS
-from task import Task
 from word_vectors import (
     FrozenWords,
     JoinedWords,

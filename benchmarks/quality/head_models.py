@@ -6,12 +6,9 @@ from typing import Any
 import keras
 import numpy as np
 import tensorflow as tf
-from data_sets import Training
+from data_sets import Task, Training
 from experiments import Head
 from keras import ops
-from max_and_mean import MaxAndMean
-from task import Task
-from task_batches import batches, padded_labels
 from word_vectors import Words
 
 UNITS = 64
@@ -19,6 +16,69 @@ LEARNING_RATE = 2e-3
 # A small draw of the training sentences is passed over more often.
 _LEAST_UPDATES = 300
 _BATCHES_AHEAD = 4
+
+
+class MaxAndMean(keras.layers.Layer):
+    """The greatest and the mean value over the unmasked positions, one after the other.
+
+    Call arguments:
+        x: `(batch, tokens, units)` tensor.
+        mask: `(batch, tokens)` booleans, each row with one that is true.
+
+    Returns:
+        `(batch, 2 * units)` tensor.
+    """
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.supports_masking = True
+
+    def call(self, x: Any, mask: Any) -> Any:
+        kept = ops.cast(mask, x.dtype)[..., None]
+        greatest = ops.max(ops.where(mask[..., None], x, -1e9), axis=1)
+        mean = ops.sum(x * kept, axis=1) / ops.sum(kept, axis=1)
+        return ops.concatenate([greatest, mean], axis=-1)
+
+    def compute_mask(self, x: Any, previous_mask: Any = None) -> None:
+        # What comes out has no tokens any more.
+        return None
+
+
+def batches(
+    lengths: np.ndarray,
+    places: np.ndarray,
+    random: np.random.Generator | None = None,
+    *,
+    batch_size: int,
+) -> Iterator[np.ndarray]:
+    """Yields places of sentences of about the same length.
+
+    Args:
+        lengths: of all sentences.
+        places: of the sentences to use.
+        random: breaks ties among equal lengths and orders the batches.
+        batch_size: sentences at most.
+    """
+    if random is not None:
+        places = random.permutation(places)
+    places = places[np.argsort(lengths[places], kind="stable")]
+    starts = np.arange(0, len(places), batch_size)
+    if random is not None:
+        starts = random.permutation(starts)
+    for start in starts:
+        yield places[start : start + batch_size]
+
+
+def padded_labels(task: Task, places: np.ndarray) -> np.ndarray:
+    """Returns the labels of a batch, -1 where there is none."""
+    labels = [task.labels[place] for place in places]
+    if not task.is_tagging:
+        return np.stack(labels)
+    longest = max(1, *map(len, labels))
+    batch = np.full((len(labels), longest), -1, np.int32)
+    for row, tags in enumerate(labels):
+        batch[row, : len(tags)] = tags
+    return batch
 
 
 def build_model(

@@ -29,7 +29,6 @@ import common  # noqa: F401  (quiets TensorFlow)
 import keras
 import keras_hub
 import numpy as np
-from bert_progress import Progress, go_on, keep
 from tensorflow_text.tools.wordpiece_vocab import (
     wordpiece_tokenizer_learner_lib as learner,
 )
@@ -38,7 +37,7 @@ from keras_elmo.text.batching import mixed_lines, tokenized_lines
 from keras_elmo.text.lines import expand_files
 from keras_elmo.text.stats import CorpusStats
 from keras_elmo.training.hardware import dtype_message
-from keras_elmo.utils.files import write_json
+from keras_elmo.utils.files import replacing, write_json
 
 # The options that a run goes on with.
 _RECIPE = (
@@ -75,6 +74,42 @@ def main(arguments: Sequence[str] | None = None) -> None:
         f"{progress.step:,} steps, {backbone.count_params():,} parameters, "
         f"loss {progress.loss:.3f}"
     )
+
+
+class Progress(NamedTuple):
+    """What a training has behind it.
+
+    Attributes:
+        seconds: of updates, and of reading the text for them.
+        step: updates.
+        loss: running mean.
+    """
+
+    seconds: float = 0.0
+    step: int = 0
+    loss: float = 0.0
+
+
+def keep(model: Any, progress: Progress, path: Path) -> None:
+    """Writes all variables of a model and its optimizer, and how far it is."""
+    arrays = [np.asarray(variable) for variable in _variables(model)]
+    with replacing(path) as temporary, open(temporary, "wb") as file:
+        np.savez(file, *arrays, progress=np.array(progress))
+
+
+def go_on(model: Any, path: Path) -> Progress:
+    """Reads what `keep` has written, if it is there, into a model."""
+    if not path.exists():
+        return Progress()
+    with np.load(path) as stored:
+        for number, variable in enumerate(_variables(model)):
+            variable.assign(stored[f"arr_{number}"])
+        seconds, step, loss = stored["progress"].tolist()
+    return Progress(seconds, int(step), loss)
+
+
+def _variables(model: Any) -> list[Any]:
+    return [*model.variables, *model.optimizer.variables]
 
 
 def _described(folder: Path, options: argparse.Namespace) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import word_in_context
 from encoders import Encoders
 from experiments import MOST_FREQUENT, PAIR_PROBES, SENSE_PROBES, probe_key
 from scores import Scores
-from sense_lexicon import SenseLexicon
+from senses import SenseLexicon
 
 _ENCODERS = ("elmo", "random", "young", "bert")
 # BERT has no direction that has not seen the word.

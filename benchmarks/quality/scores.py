@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from task import Task
+from data_sets import Task
 
 from keras_elmo.utils.files import write_json
 

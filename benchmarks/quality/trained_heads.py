@@ -9,11 +9,10 @@ from typing import Any
 import common
 import head_models
 import numpy as np
-from data_sets import DATA_SETS, DataSet
+from data_sets import DATA_SETS, DataSet, Task
 from encoders import Encoders
 from experiments import Run
 from scores import Scores, score
-from task import Task
 
 from keras_elmo import ScalarMix
 

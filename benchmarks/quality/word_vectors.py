@@ -11,7 +11,7 @@ from typing import Any
 
 import keras
 import numpy as np
-from task import Sentence
+from data_sets import Sentence
 
 import keras_elmo
 from keras_elmo.text.vector_file import read_vector_file

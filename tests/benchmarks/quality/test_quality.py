@@ -226,7 +226,7 @@ def test_a_span_needs_both_ends_and_its_type(quality):
     pytest.importorskip("nervaluate")
     classes = ["B-group", "B-person", "I-group", "I-person", "O"]
     right = ["B-person", "I-person", "O", "B-group"]
-    task = quality("task").Task(
+    task = quality("data_sets").Task(
         sentences=[["Ada", "Lovelace", "of", "Acme"]],
         labels=[np.array([classes.index(name) for name in right])],
         classes=classes,

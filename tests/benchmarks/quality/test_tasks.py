@@ -75,7 +75,7 @@ def test_words_in_context(quality, data):
 
 def test_the_sense_of_a_word(quality):
     mention = quality("senses").Mention
-    lexicon = quality("sense_lexicon").SenseLexicon
+    lexicon = quality("senses").SenseLexicon
 
     def bank(sense):
         return mention(0, (0, 1), ("bank", "n"), sense)
@@ -97,7 +97,7 @@ def test_the_sense_of_a_word(quality):
 
 def test_the_nearest_vote(quality):
     mention = quality("senses").Mention
-    module = quality("sense_lexicon")
+    module = quality("senses")
     num = module.NUM_NEIGHBOURS
     # So many of one sense in one direction, and more of another in the other.
     senses = ["river"] * num + ["money"] * 2 * num
@@ -165,7 +165,7 @@ def test_a_place_is_what_stands_around_it(quality):
 
 
 def test_batches_hold_every_sentence_once_in_the_order_of_the_seed(quality):
-    module = quality("task_batches")
+    module = quality("head_models")
     lengths = np.arange(100) % 13
     places = np.arange(10, 100)
 
