@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 sys.path.append(str(Path(__file__).parents[1]))
 
 import bert
-import common  # noqa: F401  (quiets TensorFlow)
+import common
 import keras
 import keras_hub
 import numpy as np
@@ -59,7 +59,9 @@ _KEPT_EVERY = 300
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Trains, and writes the encoder."""
-    options = _parser().parse_args(arguments)
+    options = _options(arguments)
+    if options.out is None:
+        raise SystemExit("--out DIR is needed")
     keras.utils.set_random_seed(options.seed)
     if slow := dtype_message(options.dtype):
         print(slow, file=sys.stderr)
@@ -169,28 +171,22 @@ def _train(
     return progress
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
+    return common.options(
+        __doc__,
+        arguments,
+        corpus=(None, "files or glob patterns", {"nargs": "+", "required": True}),
+        minutes=(None, "of updates", {"type": float, "required": True}),
+        tokenizer="unicode",
+        dtype="mixed_bfloat16",
+        vocabulary_size=15_000,
+        layers=4,
+        heads=4,
+        units=256,
+        max_pieces=128,
+        batch_pieces=4096,
+        seed=0,
     )
-    parser.add_argument("--corpus", nargs="+", required=True, metavar="GLOB")
-    parser.add_argument("--out", required=True, metavar="DIR")
-    parser.add_argument("--minutes", type=float, required=True, metavar="N")
-    parser.add_argument("--tokenizer", default="unicode", help="(unicode)")
-    parser.add_argument("--dtype", default="mixed_bfloat16", help="(mixed_bfloat16)")
-    for name, default in (
-        ("vocabulary-size", 15_000),
-        ("layers", 4),
-        ("heads", 4),
-        ("units", 256),
-        ("max-pieces", 128),
-        ("batch-pieces", 4096),
-        ("seed", 0),
-    ):
-        parser.add_argument(
-            f"--{name}", type=int, default=default, metavar="N", help=f"({default:,})"
-        )
-    return parser
 
 
 def _paragraphs(options: argparse.Namespace, number: int) -> Iterator[list[str]]:

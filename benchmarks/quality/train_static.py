@@ -7,7 +7,6 @@ for the tasks' words that the text does not have. Writes word2vec's text format.
         --language en --out runs/static-en.txt
 """
 
-import argparse
 import os
 import sys
 import tempfile
@@ -29,51 +28,43 @@ from keras_elmo.utils.files import replacing
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Trains the vectors and writes them."""
-    options = _parser().parse_args(arguments)
-    with tempfile.TemporaryDirectory() as folder:
-        tokens = os.path.join(folder, "tokens.txt")
-        _write_tokens(options.corpus, options.tokenizer, tokens)
+    options = common.options(
+        __doc__,
+        arguments,
+        corpus=(None, "files or glob patterns", {"nargs": "+", "required": True}),
+        language=(None, "of the tasks", {"choices": ("en", "ko"), "required": True}),
+        tokenizer="unicode",
+        units=512,
+        epochs=5,
+    )
+    if options.out is None:
+        raise SystemExit("--out FILE is needed")
+    # Everything that can be missing is read before the training.
+    lines = read_lines(expand_files(options.corpus))
+    of_tasks = _task_words(options.language, options.tokenizer)
+    with replacing(options.out) as written, tempfile.TemporaryDirectory() as folder:
+        text = os.path.join(folder, "tokens.txt")
+        with open(text, "wb") as file:
+            for tokens in tokenized_lines(lines, options.tokenizer, CorpusStats()):
+                file.write(b" ".join(tokens) + b"\n")
         model = FastText(
-            corpus_file=tokens,
+            corpus_file=text,
             vector_size=options.units,
             window=5,
             min_count=5,
             sg=1,
             epochs=options.epochs,
-            # More than one, and the vectors come out differently each time.
+            # With more workers, the vectors come out differently each time.
             workers=1,
             seed=1,
         )
-    words = list(model.wv.index_to_key)
-    known = set(words)
-    words += sorted(_task_words(options.language, options.tokenizer) - known)
-    vectors = KeyedVectors(options.units)
-    vectors.add_vectors(words, [model.wv[word] for word in words])
-    with replacing(options.out) as temporary:
-        vectors.save_word2vec_format(temporary)
-    print(
-        f"{len(known):,} words of the text, {len(words) - len(known):,} more of tasks"
-    )
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--corpus", nargs="+", required=True, metavar="GLOB")
-    parser.add_argument("--language", required=True, choices=("en", "ko"))
-    parser.add_argument("--out", required=True, metavar="FILE")
-    parser.add_argument("--tokenizer", default="unicode", help="(unicode)")
-    parser.add_argument("--units", type=int, default=512, metavar="N", help="(512)")
-    parser.add_argument("--epochs", type=int, default=5, metavar="N", help="(5)")
-    return parser
-
-
-def _write_tokens(corpus: list[str], tokenizer: str, path: str) -> None:
-    lines = read_lines(expand_files(corpus))
-    with open(path, "wb") as file:
-        for tokens in tokenized_lines(lines, tokenizer, CorpusStats()):
-            file.write(b" ".join(tokens) + b"\n")
+        known = set(model.wv.index_to_key)
+        words = [*model.wv.index_to_key, *sorted(of_tasks - known)]
+        vectors = KeyedVectors(options.units)
+        vectors.add_vectors(words, [model.wv[word] for word in words])
+        vectors.save_word2vec_format(written)
+    added = len(words) - len(known)
+    print(f"{len(known):,} words of the text, {added:,} more of tasks")
 
 
 def _task_words(language: str, tokenizer: str) -> set[str]:

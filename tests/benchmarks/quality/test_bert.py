@@ -112,7 +112,7 @@ def options(quality, tmp_path, monkeypatch):
     random = Random(0)
     lines = [" ".join(words[: random.randint(2, 40)]) for _ in range(300)]
     (tmp_path / "text.txt").write_text("\n".join(lines), encoding="utf-8")
-    return module._parser().parse_args(
+    return module._options(
         [
             *("--corpus", str(tmp_path / "text.txt"), "--out", "unused"),
             *"--minutes 1 --tokenizer whitespace".split(),
