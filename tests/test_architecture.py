@@ -38,9 +38,8 @@ WAYS_UP = {("models/elmo_embedding.py", "keras_elmo.files.saved_model")}
 
 # Imported by nobody else but where it is known that Keras runs on TensorFlow.
 ON_TENSORFLOW = {
-    "layers/packed_gradient.py",
+    "layers/packed_layout.py",
     "layers/packed_recurrence.py",
-    "layers/packed_rows.py",
 }
 
 # A room that nobody imports before it is asked for may import what it takes.

@@ -1,17 +1,18 @@
 """The bidirectional language model: stacked LSTMs over token embeddings."""
 
-from typing import Any
+from collections.abc import Sequence
 
 import keras
 from keras import ops
 
 from keras_elmo.layers.projected_lstm import ProjectedLSTM
 from keras_elmo.layers.recurrence import State, batch_layout
+from keras_elmo.utils.types import Config, Shape, Tensor
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
 class BiLM(keras.layers.Layer):
-    """Reads token embeddings in both directions and returns every layer.
+    """Stacked LSTMs over token embeddings, in both directions; returns every layer.
 
     `h_(k,0) = [x_k; x_k]` and `h_(k,j) = [forward_(k,j); backward_(k,j)]`, where layer
     j of a direction reads layer j - 1 of the same direction. Each sentence starts from
@@ -31,7 +32,8 @@ class BiLM(keras.layers.Layer):
 
     Call arguments:
         inputs: `(batch, tokens, projection_units)` token embeddings.
-        mask: `(batch, tokens)` booleans, True for the first tokens of a row.
+        mask: `(batch, tokens)` booleans, True for the first tokens of a row; `None` for
+            all.
         initial_state: `[h, c]` as returned; zeros if `None`.
         return_state: whether the last state is returned, too.
         training: whether dropout is applied.
@@ -48,7 +50,18 @@ class BiLM(keras.layers.Layer):
     Raises:
         ValueError: the inputs do not have `projection_units` elements.
 
-    Reference: Peters et al. 2018, sections 3.1 and 3.4.
+    Example:
+
+    ```python
+    bilm = keras_elmo.BiLM(units=16, projection_units=8, num_layers=2)
+    token_vectors = np.random.default_rng(0).normal(size=(2, 5, 8))
+    mask = np.array([[True] * 5, [True] * 3 + [False] * 2])
+    layers = bilm(token_vectors.astype("float32"), mask=mask)
+    assert [layer.shape for layer in layers] == [(2, 5, 16)] * 3
+    ```
+
+    Reference: Peters et al. 2018, Deep Contextualized Word Representations, sections
+    3.1 and 3.4.
     """
 
     def __init__(
@@ -60,7 +73,7 @@ class BiLM(keras.layers.Layer):
         projection_clip: float | None = 3.0,
         skip_connections: bool = True,
         dropout: float = 0.0,
-        **kwargs: Any,
+        **kwargs: object,
     ) -> None:
         super().__init__(**kwargs)
         self.units = units
@@ -91,7 +104,7 @@ class BiLM(keras.layers.Layer):
             for k in range(self.num_layers)
         ]
 
-    def build(self, inputs_shape: tuple[int | None, ...]) -> None:
+    def build(self, inputs_shape: Shape) -> None:
         if inputs_shape[-1] != self.projection_units:
             raise ValueError(
                 "`inputs` must have `projection_units` elements, for the layers' sizes "
@@ -103,18 +116,18 @@ class BiLM(keras.layers.Layer):
 
     def call(
         self,
-        inputs: Any,
-        mask: Any = None,
-        initial_state: Any = None,
+        inputs: Tensor,
+        mask: Tensor = None,
+        initial_state: Sequence[Tensor] | None = None,
         return_state: bool = False,
         training: bool | None = None,
-        inputs_mask: Any = None,
-    ) -> Any:
+        inputs_mask: Tensor = None,
+    ) -> Tensor:
         mask = inputs_mask if mask is None else mask
         batch, tokens = ops.shape(inputs)[:2]
-        rows = batch_layout(batch, tokens, mask)
-        # Both directions are read in one loop, each in its own order.
-        sides = [rows.arrange(inputs), rows.arrange(inputs, reverse=True)]
+        layout = batch_layout(batch, tokens, mask)
+        # Both directions run in one loop, each in its own order.
+        directions = [layout.pack(inputs), layout.pack(inputs, reverse=True)]
         layers = [ops.concatenate([inputs, inputs], axis=-1)]
         if mask is not None:
             layers[0] *= ops.cast(mask, inputs.dtype)[..., None]
@@ -123,19 +136,20 @@ class BiLM(keras.layers.Layer):
             zip(self.forward_layers, self.backward_layers, strict=True)
         ):
             # The published models drop before the skip connection branches off.
-            sides = [self.input_dropout(side, training=training) for side in sides]
-            readers = []
-            for direction, (layer, x) in enumerate(zip(pair, sides, strict=True)):
+            directions = [self.input_dropout(x, training=training) for x in directions]
+            lstms = []
+            for d, (layer, x) in enumerate(zip(pair, directions, strict=True)):
                 state = layer.zero_state(batch)
                 if initial_state is not None:
-                    state = State(*(part[k, direction] for part in initial_state))
-                readers.append(layer.reader(x, state))
-            outputs, last = rows.run(readers, return_state, training)
+                    state = State(*(part[k, d] for part in initial_state))
+                lstms.append(layer.lstm_inputs(x, state))
+            outputs, last = layout.run_lstm(lstms, return_state, training)
             if self.skip_connections and k > 0:
-                outputs = [y + x for y, x in zip(outputs, sides, strict=True)]
-            sides = outputs
-            restored = [rows.restore(sides[0]), rows.restore(sides[1], reverse=True)]
-            layers.append(ops.concatenate(restored, axis=-1))
+                outputs = [y + x for y, x in zip(outputs, directions, strict=True)]
+            directions = outputs
+            forward, backward = outputs
+            both = [layout.unpack(forward), layout.unpack(backward, reverse=True)]
+            layers.append(ops.concatenate(both, axis=-1))
             states.append(last)
         if not return_state:
             return layers
@@ -144,18 +158,20 @@ class BiLM(keras.layers.Layer):
             for part in range(2)
         ]
 
-    def compute_mask(self, inputs: Any, previous_mask: Any = None) -> Any:
+    def compute_mask(
+        self, inputs: Tensor, previous_mask: Tensor = None
+    ) -> list[Tensor]:
         return [previous_mask] * (self.num_layers + 1)
 
     def compute_output_spec(
         self,
-        inputs: Any,
-        mask: Any = None,
-        initial_state: Any = None,
+        inputs: Tensor,
+        mask: Tensor = None,
+        initial_state: Sequence[Tensor] | None = None,
         return_state: bool = False,
         training: bool | None = None,
-        inputs_mask: Any = None,
-    ) -> Any:
+        inputs_mask: Tensor = None,
+    ) -> Tensor:
         batch, tokens, _ = inputs.shape
         shape = (batch, tokens, 2 * self.projection_units)
         layers = [
@@ -170,7 +186,7 @@ class BiLM(keras.layers.Layer):
             keras.KerasTensor((*state, self.units), "float32"),
         ]
 
-    def get_config(self) -> dict[str, Any]:
+    def get_config(self) -> Config:
         return {
             **super().get_config(),
             "units": self.units,

@@ -1,51 +1,49 @@
-"""From the characters of a word to a vector that does not know its neighbours."""
+"""Token embeddings from characters."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import keras
 from keras import ops
 
 from keras_elmo.layers.highway import Highway
 from keras_elmo.utils.lazy import tf
+from keras_elmo.utils.types import Config, Shape, Tensor
 
 
-def unique_words(char_ids: Any, widest: int) -> tuple[Any, Any]:
-    """Splits words into the distinct ones and where each word stands among them.
+def unique_words(char_ids: Tensor, max_width: int) -> tuple[Tensor, Tensor]:
+    """Returns the unique words, and the index of each word among them.
 
-    Half the words of a batch of natural text are repetitions, and most of a word is
-    padding. Where the backend needs static shapes or has no such op, every word counts
-    as distinct and is as long as ever: the result is the same, the work is not.
+    Half of the words of a batch of natural text are repetitions, and most characters
+    of a word are padding. A backend that needs static shapes gets all words, as they
+    are.
 
     Args:
         char_ids: `(positions, characters)` integers.
-        widest: the width of the widest convolution that is to read them.
+        max_width: the width of the widest convolution.
 
     Returns:
-        `words`, `(distinct, characters)`, without characters that no convolution can
-        tell from those before them; and `positions`, `(positions,)` int32, of each
-        word among the distinct ones.
+        `(unique words, characters)`, cut behind the padding that each convolution has
+        to see once; and `(positions,)` int32.
     """
     if keras.backend.backend() == "tensorflow":
-        # A masked word stands first, so that a batch without words has one to embed.
+        # A masked word in front, so that a batch without words has one to embed.
         padded = tf.pad(char_ids, [[1, 0], [0, 0]])
         words, positions = tf.raw_ops.UniqueV2(x=padded, axis=[0])
         words.set_shape((None, char_ids.shape[-1]))
-        return _without_repeated_end(words, widest), positions[1:]
+        return _cut_padding(words, max_width), positions[1:]
     return char_ids, ops.arange(ops.shape(char_ids)[0], dtype="int32")
 
 
-def _without_repeated_end(words: Any, widest: int) -> Any:
-    """Leaves one window, for each width, of the character that ends all words."""
-    goes_on = tf.reduce_any(words != words[:, -1:], axis=0)
-    place = tf.range(1, words.shape[-1] + 1)
-    longest = tf.reduce_max(tf.where(goes_on, place, 0))
-    return words[:, : longest + widest]
+def _cut_padding(words: Tensor, max_width: int) -> Tensor:
+    """Leaves `max_width` of the characters that end all words."""
+    used = tf.reduce_any(words != words[:, -1:], axis=0)
+    length = tf.reduce_max(tf.where(used, tf.range(1, words.shape[-1] + 1), 0))
+    return words[:, : length + max_width]
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
 class CharCNNEmbedding(keras.layers.Layer):
-    """Embeds words by convolutions over their characters.
+    """Embeds each word by convolutions over its characters.
 
     `x = P(highway(concat_w max_t f(conv_w(characters))))`: convolutions of several
     widths over the character vectors, the maximum over positions, highway layers, and
@@ -57,7 +55,7 @@ class CharCNNEmbedding(keras.layers.Layer):
         num_highway_layers: highway layers before the projection.
         char_embedding_units: length of a character's vector.
         activation: `"relu"` or `"tanh"`, of the convolutions.
-        num_characters: character ids, the mask's 0 included.
+        num_characters: number of character ids, the masked 0 included.
         **kwargs: arguments of `keras.layers.Layer`. With `trainable=False` the
             weights are created frozen, and stay so in an exported SavedModel.
 
@@ -72,6 +70,17 @@ class CharCNNEmbedding(keras.layers.Layer):
     Raises:
         ValueError: `activation` is another one, or `filters` is empty.
 
+    Example:
+
+    ```python
+    embedding = keras_elmo.CharCNNEmbedding(
+        filters=[[1, 4], [2, 8], [3, 8]], projection_units=16
+    )
+    char_ids = keras_elmo.CharacterIds()([["A", "river", "bank"]])
+    # The three words, and the begin and the end of the sentence.
+    assert embedding(char_ids).shape == (1, 5, 16)
+    ```
+
     Reference: Kim et al. 2016, Character-Aware Neural Language Models, section 2;
     Jozefowicz et al. 2016, Exploring the Limits of Language Modeling, section 3.
     """
@@ -84,7 +93,7 @@ class CharCNNEmbedding(keras.layers.Layer):
         char_embedding_units: int = 16,
         activation: str = "relu",
         num_characters: int = 262,
-        **kwargs: Any,
+        **kwargs: object,
     ) -> None:
         super().__init__(**kwargs)
         if activation not in ("relu", "tanh"):
@@ -100,7 +109,7 @@ class CharCNNEmbedding(keras.layers.Layer):
         self.char_embedding_units = char_embedding_units
         self.activation = activation
         self.num_characters = num_characters
-        # Distinct words are found by an op that XLA cannot compile.
+        # Unique words are found by an op that XLA cannot compile.
         self.supports_jit = keras.backend.backend() != "tensorflow"
         self.highways = [
             Highway(
@@ -109,7 +118,7 @@ class CharCNNEmbedding(keras.layers.Layer):
             for k in range(num_highway_layers)
         ]
 
-    def build(self, char_ids_shape: tuple[int | None, ...]) -> None:
+    def build(self, char_ids_shape: Shape) -> None:
         common = {"trainable": self.trainable}
         num_filters = sum(count for _, count in self.filters)
         self.char_embedding = self.add_weight(
@@ -155,22 +164,23 @@ class CharCNNEmbedding(keras.layers.Layer):
                 **common,
             )
 
-    def call(self, char_ids: Any) -> Any:
+    def call(self, char_ids: Tensor) -> Tensor:
         batch, tokens, characters = ops.shape(char_ids)
-        widest = max(width for width, _ in self.filters)
-        words, positions = unique_words(ops.reshape(char_ids, (-1, characters)), widest)
-        embeddings = ops.take(self._embed(words), positions, axis=0)
+        max_width = max(width for width, _ in self.filters)
+        flat = ops.reshape(char_ids, (-1, characters))
+        words, indices = unique_words(flat, max_width)
+        embeddings = ops.take(self._embed(words), indices, axis=0)
         embeddings = ops.reshape(embeddings, (batch, tokens, self.projection_units))
         mask = ops.cast(self.compute_mask(char_ids), embeddings.dtype)
         return embeddings * mask[..., None]
 
-    def _embed(self, words: Any) -> Any:
+    def _embed(self, words: Tensor) -> Tensor:
         """`(words, characters)` ids to `(words, projection_units)`."""
         activation = ops.relu if self.activation == "relu" else ops.tanh
         table = ops.cast(self.char_embedding, self.compute_dtype)
         characters = ops.take(table, words, axis=0)
-        # Bias and activation grow with their argument, so they follow the maximum,
-        # where there is one value a word instead of one a character.
+        # Adding the bias and the activation are monotonic, so they can follow the
+        # maximum: one value a word instead of one a character.
         x = ops.concatenate(
             [
                 activation(ops.max(_convolved(characters, kernel), axis=1) + bias)
@@ -184,15 +194,13 @@ class CharCNNEmbedding(keras.layers.Layer):
             return x
         return ops.matmul(x, self.projection_kernel) + self.projection_bias
 
-    def compute_mask(self, char_ids: Any, previous_mask: Any = None) -> Any:
+    def compute_mask(self, char_ids: Tensor, previous_mask: Tensor = None) -> Tensor:
         return ops.greater(char_ids[..., 0], 0)
 
-    def compute_output_shape(
-        self, char_ids_shape: tuple[int | None, ...]
-    ) -> tuple[int | None, ...]:
+    def compute_output_shape(self, char_ids_shape: Shape) -> Shape:
         return (*char_ids_shape[:-1], self.projection_units)
 
-    def get_config(self) -> dict[str, Any]:
+    def get_config(self) -> Config:
         return {
             **super().get_config(),
             "filters": self.filters,
@@ -204,6 +212,6 @@ class CharCNNEmbedding(keras.layers.Layer):
         }
 
 
-def _convolved(characters: Any, kernel: Any) -> Any:
+def _convolved(characters: Tensor, kernel: Tensor) -> Tensor:
     # Keras's default is a setting, made for images.
     return ops.conv(characters, kernel, data_format="channels_last")

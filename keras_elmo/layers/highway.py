@@ -1,20 +1,21 @@
 """The highway layer between the character convolutions and their projection."""
 
 import math
-from typing import Any
 
 import keras
 from keras import ops
 
+from keras_elmo.utils.types import Config, Shape, Tensor
+
 
 @keras.saving.register_keras_serializable("keras_elmo")
 class Highway(keras.layers.Layer):
-    """Lets a learned gate choose between a transformation and the input itself.
+    """Adds a transformation to its input, weighted by a learned gate.
 
     `y = g * relu(x W_t + b_t) + (1 - g) * x` with `g = sigmoid(x W_c + b_c)`.
 
-    The published files call the gate `carry`, although it weighs the transformed
-    part; the names are kept so that weights can be copied.
+    The weights are named as in the published files, which call the gate `carry`
+    although it weighs the transformed part.
 
     Args:
         carry_bias: initial value of `b_c`. A negative one starts the layer near the
@@ -28,15 +29,29 @@ class Highway(keras.layers.Layer):
     Returns:
         A tensor of the shape of `inputs`.
 
+    Raises:
+        ValueError: the last axis of `inputs` is not known.
+
+    Example:
+
+    ```python
+    highway = keras_elmo.Highway()
+    inputs = np.ones((2, 6), "float32")
+    assert highway(inputs).shape == (2, 6)
+    # A closed gate returns the input.
+    closed = keras_elmo.Highway(carry_bias=-50.0)
+    np.testing.assert_allclose(closed(inputs), inputs, rtol=1e-5)
+    ```
+
     Reference: Srivastava et al. 2015, Highway Networks, section 2.
     """
 
-    def __init__(self, carry_bias: float = -2.0, **kwargs: Any) -> None:
+    def __init__(self, carry_bias: float = -2.0, **kwargs: object) -> None:
         super().__init__(**kwargs)
         self.carry_bias_value = carry_bias
         self.supports_masking = True
 
-    def build(self, inputs_shape: tuple[int | None, ...]) -> None:
+    def build(self, inputs_shape: Shape) -> None:
         units = inputs_shape[-1]
         if units is None:
             raise ValueError(
@@ -63,17 +78,15 @@ class Highway(keras.layers.Layer):
             name="transform_bias", shape=(units,), initializer="zeros", **common
         )
 
-    def call(self, inputs: Any) -> Any:
+    def call(self, inputs: Tensor) -> Tensor:
         gate = ops.sigmoid(ops.matmul(inputs, self.carry_kernel) + self.carry_bias)
         transformed = ops.relu(
             ops.matmul(inputs, self.transform_kernel) + self.transform_bias
         )
         return gate * transformed + (1 - gate) * inputs
 
-    def compute_output_shape(
-        self, inputs_shape: tuple[int | None, ...]
-    ) -> tuple[int | None, ...]:
+    def compute_output_shape(self, inputs_shape: Shape) -> Shape:
         return inputs_shape
 
-    def get_config(self) -> dict[str, Any]:
+    def get_config(self) -> Config:
         return {**super().get_config(), "carry_bias": self.carry_bias_value}

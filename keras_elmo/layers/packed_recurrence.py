@@ -1,13 +1,19 @@
-"""The recurrence over packed rows (TensorFlow)."""
+"""The recurrence over packed positions, and its gradient (TensorFlow).
+
+Differentiating the loop automatically adds up a weight gradient at every step. Here
+the loop backwards computes only what depends on the step after it; one matrix product
+over all steps then gives each weight's gradient.
+"""
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import tensorflow as tf
 
-from keras_elmo.layers.recurrence import Reader, State, lstm_step
+from keras_elmo.layers.recurrence import Cell, LSTMInputs, State, lstm_step
+from keras_elmo.utils.types import Tensor
 
-# What a processor core's own cache holds, about.
+# About what the own cache of a processor core holds.
 _CORE_CACHE_BYTES = 4 * 2**20
 
 
@@ -15,56 +21,51 @@ class Steps(NamedTuple):
     """How positions are packed.
 
     Attributes:
-        sizes: `(steps,)`, how many rows a step reads; never more than the one before.
-        ranks: `(live positions,)`, the row of each position among the sorted rows.
+        sizes: `(steps,)`, rows of each step; never more than of the one before.
+        ranks: `(positions,)`, the row of each position among the sorted rows.
     """
 
-    sizes: Any
-    ranks: Any
+    sizes: Tensor
+    ranks: Tensor
 
 
-def read(
-    steps: Steps, readers: Sequence[Reader], keep_state: bool, record: bool = False
-) -> tuple[list[list[Any]], list[State]]:
-    """Runs several LSTMs side by side.
+def run_lstm(
+    steps: Steps, lstms: Sequence[LSTMInputs], return_state: bool, record: bool = False
+) -> tuple[list[list[Tensor]], list[State]]:
+    """Runs LSTMs side by side.
 
     Args:
         steps: how positions are packed.
-        readers: the LSTMs, their gates `(live positions, 4 * units)`, their states of
-            the sorted rows.
-        keep_state: whether a row that has ended keeps its state, at the price of a
-            copy a step. Else the last states are of no use.
-        record: whether to put out all that the gradient needs.
+        lstms: gates are `(positions, 4 * units)`, states those of the sorted rows.
+        return_state: whether a row that has ended keeps its state, which costs a
+            copy a step. Else the last states have no meaning.
+        record: whether to return all that the gradient needs.
 
     Returns:
         Of each LSTM `[h]`, or `[h, c, i, j, f, o]` if recorded, packed; and the last
         states of the sorted rows.
     """
+    cells = [lstm.cell._replace(kernel=_padded(lstm.cell.kernel)) for lstm in lstms]
 
-    readers = [
-        reader._replace(cell=reader.cell._replace(kernel=_spread(reader.cell.kernel)))
-        for reader in readers
-    ]
-
-    def step(size: Any, start: Any, states: Any) -> Any:
+    def step(
+        size: Tensor, start: Tensor, states: list[State]
+    ) -> tuple[list[State], list[list[Tensor]]]:
         after, values = [], []
-        for reader, before in zip(readers, states, strict=True):
+        for lstm, cell, before in zip(lstms, cells, states, strict=True):
             live = State(*(part[:size] for part in before))
-            x = reader.gates[start : start + size]
-            state, activated = lstm_step(x, live, reader.cell)
-            values.append([state.h])
-            if record:
-                values[-1] += [state.c, *activated]
-            after.append(replaced(before, state, size) if keep_state else state)
+            x = lstm.gates[start : start + size]
+            state, activated = lstm_step(x, live, cell)
+            values.append([state.h, state.c, *activated] if record else [state.h])
+            after.append(_replaced(before, state, size) if return_state else state)
         return after, values
 
-    first = [reader.state for reader in readers]
-    like = [[h, c, *[c] * 4] if record else [h] for h, c in first]
-    return scan(steps, step, first, like)
+    first = [lstm.state for lstm in lstms]
+    output_spec = [[h, c, *[c] * 4] if record else [h] for h, c in first]
+    return _scan(steps, step, first, output_spec)
 
 
-def _spread(kernel: Any) -> Any:
-    """Adds columns to a large matrix, for a step of few rows to read it faster.
+def _padded(kernel: Tensor) -> Tensor:
+    """Adds columns to a large matrix, which a step of few rows then reads faster.
 
     Where a row is a multiple of 4 KiB, the beginnings of all rows compete for the same
     lines of the cache.
@@ -74,34 +75,30 @@ def _spread(kernel: Any) -> Any:
     return tf.pad(kernel, [[0, 0], [0, 32]])
 
 
-def replaced(before: Any, after: Any, size: Any) -> Any:
-    """Puts the live rows' new values before the others' old ones."""
-    return type(before)(
-        *(
-            tf.concat([new, old[size:]], axis=0)
-            for new, old in zip(after, before, strict=True)
-        )
-    )
+def _replaced(before: State, after: State, size: Tensor) -> State:
+    """Returns a state whose first rows are new."""
+    pairs = zip(after, before, strict=True)
+    return State(*(tf.concat([new, old[size:]], axis=0) for new, old in pairs))
 
 
-def scan(
+def _scan(
     steps: Steps,
-    step: Callable[[Any, Any, Any], tuple[Any, Any]],
-    carried: Any,
-    like: Any,
+    step: Callable[[Tensor, Tensor, list[State]], tuple[list[State], Tensor]],
+    states: list[State],
+    output_spec: Tensor,
     reverse: bool = False,
-) -> tuple[Any, Any]:
+) -> tuple[Tensor, list[State]]:
     """Applies a function to one step after the other.
 
     Args:
         steps: how positions are packed.
-        step: `(size, start of its positions, carried) -> (carried, values)`.
-        carried: what the first call gets: tensors whose number of rows may change.
-        like: for each of the values a tensor of its type and width.
+        step: `(size, start of its positions, states) -> (states, outputs)`.
+        states: of the first call; their number of rows may change.
+        output_spec: a tensor of the type and width of each of the outputs.
         reverse: whether to begin with the last step.
 
     Returns:
-        The values, packed, and what was carried at the end.
+        The outputs, packed, and the last states.
     """
     num_steps = tf.shape(steps.sizes)[0]
     starts = tf.cumsum(steps.sizes, exclusive=True)
@@ -109,27 +106,182 @@ def scan(
         lambda x: tf.TensorArray(
             x.dtype, num_steps, infer_shape=False, element_shape=[None, x.shape[-1]]
         ),
-        like,
+        output_spec,
     )
 
-    def body(k: Any, carried: Any, arrays: Any) -> Any:
+    def body(k: Tensor, states: list[State], arrays: Tensor) -> Tensor:
         t = num_steps - 1 - k if reverse else k
-        carried, values = step(steps.sizes[t], starts[t], carried)
-        arrays = tf.nest.map_structure(lambda a, x: a.write(t, x), arrays, values)
-        return k + 1, carried, arrays
+        states, outputs = step(steps.sizes[t], starts[t], states)
+        arrays = tf.nest.map_structure(lambda a, x: a.write(t, x), arrays, outputs)
+        return k + 1, states, arrays
 
-    _, carried, arrays = tf.while_loop(
+    _, states, arrays = tf.while_loop(
         lambda k, *_: k < num_steps,
         body,
-        (tf.constant(0), carried, arrays),
+        (tf.constant(0), states, arrays),
         shape_invariants=(
             tf.TensorShape([]),
             tf.nest.map_structure(
-                lambda x: tf.TensorShape([None, x.shape[-1]]), carried
+                lambda x: tf.TensorShape([None, x.shape[-1]]), states
             ),
             tf.nest.map_structure(lambda a: tf.TensorShape(None), arrays),
         ),
         # Tells the gradient how much to reserve.
         maximum_iterations=num_steps,
     )
-    return tf.nest.map_structure(lambda a: a.concat(), arrays), carried
+    return tf.nest.map_structure(lambda a: a.concat(), arrays), states
+
+
+def run_lstm_with_gradient(
+    steps: Steps, lstms: Sequence[LSTMInputs]
+) -> tuple[list[Tensor], list[State]]:
+    """Runs LSTMs as `run_lstm` does; its gradient is computed by hand.
+
+    Returns:
+        The outputs of each LSTM, packed, and the last states of the sorted rows.
+
+    Reference: Hochreiter and Schmidhuber 1997, Long Short-Term Memory, appendix.
+    """
+
+    # TensorFlow wants flat lists here: one LSTM's tensors, then the next one's.
+    @tf.custom_gradient
+    def recurrence(*tensors: Tensor) -> Tensor:
+        own = [
+            LSTMInputs(
+                gates,
+                lstm.cell._replace(kernel=kernel, projection_kernel=projection),
+                State(h, c),
+            )
+            for lstm, (gates, kernel, projection, h, c) in zip(
+                lstms, _groups_of(5, tensors), strict=True
+            )
+        ]
+        recorded, last = run_lstm(steps, own, return_state=True, record=True)
+
+        def gradient(*upstream: Tensor) -> list[Tensor]:
+            return _gradient(steps, own, recorded, _groups_of(3, upstream))
+
+        results = [
+            [record[0], *state] for record, state in zip(recorded, last, strict=True)
+        ]
+        return tf.nest.flatten(results), gradient
+
+    tensors = [
+        [gates, cell.kernel, cell.projection_kernel, *state]
+        for gates, cell, state in lstms
+    ]
+    groups = _groups_of(3, recurrence(*tf.nest.flatten(tensors)))
+    return [outputs for outputs, _, _ in groups], [State(h, c) for _, h, c in groups]
+
+
+def _groups_of(size: int, values: Sequence[Tensor]) -> list[Sequence[Tensor]]:
+    return [values[k : k + size] for k in range(0, len(values), size)]
+
+
+def _gradient(
+    steps: Steps,
+    lstms: Sequence[LSTMInputs],
+    recorded: Sequence[Sequence[Tensor]],
+    upstream: Sequence[Sequence[Tensor]],
+) -> list[Tensor]:
+    """Of each LSTM's gates, kernel, projection, first h and first c."""
+    before = _previous_indices(steps, tf.shape(lstms[0].state.h)[0])
+    # The output and the cell state before each position.
+    earlier = [
+        [
+            tf.gather(tf.concat([first, later], axis=0), before)
+            for first, later in zip(lstm.state, record[:2], strict=True)
+        ]
+        for lstm, record in zip(lstms, recorded, strict=True)
+    ]
+    # Transposed once, not by the product of each step.
+    transposed = [
+        cell._replace(
+            kernel=tf.transpose(cell.kernel),
+            projection_kernel=tf.transpose(cell.projection_kernel),
+        )
+        for _, cell, _ in lstms
+    ]
+
+    def back(
+        size: Tensor, start: Tensor, states: list[State]
+    ) -> tuple[list[State], list[list[Tensor]]]:
+        now = slice(start, start + size)
+        d_states, values = [], []
+        for d, cell, (d_outputs, _, _), record, (_, c_before) in zip(
+            states, transposed, upstream, recorded, earlier, strict=True
+        ):
+            live = State(d.h[:size] + d_outputs[now], d.c[:size])
+            now_recorded = [part[now] for part in (*record, c_before)]
+            d_before, computed = _step_back(live, cell, *now_recorded)
+            d_states.append(_replaced(d, d_before, size))
+            values.append(computed)
+        return d_states, values
+
+    d_last = [State(d_h, d_c) for _, d_h, d_c in upstream]
+    output_spec = []
+    for _, _, (h, c) in lstms:
+        hidden = tf.cast(c, h.dtype)
+        output_spec.append([tf.concat([hidden] * 4, axis=-1), h, hidden])
+    computed, d_first = _scan(steps, back, d_last, output_spec, reverse=True)
+    return tf.nest.flatten(
+        [
+            [
+                d_z,
+                tf.matmul(h_before, d_z, transpose_a=True),
+                tf.matmul(hidden, d_h, transpose_a=True),
+                *state,
+            ]
+            for (d_z, d_h, hidden), (h_before, _), state in zip(
+                computed, earlier, d_first, strict=True
+            )
+        ]
+    )
+
+
+def _step_back(
+    d: State,
+    cell: Cell,
+    h: Tensor,
+    c: Tensor,
+    i: Tensor,
+    j: Tensor,
+    f: Tensor,
+    o: Tensor,
+    c_before: Tensor,
+) -> tuple[State, list[Tensor]]:
+    """Returns the gradient of the state before a step, and what the weights' need.
+
+    That is the gradients of the gates and of the output, and the projection's input.
+    """
+    # Kernels that multiply by the derivative of an activation whose value is y.
+    sigmoid, tanh = tf.raw_ops.SigmoidGrad, tf.raw_ops.TanhGrad
+    d_h = _clip_gradient(h, cell.projection_clip, d.h)
+    d_hidden = tf.cast(tf.matmul(d_h, cell.projection_kernel), c.dtype)
+    tanh_c = tf.tanh(c)
+    d_c = _clip_gradient(c, cell.cell_clip, d.c + tanh(y=tanh_c, dy=d_hidden * o))
+    d_z = tf.concat(
+        [
+            sigmoid(y=i, dy=d_c * j),
+            tanh(y=j, dy=d_c * i),
+            sigmoid(y=f, dy=d_c * c_before),
+            sigmoid(y=o, dy=d_hidden * tanh_c),
+        ],
+        axis=-1,
+    )
+    d_z = tf.cast(d_z, d_h.dtype)
+    d_before = State(tf.matmul(d_z, cell.kernel), d_c * f)
+    return d_before, [d_z, d_h, tf.cast(o * tanh_c, d_h.dtype)]
+
+
+def _clip_gradient(x: Tensor, bound: float | None, gradient: Tensor) -> Tensor:
+    """The gradient is 0 where a value was clipped."""
+    if bound is None:
+        return gradient
+    return tf.where(tf.abs(x) < bound, gradient, tf.zeros([], gradient.dtype))
+
+
+def _previous_indices(steps: Steps, num_rows: Tensor) -> Tensor:
+    """The index of each position's predecessor, where first states precede all."""
+    starts = num_rows + tf.cumsum(steps.sizes[:-1], exclusive=True)
+    return steps.ranks + tf.repeat(tf.concat([[0], starts], axis=0), steps.sizes)

@@ -1,11 +1,12 @@
 """One direction of one layer of the biLM."""
 
-from typing import Any
+from collections.abc import Sequence
 
 import keras
 from keras import ops
 
-from keras_elmo.layers.recurrence import Cell, Reader, State, batch_layout
+from keras_elmo.layers.recurrence import Cell, LSTMInputs, State, batch_layout
+from keras_elmo.utils.types import Config, Shape, Tensor
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
@@ -46,7 +47,7 @@ class ProjectedLSTM(keras.layers.Layer):
         projection_units: int,
         cell_clip: float | None = 3.0,
         projection_clip: float | None = 3.0,
-        **kwargs: Any,
+        **kwargs: object,
     ) -> None:
         super().__init__(**kwargs)
         self.units = units
@@ -57,7 +58,7 @@ class ProjectedLSTM(keras.layers.Layer):
         # Rows of unequal lengths are shapes that XLA cannot compile.
         self.supports_jit = keras.backend.backend() != "tensorflow"
 
-    def build(self, inputs_shape: tuple[int | None, ...]) -> None:
+    def build(self, inputs_shape: Shape) -> None:
         features = inputs_shape[-1]
         if features is None:
             raise ValueError(
@@ -85,33 +86,32 @@ class ProjectedLSTM(keras.layers.Layer):
 
     def call(
         self,
-        inputs: Any,
-        mask: Any = None,
-        initial_state: Any = None,
+        inputs: Tensor,
+        mask: Tensor = None,
+        initial_state: Sequence[Tensor] | None = None,
         training: bool | None = None,
-        inputs_mask: Any = None,
-    ) -> tuple[Any, list[Any]]:
+        inputs_mask: Tensor = None,
+    ) -> tuple[Tensor, list[Tensor]]:
         mask = inputs_mask if mask is None else mask
         batch, time = ops.shape(inputs)[:2]
-        rows = batch_layout(batch, time, mask)
+        layout = batch_layout(batch, time, mask)
         state = self.zero_state(batch)
         if initial_state is not None:
             state = State(*initial_state)
-        reader = self.reader(rows.arrange(inputs), state)
-        (outputs,), (last,) = rows.run([reader], True, training)
-        return rows.restore(outputs), list(last)
+        lstm = self.lstm_inputs(layout.pack(inputs), state)
+        (outputs,), (last,) = layout.run_lstm([lstm], True, training)
+        return layout.unpack(outputs), list(last)
 
-    def zero_state(self, batch: Any) -> State:
+    def zero_state(self, batch: Tensor) -> State:
         """Returns the state before the first step of `batch` rows."""
         return State(
             ops.zeros((batch, self.projection_units), self.compute_dtype),
             ops.zeros((batch, self.units), "float32"),
         )
 
-    def reader(self, inputs: Any, state: State) -> Reader:
-        """Returns what the recurrence needs to read `(..., features)` inputs."""
-        # The inputs' share of the gates does not wait for the recurrence: one matrix
-        # product for all steps.
+    def lstm_inputs(self, inputs: Tensor, state: State) -> LSTMInputs:
+        """Returns what the recurrence runs on, for packed `(..., features)` inputs."""
+        # One matrix product for all steps: this part needs no previous output.
         gates = ops.matmul(inputs, self.kernel[: inputs.shape[-1]]) + self.bias
         cell = Cell(
             self.kernel[-self.projection_units :],
@@ -120,27 +120,27 @@ class ProjectedLSTM(keras.layers.Layer):
             self.projection_clip,
         )
         h, c = ops.cast(state.h, gates.dtype), ops.cast(state.c, "float32")
-        return Reader(gates, cell, State(h, c))
+        return LSTMInputs(gates, cell, State(h, c))
 
     def compute_output_spec(
         self,
-        inputs: Any,
-        mask: Any = None,
-        initial_state: Any = None,
+        inputs: Tensor,
+        mask: Tensor = None,
+        initial_state: Sequence[Tensor] | None = None,
         training: bool | None = None,
-        inputs_mask: Any = None,
-    ) -> tuple[Any, list[Any]]:
+        inputs_mask: Tensor = None,
+    ) -> tuple[Tensor, list[Tensor]]:
         batch, time, _ = inputs.shape
         h = keras.KerasTensor((batch, self.projection_units), self.compute_dtype)
         c = keras.KerasTensor((batch, self.units), "float32")
         outputs = (batch, time, self.projection_units)
         return keras.KerasTensor(outputs, self.compute_dtype), [h, c]
 
-    def compute_mask(self, inputs: Any, previous_mask: Any = None) -> Any:
+    def compute_mask(self, inputs: Tensor, previous_mask: Tensor = None) -> Tensor:
         # The first output carries it; a state has no time axis to mask.
         return previous_mask
 
-    def get_config(self) -> dict[str, Any]:
+    def get_config(self) -> Config:
         return {
             **super().get_config(),
             "units": self.units,

@@ -1,59 +1,61 @@
-"""One step of an LSTM with projection: the arithmetic, whatever runs the loop."""
+"""The recurrence of an LSTM with projection: its step, and the loop on any backend."""
 
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import keras
 from keras import ops
 
-
-class Cell(NamedTuple):
-    """What one direction of one layer computes its steps with.
-
-    The weights may have one more axis, the first, of several readers side by side; then
-    so has all that a step is given.
-
-    Attributes:
-        kernel: `(projection_units, 4 * units)`, from the output before to the gates
-            i, j, f, o. More columns, which count for nothing, are allowed.
-        projection_kernel: `(units, projection_units)`.
-        cell_clip: bound on every element of the cell state, or `None`.
-        projection_clip: bound on every element of the output, or `None`.
-    """
-
-    kernel: Any
-    projection_kernel: Any
-    cell_clip: float | None
-    projection_clip: float | None
+from keras_elmo.utils.types import Tensor
 
 
 class State(NamedTuple):
-    """What a step leaves to the next one.
+    """What a step passes on to the next one.
 
     Attributes:
         h: `(rows, projection_units)`, the output.
         c: `(rows, units)` float32, the cell state.
     """
 
-    h: Any
-    c: Any
+    h: Tensor
+    c: Tensor
 
 
-class Reader(NamedTuple):
-    """An LSTM that is about to read.
+class Cell(NamedTuple):
+    """The weights and bounds of an LSTM.
+
+    The weights of several LSTMs may be stacked along a first axis; then all that a step
+    is given has that axis.
 
     Attributes:
-        gates: what its inputs and its bias contribute to its gates, laid out.
-        cell: its weights.
-        state: what it starts from.
+        kernel: `(projection_units, 4 * units)`, from the previous output to the gates
+            i, j, f, o. Further columns are ignored.
+        projection_kernel: `(units, projection_units)`.
+        cell_clip: bound on every element of the cell state, or `None`.
+        projection_clip: bound on every element of the output, or `None`.
     """
 
-    gates: Any
+    kernel: Tensor
+    projection_kernel: Tensor
+    cell_clip: float | None
+    projection_clip: float | None
+
+
+class LSTMInputs(NamedTuple):
+    """What an LSTM is run on.
+
+    Attributes:
+        gates: packed, `4 * units` features: inputs and bias, multiplied already.
+        cell: the weights.
+        state: the initial state.
+    """
+
+    gates: Tensor
     cell: Cell
     state: State
 
 
-def lstm_step(x: Any, state: State, cell: Cell) -> tuple[State, list[Any]]:
-    """Computes the next state and, for its gradient, the activated gates.
+def lstm_step(x: Tensor, state: State, cell: Cell) -> tuple[State, list[Tensor]]:
+    """Computes the next state, and the activated gates for its gradient.
 
     Args:
         x: `(rows, 4 * units)`, what the inputs and the bias contribute to the gates.
@@ -74,47 +76,42 @@ def lstm_step(x: Any, state: State, cell: Cell) -> tuple[State, list[Any]]:
     return State(_clip(new_h, cell.projection_clip), new_c), [i, j, f, o]
 
 
-def _clip(x: Any, bound: float | None) -> Any:
+def _clip(x: Tensor, bound: float | None) -> Tensor:
     return x if bound is None else ops.clip(x, -bound, bound)
 
 
-class Rows(Protocol):
-    """The rows of a batch, laid out for a recurrence to read.
+class BatchLayout(Protocol):
+    """How the rows of a batch are laid out in memory while LSTMs run on them."""
 
-    Made from a `(batch, time)` mask. What it is laid out as is its own affair; the
-    last axis stays the last.
-    """
-
-    def arrange(self, x: Any, reverse: bool = False) -> Any:
-        """Lays a `(batch, time, features)` tensor out.
+    def pack(self, x: Tensor, reverse: bool = False) -> Tensor:
+        """Lays out a `(batch, time, features)` tensor; features stay the last axis.
 
         Args:
             x: the tensor.
-            reverse: whether each row is read from its last live position.
+            reverse: whether each row begins with its last unmasked position.
         """
 
-    def restore(self, x: Any, reverse: bool = False) -> Any:
-        """Undoes `arrange`; masked positions are 0."""
+    def unpack(self, x: Tensor, reverse: bool = False) -> Tensor:
+        """Undoes `pack`; masked positions are 0."""
 
-    def run(
-        self, readers: list[Reader], keep_state: bool, training: bool | None
-    ) -> tuple[list[Any], list[State]]:
-        """Runs several LSTMs side by side.
+    def run_lstm(
+        self, lstms: list[LSTMInputs], return_state: bool, training: bool | None
+    ) -> tuple[list[Tensor], list[State]]:
+        """Runs LSTMs of equal sizes and clips side by side.
 
         Args:
-            readers: the LSTMs, of equal sizes and clips; their states are in the
-                order of the batch.
-            keep_state: whether the last states are asked for.
-            training: whether a gradient will be; the results are the same.
+            lstms: gates are packed, states are in the order of the batch.
+            return_state: whether the last states are returned.
+            training: whether a gradient will be asked for; the results are the same.
 
         Returns:
-            The outputs of each LSTM, laid out, and their last states, if asked for,
-            in the order of the batch; a row's is that after its last live position.
+            The packed outputs of each LSTM, and, if asked for, its state after the last
+            unmasked position of each row, in the order of the batch.
         """
 
 
-def batch_layout(batch: Any, time: Any, mask: Any) -> Rows:
-    """Returns the rows of a batch as this backend reads them.
+def batch_layout(batch: Tensor, time: Tensor, mask: Tensor) -> BatchLayout:
+    """Selects the recurrence for the backend.
 
     Args:
         batch: number of rows.
@@ -123,80 +120,62 @@ def batch_layout(batch: Any, time: Any, mask: Any) -> Rows:
             `None` for all.
     """
     if keras.backend.backend() == "tensorflow":
-        from keras_elmo.layers.packed_rows import PackedLayout
+        from keras_elmo.layers.packed_layout import PackedLayout
 
         return PackedLayout(batch, time, mask)
-    return PaddedLayout(batch, time, mask)
+    return PaddedLayout(time, mask)
 
 
 class PaddedLayout:
-    """Lays rows out as `(time, batch, features)`, with their padding.
+    """A `BatchLayout` of `(time, batch, features)`, padding included."""
 
-    See `keras_elmo.layers.recurrence.Rows`.
-    """
-
-    def __init__(self, batch: Any, time: Any, mask: Any) -> None:
+    def __init__(self, time: Tensor, mask: Tensor) -> None:
         self._time = time
         self._mask = mask
-        self._lengths = None
-        if mask is not None:
-            self._lengths = ops.sum(ops.cast(mask, "int32"), axis=1)
 
-    def arrange(self, x: Any, reverse: bool = False) -> Any:
+    def pack(self, x: Tensor, reverse: bool = False) -> Tensor:
         return ops.transpose(self._reversed(x) if reverse else x, (1, 0, 2))
 
-    def restore(self, x: Any, reverse: bool = False) -> Any:
+    def unpack(self, x: Tensor, reverse: bool = False) -> Tensor:
         x = ops.transpose(x, (1, 0, 2))
         x = self._reversed(x) if reverse else x
         if self._mask is None:
             return x
         return x * ops.cast(self._mask, x.dtype)[..., None]
 
-    def _reversed(self, x: Any) -> Any:
-        """Reverses the live positions of each row; its own inverse."""
-        if self._lengths is None:
+    def _reversed(self, x: Tensor) -> Tensor:
+        """Reverses the unmasked positions of each row; its own inverse."""
+        if self._mask is None:
             return ops.flip(x, axis=1)
         step = ops.arange(self._time, dtype="int32")[None, :]
-        length = self._lengths[:, None]
+        length = ops.sum(ops.cast(self._mask, "int32"), axis=1)[:, None]
         order = ops.where(step < length, length - 1 - step, step)
         return ops.take_along_axis(x, order[..., None], axis=1)
 
-    def run(
-        self, readers: list[Reader], keep_state: bool, training: bool | None
-    ) -> tuple[list[Any], list[State]]:
-        # Padding follows a row's positions in both reading directions, so it reaches
-        # nothing but the last state: only who asks for that pays for holding it.
-        held = []
-        if keep_state and self._mask is not None:
-            held = [ops.transpose(self._mask)]
-        cell = _side_by_side([reader.cell for reader in readers])
+    def run_lstm(
+        self, lstms: list[LSTMInputs], return_state: bool, training: bool | None
+    ) -> tuple[list[Tensor], list[State]]:
+        # One product of stacked weights keeps a GPU busier than one for each LSTM.
+        cell = lstms[0].cell._replace(
+            kernel=ops.stack([lstm.cell.kernel for lstm in lstms]),
+            projection_kernel=ops.stack([x.cell.projection_kernel for x in lstms]),
+        )
+        # Padding follows a row's positions in both directions, so it reaches nothing
+        # but the last state.
+        keep = return_state and self._mask is not None
+        masks = [ops.transpose(self._mask)] if keep else []
 
-        def step(before: list[Any], now: list[Any]) -> tuple[list[Any], Any]:
+        def step(old: list[Tensor], now: list[Tensor]) -> tuple[list[Tensor], Tensor]:
             gates, *live = now
-            state, _ = lstm_step(gates, State(*before), cell)
-            after = _held(live[0], state, before) if live else list(state)
-            return after, state.h
+            new, _ = lstm_step(gates, State(*old), cell)
+            if not live:
+                return list(new), new.h
+            pairs = zip(new, old, strict=True)
+            return [ops.where(live[0][:, None], *pair) for pair in pairs], new.h
 
-        states = zip(*(reader.state for reader in readers), strict=True)
+        states = zip(*(lstm.state for lstm in lstms), strict=True)
         first = [ops.stack(parts) for parts in states]
-        gates = ops.stack([reader.gates for reader in readers], axis=1)
-        last, outputs = ops.scan(step, first, [gates, *held])
-        pairs = zip(*map(ops.unstack, last), strict=True) if keep_state else []
+        gates = ops.stack([lstm.gates for lstm in lstms], axis=1)
+        last, outputs = ops.scan(step, first, [gates, *masks])
+        pairs = zip(*map(ops.unstack, last), strict=True) if return_state else []
         return ops.unstack(outputs, axis=1), [State(*pair) for pair in pairs]
-
-
-def _side_by_side(cells: list[Cell]) -> Cell:
-    """Several readers' weights with one more axis, the first.
-
-    A step of one reader is too little for a GPU: together they take half the products.
-    """
-    return cells[0]._replace(
-        kernel=ops.stack([cell.kernel for cell in cells]),
-        projection_kernel=ops.stack([cell.projection_kernel for cell in cells]),
-    )
-
-
-def _held(live: Any, new: State, old: list[Any]) -> list[Any]:
-    """The new state where a row is still being read."""
-    pairs = zip(new, old, strict=True)
-    return [ops.where(live[:, None], after, before) for after, before in pairs]

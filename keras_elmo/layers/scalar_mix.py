@@ -1,15 +1,16 @@
 """The weighted sum of a biLM's layers: what a task learns of ELMo."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import keras
 from keras import ops
 
+from keras_elmo.utils.types import Config, Shape, Tensor
+
 
 @keras.saving.register_keras_serializable("keras_elmo")
 class ScalarMix(keras.layers.Layer):
-    """Mixes layers by softmax-normalised scalars and one common scale.
+    """Sums layers, weighted by softmax-normalised scalars and one common scale.
 
     `mix = gamma * sum_j softmax(s)_j h_j`.
 
@@ -19,8 +20,8 @@ class ScalarMix(keras.layers.Layer):
             on its batch.
         regularizer: of the raw scalars `s`, not of `gamma`. The paper's L2 of 1
             keeps the mix near the average, 0.001 lets it move.
-        fixed_weights: raw scalars `s`, one a layer, that are given and kept;
-            `gamma` still trains.
+        fixed_weights: raw scalars `s`, one for each layer, which are not trained;
+            `gamma` still is.
         **kwargs: arguments of `keras.layers.Layer`.
 
     Call arguments:
@@ -36,15 +37,27 @@ class ScalarMix(keras.layers.Layer):
         ValueError: the layers are none, of different sizes, or not as many as
             `fixed_weights`.
 
-    Reference: Peters et al. 2018, equation 1 and section 3.2.
+    Example:
+
+    ```python
+    layers = [np.full((1, 2, 4), float(k), "float32") for k in range(3)]
+    mix = keras_elmo.ScalarMix()
+    # The weights begin equal.
+    np.testing.assert_allclose(mix(layers), layers[1], rtol=1e-6)
+    mix.scalars.assign([0.0, 0.0, 20.0])
+    np.testing.assert_allclose(mix(layers), layers[2], rtol=1e-5)
+    ```
+
+    Reference: Peters et al. 2018, Deep Contextualized Word Representations, equation 1
+    and section 3.2.
     """
 
     def __init__(
         self,
         layer_norm: bool = False,
-        regularizer: Any = None,
+        regularizer: Regularizer = None,
         fixed_weights: Sequence[float] | None = None,
-        **kwargs: Any,
+        **kwargs: object,
     ) -> None:
         super().__init__(**kwargs)
         self.layer_norm = layer_norm
@@ -54,7 +67,7 @@ class ScalarMix(keras.layers.Layer):
         )
         self.supports_masking = True
 
-    def build(self, layers_shape: list[tuple[int | None, ...]]) -> None:
+    def build(self, layers_shape: list[Shape]) -> None:
         sizes = {shape[-1] for shape in layers_shape}
         if len(sizes) != 1:
             raise ValueError(
@@ -79,26 +92,30 @@ class ScalarMix(keras.layers.Layer):
             name="gamma", shape=(), initializer="ones", trainable=self.trainable
         )
 
-    def call(self, layers: list[Any], mask: Any = None) -> Any:
+    def call(self, layers: list[Tensor], mask: Tensor = None) -> Tensor:
         if self.layer_norm:
             if isinstance(mask, list | tuple):
                 mask = mask[0]
             layers = [_normalize(layer, mask) for layer in layers]
-        weights = ops.softmax(self.scalars)
+        weights = self.weights_of_layers()
         mix = sum(weights[k] * layer for k, layer in enumerate(layers))
         return self.gamma * mix
 
-    def compute_mask(self, layers: list[Any], previous_mask: Any = None) -> Any:
+    def weights_of_layers(self) -> Tensor:
+        """Returns `softmax(s)`, one element a layer."""
+        return ops.softmax(self.scalars)
+
+    def compute_mask(
+        self, layers: list[Tensor], previous_mask: Tensor = None
+    ) -> Tensor:
         if isinstance(previous_mask, list | tuple):
             return previous_mask[0]
         return previous_mask
 
-    def compute_output_shape(
-        self, layers_shape: list[tuple[int | None, ...]]
-    ) -> tuple[int | None, ...]:
+    def compute_output_shape(self, layers_shape: list[Shape]) -> Shape:
         return tuple(layers_shape[0])
 
-    def get_config(self) -> dict[str, Any]:
+    def get_config(self) -> Config:
         return {
             **super().get_config(),
             "layer_norm": self.layer_norm,
@@ -107,7 +124,7 @@ class ScalarMix(keras.layers.Layer):
         }
 
 
-def _normalize(layer: Any, mask: Any) -> Any:
+def _normalize(layer: Tensor, mask: Tensor) -> Tensor:
     """Zero mean and unit variance over the unmasked elements."""
     if mask is None:
         mask = ops.ones(ops.shape(layer)[:-1], dtype=layer.dtype)

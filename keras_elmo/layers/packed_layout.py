@@ -1,0 +1,108 @@
+"""The unmasked positions of a batch, packed step after step (TensorFlow).
+
+In the order of the batch half of the positions are padding. Here the rows are sorted by
+length, longest first, and a step holds those that reach it.
+"""
+
+import functools
+from collections.abc import Callable
+
+import tensorflow as tf
+
+from keras_elmo.layers.packed_recurrence import (
+    Steps,
+    run_lstm,
+    run_lstm_with_gradient,
+)
+from keras_elmo.layers.recurrence import LSTMInputs, State
+from keras_elmo.utils.types import Shape, Tensor
+
+
+class PackedLayout:
+    """A `BatchLayout` of `(unmasked positions, features)`."""
+
+    def __init__(self, batch: Tensor, time: Tensor, mask: Tensor) -> None:
+        if mask is None:
+            lengths = tf.fill([batch], time)
+        else:
+            lengths = tf.reduce_sum(tf.cast(mask, tf.int32), axis=1)
+        self._shape = (batch, time)
+        self._order = tf.argsort(lengths, direction="DESCENDING", stable=True)
+        lengths = tf.gather(lengths, self._order)
+        # A batch without any position has one step of no rows.
+        num_steps = tf.maximum(tf.reduce_max(lengths), 1)
+        live = tf.range(num_steps)[:, tf.newaxis] < lengths
+        step, rank = tf.unstack(tf.cast(tf.where(live), tf.int32), axis=1)
+        self._steps = Steps(tf.math.count_nonzero(live, axis=1, dtype=tf.int32), rank)
+        row = tf.gather(self._order, rank) * time
+        # The index of each packed position in the flattened batch.
+        self._forward = row + step
+        self._backward = row + tf.gather(lengths, rank) - 1 - step
+
+    def pack(self, x: Tensor, reverse: bool = False) -> Tensor:
+        x = tf.reshape(x, [-1, x.shape[-1]])
+        return _gather(x, self._backward if reverse else self._forward)
+
+    def unpack(self, x: Tensor, reverse: bool = False) -> Tensor:
+        batch, time = self._shape
+        indices = self._backward if reverse else self._forward
+        flat = _scatter(x, indices, batch * time)
+        return tf.reshape(flat, [batch, time, x.shape[-1]])
+
+    def run_lstm(
+        self, lstms: list[LSTMInputs], return_state: bool, training: bool | None
+    ) -> tuple[list[Tensor], list[State]]:
+        lstms = [self._sorted(lstm) for lstm in lstms]
+        if training:
+            run = _as_graph(run_lstm_with_gradient, lstms)
+            outputs, last = run(self._steps, lstms)
+        else:
+            run = _as_graph(run_lstm, lstms)
+            recorded, last = run(self._steps, lstms, return_state)
+            outputs = [h for (h,) in recorded]
+        if not return_state:
+            return outputs, []
+        back = tf.math.invert_permutation(self._order)
+        return outputs, [State(_gather(h, back), _gather(c, back)) for h, c in last]
+
+    def _sorted(self, lstm: LSTMInputs) -> LSTMInputs:
+        """Sorts the rows of the state, and reads variables once for all steps."""
+        cell = lstm.cell._replace(
+            kernel=tf.convert_to_tensor(lstm.cell.kernel),
+            projection_kernel=tf.convert_to_tensor(lstm.cell.projection_kernel),
+        )
+        h, c = (_gather(part, self._order) for part in lstm.state)
+        return LSTMInputs(lstm.gates, cell, State(h, c))
+
+
+def _as_graph(
+    function: Callable[..., Tensor], lstms: list[LSTMInputs]
+) -> Callable[..., Tensor]:
+    """Outside of a graph every op of every step would be a call from Python."""
+    if tf.inside_function():
+        return function
+    return _graph_of_sizes(
+        function, *(tuple(lstm.cell.projection_kernel.shape) for lstm in lstms)
+    )
+
+
+@functools.cache
+def _graph_of_sizes(
+    function: Callable[..., Tensor], *sizes: Shape
+) -> Callable[..., Tensor]:
+    """A graph for each combination of sizes: one for all would know none."""
+    return tf.function(function, autograph=False, reduce_retracing=True)
+
+
+@tf.custom_gradient
+def _gather(x: Tensor, indices: Tensor) -> Tensor:
+    """Gathers rows, none of them twice, so that the gradient needs no sum."""
+
+    def gradient(upstream: Tensor) -> tuple[Tensor, None]:
+        return _scatter(upstream, indices, tf.shape(x)[0]), None
+
+    return tf.gather(x, indices), gradient
+
+
+def _scatter(x: Tensor, indices: Tensor, num_rows: Tensor) -> Tensor:
+    return tf.scatter_nd(indices[:, tf.newaxis], x, [num_rows, x.shape[-1]])
