@@ -1,9 +1,8 @@
-"""The language model's output layer: which word comes next, of very many."""
+"""The output layer of a language model with a large vocabulary."""
 
 import math
 import random
 from collections.abc import Iterator
-from typing import Any
 
 import keras
 import numpy as np
@@ -11,15 +10,17 @@ from keras import ops
 
 from keras_elmo.utils.checks import check_positive
 from keras_elmo.utils.large_variables import block_starts, fill, looked_up_rows
+from keras_elmo.utils.types import Config, DType, Shape, Tensor
 
-# Rows of the vocabulary whose logits exist at one time in the exact softmax.
-_ROWS_AT_A_TIME = 8192
-_NO_CHANCE = -1e9
+# Words whose logits are in memory at one time in the exact softmax.
+_BLOCK_ROWS = 8192
+# The logit of a word that does not take part.
+_EXCLUDED = -1e9
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
 class SampledSoftmax(keras.layers.Layer):
-    """Negative log likelihood of target ids, by sampling while training.
+    """Negative log likelihood of target ids, by sampled softmax while training.
 
     Training: `-log softmax(h W^T + b - log Q)_target` over the target and
     `num_sampled` candidates. They are drawn without replacement from the log-uniform
@@ -29,9 +30,9 @@ class SampledSoftmax(keras.layers.Layer):
 
     Args:
         vocabulary_size: number of target ids.
-        num_sampled: candidates of a call. With as many as the vocabulary has words,
+        num_sampled: candidates of a call. If it is at least `vocabulary_size`,
             training is exact, too.
-        seed: of the first weights and of the draws.
+        seed: of the initial weights and of the draws.
         **kwargs: arguments of `keras.layers.Layer`.
 
     Call arguments:
@@ -41,6 +42,22 @@ class SampledSoftmax(keras.layers.Layer):
 
     Returns:
         `(...)` float32 tensor, in nats.
+
+    Raises:
+        ValueError: a size is not positive, or the last axis of `hidden` is not known.
+
+    Example:
+
+    ```python
+    softmax = keras_elmo.SampledSoftmax(vocabulary_size=100, num_sampled=10, seed=0)
+    hidden = np.zeros((2, 3, 8), "float32")
+    targets = np.ones((2, 3), "int32")
+    # Exact: without any evidence all words are equally likely.
+    losses = softmax(hidden, targets)
+    np.testing.assert_allclose(losses, np.full((2, 3), np.log(100)), rtol=1e-4)
+    # By sampling.
+    assert softmax(hidden, targets, training=True).shape == (2, 3)
+    ```
 
     Reference: Jean et al. 2015, On Using Very Large Target Vocabulary for Neural
     Machine Translation, section 3; for the draws by exponential clocks, Duffield et
@@ -52,7 +69,7 @@ class SampledSoftmax(keras.layers.Layer):
         vocabulary_size: int,
         num_sampled: int = 8192,
         seed: int | None = None,
-        **kwargs: Any,
+        **kwargs: object,
     ) -> None:
         super().__init__(**kwargs)
         check_positive(vocabulary_size=vocabulary_size, num_sampled=num_sampled)
@@ -64,8 +81,8 @@ class SampledSoftmax(keras.layers.Layer):
 
     def build(
         self,
-        hidden_shape: tuple[int | None, ...],
-        targets_shape: tuple[int | None, ...] | None = None,
+        hidden_shape: Shape,
+        targets_shape: Shape | None = None,
     ) -> None:
         units = hidden_shape[-1]
         if units is None:
@@ -74,15 +91,15 @@ class SampledSoftmax(keras.layers.Layer):
                 f"Received: hidden.shape={hidden_shape}"
             )
         seed = random.randrange(1 << 32) if self.seed is None else self.seed
-        first = _FirstKernel((self.vocabulary_size, units), seed)
+        initializer = _KernelInitializer((self.vocabulary_size, units), seed)
         self.kernel = self.add_weight(
             name="kernel",
-            shape=first.shape,
-            initializer=first,
+            shape=initializer.shape,
+            initializer=initializer,
             # What is multiplied is cast: a few rows, not all of them.
             autocast=False,
         )
-        first.fill(self.kernel)
+        initializer.fill(self.kernel)
         # Added to float32 logits, whatever type computes them.
         self.bias = self.add_weight(
             name="bias",
@@ -91,7 +108,9 @@ class SampledSoftmax(keras.layers.Layer):
             autocast=False,
         )
 
-    def call(self, hidden: Any, targets: Any, training: bool | None = None) -> Any:
+    def call(
+        self, hidden: Tensor, targets: Tensor, training: bool | None = None
+    ) -> Tensor:
         shape = ops.shape(targets)
         hidden = ops.reshape(hidden, (-1, hidden.shape[-1]))
         targets = ops.reshape(ops.cast(targets, "int32"), (-1,))
@@ -112,35 +131,35 @@ class SampledSoftmax(keras.layers.Layer):
             loss = self._exact(hidden, targets)
         return ops.reshape(loss, shape)
 
-    def _exact(self, hidden: Any, targets: Any) -> Any:
+    def _exact(self, hidden: Tensor, targets: Tensor) -> Tensor:
         rows = ops.cast(looked_up_rows(self.kernel, targets), hidden.dtype)
         target = ops.sum(hidden * rows, axis=-1)
         target = ops.cast(target, "float32") + ops.take(self.bias, targets, axis=0)
-        block = min(_ROWS_AT_A_TIME, self.vocabulary_size)
+        block = min(_BLOCK_ROWS, self.vocabulary_size)
 
-        def add_block(k: Any, partition: Any) -> Any:
+        def add_block(k: Tensor, partition: Tensor) -> Tensor:
             ids = k * block + ops.arange(block, dtype="int32")
             known = ops.minimum(ids, self.vocabulary_size - 1)
             rows = ops.cast(looked_up_rows(self.kernel, known), hidden.dtype)
             logits = ops.cast(ops.matmul(hidden, ops.transpose(rows)), "float32")
             logits = logits + ops.take(self.bias, known, axis=0)
             # The last block ends with the vocabulary.
-            logits = ops.where(ids < self.vocabulary_size, logits, _NO_CHANCE)
+            logits = ops.where(ids < self.vocabulary_size, logits, _EXCLUDED)
             return ops.logaddexp(partition, ops.logsumexp(logits, axis=-1))
 
-        partition = ops.full_like(target, _NO_CHANCE)
+        partition = ops.full_like(target, _EXCLUDED)
         # A loop, so that the logits of one block exist at a time.
         num_blocks = -(-self.vocabulary_size // block)
         return ops.fori_loop(0, num_blocks, add_block, partition) - target
 
     def compute_output_shape(
         self,
-        hidden_shape: tuple[int | None, ...],
-        targets_shape: tuple[int | None, ...] | None = None,
-    ) -> tuple[int | None, ...]:
+        hidden_shape: Shape,
+        targets_shape: Shape | None = None,
+    ) -> Shape:
         return tuple(hidden_shape[:-1])
 
-    def get_config(self) -> dict[str, Any]:
+    def get_config(self) -> Config:
         return {
             **super().get_config(),
             "vocabulary_size": self.vocabulary_size,
@@ -149,32 +168,27 @@ class SampledSoftmax(keras.layers.Layer):
         }
 
 
-class _FirstKernel:
-    """Normal numbers, as published, which are made block by block where that can be.
+class _KernelInitializer:
+    """Normal numbers, as published, without a second copy of a large kernel in memory.
 
-    Asked at once, while the variable is made, it has zeros to give, and `fill` puts the
-    numbers in their place. Where Keras traces, it asks later: then it gets them all.
-
-    Args:
-        shape: `(vocabulary_size, units)`.
-        seed: of the numbers.
+    Keras calls it while the variable is made: it then returns zeros, which `fill`
+    replaces block by block. While Keras traces, it calls later and gets the numbers.
     """
 
     def __init__(self, shape: tuple[int, int], seed: int) -> None:
         self.shape = shape
         self._seed = seed
-        self._was_asked = self._is_made = False
+        self._called = self._filled = False
 
-    def __call__(self, shape: tuple[int, int], dtype: Any = None) -> Any:
-        if self._is_made:
+    def __call__(self, shape: tuple[int, int], dtype: DType = None) -> Tensor:
+        if self._filled:
             return ops.convert_to_tensor(np.concatenate(list(self._blocks())), dtype)
-        self._was_asked = True
+        self._called = True
         return ops.zeros(shape, dtype)
 
-    def fill(self, kernel: Any) -> None:
-        """Ends the making of the variable."""
-        self._is_made = True
-        if self._was_asked:
+    def fill(self, kernel: Tensor) -> None:
+        self._filled = True
+        if self._called:
             fill(kernel, self._blocks())
 
     def _blocks(self) -> Iterator[np.ndarray]:
@@ -188,13 +202,13 @@ class _FirstKernel:
 
 
 def draw_candidates(
-    vocabulary_size: int, num_sampled: int, seed: Any
-) -> tuple[Any, Any]:
+    vocabulary_size: int, num_sampled: int, seed: int | keras.random.SeedGenerator
+) -> tuple[Tensor, Tensor]:
     """Draws distinct ids from the log-uniform distribution.
 
     Every id has an exponential clock of rate `p(id)`; the first `num_sampled` to ring
-    are drawn, which is drawing one by one and putting nothing back. Plain tensors and
-    a Keras seed, so that any backend draws and a checkpoint can repeat the draws.
+    are drawn. That is drawing one by one without replacement, on any backend, and a
+    checkpoint of the Keras seed repeats it.
 
     Returns:
         `(num_sampled,)` int32 ids, and the time at which the next clock rings.
@@ -206,25 +220,25 @@ def draw_candidates(
     return ops.cast(candidates[:-1], "int32"), -earliest[-1]
 
 
-def probability_of_draw(ids: Any, threshold: Any, vocabulary_size: int) -> Any:
-    """How likely an id's clock rings before `threshold`."""
+def probability_of_draw(ids: Tensor, threshold: Tensor, vocabulary_size: int) -> Tensor:
+    """Returns the probability that the clock of each id rings before `threshold`."""
     return -ops.expm1(-_log_uniform(ids, vocabulary_size) * threshold)
 
 
-def _log_uniform(ids: Any, vocabulary_size: int) -> Any:
+def _log_uniform(ids: Tensor, vocabulary_size: int) -> Tensor:
     ids = ops.cast(ids, "float32")
     return ops.log1p(1 / (ids + 1)) / math.log(vocabulary_size + 1)
 
 
 def sampled_softmax_loss(
-    hidden: Any,
-    targets: Any,
-    kernel: Any,
-    bias: Any,
-    candidates: Any,
-    target_expected: Any,
-    candidate_expected: Any,
-) -> Any:
+    hidden: Tensor,
+    targets: Tensor,
+    kernel: Tensor,
+    bias: Tensor,
+    candidates: Tensor,
+    target_expected: Tensor,
+    candidate_expected: Tensor,
+) -> Tensor:
     """Negative log likelihood of the targets among given candidates.
 
     Args:
@@ -252,5 +266,5 @@ def sampled_softmax_loss(
     others = ops.matmul(hidden, ops.transpose(rows[positions:]))
     others = ops.cast(others, "float32") + offsets[positions:]
     hits = ops.equal(targets[:, None], candidates[None, :])
-    others = ops.where(hits, _NO_CHANCE, others)
+    others = ops.where(hits, _EXCLUDED, others)
     return ops.logaddexp(target, ops.logsumexp(others, axis=-1)) - target

@@ -55,7 +55,7 @@ class ScalarMix(keras.layers.Layer):
     def __init__(
         self,
         layer_norm: bool = False,
-        regularizer: Regularizer = None,
+        regularizer: str | keras.regularizers.Regularizer | None = None,
         fixed_weights: Sequence[float] | None = None,
         **kwargs: object,
     ) -> None:
@@ -97,12 +97,13 @@ class ScalarMix(keras.layers.Layer):
             if isinstance(mask, list | tuple):
                 mask = mask[0]
             layers = [_normalize(layer, mask) for layer in layers]
-        weights = self.weights_of_layers()
+        weights = self.layer_weights
         mix = sum(weights[k] * layer for k, layer in enumerate(layers))
         return self.gamma * mix
 
-    def weights_of_layers(self) -> Tensor:
-        """Returns `softmax(s)`, one element a layer."""
+    @property
+    def layer_weights(self) -> Tensor:
+        """`softmax(s)`, one element a layer."""
         return ops.softmax(self.scalars)
 
     def compute_mask(
