@@ -74,8 +74,8 @@ def export_saved_model(
     encoder = keras_elmo.build_encoder(keras_elmo.ElmoConfig.preset("tiny"))
     keras_elmo.export_saved_model(encoder, "elmo", tokenizer="whitespace")
 
-    elmo = tf.saved_model.load("elmo")
-    outputs = elmo.signatures["default"](strings=tf.constant(["the bank"]))
+    elmo = keras.layers.TFSMLayer("elmo", call_endpoint="default")
+    outputs = elmo(tf.constant(["the bank"]))
     print(outputs["elmo"].shape)  # (batch, tokens, 2 * projection_units)
     ```
     """

@@ -1,18 +1,143 @@
-"""The pictures of tasks show the numbers that they are given."""
+"""Pictures show the numbers that they are given."""
+
+import contextlib
+import dataclasses
+import math
+import sys
 
 import numpy as np
 import pytest
 
+from keras_elmo import plots
 from keras_elmo.plots import (
+    plot_history,
     plot_layer_scores,
     plot_mix_weights,
     plot_occurrences,
     plot_sample_efficiency,
     spread,
 )
+from keras_elmo.training.history import Row
+from tests.images import size_of_png
 
 
-def test_mix_weights(figures, tmp_path, size_of_png):
+@pytest.fixture
+def figures(monkeypatch):
+    """The figures that are drawn, to be asked what stands on them."""
+    pytest.importorskip("matplotlib")
+
+    drawn = []
+    picture = plots.picture
+
+    @contextlib.contextmanager
+    def recording(*arguments):
+        with picture(*arguments) as figure:
+            yield figure
+        drawn.append(figure)
+
+    monkeypatch.setattr(plots, "picture", recording)
+    return drawn
+
+
+# === Learning curves ===
+
+ROW = Row(
+    step=100,
+    epoch=0,
+    words=120_000,
+    seconds=60.0,
+    words_per_second=2_000.0,
+    learning_rate=0.2,
+    gradient_norm=1.5,
+    loss_forward=6.5,
+    loss_backward=6.4,
+    perplexity_forward=600.0,
+    perplexity_backward=580.0,
+    perplexity_mean=590.0,
+)
+LATER = dataclasses.replace(
+    ROW,
+    step=200,
+    words=240_000,
+    loss_forward=5.5,
+    loss_backward=5.4,
+    perplexity_forward=300.0,
+    perplexity_backward=290.0,
+    perplexity_mean=295.0,
+)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [ROW, LATER],
+        # Without a validation text.
+        [
+            dataclasses.replace(
+                row,
+                perplexity_forward=None,
+                perplexity_backward=None,
+                perplexity_mean=None,
+            )
+            for row in (ROW, LATER)
+        ],
+        # A run that has diverged is a run whose picture is wanted.
+        [
+            ROW,
+            dataclasses.replace(
+                LATER,
+                loss_forward=math.nan,
+                loss_backward=800.0,
+                perplexity_forward=math.inf,
+                perplexity_backward=1e300,
+                perplexity_mean=math.inf,
+            ),
+        ],
+    ],
+    ids=["whole", "no validation", "diverged"],
+)
+def test_history_png(rows, tmp_path):
+    pytest.importorskip("matplotlib")
+    assert plot_history(rows, tmp_path / "history.png")
+    assert size_of_png(tmp_path / "history.png") == (840, 540)
+    assert [path.name for path in tmp_path.iterdir()] == ["history.png"]
+
+
+def test_history_curves(figures, tmp_path):
+    diverged = dataclasses.replace(
+        LATER, words=300_000, loss_forward=math.nan, perplexity_backward=1e300
+    )
+    assert plot_history([ROW, LATER, diverged], tmp_path / "history.png")
+    (axes,) = figures[0].axes
+    drawn = {line.get_label(): line for line in axes.get_lines()}
+    for line in drawn.values():
+        np.testing.assert_allclose(line.get_xdata(), [0.12, 0.24, 0.3])
+    for label, wanted in {
+        "forward, validation": [600, 300, 300],
+        "backward, validation": [580, 290, math.nan],
+        "forward, training": [math.exp(6.5), math.exp(5.5), math.nan],
+        "backward, training": [math.exp(6.4), math.exp(5.4), math.exp(5.4)],
+    }.items():
+        (found,) = [line for name, line in drawn.items() if name.startswith(label)]
+        np.testing.assert_allclose(found.get_ydata(), wanted)
+
+
+def test_history_of_one_row(tmp_path):
+    assert not plot_history([], tmp_path / "history.png")
+    assert not plot_history([ROW], tmp_path / "history.png")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_history_without_matplotlib(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    assert not plot_history([ROW, LATER], tmp_path / "history.png")
+    assert list(tmp_path.iterdir()) == []
+
+
+# === Tasks ===
+
+
+def test_mix_weights(figures, tmp_path):
     mixes = {
         "품사": [[0.2, 0.5, 0.3], [0.4, 0.3, 0.3]],
         "sentiment": [[0.1, 0.1, 0.8]],
@@ -28,7 +153,7 @@ def test_mix_weights(figures, tmp_path, size_of_png):
 
 
 @pytest.mark.parametrize("score", [99.9, 0.1])
-def test_seeds_that_agree(score, figures, tmp_path, size_of_png):
+def test_equal_seeds(score, figures, tmp_path):
     """Their mean may be beside them by a rounding error."""
     plot_layer_scores({"tags": [[score] * 3]}, tmp_path / "a.png")
     plot_mix_weights({"tags": [[score, 1 - score]] * 3}, tmp_path / "b.png")
@@ -37,14 +162,14 @@ def test_seeds_that_agree(score, figures, tmp_path, size_of_png):
         size_of_png(tmp_path / f"{name}.png")
 
 
-def test_how_far_seeds_go():
+def test_spread():
     means, below, above = spread([[1, 2, 6], [4.0]], "scores")
     np.testing.assert_allclose([means, below, above], [[3, 4], [2, 0], [3, 0]])
     with pytest.raises(ValueError, match=r"`scores` must .* Received: \[\[1.0\], \[\]"):
         spread([[1.0], []], "scores")
 
 
-def test_mix_weights_of_different_models(tmp_path):
+def test_unequal_mix_weights(tmp_path):
     with pytest.raises(ValueError, match="one number of layers"):
         plot_mix_weights({"a": [[0.5, 0.5], [1.0]]}, tmp_path / "a.png")
     with pytest.raises(ValueError, match="one number of layers"):
@@ -56,7 +181,7 @@ def test_mix_weights_of_different_models(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_layer_scores(figures, tmp_path, size_of_png):
+def test_layer_scores(figures, tmp_path):
     scores = {"tags": [[90, 92], [95, 97], [93, 93]], "senses": [[50], [60], [70]]}
     plot_layer_scores(scores, tmp_path / "a.png", baselines={"senses": 55.0})
     size_of_png(tmp_path / "a.png")
@@ -70,7 +195,7 @@ def test_layer_scores(figures, tmp_path, size_of_png):
         plot_layer_scores({}, tmp_path / "b.png")
 
 
-def test_sample_efficiency(figures, tmp_path, size_of_png):
+def test_sample_efficiency(figures, tmp_path):
     curves = {
         "ELMo": {1000: [80, 82], 100: [70, 72]},
         "static": {100: [50], 1000: [75]},
@@ -87,7 +212,7 @@ def test_sample_efficiency(figures, tmp_path, size_of_png):
         plot_sample_efficiency({}, tmp_path / "b.png")
 
 
-def test_occurrences(figures, tmp_path, size_of_png):
+def test_occurrences(figures, tmp_path):
     # In layer 0 a word has one vector; in layer 1 the two senses lie apart.
     vectors = np.zeros((6, 2, 5), "float32")
     vectors[:, 0] = [1, 2, 3, 4, 5]
@@ -107,7 +232,7 @@ def test_occurrences(figures, tmp_path, size_of_png):
     assert labels == ["boat", "pear"]
 
 
-def test_occurrences_of_half_precision(figures, tmp_path, size_of_png):
+def test_half_precision_occurrences(figures, tmp_path):
     vectors = np.random.default_rng(0).normal(size=(4, 2, 5)).astype("float16")
     plot_occurrences({"배": (vectors, ["boat", "pear"] * 2)}, tmp_path / "a.png")
     size_of_png(tmp_path / "a.png")
@@ -116,7 +241,7 @@ def test_occurrences_of_half_precision(figures, tmp_path, size_of_png):
         plot_occurrences({"배": (vectors, ["boat", "pear"] * 2)}, tmp_path / "b.png")
 
 
-def test_occurrences_without_senses(tmp_path):
+def test_invalid_occurrences(tmp_path):
     vectors = np.zeros((2, 3, 4))
     with pytest.raises(ValueError, match="2 vectors and 1 senses of 'bank'"):
         plot_occurrences({"bank": (vectors, ["river"])}, tmp_path / "a.png")

@@ -3,8 +3,9 @@ from importlib.util import find_spec
 
 import pytest
 
-from keras_elmo import plots as module
-from keras_elmo.plots import picture
+from keras_elmo.utils import picture as module
+from keras_elmo.utils.picture import picture
+from tests.images import size_of_png
 
 
 def draw(path, text):
@@ -18,18 +19,18 @@ def matplotlib():
     return pytest.importorskip("matplotlib")
 
 
-def test_it_has_the_size_that_was_asked_for(tmp_path, size_of_png):
+def test_size(tmp_path):
     draw(tmp_path / "a.png", "a")
     assert size_of_png(tmp_path / "a.png") == (240, 120)
 
 
-def test_hangul_is_drawn(tmp_path):
+def test_hangul(tmp_path):
     """A warning of a missing glyph is an error here; all such glyphs look the same."""
     drawn = {draw(tmp_path / "a.png", text) for text in ("배", "눈", "손", "bank")}
     assert len(drawn) == 4
 
 
-def test_the_font_may_come_from_its_package(tmp_path, monkeypatch, matplotlib):
+def test_font_of_a_package(tmp_path, monkeypatch, matplotlib):
     if find_spec("koreanize_matplotlib") is None:
         pytest.skip("koreanize-matplotlib is not installed")
     fonts = matplotlib.font_manager.fontManager
@@ -38,7 +39,8 @@ def test_the_font_may_come_from_its_package(tmp_path, monkeypatch, matplotlib):
     assert draw(tmp_path / "a.png", "배") != draw(tmp_path / "a.png", "눈")
 
 
-def test_without_such_a_font_the_rest_is_drawn(tmp_path, monkeypatch):
+def test_no_hangul_font(tmp_path, monkeypatch):
+    """The rest is drawn, and a warning names what is missing."""
     monkeypatch.setattr(module, "_HANGUL_FONTS", ())
     monkeypatch.setattr(module, "_FONT_PACKAGE", "no_such_package")
     assert draw(tmp_path / "a.png", "a") != draw(tmp_path / "a.png", "b")
@@ -46,13 +48,13 @@ def test_without_such_a_font_the_rest_is_drawn(tmp_path, monkeypatch):
         draw(tmp_path / "a.png", "배")
 
 
-def test_settings_stay_what_they_are(tmp_path, matplotlib):
+def test_settings_are_kept(tmp_path, matplotlib):
     before = dict(matplotlib.rcParams)
     draw(tmp_path / "a.png", "a")
     assert dict(matplotlib.rcParams) == before
 
 
-def test_a_picture_that_fails_leaves_the_one_before(tmp_path):
+def test_error_keeps_the_former_file(tmp_path):
     before = draw(tmp_path / "a.png", "a")
     with pytest.raises(ZeroDivisionError), picture(tmp_path / "a.png", 2, 1):
         1 / 0  # noqa: B018
@@ -60,7 +62,7 @@ def test_a_picture_that_fails_leaves_the_one_before(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["a.png"]
 
 
-def test_without_matplotlib_it_says_what_to_install(tmp_path, monkeypatch):
+def test_missing_matplotlib(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(ImportError, match=r"pip install 'keras-elmo\[plots\]'"):
         draw(tmp_path / "a.png", "a")

@@ -1,0 +1,55 @@
+"""A PNG file of a matplotlib figure, with a font that has Hangul."""
+
+import contextlib
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from keras_elmo.utils.files import replacing
+from keras_elmo.utils.lazy import import_extra
+from keras_elmo.utils.types import StrPath
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+# Of Linux, macOS and Windows; matplotlib's own font has no Hangul.
+_HANGUL_FONTS = (
+    *("NanumGothic", "Noto Sans CJK KR", "Noto Sans KR", "UnDotum"),
+    *("Apple SD Gothic Neo", "AppleGothic", "Malgun Gothic"),
+)
+# Only the font file is used: importing the package would change matplotlib's settings.
+_FONT_PACKAGE = "koreanize_matplotlib"
+_FONT_FILE = "fonts/NanumGothic.ttf"
+
+
+@contextlib.contextmanager
+def picture(path: StrPath, width: float, height: float) -> Iterator["Figure"]:
+    """Yields a figure of some inches and saves it, 120 pixels to the inch.
+
+    The file is replaced when the block ends without an error; matplotlib's settings
+    stay as they are.
+    """
+    figures = import_extra("matplotlib.figure", "Drawing a picture", "plots")
+    import matplotlib
+
+    # What the first font lacks is taken from the next.
+    families = [*matplotlib.rcParams["font.family"], *_hangul_font()]
+    with matplotlib.rc_context({"font.family": families}):
+        figure = figures.Figure(figsize=(width, height), layout="constrained")
+        yield figure
+        with replacing(path) as temporary:
+            figure.savefig(temporary, format="png", dpi=120)
+
+
+def _hangul_font() -> list[str]:
+    """Returns the name of a font with Hangul, if there is one."""
+    from matplotlib.font_manager import fontManager
+
+    known = {font.name for font in fontManager.ttflist}
+    found = [name for name in _HANGUL_FONTS if name in known]
+    if not found and (package := find_spec(_FONT_PACKAGE)):
+        for folder in package.submodule_search_locations or ():
+            fontManager.addfont(Path(folder, _FONT_FILE))
+            found.append(_HANGUL_FONTS[0])
+    return found[:1]
