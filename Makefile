@@ -2,6 +2,9 @@
 PYTHON ?= python3
 VENV ?= .venv
 
+# Packages to install beside those of pyproject.toml.
+MORE ?=
+
 RUN = $(VENV)/bin/python
 INSTALLED = $(VENV)/.installed
 
@@ -9,29 +12,41 @@ INSTALLED = $(VENV)/.installed
 export TF_CPP_MIN_LOG_LEVEL ?= 3
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-# Each takes some GB. A file's tests share what they have trained; tests/conftest.py
-# says which files come first.
-IN_PARALLEL = --numprocesses auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+# A process takes some GB.
+PYTEST = $(RUN) -m pytest --numprocesses auto --maxprocesses 4 --dist worksteal
+# What oneDNN computes in other ways on other processors.
+COMPILED = tests/embedding tests/files tests/layers tests/models tests/serving
 
-.PHONY: help demo test test-fast lint format install clean
+.PHONY: help demo test test-fast test-benchmarks test-processors lint format install \
+	clean
 
 help:
-	@echo "make demo       train a small model, put it into a classifier, draw a picture"
-	@echo "make test       all tests"
-	@echo "make test-fast  the tests that take seconds"
-	@echo "make lint       ruff and mypy"
-	@echo "make format     let ruff rewrite the files"
-	@echo "make install    make $(VENV) and install the package into it (the others do)"
-	@echo "make clean      remove $(VENV) and the caches"
+	@echo "make demo             train a small model, use it in a classifier, draw a picture"
+	@echo "make test             all tests but those of the benchmarks"
+	@echo "make test-fast        the tests that take seconds"
+	@echo "make test-benchmarks  whole benchmarks at small size"
+	@echo "make test-processors  fast tests of compiled graphs, as on other processors"
+	@echo "make lint             ruff and mypy"
+	@echo "make format           let ruff rewrite the files"
+	@echo "make install          make $(VENV) and install the package (the others do)"
+	@echo "make clean            remove $(VENV) and the caches"
 
 demo: $(INSTALLED)
 	@$(RUN) examples/demo.py
 
 test: $(INSTALLED)
-	@$(RUN) -m pytest $(IN_PARALLEL)
+	@$(PYTEST) -m "not benchmark"
 
 test-fast: $(INSTALLED)
-	@$(RUN) -m pytest $(IN_PARALLEL) -m "not slow"
+	@$(PYTEST) -m "not slow"
+
+test-benchmarks: $(INSTALLED)
+	@$(PYTEST) -m benchmark
+
+# `make test` runs them with the processor's own settings.
+test-processors: $(INSTALLED)
+	TF_ENABLE_ONEDNN_OPTS=1 $(PYTEST) -m "not slow" $(COMPILED)
+	TF_ENABLE_ONEDNN_OPTS=0 ONEDNN_MAX_CPU_ISA=AVX2 $(PYTEST) -m "not slow" $(COMPILED)
 
 lint: $(INSTALLED)
 	$(RUN) -m ruff check .
@@ -53,7 +68,7 @@ $(INSTALLED): pyproject.toml
 	         "name one with: make PYTHON=..."; exit 1; }
 	@test -x $(VENV)/bin/pip || "$(PYTHON)" -m venv $(VENV)
 	@echo "Installing keras_elmo and what it needs into $(VENV) (a few minutes) ..."
-	@$(RUN) -m pip install --quiet --quiet --editable '.[dev,plots]'
+	@$(RUN) -m pip install --quiet --quiet --no-compile --editable '.[dev,plots]' $(MORE)
 	@touch $@
 
 clean:

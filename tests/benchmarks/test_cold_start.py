@@ -8,7 +8,7 @@ import keras_elmo
 from tests.models.small import random_encoder
 
 
-@pytest.mark.slow
+@pytest.mark.benchmark
 def test_the_whole_benchmark(benchmark, tmp_path, capsys):
     model = tmp_path / "model"
     model.mkdir()

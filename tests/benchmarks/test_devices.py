@@ -7,7 +7,7 @@ import pytest
 from tests.training.runs import write_text
 
 
-@pytest.mark.slow
+@pytest.mark.benchmark
 def test_the_whole_benchmark(benchmark, tmp_path, capsys):
     text = write_text(tmp_path / "text.txt")
     out = tmp_path / "devices.json"

@@ -122,7 +122,7 @@ def test_ids_beyond_the_softmax_are_refused(gpu_runs):
         gpu_runs.check_vocabulary(np.array([0, 8]), 8)
 
 
-@pytest.mark.slow
+@pytest.mark.benchmark
 def test_the_whole_benchmark(benchmark, tmp_path, capsys):
     """In a process that has TensorFlow, and does not touch it."""
     dtype = "mixed_bfloat16"

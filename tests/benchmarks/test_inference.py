@@ -37,7 +37,7 @@ def test_no_system_may_leave_a_sentence_out(benchmark):
         benchmark("inference").agreement([np.ones((1, 2))], [])
 
 
-@pytest.mark.slow
+@pytest.mark.benchmark
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_the_child_embeds_as_the_library_does(dtype, tmp_path):
     """And keeps what libraries print away from its answers."""

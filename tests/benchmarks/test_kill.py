@@ -42,7 +42,7 @@ def test_one_bit_is_a_difference(benchmark, tmp_path):
     ]
 
 
-@pytest.mark.slow
+@pytest.mark.benchmark
 def test_a_run_that_is_killed_ends_as_one_that_is_not(benchmark, tmp_path):
     """Twice, in whichever phases; thirty times when somebody measures it."""
     out = tmp_path / "kill.json"

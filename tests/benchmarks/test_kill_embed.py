@@ -15,7 +15,7 @@ def test_the_index_is_aimed_at_where_it_is_written(suffix, place, benchmark):
     assert len(aims) == 16 and set(aims) <= set(kill_embed._PHASES)
 
 
-@pytest.mark.slow
+@pytest.mark.benchmark
 def test_a_file_that_was_killed_ends_as_one_that_was_not(benchmark, tmp_path):
     """Real processes; of both formats in `test_embed_file.py`, without processes."""
     out = tmp_path / "kill.json"

@@ -3,7 +3,7 @@ import json
 import pytest
 
 
-@pytest.mark.slow
+@pytest.mark.benchmark
 def test_it_compares_and_measures(benchmark, tmp_path, capsys):
     text = tmp_path / "text.txt"
     text.write_text("One sentence . And another one .\nA third .\n" * 20)

@@ -159,7 +159,7 @@ def test_every_batch_is_used_once(benchmark):
     assert used == ["a", "b", "c"] and seconds > 0
 
 
-@pytest.mark.slow
+@pytest.mark.benchmark
 def test_training_goes_through_the_batches_once(benchmark, corpus, tmp_path):
     trainer = benchmark("trainer_keras_elmo")
     batches = trainer.TimedBatches(corpus, NUM_TOKENS)
@@ -169,7 +169,7 @@ def test_training_goes_through_the_batches_once(benchmark, corpus, tmp_path):
     assert int(model.optimizer.iterations) == len(batches.tokens)
 
 
-@pytest.mark.slow
+@pytest.mark.benchmark
 def test_the_whole_benchmark(benchmark, files, peer, tmp_path, capsys):
     command, _ = peer
     out = tmp_path / "out.json"

@@ -4,7 +4,7 @@ import pytest
 
 from tests.files.exports import SENTENCES
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.benchmark
 
 TEXTS = [text for text in SENTENCES if text] * 20
 

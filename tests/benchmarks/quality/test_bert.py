@@ -41,7 +41,7 @@ def folder(quality, tmp_path_factory):
     return folder / "out"
 
 
-@pytest.mark.slow
+@pytest.mark.benchmark
 def test_it_goes_on_where_it_was(quality, folder, capsys):
     def kept():
         with np.load(folder / "unfinished.npz") as file:
@@ -64,7 +64,7 @@ def test_it_goes_on_where_it_was(quality, folder, capsys):
     assert np.abs(longer["arr_0"] - before["arr_0"]).max() > 0
 
 
-@pytest.mark.slow
+@pytest.mark.benchmark
 def test_a_vector_for_each_word_in_each_layer(quality, folder):
     vectors, shape = quality("bert").embed_with_bert(folder, SENTENCES)
     found = list(vectors)
@@ -169,7 +169,7 @@ def test_what_is_masked_is_asked_for(quality, options):
             np.testing.assert_array_equal(inputs[name], same[name])
 
 
-@pytest.mark.slow
+@pytest.mark.benchmark
 def test_a_run_goes_on_as_it_began(quality, folder):
     arguments = ["--corpus", str(folder.parent / "text.txt"), "--out", str(folder)]
     with pytest.raises(SystemExit, match=r"--seed must be 0, .* Received: 1"):

@@ -50,7 +50,7 @@ def page(tmp_path):
     return path
 
 
-@pytest.mark.slow
+@pytest.mark.benchmark
 def test_the_whole_benchmark(quality, data, encoder, page, card, tmp_path, monkeypatch):
     pytest.importorskip("matplotlib")
     pytest.importorskip("nervaluate")
