@@ -474,7 +474,8 @@ def test_a_schedule_needs_to_know_how_long_it_is(folder, tmp_path):
         (["--warmup-steps", "9"], "--warmup-steps needs --schedule cosine"),
         (
             ["--schedule", "cosine", "--steps", "9", "--warmup-steps", "9"],
-            "--warmup-steps must be at least 0 and below --steps, 9. Received: 9",
+            "--warmup-steps must be at least 0 and below --steps, 9. "
+            "Received: --warmup-steps 9",
         ),
         (["--schedule", "cosine", "--steps", "0"], "--steps must be positive"),
         *(

@@ -1,9 +1,6 @@
 """keras-elmo pretrain: train a model on text."""
 
 import argparse
-from typing import Any
-
-from keras_elmo.utils.checks import check_positive
 
 
 class _HelpFormatter(argparse.ArgumentDefaultsHelpFormatter):
@@ -242,7 +239,9 @@ def run(options: argparse.Namespace) -> None:
             num_sampled=options.num_sampled,
             batch_tokens=options.batch_tokens,
             optimizer=options.optimizer,
-            learning_rate=_learning_rate(options),
+            learning_rate=options.learning_rate,
+            schedule=options.schedule,
+            warmup_steps=options.warmup_steps,
             dtype=options.dtype,
             seed=options.seed,
             devices=options.devices,
@@ -263,36 +262,3 @@ def run(options: argparse.Namespace) -> None:
         raise KeyboardInterrupt(
             f"{interrupt}\nkeras-elmo: repeat the command with --resume to go on"
         ) from None
-
-
-def _learning_rate(options: argparse.Namespace) -> Any:
-    rate, warmup = options.learning_rate, options.warmup_steps
-    if options.schedule == "constant":
-        if warmup:
-            raise ValueError(
-                "--warmup-steps needs --schedule cosine. "
-                f"Received: --warmup-steps {warmup} alone"
-            )
-        return rate
-    if options.steps is None:
-        raise ValueError(
-            "--schedule cosine needs --steps, at whose end the learning rate is 0. "
-            "Received: no --steps"
-        )
-    check_positive(steps=options.steps, learning_rate=rate)
-    if not 0 <= warmup < options.steps:
-        raise ValueError(
-            "--warmup-steps must be at least 0 and below --steps, "
-            f"{options.steps}. Received: {warmup}"
-        )
-    import keras
-
-    from keras_elmo.training.optimizers import default_learning_rate
-
-    rate = default_learning_rate(options.optimizer) if rate is None else rate
-    schedule = keras.optimizers.schedules.CosineDecay
-    if not warmup:
-        return schedule(rate, options.steps)
-    return schedule(
-        0.0, options.steps - warmup, warmup_target=rate, warmup_steps=warmup
-    )

@@ -7,7 +7,7 @@ import os
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
-from typing import Any, BinaryIO, cast
+from typing import BinaryIO, TypeGuard, cast
 
 from keras_elmo.text.stats import CorpusStats
 
@@ -16,7 +16,7 @@ Files = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
-def is_text(corpus: Any) -> bool:
+def is_text(corpus: object) -> TypeGuard[Files]:
     """Whether a corpus is given as paths or patterns of text files."""
     if isinstance(corpus, str | os.PathLike):
         return True

@@ -1,6 +1,5 @@
 """When a run ends, and what it does on the way."""
 
-import dataclasses
 import math
 import os
 import signal
@@ -13,40 +12,10 @@ from keras_elmo.models.pretraining import PretrainingModel
 from keras_elmo.text.corpus import Corpus
 from keras_elmo.training.data import Batch, Batches
 from keras_elmo.training.devices.base import Devices, WorkerStatus
+from keras_elmo.training.options import TrainingOptions
 from keras_elmo.training.recorder import RunRecorder
 from keras_elmo.training.signals import Interrupted, SignalGuard, exit_for_signal
-from keras_elmo.utils.checks import check_positive
 from keras_elmo.utils.progress import Progress
-
-
-@dataclasses.dataclass(frozen=True)
-class StopCriteria:
-    """When a run ends, whichever comes first, and how often it is measured and kept.
-
-    Attributes:
-        steps: updates to stop after.
-        epochs: passes over the text to stop after.
-        minutes: time to stop after, in this process.
-        patience: measurements without a lower perplexity to stop after.
-        validate_every: steps between two measurements.
-        checkpoint_every: steps between two checkpoints, beside those of measurements.
-        checkpoint_minutes: time between two checkpoints at most.
-
-    Raises:
-        ValueError: a number is not positive.
-    """
-
-    steps: int | None
-    epochs: int | None
-    minutes: float | None
-    patience: int | None
-    validate_every: int
-    checkpoint_every: int | None
-    checkpoint_minutes: float
-
-    def __post_init__(self) -> None:
-        check_positive(**dataclasses.asdict(self))
-
 
 # Reasons to stop, beside the numbers of signals, which are greater than 1.
 _GO_ON, _END = 0, 1
@@ -59,7 +28,7 @@ class TrainingLoop:
         model: compiled, its optimizer built.
         corpus: text or batches to train on.
         record: what the run leaves.
-        plan: what ends the run.
+        options: when the run ends, and how often it is measured and kept.
         devices: where it is computed.
         log: told what a person should know.
     """
@@ -69,23 +38,23 @@ class TrainingLoop:
         model: PretrainingModel,
         corpus: Corpus | Iterable[Batch],
         record: RunRecorder,
-        plan: StopCriteria,
+        options: TrainingOptions,
         devices: Devices,
         log: Callable[[str], None],
     ) -> None:
         self._model = model
         self._record = record
         self._state = record.state
-        self._plan = plan
+        self._options = options
         self._devices = devices
         self._log = log
         epoch, batch = self._state.places[devices.worker]
-        self._batches = Batches(corpus, plan.epochs, epoch, batch)
+        self._batches = Batches(corpus, options.epochs, epoch, batch)
 
     def train(
         self, words_per_epoch: int | None, progress: bool, guard: SignalGuard
     ) -> None:
-        """Runs until the plan is fulfilled.
+        """Runs until the run is to end.
 
         Args:
             words_per_epoch: of the corpus, if known, to tell how much is left.
@@ -100,8 +69,8 @@ class TrainingLoop:
         self._guard = guard
         self._first_step = self._state.step
         self._deadline = math.inf
-        if self._plan.minutes is not None:
-            self._deadline = monotonic() + 60 * self._plan.minutes
+        if self._options.minutes is not None:
+            self._deadline = monotonic() + 60 * self._options.minutes
         with ExitStack() as stack:
             stream = None if progress else stack.enter_context(open(os.devnull, "w"))
             self._bar = stack.enter_context(
@@ -120,7 +89,7 @@ class TrainingLoop:
 
     def _steps(self) -> None:
         batches = iter(self._batches)
-        while self._plan.steps is None or self._state.step < self._plan.steps:
+        while self._options.steps is None or self._state.step < self._options.steps:
             since = monotonic()
             batch = next(batches, None)
             place = (self._batches.epoch, self._batches.batch)
@@ -163,7 +132,7 @@ class TrainingLoop:
             return int(self._guard.requested)
         if not self._devices.is_chief:
             return _GO_ON
-        patience = self._plan.patience
+        patience = self._options.patience
         if patience is not None and self._state.measurements_since_best() >= patience:
             return _END
         # Whatever the time it takes to begin, there is something done each time.
@@ -182,7 +151,7 @@ class TrainingLoop:
     def _measurement_is_due(self) -> bool:
         """Also when a run goes on that was stopped while it was measured."""
         step = self._state.step
-        due = step % self._plan.validate_every == 0
+        due = step % self._options.validate_every == 0
         return due and step > self._record.last_measured()
 
     def _measure(self) -> None:
@@ -199,25 +168,25 @@ class TrainingLoop:
             self._bar.update(0, position=self._position(), validation=mean)
 
     def _checkpoint_is_due(self) -> bool:
-        every = self._plan.checkpoint_every
+        every = self._options.checkpoint_every
         return (every is not None and self._state.step % every == 0) or (
             monotonic() - self._record.last_checkpoint_at
-            > 60 * self._plan.checkpoint_minutes
+            > 60 * self._options.checkpoint_minutes
         )
 
     def _position(self) -> float:
         """How far the run has come, in what its limit is given in."""
-        if self._plan.steps is not None:
+        if self._options.steps is not None:
             return self._state.step
-        if self._plan.minutes is not None:
-            return 60 * self._plan.minutes - (self._deadline - monotonic())
+        if self._options.minutes is not None:
+            return 60 * self._options.minutes - (self._deadline - monotonic())
         return self._state.words
 
     def _total(self, words_per_epoch: int | None) -> float | None:
-        if self._plan.steps is not None:
-            return self._plan.steps
-        if self._plan.minutes is not None:
-            return 60 * self._plan.minutes
-        if words_per_epoch is None or self._plan.epochs is None:
+        if self._options.steps is not None:
+            return self._options.steps
+        if self._options.minutes is not None:
+            return 60 * self._options.minutes
+        if words_per_epoch is None or self._options.epochs is None:
             return None
-        return words_per_epoch * self._plan.epochs
+        return words_per_epoch * self._options.epochs

@@ -5,9 +5,11 @@ from typing import Any
 
 import keras
 from keras import ops
+from keras.optimizers.schedules import CosineDecay, LearningRateSchedule
 
 from keras_elmo.models.pretraining import mean_over_replicas
 from keras_elmo.training import sparse_gradients
+from keras_elmo.training.options import LEARNING_RATES, TrainingOptions
 
 
 class ClippedOptimizer(keras.optimizers.Optimizer, abc.ABC):
@@ -214,21 +216,20 @@ _OPTIMIZERS: dict[str, type[ClippedOptimizer]] = {
     "adagrad": PublishedAdagrad,
     "adam": LazyAdam,
 }
-_LEARNING_RATES = {"adagrad": 0.2, "adam": 0.002}
 
 
-def default_learning_rate(name: str) -> float:
-    """Returns the learning rate of an optimizer that is given none.
-
-    Raises:
-        ValueError: there is no such optimizer.
-    """
-    if name not in _OPTIMIZERS:
-        raise ValueError(
-            f"`optimizer` must be one of {', '.join(_OPTIMIZERS)}. "
-            f"Received: optimizer={name!r}"
-        )
-    return _LEARNING_RATES[name]
+def build_learning_rate(options: TrainingOptions) -> float | LearningRateSchedule:
+    """Returns the learning rate of a run, or how it changes."""
+    rate, warmup = options.learning_rate, options.warmup_steps
+    if rate is None:
+        rate = LEARNING_RATES[options.optimizer]
+    if options.schedule == "constant" or options.steps is None:
+        return rate
+    if not warmup:
+        return CosineDecay(rate, options.steps)
+    return CosineDecay(
+        0.0, options.steps - warmup, warmup_target=rate, warmup_steps=warmup
+    )
 
 
 def build_optimizer(name: str, learning_rate: Any) -> ClippedOptimizer:

@@ -54,39 +54,6 @@ class DirectoryLock:
             self._descriptor = None
 
 
-_REASONS_AGAINST = {
-    "bfloat16": ": updates smaller than a weight's last digit would be lost",
-    "float16": ": it overflows under the recipe's gradients of 20 times the loss",
-}
-
-
-def check_dtype(dtype: str) -> None:
-    """Refuses dtypes that do not learn.
-
-    Raises:
-        ValueError: with the reason.
-    """
-    if dtype in ("float32", "mixed_bfloat16"):
-        return
-    reason = _REASONS_AGAINST.get(dtype.removeprefix("mixed_"), "")
-    raise ValueError(
-        f"`dtype` must be 'float32' or 'mixed_bfloat16'{reason}. "
-        f"Received: dtype={dtype!r}"
-    )
-
-
-def check_seed(seed: int) -> None:
-    """Refuses what seeds no generator.
-
-    Raises:
-        ValueError: it is negative, or has more than 32 bits.
-    """
-    if not 0 <= seed < 2**32:
-        raise ValueError(
-            f"`seed` must be at least 0 and below {2**32:,}. Received: seed={seed}"
-        )
-
-
 def learning_rate_config(learning_rate: Any) -> Any:
     """Returns a number as it is, and a schedule as Keras writes it down.
 

@@ -1,0 +1,284 @@
+"""The options of pretraining, declared once for Python and the command line."""
+
+import dataclasses
+from collections.abc import Iterable
+from numbers import Real
+from typing import TYPE_CHECKING
+
+from keras_elmo.config import ElmoConfig
+from keras_elmo.utils.options import check_options, describe, option
+from keras_elmo.utils.types import StrPath
+
+if TYPE_CHECKING:
+    from keras.optimizers.schedules import LearningRateSchedule
+
+    from keras_elmo.text.corpus import Corpus
+    from keras_elmo.text.lines import Files
+    from keras_elmo.training.data import Batch
+
+# Learning rates of the optimizers, if none is given.
+LEARNING_RATES = {"adagrad": 0.2, "adam": 0.002}
+# Words of the softmax, and passes over the corpus, if nothing says how many.
+VOCABULARY_SIZE = 50_000
+EPOCHS = 10
+_DTYPES = ("float32", "mixed_bfloat16")
+
+_TEXT = "text"
+_MODEL = "model and vocabulary"
+_UPDATES = "updates"
+_END = "end of the run, whichever comes first"
+_FILES = "measurements and files"
+
+
+@dataclasses.dataclass(frozen=True)
+class TrainingOptions:
+    """What `pretrain` takes. Each field has its own description.
+
+    Raises:
+        ValueError: a value is not allowed, alone or with the others.
+    """
+
+    config: ElmoConfig | None = dataclasses.field(
+        metadata=describe(
+            "Sizes and dropout rate; `None`, with `init`, for those of `init`."
+        )
+    )
+    corpus: "Files | Corpus | Iterable[Batch]" = dataclasses.field(
+        metadata=describe(
+            "Text files, as paths or glob patterns: UTF-8, a sentence or paragraph a "
+            "line, plain, .gz or .xz. In Python also a `Corpus`, whose vocabulary is "
+            "kept, or an iterable of batches, dictionaries of `char_ids` and "
+            "`token_ids`, that can be repeated; `vocabulary_size` is then the number "
+            "of target ids, and required.",
+            _TEXT,
+            metavar="GLOB",
+            many=True,
+        )
+    )
+    validation: "Files | Corpus | Iterable[Batch] | None" = option(
+        None,
+        "Held-out text, to measure perplexity on; of the kind of `corpus`.",
+        _TEXT,
+        metavar="GLOB",
+        many=True,
+    )
+    directory: StrPath = option(
+        "runs/elmo", "Directory of the run.", _TEXT, flag="--out", metavar="DIR"
+    )
+    _: dataclasses.KW_ONLY
+    init: StrPath | None = option(
+        None,
+        "Model to start from: a run, an exported model, imported published "
+        "weights, or the name of a shipped model. The optimizer starts afresh.",
+        _MODEL,
+        metavar="DIR",
+        fixed=True,
+    )
+    tokenizer: str | None = option(
+        None,
+        'How text is split into words: "unicode" splits raw text of any language, '
+        '"whitespace" keeps text that is tokenized already. That of `init`, or '
+        '"unicode", if not given.',
+        _MODEL,
+        choices=("unicode", "whitespace"),
+    )
+    vocabulary_size: int | None = option(
+        None,
+        "Largest number of words to predict, the three special ones included. All "
+        "words get vectors. If not given, the words of `init`, or the "
+        f"{VOCABULARY_SIZE:,} most frequent of `corpus`. With `init`, the words "
+        "of `corpus` are counted, and words that both know keep their rows of the "
+        "softmax.",
+        _MODEL,
+        positive=True,
+        fixed=True,
+    )
+    max_distinct: int = option(
+        20_000_000,
+        "Distinct words held in memory while words are counted, at about 150 bytes "
+        "each; beyond that the rarest are dropped, with a message.",
+        _MODEL,
+        positive=True,
+    )
+    num_sampled: int = option(
+        8192,
+        "Candidates of the sampled softmax; fewer are faster on a CPU.",
+        _UPDATES,
+        positive=True,
+        fixed=True,
+    )
+    batch_tokens: int = option(
+        1280,
+        "Tokens of a batch, padding and sentence boundaries included, on each worker.",
+        _UPDATES,
+        positive=True,
+    )
+    max_tokens: int = option(
+        66,
+        "Tokens of the longest row of a batch, the two boundaries included; longer "
+        "lines are split.",
+        _UPDATES,
+        positive=True,
+    )
+    optimizer: str = option(
+        "adagrad",
+        '"adagrad" is the published one; "adam" learns more in the same time.',
+        _UPDATES,
+        choices=tuple(LEARNING_RATES),
+        fixed=True,
+    )
+    learning_rate: "float | LearningRateSchedule | None" = option(
+        None,
+        "Learning rate; in Python also a Keras `LearningRateSchedule`. If not given, "
+        + ", ".join(f"{rate} for {name}" for name, rate in LEARNING_RATES.items())
+        + ".",
+        _UPDATES,
+        positive=True,
+        metavar="X",
+        parse=float,
+        fixed=True,
+    )
+    schedule: str = option(
+        "constant",
+        '"constant", or "cosine": the learning rate falls to 0 over `steps`, which '
+        "has to be given.",
+        _UPDATES,
+        choices=("constant", "cosine"),
+    )
+    warmup_steps: int = option(
+        0,
+        "Updates over which a cosine `schedule` first raises the learning rate.",
+        _UPDATES,
+    )
+    dtype: str | None = option(
+        None,
+        'Dtype policy: "float32", or "mixed_bfloat16", which is faster where the '
+        "processor multiplies bfloat16. That of Keras if not given.",
+        _UPDATES,
+        choices=_DTYPES,
+        fixed=True,
+    )
+    seed: int = option(
+        0,
+        "Seed of initial weights, order of the text, dropout and candidates, from "
+        "0 to 2^32 - 1.",
+        _UPDATES,
+        fixed=True,
+    )
+    devices: int | None = option(
+        None,
+        "Devices of this process that share each batch. If not given, all GPUs, or "
+        "the CPU. For several processes see docs/training.md.",
+        _UPDATES,
+        positive=True,
+    )
+    steps: int | None = option(None, "Updates to stop after.", _END, positive=True)
+    epochs: int | None = option(
+        None,
+        f"Passes over the corpus to stop after; {EPOCHS} if none of `steps`, "
+        "`epochs` and `minutes` is given.",
+        _END,
+        positive=True,
+    )
+    minutes: float | None = option(
+        None,
+        "Minutes to stop after; a resumed run counts them anew.",
+        _END,
+        positive=True,
+    )
+    patience: int | None = option(
+        None,
+        "Measurements without a lower perplexity of `validation` to stop after.",
+        _END,
+        positive=True,
+    )
+    validate_every: int = option(
+        1000,
+        "Updates between two measurements, each with a checkpoint.",
+        _FILES,
+        positive=True,
+    )
+    checkpoint_every: int | None = option(
+        None, "Updates between two further checkpoints.", _FILES, positive=True
+    )
+    checkpoint_minutes: float = option(
+        10.0, "Minutes between two checkpoints at most.", _FILES, positive=True
+    )
+    keep_checkpoints: int = option(
+        3,
+        "Number of the last checkpoints to keep.",
+        _FILES,
+        flag="--keep",
+        positive=True,
+    )
+    tensorboard: bool = option(
+        False, "Write the learning curves for TensorBoard, too.", _FILES
+    )
+    resume: bool = option(
+        False,
+        "Go on with the run that `directory` holds; start it if there is none.",
+        _FILES,
+    )
+    progress: bool = option(True, "Show bars and messages on standard error.")
+
+    def __post_init__(self) -> None:
+        if isinstance(self.dtype, str):
+            check_dtype(self.dtype)
+        check_options(self)
+        if not 0 <= self.seed < 2**32:
+            raise ValueError(
+                f"`seed` must be at least 0 and below {2**32:,}. "
+                f"Received: seed={self.seed}"
+            )
+        if self.patience is not None and self.validation is None:
+            raise ValueError(
+                "`patience` needs a `validation` text. "
+                f"Received: patience={self.patience}, validation=None"
+            )
+        self._check_schedule()
+        if self.steps is None and self.minutes is None and self.epochs is None:
+            object.__setattr__(self, "epochs", EPOCHS)
+
+    def _check_schedule(self) -> None:
+        if self.schedule == "constant":
+            if self.warmup_steps:
+                raise ValueError(
+                    "`warmup_steps` needs `schedule` cosine. "
+                    f"Received: warmup_steps={self.warmup_steps} alone"
+                )
+            return
+        if self.steps is None:
+            raise ValueError(
+                "`schedule` cosine needs `steps`, at whose end the learning rate is 0. "
+                "Received: steps=None"
+            )
+        if not isinstance(self.learning_rate, Real | None):
+            raise ValueError(
+                "`schedule` cosine needs a number as `learning_rate`. "
+                f"Received: learning_rate={self.learning_rate!r}"
+            )
+        if not 0 <= self.warmup_steps < self.steps:
+            raise ValueError(
+                f"`warmup_steps` must be at least 0 and below `steps`, {self.steps}. "
+                f"Received: warmup_steps={self.warmup_steps}"
+            )
+
+
+_REASONS_AGAINST = {
+    "bfloat16": ": updates smaller than a weight's last digit would be lost",
+    "float16": ": it overflows, as gradients are those of 20 times the loss",
+}
+
+
+def check_dtype(dtype: str) -> None:
+    """Refuses dtype policies that do not learn.
+
+    Raises:
+        ValueError: with the reason.
+    """
+    if dtype not in _DTYPES:
+        reason = _REASONS_AGAINST.get(str(dtype).removeprefix("mixed_"), "")
+        raise ValueError(
+            f"`dtype` must be {' or '.join(map(repr, _DTYPES))}{reason}. "
+            f"Received: dtype={dtype!r}"
+        )

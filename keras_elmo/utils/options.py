@@ -1,0 +1,159 @@
+"""Options that are declared once, as fields of a dataclass.
+
+Python's functions, the command line, the checks and the documentation read the same
+declaration.
+"""
+
+import dataclasses
+import functools
+import inspect
+import textwrap
+from collections.abc import Callable
+from types import UnionType
+from typing import Any, ParamSpec, TypeVar, get_args
+
+P = ParamSpec("P")
+T = TypeVar("T")
+Options = TypeVar("Options")
+
+
+@dataclasses.dataclass(frozen=True)
+class Option:
+    """What is known of an option beside its name, type and default.
+
+    Args:
+        help: sentences that explain it. Other options are named in backticks.
+        group: heading that it stands under in `--help`.
+        choices: the allowed values, if they are few; `None` is allowed, too.
+        positive: whether a number has to be greater than 0.
+        flag: its name on the command line; `--name` if empty.
+        metavar: what stands for the value in `--help`; `N` if empty.
+        parse: converts the text of the command line; by its type if `None`.
+        many: whether the command line takes several values.
+        fixed: whether it has to stay the same when a run is resumed.
+    """
+
+    help: str
+    group: str = "options"
+    choices: tuple[str, ...] = ()
+    positive: bool = False
+    flag: str = ""
+    metavar: str = "N"
+    parse: Callable[[str], object] | None = None
+    many: bool = False
+    fixed: bool = False
+
+
+def describe(*args: Any, **kwargs: Any) -> dict[str, Option]:
+    """Returns the metadata of a field; the arguments are those of `Option`."""
+    return {"option": Option(*args, **kwargs)}
+
+
+def option(default: T, *args: Any, **kwargs: Any) -> T:
+    """Returns a field with a default; the other arguments are those of `Option`."""
+    field = dataclasses.field(default=default, metadata=describe(*args, **kwargs))
+    return field
+
+
+@dataclasses.dataclass(frozen=True)
+class Declared:
+    """An option with the name, type and default of its field."""
+
+    name: str
+    type: object
+    default: object
+    option: Option
+
+    @property
+    def required(self) -> bool:
+        return self.default is dataclasses.MISSING
+
+    @property
+    def flag(self) -> str:
+        return self.option.flag or "--" + self.name.replace("_", "-")
+
+    @property
+    def parse(self) -> Callable[[str], object]:
+        """What makes a value of the text on the command line."""
+        members = get_args(self.type) if isinstance(self.type, UnionType) else ()
+        plain = members[0] if members else self.type
+        return self.option.parse or (plain if plain in (bool, float, int) else str)
+
+
+def declared_options(options: Any) -> list[Declared]:
+    """Returns the options of a dataclass, in their order."""
+    return [
+        Declared(field.name, field.type, field.default, field.metadata["option"])
+        for field in dataclasses.fields(options)
+        if "option" in field.metadata
+    ]
+
+
+def check_options(options: object) -> None:
+    """Checks the values of a dataclass of options by their declarations.
+
+    Raises:
+        ValueError: a number is not positive, or a value is none of the choices.
+    """
+    for each in declared_options(options):
+        value, choices = getattr(options, each.name), each.option.choices
+        if value is None or callable(value):
+            continue
+        if each.option.positive and not value > 0:
+            raise ValueError(
+                f"`{each.name}` must be positive. Received: {each.name}={value}"
+            )
+        if choices and isinstance(value, str) and value not in choices:
+            raise ValueError(
+                f"`{each.name}` must be one of {', '.join(choices)}. "
+                f"Received: {each.name}={value!r}"
+            )
+
+
+def takes_options(
+    options: Callable[P, Options],
+) -> Callable[[Callable[[Options], T]], Callable[P, T]]:
+    """Gives a function of a dataclass of options the arguments of the dataclass.
+
+    In its docstring, `{options}` becomes a line for each.
+    """
+    signature = inspect.signature(options)
+
+    def decorate(function: Callable[[Options], T]) -> Callable[P, T]:
+        @functools.wraps(function)
+        def call(*args: P.args, **kwargs: P.kwargs) -> T:
+            return function(options(*args, **kwargs))
+
+        returns = inspect.signature(function).return_annotation
+        call.__dict__["__signature__"] = signature.replace(return_annotation=returns)
+        parameters = signature.parameters.values()
+        call.__annotations__ = {each.name: each.annotation for each in parameters}
+        call.__annotations__["return"] = returns
+        call.__doc__ = (function.__doc__ or "").replace("{options}", _args(options))
+        return call
+
+    return decorate
+
+
+def _args(options: object) -> str:
+    entries = [
+        textwrap.fill(
+            f"{each.name}: {each.option.help}",
+            width=84,
+            initial_indent=" " * 8,
+            subsequent_indent=" " * 12,
+        )
+        for each in declared_options(options)
+    ]
+    return "\n".join(entries).lstrip()
+
+
+def options_table(options: object) -> str:
+    """Returns the options as a table in Markdown."""
+    rows = ["| Python | Command line | Default | Meaning |\n| --- | --- | --- | --- |"]
+    for each in declared_options(options):
+        default = "" if each.required else f"`{each.default!r}`"
+        rows.append(
+            f"| `{each.name}` | `{each.flag}` | {default} | {each.option.help} |"
+        )
+    return "\n".join(rows) + "\n"
