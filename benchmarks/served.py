@@ -32,10 +32,11 @@ class Served:
 
     def __init__(self, process: "subprocess.Popen[str]") -> None:
         self.process = process
-        line = (process.stdout or sys.stdin).readline()
-        found = _READY.search(line.strip())
+        lines = map(str.strip, process.stdout or ())
+        # Versions that do not load are named first.
+        found = next(filter(None, map(_READY.search, lines)), None)
         if found is None:
-            raise RuntimeError(f"the server did not start: {line!r}")
+            raise RuntimeError("the server did not start")
         self.host, port, self.name, grpc_port = found.groups()
         self.port, self.grpc_port = int(port), int(grpc_port)
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 import tensorflow as tf
+from keras_elmo.serving.errors import Limits
 from served import p50_and_p99
 
 from keras_elmo.serving.batching import Batcher, Request
-from keras_elmo.serving.errors import Limits
 from keras_elmo.serving.model import Model
 
 _TOLERANCE = 1e-5

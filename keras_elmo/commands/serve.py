@@ -46,10 +46,18 @@ def add(commands: "argparse._SubParsersAction") -> None:
         "--host", default="127.0.0.1", help="the address to listen at; 0.0.0.0 for all"
     )
     command.add_argument(
-        "--port", type=int, default=8501, metavar="N", help="of REST; 0 for any"
+        "--port",
+        type=int,
+        default=8501,
+        metavar="N",
+        help="REST port; 0 picks a free one",
     )
     command.add_argument(
-        "--grpc-port", type=int, default=8500, metavar="N", help="of gRPC; 0 for any"
+        "--grpc-port",
+        type=int,
+        default=8500,
+        metavar="N",
+        help="gRPC port; 0 picks a free one",
     )
     _add_limits(command)
 
@@ -94,7 +102,7 @@ def run(options: argparse.Namespace) -> None:
 
     for module in _NEEDED:
         import_extra(module, "keras-elmo serve", "serve")
-    from keras_elmo.serving.errors import Limits
+    from keras_elmo.serving.limits import Limits
     from keras_elmo.serving.server import serve
 
     ended = serve(

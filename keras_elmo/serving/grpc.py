@@ -1,10 +1,9 @@
-"""gRPC's tensors as arrays."""
+"""TensorFlow Serving's gRPC interface: `Predict` of its PredictionService."""
 
 import asyncio
 import logging
 import math
 from collections.abc import Mapping
-from typing import Any
 
 import grpc
 import numpy as np
@@ -13,11 +12,17 @@ from google.protobuf.message import DecodeError
 from tensorflow.core.framework.tensor_pb2 import TensorProto
 from tensorflow_serving.apis.predict_pb2 import PredictRequest, PredictResponse
 
-from keras_elmo.serving.errors import Code, Limits, ServingError
-from keras_elmo.serving.metrics import Metrics
-from keras_elmo.serving.predictor import Predictor
-from keras_elmo.serving.signature import Argument, Arrays
-from keras_elmo.serving.versions import Versions
+from keras_elmo.serving.batching import Batcher
+from keras_elmo.serving.limits import Code, Limits, ServingError, invalid
+from keras_elmo.serving.metrics import count_request
+from keras_elmo.serving.model import Argument, Arrays
+from keras_elmo.serving.versions import ModelManager
+
+_SERVICE = "tensorflow.serving.PredictionService"
+# For calls that are being answered when the server stops.
+_GRACE_SECONDS = 600
+
+_log = logging.getLogger(__name__)
 
 
 def arrays(
@@ -28,15 +33,15 @@ def arrays(
     """Returns an array for each argument of a signature.
 
     Args:
-        tensors: what was sent, by name.
+        tensors: the request's inputs by name.
         arguments: what the signature takes.
-        max_values: the most values of one; a few bytes can announce any number.
+        max_values: the most values of a tensor; a few bytes can announce any number.
 
     Raises:
-        ServingError: the tensors are not what the signature takes.
+        ServingError: the tensors do not fit the signature.
     """
     if set(tensors) != set(arguments):
-        raise _invalid(f"The inputs must be {list(arguments)}", sorted(tensors)[:20])
+        raise invalid(f"The inputs must be {list(arguments)}", sorted(tensors)[:20])
     return {
         name: _array(tensors[name], argument, f"'{name}'", max_values)
         for name, argument in arguments.items()
@@ -48,35 +53,24 @@ def _array(
 ) -> np.ndarray:
     dtype = tf.as_dtype(argument.dtype)
     if tensor.dtype != dtype.as_datatype_enum:
-        raise _invalid(f"{name} must be of type {dtype.name}", f"type {tensor.dtype}")
+        raise invalid(f"{name} must be of type {dtype.name}", f"type {tensor.dtype}")
     sizes = [dim.size for dim in tensor.tensor_shape.dim]
     if tensor.tensor_shape.unknown_rank or len(sizes) != argument.rank:
-        raise _invalid(f"{name} must have {argument.rank} axes", f"shape {sizes[:9]}")
-    # No row of two thousand million tokens, either: TensorFlow makes room for one.
+        raise invalid(f"{name} must have {argument.rank} axes", f"shape {sizes[:9]}")
+    # No rows of two billion tokens, either: TensorFlow would allocate one.
     if min(sizes) < 0 or math.prod(max(size, 1) for size in sizes) > max_values:
-        raise _invalid(f"{name} may have {max_values:,} values", f"shape {sizes}")
+        raise invalid(f"{name} may have {max_values:,} values", f"shape {sizes}")
     try:
         return tf.make_ndarray(tensor)
     except ValueError as error:
-        raise _invalid(f"{name} must have the values of its shape", error) from None
-
-
-def _invalid(rule: str, received: Any) -> ServingError:
-    return ServingError(Code.INVALID_ARGUMENT, f"{rule}. Received: {received}")
-
-
-_SERVICE = "tensorflow.serving.PredictionService"
-# For what is being answered when the server ends.
-_GRACE_SECONDS = 600
-
-_log = logging.getLogger(__name__)
+        raise invalid(f"{name} must have the values of its shape", error) from None
 
 
 class GrpcServer:
-    """Answers at a port of its own, in the event loop that it is made in.
+    """Answers at its own port, in the event loop in which it is made.
 
     Args:
-        address: where to listen, `HOST:PORT`; port 0 for any that is free.
+        address: where to listen, `HOST:PORT`; port 0 picks a free one.
         limits: of a request.
 
     Attributes:
@@ -88,7 +82,7 @@ class GrpcServer:
 
     def __init__(self, address: str, limits: Limits) -> None:
         self._limits = limits
-        self._answering: set[asyncio.Task[Any]] = set()
+        self._calls: set[asyncio.Task[object]] = set()
         self._server = grpc.aio.server(
             options=[
                 ("grpc.max_receive_message_length", limits.body_bytes),
@@ -102,14 +96,11 @@ class GrpcServer:
         except RuntimeError as error:
             raise OSError(f"cannot listen at {address}: {error}") from error
 
-    async def start(
-        self, versions: Versions, predictor: Predictor, metrics: Metrics
-    ) -> None:
+    async def start(self, models: ModelManager, batcher: Batcher) -> None:
         """Begins to answer."""
-        self._versions = versions
-        self._predictor = predictor
-        self._metrics = metrics
-        # Bytes come in as they are: grpc calls what it cannot read its own failure.
+        self._models = models
+        self._batcher = batcher
+        # Bodies are parsed here: grpc calls one it cannot parse its own failure.
         predict = grpc.unary_unary_rpc_method_handler(
             self._predict, response_serializer=PredictResponse.SerializeToString
         )
@@ -118,27 +109,27 @@ class GrpcServer:
         await self._server.start()
 
     async def stop(self) -> None:
-        """Takes no more calls, and finishes those it has.
+        """Takes no more calls and finishes those it has.
 
-        A client that has begun one has as long as ever to say what it asks for.
+        A client that has opened a call has `receive_seconds` to send its request.
         """
         stopping = asyncio.create_task(self._server.stop(_GRACE_SECONDS))
         await asyncio.wait([stopping], timeout=self._limits.receive_seconds)
-        if self._answering:
-            await asyncio.wait(self._answering)
-        # Those that are left have asked for nothing.
+        if self._calls:
+            await asyncio.wait(self._calls)
+        # The other calls have no request yet.
         await self._server.stop(None)
         await stopping
 
     async def _predict(
         self, body: bytes, context: grpc.aio.ServicerContext
     ) -> PredictResponse:
-        # The task of the call, which sends the answer, too.
+        # The task of the call, which also sends the answer.
         if task := asyncio.current_task():
-            self._answering.add(task)
-            task.add_done_callback(self._answering.discard)
+            self._calls.add(task)
+            task.add_done_callback(self._calls.discard)
         try:
-            with self._metrics.request("GRPC"):
+            with count_request("GRPC"):
                 return await self._answer(body)
         except ServingError as error:
             code, message = error.code, str(error)
@@ -151,24 +142,17 @@ class GrpcServer:
         try:
             request = PredictRequest.FromString(body)
         except DecodeError as error:
-            raise ServingError(
-                Code.INVALID_ARGUMENT, f"Not a PredictRequest: {error}"
-            ) from None
+            raise invalid(f"Not a PredictRequest: {error}") from None
         spec = request.model_spec
         if spec.version_label:
-            raise ServingError(
-                Code.INVALID_ARGUMENT,
-                f"Unrecognized servable version label: {spec.version_label}",
-            )
+            label = spec.version_label
+            raise invalid(f"Unrecognized servable version label: {label}")
         version = spec.version.value if spec.HasField("version") else None
-        model = self._versions.find(spec.name, version)
+        model = self._models.find(spec.name, version)
         signature = model.signature(spec.signature_name)
-        inputs = arrays(
-            request.inputs,
-            signature.arguments,
-            max(self._limits.tokens, self._limits.sentences),
-        )
-        outputs = await self._predictor.predict(
+        max_values = max(self._limits.tokens, self._limits.sentences)
+        inputs = arrays(request.inputs, signature.arguments, max_values)
+        outputs = await self._batcher.predict(
             model, signature, inputs, list(request.output_filter)
         )
         response = PredictResponse()

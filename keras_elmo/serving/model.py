@@ -1,23 +1,30 @@
-"""A SavedModel that `export_saved_model` wrote, ready to be called."""
+"""An exported SavedModel, loaded and ready to be called."""
 
 import os
+import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any
+from typing import NamedTuple
 
+import numpy as np
 import tensorflow as tf
 from google.protobuf.json_format import MessageToDict
 from google.protobuf.message import DecodeError
 from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 
 from keras_elmo.files.saved_model import read_description
-from keras_elmo.serving.errors import Code, ServingError
-from keras_elmo.serving.signature import Signature
+from keras_elmo.serving.limits import Code, ServingError
 from keras_elmo.text.tokenizer import register_operations
 
+Arrays = dict[str, np.ndarray]
+
+LENGTHS = "sequence_len"
+_WORDS = "word_emb"
+_LAYER = re.compile(r"lstm_outputs(\d+)")
 _DEFAULT = "serving_default"
-# What TensorFlow and protobuf raise when a file is damaged, or of somebody else's.
+# What TensorFlow and protobuf raise on damaged or foreign files.
 _ERRORS = (
     tf.errors.OpError,
     DecodeError,
@@ -29,6 +36,102 @@ _ERRORS = (
 )
 
 
+class Argument(NamedTuple):
+    """The type (`object` for strings) and the rank of an input."""
+
+    dtype: np.dtype
+    rank: int
+
+
+class Signature:
+    """Calls a signature with NumPy arrays and computes only the outputs asked for.
+
+    Sentence lengths need only the tokenizer, words take a quarter of the time, the
+    lower layers more than half of it: each of these has its own pruned graph.
+
+    Args:
+        function: a signature of a loaded SavedModel, which has to outlive it.
+        batchable: whether requests may share a batch: whether a sentence's outputs do
+            not depend on the other sentences.
+
+    Attributes:
+        arguments: its inputs by name.
+        outputs: the names of its outputs.
+        token_argument: the input with tokens along its second axis; `None` if the
+            model tokenizes strings itself.
+        batchable: as given.
+    """
+
+    def __init__(
+        self, function: tf.types.experimental.ConcreteFunction, batchable: bool = True
+    ) -> None:
+        self.batchable = batchable
+        _, specs = function.structured_input_signature
+        self.arguments = {
+            name: Argument(np.dtype(spec.dtype.as_numpy_dtype), spec.shape.rank)
+            for name, spec in sorted(specs.items())
+        }
+        self.outputs = tuple(sorted(function.structured_outputs))
+        self.token_argument = next(
+            (name for name, (_, rank) in self.arguments.items() if rank == 2), None
+        )
+
+        def pruned(
+            outputs: Collection[str],
+        ) -> tf.types.experimental.ConcreteFunction:
+            def part(*inputs: tf.Tensor) -> dict[str, tf.Tensor]:
+                found = function(**dict(zip(self.arguments, inputs, strict=True)))
+                return {name: found[name] for name in outputs}
+
+            signature = [specs[name] for name in self.arguments]
+            return tf.function(part, signature, autograph=False).get_concrete_function()
+
+        self._graphs = {
+            outputs: pruned(outputs)
+            for outputs in _nested_outputs(self.outputs, self.token_argument is None)
+        }
+
+    def warm_up(self) -> None:
+        """Calls every graph once: the first call takes a second, to optimise it."""
+        sentence = {
+            name: np.full([1] * rank, b"word" if dtype.kind == "O" else 1, dtype)
+            for name, (dtype, rank) in self.arguments.items()
+        }
+        with ThreadPoolExecutor() as threads:
+            list(threads.map(lambda outputs: self(sentence, outputs), self._graphs))
+
+    def __call__(
+        self, inputs: Mapping[str, np.ndarray], outputs: Collection[str]
+    ) -> Arrays:
+        """Returns an array for each name in `outputs`.
+
+        Args:
+            inputs: an array for each of `arguments`.
+            outputs: names out of `self.outputs`.
+        """
+        # The cheapest graph comes first.
+        graph = next(
+            graph for names, graph in self._graphs.items() if names.issuperset(outputs)
+        )
+        found = graph(*(tf.constant(inputs[name]) for name in self.arguments))
+        return {name: found[name].numpy() for name in outputs}
+
+
+def _nested_outputs(
+    outputs: Iterable[str], lengths_alone: bool
+) -> list[frozenset[str]]:
+    """Nested sets of outputs, from the cheapest to all of them."""
+    layers = sorted(
+        filter(_LAYER.fullmatch, outputs),
+        key=lambda name: int(name.removeprefix("lstm_outputs")),
+    )
+    sets = [frozenset([LENGTHS])] if lengths_alone else []
+    sets.append(frozenset([LENGTHS, _WORDS]))
+    # The mix needs the last layer, too.
+    sets += [sets[-1].union(layers[: k + 1]) for k in range(len(layers) - 1)]
+    return [*sets, frozenset(outputs)]
+
+
 class Model:
     """One version of a model.
 
@@ -37,13 +140,12 @@ class Model:
         version: its number.
 
     Attributes:
-        loaded: what TensorFlow has loaded; its variables live as long as it does.
+        loaded: the loaded SavedModel; its variables live as long as it does.
         signatures: what can be called, by name.
-        signature_defs: what the SavedModel says of them, in protobuf's JSON.
+        signature_defs: the SavedModel's description of them, as protobuf's JSON.
 
     Raises:
-        ValueError: the folder is not one that `export_saved_model` wrote, or is
-            damaged.
+        ValueError: `export_saved_model` did not write the folder, or it is damaged.
     """
 
     def __init__(self, path: str | os.PathLike[str], version: int) -> None:
@@ -53,8 +155,18 @@ class Model:
         try:
             self.signature_defs = _signature_defs(path)
             self.loaded = tf.saved_model.load(os.fspath(path))
-            # Layer normalisation takes the mean of all that is in a batch.
-            self.signatures = _signatures(self.loaded, not about["layer_norm"])
+            # Layer normalisation takes the mean over the whole batch.
+            batchable = not about["layer_norm"]
+            self.signatures = {
+                name: Signature(function, batchable)
+                for name, function in self.loaded.signatures.items()
+                if name != _DEFAULT
+            }
+            for signature in self.signatures.values():
+                signature.warm_up()
+            if _DEFAULT in self.loaded.signatures:
+                # The same function, for requests that name no signature.
+                self.signatures[_DEFAULT] = self.signatures["default"]
         except _ERRORS as error:
             raise ValueError(
                 f"{os.fspath(path)}: cannot be loaded: {error!r}"
@@ -63,10 +175,7 @@ class Model:
         self._unused = threading.Condition()
 
     def signature(self, name: str) -> Signature:
-        """Returns a signature.
-
-        Args:
-            name: `""` for what a client gets that asks for none by name.
+        """Returns a signature; `""` names the default one.
 
         Raises:
             ServingError: there is none of that name.
@@ -98,25 +207,9 @@ class Model:
             self._unused.wait_for(lambda: not self._users)
 
 
-def _signatures(loaded: Any, joins: bool) -> dict[str, Signature]:
-    made = {
-        name: Signature(function, joins)
-        for name, function in loaded.signatures.items()
-        if name != _DEFAULT
-    }
-    if _DEFAULT in loaded.signatures:
-        # The same function, for clients that ask for none by name.
-        made[_DEFAULT] = made["default"]
-    for signature in set(made.values()):
-        signature.warm_up()
-    return made
-
-
-def _signature_defs(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """What the SavedModel says of its signatures, as JSON has it."""
-    saved = SavedModel()
+def _signature_defs(path: str | os.PathLike[str]) -> dict[str, object]:
     with open(os.path.join(path, "saved_model.pb"), "rb") as file:
-        saved.ParseFromString(file.read())
+        saved = SavedModel.FromString(file.read())
     return {
         name: MessageToDict(
             definition,

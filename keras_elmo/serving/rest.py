@@ -1,62 +1,193 @@
-"""TensorFlow Serving's REST interface."""
+"""TensorFlow Serving's REST interface, as an ASGI application."""
 
 import asyncio
-import logging
 import re
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Awaitable, Callable, Iterator
 
+import numpy as np
 import orjson
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from starlette.applications import Starlette
+from starlette.convertors import CONVERTOR_TYPES, IntegerConvertor, StringConvertor
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from keras_elmo.serving.errors import Code, Limits, ServingError
+from keras_elmo.serving.batching import Batcher
 from keras_elmo.serving.json_request import JsonRequest
-from keras_elmo.serving.metrics import CONTENT_TYPE, Metrics
-from keras_elmo.serving.predictor import Predictor
-from keras_elmo.serving.signature import Arrays
-from keras_elmo.serving.versions import Versions
+from keras_elmo.serving.limits import Code, Limits, ServingError, invalid
+from keras_elmo.serving.metrics import count_request
+from keras_elmo.serving.model import Arrays
+from keras_elmo.serving.versions import ModelManager
+
+# After these the client may still send what nobody reads.
+_CLOSING = (Code.TOO_SLOW, Code.TOO_LARGE)
+# orjson holds the interpreter's lock for about a millisecond to write these.
+_NUMBERS_AT_ONCE = 16_384
+
+Endpoint = Callable[[Request], Awaitable[Response]]
 
 
-def dumps(value: Any) -> bytes:
-    """Writes JSON; arrays are written as they lie in memory."""
+def rest_app(
+    models: ModelManager,
+    batcher: Batcher,
+    limits: Limits,
+    is_ready: Callable[[], bool],
+) -> Starlette:
+    """Returns the application; `is_ready` says whether new requests are welcome."""
+
+    async def predict(request: Request) -> Response:
+        with count_request("REST"):
+            body = await read_body(request, limits)
+            model = models.find(**request.path_params)
+            asked = JsonRequest.parse(body)
+            signature = model.signature(asked.signature_name)
+            inputs = asked.arrays(signature.arguments)
+            outputs = await batcher.predict(
+                model, signature, inputs, asked.output_filter
+            )
+            if sum(array.size for array in outputs.values()) <= _NUMBERS_AT_ONCE:
+                return _json(encode_outputs(outputs, asked.by_row))
+            # The event loop answers other requests meanwhile.
+            return _json(await asyncio.to_thread(encode_outputs, outputs, asked.by_row))
+
+    def status(request: Request) -> Response:
+        status = models.status(**request.path_params)
+        return _json(_dumps({"model_version_status": status}))
+
+    def metadata(request: Request) -> Response:
+        model = models.find(**request.path_params)
+        version = str(model.version)
+        spec = {"name": models.name, "signature_name": "", "version": version}
+        definitions = {"signature_def": {"signature_def": model.signature_defs}}
+        return _json(_dumps({"model_spec": spec, "metadata": definitions}))
+
+    def readyz(request: Request) -> Response:
+        return Response("ready\n") if is_ready() else Response("stopping\n", 503)
+
+    def no_route(request: Request) -> Response:
+        what = f"{request.method} {request.scope['path']}"
+        if request.scope["path"].startswith("/v1/"):
+            raise invalid(f"Malformed request: {what}")
+        raise ServingError(Code.NOT_FOUND, f"Not found: {what}")
+
+    def after_body(answer: Callable[[Request], Response]) -> Endpoint:
+        """Reads the body before answering, so that none arrives afterwards."""
+
+        async def endpoint(request: Request) -> Response:
+            await read_body(request, limits)
+            return answer(request)
+
+        return endpoint
+
+    lookups: dict[str, Callable[[Request], Response]] = {
+        "/healthz": lambda request: Response("ok\n"),
+        "/readyz": readyz,
+        "/monitoring/prometheus/metrics": lambda request: Response(
+            generate_latest(), media_type=CONTENT_TYPE_LATEST
+        ),
+    }
+    routes = []
+    name = "/v1/models/{name:model_name}"
+    for path in (name, name + "/versions/{version:version}"):
+        lookups |= {path: status, path + "/metadata": metadata}
+        routes.append(_Route(path + ":predict", predict, "POST"))
+    routes += [_Route(path, after_body(answer)) for path, answer in lookups.items()]
+    routes.append(_Route("/{path:path}", after_body(no_route), None))
+    handlers = dict.fromkeys((ServingError, Exception), _refuse)
+    return Starlette(routes=routes, exception_handlers=handlers)
+
+
+class _ModelName(StringConvertor):
+    regex = "[^/:]+"
+
+
+class _Version(IntegerConvertor):
+    regex = "[0-9]{1,18}"
+
+
+CONVERTOR_TYPES |= {"model_name": _ModelName(), "version": _Version()}
+
+
+class _Route(Route):
+    """Ignores the case of the path, as TensorFlow Serving does.
+
+    Args:
+        path: with names in braces.
+        endpoint: what answers.
+        method: of requests; `None` for all.
+    """
+
+    def __init__(
+        self, path: str, endpoint: Endpoint, method: str | None = "GET"
+    ) -> None:
+        super().__init__(path, endpoint, methods=method and [method])
+        self.methods = self.methods if method else None
+        self.path_regex = re.compile(self.path_regex.pattern, re.IGNORECASE)
+
+
+async def _refuse(request: Request, error: Exception) -> Response:
+    if isinstance(error, ServingError):
+        code, message = error.code, str(error)
+    else:
+        # Starlette raises it again, and uvicorn logs it.
+        code, message = Code.INTERNAL, "The server failed; see its log"
+    headers = {"connection": "close"} if code in _CLOSING else {}
+    return _json(_dumps({"error": message}), code.value, headers)
+
+
+def _json(
+    body: bytes, status: int = 200, headers: dict[str, str] | None = None
+) -> Response:
+    return Response(body, status, headers, media_type="application/json")
+
+
+def _dumps(value: object) -> bytes:
     return orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY)
 
 
-def prediction(outputs: Arrays, by_row: bool) -> bytes:
-    """Writes the outputs of a model.
+def encode_outputs(outputs: Arrays, by_row: bool) -> bytes:
+    """Writes the outputs of a model as JSON; other threads take turns meanwhile.
 
     Args:
         outputs: arrays of as many rows each.
-        by_row: one object a row, under `predictions`, instead of one array an output,
-            under `outputs`.
+        by_row: whether to write an object for each row, under `predictions`, rather
+            than an array for each output, under `outputs`.
     """
     if not by_row:
-        return dumps({"outputs": outputs})
-    rows = zip(*outputs.values(), strict=True)
-    return dumps(
-        {"predictions": [dict(zip(outputs, row, strict=True)) for row in rows]}
+        return b'{"outputs":' + b"".join(_encode_object(outputs)) + b"}"
+    rows = (
+        b"".join(_encode_object(dict(zip(outputs, row, strict=True))))
+        for row in zip(*outputs.values(), strict=True)
     )
+    return b'{"predictions":[' + b",".join(rows) + b"]}"
 
 
-def error_body(message: str) -> bytes:
-    """Writes why there is no answer."""
-    return dumps({"error": message})
+def _encode_object(arrays: Arrays) -> Iterator[bytes]:
+    for place, (name, array) in enumerate(arrays.items()):
+        yield (b"," if place else b"{") + _dumps(name) + b":"
+        yield from _encode_array(array)
+    yield b"}"
+
+
+def _encode_array(array: np.ndarray) -> Iterator[bytes]:
+    if array.size <= _NUMBERS_AT_ONCE:
+        yield _dumps(array)
+        return
+    for place, part in enumerate(array):
+        yield b"," if place else b"["
+        yield from _encode_array(part)
+    yield b"]"
 
 
 async def read_body(request: Request, limits: Limits) -> bytes:
     """Returns the body.
 
     Raises:
-        ServingError: it is too large, comes too slowly, is encoded, or the client went
-            away.
+        ServingError: it is too large, too slow, or compressed, or the client went away.
     """
     if request.headers.get("content-encoding", "identity") != "identity":
-        raise ServingError(
-            Code.INVALID_ARGUMENT, "The body must come without a Content-Encoding"
-        )
+        raise invalid("The body must come without a Content-Encoding")
     too_large = ServingError(
         Code.TOO_LARGE, f"The body must have at most {limits.body_bytes:,} bytes"
     )
@@ -64,18 +195,16 @@ async def read_body(request: Request, limits: Limits) -> bytes:
     if announced > limits.body_bytes and "expect" in request.headers:
         # The client asks before it sends the body.
         raise too_large
-    chunks: list[bytes] = []
+    body = bytearray()
     size = 0
     try:
         async with asyncio.timeout(limits.receive_seconds):
             async for chunk in request.stream():
                 size += len(chunk)
-                # What is too large is read and dropped: most clients look for an
-                # answer only when they have sent everything.
+                # Most clients look for an answer only when they have sent everything,
+                # so a body that is too large is read and dropped.
                 if max(size, announced) <= limits.body_bytes:
-                    chunks.append(chunk)
-                else:
-                    chunks.clear()
+                    body += chunk
     except TimeoutError:
         raise ServingError(
             Code.TOO_SLOW,
@@ -85,122 +214,4 @@ async def read_body(request: Request, limits: Limits) -> bytes:
         raise ServingError(Code.CANCELLED, "The client went away") from None
     if size > limits.body_bytes:
         raise too_large
-    return b"".join(chunks)
-
-
-METRICS = "/monitoring/prometheus/metrics"
-
-_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
-_WHICH = r"/v1/models/([^/:]+)(?:/versions/(\d{1,18}))?"
-_PREDICT = re.compile(_WHICH + ":predict", re.IGNORECASE)
-_STATUS = re.compile(_WHICH, re.IGNORECASE)
-_METADATA = re.compile(_WHICH + "/metadata", re.IGNORECASE)
-# After these, the client may still be sending what nobody reads.
-_CLOSING = (Code.TOO_SLOW, Code.TOO_LARGE)
-
-_log = logging.getLogger(__name__)
-
-
-class Rest:
-    """The ASGI application.
-
-    Args:
-        versions: what is served.
-        predictor: what computes.
-        metrics: what counts.
-        limits: of a request.
-        is_ready: whether new requests are welcome.
-    """
-
-    def __init__(
-        self,
-        versions: Versions,
-        predictor: Predictor,
-        metrics: Metrics,
-        limits: Limits,
-        is_ready: Callable[[], bool],
-    ) -> None:
-        self._versions = versions
-        self._predictor = predictor
-        self._metrics = metrics
-        self._limits = limits
-        self._is_ready = is_ready
-        self.app = Starlette(
-            routes=[Route("/{path:path}", self._answer, methods=_METHODS)]
-        )
-
-    async def _answer(self, request: Request) -> Response:
-        headers = {}
-        try:
-            if request.method == "POST" and _PREDICT.fullmatch(request.scope["path"]):
-                with self._metrics.request("REST"):
-                    return await self._predict(request)
-            # Whatever it is, it is taken in before it is answered.
-            await read_body(request, self._limits)
-            return self._look_up(request)
-        except ServingError as error:
-            status, message = error.code.value, str(error)
-            if error.code in _CLOSING:
-                headers["connection"] = "close"
-        except Exception:
-            _log.exception("%s %s", request.method, request.scope["path"])
-            status, message = Code.INTERNAL.value, "The server failed; see its log"
-        return _json(error_body(message), status, headers)
-
-    async def _predict(self, request: Request) -> Response:
-        body = await read_body(request, self._limits)
-        model = self._versions.find(*self._which(_PREDICT, request))
-        wanted = JsonRequest.parse(body)
-        signature = model.signature(wanted.signature_name)
-        outputs = await self._predictor.predict(
-            model, signature, wanted.arrays(signature.arguments), wanted.output_filter
-        )
-        return _json(prediction(outputs, wanted.by_row))
-
-    def _look_up(self, request: Request) -> Response:
-        path = request.scope["path"]
-        if request.method in ("GET", "HEAD"):
-            if path == METRICS:
-                return Response(self._metrics.page(), media_type=CONTENT_TYPE)
-            if path == "/healthz":
-                return Response("ok\n")
-            if path == "/readyz":
-                ready = self._is_ready()
-                return Response(
-                    "ready\n" if ready else "stopping\n", 200 if ready else 503
-                )
-            if _STATUS.fullmatch(path):
-                status = self._versions.status(*self._which(_STATUS, request))
-                return _json(dumps({"model_version_status": status}))
-            if _METADATA.fullmatch(path):
-                return _json(dumps(self._metadata(request)))
-        if path.startswith("/v1/"):
-            raise ServingError(
-                Code.INVALID_ARGUMENT, f"Malformed request: {request.method} {path}"
-            )
-        raise ServingError(Code.NOT_FOUND, f"Not found: {request.method} {path}")
-
-    def _which(
-        self, pattern: re.Pattern[str], request: Request
-    ) -> tuple[str, int | None]:
-        """The name and the version that a path asks for."""
-        found = pattern.fullmatch(request.scope["path"])
-        name, version = found.groups() if found else ("", None)
-        return name, None if version is None else int(version)
-
-    def _metadata(self, request: Request) -> dict[str, Any]:
-        model = self._versions.find(*self._which(_METADATA, request))
-        return {
-            "model_spec": {
-                "name": self._versions.name,
-                "signature_name": "",
-                "version": str(model.version),
-            },
-            "metadata": {"signature_def": {"signature_def": model.signature_defs}},
-        }
-
-
-def _json(
-    body: bytes, status: int = 200, headers: dict[str, str] | None = None
-) -> Response:
-    return Response(body, status, headers, media_type="application/json")
+    return bytes(body)

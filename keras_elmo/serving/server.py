@@ -1,4 +1,4 @@
-"""The process that serves a model: its ports, its parts, and how it ends."""
+"""The server's process: its ports, its connections, and how it ends."""
 
 import asyncio
 import contextlib
@@ -8,70 +8,22 @@ import logging
 import os
 import signal
 import socket
+from asyncio import TimerHandle
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Any
 
 import uvicorn
-from starlette.applications import Starlette
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from keras_elmo.serving import metrics
 from keras_elmo.serving.batching import Batcher
-from keras_elmo.serving.connection import Connection
-from keras_elmo.serving.errors import Limits
 from keras_elmo.serving.grpc import GrpcServer
-from keras_elmo.serving.metrics import Metrics
-from keras_elmo.serving.predictor import Predictor
-from keras_elmo.serving.rest import Rest
-from keras_elmo.serving.versions import Versions
+from keras_elmo.serving.limits import Limits
+from keras_elmo.serving.rest import rest_app
+from keras_elmo.serving.versions import ModelManager
 
+_HEAD_BYTES = 64 * 1024
 _IDLE_SECONDS = 60
-
-
-class HttpServer(uvicorn.Server):
-    """Serves an application until `should_exit` is set, and finishes what it has begun.
-
-    Args:
-        app: the application.
-        limits: of a request.
-    """
-
-    def __init__(self, app: Starlette, limits: Limits) -> None:
-        connection: Any = functools.partial(
-            Connection, receive_seconds=limits.receive_seconds
-        )
-        super().__init__(
-            uvicorn.Config(
-                app,
-                http=connection,
-                ws="none",
-                lifespan="off",
-                # What a client does wrong is told to the client.
-                log_level="error",
-                access_log=False,
-                server_header=False,
-                proxy_headers=False,
-                timeout_keep_alive=_IDLE_SECONDS,
-            )
-        )
-
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """Leaves signals to the process: uvicorn would end by the one it has caught."""
-        yield
-
-
-def release_memory() -> None:
-    """Has the C library give back what was freed, where it is glibc.
-
-    It keeps that for later, in several pools. Batches of all sizes leave gaps in them,
-    which add up to a tenth of the process in some thousand requests.
-    """
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-    if trim is not None:
-        trim(0)
-
-
-_SECONDS_BETWEEN = 1.0
+_REFRESH_SECONDS = 1.0
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 _log = logging.getLogger(__name__)
@@ -79,24 +31,24 @@ _log = logging.getLogger(__name__)
 
 def serve(
     model: str | os.PathLike[str],
-    tell: Callable[[str], None],
+    log: Callable[[str], None],
     name: str | None = None,
     host: str = "127.0.0.1",
     port: int = 8501,
     grpc_port: int = 8500,
     limits: Limits | None = None,
 ) -> signal.Signals:
-    """Serves a model until SIGINT or SIGTERM, and finishes what it has begun.
+    """Serves a model until SIGINT or SIGTERM, and finishes the requests it has then.
 
     Args:
-        model: an exported model, or a folder of such in folders whose names are
-            numbers, of which the newest is served.
-        tell: called with a sentence when the server is ready, and when it serves
-            another version.
-        name: the model's name for clients; that of its folder if `None`.
+        model: an exported model, or a folder of exported models in folders whose names
+            are numbers; the newest one that loads is served.
+        log: called with a sentence when the server is ready and when the version
+            changes.
+        name: the model's name in requests; that of its folder if `None`.
         host: the address to listen at.
-        port: of REST; 0 for any that is free.
-        grpc_port: of gRPC; 0 for any that is free.
+        port: REST port; 0 picks a free one.
+        grpc_port: gRPC port; 0 picks a free one.
         limits: what requests may ask for.
 
     Returns:
@@ -112,76 +64,91 @@ def serve(
     limits = limits or Limits()
 
     async def run() -> signal.Signals:
-        # The ports are taken before anything that takes long. (Of two that begin at
-        # once, one finds out when it listens.)
-        with _bound(host, port) as listening:
+        # Ports first, for loading takes long. (Of two servers that start at once, one
+        # fails only when it listens.)
+        with _bound_socket(host, port) as listening:
             rpc = GrpcServer(_address(host, grpc_port), limits)
-            versions = await asyncio.to_thread(Versions, model, name, tell)
-            return await _run(versions, listening, rpc, limits, tell)
+            models = await asyncio.to_thread(ModelManager, model, name, log)
+            return await _run(models, listening, rpc, limits, log)
 
     return asyncio.run(run())
 
 
-@contextlib.contextmanager
-def _bound(host: str, port: int) -> Iterator[socket.socket]:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # Said in full: asyncio looks at the protocol before it turns off the delay of small
-    # packets, which would be 40 ms for every answer.
-    with socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP) as bound:
-        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            bound.bind((host, port))
-        except (OSError, OverflowError) as error:
-            raise OSError(
-                f"cannot listen at {_address(host, port)}: {error}"
-            ) from error
-        yield bound
-
-
-def _address(host: str, port: int) -> str:
-    # An address of IPv6 has colons of its own.
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-
-
 async def _run(
-    versions: Versions,
+    models: ModelManager,
     listening: socket.socket,
     rpc: GrpcServer,
     limits: Limits,
-    tell: Callable[[str], None],
+    log: Callable[[str], None],
 ) -> signal.Signals:
-    ended = _signal()
-    metrics = Metrics()
-    batcher = Batcher(limits.tokens, limits.waiting, metrics.batch)
-    metrics.watch("waiting_requests", "Requests that wait", batcher.__len__)
-    metrics.watch("model_version", "Served now", lambda: versions.model.version)
-    predictor = Predictor(batcher, limits)
-    rest = Rest(versions, predictor, metrics, limits, lambda: not ended.done())
-    http = HttpServer(rest.app, limits)
+    ended = _first_signal()
+    batcher = Batcher(limits)
+    metrics.WAITING_REQUESTS.set_function(batcher.__len__)
+    metrics.MODEL_VERSION.set_function(lambda: models.model.version)
+    app = rest_app(models, batcher, limits, lambda: not ended.done())
+    config = uvicorn.Config(
+        app,
+        http=functools.partial(_Connection, limits.receive_seconds),  # type: ignore[arg-type]
+        ws="none",
+        lifespan="off",
+        # Clients are told what they do wrong; the log is for faults of the server.
+        log_level="error",
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_keep_alive=_IDLE_SECONDS,
+    )
+    http = _HttpServer(config)
 
-    await rpc.start(versions, predictor, metrics)
+    await rpc.start(models, batcher)
     host, port = listening.getsockname()[:2]
     try:
         listening.listen()
     except OSError as error:
         raise OSError(f"cannot listen at {_address(host, port)}: {error}") from error
     serving = asyncio.create_task(http.serve([listening]))
-    watching = asyncio.create_task(_look_after(versions, batcher))
-    tell(
-        f"serving {versions.name}, version {versions.model.version}, at "
-        f"http://{_address(host, port)}/v1/models/{versions.name} "
+    refreshing = asyncio.create_task(_refresh(models, batcher))
+    log(
+        f"serving {models.name}, version {models.model.version}, at "
+        f"http://{_address(host, port)}/v1/models/{models.name} "
         f"and gRPC {_address(host, rpc.port)}"
     )
     number = await ended
-    watching.cancel()
+    refreshing.cancel()
     http.should_exit = True
     await asyncio.gather(serving, rpc.stop())
     batcher.close()
     return number
 
 
-def _signal() -> "asyncio.Future[signal.Signals]":
-    """The first signal that comes; a second one ends the process at once."""
+async def _refresh(models: ModelManager, batcher: Batcher) -> None:
+    """Looks for new versions and frees memory while requests are answered."""
+    num_batches = 0
+    while True:
+        await asyncio.sleep(_REFRESH_SECONDS)
+        try:
+            await asyncio.to_thread(models.refresh)
+            if batcher.num_batches > num_batches:
+                num_batches = batcher.num_batches
+                await asyncio.to_thread(release_memory)
+        except Exception:
+            # Whatever is in the folder, the loaded model is served.
+            _log.exception("looking for another version")
+
+
+def release_memory() -> None:
+    """Makes glibc return freed memory to the system.
+
+    It keeps memory in several pools. Batches of all sizes leave gaps in them, which
+    grow to a tenth of the process in some thousand requests.
+    """
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)
+
+
+def _first_signal() -> "asyncio.Future[signal.Signals]":
+    """Returns a future of the first signal; a second one ends the process at once."""
     loop = asyncio.get_running_loop()
     ended: asyncio.Future[signal.Signals] = loop.create_future()
 
@@ -195,16 +162,113 @@ def _signal() -> "asyncio.Future[signal.Signals]":
     return ended
 
 
-async def _look_after(versions: Versions, batcher: Batcher) -> None:
-    """What there is to do every now and then while requests are answered."""
-    num_batches = 0
-    while True:
-        await asyncio.sleep(_SECONDS_BETWEEN)
+@contextlib.contextmanager
+def _bound_socket(host: str, port: int) -> Iterator[socket.socket]:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # With the protocol named, asyncio turns off Nagle's algorithm, which would delay
+    # answers by 40 ms.
+    with socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP) as bound:
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            await asyncio.to_thread(versions.refresh)
-            if batcher.num_batches > num_batches:
-                num_batches = batcher.num_batches
-                await asyncio.to_thread(release_memory)
-        except Exception:
-            # Whatever stands in that folder, the model that is loaded is served.
-            _log.exception("looking for another version")
+            bound.bind((host, port))
+        except (OSError, OverflowError) as error:
+            address = _address(host, port)
+            raise OSError(f"cannot listen at {address}: {error}") from error
+        yield bound
+
+
+def _address(host: str, port: int) -> str:
+    # IPv6 addresses have colons of their own.
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+class _HttpServer(uvicorn.Server):
+    """Serves until `should_exit` is set and finishes the requests it has then."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Leaves signals to the process: uvicorn would end by the one it catches."""
+        yield
+
+
+class _Connection(HttpToolsProtocol):
+    """uvicorn's connection, with limits for slow clients and large heads.
+
+    uvicorn waits without end for the head of a request, whatever its size, and for the
+    client to take its answer.
+    """
+
+    def __init__(self, receive_seconds: float, **uvicorn_arguments: object) -> None:
+        super().__init__(**uvicorn_arguments)  # type: ignore[arg-type]
+        self._receive_seconds = receive_seconds
+        self._in_head = False
+        self._head_bytes = 0
+        self._head_timer: TimerHandle | None = None
+        self._answer_timer: TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        # So writing is paused, and the timer runs, while anything is unsent.
+        transport.set_write_buffer_limits(high=0)
+        self._await_head()
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self._in_head = True
+        self._head_bytes = 0
+        self._await_head()
+
+    def _await_head(self) -> None:
+        _cancel(self._head_timer)
+        self._head_timer = self.loop.call_later(
+            self._receive_seconds,
+            self._refuse,
+            "408 Request Timeout",
+            f"A request must begin within {self._receive_seconds:g} seconds",
+        )
+
+    def on_headers_complete(self) -> None:
+        self._in_head = False
+        _cancel(self._head_timer)
+        super().on_headers_complete()
+
+    def data_received(self, data: bytes) -> None:
+        # The packet that a head begins in may hold the end of another request.
+        self._head_bytes += len(data) if self._in_head else 0
+        super().data_received(data)
+        if self._in_head and self._head_bytes > _HEAD_BYTES:
+            self._refuse(
+                "431 Request Header Fields Too Large",
+                f"A request's head must have at most {_HEAD_BYTES:,} bytes",
+            )
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._answer_timer = self.loop.call_later(
+            self._receive_seconds, self.transport.abort
+        )
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        _cancel(self._answer_timer)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        _cancel(self._head_timer)
+        _cancel(self._answer_timer)
+        super().connection_lost(exc)
+
+    def _refuse(self, status: str, reason: str) -> None:
+        """Answers and closes; nothing has been answered on this request yet."""
+        if not self.transport.is_closing():
+            body = b'{"error":"%s"}' % reason.encode()
+            head = (
+                f"HTTP/1.1 {status}\r\ncontent-type: application/json\r\n"
+                f"content-length: {len(body)}\r\nconnection: close\r\n\r\n"
+            )
+            self.transport.write(head.encode() + body)
+            self.transport.close()
+
+
+def _cancel(timer: TimerHandle | None) -> None:
+    if timer is not None:
+        timer.cancel()

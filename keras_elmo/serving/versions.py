@@ -1,4 +1,4 @@
-"""Which version of a model is served: the newest, once it is loaded."""
+"""Which version of a model is served: the newest that loads."""
 
 import gc
 import os
@@ -7,82 +7,74 @@ from collections.abc import Callable
 from pathlib import Path
 
 from keras_elmo.files.saved_model import is_saved_model
-from keras_elmo.serving.errors import Code, ServingError
+from keras_elmo.serving.limits import Code, ServingError
 from keras_elmo.serving.model import Model
 
-# Of each file: its path, its size, and when it and its rights were written.
-Contents = tuple[tuple[str, int, int, int], ...]
+# Of each file: its path, its size, and when it and its permissions changed.
+FileStates = list[tuple[str, int, int, int]]
 
 
-class Versions:
-    """Loads the newest version of a model, and each newer one that appears.
+class ModelManager:
+    """Serves the newest version of a model that loads, and newer ones as they appear.
 
-    A version is loaded and warmed up before it takes the place of the one before,
-    which finishes what it has begun. One that cannot be loaded changes nothing; it is
-    tried again when its files change.
+    A version is loaded and warmed up before it replaces another, which finishes its
+    requests. One that does not load is skipped until its files change.
 
     Args:
-        folder: an exported model, which is version 1, or a folder of such in folders
-            whose names are numbers.
+        folder: an exported model, which is version 1, or a folder of exported models
+            in folders whose names are numbers.
         name: the model's name.
-        tell: called with a sentence whenever something has changed.
+        log: called with a sentence for each change.
 
     Attributes:
         model: the version that is served.
 
     Raises:
-        ValueError: there is no version, or the newest cannot be loaded.
+        ValueError: there is no version, or none loads.
     """
 
     def __init__(
-        self, folder: str | os.PathLike[str], name: str, tell: Callable[[str], None]
+        self, folder: str | os.PathLike[str], name: str, log: Callable[[str], None]
     ) -> None:
         self.name = name
         self._folder = Path(folder)
-        self._tell = tell
-        self._failed: dict[int, Contents] = {}
-        # Read by requests while `refresh` writes.
+        self._log = log
+        self._failed: dict[int, FileStates] = {}
+        # Requests read the states while `refresh` writes them.
         self._lock = threading.Lock()
-        self._states: dict[int, dict[str, str]] = {}
-        found = self._newest()
-        if found is None:
+        self._states: dict[int, dict[str, object]] = {}
+        model, errors = self._load_newest()
+        if model is not None:
+            self.model = model
+        elif errors:
+            raise next(iter(errors.values()))
+        else:
             raise ValueError(
                 "`model` must be an exported model, or a folder of such whose names "
                 f"are numbers. Received: model={os.fspath(folder)!r}"
             )
-        self.model = self._load(*found)
-        self._set(self.model.version, "AVAILABLE")
+        self._log_errors(errors)
 
     def refresh(self) -> None:
-        """Looks for another version than the one that is served, and switches to it.
+        """Switches to the newest version that loads, unless it is served already.
 
         It takes as long as loading does; call it from one thread at a time.
         """
-        found = self._newest()
-        if found is None or found[0] == self.model.version:
-            return
-        version, path = found
-        contents = _contents(path)
-        if self._failed.get(version) == contents:
-            return
-        try:
-            model = self._load(version, path)
-        except (ValueError, ImportError, OSError) as error:
-            self._failed[version] = contents
-            self._tell(f"version {version} is not served: {error}")
+        model, errors = self._load_newest(self.model.version)
+        self._log_errors(errors)
+        if model is None:
             return
         before, self.model = self.model, model
-        self._set(version, "AVAILABLE")
-        self._tell(f"version {version} is served instead of {before.version}")
-        self._set(before.version, "UNLOADING")
+        self._log(f"version {model.version} is served instead of {before.version}")
+        self._set_state(before.version, "UNLOADING")
         before.wait_until_unused()
-        self._set(before.version, "END")
+        self._set_state(before.version, "END")
         del before
         # TensorFlow's objects are in cycles, and hold the weights.
         gc.collect()
 
     def find(self, name: str, version: int | None = None) -> Model:
-        """Returns the model that a client names.
+        """Returns the model that a request names.
 
         Raises:
             ServingError: it is not served.
@@ -98,72 +90,84 @@ class Versions:
         return model
 
     def status(self, name: str, version: int | None = None) -> list[dict[str, object]]:
-        """Returns what became of the versions, as TensorFlow Serving tells it.
+        """Returns the states of versions, newest first, as TensorFlow Serving does.
 
         Raises:
-            ServingError: nothing is known of them.
+            ServingError: there was no such version.
         """
         with self._lock:
-            states = dict(self._states) if name == self.name else {}
-        if version is not None:
-            states = {k: state for k, state in states.items() if k == version}
-        if not states:
+            states = sorted(self._states.items(), reverse=True)
+        found = [
+            state
+            for number, state in states
+            if name == self.name and version in (None, number)
+        ]
+        if not found:
             what = "any versions" if version is None else f"version {version}"
             raise ServingError(Code.NOT_FOUND, f"Could not find {what} of model {name}")
-        return [
-            {
-                "version": str(version),
-                "state": state["state"],
-                "status": {
-                    "error_code": state["error_code"],
-                    "error_message": state["error_message"],
-                },
-            }
-            for version, state in sorted(states.items(), reverse=True)
-        ]
+        return found
 
-    def _newest(self) -> tuple[int, Path] | None:
+    def _load_newest(
+        self, served: int | None = None
+    ) -> tuple[Model | None, dict[int, Exception]]:
+        """Loads the newest version that loads, unless it is `served`.
+
+        Returns:
+            It, and the errors of newer ones that have changed since their last error.
+        """
+        errors: dict[int, Exception] = {}
+        for version, path in self._versions():
+            if version == served:
+                break
+            files = _file_states(path)
+            if self._failed.get(version) == files:
+                continue
+            self._set_state(version, "LOADING")
+            try:
+                model = Model(path, version)
+            except (ValueError, ImportError, OSError) as error:
+                self._set_state(version, "END", "INVALID_ARGUMENT", str(error))
+                self._failed[version] = files
+                errors[version] = error
+            else:
+                self._set_state(version, "AVAILABLE")
+                return model, errors
+        return None, errors
+
+    def _versions(self) -> list[tuple[int, Path]]:
+        """The versions in the folder, newest first."""
         if is_saved_model(self._folder):
-            return 1, self._folder
+            return [(1, self._folder)]
         try:
-            names = [path.name for path in self._folder.iterdir() if path.is_dir()]
+            folders = [path for path in self._folder.iterdir() if path.is_dir()]
         except OSError:
-            return None
-        numbers = {
-            int(name): name for name in names if name.isascii() and name.isdigit()
-        }
-        if not numbers:
-            return None
-        newest = max(numbers)
-        return newest, self._folder / numbers[newest]
+            return []
+        numbers = [p for p in folders if p.name.isascii() and p.name.isdigit()]
+        return sorted(((int(path.name), path) for path in numbers), reverse=True)
 
-    def _load(self, version: int, path: Path) -> Model:
-        self._set(version, "LOADING")
-        try:
-            return Model(path, version)
-        except (ValueError, ImportError, OSError) as error:
-            self._set(version, "END", "INVALID_ARGUMENT", str(error))
-            raise
-
-    def _set(
-        self, version: int, state: str, error_code: str = "OK", error_message: str = ""
+    def _set_state(
+        self, version: int, state: str, code: str = "OK", message: str = ""
     ) -> None:
+        status = {"error_code": code, "error_message": message}
         with self._lock:
             self._states[version] = {
+                "version": str(version),
                 "state": state,
-                "error_code": error_code,
-                "error_message": error_message,
+                "status": status,
             }
 
+    def _log_errors(self, errors: dict[int, Exception]) -> None:
+        for version, error in errors.items():
+            self._log(f"version {version} is not served: {error}")
 
-def _contents(folder: Path) -> Contents:
-    found = []
+
+def _file_states(folder: Path) -> FileStates:
+    states = []
     for path in sorted(folder.rglob("*")):
         try:
-            state = path.stat()
+            found = path.stat()
         except OSError:
-            # It went away meanwhile, and will have changed.
+            # It was removed meanwhile, and will have changed.
             continue
-        # The last changes with the right to read it, too.
-        found.append((str(path), state.st_size, state.st_mtime_ns, state.st_ctime_ns))
-    return tuple(found)
+        states.append((str(path), found.st_size, found.st_mtime_ns, found.st_ctime_ns))
+    return states

@@ -21,6 +21,14 @@ LIMITS = {
 }
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Marks tests that need a server's process as slow."""
+    for item in items:
+        if {"server", "served"} & set(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.slow)
+
+
 @pytest.fixture(scope="session")
 def exported(tmp_path_factory):
     folder = tmp_path_factory.mktemp("exported") / "my-elmo"

@@ -1,4 +1,4 @@
-"""gRPC with the stubs that TensorFlow Serving's clients use."""
+"""Tensors -> arrays, and a server asked by TensorFlow Serving's own stubs."""
 
 import time
 
@@ -6,14 +6,116 @@ import grpc
 import numpy as np
 import pytest
 import tensorflow as tf
+from hypothesis import given
+from hypothesis import strategies as st
+from tensorflow.core.framework.tensor_pb2 import TensorProto
 from tensorflow_serving.apis import prediction_service_pb2_grpc
 from tensorflow_serving.apis.get_model_metadata_pb2 import GetModelMetadataRequest
 from tensorflow_serving.apis.predict_pb2 import PredictRequest
 
+from keras_elmo.serving.grpc import arrays as tensor_arrays
+from keras_elmo.serving.limits import Code, ServingError
 from tests.files.exports import LENGTHS, SENTENCES, TOKENS, in_memory, padded
 from tests.serving.conftest import LIMITS
+from tests.serving.test_json_request import STRINGS
+from tests.serving.test_json_request import TOKENS as ARGUMENTS
 
-pytestmark = pytest.mark.slow
+TEXTS = st.lists(st.binary(max_size=9), max_size=5)
+
+
+@given(TEXTS)
+def test_tensor_of_strings(texts):
+    tensor = tf.make_tensor_proto(texts, tf.string, [len(texts)])
+    (found,) = tensor_arrays({"strings": tensor}, STRINGS, 5).values()
+    assert (found.tolist(), found.dtype) == (texts, object)
+
+
+@pytest.mark.parametrize("lengths", [[], [3], [1, 1], [2, -1, 2**31 - 1]])
+def test_tensor_of_integers(lengths):
+    """TensorFlow writes one, several, and several equal values in three ways."""
+    tensors = {
+        "sequence_len": tf.make_tensor_proto(lengths, tf.int32, [len(lengths)]),
+        "tokens": tf.make_tensor_proto(
+            [[b"a"]] * len(lengths), tf.string, [len(lengths), 1]
+        ),
+    }
+    found = tensor_arrays(tensors, ARGUMENTS, 5)
+    assert found["sequence_len"].tolist() == lengths
+    assert found["sequence_len"].dtype == np.int32
+    assert found["tokens"].shape == (len(lengths), 1)
+
+
+def tensor(dtype=7, shape=(1,), unknown_rank=False, **values):
+    proto = TensorProto(dtype=dtype, **values)
+    for size in shape:
+        proto.tensor_shape.dim.add(size=size)
+    proto.tensor_shape.unknown_rank = unknown_rank
+    return proto
+
+
+@pytest.mark.parametrize(
+    ("sent", "said"),
+    [
+        ({}, "The inputs must be ['strings']. Received: []"),
+        ({"x": tensor()}, "Received: ['x']"),
+        ({"strings": tensor(dtype=1)}, "'strings' must be of type string"),
+        ({"strings": tensor(dtype=777)}, "Received: type 777"),
+        ({"strings": tensor(shape=())}, "'strings' must have 1 axes"),
+        ({"strings": tensor(shape=(1, 1))}, "'strings' must have 1 axes"),
+        ({"strings": tensor(shape=(1,) * 1000)}, "'strings' must have 1 axes"),
+        ({"strings": tensor(unknown_rank=True)}, "'strings' must have 1 axes"),
+        ({"strings": tensor(shape=(-1,))}, "'strings' may have 100 values"),
+        # A few bytes that announce more than the memory holds.
+        ({"strings": tensor(shape=(2**62,), string_val=[b"a"])}, "may have 100 values"),
+        ({"strings": tensor(string_val=[b"a", b"b"])}, "the values of its shape"),
+        # Bytes that NumPy would take for pointers.
+        ({"strings": tensor(tensor_content=b"\0" * 8)}, "the values of its shape"),
+    ],
+    ids=lambda value: str(value)[:60],
+)
+def test_invalid_strings(sent, said):
+    with pytest.raises(ServingError) as error:
+        tensor_arrays(sent, STRINGS, 100)
+    assert said in str(error.value)
+    assert error.value.code is Code.INVALID_ARGUMENT
+
+
+def test_huge_announced_shape():
+    """No values follow, and TensorFlow would allocate a whole row."""
+    tensors = {
+        "tokens": tensor(shape=(0, 2_000_000_000)),
+        "sequence_len": tensor(dtype=3, shape=(0,)),
+    }
+    with pytest.raises(ServingError, match="'tokens' may have 100 values"):
+        tensor_arrays(tensors, ARGUMENTS, 100)
+
+
+def test_invalid_integers():
+    tokens = tensor(shape=(1, 1), string_val=[b"a"])
+    for lengths in (
+        tensor(dtype=3, int_val=[1, 2]),
+        tensor(dtype=3, tensor_content=b"\0" * 5),
+        tensor(dtype=3, tensor_content=b"\0" * 8),
+    ):
+        with pytest.raises(ServingError, match="'sequence_len' must have the values"):
+            tensor_arrays({"tokens": tokens, "sequence_len": lengths}, ARGUMENTS, 100)
+
+
+@given(st.binary(max_size=60))
+def test_random_tensor_bytes(data):
+    try:
+        proto = TensorProto.FromString(data)
+    except Exception:
+        return
+    try:
+        (found,) = tensor_arrays({"strings": proto}, STRINGS, 100).values()
+    except ServingError as error:
+        assert error.code is Code.INVALID_ARGUMENT
+    else:
+        assert found.ndim == 1 and found.dtype == object
+
+
+# ------------------------------------------------------------ behind a server
 
 
 @pytest.fixture(scope="module")
@@ -74,13 +176,13 @@ def test_tokens(stub, wanted):
     assert_outputs(arrays(stub.Predict(sent)), wanted)
 
 
-def test_a_choice_of_outputs(stub, wanted):
+def test_output_filter(stub, wanted):
     names = ["default", "word_emb"]
     found = arrays(stub.Predict(request("", names, strings=SENTENCES)))
     assert_outputs(found, {name: wanted[name] for name in names})
 
 
-def test_rest_and_grpc_are_computed_together(server, stub):
+def test_rest_and_grpc_share_batches(server, stub):
     """One queue: behind a request that fits beside no other, one of each waits."""
     long = request("", ["default"], strings=["a " * 1900])
     short = request("", ["default"], strings=["one over gRPC"] * 3)
@@ -112,14 +214,14 @@ def test_rest_and_grpc_are_computed_together(server, stub):
     ],
     ids=lambda value: str(value)[-30:],
 )
-def test_what_cannot_be_predicted(sent, code, said, stub):
+def test_invalid_requests(sent, code, said, stub):
     with pytest.raises(grpc.RpcError) as error:
         stub.Predict(sent)
     assert error.value.code().name == code
     assert said in error.value.details()
 
 
-def test_a_label_is_unknown(stub):
+def test_version_label(stub):
     sent = request(strings=["a"])
     sent.model_spec.version_label = "stable"
     with pytest.raises(grpc.RpcError) as error:
@@ -127,7 +229,7 @@ def test_a_label_is_unknown(stub):
     assert error.value.code() is grpc.StatusCode.INVALID_ARGUMENT
 
 
-def test_what_is_no_message(channel, stub):
+def test_invalid_message(channel, stub):
     predict = channel.unary_unary("/tensorflow.serving.PredictionService/Predict")
     for body in (b"\xff\xff", b"nonsense" * 100):
         with pytest.raises(grpc.RpcError) as error:
@@ -136,13 +238,13 @@ def test_what_is_no_message(channel, stub):
     assert stub.Predict(request(strings=["a good request"])).outputs
 
 
-def test_other_methods_are_unimplemented(stub):
+def test_unimplemented_methods(stub):
     with pytest.raises(grpc.RpcError) as error:
         stub.GetModelMetadata(GetModelMetadataRequest())
     assert error.value.code() is grpc.StatusCode.UNIMPLEMENTED
 
 
-def test_a_client_that_does_not_wait(stub):
+def test_deadline_and_cancel(stub):
     sent = request(strings=["a " * 1900])
     with pytest.raises(grpc.RpcError) as error:
         stub.Predict(sent, timeout=0.005)
@@ -153,7 +255,7 @@ def test_a_client_that_does_not_wait(stub):
     assert stub.Predict(request(strings=["a good request"])).outputs
 
 
-def test_it_is_counted(server, stub):
+def test_metrics(server, stub):
     def count():
         _, page = server.ask("/monitoring/prometheus/metrics")
         name = 'keras_elmo_requests_total{api="GRPC",status="OK"}'

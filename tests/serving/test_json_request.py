@@ -7,10 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keras_elmo.serving import rest as json_response
-from keras_elmo.serving.errors import Code, ServingError
 from keras_elmo.serving.json_request import JsonRequest
-from keras_elmo.serving.signature import Argument
+from keras_elmo.serving.limits import Code, ServingError
+from keras_elmo.serving.model import Argument
 
 STRINGS = {"strings": Argument(np.dtype(object), 1)}
 TOKENS = {
@@ -31,7 +30,7 @@ TEXTS = st.lists(st.binary(max_size=9), min_size=1, max_size=4)
 
 
 @given(TEXTS)
-def test_strings_in_every_form(texts):
+def test_strings(texts):
     coded_texts = [coded(text) for text in texts]
     for body in (
         {"instances": coded_texts},
@@ -45,7 +44,7 @@ def test_strings_in_every_form(texts):
 
 
 @given(st.lists(st.text(st.characters(codec="utf-8"), max_size=9), min_size=1))
-def test_text_is_utf_8(texts):
+def test_utf8(texts):
     assert arrays({"inputs": texts}, STRINGS)["strings"].tolist() == [
         text.encode() for text in texts
     ]
@@ -61,7 +60,7 @@ def test_text_is_utf_8(texts):
     ),
     st.integers(-(2**31), 2**31 - 1),
 )
-def test_tokens_in_every_form(rows, length):
+def test_tokens(rows, length):
     rows_coded = [[coded(word) for word in row] for row in rows]
     for body in (
         {"instances": [{"tokens": r, "sequence_len": length} for r in rows_coded]},
@@ -73,14 +72,14 @@ def test_tokens_in_every_form(rows, length):
         assert found["sequence_len"].dtype == np.int32
 
 
-def test_columns_may_be_empty():
+def test_empty_columns():
     assert arrays({"inputs": []}, STRINGS)["strings"].shape == (0,)
     found = arrays({"inputs": {"tokens": [], "sequence_len": []}}, TOKENS)
     assert found["tokens"].shape == (0, 0)
 
 
 @pytest.mark.parametrize("text", ["YWI=", "YWI"])
-def test_base64_needs_no_padding(text):
+def test_base64_without_padding(text):
     assert arrays({"inputs": [{"b64": text}]}, STRINGS)["strings"].tolist() == [b"ab"]
 
 
@@ -106,7 +105,7 @@ DEEP = b"[" * 1000 + b"]" * 1000
     ],
     ids=repr,
 )
-def test_what_is_no_request(body, said):
+def test_invalid_body(body, said):
     with pytest.raises(ServingError) as error:
         JsonRequest.parse(body)
     assert said in str(error.value)
@@ -137,7 +136,7 @@ def test_what_is_no_request(body, said):
     ],
     ids=lambda value: repr(value)[:50],
 )
-def test_what_is_no_string(body, said):
+def test_invalid_strings(body, said):
     with pytest.raises(ServingError) as error:
         JsonRequest.parse(body).arrays(STRINGS)
     assert said in str(error.value)
@@ -161,7 +160,7 @@ def test_what_is_no_string(body, said):
     ],
     ids=repr,
 )
-def test_what_are_no_tokens(tokens, lengths, said):
+def test_invalid_tokens(tokens, lengths, said):
     body = {"inputs": {"tokens": tokens, "sequence_len": lengths}}
     with pytest.raises(ServingError) as error:
         arrays(body, TOKENS)
@@ -183,8 +182,8 @@ JSON = st.recursive(
 
 
 @given(st.dictionaries(KEYS, JSON), st.sampled_from([STRINGS, TOKENS]))
-def test_anything_else_is_refused_with_a_reason(body, arguments):
-    """And what is not refused has the types and the rank that were asked for."""
+def test_random_json(body, arguments):
+    """It is refused with a reason, or has the signature's types and ranks."""
     try:
         found = JsonRequest.parse(orjson.dumps(body, option=0)).arrays(arguments)
     except ServingError as error:
@@ -194,18 +193,3 @@ def test_anything_else_is_refused_with_a_reason(body, arguments):
     else:
         for name, (dtype, rank) in arguments.items():
             assert found[name].dtype == dtype and found[name].ndim == rank
-
-
-def test_answers_have_the_form_of_the_question():
-    outputs = {
-        "default": np.array([[0.1, 1.0], [-2.0, 3e-8]], np.float32),
-        "sequence_len": np.array([1, 0], np.int32),
-        "elmo": np.zeros((2, 1, 2), np.float32),
-    }
-    by_column = json.loads(json_response.prediction(outputs, by_row=False))["outputs"]
-    by_row = json.loads(json_response.prediction(outputs, by_row=True))["predictions"]
-    for name, array in outputs.items():
-        assert by_column[name] == [row[name] for row in by_row]
-        np.testing.assert_array_equal(np.array(by_column[name], array.dtype), array)
-    # As short as float32 allows.
-    assert b"[0.1,1.0]" in json_response.prediction(outputs, by_row=True)

@@ -1,5 +1,6 @@
-"""The server from outside, in a process of its own."""
+"""JSON of answers, and REST requests to a server in its own process."""
 
+import asyncio
 import base64
 import contextlib
 import http.client
@@ -15,10 +16,98 @@ from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 from tensorflow_serving.apis.get_model_metadata_pb2 import SignatureDefMap
 from tensorflow_serving.apis.get_model_status_pb2 import GetModelStatusResponse
 
+from keras_elmo.serving import rest
+from keras_elmo.serving.limits import Limits
+from keras_elmo.serving.model import Argument
 from tests.files.exports import SENTENCES, TOKENS, in_memory, padded
 from tests.serving.conftest import LIMITS
 
-pytestmark = pytest.mark.slow
+OUTPUTS = {
+    "default": np.array([[0.1, 1.0], [-2.0, 3e-8]], np.float32),
+    "sequence_len": np.array([1, 0], np.int32),
+    "elmo": np.zeros((2, 1, 2), np.float32),
+}
+
+
+@pytest.mark.parametrize("numbers_at_once", [1, 3, 100])
+def test_encode_outputs(numbers_at_once, monkeypatch):
+    """By row or by column as the request, in however many pieces."""
+    monkeypatch.setattr(rest, "_NUMBERS_AT_ONCE", numbers_at_once)
+    by_column = json.loads(rest.encode_outputs(OUTPUTS, by_row=False))["outputs"]
+    by_row = json.loads(rest.encode_outputs(OUTPUTS, by_row=True))["predictions"]
+    for name, array in OUTPUTS.items():
+        assert by_column[name] == [row[name] for row in by_row]
+        np.testing.assert_array_equal(np.array(by_column[name], array.dtype), array)
+    # As short as float32 allows.
+    assert b"[0.1,1.0]" in rest.encode_outputs(OUTPUTS, by_row=True)
+
+
+def test_no_rows_encoded():
+    empty = {name: array[:0] for name, array in OUTPUTS.items()}
+    assert rest.encode_outputs(empty, by_row=True) == b'{"predictions":[]}'
+    found = json.loads(rest.encode_outputs(empty, by_row=False))
+    assert found == {"outputs": dict.fromkeys(OUTPUTS, [])}
+
+
+class FakeModel:
+    """Returns as many random vectors as the request's only string says."""
+
+    name = "elmo"
+    version = 1
+
+    def find(self, name, version=None):
+        return self
+
+    def signature(self, name):
+        return self
+
+    arguments = {"strings": Argument(np.dtype(object), 1)}
+
+    async def predict(self, model, signature, inputs, output_filter):
+        (count,) = map(int, inputs["strings"])
+        vectors = np.random.default_rng(0).random((1, count, 1024), np.float32)
+        return {"elmo": vectors}
+
+
+async def asgi(app, body):
+    """Sends a prediction to an application in this process; returns its answer."""
+    sent = []
+
+    async def receive():
+        return {"type": "http.request", "body": body}
+
+    async def send(message):
+        sent.append(message)
+
+    path = "/v1/models/elmo:predict"
+    scope = {"type": "http", "method": "POST", "path": path, "headers": []}
+    await app(scope, receive, send)
+    return sent[0]["status"], sent[1]["body"]
+
+
+def test_large_answer_leaves_event_loop_free():
+    """Short requests are answered while a large answer is encoded."""
+    fake = FakeModel()
+    app = rest.rest_app(fake, fake, Limits(), lambda: True)
+    short_answers = 0
+
+    async def ask_both():
+        nonlocal short_answers
+        large = asyncio.create_task(asgi(app, b'{"inputs":["5000"]}'))
+        while not large.done():
+            status, _ = await asgi(app, b'{"inputs":["1"]}')
+            assert status == 200
+            short_answers += 1
+            await asyncio.sleep(0.001)
+        return await large
+
+    status, body = asyncio.run(ask_both())
+    assert status == 200 and body.count(b",") == 5_000 * 1024 - 1
+    # Encoding takes about half a second; if it held the event loop, there would be one.
+    assert short_answers >= 5
+
+
+# ------------------------------------------------------------ behind a server
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +123,7 @@ def assert_outputs(found, wanted):
         np.testing.assert_allclose(found[name], array, atol=1e-5, rtol=0)
 
 
-# ---------------------------------------------------------------- what is asked for
+# ---------------------------------------------------------------- requests
 
 
 def test_status(server):
@@ -50,7 +139,7 @@ def test_status(server):
         }
 
 
-def test_metadata_is_that_of_the_file(server, exported):
+def test_metadata(server, exported):
     status, answer = server.ask("~/versions/1/metadata")
     assert (status, answer) == server.ask("~/metadata")
     assert answer["model_spec"] == {
@@ -65,7 +154,7 @@ def test_metadata_is_that_of_the_file(server, exported):
     assert dict(found.signature_def) == dict(saved.meta_graphs[0].signature_def)
 
 
-def test_rows_and_columns_of_strings(server, wanted):
+def test_strings(server, wanted):
     by_row = server.predict(instances=SENTENCES)
     assert_outputs({k: [row[k] for row in by_row] for k in wanted}, wanted)
     assert_outputs(server.predict(inputs=SENTENCES), wanted)
@@ -75,7 +164,7 @@ def test_rows_and_columns_of_strings(server, wanted):
     assert server.predict(instances=coded, signature_name="serving_default") == by_row
 
 
-def test_rows_and_columns_of_tokens(server, wanted):
+def test_tokens(server, wanted):
     tokens = [[word.decode() for word in row] for row in padded(TOKENS)]
     lengths = [len(row) for row in TOKENS]
     rows = [
@@ -89,7 +178,7 @@ def test_rows_and_columns_of_tokens(server, wanted):
 
 
 @pytest.mark.parametrize("names", [["default"], ["sequence_len", "word_emb"]], ids=str)
-def test_a_choice_of_outputs(names, server, wanted):
+def test_output_filter(names, server, wanted):
     some = {name: wanted[name] for name in names}
     found = server.predict(inputs=SENTENCES, output_filter=names)
     assert_outputs(found, some)
@@ -106,13 +195,13 @@ def test_no_sentences(server):
 
 
 @pytest.mark.parametrize("case", [str.upper, str.lower])
-def test_paths_are_of_any_case_but_for_the_name(case, server):
+def test_case_of_paths(case, server):
     path = case("/v1/models/") + server.name + case("/versions/1:predict")
     assert server.ask(path, {"inputs": ["a"]})[0] == 200
 
 
-def test_clients_are_served_together(server):
-    """Each gets the vectors that it gets alone."""
+def test_batches_of_several_clients(server):
+    """Each client gets the vectors that it gets alone."""
     texts = [f"word{k} " * (1 + k % 9) for k in range(160)]
     before = server.metric("keras_elmo_batch_sentences_count")
 
@@ -127,11 +216,11 @@ def test_clients_are_served_together(server):
         np.testing.assert_allclose(found, ask(text), atol=1e-5, rtol=0)
 
 
-def test_a_small_answer_does_not_wait_for_its_acknowledgement(server):
-    """Nagle's algorithm would hold it back for 40 ms, from some answers on."""
+def test_nagle_is_off(server):
+    """Nagle's algorithm would delay small answers by 40 ms after the first few."""
     body = json.dumps({"inputs": ["a"], "output_filter": ["default"]})
     with contextlib.closing(server.connect()) as connection:
-        # One is enough, on a machine that has much else to do.
+        # One fast answer is enough on a busy machine.
         for number in range(300):
             began = time.perf_counter()
             connection.request("POST", f"/v1/models/{server.name}:predict", body)
@@ -141,7 +230,7 @@ def test_a_small_answer_does_not_wait_for_its_acknowledgement(server):
     pytest.fail("each took 30 ms")
 
 
-# ---------------------------------------------------------------- what there is not
+# ---------------------------------------------------------------- invalid requests
 
 
 @pytest.mark.parametrize(
@@ -162,7 +251,7 @@ def test_a_small_answer_does_not_wait_for_its_acknowledgement(server):
         ("/healthz/", 404, "Not found"),
     ],
 )
-def test_what_cannot_be_looked_up(path, status, said, server):
+def test_invalid_lookups(path, status, said, server):
     found, answer = server.ask(path)
     assert found == status
     assert said in answer["error"]
@@ -188,7 +277,7 @@ def test_what_cannot_be_looked_up(path, status, said, server):
         ("/nowhere", 404, "Not found: POST /nowhere"),
     ],
 )
-def test_what_cannot_be_predicted(path, status, said, server):
+def test_invalid_prediction_paths(path, status, said, server):
     found, answer = server.ask(path, {"instances": ["a"]})
     assert found == status
     assert said in answer["error"]
@@ -220,21 +309,21 @@ def test_what_cannot_be_predicted(path, status, said, server):
     ],
     ids=lambda value: str(value)[:40],
 )
-def test_what_asks_for_too_much(body, said, server):
+def test_invalid_predictions(body, said, server):
     status, answer = server.ask("~:predict", body)
     assert status == 400
     assert said in answer["error"]
 
 
-def test_many_bytes_of_few_tokens_are_served(server):
-    """Bytes bound tokens from above; beyond that, tokens are counted."""
+def test_long_strings_of_few_tokens(server):
+    """A string of more bytes than the limit has its tokens counted."""
     found = server.predict(inputs=["x" * 3000, "y"], output_filter=["sequence_len"])
     assert found == {"sequence_len": [1, 1]}
     found = server.predict(inputs=["a " * 1999], output_filter=["sequence_len"])
     assert found == {"sequence_len": [1999]}
 
 
-def test_a_body_in_an_encoding(server):
+def test_content_encoding(server):
     with contextlib.closing(server.connect()) as connection:
         headers = {"Content-Encoding": "gzip"}
         path = f"/v1/models/{server.name}:predict"
@@ -244,7 +333,7 @@ def test_a_body_in_an_encoding(server):
         assert b"Content-Encoding" in answer.read()
 
 
-# ---------------------------------------------------------------- how it arrives
+# ------------------------------------------------------------ clients
 
 
 @pytest.fixture
@@ -266,7 +355,7 @@ def head(server, *fields):
 
 
 def trickle(connection, data):
-    """A byte now and then, until the other side has had enough."""
+    """Sends a byte each 0.1 s, even after the server has closed."""
     for byte in data:
         with contextlib.suppress(OSError):
             connection.send(bytes([byte]))
@@ -277,7 +366,7 @@ def is_served(server):
     return server.ask("~:predict", {"inputs": ["a good request"]})[0] == 200
 
 
-def test_a_slow_head(server, raw):
+def test_slow_head(server, raw):
     trickle(raw, head(server)[:20])
     assert is_served(server)
     status, reason = answer_of(raw)
@@ -286,7 +375,7 @@ def test_a_slow_head(server, raw):
     assert raw.recv(1) == b""
 
 
-def test_a_client_that_says_nothing(server, raw):
+def test_silent_client(server, raw):
     assert answer_of(raw)[0] == 408
 
 
@@ -298,7 +387,7 @@ def test_a_client_that_says_nothing(server, raw):
         ("/nowhere", "Content-Length: 100"),
     ],
 )
-def test_a_slow_body(path, field, server, raw):
+def test_slow_body(path, field, server, raw):
     model = f"/v1/models/{server.name}"
     whole = path.replace("~", model).encode()
     raw.sendall(head(server, field).replace(f"{model}:predict".encode(), whole))
@@ -310,7 +399,7 @@ def test_a_slow_body(path, field, server, raw):
     assert raw.recv(1) == b""
 
 
-def test_a_head_without_end(server, raw):
+def test_endless_head(server, raw):
     with contextlib.suppress(OSError):
         raw.sendall(head(server)[:-2] + b"X-Long: ")
         for _ in range(20):
@@ -321,7 +410,7 @@ def test_a_head_without_end(server, raw):
 
 
 @pytest.mark.parametrize("chunked", [False, True])
-def test_a_large_body(chunked, server):
+def test_large_body(chunked, server):
     """The client sends all of it before it looks for an answer."""
     # More than the kernel holds for a server that does not read.
     piece, count = b"x" * 100_000, 200
@@ -336,18 +425,18 @@ def test_a_large_body(chunked, server):
     assert is_served(server)
 
 
-def test_a_large_body_that_is_announced(server, raw):
+def test_expect_with_large_body(server, raw):
     raw.sendall(head(server, "Content-Length: 100000000", "Expect: 100-continue"))
     assert answer_of(raw)[0] == 413
     assert raw.recv(1) == b""
 
 
 @pytest.mark.parametrize("sent", [30, 0])
-def test_a_client_that_goes_away(sent, server):
+def test_client_goes_away(sent, server):
     for part in (head(server)[:sent], head(server, "Content-Length: 99") + b"{"):
         with socket.create_connection((server.host, server.port)) as connection:
             connection.sendall(part)
-    # And one that does not wait for its answer.
+    # And a client that does not wait for its answer.
     body = json.dumps({"inputs": ["a " * 1000]}).encode()
     request = head(server, f"Content-Length: {len(body)}") + body
     with socket.create_connection((server.host, server.port)) as connection:
@@ -355,8 +444,8 @@ def test_a_client_that_goes_away(sent, server):
     assert is_served(server)
 
 
-def test_a_client_that_does_not_take_its_answer(server):
-    """It is dropped, and what it was to get with it."""
+def test_answer_not_taken(server):
+    """The connection is closed, and the other answers are dropped."""
     body = json.dumps({"inputs": ["a " * 1900]}).encode()
     request = head(server, f"Content-Length: {len(body)}") + body
     began = time.monotonic()
@@ -367,7 +456,7 @@ def test_a_client_that_does_not_take_its_answer(server):
         connection.connect((server.host, server.port))
         connection.settimeout(20)
         connection.sendall(request * 8)
-        # Long enough for some answers, and for more than nobody takes.
+        # Long enough for some answers, and for the one that is not taken to time out.
         time.sleep(5 + 8 * seconds_an_answer)
         taken = b""
         with contextlib.suppress(ConnectionResetError):
@@ -381,13 +470,13 @@ def test_a_client_that_does_not_take_its_answer(server):
     "line",
     [b"\x16\x03\x01\x02\x00\x01\x00", b"GET", b"FOO / HTTP/1.1", b"GET /\xff HTTP/1.1"],
 )
-def test_what_is_no_http(line, server, raw):
+def test_invalid_http(line, server, raw):
     raw.sendall(line + b"\r\nHost: x\r\n\r\n")
     assert raw.recv(4096).startswith(b"HTTP/1.1 400 ")
     assert is_served(server)
 
 
-# ---------------------------------------------------------------- looking after it
+# ---------------------------------------------------------------- health and metrics
 
 
 def test_health(server):

@@ -6,9 +6,8 @@ import pytest
 
 from keras_elmo.files.saved_model import ASSETS, DESCRIPTION
 from keras_elmo.serving import versions
-from keras_elmo.serving.errors import Code, ServingError
-from keras_elmo.serving.model import Model
-from keras_elmo.serving.versions import Versions
+from keras_elmo.serving.limits import Code, ServingError
+from keras_elmo.serving.versions import ModelManager
 
 
 class Loaded:
@@ -56,10 +55,10 @@ def said():
 
 @pytest.fixture
 def start(folder, said):
-    return lambda: Versions(folder, "elmo", said.append)
+    return lambda: ModelManager(folder, "elmo", said.append)
 
 
-def test_an_exported_model_is_version_1(folder, start):
+def test_exported_model_is_version_1(folder, start):
     add(folder, ".")
     add(folder, "7")
     served = start()
@@ -68,7 +67,7 @@ def test_an_exported_model_is_version_1(folder, start):
     assert Loaded.loads == [1]
 
 
-def test_the_newest_is_served(folder, start):
+def test_newest_version(folder, start):
     for name in ("1", "00000010", "9", "x11", "12.5", "-3", "٣"):
         add(folder, name)
     (folder / "99").write_text("a file")
@@ -77,7 +76,7 @@ def test_the_newest_is_served(folder, start):
     assert served.find("elmo") is served.find("elmo", 10) is served.model
 
 
-def test_a_newer_one_takes_its_place(folder, start, said):
+def test_newer_version_replaces(folder, start, said):
     add(folder, "1")
     served = start()
     served.refresh()
@@ -91,7 +90,7 @@ def test_a_newer_one_takes_its_place(folder, start, said):
     assert [state["version"] for state in served.status("elmo")] == ["2", "1"]
 
 
-def test_the_one_before_finishes_what_it_has_begun(folder, start):
+def test_old_version_finishes_requests(folder, start):
     add(folder, "1")
     served = start()
     before = served.find("elmo")
@@ -107,7 +106,7 @@ def test_the_one_before_finishes_what_it_has_begun(folder, start):
     assert states(served) == {1: "END", 2: "AVAILABLE"}
 
 
-def test_a_damaged_one_changes_nothing_until_it_changes(folder, start, said):
+def test_damaged_version_is_skipped(folder, start, said):
     add(folder, "1")
     served = start()
     add(folder, "2", damaged=True)
@@ -127,7 +126,42 @@ def test_a_damaged_one_changes_nothing_until_it_changes(folder, start, said):
     assert states(served) == {1: "END", 2: "AVAILABLE"}
 
 
-def test_one_that_goes_away_is_replaced_by_the_one_before(folder, start):
+def test_start_with_damaged_newest(folder, start, said):
+    """The newest version that loads is served; the status says why no newer one is."""
+    add(folder, "1")
+    add(folder, "2")
+    add(folder, "3", damaged=True)
+    add(folder, "4", damaged=True)
+    served = start()
+    assert (served.model.version, Loaded.loads) == (2, [4, 3, 2])
+    assert states(served) == {4: "END", 3: "END", 2: "AVAILABLE"}
+    assert [told.split(":")[0] for told in said] == [
+        "version 4 is not served",
+        "version 3 is not served",
+    ]
+    (state,) = served.status("elmo", 4)
+    assert state["status"] == {
+        "error_code": "INVALID_ARGUMENT",
+        "error_message": f"{folder / '4'}: cannot be loaded",
+    }
+    served.refresh()
+    assert Loaded.loads == [4, 3, 2] and len(said) == 2
+    (folder / "3" / "damaged").unlink()
+    served.refresh()
+    assert (served.model.version, Loaded.loads) == (3, [4, 3, 2, 3])
+    assert states(served) == {4: "END", 3: "AVAILABLE", 2: "END"}
+
+
+def test_no_version_loads(folder, start, said):
+    """The error is that of the newest version."""
+    add(folder, "1", damaged=True)
+    add(folder, "2", damaged=True)
+    with pytest.raises(ValueError, match=f"{folder / '2'}: cannot be loaded"):
+        start()
+    assert said == []
+
+
+def test_removed_version(folder, start):
     add(folder, "1")
     add(folder, "2")
     served = start()
@@ -143,7 +177,7 @@ def test_one_that_goes_away_is_replaced_by_the_one_before(folder, start):
     assert served.model.version == 1
 
 
-def test_what_there_is_not(folder, start):
+def test_unknown_versions(folder, start):
     with pytest.raises(ValueError, match="`model` must be an exported model"):
         start()
     add(folder, "1", damaged=True)
@@ -159,38 +193,3 @@ def test_what_there_is_not(folder, start):
         served.status("elmo", 1)
     with pytest.raises(ServingError, match="Could not find any versions of model x"):
         served.status("x")
-
-
-# ---------------------------------------------------------------- real ones
-
-
-@pytest.mark.parametrize(
-    "damage",
-    ["saved_model.pb", "variables/variables.index", "nothing but the description"],
-)
-def test_a_damaged_model_is_named(damage, exported, tmp_path):
-    folder = tmp_path / "model"
-    if damage.startswith("nothing"):
-        shutil.copytree(exported / ASSETS, folder / ASSETS)
-    else:
-        shutil.copytree(exported, folder)
-        (folder / damage).write_bytes((folder / damage).read_bytes()[:100])
-    with pytest.raises(ValueError, match=f"{folder}: cannot be loaded"):
-        Model(folder, 1)
-
-
-def test_a_model_waits_for_those_who_use_it(model):
-    model.wait_until_unused()
-    with model.in_use(), model.in_use():
-        waiting = threading.Thread(target=model.wait_until_unused)
-        waiting.start()
-        waiting.join(0.05)
-        assert waiting.is_alive()
-    waiting.join(10)
-    assert not waiting.is_alive()
-
-
-def test_a_signature_there_is_not(model):
-    assert model.signature("") is model.signature("default")
-    with pytest.raises(ServingError, match="there are default, serving_default, tok"):
-        model.signature("classify")

@@ -6,15 +6,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from prometheus_client import REGISTRY
 
 from keras_elmo import ElmoEmbedding, export_saved_model
-from keras_elmo.serving import batching as batcher_module
+from keras_elmo.serving import batching
 from keras_elmo.serving.batching import Batcher, Request, compute
-from keras_elmo.serving.errors import Code, ServingError
-from keras_elmo.serving.model import Model
-from keras_elmo.serving.signature import LENGTHS
+from keras_elmo.serving.limits import Code, Limits, ServingError
+from keras_elmo.serving.model import LENGTHS, Model, Signature
 from tests.files.exports import embedding
 
+LIMITS = Limits(tokens=1000, waiting=10)
 WORDS = st.text(st.sampled_from("ab배쓰 .\u3000"), max_size=40)
 
 
@@ -35,6 +36,10 @@ def of_tokens(model, rows, extra, outputs):
     return Request(model.signatures["tokens"], inputs, outputs, len(rows), width)
 
 
+def metric(name):
+    return REGISTRY.get_sample_value(f"keras_elmo_{name}")
+
+
 def alone(request):
     return request.signature(request.inputs, request.outputs)
 
@@ -51,8 +56,8 @@ def assert_as_if_alone(requests, answers):
 
 @settings(max_examples=25)
 @given(data=st.data())
-def test_together_is_as_if_alone(data, model):
-    """Whatever the lengths, the padding, and what each client wants."""
+def test_batch_equals_single(data, model):
+    """Whatever the lengths, the padding, and the outputs of each request."""
     names = st.sampled_from(model.signatures["default"].outputs)
     wanted = st.lists(names, min_size=1, unique=True)
     if data.draw(st.booleans()):
@@ -68,13 +73,13 @@ def test_together_is_as_if_alone(data, model):
 
 
 class Held:
-    """A signature that waits before it computes, takes its time, and notes batches."""
+    """A signature that waits for `go_on`, sleeps, and notes the sizes of batches."""
 
     def __init__(self, signature):
         self._signature = signature
         self.arguments = signature.arguments
-        self.given_tokens = signature.given_tokens
-        self.joins = signature.joins
+        self.token_argument = signature.token_argument
+        self.batchable = signature.batchable
         self.go_on = threading.Event()
         self.batches = []
         self.seconds = 0.0
@@ -116,19 +121,19 @@ def submit_behind(batcher, held, requests):
     return futures
 
 
-def test_what_comes_meanwhile_is_computed_together(held):
-    batcher = Batcher(max_tokens=1000, max_waiting=10)
+def test_requests_that_wait_share_a_batch(held):
+    batcher = Batcher(LIMITS)
     for future in submit_behind(batcher, held, [request(held)] * 5):
         assert future.result(30)["default"].shape == (1, 14)
     batcher.close()
     assert held.batches == [1, 5]
 
 
-def test_clients_that_were_answered_together_are_waited_for(held, monkeypatch):
-    """The first to come back is not computed alone, unless the others stay away."""
+def test_batch_waits_for_last_clients(held, monkeypatch):
+    """The first client to come back is computed alone only if the others stay away."""
     # Twice the time of a batch: enough on a busy machine, too.
-    monkeypatch.setattr(batcher_module, "_PATIENCE", 2.0)
-    batcher = Batcher(max_tokens=1000, max_waiting=10)
+    monkeypatch.setattr(batching, "_WAIT_SHARE", 2.0)
+    batcher = Batcher(LIMITS)
     held.seconds = 1.0
     for future in submit_behind(batcher, held, [request(held)] * 3):
         future.result(30)
@@ -144,37 +149,38 @@ def test_clients_that_were_answered_together_are_waited_for(held, monkeypatch):
     assert held.batches == [1, 3, 3, 1]
 
 
-def test_a_client_that_is_alone_waits_for_nobody(held, monkeypatch):
-    monkeypatch.setattr(batcher_module, "_PATIENCE", 1000.0)
-    batcher = Batcher(max_tokens=1000, max_waiting=10)
+def test_single_client_never_waits(held, monkeypatch):
+    monkeypatch.setattr(batching, "_WAIT_SHARE", 1000.0)
+    batcher = Batcher(LIMITS)
     held.go_on.set()
     held.seconds = 1.0
     batcher.submit(request(held)).result(30)
     held.seconds = 0.0
-    # Who waited would wait for a thousand times that second.
+    # Waiting would take a thousand seconds.
     batcher.submit(request(held)).result(30)
     batcher.close()
 
 
-def test_a_batch_is_bounded_with_its_padding(held):
+def test_max_tokens_of_batch(held):
     """Sentences times the longest; what does not fit goes into the next one."""
-    observed = []
-    batcher = Batcher(max_tokens=40, max_waiting=10, observe=observed.append)
+    counted = metric("batch_requests_count"), metric("batch_sentences_sum")
+    batcher = Batcher(Limits(tokens=40, waiting=10))
     requests = [request(held, "a" * length, rows) for length, rows in [
         (10, 2), (20, 1), (10, 2), (5, 1), (60, 3), (1, 1)
     ]]  # fmt: skip
     for future in submit_behind(batcher, held, requests):
         future.result(30)
     batcher.close()
-    # One is larger than the bound alone.
+    # One request alone is larger than the limit.
     assert held.batches == [1, 4, 2, 3, 1]
-    assert [sum(each.sentences for each in batch) for batch in observed] == held.batches
+    assert metric("batch_requests_count") - counted[0] == len(held.batches)
+    assert metric("batch_sentences_sum") - counted[1] == sum(held.batches)
 
 
-def test_signatures_do_not_mix(held, model):
+def test_one_signature_per_batch(held, model):
     other = Held(model.signatures["default"])
     other.go_on.set()
-    batcher = Batcher(max_tokens=1000, max_waiting=10)
+    batcher = Batcher(LIMITS)
     requests = [request(held), request(other), request(held), request(other)]
     for future in submit_behind(batcher, held, requests):
         future.result(30)
@@ -182,8 +188,9 @@ def test_signatures_do_not_mix(held, model):
     assert (held.batches, other.batches) == ([1, 2], [2])
 
 
-def test_what_depends_on_its_batch_is_computed_alone(tmp_path):
-    """Layer normalisation takes one mean over all that is in a batch."""
+def test_layer_norm_is_not_batchable(tmp_path, monkeypatch):
+    """Layer normalisation takes one mean over the whole batch."""
+    monkeypatch.setattr(Signature, "warm_up", lambda signature: None)
     layer = ElmoEmbedding(embedding().encoder, layer_norm=True)
     export_saved_model(layer, tmp_path / "normalising", "whitespace")
     signature = Model(tmp_path / "normalising", 1).signatures["default"]
@@ -198,9 +205,9 @@ def test_what_depends_on_its_batch_is_computed_alone(tmp_path):
         for found, each in zip(together, wanted, strict=True)
     ]
     held.batches.clear()
-    # There is something to avoid.
+    # Sharing a batch does change the outputs.
     assert max(apart) > 1e-3
-    batcher = Batcher(max_tokens=1000, max_waiting=10)
+    batcher = Batcher(LIMITS)
     for future, each in zip(
         submit_behind(batcher, held, requests), wanted, strict=True
     ):
@@ -209,8 +216,8 @@ def test_what_depends_on_its_batch_is_computed_alone(tmp_path):
     assert held.batches == [1, 1, 1, 1]
 
 
-def test_one_that_fails_fails_alone(held):
-    batcher = Batcher(max_tokens=1000, max_waiting=10)
+def test_bad_request_fails_alone(held):
+    batcher = Batcher(LIMITS)
     requests = [request(held), request(held, "bad"), request(held)]
     good, bad, too = submit_behind(batcher, held, requests)
     assert good.result(30) and too.result(30)
@@ -219,8 +226,8 @@ def test_one_that_fails_fails_alone(held):
     batcher.close()
 
 
-def test_the_queue_is_bounded(held):
-    batcher = Batcher(max_tokens=1000, max_waiting=2)
+def test_max_waiting(held):
+    batcher = Batcher(Limits(tokens=1000, waiting=2))
     first = submit_and_hold(batcher, held)
     waiting = [batcher.submit(request(held)) for _ in range(2)]
     assert len(batcher) == 2
@@ -234,8 +241,8 @@ def test_the_queue_is_bounded(held):
     batcher.close()
 
 
-def test_what_is_cancelled_is_not_computed(held):
-    batcher = Batcher(max_tokens=1000, max_waiting=10)
+def test_cancelled_request_is_dropped(held):
+    batcher = Batcher(LIMITS)
     first = submit_and_hold(batcher, held)
     futures = [batcher.submit(request(held)) for _ in range(3)]
     assert futures[1].cancel()
@@ -243,7 +250,7 @@ def test_what_is_cancelled_is_not_computed(held):
     for future in (first, futures[0], futures[2]):
         future.result(30)
     assert held.batches == [1, 2]
-    # All that waits may be cancelled, too.
+    # Also if no other request waits.
     held.go_on.clear()
     first = submit_and_hold(batcher, held)
     only = batcher.submit(request(held))
@@ -255,8 +262,8 @@ def test_what_is_cancelled_is_not_computed(held):
     assert held.batches == [1, 2, 1, 1]
 
 
-def test_closing_computes_what_waits(held):
-    batcher = Batcher(max_tokens=1000, max_waiting=10)
+def test_close_computes_waiting(held):
+    batcher = Batcher(LIMITS)
     futures = submit_behind(batcher, held, [request(held)] * 3)
     batcher.close()
     assert all(future.done() for future in futures)
@@ -266,7 +273,7 @@ def test_closing_computes_what_waits(held):
 
 def test_many_threads(model):
     """Answers go to those who asked."""
-    batcher = Batcher(max_tokens=2000, max_waiting=1000)
+    batcher = Batcher(Limits(tokens=2000, waiting=1000))
     texts = [f"word{k} " * (1 + k % 7) for k in range(200)]
     requests = [of_strings(model, [text], ["elmo", "word_emb"]) for text in texts]
     with ThreadPoolExecutor(16) as threads:

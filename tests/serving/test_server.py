@@ -1,0 +1,290 @@
+"""A server starts, switches to another version, refuses what is too much, and ends."""
+
+import contextlib
+import http.client
+import json
+import platform
+import shutil
+import signal
+import socket
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import grpc
+import numpy as np
+import pytest
+import tensorflow as tf
+from tensorflow_serving.apis.predict_pb2 import PredictRequest, PredictResponse
+
+from keras_elmo.files.export import export_saved_model
+from keras_elmo.serving.limits import Limits
+from tests.command_line import assert_one_line, command
+from tests.fresh_process import run_python
+from tests.models.small import random_encoder
+
+
+def body(*words):
+    """A request for the mean vector of one sentence."""
+    rows = {"tokens": [words], "sequence_len": [len(words)]}
+    return {"inputs": rows, "signature_name": "tokens", "output_filter": ["default"]}
+
+
+SHORT = body("a", "bank")
+# No two of them fit into a batch: one is computed, the others wait.
+LONG = body(*["a"] * 8_000)
+MAX_TOKENS = ("--max-tokens", 10_000)
+
+
+@pytest.fixture(scope="module")
+def two(tmp_path_factory):
+    """Two models of different weights."""
+    folder = tmp_path_factory.mktemp("two")
+    for seed in (1, 2):
+        export_saved_model(random_encoder(seed=seed), folder / str(seed), None)
+    return folder
+
+
+class Client(threading.Thread):
+    """Sends requests one after the other; keeps answers and errors."""
+
+    def __init__(self, server, stop):
+        super().__init__()
+        self._server = server
+        self._stop_asking = stop
+        self.answers = []
+        self.wrong = []
+
+    def run(self):
+        path = f"/v1/models/{self._server.name}:predict"
+        with contextlib.closing(self._server.connect()) as connection:
+            # Less than the server can do: loading takes its share, too.
+            while not self._stop_asking.wait(0.02):
+                try:
+                    connection.request("POST", path, json.dumps(SHORT))
+                    answer = connection.getresponse()
+                    found = json.load(answer)
+                except (OSError, http.client.HTTPException) as error:
+                    self.wrong.append(error)
+                    return
+                if answer.status == 200:
+                    self.answers.append(tuple(found["outputs"]["default"][0]))
+                else:
+                    self.wrong.append(found)
+
+
+def wait_for(condition, seconds=120):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory, two):
+    """A folder with version 1."""
+    folder = tmp_path_factory.mktemp("versions") / "elmo"
+    folder.mkdir()
+    shutil.copytree(two / "1", folder / "1")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def server(served, folder):
+    with served(folder, *MAX_TOKENS, "--max-waiting", 6) as server:
+        yield server
+
+
+def test_new_version_drops_no_request(server, folder, two):
+    stop = threading.Event()
+    clients = [Client(server, stop) for _ in range(4)]
+    for client in clients:
+        client.start()
+    wait_for(lambda: all(len(client.answers) > 5 for client in clients))
+    # Copied file by file, as people do it.
+    shutil.copytree(two / "2", folder / "2")
+
+    def state(version):
+        _, answer = server.ask(f"~/versions/{version}")
+        return answer.get("model_version_status", [{}])[0].get("state")
+
+    wait_for(lambda: state(1) == "END")
+    assert state(2) == "AVAILABLE"
+    counts = [len(client.answers) for client in clients]
+    wait_for(
+        lambda: all(
+            len(client.answers) > count + 5
+            for client, count in zip(clients, counts, strict=True)
+        )
+    )
+    stop.set()
+    for client in clients:
+        client.join()
+        assert client.wrong == []
+        # Answers of the old version, then of the new one, and no others.
+        answers = np.array(client.answers)
+        first, last = (
+            np.isclose(answers, each, atol=1e-5).all(axis=1)
+            for each in (answers[0], answers[-1])
+        )
+        assert (first != last).all()
+        assert (np.diff(last.astype(int)) >= 0).all()
+    status, answer = server.ask("~/versions/1:predict", SHORT)
+    assert (status, "Specific, 1(elmo)" in answer["error"]) == (404, True)
+    assert server.ask("~/versions/2:predict", SHORT)[0] == 200
+    assert server.metric("keras_elmo_model_version") == 2
+
+
+def test_damaged_version_in_status(server, folder):
+    """It is not served, and the status says why."""
+    shutil.copytree(folder / "1", folder / "9")
+    (folder / "9" / "saved_model.pb").write_bytes(b"damaged")
+
+    def status():
+        return server.ask("~/versions/9")[1].get("model_version_status", [{}])[0]
+
+    wait_for(lambda: status().get("state") == "END")
+    assert status()["status"]["error_code"] == "INVALID_ARGUMENT"
+    assert "cannot be loaded" in status()["status"]["error_message"]
+    shutil.rmtree(folder / "9")
+    assert server.ask("~:predict", SHORT)[0] == 200
+
+
+def test_full_queue(server):
+    """503 at once; the other requests are answered."""
+    with ThreadPoolExecutor(12) as threads:
+        answers = list(threads.map(lambda _: server.ask("~:predict", LONG), range(12)))
+    full = [answer for status, answer in answers if status == 503]
+    assert full and all("6 requests wait already" in each["error"] for each in full)
+    assert {status for status, _ in answers} == {200, 503}
+    assert server.ask("~:predict", SHORT)[0] == 200
+
+
+def test_sigterm_finishes_requests(served, two):
+    """No new connections; requests over REST and gRPC are answered; status 0.
+
+    A gRPC call whose request never comes is closed after `--receive-seconds`.
+    """
+    method = "/tensorflow.serving.PredictionService/Predict"
+    silence = threading.Event()
+
+    def nothing():
+        silence.wait(600)
+        yield from ()
+
+    with (
+        contextlib.ExitStack() as stack,
+        served(two / "1", *MAX_TOKENS, "--receive-seconds", 2) as server,
+        grpc.insecure_channel(f"{server.host}:{server.grpc_port}") as channel,
+    ):
+        stack.callback(silence.set)
+        held = [channel.stream_unary(method).future(nothing()) for _ in range(3)]
+        asked = PredictRequest(output_filter=["default"])
+        asked.model_spec.name = server.name
+        asked.model_spec.signature_name = "tokens"
+        lengths = np.array(LONG["inputs"]["sequence_len"], np.int32)
+        for name, value in (LONG["inputs"] | {"sequence_len": lengths}).items():
+            asked.inputs[name].CopyFrom(tf.make_tensor_proto(value))
+        calls = [
+            channel.unary_unary(method).future(asked.SerializeToString())
+            for _ in range(6)
+        ]
+        connections = [
+            stack.enter_context(contextlib.closing(server.connect())) for _ in range(6)
+        ]
+        path = f"/v1/models/{server.name}:predict"
+        for connection in connections:
+            connection.request("POST", path, json.dumps(LONG))
+
+        def have_arrived():
+            waiting = server.metric("keras_elmo_waiting_requests")
+            return waiting + server.metric("keras_elmo_batch_requests_count") == 12
+
+        wait_for(have_arrived)
+        began = time.monotonic()
+        server.process.send_signal(signal.SIGTERM)
+
+        def refused():
+            with contextlib.suppress(OSError):
+                socket.create_connection((server.host, server.port), 1).close()
+                return False
+            return True
+
+        wait_for(refused)
+        for connection in connections:
+            answer = connection.getresponse()
+            assert answer.status == 200
+            assert len(json.load(answer)["outputs"]["default"][0]) == 14
+        for call in calls:
+            assert "default" in PredictResponse.FromString(call.result(60)).outputs
+        assert server.process.wait(60) == 0
+        assert time.monotonic() - began > 2
+        assert {each.exception(10).code() for each in held} == {
+            grpc.StatusCode.UNAVAILABLE
+        }
+
+
+# ---------------------------------------------------------------- no start
+
+
+def test_invalid_options(tmp_path, two):
+    (tmp_path / "model").mkdir()
+    ports = ["--port", "0", "--grpc-port", "0"]
+    for arguments, said in [
+        (["--model", tmp_path / "nowhere"], "--model must be an exported model"),
+        (["--model", tmp_path / "model"], "--model must be an exported model"),
+        (["--model", two, "--name", "a/b"], "--name must have no '/' or ':'"),
+        (["--model", two, "--port", "99999"], "cannot listen at 127.0.0.1:99999"),
+        (["--model", two, "--host", "256.1.1.1"], "cannot listen at 256.1.1.1"),
+        (["--model", two, "--max-tokens", "0"], "--max-tokens must be positive"),
+        (["--model", two, "--receive-seconds", "nan"], "--receive-seconds must be"),
+    ]:
+        assert_one_line(*command("serve", *ports, *arguments), said)
+
+
+@pytest.mark.parametrize("module", ["starlette", "tensorflow_serving"])
+def test_missing_extra(module, two, monkeypatch):
+    monkeypatch.setitem(sys.modules, module, None)
+    result = command("serve", "--model", two)
+    assert_one_line(*result, f"keras-elmo serve needs {module}", "'keras-elmo[serve]'")
+
+
+def test_taken_port(two):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        for option, other in (("--port", "--grpc-port"), ("--grpc-port", "--port")):
+            result = command("serve", "--model", two, option, port, other, "0")
+            assert_one_line(*result, f"cannot listen at 127.0.0.1:{port}")
+
+
+def test_defaults_in_help():
+    _, told, _ = command("serve", "--help")
+    for value in vars(Limits()).values():
+        assert f"(default: {value})" in " ".join(told.split())
+
+
+PROGRAM = """
+from pathlib import Path
+from keras_elmo.serving.server import release_memory
+
+def resident():
+    return 4096 * int(Path("/proc/self/statm").read_text().split()[1])
+
+blocks = [b"x" * 65_000 for _ in range(4_000)]
+# What stays keeps the rest from being given back by itself.
+blocks = blocks[::50]
+before = resident()
+release_memory()
+print(before - resident())
+"""
+
+
+@pytest.mark.skipif(
+    platform.libc_ver()[0] != "glibc", reason="malloc_trim is glibc's alone"
+)
+@pytest.mark.slow
+def test_release_memory(tmp_path):
+    """Also memory between blocks that stay."""
+    (tmp_path / "program.py").write_text(PROGRAM, encoding="utf-8")
+    assert int(run_python("program.py", cwd=tmp_path)) > 200e6
