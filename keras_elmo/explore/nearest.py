@@ -1,11 +1,12 @@
-"""The places of a text where a word means what it means here."""
+"""Finds the tokens of a text that mean the same as a word in its sentence."""
 
 import heapq
 import os
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import count, tee
-from typing import Any, NamedTuple
+from itertools import tee
+from operator import itemgetter
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -14,81 +15,26 @@ from keras_elmo.files.loading import load
 from keras_elmo.models.encoder import Encoder
 from keras_elmo.text.batching import tokenized_lines
 from keras_elmo.text.lines import expand_files, is_text, read_lines
-from keras_elmo.text.stats import CorpusStats
 from keras_elmo.utils.checks import check_positive
+from keras_elmo.utils.types import StrPath
 
-Sentence = str | Sequence[str]
+Sentence: TypeAlias = str | Sequence[str]
+Text: TypeAlias = StrPath | Iterable[StrPath | Sequence[str]]
+# A position in a sentence.
+_Place: TypeAlias = tuple[int, tuple[str, ...]]
 
 _EXPECTED = (
     "`corpus` must be a path or a list of paths of text files, or hold lists of tokens"
 )
 
 
-def read_sentence(sentence: Sentence, tokenizer: str | None) -> list[str]:
-    """Returns the tokens of a sentence.
-
-    Args:
-        sentence: text, or tokens, which stay as they are.
-        tokenizer: the kind of `Tokenizer` of the model; `None` if it is not known.
-
-    Raises:
-        ValueError: a token is empty, which stands for padding.
-    """
-    if not isinstance(sentence, str):
-        if "" in sentence:
-            raise ValueError(
-                "`sentence` must hold tokens that are not empty. "
-                f"Received: sentence={list(sentence)}"
-            )
-        return list(sentence)
-    (tokens,) = _tokens([sentence], tokenizer)
-    return tokens
-
-
-def read_corpus(corpus: Any, tokenizer: str | None) -> Iterator[list[str]]:
-    """Yields the tokens of each line of text files, or of each sentence.
-
-    Args:
-        corpus: paths or glob patterns of text files, or lists of tokens.
-        tokenizer: as above.
-
-    Raises:
-        TypeError: a sentence is a string or a path instead of a list of tokens.
-        ValueError: there is no such file, or a token is empty.
-    """
-    if not is_text(corpus):
-        return map(_as_tokens, corpus)
-    try:
-        files = expand_files(corpus)
-    except ValueError as error:
-        raise ValueError(f"{_EXPECTED}: {error}") from error
-    return _tokens(read_lines(files), tokenizer)
-
-
-def _tokens(lines: Any, tokenizer: str | None) -> Iterator[list[str]]:
-    # Published weights do not say; their text was tokenised.
-    for tokens in tokenized_lines(lines, tokenizer or "whitespace", CorpusStats()):
-        yield [token.decode() for token in tokens]
-
-
-def _as_tokens(sentence: Sequence[str]) -> list[str]:
-    if isinstance(sentence, str | bytes | os.PathLike):
-        raise TypeError(f"{_EXPECTED}. Received: a sentence {sentence!r}")
-    if "" in sentence:
-        raise ValueError(
-            "a sentence of `corpus` must hold tokens that are not empty. "
-            f"Received: {list(sentence)}"
-        )
-    return list(sentence)
-
-
 class Occurrence(NamedTuple):
-    """A token of a text, and how close it is to the one that was asked for.
+    """A token of a text, and how close it is to the word that was asked for.
 
     Attributes:
         cosine: of the two contextual vectors.
         sentence: the tokens around it.
-        position: which of them it is, from 0.
+        position: of the token in the sentence, from 0.
     """
 
     cosine: float
@@ -101,40 +47,50 @@ class Occurrence(NamedTuple):
 
 
 def nearest(
-    model: Encoder | str | os.PathLike[str],
+    model: Encoder | StrPath,
     word: str,
     sentence: Sentence,
-    corpus: Any,
+    corpus: Text,
     num: int = 10,
     layer: int = -1,
     among: Callable[[str], bool] | None = None,
 ) -> list[Occurrence]:
     """Finds the tokens of a text whose contextual vectors are closest to a word's.
 
-    The text is read once and not kept, however long it is.
+    Vectors are compared by their cosine. The text is read once and not kept in memory.
 
     Args:
-        model: an `Encoder`, or what `load` takes.
-        word: a token of `sentence`, spelt in Unicode's composed form or, where the
-            sentence is text, in any; if it comes more than once, the first counts.
+        model: an `Encoder`, or a name or path as of `load`.
+        word: a token of `sentence`; if it comes more than once, the first counts.
         sentence: text, or a list of tokens.
-        corpus: text files, as paths or glob patterns, a sentence a line; or sentences,
-            as lists of tokens.
-        num: how many to return.
-        layer: whose vectors are compared, from 0, that of the token alone, or from the
-            end, -1 for the highest.
-        among: which tokens of the text are compared, `str.isalpha` for one; all if
+        corpus: text files, as paths or glob patterns, one sentence a line; or
+            sentences, as lists of tokens.
+        num: number of tokens to return.
+        layer: of the vectors: 0 is the token without its context, -1 the top layer.
+        among: which tokens of the text are compared, such as `str.isalpha`; all if
             `None`.
 
     Returns:
-        The closest occurrences, the closest first. One that stands at the same place
-        of the same sentence as another, or as `word` itself, is left out.
+        A list of `Occurrence(cosine, sentence, position)`, the closest first. One at
+        the same position of the same sentence as another, or as `word` itself, is left
+        out.
 
     Raises:
         TypeError: a sentence of `corpus` is not a list of tokens, or `model` is neither
-            an encoder nor a name or path of one.
+            an encoder nor a name or path.
         ValueError: `word` is no token of `sentence`, a token is empty, there is no such
-            model or file, the model has no such layer, or `num` is not positive.
+            model, layer or file, or `num` is not positive.
+
+    Example:
+
+    ```python
+    encoder = keras_elmo.build_encoder(keras_elmo.ElmoConfig.preset("tiny"))
+    corpus = [["the", "bank", "lends", "money"], ["the", "bank", "of", "a", "river"]]
+    for each in keras_elmo.nearest(
+        encoder, "bank", ["on", "the", "bank"], corpus, num=2
+    ):
+        print(each.cosine, each.word, each.sentence)
+    ```
 
     Reference: Peters et al. 2018, table 4.
     """
@@ -148,58 +104,99 @@ def nearest(
         )
     tokens = read_sentence(sentence, encoder.tokenizer)
     if isinstance(sentence, str) and word not in tokens:
-        # Spelt with other code points, it may be as the tokenizer has it.
+        # The tokenizer composes characters.
         word = unicodedata.normalize("NFC", word)
     if word not in tokens:
         raise ValueError(
             f"`word` must be a token of the sentence, whose tokens are {tokens}. "
             f"Received: word={word!r}"
         )
-    place = tokens.index(word)
-    (found,) = embed(encoder, [tokens])
-    query = _normalised(found[layer, place])
+    position = tokens.index(word)
+    (vectors,) = embed(encoder, [tokens])
+    query = _normalize(vectors[layer, position])
 
-    closest: list[tuple[float, int, Occurrence]] = []
-    known = {(place, *tokens)}
-    number = count()
-    candidates = _candidates(read_corpus(corpus, encoder.tokenizer), among)
-    for each, compared, vectors in _embedded(encoder, candidates):
-        cosines = _normalised(vectors[layer, compared]) @ query
-        for k, cosine in zip(compared, cosines.tolist(), strict=True):
-            if len(closest) == num and cosine <= closest[0][0]:
-                continue
-            if (k, *each) in known:
-                continue
-            known.add((k, *each))
-            # Of equal ones, the first stays.
-            entry = (cosine, -next(number), Occurrence(cosine, each, k))
-            if len(closest) < num:
-                heapq.heappush(closest, entry)
-            else:
-                heapq.heappushpop(closest, entry)
-    return [occurrence for _, _, occurrence in sorted(closest, reverse=True)]
+    closest: dict[_Place, float] = {}
+    least = -np.inf
+    sentences = _read_corpus(corpus, encoder.tokenizer)
+    for found, compared, vectors in _embed_candidates(encoder, sentences, among):
+        cosines = (_normalize(vectors[layer, compared]) @ query).tolist()
+        for place, cosine in zip(compared, cosines, strict=True):
+            if cosine > least and (place, found) != (position, tuple(tokens)):
+                closest.setdefault((place, found), cosine)
+        if len(closest) > 2 * num:
+            closest = _greatest(closest, num)
+            least = min(closest.values())
+    return [
+        Occurrence(cosine, list(found), place)
+        for (place, found), cosine in _greatest(closest, num).items()
+    ]
 
 
-def _candidates(
-    sentences: Iterable[list[str]], among: Callable[[str], bool] | None
-) -> Iterator[tuple[list[str], list[int]]]:
-    """Yields the sentences that have a token to compare, with its places."""
-    for tokens in sentences:
-        places = [k for k, token in enumerate(tokens) if among is None or among(token)]
-        if places:
-            yield tokens, places
+def _greatest(cosines: dict[_Place, float], num: int) -> dict[_Place, float]:
+    """Returns the items of the greatest values, the greatest first."""
+    return dict(heapq.nlargest(num, cosines.items(), key=itemgetter(1)))
 
 
-def _embedded(
-    encoder: Encoder, candidates: Iterable[tuple[list[str], list[int]]]
-) -> Iterator[tuple[list[str], list[int], np.ndarray]]:
-    # `embed` reads some sentences ahead: those alone are kept meanwhile.
-    kept, given = tee(candidates)
-    layers = embed(encoder, (tokens for tokens, _ in given))
-    for (tokens, places), vectors in zip(kept, layers, strict=True):
-        yield tokens, places, vectors
+def _embed_candidates(
+    encoder: Encoder,
+    sentences: Iterable[Sequence[str]],
+    among: Callable[[str], bool] | None,
+) -> Iterator[tuple[tuple[str, ...], list[int], np.ndarray]]:
+    """Yields the sentences with tokens to compare, their positions, and the layers."""
+    positions = (
+        (
+            tuple(tokens),
+            [k for k, token in enumerate(tokens) if not among or among(token)],
+        )
+        for tokens in sentences
+    )
+    # `embed` reads some sentences ahead: only those are kept meanwhile.
+    kept, ahead = tee(each for each in positions if each[1])
+    layers = embed(encoder, (tokens for tokens, _ in ahead))
+    for (tokens, compared), vectors in zip(kept, layers, strict=True):
+        yield tokens, compared, vectors
 
 
-def _normalised(vectors: np.ndarray) -> np.ndarray:
+def _normalize(vectors: np.ndarray) -> np.ndarray:
     lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
     return vectors / np.maximum(lengths, np.finfo(np.float32).tiny)
+
+
+def read_sentence(sentence: Sentence, tokenizer: str | None) -> list[str]:
+    """Returns the tokens of a sentence; `None` is a tokenizer that is not known."""
+    if isinstance(sentence, str):
+        (tokens,) = _tokenize([sentence], tokenizer)
+        return tokens
+    if "" in sentence:
+        raise ValueError(
+            "`sentence` must hold tokens that are not empty. "
+            f"Received: sentence={list(sentence)}"
+        )
+    return list(sentence)
+
+
+def _read_corpus(corpus: Any, tokenizer: str | None) -> Iterator[Sequence[str]]:
+    if not is_text(corpus):
+        return map(_check_tokens, corpus)
+    try:
+        files = expand_files(corpus)
+    except ValueError as error:
+        raise ValueError(f"{_EXPECTED}: {error}") from error
+    return _tokenize(read_lines(files), tokenizer)
+
+
+def _tokenize(lines: Iterable[str], tokenizer: str | None) -> Iterator[list[str]]:
+    # The published models, whose files name no tokenizer, were trained on tokens.
+    for tokens in tokenized_lines(lines, tokenizer or "whitespace"):
+        yield [token.decode() for token in tokens]
+
+
+def _check_tokens(sentence: StrPath | Sequence[str]) -> Sequence[str]:
+    if isinstance(sentence, str | bytes | os.PathLike):
+        raise TypeError(f"{_EXPECTED}. Received: a sentence {sentence!r}")
+    if "" in sentence:
+        raise ValueError(
+            "a sentence of `corpus` must hold tokens that are not empty. "
+            f"Received: {list(sentence)}"
+        )
+    return sentence

@@ -1,6 +1,5 @@
-"""What else could stand at a place of a sentence."""
+"""Finds the words that could stand in place of a token."""
 
-import os
 from typing import NamedTuple
 
 import numpy as np
@@ -12,16 +11,17 @@ from keras_elmo.models.pretraining import PretrainingModel
 from keras_elmo.text.character_ids import encode_tokens
 from keras_elmo.text.vocabulary import SPECIALS
 from keras_elmo.utils.checks import check_positive
+from keras_elmo.utils.types import StrPath
 
 
 class Substitute(NamedTuple):
-    """A word, and how likely a language model finds it.
+    """A word, and its probabilities by a language model.
 
     Attributes:
         word: of the model's vocabulary.
         probability: by both directions.
-        forward: by what stands before it.
-        backward: by what stands behind it.
+        forward: given the tokens before.
+        backward: given the tokens after.
     """
 
     word: str
@@ -31,31 +31,41 @@ class Substitute(NamedTuple):
 
 
 def substitutes(
-    model: PretrainingModel | str | os.PathLike[str],
+    model: PretrainingModel | StrPath,
     sentence: Sentence,
     position: int,
     num: int = 10,
 ) -> list[Substitute]:
-    """Finds the words that fit best between the others of a sentence.
+    """Finds the words that a language model expects in place of a token.
 
-    The two directions do not see the word itself. Their probabilities are multiplied
-    and divided by the sum over all words, as if each were an expert of its own.
+    Neither direction sees the token itself. The probability of a word is the product of
+    both directions' probabilities, divided by its sum over the vocabulary.
 
     Args:
-        model: the language model, or what `load_language_model` takes.
+        model: a language model, or a name or path as of `load_language_model`.
         sentence: text, or a list of tokens.
         position: of the token to replace, from 0.
-        num: how many to return.
+        num: number of words to return.
 
     Returns:
-        The most likely words, the most likely first; the token's own may be among
-        them.
+        A list of `Substitute(word, probability, forward, backward)`, the most likely
+        first. The token itself may be among them.
 
     Raises:
-        TypeError: `model` is neither a language model nor a name or path of one.
-        ValueError: the directory holds no language model, the model knows no words,
-            the sentence has no such position or an empty token, or `num` is not
-            positive.
+        TypeError: `model` is neither a language model nor a name or path.
+        ValueError: there is no such language model, it has no vocabulary, the sentence
+            has no such position or an empty token, or `num` is not positive.
+
+    Example:
+
+    ```python
+    config = keras_elmo.ElmoConfig.preset("tiny")
+    words = ["<S>", "</S>", "<UNK>", "bank", "boat", "river"]
+    model = keras_elmo.build_pretraining_model(config, len(words), num_sampled=2)
+    model.vocabulary = keras_elmo.Vocabulary(words)
+    for each in keras_elmo.substitutes(model, ["the", "boat", "sank"], 1, num=2):
+        print(each.word, each.probability)
+    ```
 
     Reference: Peters et al. 2018, section 3.1; Hinton 2002, "Training products of
     experts by minimizing contrastive divergence", for the product.
@@ -73,35 +83,26 @@ def substitutes(
             f"`position` must be one of the sentence's {len(tokens)} tokens, from 0. "
             f"Received: position={position}"
         )
-    forward, backward = _log_probabilities(model, tokens, position)
+    logs = _log_probabilities(model, tokens, position)
+    rows = np.exp([_log_softmax(logs.sum(0)), *logs])
+    best = np.argsort(-rows[0], kind="stable")[:num]
     words = model.vocabulary.words[len(SPECIALS) :]
-    both = np.exp(_normalised(forward + backward))
-    best = np.argsort(-both, kind="stable")[:num].tolist()
-    return [
-        Substitute(
-            words[k],
-            float(both[k]),
-            float(np.exp(forward[k])),
-            float(np.exp(backward[k])),
-        )
-        for k in best
-    ]
+    return [Substitute(words[k], *rows[:, k].tolist()) for k in best]
 
 
 def _log_probabilities(
     model: PretrainingModel, tokens: list[str], position: int
 ) -> np.ndarray:
-    """Returns what each direction says of each word, one row a direction."""
+    """Returns the logarithms of the words' probabilities, a row for each direction."""
     char_ids = ops.convert_to_tensor(encode_tokens(tokens))
     top = ops.convert_to_numpy(model.encoder(char_ids)[-1])[0]
     units = top.shape[-1] // 2
-    # With the boundaries, the token stands at position + 1, between these two.
+    # With the boundaries, the token is at position + 1, between these two.
     hidden = np.stack([top[position, :units], top[position + 2, units:]])
     softmax = model.head.softmax
     kernel, bias = map(ops.convert_to_numpy, (softmax.kernel, softmax.bias))
-    return _normalised((hidden @ kernel.T + bias)[:, len(SPECIALS) :])
+    return _log_softmax((hidden @ kernel.T + bias)[:, len(SPECIALS) :])
 
 
-def _normalised(logits: np.ndarray) -> np.ndarray:
-    """Returns the logarithms of probabilities whose sum is 1."""
+def _log_softmax(logits: np.ndarray) -> np.ndarray:
     return ops.convert_to_numpy(ops.log_softmax(logits, axis=-1))

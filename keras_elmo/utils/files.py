@@ -8,7 +8,9 @@ import secrets
 import shutil
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TextIO
+
+from keras_elmo.utils.types import StrPath
 
 _PART = ".part"
 # Of an error that names no file, these say that one could not be written.
@@ -60,6 +62,14 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[str]:
             shutil.rmtree(temporary)
         elif os.path.exists(temporary):
             os.remove(temporary)
+
+
+@contextlib.contextmanager
+def replacing_text(path: StrPath) -> Iterator[TextIO]:
+    """Yields a UTF-8 file to write, which is renamed to `path` at the end."""
+    with replacing(path) as temporary:
+        with open(temporary, "w", encoding="utf-8", newline="\n") as file:
+            yield file
 
 
 def _to_disk(path: str) -> None:
@@ -131,10 +141,9 @@ def remove_leftovers(folder: str | os.PathLike[str]) -> None:
 
 def write_json(path: str | os.PathLike[str], value: Any) -> None:
     """Writes a value as indented JSON."""
-    with replacing(path) as temporary:
-        with open(temporary, "w", encoding="utf-8") as file:
-            json.dump(value, file, indent=2, ensure_ascii=False)
-            file.write("\n")
+    with replacing_text(path) as file:
+        json.dump(value, file, indent=2, ensure_ascii=False)
+        file.write("\n")
 
 
 def lock(descriptor: int) -> bool:

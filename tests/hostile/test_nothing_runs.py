@@ -1,5 +1,6 @@
 """No model file has Python do anything but open files beside it."""
 
+import ast
 import json
 import re
 from pathlib import Path
@@ -34,7 +35,9 @@ def test_the_package_knows_no_pickle():
         r"safe_mode|enable_unsafe|saved_model\.load\(|import_meta_graph|py_function"
     )
     for path in (ROOT / "keras_elmo").rglob("*.py"):
-        found = spelt.findall(path.read_text(encoding="utf-8"))
+        # Comments are left out.
+        code = ast.unparse(ast.parse(path.read_text(encoding="utf-8")))
+        found = spelt.findall(code)
         assert not found or path.parent.name in RUN_GRAPHS, (path, found)
 
 
