@@ -9,7 +9,7 @@ import sys
 
 from killing import telling
 
-from keras_elmo.__main__ import main
+from keras_elmo.cli import main
 from keras_elmo.embedding import embed_file, hdf5_vectors
 from keras_elmo.embedding.hdf5_vectors import Hdf5Vectors
 from keras_elmo.embedding.parquet_vectors import ParquetVectors

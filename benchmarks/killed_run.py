@@ -8,7 +8,7 @@ import sys
 
 from killing import telling
 
-from keras_elmo.__main__ import main
+from keras_elmo.cli import main
 from keras_elmo.files.run_directory import PretrainingDirectory
 from keras_elmo.text.vocabulary import Vocabulary
 from keras_elmo.training import checkpoint as checkpoints

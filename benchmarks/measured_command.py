@@ -10,7 +10,7 @@ from typing import Any
 
 import common
 
-from keras_elmo.__main__ import main
+from keras_elmo.cli import main
 from keras_elmo.models.pretraining import PretrainingModel
 
 

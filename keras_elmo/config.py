@@ -37,7 +37,7 @@ _PUBLISHED_FILTERS = (
     (6, 512),
     (7, 1024),
 )
-_PRESETS: dict[str, dict[str, Any]] = {
+PRESETS: dict[str, dict[str, Any]] = {
     "tiny": {
         "filters": ((1, 16), (2, 16), (3, 32), (4, 32)),
         "units": 64,
@@ -153,11 +153,11 @@ class ElmoConfig:
         Raises:
             ValueError: there is no such preset.
         """
-        if name not in _PRESETS:
+        if name not in PRESETS:
             raise ValueError(
-                f"`name` must be one of {', '.join(_PRESETS)}. Received: name={name!r}"
+                f"`name` must be one of {', '.join(PRESETS)}. Received: name={name!r}"
             )
-        return cls(**_PRESETS[name])
+        return cls(**PRESETS[name])
 
     @classmethod
     def from_options(

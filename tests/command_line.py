@@ -4,7 +4,7 @@ import contextlib
 import io
 import re
 
-from keras_elmo.__main__ import main
+from keras_elmo.cli import main
 
 
 def command(*arguments):

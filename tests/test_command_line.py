@@ -16,14 +16,15 @@ import onnxruntime
 import pytest
 import tensorflow as tf
 
-from keras_elmo.__main__ import main
+import keras_elmo
+from keras_elmo.cli import main
 from keras_elmo.config import ElmoConfig
 from keras_elmo.embedding.embedder import embed
 from keras_elmo.files.loading import load, load_language_model
 from keras_elmo.files.run_directory import PretrainingDirectory
 from keras_elmo.training.history import read_history
 from tests.command_line import assert_one_line, command
-from tests.fresh_process import environment
+from tests.fresh_process import environment, run_python
 from tests.training.runs import write_text
 
 COMMANDS = ("pretrain", "evaluate", "export", "import", "embed", "serve")
@@ -70,10 +71,10 @@ def names(folder):
 def test_what_tensorflow_raises_is_one_line(monkeypatch):
     """On a full disk, say; its errors are of no class of Python's."""
 
-    def full(options):
+    def full(path):
         raise tf.errors.ResourceExhaustedError(None, None, "no space")
 
-    monkeypatch.setattr("keras_elmo.commands.evaluate.run", full)
+    monkeypatch.setattr(keras_elmo, "load_language_model", full)
     assert_one_line(*command("evaluate", "--model", "m", "--corpus", "c"), "no space")
 
 
@@ -148,6 +149,68 @@ def test_every_command_explains_itself(name):
     assert f"keras-elmo {name}" in out
     # No default is told that says nothing.
     assert "None" not in out and "False" not in out
+    assert f"\nexample:\n  keras-elmo {name} " in out
+
+
+def test_version():
+    status, out, err = command("--version")
+    assert (status, out, err) == (0, f"keras-elmo {keras_elmo.__version__}\n", "")
+
+
+WITHOUT_KERAS = {
+    "--help": 0,
+    "pretrain --help": 0,
+    "serve --help": 0,
+    "pretrain --corpus text.txt --out run --steps many": 2,
+    "pretrain --corpus text.txt --out run --steps 0": 2,
+    "pretrain --corpus text.txt --out run --preset huge": 2,
+    "export --model run --out .": 2,
+}
+
+
+def test_help_and_wrong_arguments_import_no_backend(tmp_path):
+    """So they answer in a third of a second."""
+    (tmp_path / "mine").write_text("A folder that is not empty.", encoding="utf-8")
+    code = f"""
+import contextlib, io, os, sys
+from keras_elmo.cli import main
+for arguments in {list(WITHOUT_KERAS)}:
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(
+        io.StringIO()
+    ):
+        try:
+            status = main(arguments.split())
+        except SystemExit as left:
+            status = left.code
+    print(status)
+print([name for name in ("keras", "numpy", "tensorflow") if name in sys.modules])
+"""
+    *statuses, loaded = run_python("-c", code, cwd=tmp_path).splitlines()
+    assert dict(zip(WITHOUT_KERAS, map(int, statuses), strict=True)) == WITHOUT_KERAS
+    assert loaded == "[]"
+
+
+@pytest.mark.parametrize(
+    ("line", "completed"),
+    [
+        ("keras-elmo pre", {"pretrain"}),
+        ("keras-elmo pretrain --checkpoint-", {"every", "minutes"}),
+        ("keras-elmo embed --layers ", {"all", "mix"}),
+    ],
+)
+def test_shell_completion(line, completed, tmp_path):
+    found = tmp_path / "found"
+    run_python(
+        *("-m", "keras_elmo"),
+        cwd=tmp_path,
+        _ARGCOMPLETE="1",
+        _ARGCOMPLETE_STDOUT_FILENAME=found,
+        COMP_LINE=line,
+        COMP_POINT=str(len(line)),
+        COMP_TYPE="9",
+    )
+    words = found.read_text(encoding="utf-8").split("\v")
+    assert {word.strip().removeprefix("--checkpoint-") for word in words} == completed
 
 
 def test_the_program_names_its_commands():
@@ -639,14 +702,14 @@ def test_the_traceback_is_there_for_those_who_want_it(monkeypatch):
 
 def test_control_c_is_told(monkeypatch):
     """Outside of training there is nothing to go on from."""
-    monkeypatch.setattr("keras_elmo.files.export.export_saved_model", _interrupted)
+    monkeypatch.setattr(keras_elmo, "export_saved_model", _interrupted)
     result = command(
         "export", "--model", "model", "--out", "out", "--tokenizer", "none"
     )
     assert result == (130, "", "keras-elmo: interrupted\n")
 
 
-def _interrupted(*arguments):
+def _interrupted(*arguments, **options):
     raise KeyboardInterrupt
 
 

@@ -9,8 +9,8 @@ from itertools import islice
 
 import numpy as np
 
-from keras_elmo.config import ElmoConfig
 from keras_elmo.embedding.hdf5_vectors import Hdf5Vectors
+from keras_elmo.embedding.options import EmbedOptions
 from keras_elmo.embedding.parquet_vectors import ParquetVectors
 from keras_elmo.embedding.resumable import UnfinishedFile, encoder_digest, file_digest
 from keras_elmo.embedding.sections import (
@@ -26,44 +26,6 @@ from keras_elmo.text.batching import TokenizedFile
 from keras_elmo.text.lines import expand_files, read_lines
 from keras_elmo.utils.lazy import import_extra
 from keras_elmo.utils.progress import Progress
-
-_CHOICES = {
-    "layers": ("all", "mix"),
-    "rows": ("tokens", "sentences"),
-    "dtype": ("float32", "float16"),
-}
-
-
-@dataclasses.dataclass(frozen=True)
-class EmbedOptions:
-    """What decides on the content of a file of vectors, beside the text and the model.
-
-    Attributes:
-        layers: `"all"`, or `"mix"`, their mix alone.
-        rows: of a table, `"tokens"`, or `"sentences"`, the mean over the tokens.
-        dtype: of the numbers, `"float32"` or `"float16"`.
-
-    Raises:
-        ValueError: one is something else.
-    """
-
-    layers: str
-    rows: str
-    dtype: str
-
-    def __post_init__(self) -> None:
-        for name, allowed in _CHOICES.items():
-            value = getattr(self, name)
-            if value not in allowed:
-                wanted = " or ".join(map(repr, allowed))
-                raise ValueError(
-                    f"`{name}` must be {wanted}. Received: {name}={value!r}"
-                )
-
-    def shape(self, config: ElmoConfig) -> tuple[int, ...]:
-        """Returns that of a token's vectors, `(units,)` or `(layers, units)`."""
-        units = 2 * config.projection_units
-        return (units,) if self.layers == "mix" else (config.num_layers + 1, units)
 
 
 def mix_weights(model: str | os.PathLike[str]) -> np.ndarray:
@@ -97,12 +59,12 @@ def embed_file(
     model: Path,
     input: Path,
     out: Path,
-    layers: str = "all",
+    layers: str = EmbedOptions.layers,
     resume: bool = False,
     progress: bool = False,
     *,
-    rows: str = "tokens",
-    dtype: str = "float32",
+    rows: str = EmbedOptions.rows,
+    dtype: str = EmbedOptions.dtype,
 ) -> None:
     """Writes the contextual vectors of every line of a text file.
 

@@ -75,9 +75,7 @@ def load_language_model(name_or_path: StrPath) -> PretrainingModel:
     with open("text.txt", "w") as file:
         file.write("the boat lies at the bank\\nthe bank lends money\\n" * 20)
     config = keras_elmo.ElmoConfig.preset("tiny")
-    keras_elmo.pretrain(
-        config, "text.txt", directory="run", steps=1, num_sampled=4, progress=False
-    )
+    keras_elmo.pretrain(["text.txt"], "run", config, steps=1, num_sampled=4)
     model = keras_elmo.load_language_model("run")
     print(model.vocabulary.words)
     ```

@@ -3,7 +3,7 @@
 import dataclasses
 from enum import Enum
 
-from keras_elmo.utils.checks import check_positive
+from keras_elmo.utils.options import check_options, option
 
 
 class Code(Enum):
@@ -33,26 +33,64 @@ def invalid(rule: str, received: object = None) -> ServingError:
     return ServingError(Code.INVALID_ARGUMENT, message)
 
 
+_ADDRESS = "name and address"
+_LIMITS = "limits"
+
+
+@dataclasses.dataclass(frozen=True)
+class ServeOptions:
+    """Where a model is served, and under which name."""
+
+    name: str | None = option(
+        None,
+        "Name of the model in requests; that of its folder if not given.",
+        _ADDRESS,
+        metavar="NAME",
+    )
+    host: str = option(
+        "127.0.0.1", "Address to listen at; 0.0.0.0 for all.", _ADDRESS, metavar="HOST"
+    )
+    port: int = option(8501, "REST port; 0 picks a free one.", _ADDRESS, positive=False)
+    grpc_port: int = option(
+        8500, "gRPC port; 0 picks a free one.", _ADDRESS, positive=False
+    )
+
+
 @dataclasses.dataclass(frozen=True)
 class Limits:
     """What one request, and all waiting requests together, may take of the server.
 
-    Attributes:
-        body_bytes: the largest body of a request, in bytes.
-        sentences: the most sentences of a request.
-        tokens: the most tokens of a request and of a batch, padding included:
-            sentences times the longest one. Memory and time depend on it.
-        waiting: the most requests that wait for the model; one more is answered
-            with status 503.
-        receive_seconds: the most seconds for the head of a request, for its body, and
-            for the client to take the answer.
+    Memory and time depend on the tokens with their padding: sentences times the longest
+    one.
+
+    Raises:
+        ValueError: a limit is not positive.
     """
 
-    body_bytes: int = 4 * 2**20
-    sentences: int = 1024
-    tokens: int = 16_384
-    waiting: int = 256
-    receive_seconds: float = 30.0
+    body_bytes: int = option(
+        4 * 2**20, "Bytes of the body of a request.", _LIMITS, flag="--max-body-bytes"
+    )
+    sentences: int = option(
+        1024, "Sentences of a request.", _LIMITS, flag="--max-sentences"
+    )
+    tokens: int = option(
+        16_384,
+        "Tokens of a request and of a batch, padding included.",
+        _LIMITS,
+        flag="--max-tokens",
+    )
+    waiting: int = option(
+        256,
+        "Requests that wait for the model; one more is answered with status 503.",
+        _LIMITS,
+        flag="--max-waiting",
+    )
+    receive_seconds: float = option(
+        30.0,
+        "Seconds for the head of a request, for its body, and for the client to take "
+        "the answer.",
+        _LIMITS,
+    )
 
     def __post_init__(self) -> None:
-        check_positive(**dataclasses.asdict(self))
+        check_options(self)

@@ -17,7 +17,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from keras_elmo.serving import metrics
 from keras_elmo.serving.batching import Batcher
 from keras_elmo.serving.grpc import GrpcServer
-from keras_elmo.serving.limits import Limits
+from keras_elmo.serving.limits import Limits, ServeOptions
 from keras_elmo.serving.rest import rest_app
 from keras_elmo.serving.versions import ModelManager
 
@@ -32,10 +32,10 @@ _log = logging.getLogger(__name__)
 def serve(
     model: str | os.PathLike[str],
     log: Callable[[str], None],
-    name: str | None = None,
-    host: str = "127.0.0.1",
-    port: int = 8501,
-    grpc_port: int = 8500,
+    name: str | None = ServeOptions.name,
+    host: str = ServeOptions.host,
+    port: int = ServeOptions.port,
+    grpc_port: int = ServeOptions.grpc_port,
     limits: Limits | None = None,
 ) -> signal.Signals:
     """Serves a model until SIGINT or SIGTERM, and finishes the requests it has then.

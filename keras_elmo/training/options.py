@@ -90,7 +90,6 @@ class TrainingOptions:
         "of `corpus` are counted, and words that both know keep their rows of the "
         "softmax.",
         _MODEL,
-        positive=True,
         fixed=True,
     )
     max_distinct: int = option(
@@ -98,27 +97,23 @@ class TrainingOptions:
         "Distinct words held in memory while words are counted, at about 150 bytes "
         "each; beyond that the rarest are dropped, with a message.",
         _MODEL,
-        positive=True,
     )
     num_sampled: int = option(
         8192,
         "Candidates of the sampled softmax; fewer are faster on a CPU.",
         _UPDATES,
-        positive=True,
         fixed=True,
     )
     batch_tokens: int = option(
         1280,
         "Tokens of a batch, padding and sentence boundaries included, on each worker.",
         _UPDATES,
-        positive=True,
     )
     max_tokens: int = option(
         66,
         "Tokens of the longest row of a batch, the two boundaries included; longer "
         "lines are split.",
         _UPDATES,
-        positive=True,
     )
     optimizer: str = option(
         "adagrad",
@@ -129,11 +124,10 @@ class TrainingOptions:
     )
     learning_rate: "float | LearningRateSchedule | None" = option(
         None,
-        "Learning rate; in Python also a Keras `LearningRateSchedule`. If not given, "
+        "Learning rate. In Python also a Keras `LearningRateSchedule`. If not given, "
         + ", ".join(f"{rate} for {name}" for name, rate in LEARNING_RATES.items())
         + ".",
         _UPDATES,
-        positive=True,
         metavar="X",
         parse=float,
         fixed=True,
@@ -149,6 +143,7 @@ class TrainingOptions:
         0,
         "Updates over which a cosine `schedule` first raises the learning rate.",
         _UPDATES,
+        positive=False,
     )
     dtype: str | None = option(
         None,
@@ -163,6 +158,7 @@ class TrainingOptions:
         "Seed of initial weights, order of the text, dropout and candidates, from "
         "0 to 2^32 - 1.",
         _UPDATES,
+        positive=False,
         fixed=True,
     )
     devices: int | None = option(
@@ -170,46 +166,33 @@ class TrainingOptions:
         "Devices of this process that share each batch. If not given, all GPUs, or "
         "the CPU. For several processes see docs/training.md.",
         _UPDATES,
-        positive=True,
     )
-    steps: int | None = option(None, "Updates to stop after.", _END, positive=True)
+    steps: int | None = option(None, "Updates to stop after.", _END)
     epochs: int | None = option(
         None,
         f"Passes over the corpus to stop after; {EPOCHS} if none of `steps`, "
         "`epochs` and `minutes` is given.",
         _END,
-        positive=True,
     )
     minutes: float | None = option(
-        None,
-        "Minutes to stop after; a resumed run counts them anew.",
-        _END,
-        positive=True,
+        None, "Minutes to stop after; a resumed run counts them anew.", _END
     )
     patience: int | None = option(
         None,
         "Measurements without a lower perplexity of `validation` to stop after.",
         _END,
-        positive=True,
     )
     validate_every: int = option(
-        1000,
-        "Updates between two measurements, each with a checkpoint.",
-        _FILES,
-        positive=True,
+        1000, "Updates between two measurements, each with a checkpoint.", _FILES
     )
     checkpoint_every: int | None = option(
-        None, "Updates between two further checkpoints.", _FILES, positive=True
+        None, "Updates between two further checkpoints.", _FILES
     )
     checkpoint_minutes: float = option(
-        10.0, "Minutes between two checkpoints at most.", _FILES, positive=True
+        10.0, "Minutes between two checkpoints at most.", _FILES
     )
     keep_checkpoints: int = option(
-        3,
-        "Number of the last checkpoints to keep.",
-        _FILES,
-        flag="--keep",
-        positive=True,
+        3, "Number of the last checkpoints to keep.", _FILES, flag="--keep"
     )
     tensorboard: bool = option(
         False, "Write the learning curves for TensorBoard, too.", _FILES

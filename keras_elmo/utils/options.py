@@ -9,6 +9,7 @@ import functools
 import inspect
 import textwrap
 from collections.abc import Callable
+from numbers import Real
 from types import UnionType
 from typing import Any, ParamSpec, TypeVar, get_args
 
@@ -36,7 +37,7 @@ class Option:
     help: str
     group: str = "options"
     choices: tuple[str, ...] = ()
-    positive: bool = False
+    positive: bool = True
     flag: str = ""
     metavar: str = "N"
     parse: Callable[[str], object] | None = None
@@ -99,13 +100,14 @@ def check_options(options: object) -> None:
         value, choices = getattr(options, each.name), each.option.choices
         if value is None or callable(value):
             continue
-        if each.option.positive and not value > 0:
+        is_number = isinstance(value, Real) and not isinstance(value, bool)
+        if is_number and each.option.positive and not value > 0:
             raise ValueError(
                 f"`{each.name}` must be positive. Received: {each.name}={value}"
             )
         if choices and isinstance(value, str) and value not in choices:
             raise ValueError(
-                f"`{each.name}` must be one of {', '.join(choices)}. "
+                f"`{each.name}` must be {' or '.join(map(repr, choices))}. "
                 f"Received: {each.name}={value!r}"
             )
 

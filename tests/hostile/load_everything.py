@@ -12,7 +12,7 @@ from pathlib import Path
 import keras
 
 import keras_elmo
-from keras_elmo.__main__ import main as command_line
+from keras_elmo.cli import main as command_line
 from keras_elmo.training.checkpoint import restore_checkpoint, save_checkpoint
 from tests.training.test_checkpoint import compiled
 

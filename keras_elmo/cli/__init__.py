@@ -1,0 +1,71 @@
+"""The command line, `keras-elmo`."""
+
+import argparse
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+
+import keras_elmo
+from keras_elmo.cli import commands as _commands  # noqa: F401  (declares them)
+from keras_elmo.cli.parsing import COMMANDS, cli_names
+
+_BAD_INPUT = 2
+_INTERRUPTED = 130
+_EXPECTED = (ValueError, TypeError, RuntimeError, OSError, ImportError, MemoryError)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs a subcommand.
+
+    Args:
+        arguments: without the program's name; those of the process if `None`.
+
+    Returns:
+        The exit status: 0, 2 after bad input, 130 after Ctrl-C.
+    """
+    parser = _parser()
+    if "_ARGCOMPLETE" in os.environ:
+        importlib.import_module("argcomplete").autocomplete(parser)
+    given = vars(parser.parse_args(arguments))
+    run, names = given.pop("run"), given.pop("names")
+    try:
+        run(given)
+    except KeyboardInterrupt as interrupt:
+        print(f"keras-elmo: {str(interrupt) or 'interrupted'}", file=sys.stderr)
+        return _INTERRUPTED
+    except Exception as error:
+        if os.environ.get("KERAS_ELMO_TRACEBACK") or not _is_expected(error):
+            raise
+        message = cli_names(_message(error), names)
+        print(f"keras-elmo: error: {message}", file=sys.stderr)
+        return _BAD_INPUT
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="keras-elmo",
+        description="Pretrains ELMo models, exports and serves them, embeds text.",
+    )
+    version = f"keras-elmo {keras_elmo.__version__}"
+    parser.add_argument("--version", action="version", version=version)
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    for add in COMMANDS:
+        add(commands)
+    return parser
+
+
+def _is_expected(error: Exception) -> bool:
+    # TensorFlow's, on a full disk or without memory, are of no class of Python's.
+    names = {base.__name__ for base in type(error).__mro__}
+    return isinstance(error, _EXPECTED) or "OpError" in names
+
+
+def _message(error: Exception) -> str:
+    message = str(error)
+    if isinstance(error, OSError) and error.filename and error.strerror:
+        # Without the number of the error.
+        message = f"{error.filename}: {error.strerror}"
+    # One line, whatever a library or the name of a file put into it.
+    return " ".join(message.split()) or type(error).__name__

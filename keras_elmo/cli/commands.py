@@ -1,0 +1,286 @@
+"""The subcommands of `keras-elmo`: the options of each, and what it calls.
+
+Keras and TensorFlow are imported when the options are known to be good.
+"""
+
+import argparse
+import contextlib
+import json
+import os
+import signal
+import sys
+from collections.abc import Iterator
+
+import keras_elmo
+from keras_elmo.cli.parsing import Given, Run, add_options, command, import_keras
+from keras_elmo.config import PRESETS, ElmoConfig
+from keras_elmo.embedding.options import EmbedOptions
+from keras_elmo.training.options import TrainingOptions
+from keras_elmo.utils.lazy import import_extra
+from keras_elmo.utils.options import declared_options
+
+
+@command(
+    "pretrain",
+    "train a model on text",
+    "pretrain --corpus 'text/train-*.txt' --validation text/dev.txt \\\n"
+    "      --preset mini --out runs/my-elmo --resume",
+    config="--preset or --options",
+    name="--preset",
+    name_or_path="--init",
+    max_size="--vocabulary-size",
+)
+def _pretrain(parser: argparse.ArgumentParser) -> Run:
+    """Trains a biLM on text.
+
+    Ctrl-C and SIGTERM stop it after writing a checkpoint; a run that was stopped or
+    killed goes on with --resume and ends with the same bits.
+    """
+    skip = {"config", "progress"}
+    groups = add_options(parser, TrainingOptions, skip, required={"directory"})
+    sizes = groups["model and vocabulary"].add_mutually_exclusive_group()
+    sizes.add_argument(
+        "--preset",
+        metavar="NAME",
+        help=f"Sizes of the model: {', '.join(PRESETS)}. If not given, those of "
+        "--init, or mini",
+    )
+    sizes.add_argument(
+        "--options",
+        metavar="FILE",
+        help="Sizes of the model from a file in the form of the published options.json",
+    )
+
+    def run(given: Given) -> None:
+        preset, sizes = given.pop("preset", None), given.pop("options", None)
+        config = None
+        if sizes is not None:
+            config = ElmoConfig.from_options(sizes)
+        elif preset is not None or "init" not in given:
+            config = ElmoConfig.preset(preset or "mini")
+        # Checked before TensorFlow is imported.
+        TrainingOptions(config, **given)
+        import_keras()
+        with _told_to_resume():
+            keras_elmo.pretrain(config, **given)
+
+    return run
+
+
+@command(
+    "evaluate",
+    "measure perplexity on held-out text",
+    "evaluate --model runs/my-elmo --corpus text/dev.txt",
+)
+def _evaluate(parser: argparse.ArgumentParser) -> Run:
+    """Prints the perplexity of each direction as JSON, by the exact softmax."""
+    _add_model(parser, "name_or_path", "A run, a model exported with --language-model")
+    parser.add_argument("--corpus", required=True, nargs="+", metavar="GLOB")
+
+    def run(given: Given) -> None:
+        import_keras()
+        path = given["name_or_path"]
+        model = keras_elmo.load_language_model(path)
+        if model.vocabulary is None:
+            raise ValueError(f"{path}: does not say which words it predicts")
+        corpus = keras_elmo.Corpus(
+            given["corpus"], model.vocabulary, model.encoder.tokenizer or "whitespace"
+        )
+        print(json.dumps(keras_elmo.perplexity(model, corpus)))
+        for message in corpus.report.messages():
+            print(message, file=sys.stderr)
+
+    return run
+
+
+@command(
+    "export",
+    "write a SavedModel, or an ONNX file",
+    "export --model runs/my-elmo --out saved_models/my-elmo",
+    name_or_path="--model",
+)
+def _export(parser: argparse.ArgumentParser) -> Run:
+    """Writes a SavedModel with the signatures of the TF Hub module, or an ONNX file.
+
+    The signatures are default, which takes strings, and tokens. An ONNX file, if --out
+    ends in .onnx, takes character ids.
+    """
+    _add_model(parser, "source")
+    _add_out(parser, "path", "DIR", "The folder to write, or a name in .onnx")
+    saved_model = parser.add_argument_group("of a SavedModel")
+    saved_model.add_argument(
+        "--tokenizer",
+        choices=("unicode", "whitespace", "none"),
+        help="How signature default splits strings; if not given, as the training text "
+        "was split, or by whitespace where that is not known; none leaves it out",
+    )
+    saved_model.add_argument(
+        "--dtype",
+        choices=("float32", "bfloat16"),
+        help="What the model computes in; bfloat16 has half the size",
+    )
+    saved_model.add_argument(
+        "--half-weights",
+        action="store_true",
+        help="Store the encoder's weights in float16, whatever it computes in",
+    )
+    saved_model.add_argument(
+        "--language-model",
+        action="store_true",
+        help="Keep the vocabulary and the softmax, too, for perplexity, substitutes "
+        "and further training",
+    )
+
+    def run(given: Given) -> None:
+        out = given["path"]
+        _refuse_existing(out)
+        options = given.keys() - {"source", "path"}
+        if out.endswith(".onnx") and options:
+            raise ValueError(
+                f"--{min(options).replace('_', '-')} is of a SavedModel; an ONNX file "
+                f"takes character ids and computes in float32. Received: --out {out}"
+            )
+        import_keras()
+        if out.endswith(".onnx"):
+            keras_elmo.export_onnx(**given)
+            return
+        if given.get("tokenizer") == "none":
+            given["tokenizer"] = None
+        keras_elmo.export_saved_model(**given)
+
+    return run
+
+
+@command(
+    "import",
+    "convert published weights",
+    "import --options options.json --weights weights.hdf5 --out my-elmo",
+)
+def _import(parser: argparse.ArgumentParser) -> Run:
+    """Checks a model in the published format and writes a directory of it.
+
+    The directory is what embed, export and pretrain --init take.
+    """
+    parser.add_argument("--options", required=True, metavar="FILE")
+    parser.add_argument("--weights", required=True, metavar="FILE")
+    _add_out(parser, "out", "DIR", "The directory to write")
+
+    def run(given: Given) -> None:
+        out = given.pop("out")
+        _refuse_existing(out)
+        import_keras()
+        from keras_elmo.files.run_directory import PretrainingDirectory
+
+        encoder = keras_elmo.load_published_weights(**given)
+        directory = PretrainingDirectory(out)
+        keras_elmo.save_published_weights(encoder, directory.options, directory.weights)
+
+    return run
+
+
+@command(
+    "embed",
+    "write the vectors of a file's sentences",
+    "embed --model elmo-en --input text.txt --out vectors.hdf5",
+    name_or_path="--model",
+)
+def _embed(parser: argparse.ArgumentParser) -> Run:
+    """Writes the contextual vectors of every line of a text file.
+
+    HDF5 has the published layout: a dataset a sentence, named by its number. Parquet
+    is a table of tokens, or of sentences. A command that was killed goes on with
+    --resume, and the file is the same in the end.
+    """
+    _add_model(parser, "model")
+    parser.add_argument("--input", required=True, metavar="FILE", help="The text")
+    _add_out(parser, "out", "FILE", "A name in .hdf5, .h5 or .parquet")
+    add_options(parser, EmbedOptions)
+    parser.add_argument(
+        "--resume",
+        action="store_true",
+        help="Go on with an interrupted command; start if there is none",
+    )
+
+    def run(given: Given) -> None:
+        import_keras()
+        from keras_elmo.embedding.embed_file import embed_file
+
+        with _told_to_resume():
+            embed_file(**given, progress=True)
+
+    return run
+
+
+@command(
+    "serve",
+    "answer requests over the network",
+    "serve --model saved_models/my-elmo --port 8501",
+)
+def _serve(parser: argparse.ArgumentParser) -> Run:
+    """Serves an exported model as TensorFlow Serving does: REST and gRPC.
+
+    SIGTERM finishes the requests under way. Needs: pip install 'keras-elmo[serve]'
+    """
+    from keras_elmo.serving.limits import Limits, ServeOptions
+
+    parser.add_argument(
+        "--model",
+        required=True,
+        metavar="DIR",
+        help="An exported model, or a folder of exported models named 1, 2, ..., of "
+        "which the newest one that loads is served",
+    )
+    add_options(parser, ServeOptions)
+    add_options(parser, Limits)
+
+    def run(given: Given) -> None:
+        needed = ("grpc", "httptools", "orjson", "prometheus_client", "starlette")
+        for module in (*needed, "tensorflow_serving", "uvicorn"):
+            import_extra(module, "keras-elmo serve", "serve")
+        names = [each.name for each in declared_options(Limits) if each.name in given]
+        limits = Limits(**{name: given.pop(name) for name in names})
+        import_keras()
+        from keras_elmo.serving.server import serve
+
+        def log(sentence: str) -> None:
+            print(f"keras-elmo: {sentence}", flush=True)
+
+        if serve(given.pop("model"), log, **given, limits=limits) == signal.SIGINT:
+            raise KeyboardInterrupt("stopped")
+        print("keras-elmo: stopped", file=sys.stderr)
+
+    return run
+
+
+def _add_model(
+    parser: argparse.ArgumentParser,
+    dest: str,
+    help: str = "A run, imported weights, an exported model",
+) -> None:
+    help += ", or the name of a shipped model"
+    parser.add_argument("--model", required=True, metavar="DIR", dest=dest, help=help)
+
+
+def _add_out(
+    parser: argparse.ArgumentParser, dest: str, metavar: str, help: str
+) -> None:
+    parser.add_argument("--out", required=True, metavar=metavar, dest=dest, help=help)
+
+
+def _refuse_existing(path: str) -> None:
+    if os.path.exists(path) and (not os.path.isdir(path) or os.listdir(path)):
+        raise ValueError(f"{path} exists already; name another, or remove it")
+
+
+@contextlib.contextmanager
+def _told_to_resume() -> Iterator[None]:
+    """Adds to the message of an interrupted command how it goes on."""
+    try:
+        yield
+    except KeyboardInterrupt as interrupt:
+        if not interrupt.args:
+            # Before there was anything to go on with.
+            raise
+        raise KeyboardInterrupt(
+            f"{interrupt}\nkeras-elmo: repeat the command with --resume to go on"
+        ) from None

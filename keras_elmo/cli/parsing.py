@@ -1,0 +1,137 @@
+"""What the subcommands of `keras-elmo` are made of."""
+
+import argparse
+import importlib
+import os
+import re
+import sys
+from collections.abc import Callable, Mapping, Set
+from typing import Any, TypeAlias
+
+from keras_elmo.utils.options import declared_options
+
+# The options that are given, by the names of Python's arguments. The others are not
+# passed on, so that every default is that of Python.
+Given: TypeAlias = dict[str, Any]
+Run: TypeAlias = Callable[[Given], None]
+Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+
+COMMANDS: list[Callable[[Commands], None]] = []
+
+
+def command(
+    name: str, help: str, example: str, /, **names: str
+) -> Callable[[Callable[[argparse.ArgumentParser], Run]], None]:
+    """Declares a subcommand by a function that adds its options.
+
+    The function returns what runs the subcommand; its docstring describes it.
+
+    Args:
+        name: of the subcommand.
+        help: a line for the list of all.
+        example: of a call.
+        **names: flags by names of Python's arguments, for messages, where an option of
+            the subcommand is called otherwise.
+    """
+
+    def declare(add_arguments: Callable[[argparse.ArgumentParser], Run]) -> None:
+        def add(commands: Commands) -> None:
+            parser = commands.add_parser(
+                name,
+                help=help,
+                description=" ".join((add_arguments.__doc__ or "").split()),
+                epilog=f"example:\n  keras-elmo {example}",
+                formatter_class=_Formatter,
+                argument_default=argparse.SUPPRESS,
+            )
+            run = add_arguments(parser)
+            options = {each.dest: each.option_strings for each in parser._actions}
+            flags = {dest: strings[-1] for dest, strings in options.items() if strings}
+            parser.set_defaults(run=run, names={**flags, **names})
+
+        COMMANDS.append(add)
+
+    return declare
+
+
+class _Formatter(argparse.HelpFormatter):
+    """Keeps the lines of an example."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        if text.startswith("example:"):
+            return text
+        return super()._fill_text(text, width, indent)
+
+
+def add_options(
+    parser: argparse.ArgumentParser,
+    options: object,
+    skip: Set[str] = frozenset(),
+    required: Set[str] = frozenset(),
+) -> dict[str, "argparse._ArgumentGroup"]:
+    """Adds the options of a dataclass; returns the groups by their headings."""
+    declared = [each for each in declared_options(options) if each.name not in skip]
+    flags = {each.name: each.flag for each in declared}
+    headings = dict.fromkeys(each.option.group for each in declared)
+    groups = {heading: parser.add_argument_group(heading) for heading in headings}
+    for each in declared:
+        # What only Python takes is left out.
+        help = re.sub(r" ?In Python[^.]*\.", "", each.option.help).removesuffix(".")
+        help = cli_names(help, flags).replace('"', "").replace("%", "%%")
+        is_required = each.required or each.name in required
+        if not is_required and each.default is not None and each.default is not False:
+            help += f" (default: {each.default})"
+        settings: Given = {"action": "store_true"}
+        if each.parse is not bool:
+            settings = {
+                "type": each.parse,
+                "choices": each.option.choices or None,
+                "metavar": None if each.option.choices else each.option.metavar,
+                "nargs": "+" if each.option.many else None,
+            }
+        groups[each.option.group].add_argument(
+            each.flag,
+            dest=each.name,
+            required=is_required,
+            help=help,
+            **settings,
+        )
+    return groups
+
+
+def cli_names(message: str, names: Mapping[str, str]) -> str:
+    """Returns a message that names options instead of Python's arguments."""
+    expected, received, values = message.partition(" Received: ")
+    expected = _renamed(r"`(\w+)`", expected, names, "{}")
+    expected = expected.replace("must be None", "must not be given")
+    expected = expected.replace("or be None", "or not be given")
+    return expected + received + _renamed(r"\b(\w+)=", values, names, "{} ")
+
+
+def _renamed(pattern: str, text: str, names: Mapping[str, str], form: str) -> str:
+    def renamed(found: re.Match[str]) -> str:
+        return form.format(names[found[1]]) if found[1] in names else found[0]
+
+    return re.sub(pattern, renamed, text)
+
+
+def import_keras() -> None:
+    """Imports Keras without the start-up notes of TensorFlow.
+
+    They come from C++ code that writes to standard error before it reads any log
+    level, and would stand above every error message.
+    """
+    if "keras" in sys.modules:
+        return
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    sys.stderr.flush()
+    standard_error = os.dup(2)
+    nothing = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nothing, 2)
+    try:
+        # An exception is printed after file descriptor 2 is back.
+        importlib.import_module("keras")
+    finally:
+        os.dup2(standard_error, 2)
+        os.close(standard_error)
+        os.close(nothing)

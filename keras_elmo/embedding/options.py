@@ -1,0 +1,45 @@
+"""The options of embedding a file, declared once for Python and the command line."""
+
+import dataclasses
+
+from keras_elmo.config import ElmoConfig
+from keras_elmo.utils.options import check_options, option
+
+_FILE = "contents of the file"
+
+
+@dataclasses.dataclass(frozen=True)
+class EmbedOptions:
+    """What decides on the content of a file of vectors, beside the text and the model.
+
+    Raises:
+        ValueError: a value is not allowed.
+    """
+
+    layers: str = option(
+        "all",
+        'Layers to write: "all", or "mix", the weighted sum of an exported model, or '
+        "the average.",
+        _FILE,
+        choices=("all", "mix"),
+    )
+    rows: str = option(
+        "tokens",
+        'Rows of a Parquet table: "tokens", or "sentences", the mean over the tokens.',
+        _FILE,
+        choices=("tokens", "sentences"),
+    )
+    dtype: str = option(
+        "float32",
+        "Type of the numbers in the file.",
+        _FILE,
+        choices=("float32", "float16"),
+    )
+
+    def __post_init__(self) -> None:
+        check_options(self)
+
+    def shape(self, config: ElmoConfig) -> tuple[int, ...]:
+        """Returns that of a token's vectors, `(units,)` or `(layers, units)`."""
+        units = 2 * config.projection_units
+        return (units,) if self.layers == "mix" else (config.num_layers + 1, units)
