@@ -12,7 +12,7 @@ from typing import Any
 from trainer_keras_elmo import TOKENIZER, train
 
 import keras_elmo
-from keras_elmo.training.data import Batch, Batches
+from keras_elmo.training.data import Batch, EpochIterator
 
 
 def compare(
@@ -29,7 +29,7 @@ def compare(
     """
     vocabulary = keras_elmo.Vocabulary.load(vocabulary_file)
     corpus = keras_elmo.Corpus(text, vocabulary, TOKENIZER)
-    kept = list(islice(Batches(corpus), number))
+    kept = list(islice(EpochIterator(corpus), number))
     with tempfile.TemporaryDirectory() as folder:
         # This also makes the graphs of every shape.
         model = train(preset, kept, len(vocabulary), str(Path(folder) / "model"))
@@ -41,7 +41,7 @@ def compare(
     seconds: dict[str, list[float]] = {name: [] for name in kinds}
     for _ in range(repeats):
         for name, (source, use) in kinds.items():
-            batches = islice(Batches(source), number)
+            batches = islice(EpochIterator(source), number)
             seconds[name].append(seconds_a_batch(batches, use))
             print(f"{name}: {seconds[name][-1]:.4f} s a batch", file=sys.stderr)
     return {"batches": number, **summary(seconds), "seconds_a_batch": seconds}

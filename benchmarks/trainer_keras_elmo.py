@@ -13,7 +13,7 @@ import numpy as np
 
 import keras_elmo
 from keras_elmo.text.vocabulary import PADDING_ID
-from keras_elmo.training.data import Batch, Batches
+from keras_elmo.training.data import Batch, EpochIterator
 
 TOKENIZER = "whitespace"
 # What a batch of the published trainer predicts in a direction: 64 rows of 20 tokens.
@@ -43,7 +43,7 @@ class TimedBatches:
 
     def __iter__(self) -> Iterator[Batch]:
         self.tokens, self.moments = [], [time.perf_counter()]
-        for batch in Batches(self._corpus):
+        for batch in EpochIterator(self._corpus):
             tokens = count_predictions(batch)
             if sum(self.tokens) + tokens > self._most_tokens:
                 return

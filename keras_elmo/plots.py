@@ -51,9 +51,11 @@ def plot_history(rows: Sequence[Any], path: StrPath) -> bool:
 
     ```python
     from keras_elmo.plots import plot_history
-    from keras_elmo.training.history import Row
+    from keras_elmo.training.history import HistoryRow
 
-    rows = [Row(k, 0, 1000 * k, 9.0 * k, 2e3, 0.2, 1.5, 7 / k, 7 / k) for k in (1, 2)]
+    rows = [
+        HistoryRow(k, 0, 1000 * k, 9.0 * k, 2e3, 0.2, 1.5, 7 / k, 7 / k) for k in (1, 2)
+    ]
     plot_history(rows, "history.png")
     ```
     """

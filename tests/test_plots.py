@@ -17,7 +17,7 @@ from keras_elmo.plots import (
     plot_sample_efficiency,
     spread,
 )
-from keras_elmo.training.history import Row
+from keras_elmo.training.history import HistoryRow
 from tests.images import size_of_png
 
 
@@ -41,7 +41,7 @@ def figures(monkeypatch):
 
 # === Learning curves ===
 
-ROW = Row(
+ROW = HistoryRow(
     step=100,
     epoch=0,
     words=120_000,

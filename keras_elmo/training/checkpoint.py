@@ -1,4 +1,4 @@
-"""A checkpoint: everything that the next step of a run depends on, in one file."""
+"""Checkpoints: all that the next step of a run depends on, in one file."""
 
 import errno
 import json
@@ -7,14 +7,15 @@ import os
 import re
 import zipfile
 from collections.abc import Callable, Iterator
-from typing import IO, Any
+from typing import IO
 
+import keras
 import numpy as np
-from keras import ops
 
 from keras_elmo.models.pretraining import PretrainingModel
 from keras_elmo.utils.files import parse_json_object, replacing
 from keras_elmo.utils.large_variables import block_starts, blocks_of, fill
+from keras_elmo.utils.types import Config, StrPath
 
 PROGRESS = "progress.json"
 
@@ -23,22 +24,19 @@ class DamagedCheckpoint(ValueError):
     """A file is not, or no longer, a whole checkpoint."""
 
 
-def save_checkpoint(
-    path: str | os.PathLike[str], model: PretrainingModel, progress: dict[str, Any]
-) -> None:
-    """Writes the weights, the optimizer's state, the seeds, and how far a run is.
+def save_checkpoint(path: StrPath, model: PretrainingModel, progress: Config) -> None:
+    """Writes the weights, the optimizer's variables, the seeds and the progress.
 
-    Keras's own formats lack the seeds, without which dropout and the drawing of
-    candidates do not go on as they would have. The file is an .npz, whose every
-    member has a checksum; its arrays are those of any number of devices.
+    Keras's own formats lack the seeds of dropout and of the sampled softmax. The file
+    is an .npz, whose members have checksums; it does not depend on the devices.
 
     Args:
-        path: the file; the one that stands there is replaced at the end.
-        model: a compiled model whose optimizer is built.
-        progress: how far the run is, as JSON can hold it.
+        path: the file; replaced as a whole if it exists.
+        model: compiled, its optimizer built.
+        progress: the state of the run, as JSON can hold it.
 
     Raises:
-        OSError: the file cannot be written; one that stood there still does.
+        OSError: the file cannot be written; one that existed still does.
     """
     with replacing(path) as temporary, zipfile.ZipFile(temporary, "w") as file:
         file.writestr(PROGRESS, json.dumps(progress))
@@ -47,48 +45,52 @@ def save_checkpoint(
                 _write(stream, variable)
 
 
-def _write(stream: IO[bytes], variable: Any) -> None:
-    """Writes a variable as an .npy, in blocks: a softmax of many rows is large."""
-    shape = tuple(variable.shape)
-    blocks = blocks_of(variable) if shape else [ops.convert_to_numpy(variable)]
-    header = None
-    for block in blocks:
-        if header is None:
-            header = {
-                "descr": np.lib.format.dtype_to_descr(block.dtype),
-                "fortran_order": False,
-                "shape": shape,
-            }
-            np.lib.format.write_array_header_1_0(stream, header)
+def _write(stream: IO[bytes], variable: keras.Variable) -> None:
+    """Writes an .npy, in blocks: the softmax of many words is large."""
+    header = {
+        "descr": np.lib.format.dtype_to_descr(np.dtype(variable.dtype)),
+        "fortran_order": False,
+        "shape": tuple(variable.shape),
+    }
+    np.lib.format.write_array_header_1_0(stream, header)
+    for block in blocks_of(variable):
         stream.write(np.ascontiguousarray(block).data)
 
 
 def restore_checkpoint(
-    path: str | os.PathLike[str],
+    path: StrPath,
     model: PretrainingModel,
-    check: Callable[[dict[str, Any]], None] = lambda progress: None,
-) -> dict[str, Any]:
+    check: Callable[[Config], None] = lambda progress: None,
+) -> Config:
     """Assigns what `save_checkpoint` wrote and returns the progress.
 
     Args:
         path: the file.
-        model: a compiled model whose optimizer is built.
-        check: called with the progress before anything else is looked at; what it
-            raises is passed on.
+        model: compiled, its optimizer built.
+        check: called with the progress before the arrays are read; may raise.
 
     Raises:
         DamagedCheckpoint: the file is cut short or damaged.
         ValueError: it is of a model with other shapes.
-        OSError: it is not there, or cannot be read: it may be whole.
+        OSError: it cannot be read, but may be whole.
     """
     path = os.fspath(path)
     try:
         with zipfile.ZipFile(path) as file:
-            _check_members(file, path)
-            # Read whole before anything is assigned, so that what follows is sound.
+            for member in file.infolist():
+                # Compressed members might unpack to any size.
+                if member.compress_type != zipfile.ZIP_STORED:
+                    raise DamagedCheckpoint(
+                        f"{path}: {member.filename} must not be compressed"
+                    )
+            # All checksums are verified before anything is assigned.
             if (damaged := file.testzip()) is not None:
                 raise DamagedCheckpoint(f"{path}: {damaged} is damaged")
-            progress = _progress(file, path)
+            try:
+                content = file.read(PROGRESS)
+                progress = parse_json_object(content, f"{path}: {PROGRESS}")
+            except ValueError as error:
+                raise DamagedCheckpoint(str(error)) from error
             check(progress)
             for name, variable in _variables(model):
                 _check(file, name, variable, path)
@@ -96,14 +98,14 @@ def restore_checkpoint(
                 _restore(file, name, variable)
             return progress
     except OSError as error:
-        # A place in the file that is none: so says a damaged list of its members.
+        # EINVAL: a damaged list of members names a negative position.
         if error.errno not in (None, errno.EINVAL):
             raise
         raise DamagedCheckpoint(f"{path}: not a whole checkpoint: {error}") from error
     except (
         EOFError,
         KeyError,
-        # A bit of the compression's number fell over: it is one that zipfile lacks.
+        # A flipped bit has made a compression method that zipfile lacks.
         NotImplementedError,
         RuntimeError,
         zipfile.BadZipFile,
@@ -112,45 +114,33 @@ def restore_checkpoint(
         raise DamagedCheckpoint(f"{path}: not a whole checkpoint: {error}") from error
 
 
-def _check_members(file: zipfile.ZipFile, path: str) -> None:
-    """What is packed might unpack to any size."""
-    for member in file.infolist():
-        if member.compress_type != zipfile.ZIP_STORED:
-            raise DamagedCheckpoint(f"{path}: {member.filename} must not be compressed")
-
-
-def _progress(file: zipfile.ZipFile, path: str) -> dict[str, Any]:
-    try:
-        return parse_json_object(file.read(PROGRESS), f"{path}: {PROGRESS}")
-    except ValueError as error:
-        raise DamagedCheckpoint(str(error)) from error
-
-
-def _check(file: zipfile.ZipFile, name: str, variable: Any, path: str) -> None:
-    """Refuses an array that is not the variable's, by its header alone."""
-    wanted = tuple(variable.shape), np.dtype(variable.dtype)
+def _check(
+    file: zipfile.ZipFile, name: str, variable: keras.Variable, path: str
+) -> None:
+    """Compares an array's header with the variable."""
+    expected = tuple(variable.shape), np.dtype(variable.dtype)
     with file.open(name) as stream:
         try:
             shape, dtype = _header(stream)
         except ValueError as error:
             raise DamagedCheckpoint(f"{path}: {name}: not an array: {error}") from error
-        if (shape, dtype) != wanted:
+        if (shape, dtype) != expected:
             raise ValueError(
-                f"{path}: {variable.path} must have the shape {wanted[0]} and hold "
-                f"{wanted[1]}, as the run's files say, not {shape} and {dtype}"
+                f"{path}: {variable.path} must have the shape {expected[0]} and hold "
+                f"{expected[1]}, as the run's files say, not {shape} and {dtype}"
             )
         size = stream.tell() + dtype.itemsize * math.prod(shape)
     if file.getinfo(name).file_size != size:
         raise DamagedCheckpoint(f"{path}: {name}: must have {size:,} bytes")
 
 
-def _restore(file: zipfile.ZipFile, name: str, variable: Any) -> None:
+def _restore(file: zipfile.ZipFile, name: str, variable: keras.Variable) -> None:
     with file.open(name) as stream:
         shape, dtype = _header(stream)
-        if not shape:
-            variable.assign(np.frombuffer(stream.read(), dtype)[0])
-        else:
+        if shape:
             fill(variable, _blocks(stream, shape, dtype))
+        else:
+            variable.assign(np.frombuffer(stream.read(), dtype)[0])
 
 
 def _header(stream: IO[bytes]) -> tuple[tuple[int, ...], np.dtype]:
@@ -169,23 +159,19 @@ def _blocks(
         yield np.frombuffer(content, dtype).reshape(rows)
 
 
-def _variables(model: PretrainingModel) -> Iterator[tuple[str, Any]]:
-    # By place, because the names that Keras makes up depend on what else was built
-    # in the process.
+def _variables(model: PretrainingModel) -> Iterator[tuple[str, keras.Variable]]:
+    # Named by index: Keras's names depend on what else was built in the process.
     for k, variable in enumerate(model.variables):
         yield f"model/{k:04}.npy", variable
     for k, variable in enumerate(model.optimizer.variables):
         yield f"optimizer/{k:04}.npy", variable
 
 
-_NAME = re.compile(r"step-(\d+)\.npz")
-
-
 class Checkpoints:
-    """Names, keeps and finds the checkpoints of a run.
+    """The checkpoints of a run.
 
     Args:
-        folder: where they lie; made when the first is saved.
+        folder: their folder; created with the first one.
         keep: how many of the last ones to keep.
     """
 
@@ -197,61 +183,53 @@ class Checkpoints:
         return os.path.join(self._folder, f"step-{step:08}.npz")
 
     def steps(self) -> list[int]:
-        """Returns after which steps there is one, the first first."""
+        """Returns the steps of all checkpoints, in order."""
         if not os.path.isdir(self._folder):
             return []
-        names = map(_NAME.fullmatch, os.listdir(self._folder))
+        names = [re.fullmatch(r"step-(\d+)\.npz", n) for n in os.listdir(self._folder)]
         return sorted(int(name[1]) for name in names if name)
 
-    def save(
-        self, step: int, model: PretrainingModel, progress: dict[str, Any]
-    ) -> None:
-        """Writes one, and only then removes what is not to be kept.
+    def save(self, step: int, model: PretrainingModel, progress: Config) -> None:
+        """Writes a checkpoint, then removes those that are not kept.
 
-        Of later steps there are some where a run went on from an earlier one: it is
-        about to repeat them.
+        Later steps exist where the run was resumed from an earlier one; they go, too.
 
         Raises:
-            OSError: it cannot be written; those that stood there still do.
+            OSError: it cannot be written; the others remain.
         """
         path = self.path(step)
+        earlier = [other for other in self.steps() if other < step]
         try:
             save_checkpoint(path, model, progress)
         except OSError as error:
-            why = os.strerror(error.errno) if error.errno else error
-            raise OSError(
-                f"{path}: cannot be written: {why}; {self._last_before(step)}"
-            ) from error
-        earlier = [other for other in self.steps() if other < step]
+            reason = os.strerror(error.errno) if error.errno else error
+            last = "there is no earlier one"
+            if earlier:
+                last = f"the last one is {self.path(earlier[-1])}"
+            raise OSError(f"{path}: cannot be written: {reason}; {last}") from error
         stale = earlier[: max(0, len(earlier) - self._keep + 1)]
         for other in self.steps():
             if other in stale or other > step:
                 os.remove(self.path(other))
 
-    def _last_before(self, step: int) -> str:
-        earlier = [other for other in self.steps() if other < step]
-        if not earlier:
-            return "there is no earlier one"
-        return f"the last one is {self.path(earlier[-1])}"
-
     def restore(
         self,
         model: PretrainingModel,
         warn: Callable[[str], None],
-        check: Callable[[dict[str, Any]], None],
-    ) -> dict[str, Any] | None:
-        """Assigns the last one that is whole, and returns its progress.
+        check: Callable[[Config], None],
+    ) -> Config | None:
+        """Restores the last checkpoint that is whole.
 
         Args:
             model: compiled, its optimizer built.
-            warn: told of each one that had to be skipped.
+            warn: called with a message for each damaged checkpoint.
             check: see `restore_checkpoint`.
 
         Returns:
             The progress; `None` if there is no checkpoint.
 
         Raises:
-            ValueError: there are some and none is whole, or they are of another model.
+            ValueError: all are damaged, or they are of another model.
         """
         steps = self.steps()
         for step in reversed(steps):

@@ -1,26 +1,25 @@
-"""The learning curves of a run, as CSV."""
+"""The learning curves of a run."""
 
 import csv
 import dataclasses
 import glob
 import os
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from keras_elmo.files.run_directory import PretrainingDirectory
 from keras_elmo.plots import plot_history
 from keras_elmo.utils.files import replacing
 from keras_elmo.utils.lazy import tf
+from keras_elmo.utils.types import StrPath
 
 
 @dataclasses.dataclass(frozen=True)
-class Row:
-    """What is known at a measurement. Losses are nats a token.
+class HistoryRow:
+    """One measurement of a run. Losses are in nats per token.
 
     `loss_*`, `gradient_norm` and `words_per_second` are means over the steps since the
-    row before, the losses from the sampled softmax and with dropout; the norm is that
-    of the loss's gradients before they are clipped. `perplexity_*` are of the
-    validation text, exact.
+    row before. The losses are of the sampled softmax, with dropout; the norm is that of
+    the gradients before clipping. `perplexity_*` are exact, of the validation text.
     """
 
     step: int
@@ -37,52 +36,43 @@ class Row:
     perplexity_mean: float | None = None
 
 
-def write_history(path: str | os.PathLike[str], rows: Iterable[Row]) -> None:
-    """Writes a history.csv, which alone is enough to draw every curve."""
-    # All of it each time: a few rows, and never half of one.
+_INTEGERS = ("step", "epoch", "words")
+
+
+def write_history(path: StrPath, rows: Iterable[HistoryRow]) -> None:
+    """Writes a history.csv with all rows."""
     with replacing(path) as temporary:
         with open(temporary, "w", encoding="utf-8", newline="") as file:
             writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(field.name for field in dataclasses.fields(Row))
+            writer.writerow(field.name for field in dataclasses.fields(HistoryRow))
             writer.writerows(map(dataclasses.astuple, rows))
 
 
-def read_history(path: str | os.PathLike[str]) -> list[Row]:
+def read_history(path: StrPath) -> list[HistoryRow]:
     """Returns the rows of a history.csv; none, if there is no such file."""
     if not os.path.exists(path):
         return []
     with open(path, encoding="utf-8", newline="") as file:
         return [
-            Row(**{name: _parse(name, text) for name, text in line.items()})
-            for line in csv.DictReader(file)
+            HistoryRow(
+                **{  # type: ignore[arg-type]
+                    name: int(text) if name in _INTEGERS else float(text)
+                    for name, text in row.items()
+                    # An empty cell is None, the default.
+                    if text
+                }
+            )
+            for row in csv.DictReader(file)
         ]
 
 
-def _parse(name: str, text: str) -> Any:
-    if not text:
-        return None
-    return int(text) if name in ("step", "epoch", "words") else float(text)
-
-
-_SCALARS = (
-    "loss_forward",
-    "loss_backward",
-    "perplexity_forward",
-    "perplexity_backward",
-    "perplexity_mean",
-    "words_per_second",
-    "gradient_norm",
-    "learning_rate",
-)
-
-
 def write_curves(
-    files: PretrainingDirectory, rows: Sequence[Row], tensorboard: bool = False
+    files: PretrainingDirectory, rows: Sequence[HistoryRow], tensorboard: bool = False
 ) -> None:
-    """Writes history.csv, the picture of it, and TensorBoard's scalars.
+    """Writes history.csv, its plot, and TensorBoard's scalars.
 
-    All of it each time: so a run that repeats some steps after it was killed leaves
-    neither a gap nor a point twice.
+    All rows each time: a run that repeats steps after it was killed leaves neither a
+    gap nor a point twice.
     """
     write_history(files.history, rows)
     plot_history(rows, files.curves)
@@ -90,17 +80,16 @@ def write_curves(
         _write_scalars(files.tensorboard, rows)
 
 
-def _write_scalars(folder: str, rows: Sequence[Row]) -> None:
+def _write_scalars(folder: str, rows: Sequence[HistoryRow]) -> None:
     before = glob.glob(os.path.join(glob.escape(folder), "events.*"))
-    # What tf.summary.scalar writes, which is not there without TensorBoard.
+    # tf.summary.scalar does the same, but needs TensorBoard.
     metadata = tf.compat.v1.SummaryMetadata()
     metadata.plugin_data.plugin_name = "scalars"
     writer = tf.summary.create_file_writer(folder)
     with writer.as_default():
         for row in rows:
-            for name in _SCALARS:
-                value = getattr(row, name)
-                if value is not None:
+            for name, value in dataclasses.asdict(row).items():
+                if value is not None and name not in (*_INTEGERS, "seconds"):
                     number = tf.constant(value, "float32")
                     tf.summary.write(name, number, step=row.step, metadata=metadata)
     writer.close()

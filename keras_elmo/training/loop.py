@@ -1,104 +1,107 @@
-"""When a run ends, and what it does on the way."""
+"""The training loop."""
 
+import dataclasses
 import math
 import os
 import signal
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import ExitStack, nullcontext
 from time import monotonic
 from typing import NoReturn
 
 from keras_elmo.models.pretraining import PretrainingModel
-from keras_elmo.text.corpus import Corpus
-from keras_elmo.training.data import Batch, Batches
+from keras_elmo.training.data import Batch, Batches, EpochIterator
 from keras_elmo.training.devices.base import Devices, WorkerStatus
 from keras_elmo.training.options import TrainingOptions
 from keras_elmo.training.recorder import RunRecorder
 from keras_elmo.training.signals import Interrupted, SignalGuard, exit_for_signal
 from keras_elmo.utils.progress import Progress
 
-# Reasons to stop, beside the numbers of signals, which are greater than 1.
-_GO_ON, _END = 0, 1
 
-
-class TrainingLoop:
-    """Trains a model from where its record says it is.
+class SmoothedMean:
+    """Exponential moving average, corrected for its bias towards 0 at the beginning.
 
     Args:
-        model: compiled, its optimizer built.
-        corpus: text or batches to train on.
-        record: what the run leaves.
-        options: when the run ends, and how often it is measured and kept.
-        devices: where it is computed.
-        log: told what a person should know.
+        decay: weight of the past at each value.
+
+    Reference: Kingma & Ba 2015, section 3.
     """
 
-    def __init__(
-        self,
-        model: PretrainingModel,
-        corpus: Corpus | Iterable[Batch],
-        record: RunRecorder,
-        options: TrainingOptions,
-        devices: Devices,
-        log: Callable[[str], None],
-    ) -> None:
-        self._model = model
-        self._record = record
-        self._state = record.state
-        self._options = options
-        self._devices = devices
-        self._log = log
-        epoch, batch = self._state.places[devices.worker]
-        self._batches = Batches(corpus, options.epochs, epoch, batch)
+    def __init__(self, decay: float = 0.98) -> None:
+        self._decay = decay
+        self._sum = self._weight = 0.0
+
+    def update(self, value: float) -> float:
+        """Adds a value and returns the mean."""
+        self._sum = self._decay * self._sum + (1 - self._decay) * value
+        self._weight = self._decay * self._weight + (1 - self._decay)
+        return self._sum / self._weight
+
+
+# Reasons to stop, beside the numbers of signals, which are greater than 1.
+_CONTINUE, _END = 0, 1
+
+
+@dataclasses.dataclass
+class TrainingLoop:
+    """Trains a model from the state of its recorder until an option stops the run."""
+
+    model: PretrainingModel
+    corpus: Batches
+    recorder: RunRecorder
+    options: TrainingOptions
+    devices: Devices
+    log: Callable[[str], None]
+
+    def __post_init__(self) -> None:
+        self._state = self.recorder.state
+        self._loss = SmoothedMean()
+        epoch, batch = self._state.positions[self.devices.worker]
+        epochs = self.options.epochs
+        self._batches = EpochIterator(self.corpus, epochs, epoch, batch)
 
     def train(
         self, words_per_epoch: int | None, progress: bool, guard: SignalGuard
     ) -> None:
-        """Runs until the run is to end.
+        """Runs the loop.
 
         Args:
-            words_per_epoch: of the corpus, if known, to tell how much is left.
-            progress: whether to show a bar on stderr.
-            guard: entered by the caller.
+            words_per_epoch: words of the corpus, if known, to show the time left.
+            progress: whether to show a progress bar on stderr.
+            guard: entered by the caller; its signals end the process.
 
         Raises:
-            KeyboardInterrupt: after Ctrl-C, when the checkpoint is written.
-            SystemExit: of status 0, after SIGTERM, when the checkpoint is written.
-            Diverged: nothing more was kept.
+            Diverged: the run has diverged.
         """
         self._guard = guard
         self._first_step = self._state.step
         self._deadline = math.inf
-        if self._options.minutes is not None:
-            self._deadline = monotonic() + 60 * self._options.minutes
+        if self.options.minutes is not None:
+            self._deadline = monotonic() + 60 * self.options.minutes
+        self._words_per_epoch = words_per_epoch
         with ExitStack() as stack:
             stream = None if progress else stack.enter_context(open(os.devnull, "w"))
-            self._bar = stack.enter_context(
-                Progress(
-                    "Pretraining",
-                    self._total(words_per_epoch),
-                    stream=stream,
-                    start=self._position(),
-                )
-            )
+            start, total = self._position()
+            bar = Progress("Pretraining", total, stream=stream, start=start)
+            self._bar = stack.enter_context(bar)
             if self._measurement_is_due():
                 self._measure()
-            self._steps()
-            if self._state.step > self._record.last_measured():
+            self._run_steps()
+            if self._state.step > self.recorder.last_measured():
                 self._measure()
 
-    def _steps(self) -> None:
+    def _run_steps(self) -> None:
         batches = iter(self._batches)
-        while self._options.steps is None or self._state.step < self._options.steps:
+        while self.options.steps is None or self._state.step < self.options.steps:
             since = monotonic()
             batch = next(batches, None)
-            place = (self._batches.epoch, self._batches.batch)
-            statuses = self._devices.all_gather(
-                WorkerStatus.of(batch, place, self._stop())
+            position = (self._batches.epoch, self._batches.batch)
+            statuses = self.devices.all_gather(
+                WorkerStatus.of(batch, position, self._reason_to_stop())
             )
             stop = max(status.stop for status in statuses)
             if stop > _END:
-                self._leave(signal.Signals(stop))
+                self._exit(signal.Signals(stop))
             if stop == _END or not any(status.has_batch for status in statuses):
                 break
             self._update(batch, statuses)
@@ -106,87 +109,82 @@ class TrainingLoop:
             if self._measurement_is_due():
                 self._measure()
             elif self._checkpoint_is_due():
-                self._record.save_checkpoint()
+                self.recorder.save_checkpoint()
 
     def _update(self, batch: Batch | None, statuses: list[WorkerStatus]) -> None:
         state = self._state
-        metrics = self._devices.update(self._model, batch, statuses)
-        self._record.check_loss(metrics["loss"])
+        metrics = self.devices.update(self.model, batch, statuses)
+        self.recorder.check_loss(metrics["loss"])
         words = sum(status.words for status in statuses)
         rows = sum(status.rows for status in statuses)
         state.step += 1
         state.words += words
-        state.places = [(status.epoch, status.batch) for status in statuses]
-        # Of a row, a direction predicts the words and one of the boundaries.
+        state.positions = [(status.epoch, status.batch) for status in statuses]
+        # In each row, a direction predicts the words and one of the boundaries.
         state.interval.add(metrics, words, predictions=words + rows)
+        loss = self._loss.update(metrics["loss"])
         self._bar.update(
             words,
-            position=self._position(),
-            loss=metrics["loss"],
-            perplexity=math.exp(min(metrics["loss"], 700.0)),
+            position=self._position()[0],
+            loss=loss,
+            perplexity=math.exp(min(loss, 700.0)),
         )
 
-    def _stop(self) -> int:
-        """Returns a reason to stop, which the other workers are told of."""
+    def _reason_to_stop(self) -> int:
+        """Returns what the other workers are told."""
         if self._guard.requested is not None:
             return int(self._guard.requested)
-        if not self._devices.is_chief:
-            return _GO_ON
-        patience = self._options.patience
+        if not self.devices.is_chief:
+            return _CONTINUE
+        patience = self.options.patience
         if patience is not None and self._state.measurements_since_best() >= patience:
             return _END
-        # Whatever the time it takes to begin, there is something done each time.
+        # At least one step, however long the start took.
         late = monotonic() >= self._deadline and self._state.step > self._first_step
-        return _END if late else _GO_ON
+        return _END if late else _CONTINUE
 
-    def _leave(self, number: signal.Signals) -> NoReturn:
-        self._record.save_checkpoint()
+    def _exit(self, number: signal.Signals) -> NoReturn:
+        self.recorder.save_checkpoint()
         exit_for_signal(
             number,
             f"stopped after step {self._state.step:,}; "
-            f"{self._record.last_checkpoint()} is written: resume to go on from there",
-            self._log,
+            f"{self.recorder.last_checkpoint()} is written: pass `resume` to continue",
+            self.log,
         )
 
     def _measurement_is_due(self) -> bool:
-        """Also when a run goes on that was stopped while it was measured."""
+        """True, too, when the run was stopped during this measurement."""
         step = self._state.step
-        due = step % self._options.validate_every == 0
-        return due and step > self._record.last_measured()
+        due = step % self.options.validate_every == 0
+        return due and step > self.recorder.last_measured()
 
     def _measure(self) -> None:
         # Other workers would wait for one that has left.
-        alone = self._devices.num_workers == 1
+        alone = self.devices.num_workers == 1
         try:
-            mean = self._record.measure(
+            mean = self.recorder.measure(
                 self._guard.interruptible() if alone else nullcontext()
             )
         except Interrupted as interrupted:
-            # What goes on from here measures first.
-            self._leave(interrupted.number)
+            # The run measures first when it is resumed.
+            self._exit(interrupted.number)
         if mean is not None:
-            self._bar.update(0, position=self._position(), validation=mean)
+            self._bar.update(0, position=self._position()[0], validation=mean)
 
     def _checkpoint_is_due(self) -> bool:
-        every = self._options.checkpoint_every
-        return (every is not None and self._state.step % every == 0) or (
-            monotonic() - self._record.last_checkpoint_at
-            > 60 * self._options.checkpoint_minutes
-        )
+        every = self.options.checkpoint_every
+        if every is not None and self._state.step % every == 0:
+            return True
+        elapsed = monotonic() - self.recorder.last_checkpoint_at
+        return elapsed > 60 * self.options.checkpoint_minutes
 
-    def _position(self) -> float:
-        """How far the run has come, in what its limit is given in."""
-        if self._options.steps is not None:
-            return self._state.step
-        if self._options.minutes is not None:
-            return 60 * self._options.minutes - (self._deadline - monotonic())
-        return self._state.words
-
-    def _total(self, words_per_epoch: int | None) -> float | None:
-        if self._options.steps is not None:
-            return self._options.steps
-        if self._options.minutes is not None:
-            return 60 * self._options.minutes
-        if words_per_epoch is None or self._options.epochs is None:
-            return None
-        return words_per_epoch * self._options.epochs
+    def _position(self) -> tuple[float, float | None]:
+        """Returns how far the run is, and its end, in steps, seconds or words."""
+        options, words = self.options, self._words_per_epoch
+        if options.steps is not None:
+            return self._state.step, options.steps
+        if options.minutes is not None:
+            seconds = 60 * options.minutes
+            return seconds - (self._deadline - monotonic()), seconds
+        end = words * options.epochs if words and options.epochs else None
+        return self._state.words, end

@@ -1,52 +1,59 @@
-"""The optimizers of pretraining, by name."""
+"""The optimizers of pretraining."""
 
 import abc
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, TypeAlias
 
 import keras
 from keras import ops
 from keras.optimizers.schedules import CosineDecay, LearningRateSchedule
 
 from keras_elmo.models.pretraining import mean_over_replicas
-from keras_elmo.training import sparse_gradients
 from keras_elmo.training.options import LEARNING_RATES, TrainingOptions
+from keras_elmo.training.sparse_gradients import is_sparse, sum_gradients
+from keras_elmo.utils.lazy import tf
+from keras_elmo.utils.types import Config, Shape, Tensor
+
+LearningRate: TypeAlias = float | LearningRateSchedule
 
 
 class ClippedOptimizer(keras.optimizers.Optimizer, abc.ABC):
-    """An optimizer that bounds the norm of all gradients together.
+    """Base of optimizers that clip the norm of all gradients together.
 
-    Under a `tf.distribute` strategy the gradients are summed over the replicas before
-    the norm is taken, so the update is that of one device with the whole batch. (Keras
-    clips what each replica has.) Rows of a softmax that a batch does not touch cost
-    nothing.
+    Under a `tf.distribute` strategy, gradients are summed over the replicas before they
+    are clipped, so an update is that of one device with the whole batch. (Keras clips
+    the gradients of each replica.) Rows of a softmax that a batch does not look up are
+    neither read nor written.
 
-    A subclass comes before one of Keras's optimizers and says what is kept of each
-    weight, `add_slots`, and how the rows of a sparse gradient are updated.
+    To add an optimizer: subclass this class and one of Keras's optimizers, in this
+    order; make its variables in `add_slots`, update the rows of sparse gradients in
+    `update_rows` and set `num_slots`; dense gradients go to the `update_step` of
+    Keras's optimizer. Then add its name to `OPTIMIZERS`
+    and its learning rate to `LEARNING_RATES` of options.py.
 
     Args:
-        global_clipnorm: bound on the norm of all gradients, or `None`.
+        global_clipnorm: upper bound of the norm of all gradients, or `None`.
         **kwargs: arguments of Keras's optimizer.
 
     Attributes:
-        gradient_norm: a variable: the norm of the last gradients of the plain loss,
-            before they were clipped.
-        loss_factor: by which the loss is multiplied before gradients are taken.
-        num_slots: numbers that are kept of each weight.
+        gradient_norm: variable, norm of the loss's gradients before clipping.
+        loss_factor: factor of the loss, before gradients are taken.
+        num_slots: numbers that the optimizer keeps for each weight.
     """
 
     loss_factor = 1.0
     num_slots: int
 
     def __init__(self, *, global_clipnorm: float | None = None, **kwargs: Any) -> None:
-        # Keras is not told of the bound: it would clip before the replicas are summed.
+        # Keras would clip by its own `global_clipnorm` before the replicas are summed.
         super().__init__(**kwargs)
-        self._greatest_norm = global_clipnorm
+        self._max_norm = global_clipnorm
 
-    def build(self, var_list: list[Any]) -> None:
+    def build(self, variables: list[keras.Variable]) -> None:
         if self.built:
             return
-        keras.optimizers.Optimizer.build(self, var_list)
-        self.add_slots(var_list)
+        keras.optimizers.Optimizer.build(self, variables)
+        self.add_slots(variables)
         self.gradient_norm = self.add_variable(
             shape=(),
             name="gradient_norm",
@@ -55,50 +62,62 @@ class ClippedOptimizer(keras.optimizers.Optimizer, abc.ABC):
         )
 
     @abc.abstractmethod
-    def add_slots(self, var_list: list[Any]) -> None:
-        """Makes the variables that Keras's optimizer keeps of each weight."""
+    def add_slots(self, variables: list[keras.Variable]) -> None:
+        """Creates the variables that Keras's optimizer keeps for each weight."""
 
     @abc.abstractmethod
-    def update_rows(self, gradient: Any, variable: Any, learning_rate: Any) -> None:
-        """Updates the rows that a sparse gradient is of, each once."""
+    def update_rows(
+        self, gradient: Tensor, variable: keras.Variable, learning_rate: Tensor
+    ) -> None:
+        """Updates the rows of a `tf.IndexedSlices` without repeated rows."""
 
-    def scale_loss(self, loss: Any) -> Any:
+    def scale_loss(self, loss: Tensor) -> Tensor:
         return super().scale_loss(loss * self.loss_factor)
 
-    def apply(self, grads: Any, trainable_variables: Any = None) -> None:
+    def apply(
+        self,
+        grads: Iterable[Tensor | None],
+        trainable_variables: list[keras.Variable] | None = None,
+    ) -> None:
         if keras.backend.backend() == "tensorflow":
-            grads = sparse_gradients.summed(grads)
+            grads = sum_gradients(grads)
         norm = ops.sqrt(sum(_squared_norm(g) for g in grads if g is not None))
-        # Each replica rounds for itself; with bounds of their own they would drift.
+        # Each replica rounds for itself: with different norms they would drift apart.
         norm = mean_over_replicas(norm)
-        if self._greatest_norm is not None:
-            factor = self._greatest_norm / ops.maximum(norm, self._greatest_norm)
-            grads = [None if g is None else _scaled(g, factor) for g in grads]
+        if self._max_norm is not None:
+            factor = self._max_norm / ops.maximum(norm, self._max_norm)
+            grads = [None if g is None else _scale(g, factor) for g in grads]
         super().apply(grads, trainable_variables)
         self.gradient_norm.assign(norm / self.loss_factor)
 
-    def _all_reduce_sum_gradients(self, grads_and_vars: Any) -> Any:
-        # What Keras would sum over the replicas here, `apply` has summed already.
+    def _all_reduce_sum_gradients(
+        self, grads_and_vars: list[tuple[Tensor, keras.Variable]]
+    ) -> list[tuple[Tensor, keras.Variable]]:
+        # Keras's sum over the replicas, which `apply` has computed.
         return grads_and_vars
 
-    def update_step(self, gradient: Any, variable: Any, learning_rate: Any) -> None:
-        if sparse_gradients.is_sparse(gradient):
+    def update_step(
+        self, gradient: Tensor, variable: keras.Variable, learning_rate: Tensor
+    ) -> None:
+        if is_sparse(gradient):
             self.update_rows(gradient, variable, learning_rate)
         else:
             super().update_step(gradient, variable, learning_rate)
 
-    def get_config(self) -> dict[str, Any]:
-        return {**super().get_config(), "global_clipnorm": self._greatest_norm}
+    def get_config(self) -> Config:
+        return {**super().get_config(), "global_clipnorm": self._max_norm}
 
 
-def _squared_norm(gradient: Any) -> Any:
-    values = gradient.values if sparse_gradients.is_sparse(gradient) else gradient
+def _squared_norm(gradient: Tensor) -> Tensor:
+    values = gradient.values if is_sparse(gradient) else gradient
     return ops.sum(ops.square(ops.cast(values, "float32")))
 
 
-def _scaled(gradient: Any, factor: Any) -> Any:
-    if sparse_gradients.is_sparse(gradient):
-        return sparse_gradients.with_values(gradient, gradient.values * factor)
+def _scale(gradient: Tensor, factor: Tensor) -> Tensor:
+    if is_sparse(gradient):
+        return tf.IndexedSlices(
+            gradient.values * factor, gradient.indices, gradient.dense_shape
+        )
     return gradient * ops.cast(factor, gradient.dtype)
 
 
@@ -106,27 +125,26 @@ def _scaled(gradient: Any, factor: Any) -> Any:
 class PublishedAdagrad(ClippedOptimizer, keras.optimizers.Adagrad):
     """Adagrad as the published models were trained with it.
 
-    Gradients of 20 times the loss, clipped to a global norm of 10, accumulated from
-    1.0; the loss that is reported is the plain one.
+    Gradients of 20 times the loss, clipped to a global norm of 10, with accumulators
+    that begin at 1.0. The reported loss is not multiplied.
 
     Args:
         learning_rate: a number or a schedule.
-        global_clipnorm: bound on the norm of all gradients, or `None`.
+        global_clipnorm: upper bound of the norm of all gradients, or `None`.
         **kwargs: arguments of `keras.optimizers.Adagrad`.
 
     Reference: Duchi et al. 2011, Adaptive Subgradient Methods; Peters et al. 2018,
     supplemental material.
     """
 
-    # The published trainer multiplies the loss by the steps it unrolls before it takes
-    # gradients. With an accumulator that begins at 1 and a bound on the norm, that
-    # factor is part of the recipe.
+    # The published trainer multiplies the loss by the steps it unrolls. With an
+    # accumulator that begins at 1 and a clipped norm, that changes the updates.
     loss_factor = 20.0
     num_slots = 1
 
     def __init__(
         self,
-        learning_rate: Any = 0.2,
+        learning_rate: LearningRate = LEARNING_RATES["adagrad"],
         initial_accumulator_value: float = 1.0,
         global_clipnorm: float | None = 10.0,
         name: str = "adagrad",
@@ -140,37 +158,38 @@ class PublishedAdagrad(ClippedOptimizer, keras.optimizers.Adagrad):
             **kwargs,
         )
 
-    def add_slots(self, var_list: list[Any]) -> None:
-        # Keras makes its accumulators by way of as many ones.
+    def add_slots(self, variables: list[keras.Variable]) -> None:
+        # Keras's own initializer holds each accumulator twice while it is made.
         self._accumulators = self.add_optimizer_variables(
-            var_list, "accumulator", initializer=self._first_sums
+            variables, "accumulator", initializer=self._initial_accumulator
         )
 
-    def _first_sums(self, shape: Any, dtype: Any = None) -> Any:
+    def _initial_accumulator(self, shape: Shape, dtype: str | None = None) -> Tensor:
         return ops.full(shape, self.initial_accumulator_value, dtype=dtype)
 
-    def update_rows(self, gradient: Any, variable: Any, learning_rate: Any) -> None:
-        sparse_gradients.adagrad_update(
-            gradient,
-            variable,
-            self._accumulators[self._get_variable_index(variable)],
-            learning_rate,
-            self.epsilon,
-        )
+    def update_rows(
+        self, gradient: Tensor, variable: keras.Variable, learning_rate: Tensor
+    ) -> None:
+        rows, values = gradient.indices, gradient.values
+        accumulator = self._accumulators[self._get_variable_index(variable)].value
+        sums = tf.gather(accumulator, rows) + tf.square(values)
+        accumulator.scatter_update(tf.IndexedSlices(sums, rows))
+        update = tf.cast(learning_rate, values.dtype) * values
+        update /= tf.sqrt(sums + self.epsilon)
+        variable.scatter_sub(tf.IndexedSlices(update, rows))
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
 class LazyAdam(ClippedOptimizer, keras.optimizers.Adam):
-    """Adam that leaves the rows of a softmax alone which a batch does not touch.
+    """Adam that updates only the rows of a softmax that a batch looks up.
 
-    The moments of such a row stay what they were, where Adam would let them fade and
-    move the row by them. (Where gradients are not sparse, on JAX and PyTorch, it is
-    Adam.)
+    The moments of other rows stay as they are, where Adam would let them decay and
+    move the row. (On JAX and PyTorch, whose gradients are dense, it is Adam.)
 
     Args:
         learning_rate: a number or a schedule.
-        global_clipnorm: bound on the norm of all gradients, or `None`.
-        **kwargs: arguments of `keras.optimizers.Adam`, but not `amsgrad`.
+        global_clipnorm: upper bound of the norm of all gradients, or `None`.
+        **kwargs: arguments of `keras.optimizers.Adam`, except `amsgrad`.
 
     Reference: Kingma & Ba 2015, Adam: A Method for Stochastic Optimization.
     """
@@ -179,7 +198,7 @@ class LazyAdam(ClippedOptimizer, keras.optimizers.Adam):
 
     def __init__(
         self,
-        learning_rate: Any = 0.002,
+        learning_rate: LearningRate = LEARNING_RATES["adam"],
         global_clipnorm: float | None = 1.0,
         name: str = "lazy_adam",
         **kwargs: Any,
@@ -191,35 +210,42 @@ class LazyAdam(ClippedOptimizer, keras.optimizers.Adam):
             **kwargs,
         )
 
-    def add_slots(self, var_list: list[Any]) -> None:
+    def add_slots(self, variables: list[keras.Variable]) -> None:
         self._momentums, self._velocities = self.add_optimizer_variables(
-            var_list, ["momentum", "velocity"]
+            variables, ["momentum", "velocity"]
         )
 
-    def update_rows(self, gradient: Any, variable: Any, learning_rate: Any) -> None:
+    def update_rows(
+        self, gradient: Tensor, variable: keras.Variable, learning_rate: Tensor
+    ) -> None:
+        rows, values = gradient.indices, gradient.values
         step = ops.cast(self.iterations + 1, "float32")
-        # Both moments begin at 0 and are too small at first.
+        # Corrects the bias of moments that begin at 0.
         correction = ops.sqrt(1 - ops.power(self.beta_2, step))
         correction /= 1 - ops.power(self.beta_1, step)
-        place = self._get_variable_index(variable)
-        sparse_gradients.adam_update(
-            gradient,
-            variable,
-            (self._momentums[place], self._velocities[place]),
-            (self.beta_1, self.beta_2),
-            ops.cast(learning_rate, "float32") * correction,
-            self.epsilon,
-        )
+        rate = ops.cast(learning_rate, "float32") * correction
+        index = self._get_variable_index(variable)
+
+        def updated(moment: keras.Variable, beta: float, found: Tensor) -> Tensor:
+            mean = beta * tf.gather(moment.value, rows) + (1 - beta) * found
+            moment.value.scatter_update(tf.IndexedSlices(mean, rows))
+            return mean
+
+        mean = updated(self._momentums[index], self.beta_1, values)
+        square = updated(self._velocities[index], self.beta_2, tf.square(values))
+        update = tf.cast(rate, values.dtype) * mean
+        update /= tf.sqrt(square) + self.epsilon
+        variable.scatter_sub(tf.IndexedSlices(update, rows))
 
 
-_OPTIMIZERS: dict[str, type[ClippedOptimizer]] = {
+OPTIMIZERS: dict[str, type[ClippedOptimizer]] = {
     "adagrad": PublishedAdagrad,
     "adam": LazyAdam,
 }
 
 
-def build_learning_rate(options: TrainingOptions) -> float | LearningRateSchedule:
-    """Returns the learning rate of a run, or how it changes."""
+def build_learning_rate(options: TrainingOptions) -> LearningRate:
+    """Returns the learning rate of a run, or its schedule."""
     rate, warmup = options.learning_rate, options.warmup_steps
     if rate is None:
         rate = LEARNING_RATES[options.optimizer]
@@ -232,13 +258,13 @@ def build_learning_rate(options: TrainingOptions) -> float | LearningRateSchedul
     )
 
 
-def build_optimizer(name: str, learning_rate: Any) -> ClippedOptimizer:
-    """Returns the optimizer of a name, with a number or a schedule."""
-    return _OPTIMIZERS[name](learning_rate=learning_rate)
+def build_optimizer(name: str, learning_rate: LearningRate) -> ClippedOptimizer:
+    """Returns the optimizer of a name."""
+    return OPTIMIZERS[name](learning_rate=learning_rate)
 
 
-def learning_rate_at(learning_rate: Any, step: int) -> float:
-    """Returns a learning rate, or a schedule's, after some steps."""
-    if isinstance(learning_rate, keras.optimizers.schedules.LearningRateSchedule):
+def learning_rate_at(learning_rate: LearningRate, step: int) -> float:
+    """Returns the learning rate after some steps."""
+    if isinstance(learning_rate, LearningRateSchedule):
         return float(ops.convert_to_numpy(learning_rate(step)))
     return float(learning_rate)

@@ -14,7 +14,7 @@ from keras_elmo.text.lines import is_text
 from keras_elmo.text.stats import CorpusStats
 from keras_elmo.text.vocabulary import Vocabulary
 from keras_elmo.training.checkpoint import Checkpoints
-from keras_elmo.training.data import ReadyBatches, TrainingText
+from keras_elmo.training.data import TrainingData, json_path
 from keras_elmo.training.devices import choose_devices
 from keras_elmo.training.hardware import dtype_message, memory_message
 from keras_elmo.training.loop import TrainingLoop
@@ -25,7 +25,6 @@ from keras_elmo.training.run_directory import (
     DirectoryLock,
     learning_rate_config,
     prepare_run_directory,
-    readable_path,
 )
 from keras_elmo.training.signals import Interrupted, SignalGuard, exit_for_signal
 from keras_elmo.training.warm_start import WarmStart
@@ -92,7 +91,16 @@ def pretrain(options: TrainingOptions) -> PretrainingModel:
     files = PretrainingDirectory(options.directory)
     checkpoints = Checkpoints(files.checkpoints, options.keep_checkpoints)
     start, config, tokenizer = _starting_point(options, files, checkpoints)
-    source = _read_source(options, tokenizer, (devices.worker, devices.num_workers))
+    data = TrainingData(
+        options.corpus,
+        options.validation,
+        options.vocabulary_size,
+        share=(devices.worker, devices.num_workers),
+        tokenizer=tokenizer or "unicode",
+        batch_tokens=options.batch_tokens,
+        max_tokens=options.max_tokens,
+        seed=options.seed,
+    )
     manifest = {
         # Before all else that depends on them.
         "kind_of_corpus": None,
@@ -100,12 +108,12 @@ def pretrain(options: TrainingOptions) -> PretrainingModel:
         **_fixed(options),
         "learning_rate": learning_rate_config(learning_rate),
         "dtype": dtype,
-        **source.manifest,
+        **data.manifest,
     }
     counted = CorpusStats()
 
     def first_vocabulary() -> Vocabulary | None:
-        return _first_vocabulary(options, source, start, files, counted)
+        return _first_vocabulary(options, data, start, files, counted)
 
     with SignalGuard() as guard, DirectoryLock(files.path) as lock:
         if devices.is_chief:
@@ -126,14 +134,14 @@ def pretrain(options: TrainingOptions) -> PretrainingModel:
                 )
             _log_all(counted, log)
         devices.wait()
-        vocabulary, batches, held_out = source.open(files)
+        vocabulary, batches, held_out = data.open(files)
         keras.utils.set_random_seed(options.seed)
         with devices.scope():
             num_words = len(vocabulary) if vocabulary else manifest["vocabulary_size"]
             model = build_pretraining_model(
                 config, num_words, options.num_sampled, dtype
             )
-            model.encoder.tokenizer = manifest["tokenizer"]
+            model.encoder.tokenizer = data.tokenizer
             model.vocabulary = vocabulary
             if slow := dtype_message(dtype):
                 log(slow)
@@ -193,23 +201,6 @@ def _starting_point(
     return start, start.checked(config), tokenizer or start.tokenizer
 
 
-def _read_source(
-    options: TrainingOptions, tokenizer: str | None, share: tuple[int, int]
-) -> TrainingText | ReadyBatches:
-    validation: Any = options.validation
-    if not is_text(options.corpus):
-        return ReadyBatches(options.corpus, validation, options.vocabulary_size)
-    return TrainingText(
-        options.corpus,
-        validation,
-        tokenizer or "unicode",
-        options.batch_tokens,
-        options.max_tokens,
-        options.seed,
-        share,
-    )
-
-
 def _fixed(options: TrainingOptions) -> dict[str, Any]:
     """Returns the options that a resumed run must not change."""
     fixed = {
@@ -218,20 +209,20 @@ def _fixed(options: TrainingOptions) -> dict[str, Any]:
         if each.option.fixed
     }
     if options.init is not None:
-        fixed["init"] = readable_path(options.init)
+        fixed["init"] = json_path(options.init)
     return fixed
 
 
 def _first_vocabulary(
     options: TrainingOptions,
-    source: TrainingText | ReadyBatches,
+    data: TrainingData,
     start: WarmStart | None,
     files: PretrainingDirectory,
     counted: CorpusStats,
 ) -> Vocabulary | None:
     """Returns the words to predict: given, those of `init`, or counted."""
-    if isinstance(source, ReadyBatches):
-        return source.vocabulary
+    if not is_text(options.corpus):
+        return data.vocabulary
     if options.init is not None and options.vocabulary_size is None:
         try:
             words = (start or WarmStart(options.init)).vocabulary
@@ -242,8 +233,14 @@ def _first_vocabulary(
             ) from error
         if words is not None:
             return words
-    size = options.vocabulary_size or VOCABULARY_SIZE
-    return source.count_words(size, options.max_distinct, counted, options.progress)
+    return Vocabulary.count(
+        options.corpus,
+        str(data.tokenizer),
+        max_size=options.vocabulary_size or VOCABULARY_SIZE,
+        max_distinct=options.max_distinct,
+        progress=options.progress,
+        report=counted,
+    )
 
 
 def _log_all(report: CorpusStats, log: Callable[[str], None]) -> None:

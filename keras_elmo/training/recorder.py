@@ -1,36 +1,40 @@
-"""How far a run is: what a checkpoint holds beside the variables of its model."""
+"""The state of a run: what is measured, kept and restored."""
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from time import monotonic
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import numpy as np
 
 from keras_elmo.files.run_directory import PretrainingDirectory
 from keras_elmo.models.pretraining import PretrainingModel
-from keras_elmo.text.corpus import Corpus
 from keras_elmo.training.checkpoint import Checkpoints
-from keras_elmo.training.data import Batch
+from keras_elmo.training.data import Batches
 from keras_elmo.training.devices.base import Devices
-from keras_elmo.training.history import Row, write_curves
-from keras_elmo.training.optimizers import learning_rate_at
+from keras_elmo.training.history import HistoryRow, write_curves
+from keras_elmo.training.optimizers import LearningRate, learning_rate_at
 from keras_elmo.training.perplexity import perplexity
 from keras_elmo.utils.large_variables import blocks_of
+from keras_elmo.utils.types import Config
 
-# A step's weight in the running mean of the loss, which thus is of some 100 steps.
-_WEIGHT = 0.01
-# A loss that many times the running mean is not one of a run that learns.
+# Weight of a step in the running mean of the loss: a mean of some 100 steps.
+_MEAN_LOSS_WEIGHT = 0.01
+# A run has diverged if its loss is more than so many times the running mean.
 _DIVERGED = 10.0
+
+
+class Diverged(RuntimeError):
+    """The loss is not a number, or far above its running mean."""
 
 
 @dataclasses.dataclass
 class Interval:
     """Sums over the steps since the last row of the history.
 
-    Python's floats, and JSON's, are of 64 bits: what is restored goes on exactly.
+    Python's floats and JSON's have 64 bits: restored sums are exact.
     """
 
     steps: int = 0
@@ -42,7 +46,7 @@ class Interval:
     gradient_norm: float = 0.0
 
     def add(self, metrics: dict[str, float], words: int, predictions: int) -> None:
-        """Adds a step, of which `metrics` holds means over its predictions."""
+        """Adds a step, whose `metrics` are means over its predictions."""
         self.steps += 1
         self.words += words
         self.predictions += predictions
@@ -63,196 +67,169 @@ class Interval:
 
 @dataclasses.dataclass
 class RunState:
-    """What a run knows of itself.
+    """What a checkpoint holds beside the variables.
 
     Attributes:
-        step: updates that are made.
-        words: that were read in them.
-        seconds: that they, measurements and checkpoints took, in all processes.
-        places: of each worker, the pass it is in and how many batches of it were read.
-        mean_loss: the running mean of the loss, `None` before the first step.
+        step: number of updates.
+        words: words read in them.
+        seconds: time of all processes of the run, measurements included.
+        positions: for each worker, its epoch and the batches of it that were read.
+        mean_loss: running mean of the loss; `None` before the first step.
         interval: the steps since the last row of the history.
         rows: the history.
-        vocabulary: a digest of the words that are predicted.
+        vocabulary: digest of the words that are predicted.
     """
 
     step: int = 0
     words: int = 0
     seconds: float = 0.0
-    places: list[tuple[int, int]] = dataclasses.field(default_factory=list)
+    positions: list[tuple[int, int]] = dataclasses.field(default_factory=list)
     mean_loss: float | None = None
     interval: Interval = dataclasses.field(default_factory=Interval)
-    rows: list[Row] = dataclasses.field(default_factory=list)
+    rows: list[HistoryRow] = dataclasses.field(default_factory=list)
     vocabulary: str | None = None
 
-    def to_json(self) -> dict[str, Any]:
-        return dataclasses.asdict(self)
+    def to_json(self) -> Config:
+        value = dataclasses.asdict(self)
+        # The key of the checkpoints' format.
+        value["places"] = value.pop("positions")
+        return value
 
     @classmethod
-    def from_json(cls, value: dict[str, Any]) -> "RunState":
-        """Returns the state that `to_json` gave.
-
-        Raises:
-            ValueError: it is none.
-        """
+    def from_json(cls, value: Config) -> "RunState":
+        """Returns the state that `to_json` was called on, or raises ValueError."""
         try:
-            return cls(
-                **{
-                    **value,
-                    "places": [(epoch, batch) for epoch, batch in value["places"]],
-                    "interval": Interval(**value["interval"]),
-                    "rows": [Row(**row) for row in value["rows"]],
-                }
-            )
+            value = dict(value)
+            positions = [(epoch, batch) for epoch, batch in value.pop("places")]
+            interval = Interval(**value.pop("interval"))
+            rows = [HistoryRow(**row) for row in value.pop("rows")]
+            return cls(positions=positions, interval=interval, rows=rows, **value)
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"not the state of a run: {error!r}") from error
 
     def diverges(self, loss: float) -> bool:
-        """Whether a step's loss says that the run learns no more; else counts it in."""
+        """Whether a step's loss has diverged; else adds it to the running mean."""
         mean = loss if self.mean_loss is None else self.mean_loss
         if not math.isfinite(loss) or loss > _DIVERGED * mean:
             return True
-        self.mean_loss = mean + _WEIGHT * (loss - mean)
+        self.mean_loss = mean + _MEAN_LOSS_WEIGHT * (loss - mean)
         return False
 
     def best(self) -> float:
         """Returns the lowest perplexity of the validation text; infinite without."""
-        measured = (row.perplexity_mean for row in self.rows)
-        return min((p for p in measured if p is not None), default=math.inf)
+        return min(self._perplexities(), default=math.inf)
 
     def measurements_since_best(self) -> int:
-        """How often the perplexity was measured since it was lowest."""
-        measured = [row.perplexity_mean for row in self.rows]
-        known = [p for p in measured if p is not None]
+        """Returns the number of measurements after that of the lowest perplexity."""
+        known = self._perplexities()
         return len(known) - 1 - known.index(min(known)) if known else 0
 
+    def _perplexities(self) -> list[float]:
+        measured = (row.perplexity_mean for row in self.rows)
+        return [perplexity for perplexity in measured if perplexity is not None]
 
-class Diverged(RuntimeError):
-    """The loss is no number, or far above what it was."""
 
-
+@dataclasses.dataclass
 class RunRecorder:
-    """Restores the state of a run, measures it and keeps it.
+    """Restores the state of a run, measures it and writes it to files.
 
-    Every worker measures, so that all know what is best; the chief alone writes.
-
-    Args:
-        model: compiled, its optimizer built.
-        validation: held-out text or batches, or `None`.
-        files: of the run.
-        checkpoints: those of `files`.
-        devices: where the run is computed.
-        learning_rate: of the optimizer, a number or a schedule.
-        tensorboard: whether the curves are written for TensorBoard, too.
-        log: told what a person should know.
+    Every worker measures, so that all know the best perplexity; the chief writes.
 
     Attributes:
-        state: how far the run is.
+        state: the state of the run.
         last_checkpoint_at: `time.monotonic()` of the last checkpoint.
 
     Raises:
-        ValueError: no checkpoint is whole, or they are of another run.
+        ValueError: all checkpoints are damaged, or they are of another run.
     """
 
-    def __init__(
-        self,
-        model: PretrainingModel,
-        validation: Corpus | Iterable[Batch] | None,
-        files: PretrainingDirectory,
-        checkpoints: Checkpoints,
-        devices: Devices,
-        learning_rate: Any,
-        tensorboard: bool,
-        log: Callable[[str], None],
-    ) -> None:
-        self._model = model
-        self._validation = validation
-        self._files = files
-        self._checkpoints = checkpoints
-        self._devices = devices
-        self._learning_rate = learning_rate
-        self._tensorboard = tensorboard
-        self._log = log
+    model: PretrainingModel
+    validation: Batches | None
+    files: PretrainingDirectory
+    checkpoints: Checkpoints
+    devices: Devices
+    learning_rate: LearningRate
+    tensorboard: bool
+    log: Callable[[str], None]
+
+    def __post_init__(self) -> None:
         self.state = self._restored()
         self.last_checkpoint_at = monotonic()
         self._began = monotonic() - self.state.seconds
         self._write_curves()
 
     def _restored(self) -> RunState:
-        words = self._model.vocabulary
+        words = self.model.vocabulary
         vocabulary = None if words is None else words.digest()
-        workers = self._devices.num_workers
+        workers = self.devices.num_workers
 
-        def check_words(progress: dict[str, Any]) -> None:
+        def check_words(progress: Config) -> None:
             state = self._state(progress)
             if state.vocabulary != vocabulary:
                 raise ValueError(
-                    f"{self._files.vocabulary} is not the one that the run began with: "
-                    f"{self._checkpoints.path(state.step)} was trained with other words"
+                    f"{self.files.vocabulary} is not the one that the run began with: "
+                    f"{self.checkpoints.path(state.step)} was trained with other words"
                 )
 
-        progress = self._checkpoints.restore(self._model, self._log, check_words)
-        self._devices.restored(self._model)
+        progress = self.checkpoints.restore(self.model, self.log, check_words)
+        self.devices.after_restore(self.model)
         if progress is None:
-            return RunState(places=[(0, 0)] * workers, vocabulary=vocabulary)
+            return RunState(positions=[(0, 0)] * workers, vocabulary=vocabulary)
         state = self._state(progress)
-        if len(state.places) != workers:
+        if len(state.positions) != workers:
             # Each has another share of the text now.
-            epoch = min(epoch for epoch, _ in state.places)
-            self._log(
-                f"{len(state.places)} workers became {workers}: pass {epoch + 1} over "
-                "the text begins anew"
+            epoch = min(epoch for epoch, _ in state.positions)
+            self.log(
+                f"{len(state.positions)} workers became {workers}: epoch {epoch + 1} "
+                "begins anew"
             )
-            state.places = [(epoch, 0)] * workers
+            state.positions = [(epoch, 0)] * workers
         return state
 
-    def _state(self, progress: dict[str, Any]) -> RunState:
+    def _state(self, progress: Config) -> RunState:
         try:
             return RunState.from_json(progress)
         except ValueError as error:
-            raise ValueError(f"{self._files.checkpoints}: {error}") from error
+            raise ValueError(f"{self.files.checkpoints}: {error}") from error
 
     def last_checkpoint(self) -> str:
-        """Returns the path of the checkpoint of the state's step."""
-        return self._checkpoints.path(self.state.step)
+        """Returns the path of the checkpoint of the current step."""
+        return self.checkpoints.path(self.state.step)
 
     def last_measured(self) -> int:
         """Returns the step of the last measurement."""
         return self.state.rows[-1].step if self.state.rows else 0
 
-    def measure(self, interruptible: AbstractContextManager[Any]) -> float | None:
-        """Adds a point to the learning curves and keeps what it says is best.
+    def measure(self, interruptible: AbstractContextManager[None]) -> float | None:
+        """Adds a row to the history, keeps the best weights and writes a checkpoint.
 
-        Args:
-            interruptible: entered while nothing changes; may raise at any time.
-
-        Returns:
-            The perplexity of the validation text, if there is one.
+        `interruptible` is entered while nothing changes; it may raise at any time.
+        Returns the perplexity of the validation text, if there is one.
         """
-        validated = {}
-        if self._validation is not None:
+        measured: dict[str, float] = {}
+        if self.validation is not None:
             with interruptible:
-                measured = perplexity(self._model, self._validation)
-            validated = {
-                f"perplexity_{name}": measured[name]
+                found = perplexity(self.model, self.validation)
+            measured = {
+                f"perplexity_{name}": found[name]
                 for name in ("forward", "backward", "mean")
             }
         self._check_weights()
-        mean = validated.get("perplexity_mean")
-        # Without a validation text, the last weights count as the best.
-        is_best = mean is None or mean <= self.state.best()
-        if is_best and self._devices.is_chief:
-            self._files.write_weights(self._model)
+        mean = measured.get("perplexity_mean")
         state = self.state
+        # Without a validation text, the last weights count as the best.
+        is_best = mean is None or mean <= state.best()
+        if is_best and self.devices.is_chief:
+            self.files.write_weights(self.model)
         state.rows.append(
-            Row(
+            HistoryRow(
                 step=state.step,
-                epoch=state.places[0][0],
+                epoch=state.positions[0][0],
                 words=state.words,
                 seconds=round(monotonic() - self._began, 1),
-                learning_rate=learning_rate_at(self._learning_rate, state.step),
+                learning_rate=learning_rate_at(self.learning_rate, state.step),
                 **state.interval.means(),
-                **validated,
+                **measured,
             )
         )
         state.interval = Interval()
@@ -262,26 +239,21 @@ class RunRecorder:
         return mean
 
     def save_checkpoint(self) -> None:
-        """Writes a checkpoint."""
-        if not self._devices.is_chief:
+        if not self.devices.is_chief:
             return
         self._check_weights()
         self.last_checkpoint_at = monotonic()
         self.state.seconds = monotonic() - self._began
-        self._checkpoints.save(self.state.step, self._model, self.state.to_json())
+        self.checkpoints.save(self.state.step, self.model, self.state.to_json())
 
     def check_loss(self, loss: float) -> None:
-        """Takes notice of the next step's loss.
-
-        Raises:
-            Diverged: it says that the run learns no more.
-        """
+        """Raises `Diverged` if the loss of the next step has."""
         if self.state.diverges(loss):
             self._diverged(f"the loss of step {self.state.step + 1:,} is {loss:.4g}")
 
     def _check_weights(self) -> None:
-        """The update of a finite loss may have made them infinite."""
-        for variable in self._model.trainable_variables:
+        """Checks the weights: the update after a finite loss may be infinite."""
+        for variable in self.model.trainable_variables:
             if not all(np.isfinite(block).all() for block in blocks_of(variable)):
                 self._diverged(
                     f"the weights of {variable.path} are no finite numbers after step "
@@ -289,17 +261,14 @@ class RunRecorder:
                 )
 
     def _diverged(self, what: str) -> NoReturn:
-        steps = self._checkpoints.steps()
-        kept = (
-            f"the last good checkpoint is {self._checkpoints.path(steps[-1])}"
-            if steps
-            else "there is no checkpoint before"
-        )
-        advice = ". Begin a new run with a lower learning rate"
-        if self._files.holds_a_model():
-            advice += f", or go on from its best weights with init={self._files.path!r}"
-        raise Diverged(f"the run diverged: {what}; {kept}{advice}")
+        kept = "there is no checkpoint before"
+        if steps := self.checkpoints.steps():
+            kept = f"the last good checkpoint is {self.checkpoints.path(steps[-1])}"
+        advice = "Begin a new run with a lower learning rate"
+        if self.files.holds_a_model():
+            advice += f", or from the best weights with init={self.files.path!r}"
+        raise Diverged(f"the run diverged: {what}; {kept}. {advice}")
 
     def _write_curves(self) -> None:
-        if self._devices.is_chief:
-            write_curves(self._files, self.state.rows, self._tensorboard)
+        if self.devices.is_chief:
+            write_curves(self.files, self.state.rows, self.tensorboard)

@@ -1,61 +1,54 @@
-"""One process at a time in a run's directory."""
+"""The directory of a run: begun once, by one process, and resumed with its manifest."""
 
 import dataclasses
 import os
 from collections.abc import Callable
-from typing import Any
+from contextlib import ExitStack
 
 import keras
 
 from keras_elmo.config import ElmoConfig
 from keras_elmo.files.run_directory import PretrainingDirectory
 from keras_elmo.text.vocabulary import Vocabulary
+from keras_elmo.training.data import Manifest
 from keras_elmo.utils.files import is_leftover, lock, remove_leftovers
 
 
-class DirectoryLock:
-    """Holds a directory until its `with` block is left, or the process has died.
+class DirectoryLock(ExitStack):
+    """Keeps other processes out of a directory until its `with` block ends.
 
-    Two processes with one command, such as a run that is started again before it has
-    ended, would write over each other. Where the system or the disk knows no locks,
-    nothing is held.
+    The system releases the lock of a process that was killed. Where the system or the
+    disk has no locks, nothing is locked.
 
     Args:
         path: the directory; it need not exist yet.
     """
 
     def __init__(self, path: str) -> None:
+        super().__init__()
         self._path = path
-        self._descriptor: int | None = None
-
-    def __enter__(self) -> "DirectoryLock":
-        return self
+        self._is_held = False
 
     def acquire(self) -> None:
-        """Takes the directory, if it exists by now.
+        """Locks the directory, if it exists by now.
 
         Raises:
-            ValueError: another process holds it.
+            ValueError: another process has locked it.
         """
-        if self._descriptor is not None or not os.path.isdir(self._path):
+        if self._is_held or not os.path.isdir(self._path):
             return
         descriptor = os.open(self._path, os.O_RDONLY)
+        self.callback(os.close, descriptor)
         if not lock(descriptor):
-            os.close(descriptor)
             raise ValueError(
                 "`directory` must not be in use: another process trains in "
                 f"{self._path}"
             )
-        self._descriptor = descriptor
-
-    def __exit__(self, *error: object) -> None:
-        if self._descriptor is not None:
-            os.close(self._descriptor)
-            self._descriptor = None
+        self._is_held = True
 
 
-def learning_rate_config(learning_rate: Any) -> Any:
-    """Returns a number as it is, and a schedule as Keras writes it down.
+def learning_rate_config(learning_rate: object) -> object:
+    """Returns a number, or the config of a Keras schedule, for the manifest.
 
     Raises:
         TypeError: it is neither.
@@ -63,7 +56,7 @@ def learning_rate_config(learning_rate: Any) -> Any:
     if isinstance(learning_rate, keras.optimizers.schedules.LearningRateSchedule):
         return keras.optimizers.schedules.serialize(learning_rate)
     try:
-        return float(learning_rate)
+        return float(learning_rate)  # type: ignore[arg-type]
     except TypeError as error:
         raise TypeError(
             "`learning_rate` must be a number or a Keras LearningRateSchedule. "
@@ -71,18 +64,13 @@ def learning_rate_config(learning_rate: Any) -> Any:
         ) from error
 
 
-def readable_path(path: str | os.PathLike[str]) -> str:
-    """Returns a path as JSON can hold it: Linux has names that are no UTF-8."""
-    return os.fsencode(path).decode(errors="backslashreplace")
-
-
 def check_manifest(
-    files: PretrainingDirectory, config: ElmoConfig, manifest: dict[str, Any]
+    files: PretrainingDirectory, config: ElmoConfig, manifest: Manifest
 ) -> None:
-    """A run goes on as it began, or not at all.
+    """Compares the sizes and arguments with those the run of a directory began with.
 
     Raises:
-        ValueError: an argument, or a file of the corpus, is another than before.
+        ValueError: names the argument, or the file of the corpus, that differs.
     """
     if not files.holds_a_run():
         return
@@ -97,26 +85,23 @@ def check_manifest(
                     f"`{field.name}` is {was!r}. Received: {field.name}={now!r}"
                 )
     for name, value in manifest.items():
-        if name == "kind_of_corpus":
-            _check_kind(files.training, before.get(name), value)
-        elif name in ("corpus", "validation"):
-            _check_shards(name, files.training, before.get(name), value)
-        elif before.get(name) != value:
+        was = before.get(name)
+        if name in ("corpus", "validation"):
+            _check_files(name, files.training, was, value)
+        elif was != value and name == "kind_of_corpus":
             raise ValueError(
-                f"`{name}` must be {before.get(name)!r}, as in {files.training}. "
+                f"`corpus` must be {was}, as when the run began: {files.training}. "
+                f"Received: {value}"
+            )
+        elif was != value:
+            raise ValueError(
+                f"`{name}` must be {was!r}, as in {files.training}. "
                 f"Received: {name}={value!r}"
             )
 
 
-def _check_kind(training: str, before: Any, now: str) -> None:
-    if before != now:
-        raise ValueError(
-            f"`corpus` must be {before}, as when the run began: {training}. Received: "
-            f"{now}"
-        )
-
-
-def _check_shards(argument: str, training: str, before: Any, now: Any) -> None:
+def _check_files(argument: str, training: str, before: object, now: object) -> None:
+    """Compares pairs of a file's name and its size, and their order."""
     if before == now:
         return
     if before is None or now is None:
@@ -124,9 +109,8 @@ def _check_shards(argument: str, training: str, before: Any, now: Any) -> None:
             f"`{argument}` must be {'no text' if before is None else 'text'}, as when "
             f"the run began: {training}"
         )
-    shards = _shards(argument, training, before)
-    names, sizes = zip(*shards, strict=True)
-    found_names, found_sizes = zip(*now, strict=True)
+    names, sizes = _columns(argument, training, before)
+    found_names, found_sizes = _columns(argument, training, now)
     for name in names:
         if name not in found_names:
             raise ValueError(
@@ -153,40 +137,43 @@ def _check_shards(argument: str, training: str, before: Any, now: Any) -> None:
             )
 
 
-def _shards(argument: str, training: str, value: Any) -> list[tuple[str, int]]:
-    """The files' names and sizes, as a recipe has them."""
+def _columns(
+    argument: str, training: str, pairs: object
+) -> tuple[tuple[str, ...], tuple[int, ...]]:
+    """Returns the names and the sizes that a manifest has."""
     try:
-        shards = [(str(name), int(size)) for name, size in value]
-    except (TypeError, ValueError):
-        shards = []
-    if not shards:
+        names, sizes = zip(
+            *((str(name), int(size)) for name, size in pairs),  # type: ignore
+            strict=True,
+        )
+    except (TypeError, ValueError) as error:
         raise ValueError(
             f"{training}: {argument} must be pairs of a file's name and its size"
-        )
-    return shards
+        ) from error
+    return names, sizes
 
 
 def prepare_run_directory(
     files: PretrainingDirectory,
     lock: DirectoryLock,
     config: ElmoConfig,
-    manifest: dict[str, Any],
+    manifest: Manifest,
     make_vocabulary: Callable[[], Vocabulary | None],
     resume: bool,
     log: Callable[[str], None],
 ) -> None:
-    """Writes the recipe and the vocabulary, or checks those of a run to go on with.
+    """Writes the manifest and the vocabulary, or checks those of the run to resume.
 
-    Nothing is written before the words are counted, so there is nothing to lose then.
+    Nothing is written before the words are counted, so nothing can be lost until then.
 
     Args:
-        files: of the run.
-        lock: of its directory; taken before anything of another process is touched.
-        config: the sizes.
-        manifest: what has to be the same when the run goes on.
+        files: files of the run.
+        lock: lock of its directory, acquired here.
+        config: sizes of the model.
+        manifest: arguments that have to stay the same until the run ends.
         make_vocabulary: returns the words to predict; `None` if there is no text.
         resume: whether the directory may hold the run already.
-        log: told what a person should know.
+        log: called with messages for the user.
 
     Raises:
         ValueError: the directory holds something else, or another run; or another
@@ -197,7 +184,7 @@ def prepare_run_directory(
     check_manifest(files, config, manifest)
     if resume and not files.holds_a_run():
         # The same command then serves a machine that may be taken away at any time.
-        log(f"{files.path} holds no run to go on with: one begins")
+        log(f"{files.path} holds no run to resume: a new one begins")
     exists = os.path.exists(files.vocabulary)
     vocabulary = None if exists else make_vocabulary()
     os.makedirs(files.path, exist_ok=True)

@@ -1,108 +1,53 @@
-"""Gradients of looked-up rows on TensorFlow, which are no dense tensors.
+"""Gradients of looked-up rows on TensorFlow: `tf.IndexedSlices`.
 
-A batch touches a few thousand of a softmax's rows. What Keras makes of that in an
-optimizer reads and writes all of them; here the others are left alone.
+A batch looks up a few thousand rows of a softmax. Keras's optimizers read and write all
+of its rows; those of `optimizers.py` update the looked-up rows alone.
 """
 
-from typing import Any
+from collections.abc import Iterable
 
 import keras
 
 from keras_elmo.utils.lazy import tf
+from keras_elmo.utils.types import Tensor
 
 
-def is_sparse(gradient: Any) -> bool:
-    """Whether a gradient is rows and their places."""
+def is_sparse(gradient: Tensor) -> bool:
+    """Whether a gradient is a `tf.IndexedSlices`."""
     if keras.backend.backend() != "tensorflow":
         return False
     return isinstance(gradient, tf.IndexedSlices)
 
 
-def with_values(gradient: Any, values: Any) -> Any:
-    """Returns the same rows with other values."""
-    return tf.IndexedSlices(values, gradient.indices, gradient.dense_shape)
+def sum_gradients(gradients: Iterable[Tensor]) -> list[Tensor]:
+    """Sums gradients over the replicas, and over repeated rows.
 
-
-def summed(gradients: Any) -> list[Any]:
-    """Adds gradients up over the replicas, and over the lookups of a row.
-
-    TensorFlow leaves apart what a row got from each of its lookups. A norm and what
-    the optimizers keep are of squares, where the parts' are not the sum's.
+    TensorFlow keeps one slice per lookup of a row. The norm and the optimizers' slots
+    are of squares, and the squares of the slices do not add up to that of their sum.
     """
+    gradients = list(gradients)
     context = tf.distribute.get_replica_context()
     if context is not None and context.num_replicas_in_sync > 1:
         dense = [g for g in gradients if g is not None and not is_sparse(g)]
         totals = iter(context.all_reduce(tf.distribute.ReduceOp.SUM, dense))
+        # All replicas gather the rows in the same order: sums in different orders
+        # would be rounded differently, and the replicas drift apart.
         gradients = [
-            _gathered(g, context) if is_sparse(g) or g is None else next(totals)
+            tf.IndexedSlices(
+                context.all_gather(g.values, axis=0),
+                context.all_gather(g.indices, axis=0),
+                g.dense_shape,
+            )
+            if is_sparse(g)
+            else g
+            if g is None
+            else next(totals)
             for g in gradients
         ]
-    return [_one_slice_a_row(g) if is_sparse(g) else g for g in gradients]
+    return [_sum_repeated_rows(g) if is_sparse(g) else g for g in gradients]
 
 
-def _gathered(gradient: Any, context: Any) -> Any:
-    """Returns the rows of all replicas, in the same order on each of them.
-
-    Sums in another order would be rounded otherwise, and the replicas drift apart.
-    """
-    if gradient is None:
-        return None
-    rows = context.all_gather(gradient.indices, axis=0)
-    values = context.all_gather(gradient.values, axis=0)
-    return tf.IndexedSlices(values, rows, gradient.dense_shape)
-
-
-def _one_slice_a_row(gradient: Any) -> Any:
-    rows, places = tf.unique(gradient.indices)
-    sums = tf.math.unsorted_segment_sum(gradient.values, places, tf.size(rows))
+def _sum_repeated_rows(gradient: Tensor) -> Tensor:
+    rows, indices = tf.unique(gradient.indices)
+    sums = tf.math.unsorted_segment_sum(gradient.values, indices, tf.size(rows))
     return tf.IndexedSlices(sums, rows, gradient.dense_shape)
-
-
-def adagrad_update(
-    gradient: Any, variable: Any, accumulator: Any, learning_rate: Any, epsilon: float
-) -> None:
-    """Updates the rows that a gradient is of, each once.
-
-    Args:
-        gradient: rows without repetition.
-        variable: what it is the gradient of.
-        accumulator: the sums of squares of the variable's gradients.
-        learning_rate: a scalar.
-        epsilon: added to the sums of squares.
-    """
-    rows, values = gradient.indices, gradient.values
-    sums = tf.gather(accumulator.value, rows) + tf.square(values)
-    accumulator.value.scatter_update(tf.IndexedSlices(sums, rows))
-    change = tf.cast(learning_rate, values.dtype) * values / tf.sqrt(sums + epsilon)
-    variable.scatter_sub(tf.IndexedSlices(change, rows))
-
-
-def adam_update(
-    gradient: Any,
-    variable: Any,
-    moments: tuple[Any, Any],
-    betas: tuple[float, float],
-    learning_rate: Any,
-    epsilon: float,
-) -> None:
-    """Updates the rows that a gradient is of, each once.
-
-    Args:
-        gradient: rows without repetition.
-        variable: what it is the gradient of.
-        moments: means of the variable's gradients and of their squares.
-        betas: how much of each mean is kept.
-        learning_rate: a scalar, corrected for means that began at 0.
-        epsilon: added to the root of the squares' mean.
-    """
-    rows, values = gradient.indices, gradient.values
-    means = []
-    for moment, beta, found in zip(
-        moments, betas, (values, tf.square(values)), strict=True
-    ):
-        mean = beta * tf.gather(moment.value, rows) + (1 - beta) * found
-        moment.value.scatter_update(tf.IndexedSlices(mean, rows))
-        means.append(mean)
-    change = tf.cast(learning_rate, values.dtype) * means[0]
-    change /= tf.sqrt(means[1]) + epsilon
-    variable.scatter_sub(tf.IndexedSlices(change, rows))

@@ -1,9 +1,8 @@
-"""What a run begins from, instead of random weights."""
+"""Initial weights from a model that is already trained."""
 
 import dataclasses
 import gc
 import os
-from typing import Any
 
 import numpy as np
 from keras import ops
@@ -16,6 +15,7 @@ from keras_elmo.files.validation import find_dataset, open_hdf5
 from keras_elmo.models.pretraining import PretrainingModel
 from keras_elmo.text.vocabulary import Vocabulary
 from keras_elmo.utils.large_variables import blocks_of
+from keras_elmo.utils.types import StrPath
 
 
 class WarmStart:
@@ -25,16 +25,15 @@ class WarmStart:
         path: what `keras_elmo.load` takes.
 
     Attributes:
-        path: as given.
-        config: its sizes, and the dropout rate it was trained with.
-        tokenizer: what cut its text, or `None` if it is not known.
-        vocabulary: the words its softmax predicts, or `None` if it has none.
+        config: the model's sizes, and the dropout rate it was trained with.
+        tokenizer: the tokenizer of its text, or `None` if unknown.
+        vocabulary: the words of its softmax, or `None` if it has none.
 
     Raises:
         ValueError: there is no such model, or it is damaged.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: StrPath) -> None:
         self.path = os.fspath(path)
         self._encoder = load(path)
         self.config: ElmoConfig = self._encoder.config
@@ -49,14 +48,14 @@ class WarmStart:
             self.vocabulary = Vocabulary.load(self._words)
 
     def checked(self, config: ElmoConfig | None) -> ElmoConfig:
-        """Returns the sizes to train with; its own, if none are given.
+        """Returns the sizes to train with; those of the model if `None`.
 
         Raises:
-            ValueError: other sizes than its own are given.
+            ValueError: other sizes than those of the model are given.
         """
         if config is None:
             return self.config
-        # The rate of dropout is no property of the weights.
+        # The dropout rate is no property of the weights.
         if dataclasses.replace(config, dropout=self.config.dropout) != self.config:
             raise ValueError(
                 f"`config` must have the sizes of {self.path}, or be None. "
@@ -65,24 +64,23 @@ class WarmStart:
         return config
 
     def load_into(self, model: PretrainingModel) -> int:
-        """Assigns its weights to a model of the same sizes, once; its own are freed.
+        """Assigns the weights to a model of the same sizes, once, and frees them.
 
-        Rows of the softmax go with their words; words that it does not know keep the
-        model's own first weights.
+        Words that only the new model knows keep its initial rows of the softmax.
 
         Returns:
-            How many of the model's words it knows, the special ones included.
+            How many words both know, the special ones included.
         """
         pairs = zip(model.encoder.weights, self._encoder.weights, strict=True)
-        for weight, wanted in pairs:
-            weight.assign(ops.convert_to_numpy(wanted))
-        # Keras's models are in cycles, and a large one would stay through the training.
-        del self._encoder, pairs, weight, wanted
+        for weight, source in pairs:
+            weight.assign(ops.convert_to_numpy(source))
+        # Keras models are in reference cycles: without this, it stays in memory.
+        del self._encoder, pairs, weight, source
         gc.collect()
         if self.vocabulary is None or model.vocabulary is None:
             return 0
-        places = {word: row for row, word in enumerate(self.vocabulary.words)}
-        known = [(row, places.get(w)) for row, w in enumerate(model.vocabulary.words)]
+        row_of = {word: row for row, word in enumerate(self.vocabulary.words)}
+        known = [(row, row_of.get(w)) for row, w in enumerate(model.vocabulary.words)]
         rows, sources = zip(*((r, s) for r, s in known if s is not None), strict=True)
         softmax = model.head.softmax
         with open_hdf5(self._softmax) as file:
@@ -90,11 +88,7 @@ class WarmStart:
                 shape = (len(self.vocabulary), *weight.shape[1:])
                 dataset = find_dataset(file, f"softmax/{name}", shape, self._words)
                 array = np.concatenate(list(blocks_of(weight)))
-                array[list(rows)] = _rows(dataset, sources)
+                # HDF5 picks single rows far more slowly than it reads all of them.
+                array[list(rows)] = dataset[...][list(sources)]
                 weight.assign(array)
         return len(rows)
-
-
-def _rows(dataset: Any, rows: tuple[int, ...]) -> np.ndarray:
-    # HDF5 picks single rows far more slowly than it reads all of them.
-    return dataset[...][list(rows)]

@@ -1,25 +1,24 @@
-"""Variables of very many rows, which are not to be copied as a whole.
+"""Reads and writes variables of very many rows block by block.
 
-The softmax of 800,000 words has 1.6 GB, and so has what its optimizer keeps. Keras on
-TensorFlow copies such a variable where one would not think so: when rows of it are
-taken and it is updated afterwards, when it is given a value, and when it is read by a
-program. TensorFlow keeps the memory of every copy.
+The softmax of 800,000 words takes 1.6 GB, and so does each slot of its optimizer. Keras
+on TensorFlow copies such a variable when it is indexed and updated afterwards, when it
+is assigned and when it is converted to NumPy; TensorFlow keeps the memory of each copy.
 """
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 import keras
 import numpy as np
 from keras import ops
 
 from keras_elmo.utils.lazy import tf
+from keras_elmo.utils.types import Tensor
 
 _BLOCK_BYTES = 1 << 26
 
 
-def looked_up_rows(weight: Any, ids: Any) -> Any:
-    """Returns the rows of the ids, and does not touch the others.
+def looked_up_rows(weight: Tensor, ids: Tensor) -> Tensor:
+    """Returns some rows without touching the others.
 
     Args:
         weight: `(rows, ...)`, a tensor or a variable that is not autocast.
@@ -36,13 +35,10 @@ def block_starts(shape: tuple[int, ...], itemsize: int) -> range:
     return range(0, shape[0], max(1, _BLOCK_BYTES // max(row, 1)))
 
 
-def blocks_of(variable: Any) -> Iterator[np.ndarray]:
-    """Yields what a variable of one axis or more holds, some of its rows at a time.
-
-    Of a variable that several devices hold, it is what the first of them has.
-    """
+def blocks_of(variable: keras.Variable) -> Iterator[np.ndarray]:
+    """Yields the rows of a variable, a block at a time; those of the first device."""
     shape = tuple(variable.shape)
-    starts = block_starts(shape, np.dtype(variable.dtype).itemsize)
+    starts = block_starts(shape or (1,), np.dtype(variable.dtype).itemsize)
     if len(starts) < 2:
         yield ops.convert_to_numpy(variable)
         return
@@ -51,7 +47,7 @@ def blocks_of(variable: Any) -> Iterator[np.ndarray]:
         yield ops.convert_to_numpy(looked_up_rows(variable, ids))
 
 
-def fill(variable: Any, blocks: Iterable[np.ndarray]) -> None:
+def fill(variable: keras.Variable, blocks: Iterable[np.ndarray]) -> None:
     """Assigns an array of one axis or more that comes in blocks of its rows."""
     if keras.backend.backend() != "tensorflow":
         variable.assign(np.concatenate(list(blocks)))
@@ -61,7 +57,7 @@ def fill(variable: Any, blocks: Iterable[np.ndarray]) -> None:
     with tf.init_scope():
         for block in blocks:
             rows = tf.IndexedSlices(block, np.arange(start, start + len(block)))
-            # Of a strategy's variable, that of each device.
+            # A strategy's variable has one value on each device.
             for local in getattr(variable.value, "values", (variable.value,)):
                 local.scatter_update(rows)
             start += len(block)

@@ -39,7 +39,7 @@ def model():
 @pytest.fixture(scope="module")
 def members(model, tmp_path_factory):
     path = tmp_path_factory.mktemp("checkpoint") / "checkpoint.npz"
-    save_checkpoint(path, model, RunState(places=[(0, 0)]).to_json())
+    save_checkpoint(path, model, RunState(positions=[(0, 0)]).to_json())
     with zipfile.ZipFile(path) as file:
         return {name: file.read(name) for name in file.namelist()}
 
@@ -160,8 +160,8 @@ def test_a_state_that_is_no_json_is_named(state, model, members, tmp_path):
     ids=str,
 )
 def test_a_state_that_is_none_is_a_value_error(change):
-    state = json.loads(json.dumps(RunState(places=[(0, 0)]).to_json()))
-    assert RunState.from_json(state) == RunState(places=[(0, 0)])
+    state = json.loads(json.dumps(RunState(positions=[(0, 0)]).to_json()))
+    assert RunState.from_json(state) == RunState(positions=[(0, 0)])
     with pytest.raises(ValueError, match="not the state of a run"):
         RunState.from_json({**state, **change})
 

@@ -4,12 +4,12 @@ import pytest
 
 from keras_elmo.text.corpus import Corpus
 from keras_elmo.text.vocabulary import Vocabulary
-from keras_elmo.training.data import Batches
+from keras_elmo.training.data import EpochIterator
 from tests.training.runs import write_text
 
 
 def test_passes_follow_each_other():
-    batches = Batches(["a", "b", "c"], epochs=2)
+    batches = EpochIterator(["a", "b", "c"], epochs=2)
     found = [(batch, batches.epoch, batches.batch) for batch in batches]
     assert found == [
         ("a", 0, 1),
@@ -22,7 +22,7 @@ def test_passes_follow_each_other():
 
 
 def test_without_epochs_there_is_no_end():
-    assert "".join(islice(Batches("abc"), 8)) == "abcabcab"
+    assert "".join(islice(EpochIterator("abc"), 8)) == "abcabcab"
 
 
 @pytest.mark.parametrize("epochs", [3, None])
@@ -30,9 +30,9 @@ def test_it_goes_on_from_every_position(epochs):
     """Wherever a run was stopped, the rest follows: nothing twice, nothing left out."""
     whole = "abcabcabc"
     for taken in range(1, len(whole) + 1):
-        before = Batches("abc", epochs)
+        before = EpochIterator("abc", epochs)
         assert "".join(islice(before, taken)) == whole[:taken]
-        after = Batches("abc", epochs, epoch=before.epoch, batch=before.batch)
+        after = EpochIterator("abc", epochs, epoch=before.epoch, batch=before.batch)
         rest = len(whole) - taken
         assert "".join(islice(after, rest)) == whole[taken:]
         if epochs is not None:
@@ -40,20 +40,20 @@ def test_it_goes_on_from_every_position(epochs):
 
 
 def test_a_finished_run_is_not_repeated():
-    finished = Batches("abc", epochs=2)
+    finished = EpochIterator("abc", epochs=2)
     assert len(list(finished)) == 6
-    again = Batches("abc", epochs=2, epoch=finished.epoch, batch=finished.batch)
+    again = EpochIterator("abc", epochs=2, epoch=finished.epoch, batch=finished.batch)
     assert list(again) == []
-    more = Batches("abc", epochs=3, epoch=finished.epoch, batch=finished.batch)
+    more = EpochIterator("abc", epochs=3, epoch=finished.epoch, batch=finished.batch)
     assert list(more) == ["a", "b", "c"]
     assert (more.epoch, more.batch) == (2, 3)
 
 
 def test_nothing_to_train_on_is_an_error():
     with pytest.raises(ValueError, match="`corpus` must hold a sentence"):
-        list(Batches([], epochs=1))
+        list(EpochIterator([], epochs=1))
     # One that cannot be read a second time, too.
-    once = Batches(iter("abc"))
+    once = EpochIterator(iter("abc"))
     assert "".join(islice(once, 3)) == "abc"
     with pytest.raises(ValueError, match="`corpus` must hold a sentence"):
         next(iter(once))
@@ -67,8 +67,8 @@ def test_the_passes_over_a_text_differ_in_order(tmp_path):
     def ids(batches):
         return [batch["token_ids"].numpy().tolist() for batch in batches]
 
-    passes = ids(Batches(corpus, epochs=2))
+    passes = ids(EpochIterator(corpus, epochs=2))
     assert len(passes) == 12
     assert passes[:6] != passes[6:]
     assert sorted(sum(passes[:6], [])) == sorted(sum(passes[6:], []))
-    assert ids(Batches(corpus, epochs=2, epoch=1, batch=2)) == passes[8:]
+    assert ids(EpochIterator(corpus, epochs=2, epoch=1, batch=2)) == passes[8:]

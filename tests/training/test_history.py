@@ -1,10 +1,12 @@
 import csv
 import dataclasses
 
-from keras_elmo.training.history import Row, read_history, write_history
+from keras_elmo.training.history import HistoryRow, read_history, write_history
 
-FIRST = Row(10, 0, 1200, 3.5, 342.9, 0.2, 1.5, 6.123456789, 6.25, 400.0, 410.5, 405.2)
-SECOND = Row(20, 1, 2400, 7.0, 343.0, 0.1, 1.25, 5.0, 5.5)
+FIRST = HistoryRow(
+    10, 0, 1200, 3.5, 342.9, 0.2, 1.5, 6.123456789, 6.25, 400.0, 410.5, 405.2
+)
+SECOND = HistoryRow(20, 1, 2400, 7.0, 343.0, 0.1, 1.25, 5.0, 5.5)
 DIVERGED = dataclasses.replace(
     FIRST,
     step=30,

@@ -396,7 +396,7 @@ def test_where_there_is_no_run_to_resume_one_begins(tmp_path, capsys):
         steps=1,
         resume=True,
     )
-    assert f"{tmp_path / 'run'} holds no run to go on with" in capsys.readouterr().err
+    assert f"{tmp_path / 'run'} holds no run to resume" in capsys.readouterr().err
     assert timeless(tmp_path / "run")[-1].step == 1
     assert not (tmp_path / "run" / ".training.json.7.part").exists()
 

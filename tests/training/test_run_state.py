@@ -11,7 +11,7 @@ FIGURES = {"forward_loss": 5.1, "backward_loss": 4.7, "gradient_norm": 0.3}
 
 
 def test_it_goes_through_json_to_the_last_bit():
-    state = RunState(step=7, words=99, seconds=0.1 + 0.2, places=[(1, 2), (0, 9)])
+    state = RunState(step=7, words=99, seconds=0.1 + 0.2, positions=[(1, 2), (0, 9)])
     state.mean_loss = 1 / 3
     state.rows = [FIRST, SECOND]
     state.interval.add(FIGURES, words=10, predictions=12)

@@ -1,4 +1,4 @@
-"""Devices that compute the updates: one interface, chosen by the backend."""
+"""Chooses the devices that compute the updates."""
 
 import keras
 
@@ -8,19 +8,18 @@ from keras_elmo.training.devices.tensorflow import choose_tensorflow_devices
 
 
 def choose_devices(count: int | None = None) -> Devices:
-    """Returns where to compute, as the environment and the user say.
+    """Returns the devices that the environment and the user name.
 
-    Several processes: those of `TF_CONFIG` on TensorFlow, of
-    `KERAS_DISTRIBUTION_JOB_ADDRESSES`, `_NUM_PROCESSES` and `_PROCESS_ID` on JAX. It
-    has to be called before anything else is computed.
+    Several processes are those of `TF_CONFIG` on TensorFlow, and of
+    `KERAS_DISTRIBUTION_JOB_ADDRESSES`, `_NUM_PROCESSES` and `_PROCESS_ID` on JAX.
+    Call it before anything else is computed.
 
     Args:
-        count: devices of this process. `None`: all GPUs, or the CPU. With more than
-            one and no GPU, so many devices are made of the CPU, which shows that all
-            is well and gains nothing.
+        count: devices of this process; if `None`, all GPUs, or one CPU. Without a
+            GPU, the CPU is divided into so many devices.
 
     Raises:
-        ValueError: there are fewer GPUs, or the backend has no such thing.
+        ValueError: there are fewer GPUs, or the backend has one device only.
     """
     backend = keras.backend.backend()
     if backend == "tensorflow":

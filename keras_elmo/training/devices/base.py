@@ -1,8 +1,8 @@
-"""Batches as several devices need them."""
+"""The interface of devices, and how a batch is divided among them."""
 
 import contextlib
 import dataclasses
-from typing import Any
+from collections.abc import Mapping
 
 import numpy as np
 from keras import ops
@@ -11,57 +11,56 @@ from keras_elmo.config import MAX_CHARACTERS
 from keras_elmo.models.pretraining import PretrainingModel
 from keras_elmo.text.vocabulary import PADDING_ID
 from keras_elmo.training.data import Batch
+from keras_elmo.utils.types import Tensor
 
-# What no row has fewer of: its two boundaries.
-_LEAST_TOKENS = 2
+# No row has fewer positions: its two boundaries.
+_MIN_TOKENS = 2
 
 
 def split_batch(batch: Batch | None, parts: int) -> list[Batch]:
-    """Returns batches of every so many rows, padded to the same number.
+    """Returns a part of the rows for each device, all of the same shape.
 
-    Rows of like length follow each other, so each part gets its share of the long
-    ones.
+    Every `parts`-th row, because rows of similar length follow each other.
     """
     rows = 0 if batch is None else len(batch["token_ids"])
-    # At least one each: what a device multiplies must not be empty.
-    padded_rows = parts * max(1, -(-rows // parts))
-    whole = pad_batch(batch, padded_rows)
+    # At least one row each: a device cannot multiply an empty part.
+    padded = pad_batch(batch, parts * max(1, -(-rows // parts)))
     return [
-        {name: value[part::parts] for name, value in whole.items()}
+        {name: value[part::parts] for name, value in padded.items()}
         for part in range(parts)
     ]
 
 
-def pad_batch(batch: Batch | None, rows: int, tokens: int = _LEAST_TOKENS) -> Batch:
+def pad_batch(batch: Batch | None, rows: int, tokens: int = _MIN_TOKENS) -> Batch:
     """Returns the batch with at least so many rows and positions, masked ones."""
     if batch is None:
         batch = {
-            "char_ids": np.zeros((0, _LEAST_TOKENS, MAX_CHARACTERS), "int32"),
-            "token_ids": np.full((0, _LEAST_TOKENS), PADDING_ID, "int32"),
+            "char_ids": np.zeros((0, _MIN_TOKENS, MAX_CHARACTERS), "int32"),
+            "token_ids": np.full((0, _MIN_TOKENS), PADDING_ID, "int32"),
         }
     char_ids, token_ids = (np.asarray(batch[k]) for k in ("char_ids", "token_ids"))
-    more = (
+    padding = (
         (0, max(0, rows - token_ids.shape[0])),
         (0, max(0, tokens - token_ids.shape[1])),
     )
     return {
-        "char_ids": np.pad(char_ids, (*more, (0, 0))),
-        "token_ids": np.pad(token_ids, more, constant_values=PADDING_ID),
+        "char_ids": np.pad(char_ids, (*padding, (0, 0))),
+        "token_ids": np.pad(token_ids, padding, constant_values=PADDING_ID),
     }
 
 
 @dataclasses.dataclass(frozen=True)
 class WorkerStatus:
-    """What a worker tells the others before a step.
+    """What each worker sends to all others before a step.
 
     Attributes:
-        has_batch: 0 if its text is at an end.
-        epoch: the pass that it is in.
-        batch: the batches of that pass it has read, the coming one included.
-        words: in the coming batch.
-        rows: of the coming batch.
-        tokens: positions of its rows.
-        stop: a reason to stop; 0 if there is none.
+        has_batch: 0 at the end of the worker's text, else 1.
+        epoch: the epoch it is in.
+        batch: batches of that epoch it has read, the next one included.
+        words: words of the next batch.
+        rows: rows of the next batch.
+        tokens: positions of a row of the next batch.
+        stop: a reason to stop, else 0.
     """
 
     has_batch: int
@@ -74,23 +73,23 @@ class WorkerStatus:
 
     @classmethod
     def of(
-        cls, batch: Batch | None, place: tuple[int, int], stop: int
+        cls, batch: Batch | None, position: tuple[int, int], stop: int
     ) -> "WorkerStatus":
         if batch is None:
-            return cls(0, *place, 0, 0, 0, stop)
+            return cls(0, *position, 0, 0, 0, stop)
         token_ids = np.asarray(batch["token_ids"])
         rows, tokens = token_ids.shape
         # Every row has two boundaries.
         words = int(np.sum(token_ids != PADDING_ID)) - 2 * rows
-        return cls(1, *place, words, rows, tokens, stop)
+        return cls(1, *position, words, rows, tokens, stop)
 
 
 class Devices:
-    """One device of this process, on any backend; what the other kinds build on.
+    """One device of one process, on any backend; base of the other kinds.
 
     Attributes:
-        worker: which of the processes this is.
-        num_workers: processes that make the updates together.
+        worker: index of this process.
+        num_workers: processes that compute each update together.
         num_replicas: devices of this process that share a batch.
     """
 
@@ -103,12 +102,12 @@ class Devices:
         """Whether this process writes the files."""
         return self.worker == 0
 
-    def scope(self) -> contextlib.AbstractContextManager[Any]:
-        """What a model and its optimizer are made in."""
+    def scope(self) -> contextlib.AbstractContextManager[object]:
+        """Returns the context to build the model and its optimizer in."""
         return contextlib.nullcontext()
 
     def all_gather(self, status: WorkerStatus) -> list[WorkerStatus]:
-        """Tells the other workers; returns what each of them tells."""
+        """Returns the statuses of all workers."""
         return [status]
 
     def wait(self) -> None:
@@ -118,27 +117,27 @@ class Devices:
     def update(
         self, model: PretrainingModel, batch: Batch | None, statuses: list[WorkerStatus]
     ) -> dict[str, float]:
-        """Makes one update by the batches of all workers.
+        """Makes one update with the batches of all workers.
 
         Args:
             model: compiled, its optimizer built.
-            batch: this worker's; `None` if its text is at an end.
+            batch: this worker's batch; `None` at the end of its text.
             statuses: what `all_gather` returned.
 
         Returns:
             Means over all predictions: `loss`, `forward_loss`, `backward_loss`; and
             `gradient_norm`.
         """
-        logs = model.train_on_batch(batch, return_dict=True)
-        return step_metrics(logs, model)
+        return step_metrics(model.train_on_batch(batch, return_dict=True), model)
 
-    def restored(self, model: PretrainingModel) -> None:
-        """Called when the variables have got their first or restored values."""
+    def after_restore(self, model: PretrainingModel) -> None:
+        """Called when the variables have their initial or restored values."""
 
 
-def step_metrics(logs: dict[str, Any], model: PretrainingModel) -> dict[str, float]:
-    """Returns a step's metrics as numbers."""
-    metrics = {name: float(value) for name, value in logs.items()}
+def step_metrics(
+    logs: Mapping[str, Tensor], model: PretrainingModel
+) -> dict[str, float]:
+    """Returns the metrics of a step as numbers."""
     norm = ops.convert_to_numpy(model.optimizer.gradient_norm)
-    metrics["gradient_norm"] = float(norm)
-    return metrics
+    metrics = {name: float(value) for name, value in logs.items()}
+    return metrics | {"gradient_norm": float(norm)}

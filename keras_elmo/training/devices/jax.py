@@ -3,7 +3,6 @@
 import contextlib
 import dataclasses
 import os
-from typing import Any
 
 import keras
 import numpy as np
@@ -17,21 +16,21 @@ from keras_elmo.training.devices.base import (
     step_metrics,
 )
 
-# The variables of keras.distribution.
+# The environment variables of keras.distribution.
 _ADDRESSES = "KERAS_DISTRIBUTION_JOB_ADDRESSES"
 _NUM_PROCESSES = "KERAS_DISTRIBUTION_NUM_PROCESSES"
 _PROCESS = "KERAS_DISTRIBUTION_PROCESS_ID"
 
-# A process whose peer is silent for so long ends.
+# A process ends when another one was silent for so long.
 _HEARTBEAT_SECONDS = 30
 
 
 class JaxDevices(Devices):
     """The devices of a `keras.distribution.DataParallel`.
 
-    JAX computes with arrays that are spread over the devices as with any others, so
-    losses, gradients and the masks of dropout are those of one device. All processes
-    have to give it parts of the same shape.
+    JAX computes with sharded arrays as with any others, so losses, gradients and
+    dropout masks are those of one device. All processes have to pass parts of the same
+    shape.
 
     Args:
         num_replicas: devices of this process.
@@ -44,18 +43,15 @@ class JaxDevices(Devices):
         self.num_workers = jax.process_count()
         self.num_replicas = num_replicas
         devices = [
-            device
+            f"{device.platform}:{device.id}"
             for worker in range(self.num_workers)
-            for device in [d for d in jax.devices() if d.process_index == worker][
-                :num_replicas
-            ]
+            for device in jax.local_devices(worker)[:num_replicas]
         ]
         self._distribution = keras.distribution.DataParallel(
-            devices=[f"{device.platform}:{device.id}" for device in devices],
-            auto_shard_dataset=False,
+            devices=devices, auto_shard_dataset=False
         )
 
-    def scope(self) -> contextlib.AbstractContextManager[Any]:
+    def scope(self) -> contextlib.AbstractContextManager[object]:
         return self._distribution.scope()
 
     def all_gather(self, status: WorkerStatus) -> list[WorkerStatus]:
@@ -73,29 +69,13 @@ class JaxDevices(Devices):
         rows = max(status.rows for status in statuses)
         rows = self.num_replicas * -(-rows // self.num_replicas)
         tokens = max(status.tokens for status in statuses)
+        padded = pad_batch(batch, rows, tokens)
         with self.scope():
-            logs = model.train_on_batch(
-                pad_batch(batch, rows, tokens), return_dict=True
-            )
-        return step_metrics(logs, model)
-
-
-def _number(variable: str) -> int:
-    """Returns the value of an environment variable that the others of a group need."""
-    value = os.environ.get(variable, "")
-    if not value.isdecimal():
-        raise ValueError(
-            f"the environment variable {variable} must be a number where {_ADDRESSES} "
-            f"is set. Received: {variable}={value!r}"
-        )
-    return int(value)
+            return step_metrics(model.train_on_batch(padded, return_dict=True), model)
 
 
 def choose_jax_devices(count: int | None) -> Devices:
-    """Returns the devices that the environment and the user name.
-
-    See `choose_devices`.
-    """
+    """Returns the devices that the environment and the user name."""
     import jax
 
     if count is not None and count > 1:
@@ -103,7 +83,7 @@ def choose_jax_devices(count: int | None) -> Devices:
             # Only before JAX has looked for devices, and only where it finds no GPU.
             jax.config.update("jax_num_cpu_devices", count)
     if os.environ.get(_ADDRESSES) and not jax.distributed.is_initialized():
-        # As keras.distribution.initialize does, but for how soon a loss is noticed.
+        # As keras.distribution.initialize does, but with a shorter heartbeat.
         jax.distributed.initialize(
             os.environ[_ADDRESSES].split(",")[0],
             _number(_NUM_PROCESSES),
@@ -123,3 +103,13 @@ def choose_jax_devices(count: int | None) -> Devices:
     if count == 1 and jax.process_count() == 1:
         return Devices()
     return JaxDevices(count)
+
+
+def _number(variable: str) -> int:
+    value = os.environ.get(variable, "")
+    if not value.isdecimal():
+        raise ValueError(
+            f"the environment variable {variable} must be a number where {_ADDRESSES} "
+            f"is set. Received: {variable}={value!r}"
+        )
+    return int(value)

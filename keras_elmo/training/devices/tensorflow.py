@@ -1,11 +1,10 @@
-"""Devices on TensorFlow: `tf.distribute`, in one process or in several."""
+"""Several devices on TensorFlow: `tf.distribute`, in one process or in several."""
 
 import contextlib
 import dataclasses
 import json
 import os
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
 
 from keras_elmo.config import MAX_CHARACTERS
 from keras_elmo.models.pretraining import PretrainingModel
@@ -17,38 +16,45 @@ from keras_elmo.training.devices.base import (
     step_metrics,
 )
 from keras_elmo.utils.lazy import tf
+from keras_elmo.utils.types import Tensor
+
+
+class WorkerLost(RuntimeError):
+    """Another process of the run has died."""
 
 
 class TensorFlowDevices(Devices):
-    """The replicas of a `tf.distribute` strategy; one, if it is the default strategy.
+    """The replicas of a `tf.distribute` strategy; one, of the default strategy.
 
-    A step is one graph for batches of all shapes. Each replica has a part of the rows
-    of its worker's batch. The head counts the predictions of all of them and the
-    optimizer sums their gradients before it clips, so the update is that of one device
-    with all rows; the masks of dropout alone are drawn by each for itself.
+    A step is one graph for batches of all shapes. Each replica gets a part of the rows
+    of its worker's batch. The model's head counts the predictions of all replicas and
+    the optimizer sums their gradients before it clips, so the update is that of one
+    device with all rows. Only the dropout masks differ between the replicas.
 
     Args:
-        strategy: from `tf.distribute`.
-        worker: which of the processes this is.
-        num_workers: processes in all.
+        strategy: a `tf.distribute.Strategy`.
+        worker: index of this process.
+        num_workers: number of processes.
     """
 
-    def __init__(self, strategy: Any, worker: int = 0, num_workers: int = 1) -> None:
+    def __init__(
+        self, strategy: "tf.distribute.Strategy", worker: int = 0, num_workers: int = 1
+    ) -> None:
         self.worker = worker
         self.num_workers = num_workers
         self.num_replicas = strategy.num_replicas_in_sync // num_workers
         self._strategy = strategy
-        self._step: Any = None
+        self._step: Callable[[list[Batch]], dict[str, Tensor]] | None = None
         self._gather = self._make_gather()
 
-    def scope(self) -> contextlib.AbstractContextManager[Any]:
+    def scope(self) -> contextlib.AbstractContextManager[object]:
         return self._strategy.scope()
 
     def all_gather(self, status: WorkerStatus) -> list[WorkerStatus]:
         if self.num_workers == 1:
             return [status]
         row = tf.constant(dataclasses.astuple(status), "int64")
-        with self._a_worker_may_be_lost():
+        with _reports_lost_workers():
             rows = self._gather(row).numpy()[:: self.num_replicas]
         return [WorkerStatus(*row) for row in rows.tolist()]
 
@@ -58,49 +64,40 @@ class TensorFlowDevices(Devices):
         if self._step is None:
             self._step = self._make_step(model)
         parts = split_batch(batch, self.num_replicas)
-        with self._a_worker_may_be_lost():
+        with _reports_lost_workers():
             return step_metrics(self._step(parts), model)
 
-    def restored(self, model: PretrainingModel) -> None:
-        """Gives each replica its own seeds of dropout; the candidates stay common."""
-        common = model.head.softmax.seed_generator.state
+    def after_restore(self, model: PretrainingModel) -> None:
+        """Gives each replica dropout seeds of its own, and the same candidates."""
+        shared = model.head.softmax.seed_generator.state
         first = self.worker * self.num_replicas
         for variable in model.variables:
-            if "seed_generator" in variable.path and variable is not common:
+            if "seed_generator" in variable.path and variable is not shared:
                 locals_ = self._strategy.experimental_local_results(variable.value)
                 seed, count = locals_[0].numpy()
                 for k, local in enumerate(locals_):
                     local.assign([seed + first + k, count])
 
-    @contextlib.contextmanager
-    def _a_worker_may_be_lost(self) -> Iterator[None]:
-        errors = (tf.errors.UnavailableError, tf.errors.AbortedError)
-        try:
-            yield
-        except errors as error:
-            raise WorkerLost(
-                "another worker was lost; start all of them again, to go on from the "
-                f"last checkpoint: {error.message.splitlines()[0]}"
-            ) from error
-
-    def _make_gather(self) -> Any:
+    def _make_gather(self) -> Callable[[Tensor], Tensor]:
         strategy = self._strategy
 
-        def on_replica(row: Any) -> Any:
+        def on_replica(row: Tensor) -> Tensor:
             context = tf.distribute.get_replica_context()
             return context.all_gather(row[None], axis=0)
 
         @tf.function(autograph=False)
-        def gather(row: Any) -> Any:
+        def gather(row: Tensor) -> Tensor:
             rows = strategy.run(on_replica, args=(row,))
             return strategy.experimental_local_results(rows)[0]
 
         return gather
 
-    def _make_step(self, model: PretrainingModel) -> Any:
+    def _make_step(
+        self, model: PretrainingModel
+    ) -> Callable[[list[Batch]], dict[str, Tensor]]:
         strategy = self._strategy
 
-        def on_replica(parts: list[Batch]) -> dict[str, Any]:
+        def on_replica(parts: list[Batch]) -> dict[str, Tensor]:
             context = tf.distribute.get_replica_context()
             # Known while the function is traced, which it is for every replica.
             replica = tf.get_static_value(context.replica_id_in_sync_group)
@@ -122,11 +119,10 @@ class TensorFlowDevices(Devices):
         }
 
         @tf.function(autograph=False, input_signature=[[specs] * self.num_replicas])
-        def step(parts: list[Batch]) -> dict[str, Any]:
-            metrics = strategy.run(on_replica, args=(parts,))
+        def step(parts: list[Batch]) -> dict[str, Tensor]:
             metrics = {
                 name: strategy.experimental_local_results(value)[0]
-                for name, value in metrics.items()
+                for name, value in strategy.run(on_replica, args=(parts,)).items()
             }
             loss = (metrics["forward_loss"] + metrics["backward_loss"]) / 2
             return {"loss": loss, **metrics}
@@ -134,13 +130,29 @@ class TensorFlowDevices(Devices):
         return step
 
 
-class WorkerLost(RuntimeError):
-    """A process that shared the work is gone."""
+@contextlib.contextmanager
+def _reports_lost_workers() -> Iterator[None]:
+    try:
+        yield
+    except (tf.errors.UnavailableError, tf.errors.AbortedError) as error:
+        raise WorkerLost(
+            "another worker was lost; start all of them again, to go on from the last "
+            f"checkpoint: {error.message.splitlines()[0]}"
+        ) from error
 
 
 def choose_tensorflow_devices(count: int | None) -> Devices:
-    """Returns the devices that `TF_CONFIG` and the user name; see `choose_devices`."""
-    _check_cluster(os.environ.get("TF_CONFIG") or "{}")
+    """Returns the devices that `TF_CONFIG` and the user name."""
+    config = os.environ.get("TF_CONFIG") or "{}"
+    try:
+        is_object = isinstance(json.loads(config), dict)
+    except ValueError:
+        is_object = False
+    if not is_object:
+        raise ValueError(
+            "the environment variable TF_CONFIG must be a JSON object. "
+            f"Received: TF_CONFIG={config!r}"
+        )
     cluster = tf.distribute.cluster_resolver.TFConfigClusterResolver()
     jobs = cluster.cluster_spec().as_dict() if os.environ.get("TF_CONFIG") else {}
     sizes = {name: len(jobs.get(name, ())) for name in ("chief", "worker")}
@@ -155,18 +167,6 @@ def choose_tensorflow_devices(count: int | None) -> Devices:
     if len(names) < 2:
         return TensorFlowDevices(tf.distribute.get_strategy())
     return TensorFlowDevices(tf.distribute.MirroredStrategy(names))
-
-
-def _check_cluster(config: str) -> None:
-    try:
-        known = isinstance(json.loads(config), dict)
-    except ValueError:
-        known = False
-    if not known:
-        raise ValueError(
-            "the environment variable TF_CONFIG must be a JSON object. "
-            f"Received: TF_CONFIG={config!r}"
-        )
 
 
 def _local_devices(count: int | None) -> list[str]:
