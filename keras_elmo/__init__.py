@@ -2,7 +2,7 @@
 
 import lazy_loader
 
-from keras_elmo.utils.lazy import register_lazily
+from keras_elmo.utils.lazy import provide, register_lazily
 
 __version__ = "0.1.0"
 
@@ -29,3 +29,5 @@ register_lazily(
         "Tokenizer": "keras_elmo.text.tokenizer",
     }
 )
+
+provide("read_embedding", "keras_elmo.files.saved_model")

@@ -1,54 +1,67 @@
-"""What a task makes of the biLM's layers, epoch by epoch."""
+"""Callbacks for training with `ElmoEmbedding`."""
 
 import csv
-import os
 from itertools import count
-from typing import Any
 
 import keras
 
 from keras_elmo.models.elmo_embedding import ElmoEmbedding
 from keras_elmo.utils.files import replacing
+from keras_elmo.utils.types import StrPath
 
 
 class MixWeightsLogger(keras.callbacks.Callback):
-    """Records the mix of every `ElmoEmbedding` in a model that is fitted.
+    """Records the mix weights of every `ElmoEmbedding` of a model during `fit`.
 
-    A row has the `epoch`, counted as those that are done, so that the first row is the
-    mix before training; and for each of the layers, wherever in the model it is,
-    `NAME/layer_0` .. `NAME/layer_L`, which are `softmax(s)`, and `NAME/gamma`. Of
-    several representations, the first is `NAME/mix_0/layer_0` and so on.
+    A row has the `epoch`, the number of finished ones, so that the first row is the
+    mix before training; and for each `ElmoEmbedding`, also inside of other layers,
+    `NAME/layer_0` .. `NAME/layer_L`, which are `softmax(s)`, and `NAME/gamma`. With
+    several representations these are `NAME/mix_0/layer_0` and so on.
 
-    After an epoch the same values stand in its `logs`, for the callbacks that come
-    later: `History` and the progress bar, and a `CSVLogger` or `TensorBoard` that
-    stands behind this one in the list.
+    The values are also added to the `logs` of the epoch, for `History`, the progress
+    bar, and callbacks that follow in the list, such as `CSVLogger` or `TensorBoard`.
 
     Args:
-        path: a CSV file of the rows, written anew after each epoch.
+        path: a CSV file of the rows, rewritten after each epoch.
 
     Attributes:
         rows: the rows of the last `fit`, as dictionaries.
 
     Raises:
         ValueError: the model has no `ElmoEmbedding`; raised by `fit`.
+
+    Example:
+
+    ```python
+    encoder = keras_elmo.build_encoder(keras_elmo.ElmoConfig.preset("tiny"))
+    char_ids = keras.Input((None, 50), dtype="int32")
+    vectors = keras_elmo.ElmoEmbedding(encoder, name="elmo")(char_ids)
+    model = keras.Model(char_ids, keras.layers.GlobalAveragePooling1D()(vectors))
+    model.compile("sgd", "mse", jit_compile=False)
+    logger = keras_elmo.MixWeightsLogger("mix.csv")
+    x = np.ones((2, 4, 50), "int32")
+    model.fit(x, np.zeros((2, vectors.shape[-1])), callbacks=[logger], verbose=0)
+    assert [row["epoch"] for row in logger.rows] == [0, 1]
+    np.testing.assert_allclose(logger.rows[0]["elmo/layer_0"], 1 / 3, rtol=1e-6)
+    ```
     """
 
-    def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
+    def __init__(self, path: StrPath | None = None) -> None:
         super().__init__()
         self.path = path
         self.rows: list[dict[str, float]] = []
 
-    def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
+    def on_train_begin(self, logs: dict[str, float] | None = None) -> None:
         self._embeddings = _embeddings_of(self.model)
         self.rows = []
 
-    def on_epoch_begin(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
-        # Not when training begins: only now is it known where a `fit` with an
-        # initial_epoch, or one that BackupAndRestore continues, goes on.
+    def on_epoch_begin(self, epoch: int, logs: dict[str, float] | None = None) -> None:
+        # Only now is the first epoch known, if `fit` has an initial_epoch or
+        # BackupAndRestore continues a run.
         if not self.rows:
             self._record(epoch)
 
-    def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
+    def on_epoch_end(self, epoch: int, logs: dict[str, float] | None = None) -> None:
         values = self._record(epoch + 1)
         if logs is not None:
             logs.update(values)
@@ -70,13 +83,13 @@ class MixWeightsLogger(keras.callbacks.Callback):
 
 
 def _embeddings_of(model: keras.Model) -> dict[str, ElmoEmbedding]:
-    """The layers by name, also those inside of other models and layers."""
+    """The layers by unique names, also those inside of other models and layers."""
     found: dict[str, ElmoEmbedding] = {}
     # `model.layers` has the outermost ones alone.
     for layer in model._flatten_layers():
         if isinstance(layer, ElmoEmbedding):
             name, numbers = layer.name, count(1)
-            # Names are unique within one model, not across those inside of it.
+            # Keras makes names unique within one model only.
             while name in found:
                 name = f"{layer.name}_{next(numbers)}"
             found[name] = layer
@@ -90,9 +103,9 @@ def _embeddings_of(model: keras.Model) -> dict[str, ElmoEmbedding]:
 
 def _values_of(embedding: ElmoEmbedding) -> dict[str, float]:
     values = {}
-    for k, (shares, gamma) in enumerate(embedding.mix_weights):
+    for k, (weights, gamma) in enumerate(embedding.mix_weights):
         prefix = f"mix_{k}/" if embedding.num_representations > 1 else ""
-        for j, share in enumerate(shares):
-            values[f"{prefix}layer_{j}"] = float(share)
+        for j, weight in enumerate(weights):
+            values[f"{prefix}layer_{j}"] = float(weight)
         values[f"{prefix}gamma"] = gamma
     return values

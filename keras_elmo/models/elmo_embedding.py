@@ -1,32 +1,34 @@
-"""ELMo as a layer of somebody else's model."""
+"""ELMo as a layer of a downstream Keras model."""
 
-import os
 from typing import Any
 
 import keras
+import numpy as np
 from keras import ops
 
 from keras_elmo.layers.scalar_mix import ScalarMix
-from keras_elmo.models.encoder import Encoder
+from keras_elmo.models.encoder import Encoder, copy_weights
 from keras_elmo.models.token_mask import keep_first_of_empty
 from keras_elmo.utils.checks import check_positive
+from keras_elmo.utils.lazy import provided
+from keras_elmo.utils.types import Config, StrPath, Tensor
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
 class ElmoEmbedding(keras.layers.Layer):
-    """Contextual word vectors whose mix of biLM layers is learned with the task.
+    """Contextual word vectors: a biLM's layers, mixed with weights that a task learns.
 
     `ELMo_k = gamma * sum_j softmax(s)_j h_(k,j)`.
 
-    The layer owns a copy of the encoder, so a `.keras` file of a model that contains
-    it needs nothing else.
+    The layer holds a copy of the encoder. A `.keras` file of a model with this layer
+    needs no other file.
 
     Args:
         encoder: the biLM, an `Encoder`.
-        num_representations: how many mixes of the same biLM pass are returned.
+        num_representations: number of separate mixes of the same biLM layers.
         dropout: rate, on the result, while training.
         layer_norm: see `ScalarMix`.
-        mix_regularizer: of the raw mix weights, such as `keras.regularizers.L2(0.001)`.
+        mix_regularizer: of the raw weights `s`, such as `keras.regularizers.L2(0.001)`.
         keep_boundaries: whether the vectors of the sentence boundaries are kept.
         trainable_encoder: whether the biLM is fine-tuned; otherwise it is frozen and
             no gradient reaches it.
@@ -49,7 +51,20 @@ class ElmoEmbedding(keras.layers.Layer):
         TypeError: `encoder` is not an `Encoder`.
         ValueError: `num_representations` is not positive.
 
-    Reference: Peters et al. 2018, sections 3.2 and 3.3.
+    Example:
+
+    ```python
+    encoder = keras_elmo.build_encoder(keras_elmo.ElmoConfig.preset("tiny"))
+    text = keras.Input((), dtype="string")
+    tokens = keras_elmo.Tokenizer()(text)
+    vectors = keras_elmo.ElmoEmbedding(encoder)(keras_elmo.CharacterIds()(tokens))
+    pooled = keras.layers.GlobalAveragePooling1D()(vectors)
+    model = keras.Model(text, keras.layers.Dense(1, activation="sigmoid")(pooled))
+    assert model(tf.constant(["By the river.", "At the bank."])).shape == (2, 1)
+    ```
+
+    Reference: Peters et al. 2018, Deep Contextualized Word Representations, sections
+    3.2 and 3.3.
     """
 
     def __init__(
@@ -58,10 +73,10 @@ class ElmoEmbedding(keras.layers.Layer):
         num_representations: int = 1,
         dropout: float = 0.0,
         layer_norm: bool = False,
-        mix_regularizer: Any = None,
+        mix_regularizer: str | keras.regularizers.Regularizer | None = None,
         keep_boundaries: bool = False,
         trainable_encoder: bool = False,
-        **kwargs: Any,
+        **kwargs: object,
     ) -> None:
         # Set last: while it is False, Keras would create every weight frozen.
         trainable = kwargs.pop("trainable", True)
@@ -78,15 +93,15 @@ class ElmoEmbedding(keras.layers.Layer):
         self.mix_regularizer = keras.regularizers.get(mix_regularizer)
         self.keep_boundaries = keep_boundaries
         self.trainable_encoder = trainable_encoder
-        # A new one, because weights are frozen for good only when they are created.
+        # A new encoder, because weights stay frozen in a SavedModel only if they are
+        # created so.
         self.encoder = Encoder(
             encoder.config,
             trainable=trainable_encoder,
             tokenizer=encoder.tokenizer,
             dtype=encoder.layers_dtype,
         )
-        for ours, given in zip(self.encoder.weights, encoder.weights, strict=True):
-            ours.assign(given)
+        copy_weights(encoder, self.encoder)
         self.mixes = [
             ScalarMix(
                 layer_norm=layer_norm,
@@ -106,13 +121,11 @@ class ElmoEmbedding(keras.layers.Layer):
         self.trainable = trainable
 
     @classmethod
-    def from_saved_model(
-        cls, path: str | os.PathLike[str], **kwargs: Any
-    ) -> "ElmoEmbedding":
+    def from_saved_model(cls, path: StrPath, **kwargs: Any) -> "ElmoEmbedding":
         """Rebuilds the layer from an exported SavedModel.
 
-        Everything is copied, and every mix begins as the exported one; the folder is
-        not needed any more afterwards.
+        All weights are copied: the folder is not needed afterwards. Each mix begins as
+        the exported one.
 
         Args:
             path: the folder that `export_saved_model` wrote.
@@ -121,21 +134,23 @@ class ElmoEmbedding(keras.layers.Layer):
         Raises:
             ValueError: the folder is not an exported model.
         """
-        # The layer itself reads no files; this way of making one has to.
-        from keras_elmo.files.saved_model import read_embedding
+        return provided("read_embedding")(path, cls, **kwargs)
 
-        return read_embedding(path, cls, **kwargs)
-
-    def call(self, char_ids: Any, training: bool | None = None) -> Any:
+    def call(self, char_ids: Tensor, training: bool | None = None) -> Tensor:
         layers = self.token_layers(char_ids, training)
         representations = [
             self.output_dropout(self.mixed(layers, char_ids, k), training=training)
             for k in range(self.num_representations)
         ]
-        return representations if self.num_representations > 1 else representations[0]
+        return self._one_or_all(representations)
 
-    def token_layers(self, char_ids: Any, training: bool | None = None) -> list[Any]:
-        """Returns what is mixed: the biLM's layers, 0 where the result is."""
+    def _one_or_all(self, values: list[Tensor]) -> Tensor:
+        return values if self.num_representations > 1 else values[0]
+
+    def token_layers(
+        self, char_ids: Tensor, training: bool | None = None
+    ) -> list[Tensor]:
+        """Returns the layers of the biLM at the positions of the result."""
         # A frozen biLM is a function of the sentence alone: no dropout inside it.
         training = bool(training and self.trainable_encoder)
         layers = self.encoder(char_ids, training=training)
@@ -147,24 +162,25 @@ class ElmoEmbedding(keras.layers.Layer):
         kept = ops.cast(self._token_mask(char_ids), layers[0].dtype)[..., None]
         return [layer * kept for layer in layers]
 
-    def mixed(self, layers: list[Any], char_ids: Any, k: int = 0) -> Any:
-        """Returns representation `k` of what `token_layers` returned."""
+    def mixed(self, layers: list[Tensor], char_ids: Tensor, k: int = 0) -> Tensor:
+        """Returns mix `k` of what `token_layers` returned."""
         mask = self._token_mask(char_ids)
         mix = self.mixes[k](layers, mask=mask)
         return mix * ops.cast(mask, mix.dtype)[..., None]
 
-    def _token_mask(self, char_ids: Any) -> Any:
+    def _token_mask(self, char_ids: Tensor) -> Tensor:
         valid = ops.greater(char_ids[..., 0], 0)
         # A position holds a token where the one after it is valid: that leaves out
         # both boundaries and the padding.
         return valid if self.keep_boundaries else valid[:, 2:]
 
-    def compute_mask(self, char_ids: Any, previous_mask: Any = None) -> Any:
+    def compute_mask(self, char_ids: Tensor, previous_mask: Tensor = None) -> Tensor:
         mask = keep_first_of_empty(self._token_mask(char_ids))
-        several = self.num_representations > 1
-        return [mask] * self.num_representations if several else mask
+        return self._one_or_all([mask] * self.num_representations)
 
-    def compute_output_spec(self, char_ids: Any, training: bool | None = None) -> Any:
+    def compute_output_spec(
+        self, char_ids: Tensor, training: bool | None = None
+    ) -> Tensor:
         batch, tokens, _ = char_ids.shape
         if tokens is not None and not self.keep_boundaries:
             tokens -= 2
@@ -172,20 +188,20 @@ class ElmoEmbedding(keras.layers.Layer):
         specs = [
             keras.KerasTensor(shape, "float32") for _ in range(self.num_representations)
         ]
-        return specs if self.num_representations > 1 else specs[0]
+        return self._one_or_all(specs)
 
     @property
-    def mix_weights(self) -> list[tuple[Any, float]]:
+    def mix_weights(self) -> list[tuple[np.ndarray, float]]:
         """For each representation `softmax(s)`, one element a layer, and `gamma`."""
         return [
             (
-                ops.convert_to_numpy(ops.softmax(mix.scalars)),
+                ops.convert_to_numpy(mix.layer_weights),
                 float(ops.convert_to_numpy(mix.gamma)),
             )
             for mix in self.mixes
         ]
 
-    def get_config(self) -> dict[str, Any]:
+    def get_config(self) -> Config:
         return {
             **super().get_config(),
             "encoder": self.encoder.get_config(),
@@ -198,6 +214,6 @@ class ElmoEmbedding(keras.layers.Layer):
         }
 
     @classmethod
-    def from_config(cls, config: dict[str, Any]) -> "ElmoEmbedding":
+    def from_config(cls, config: Config) -> "ElmoEmbedding":
         config = dict(config)
         return cls(Encoder.from_config(config.pop("encoder")), **config)

@@ -1,25 +1,24 @@
 """Character ids to the layers of a biLM."""
 
-from typing import Any
-
 import keras
 from keras import ops
 
 from keras_elmo.config import MAX_CHARACTERS, NUM_CHARACTERS, ElmoConfig
 from keras_elmo.layers.bilm import BiLM
 from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
+from keras_elmo.utils.types import Config, DType
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
 class Encoder(keras.Model):
-    """A functional model: the character CNN, then the biLM.
+    """A pretrained or new biLM with its character CNN, as a functional model.
 
     Args:
         config: the sizes.
         trainable: whether the weights are created trainable. Frozen ones stay frozen
-            in whatever file the model goes through.
-        tokenizer: what cut the training text into words, `"unicode"` or
-            `"whitespace"`; `None` if that is not known.
+            in every file that the model is saved in.
+        tokenizer: the kind of `Tokenizer` of the training text, `"unicode"` or
+            `"whitespace"`; `None` if it is not known.
         dtype: dtype policy of every layer.
         **kwargs: `name`.
 
@@ -30,7 +29,18 @@ class Encoder(keras.Model):
     Returns:
         List of `num_layers + 1` tensors `(batch, tokens + 2, 2 * projection_units)`.
 
-    Reference: Peters et al. 2018, section 3.
+    Example:
+
+    ```python
+    encoder = keras_elmo.Encoder(keras_elmo.ElmoConfig.preset("tiny"))
+    char_ids = keras_elmo.CharacterIds()([["by", "the", "river"]])
+    layers = encoder(char_ids)
+    # Five positions: the words, and the begin and the end of the sentence.
+    units = 2 * encoder.config.projection_units
+    assert [layer.shape for layer in layers] == [(1, 5, units)] * 3
+    ```
+
+    Reference: Peters et al. 2018, Deep Contextualized Word Representations, section 3.
     """
 
     def __init__(
@@ -38,8 +48,8 @@ class Encoder(keras.Model):
         config: ElmoConfig,
         trainable: bool = True,
         tokenizer: str | None = None,
-        dtype: Any = None,
-        **kwargs: Any,
+        dtype: DType = None,
+        **kwargs: object,
     ) -> None:
         # === Layers ===
         common = {"trainable": trainable, "dtype": dtype}
@@ -80,21 +90,21 @@ class Encoder(keras.Model):
         # As it is now: Keras's global one may change.
         self.layers_dtype = keras.dtype_policies.get(dtype)
 
-    def with_dtype(self, dtype: Any) -> "Encoder":
+    def with_dtype(self, dtype: DType) -> "Encoder":
         """Returns a copy that computes in another type.
 
-        `"bfloat16"` halves the memory and, where the processor multiplies it, saves
-        time; cell states and sums stay float32. It is for reading: pretrain in float32.
+        `"bfloat16"` halves the memory and, on a processor that multiplies it, saves
+        time; cell states and sums stay float32. Use it for inference: pretrain in
+        float32.
 
         Args:
             dtype: dtype policy of every layer.
         """
         copy = Encoder.from_config({**self.get_config(), "dtype": dtype})
-        for ours, given in zip(copy.weights, self.weights, strict=True):
-            ours.assign(ops.cast(given, ours.dtype))
+        copy_weights(self, copy)
         return copy
 
-    def get_config(self) -> dict[str, Any]:
+    def get_config(self) -> Config:
         return {
             "options": self.config.to_options(),
             "trainable": self.created_trainable,
@@ -105,21 +115,27 @@ class Encoder(keras.Model):
         }
 
     @classmethod
-    def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Any:
+    def from_config(cls, config: Config, custom_objects: object = None) -> "Encoder":
         config = dict(config)
         frozen = config.pop("frozen", False)
         encoder = cls(read_options(config.pop("options")), **config)
-        # Set after its creation, it can be undone.
+        # Set on the model, not on its weights, it can be undone.
         if frozen:
             encoder.trainable = False
         return encoder
 
 
-def read_options(options: Any) -> ElmoConfig:
-    """Returns the sizes that a model's own config holds.
+def copy_weights(source: keras.Model, target: keras.Model) -> None:
+    """Copies all weights to a model of the same sizes, whatever its types are."""
+    for new, given in zip(target.weights, source.weights, strict=True):
+        new.assign(ops.cast(given, new.dtype))
+
+
+def read_options(options: object) -> ElmoConfig:
+    """Returns the sizes that the config of a saved model holds.
 
     Raises:
-        ValueError: it is no dictionary, or not of a model that can be.
+        ValueError: `options` is no dictionary, or no model has such sizes.
     """
     # A string would be taken for the path of a file.
     if not isinstance(options, dict):
@@ -129,12 +145,26 @@ def read_options(options: Any) -> ElmoConfig:
     return ElmoConfig.from_options(options)
 
 
-def build_encoder(config: ElmoConfig, trainable: bool = True, dtype: Any = None) -> Any:
-    """Returns an `Encoder` with the published initial weights.
+def build_encoder(
+    config: ElmoConfig, trainable: bool = True, dtype: DType = None
+) -> Encoder:
+    """Returns a new `Encoder`, initialized as the published models were.
 
     Args:
         config: the sizes.
         trainable: whether the weights are created trainable.
         dtype: dtype policy of every layer; Keras's global one if `None`.
+
+    Returns:
+        An `Encoder`.
+
+    Example:
+
+    ```python
+    encoder = keras_elmo.build_encoder(keras_elmo.ElmoConfig.preset("tiny"))
+    elmo = keras_elmo.ElmoEmbedding(encoder)
+    vectors = elmo(keras_elmo.CharacterIds()([["by", "the", "river"]]))
+    assert vectors.shape == (1, 3, 2 * encoder.config.projection_units)
+    ```
     """
     return Encoder(config, trainable=trainable, dtype=dtype)

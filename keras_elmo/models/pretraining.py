@@ -1,6 +1,6 @@
-"""The language model that is trained on text: an encoder and its loss."""
+"""The language model of pretraining: an encoder and a head with the loss."""
 
-from typing import Any
+from collections.abc import Callable
 
 import keras
 from keras import ops
@@ -10,12 +10,13 @@ from keras_elmo.layers.sampled_softmax import SampledSoftmax
 from keras_elmo.models.encoder import Encoder, read_options
 from keras_elmo.text.vocabulary import PADDING_ID, Vocabulary
 from keras_elmo.utils.lazy import tf
+from keras_elmo.utils.types import Config, DType, Shape, Tensor
 
 
-def mean_over_replicas(value: Any) -> Any:
-    """Returns the mean of a value over the replicas; the value itself without any.
+def mean_over_replicas(value: Tensor) -> Tensor:
+    """Returns the mean over the replicas of a `tf.distribute` strategy, if any.
 
-    On JAX, arrays are those of all devices anyway.
+    On JAX an array is that of all devices already.
     """
     if keras.backend.backend() != "tensorflow":
         return value
@@ -30,8 +31,8 @@ class LanguageModelHead(keras.layers.Layer):
     """Predicts each token's neighbours and adds the loss to the model.
 
     The forward half of position k predicts token k + 1, the backward half of k + 1
-    predicts token k; both by one softmax. The loss is the mean of the directions'
-    mean negative log likelihoods.
+    predicts token k; both with one softmax. The loss is the mean over both directions
+    of the mean negative log likelihood.
 
     Args:
         vocabulary_size: number of target ids.
@@ -42,7 +43,7 @@ class LanguageModelHead(keras.layers.Layer):
     Call arguments:
         top: `(batch, tokens, 2 * projection_units)`, the biLM's last layer.
         token_ids: `(batch, tokens)` integers, -1 where masked.
-        training: whether to sample and to drop.
+        training: whether to sample and to apply dropout.
 
     Returns:
         Dictionary of `forward` and `backward`: `(batch, tokens - 1)` negative log
@@ -57,7 +58,7 @@ class LanguageModelHead(keras.layers.Layer):
         vocabulary_size: int,
         num_sampled: int = 8192,
         dropout: float = 0.0,
-        **kwargs: Any,
+        **kwargs: object,
     ) -> None:
         super().__init__(**kwargs)
         self.vocabulary_size = vocabulary_size
@@ -69,16 +70,15 @@ class LanguageModelHead(keras.layers.Layer):
             vocabulary_size, num_sampled, name="softmax", dtype=self.dtype_policy
         )
 
-    def build(self, top_shape: Any, token_ids_shape: Any) -> None:
+    def build(self, top_shape: tuple[int, ...], token_ids_shape: Shape) -> None:
         self.softmax.build((None, top_shape[-1] // 2))
 
     def call(
-        self, top: Any, token_ids: Any, training: bool | None = None
-    ) -> dict[str, Any]:
+        self, top: Tensor, token_ids: Tensor, training: bool | None = None
+    ) -> dict[str, Tensor]:
         top = self.output_dropout(top, training=training)
         units = top.shape[-1] // 2
-        # A pair of neighbours counts where the second of them is a token.
-        predicted = ops.cast(token_ids[:, 1:] != PADDING_ID, "float32")
+        predicted = _predicted(token_ids)
         targets = ops.maximum(token_ids, 0)
         # The directions are two halves of one batch, with the same candidates.
         losses = self.softmax(
@@ -93,13 +93,13 @@ class LanguageModelHead(keras.layers.Layer):
         batch = ops.shape(token_ids)[0]
         return {"forward": losses[:batch], "backward": losses[batch:]}
 
-    def compute_mask(self, *inputs: Any, **previous: Any) -> None:
-        # Padding is told by the target ids, and a pair of neighbours is no token.
+    def compute_mask(self, *inputs: Tensor, **previous: Tensor) -> None:
+        # The target ids tell the padding; the axes of the result are no tokens.
         return None
 
     def compute_output_spec(
-        self, top: Any, token_ids: Any, training: bool | None = None
-    ) -> dict[str, Any]:
+        self, top: Tensor, token_ids: Tensor, training: bool | None = None
+    ) -> dict[str, Tensor]:
         batch, tokens = token_ids.shape
         shape = (batch, None if tokens is None else tokens - 1)
         return {
@@ -107,7 +107,7 @@ class LanguageModelHead(keras.layers.Layer):
             for name in ("forward", "backward")
         }
 
-    def get_config(self) -> dict[str, Any]:
+    def get_config(self) -> Config:
         return {
             **super().get_config(),
             "vocabulary_size": self.vocabulary_size,
@@ -118,7 +118,7 @@ class LanguageModelHead(keras.layers.Layer):
 
 @keras.saving.register_keras_serializable("keras_elmo")
 class PretrainingModel(keras.Model):
-    """A functional model of an `Encoder` and a `LanguageModelHead`.
+    """A functional model: an `Encoder`, then a `LanguageModelHead`.
 
     Compile it with an optimizer and no loss, and fit it to batches of whole sentences.
 
@@ -144,8 +144,8 @@ class PretrainingModel(keras.Model):
         config: ElmoConfig,
         vocabulary_size: int,
         num_sampled: int = 8192,
-        dtype: Any = None,
-        **kwargs: Any,
+        dtype: DType = None,
+        **kwargs: object,
     ) -> None:
         # === Layers ===
         encoder = Encoder(config, dtype=dtype)
@@ -170,17 +170,17 @@ class PretrainingModel(keras.Model):
         self.encoder = encoder
         self.head = head
         self.config = config
-        # The words behind the target ids, for whoever evaluates the model on text.
+        # The words of the target ids, to evaluate the model on text.
         self.vocabulary: Vocabulary | None = None
         self.forward_loss = keras.metrics.Mean(name="forward_loss")
         self.backward_loss = keras.metrics.Mean(name="backward_loss")
-        self._exact: Any = None
+        self._exact: Callable[..., dict[str, Tensor]] | None = None
 
-    def exact_losses(self, batch: dict[str, Any]) -> dict[str, Any]:
-        """Returns what the head does, by the exact softmax, computed on one device.
+    def exact_losses(self, batch: dict[str, Tensor]) -> dict[str, Tensor]:
+        """Returns the losses of a batch by the exact softmax, computed on one device.
 
-        `predict_on_batch` would give every replica of a `tf.distribute` strategy the
-        whole batch.
+        `predict_on_batch` would compute the whole batch on every replica of a
+        `tf.distribute` strategy.
         """
         if keras.backend.backend() != "tensorflow":
             return self.predict_on_batch(batch)
@@ -200,18 +200,18 @@ class PretrainingModel(keras.Model):
         )
 
     def compute_metrics(
-        self, x: Any, y: Any, y_pred: Any, sample_weight: Any = None
-    ) -> dict[str, Any]:
+        self, x: Tensor, y: Tensor, y_pred: Tensor, sample_weight: Tensor = None
+    ) -> dict[str, Tensor]:
         predicted = _predicted(x["token_ids"])
         self.forward_loss.update_state(y_pred["forward"], predicted)
         self.backward_loss.update_state(y_pred["backward"], predicted)
         return self.get_metrics_result()
 
-    def count_predictions(self, token_ids: Any) -> Any:
-        """Returns how many tokens a direction predicts of a batch."""
+    def count_predictions(self, token_ids: Tensor) -> Tensor:
+        """Returns the number of tokens that each direction predicts."""
         return ops.sum(_predicted(token_ids))
 
-    def get_config(self) -> dict[str, Any]:
+    def get_config(self) -> Config:
         return {
             "options": self.config.to_options(),
             "vocabulary_size": self.head.vocabulary_size,
@@ -222,7 +222,9 @@ class PretrainingModel(keras.Model):
         }
 
     @classmethod
-    def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Any:
+    def from_config(
+        cls, config: Config, custom_objects: object = None
+    ) -> "PretrainingModel":
         config = dict(config)
         tokenizer = config.pop("tokenizer", None)
         model = cls(read_options(config.pop("options")), **config)
@@ -230,19 +232,46 @@ class PretrainingModel(keras.Model):
         return model
 
 
-def _predicted(token_ids: Any) -> Any:
+def _predicted(token_ids: Tensor) -> Tensor:
+    """1 for each pair of neighbours of which the second is a token, else 0."""
     return ops.cast(token_ids[:, 1:] != PADDING_ID, "float32")
 
 
 def build_pretraining_model(
-    config: ElmoConfig, vocabulary_size: int, num_sampled: int = 8192, dtype: Any = None
-) -> Any:
-    """Returns a `PretrainingModel` with the published initial weights.
+    config: ElmoConfig,
+    vocabulary_size: int,
+    num_sampled: int = 8192,
+    dtype: DType = None,
+) -> PretrainingModel:
+    """Returns a new language model, initialized as the published ones were.
+
+    Compile it with an optimizer and no loss, and fit it to the batches of a `Corpus`;
+    `pretrain` does that and more.
 
     Args:
         config: the sizes.
         vocabulary_size: number of target ids, the special ones included.
         num_sampled: candidates of the sampled softmax.
         dtype: dtype policy of every layer; Keras's global one if `None`.
+
+    Returns:
+        A `PretrainingModel`. It takes a dictionary of `char_ids`,
+        `(batch, tokens, 50)`, and `token_ids`, `(batch, tokens)`, -1 where masked,
+        and returns a dictionary of `forward` and `backward`, `(batch, tokens - 1)`
+        negative log likelihoods in nats. `model.encoder` is the `Encoder`.
+
+    Example:
+
+    ```python
+    config = keras_elmo.ElmoConfig.preset("tiny")
+    model = keras_elmo.build_pretraining_model(config, vocabulary_size=4)
+    # The ids of <S>, a word and </S>; they are predicted from each other.
+    batch = {
+        "char_ids": keras_elmo.CharacterIds()([["river"]]),
+        "token_ids": tf.constant([[0, 3, 1]]),
+    }
+    losses = model(batch)
+    assert losses["forward"].shape == losses["backward"].shape == (1, 2)
+    ```
     """
     return PretrainingModel(config, vocabulary_size, num_sampled, dtype)

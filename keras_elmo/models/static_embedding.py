@@ -1,6 +1,5 @@
-"""Static word vectors as a layer, to stand beside ELMo's."""
+"""Static word vectors as a layer, such as GloVe's, to combine with ELMo's."""
 
-import os
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -12,30 +11,26 @@ from keras_elmo.models.token_mask import TokenMask, is_ids, keep_first_of_empty
 from keras_elmo.text.tokenizer import StringLayer
 from keras_elmo.text.vector_file import read_vector_file
 from keras_elmo.utils.lazy import tf
+from keras_elmo.utils.types import Config, Shape, StrPath, Tensor
 
-# Ids that stand before those of the words.
+# Ids before those of the words.
 _PADDING, _UNKNOWN = 0, 1
 _NUM_SPECIALS = 2
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
 class StaticEmbedding(StringLayer):
-    """A vector for each word, whatever stands around it.
+    """One vector for each word, whatever its context.
 
-    A word that the layer knows in lower case only has that vector; a word that it does
-    not know at all has one of its own, which begins as 0. The words are part of the
-    layer: a `.keras` file of a model that contains it needs nothing else.
-
-    With ELMo's, as in the paper, `[x_k; ELMo_k]`:
-
-        static = StaticEmbedding.from_file("glove.6B.100d.txt")
-        words = keras.layers.Concatenate()([static(tokens), elmo(char_ids)])
+    A word that is known in lower case only has the vector of that; all unknown words
+    share one vector, initially 0. The words are part of the layer: a `.keras` file of a
+    model with this layer needs no other file.
 
     Args:
         words: distinct words.
         units: length of a vector.
         trainable: whether the vectors are trained with the task.
-        **kwargs: of `keras.layers.Layer`.
+        **kwargs: arguments of `keras.layers.Layer`.
 
     Call arguments:
         tokens: `(batch, tokens)` strings padded with `""`, from `Tokenizer`; or, on a
@@ -53,14 +48,32 @@ class StaticEmbedding(StringLayer):
             two axes.
         RuntimeError: `tokens` are strings, and Keras does not run on TensorFlow.
 
-    Reference: Peters et al. 2018, section 3.3.
+    Example:
+
+    ```python
+    with open("vectors.txt", "w") as file:
+        file.write("river 1 2\\nbank 3 4\\n")
+    static = keras_elmo.StaticEmbedding.from_file("vectors.txt")
+    vectors = static(tf.constant([["River", "bank"], ["shore", ""]]))
+    np.testing.assert_array_equal(vectors[0], [[1, 2], [3, 4]])
+    # With ELMo's vectors, as in the paper, [x_k; ELMo_k].
+    elmo = np.zeros((2, 2, 6), "float32")
+    assert keras.layers.Concatenate()([vectors, elmo]).shape == (2, 2, 8)
+    ```
+
+    Reference: Peters et al. 2018, Deep Contextualized Word Representations, section
+    3.3.
     """
 
     _num_axes = 2
     _before_the_model = "the ids, with its method `ids`,"
 
     def __init__(
-        self, words: Sequence[str], units: int, trainable: bool = False, **kwargs: Any
+        self,
+        words: Sequence[str],
+        units: int,
+        trainable: bool = False,
+        **kwargs: object,
     ) -> None:
         super().__init__(trainable=trainable, **kwargs)
         if isinstance(words, str | bytes):
@@ -76,11 +89,11 @@ class StaticEmbedding(StringLayer):
             raise ValueError(f"`words` must hold no word twice. Received: {twice!r}")
         self.units = units
         self.supports_jit = keras.backend.backend() != "tensorflow"
-        self._table: Any = None
+        self._table: object = None
 
     @classmethod
     def from_file(
-        cls, path: str | os.PathLike[str], max_words: int | None = None, **kwargs: Any
+        cls, path: StrPath, max_words: int | None = None, **kwargs: Any
     ) -> "StaticEmbedding":
         """Makes the layer from a file in word2vec's, GloVe's or fastText's text format.
 
@@ -100,7 +113,7 @@ class StaticEmbedding(StringLayer):
         layer.vectors.assign(ops.pad(vectors, [[_NUM_SPECIALS, 0], [0, 0]]))
         return layer
 
-    def build(self, tokens_shape: Any = None) -> None:
+    def build(self, tokens_shape: Shape | None = None) -> None:
         self.vectors = self.add_weight(
             name="vectors",
             shape=(_NUM_SPECIALS + len(self.words), self.units),
@@ -108,20 +121,20 @@ class StaticEmbedding(StringLayer):
         )
         self.built = True
 
-    def call(self, tokens: Any) -> Any:
+    def call(self, tokens: Tensor) -> Tensor:
         ids = self._as_ids(tokens)
         vectors = ops.take(self.vectors, ids, axis=0)
         return vectors * ops.cast(ids != _PADDING, vectors.dtype)[..., None]
 
-    def ids(self, tokens: Any) -> Any:
+    def ids(self, tokens: Tensor) -> Tensor:
         """Returns the rows of the tokens' vectors, with TensorFlow's core ops alone.
 
         Args:
             tokens: `(batch, tokens)` strings padded with `""`.
 
         Returns:
-            `(batch, tokens)` int32 tensor: 0 behind the end of a sentence, 1 for an
-            unknown word, then the words in their order.
+            `(batch, tokens)` int32 tensor: 0 after the end of a sentence, 1 for an
+            unknown word, from 2 on the words in their order.
         """
         tokens = tf.convert_to_tensor(tokens, tf.string)
         table = self._lookup_table()
@@ -130,13 +143,13 @@ class StaticEmbedding(StringLayer):
         found = tf.where(found == _UNKNOWN, lower, found)
         return tf.where(TokenMask().call(tokens), found, _PADDING)
 
-    def _as_ids(self, tokens: Any) -> Any:
+    def _as_ids(self, tokens: Tensor) -> Tensor:
         if is_ids(tokens):
             self._check_axes(tokens.shape, "tokens")
             return ops.convert_to_tensor(tokens)
         return self.ids(self._strings(tokens, "tokens"))
 
-    def _lookup_table(self) -> Any:
+    def _lookup_table(self) -> Tensor:
         if self._table is None:
             # Outside of the function, perhaps of tf.data, that is first to ask.
             with tf.init_scope():
@@ -145,14 +158,14 @@ class StaticEmbedding(StringLayer):
                 self._table = tf.lookup.StaticHashTable(pairs, _UNKNOWN)
         return self._table
 
-    def compute_mask(self, tokens: Any, previous_mask: Any = None) -> Any:
+    def compute_mask(self, tokens: Tensor, previous_mask: Tensor = None) -> Tensor:
         return keep_first_of_empty(TokenMask()(tokens))
 
-    def compute_output_spec(self, tokens: Any) -> keras.KerasTensor:
+    def compute_output_spec(self, tokens: Tensor) -> keras.KerasTensor:
         if not is_ids(tokens):
             self._require_tensorflow_backend()
         self._check_axes(tokens.shape, "tokens")
         return keras.KerasTensor((*tokens.shape, self.units), self.compute_dtype)
 
-    def get_config(self) -> dict[str, Any]:
+    def get_config(self) -> Config:
         return {**super().get_config(), "words": self.words, "units": self.units}

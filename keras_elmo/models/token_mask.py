@@ -1,14 +1,13 @@
-"""Which positions of a batch hold a token, as Keras's layers want to know it."""
-
-from typing import Any
+"""Masks of the positions of a batch that hold a token."""
 
 import keras
 from keras import ops
 
 from keras_elmo.utils.lazy import tf
+from keras_elmo.utils.types import Tensor
 
 
-def keep_first_of_empty(mask: Any) -> Any:
+def keep_first_of_empty(mask: Tensor) -> Tensor:
     """Returns a mask in which a sentence without any token keeps its first position.
 
     Keras's pooling layers divide by the number of unmasked positions.
@@ -26,8 +25,7 @@ def keep_first_of_empty(mask: Any) -> Any:
 class TokenMask(keras.Operation):
     """The positions up to a sentence's last token that is not `""`, or not 0.
 
-    An operation, so that a functional model can be put together of it: Keras has none
-    on strings.
+    An operation, because a functional model needs one for strings and Keras has none.
 
     Call arguments:
         tokens: `(batch, tokens)` strings or integers.
@@ -36,7 +34,7 @@ class TokenMask(keras.Operation):
         `(batch, tokens)` booleans.
     """
 
-    def call(self, tokens: Any) -> Any:
+    def call(self, tokens: Tensor) -> Tensor:
         if is_ids(tokens):
             return ops.not_equal(tokens, 0)
         tokens = tf.convert_to_tensor(tokens, tf.string)
@@ -44,10 +42,10 @@ class TokenMask(keras.Operation):
         length = tf.reduce_max(tf.where(tokens != "", place + 1, 0), 1, keepdims=True)
         return place < length
 
-    def compute_output_spec(self, tokens: Any) -> keras.KerasTensor:
+    def compute_output_spec(self, tokens: Tensor) -> keras.KerasTensor:
         return keras.KerasTensor(tokens.shape, "bool")
 
 
-def is_ids(tokens: Any) -> bool:
+def is_ids(tokens: Tensor) -> bool:
     """Whether tokens are given as integers, not as strings."""
     return "int" in str(getattr(tokens, "dtype", ""))

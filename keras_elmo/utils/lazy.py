@@ -12,9 +12,9 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["import_extra", "register_lazily", "tf", "tf_text"]
+__all__ = ["import_extra", "provide", "provided", "register_lazily", "tf", "tf_text"]
 
 
 class _LazyModule(ModuleType):
@@ -69,6 +69,19 @@ def _missing(module: str, user: str, requirement: str, error: Exception) -> Impo
         f"{user} needs {package}, which cannot be imported ({error}). "
         f"Install it with: pip install '{requirement}'"
     )
+
+
+_providers: dict[str, str] = {}
+
+
+def provide(function: str, module: str) -> None:
+    """Makes a function available to lower floors, which must not import its module."""
+    _providers[function] = module
+
+
+def provided(function: str) -> Callable[..., Any]:
+    """Imports a function that `provide` named."""
+    return getattr(importlib.import_module(_providers[function]), function)
 
 
 def register_lazily(classes: Mapping[str, str]) -> None:
