@@ -16,7 +16,7 @@ from keras_elmo.files.published import (
 )
 from keras_elmo.files.validation import check_dtype, check_size, check_tokenizer
 from keras_elmo.models.elmo_embedding import ElmoEmbedding
-from keras_elmo.models.encoder import Encoder
+from keras_elmo.models.encoder import Encoder, copy_weights
 from keras_elmo.models.pretraining import PretrainingModel
 from keras_elmo.text.vocabulary import Vocabulary
 from keras_elmo.utils.files import read_json_object
@@ -216,8 +216,7 @@ def read_language_model(path: StrPath) -> PretrainingModel:
     check_size(num_weights, [softmax], words)
     model = PretrainingModel(encoder.config, len(vocabulary), len(vocabulary))
     read_datasets(softmax, softmax_datasets(model.head), words)
-    for weight, stored in zip(model.encoder.weights, encoder.weights, strict=True):
-        weight.assign(stored)
+    copy_weights(encoder, model.encoder)
     model.encoder.tokenizer = encoder.tokenizer
     model.vocabulary = vocabulary
     return model
