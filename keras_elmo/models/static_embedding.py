@@ -10,7 +10,7 @@ from keras import ops
 from keras_elmo.models.token_mask import TokenMask, is_ids, keep_first_of_empty
 from keras_elmo.text.tokenizer import StringLayer
 from keras_elmo.text.vector_file import read_vector_file
-from keras_elmo.utils.lazy import tf
+from keras_elmo.utils.lazy import do_not_convert, tf
 from keras_elmo.utils.types import Config, Shape, StrPath, Tensor
 
 # Ids before those of the words.
@@ -66,7 +66,7 @@ class StaticEmbedding(StringLayer):
     """
 
     _num_axes = 2
-    _before_the_model = "the ids, with its method `ids`,"
+    _alternative = "the ids, with its method `ids`,"
 
     def __init__(
         self,
@@ -126,6 +126,7 @@ class StaticEmbedding(StringLayer):
         vectors = ops.take(self.vectors, ids, axis=0)
         return vectors * ops.cast(ids != _PADDING, vectors.dtype)[..., None]
 
+    @do_not_convert
     def ids(self, tokens: Tensor) -> Tensor:
         """Returns the rows of the tokens' vectors, with TensorFlow's core ops alone.
 

@@ -1,10 +1,11 @@
-"""Lines to tokens, many at a time: one line at a time costs twenty times as much."""
+"""Lines to batches: tokenized many lines at a time, shuffled, grouped by length."""
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import heappop, heapreplace
 from itertools import islice, pairwise
 from random import Random
+from typing import TypeVar
 
 from keras_elmo.text.character_ids import MAX_BYTES
 from keras_elmo.text.lines import Shard, read_lines
@@ -13,12 +14,48 @@ from keras_elmo.text.tokenizer import Tokenizer
 from keras_elmo.utils.lazy import tf
 from keras_elmo.utils.prefetch import prefetch_map
 
-# Of those who read a whole file and do little else.
+T = TypeVar("T")
+Sentence = list[bytes]
+
+# For callers that read a whole file and do little else.
 TOKENIZER_THREADS = min(4, os.cpu_count() or 1)
 
-# A chunk ends at either: the characters bound the memory, whatever the lines are.
+# Lines that are tokenized at a time: one at a time costs twenty times as much. The
+# bound on characters is one on memory.
 _CHUNK_LINES = 2048
 _CHUNK_CHARACTERS = 1_000_000
+
+# Bounds of the shuffle buffer; again the characters bound the memory.
+_BUFFER_LINES = 16_384
+_BUFFER_CHARACTERS = 32_000_000
+
+# Files read at a time. They often differ in subject; a decompressor takes 9 MB.
+_OPEN_SHARDS = 8
+
+# Sentences that are sorted by length at a time: at least so many, and so many batches
+# that each spans few lengths.
+_WINDOW_SENTENCES = 8_192
+_WINDOW_BATCHES = 64
+
+# The marks that end a sentence, and those that may follow them.
+_FINAL = (".", "!", "?", "…", "。", "！", "？")
+_CLOSING = "\"'”’»)]}」』）】"
+
+
+def split_stream(
+    values: Iterable[T], size: Callable[[T], int], max_size: int, max_values: int
+) -> Iterator[list[T]]:
+    """Yields lists of consecutive values; each ends where it reaches either bound."""
+    part: list[T] = []
+    total = 0
+    for value in values:
+        part.append(value)
+        total += size(value)
+        if total >= max_size or len(part) >= max_values:
+            yield part
+            part, total = [], 0
+    if part:
+        yield part
 
 
 def token_chunks(
@@ -33,22 +70,23 @@ def token_chunks(
         lines: text.
         tokenizer: the kind of `Tokenizer`.
         stats: counts the words.
-        num_threads: that cut the next chunks while the one before them is used.
+        num_threads: threads that tokenize ahead.
 
     Yields:
-        The tokens of n lines one after the other, and n + 1 limits: the k-th line's
+        The tokens of n lines one after the other, and n + 1 limits: those of line k
         are `tokens[limits[k] : limits[k + 1]]`.
     """
     stats = CorpusStats() if stats is None else stats
     tokenize = Tokenizer(tokenizer).ragged
 
-    def cut(chunk: list[str]) -> tuple[list[bytes], list[int]]:
-        # On a GPU machine the index arithmetic would travel there and back.
+    def chunk_of(lines: list[str]) -> tuple[list[bytes], list[int]]:
+        # On a GPU the index arithmetic would cost transfers.
         with tf.device("CPU"):
-            ragged = tokenize(chunk)
+            ragged = tokenize(lines)
             return ragged.values.numpy().tolist(), ragged.row_splits.numpy().tolist()
 
-    for tokens, limits in prefetch_map(cut, _chunks(lines), num_threads):
+    chunks = split_stream(lines, len, _CHUNK_CHARACTERS, _CHUNK_LINES)
+    for tokens, limits in prefetch_map(chunk_of, chunks, num_threads):
         stats.words += len(tokens)
         stats.truncated_words += sum(map(MAX_BYTES.__lt__, map(len, tokens)))
         yield tokens, limits
@@ -56,47 +94,32 @@ def token_chunks(
 
 def tokenized_lines(
     lines: Iterable[str], tokenizer: str, stats: CorpusStats | None = None
-) -> Iterator[list[bytes]]:
+) -> Iterator[Sentence]:
     """Yields the tokens of each line; the arguments are those of `token_chunks`."""
     return lines_of(token_chunks(lines, tokenizer, stats))
 
 
-def lines_of(
-    chunks: Iterable[tuple[list[bytes], list[int]]],
-) -> Iterator[list[bytes]]:
+def lines_of(chunks: Iterable[tuple[list[bytes], list[int]]]) -> Iterator[Sentence]:
     """Yields the tokens of each line of chunks."""
     for tokens, limits in chunks:
         for start, end in pairwise(limits):
             yield tokens[start:end]
 
 
-def _chunks(lines: Iterable[str]) -> Iterator[list[str]]:
-    chunk: list[str] = []
-    characters = 0
-    for line in lines:
-        chunk.append(line)
-        characters += len(line)
-        if len(chunk) == _CHUNK_LINES or characters >= _CHUNK_CHARACTERS:
-            yield chunk
-            chunk, characters = [], 0
-    if chunk:
-        yield chunk
-
-
 class TokenizedFile:
-    """Yields the tokens of each line, also of blank ones; each iteration begins anew.
+    """An iterable of the tokens of each line of a file, blank lines included.
 
-    Some lines are read while those before them are used.
+    Each iteration begins anew, and tokenizes ahead in threads.
 
     Args:
-        path: of the text; plain, .gz or .xz.
+        path: of the text; plain, `.gz` or `.xz`.
         tokenizer: the kind of `Tokenizer`.
 
     Attributes:
         path: as given.
-        position: bytes of the file, as it lies on the disk, that the latest iteration
-            has read.
-        report: what it has met, right when an iteration has ended.
+        position: bytes of the file, compressed if it is, that the latest iteration has
+            read.
+        report: the `CorpusStats` of the latest iteration, complete at its end.
     """
 
     def __init__(self, path: str, tokenizer: str) -> None:
@@ -105,7 +128,7 @@ class TokenizedFile:
         self.report = CorpusStats()
         self._tokenizer = tokenizer
 
-    def __iter__(self) -> Iterator[list[bytes]]:
+    def __iter__(self) -> Iterator[Sentence]:
         self.position = 0
         self.report = CorpusStats()
         lines = read_lines([self.path], self.report, self._advance, keep_blank=True)
@@ -116,43 +139,22 @@ class TokenizedFile:
         self.position += count
 
 
-Sentence = list[bytes]
-
-# What the shuffle buffer holds at most. The characters bound the memory where
-# lines are long.
-_BUFFER_LINES = 16_384
-_BUFFER_CHARACTERS = 32_000_000
-
-# Shards often differ in what they are about; a decompressor takes 9 MB.
-_OPEN_SHARDS = 8
-
-# A window is sorted by length: this many sentences, and batches enough that one of
-# them spans few lengths.
-_WINDOW_SENTENCES = 8_192
-_WINDOW_BATCHES = 64
-
-# What ends a sentence, and what may stand between that and the next one.
-_FINAL = (".", "!", "?", "…", "。", "！", "？")
-_CLOSING = "\"'”’»)]}」』）】"
-_STAY = (*_FINAL, *_CLOSING)
-
-
 def interleaved(shards: Iterable[Shard]) -> Iterator[str]:
-    """Yields the lines of several files mixed, of a bounded number at a time.
+    """Yields the lines of several files mixed, reading a few of them at a time.
 
     Each is read at a pace in proportion to its size, so that those which begin together
-    end together: neither short lines nor a large file are left over at the end.
+    end together, however long their lines are.
     """
     waiting = enumerate(shards)
-    # When the next line is due, when the file began, and which it is. A file takes a
-    # unit of time.
+    # The time at which the next line is due, that at which the file began, and its
+    # index. Each file takes a unit of time.
     opened = [(0.0, 0.0, *each) for each in islice(waiting, _OPEN_SHARDS)]
     while opened:
-        _, began, place, shard = opened[0]
+        _, began, index, shard = opened[0]
         line = next(shard, None)
         if line is not None:
             yield line
-            heapreplace(opened, (began + shard.share_read, began, place, shard))
+            heapreplace(opened, (began + shard.fraction_read, began, index, shard))
             continue
         follower = next(waiting, None)
         if follower is None:
@@ -162,15 +164,15 @@ def interleaved(shards: Iterable[Shard]) -> Iterator[str]:
 
 
 def shuffled(lines: Iterable[str], random: Random) -> Iterator[str]:
-    """Yields the lines in another order, holding a bounded number of them."""
+    """Yields the lines in another order, with a bounded buffer."""
     buffer: list[str] = []
     characters = 0
     for line in lines:
         buffer.append(line)
         characters += len(line)
         while len(buffer) > _BUFFER_LINES or characters > _BUFFER_CHARACTERS:
-            place = random.randrange(len(buffer))
-            buffer[place], buffer[-1] = buffer[-1], buffer[place]
+            index = random.randrange(len(buffer))
+            buffer[index], buffer[-1] = buffer[-1], buffer[index]
             line = buffer.pop()
             characters -= len(line)
             yield line
@@ -181,26 +183,26 @@ def shuffled(lines: Iterable[str], random: Random) -> Iterator[str]:
 def mixed_lines(
     files: Sequence[str],
     random: Random,
-    report: CorpusStats,
+    stats: CorpusStats,
     first: int = 0,
     every: int = 1,
 ) -> Iterator[str]:
-    """Yields the lines of several files mixed and in another order.
+    """Yields the lines of several files, interleaved and shuffled.
 
     Args:
         files: paths of text files.
         random: of the order.
-        report: counts what is read.
-        first: of each file the first line to yield, from 0.
-        every: the distance of the lines to yield.
+        stats: counts the lines.
+        first: index of the first line of each file to yield.
+        every: distance of the lines to yield.
     """
     drawn = random.sample(files, len(files))
-    shards = (Shard(file, report, first, every) for file in drawn)
+    shards = (Shard(file, stats, first, every) for file in drawn)
     return shuffled(interleaved(shards), random)
 
 
 def split_sentence(tokens: Sentence, limit: int) -> list[Sentence]:
-    """Cuts a line into rows of at most `limit` tokens.
+    """Splits a line into rows of at most `limit` tokens.
 
     A row ends at the last end of a sentence in its second half, else at the limit.
     """
@@ -220,8 +222,8 @@ def split_sentence(tokens: Sentence, limit: int) -> list[Sentence]:
 
 def _ends_sentence(tokens: Sentence, start: int, place: int) -> bool:
     """Whether a sentence that begins after `start` ends before `place`."""
-    if _text(tokens[place]).startswith(_STAY):
-        # The marks of "?!" and of '."' stay together.
+    # The marks of "?!" and of '."' stay together.
+    if _text(tokens[place]).startswith((*_FINAL, *_CLOSING)):
         return False
     last = place - 1
     while last > start and not _text(tokens[last]).rstrip(_CLOSING):
@@ -241,10 +243,10 @@ def length_batches(
     Args:
         sentences: the tokens of each sentence; they are streamed.
         batch_tokens: positions of a batch. It holds `batch_tokens // T` sentences,
-            where T is its longest one with both boundaries; the last batch of all
-            may hold fewer.
-        random: breaks ties among equal lengths and orders the batches of a window;
-            without it the order is that of the text, longest first.
+            where T is the length of its longest one with both boundaries; the last
+            batch of all may hold fewer.
+        random: orders sentences of equal length, and the batches of a window; without
+            it the order is that of the text, longest first.
     """
     window: list[Sentence] = []
     positions = 0
@@ -255,19 +257,19 @@ def length_batches(
             len(window) >= _WINDOW_SENTENCES
             and positions >= _WINDOW_BATCHES * batch_tokens
         ):
-            batches, window = _cut(window, batch_tokens, random)
+            batches, window = _full_batches(window, batch_tokens, random)
             positions = sum(len(carried) + 2 for carried in window)
             yield from batches
-    batches, rest = _cut(window, batch_tokens, random)
+    batches, rest = _full_batches(window, batch_tokens, random)
     yield from batches
     if rest:
         yield rest
 
 
-def _cut(
+def _full_batches(
     window: list[Sentence], batch_tokens: int, random: Random | None
 ) -> tuple[list[list[Sentence]], list[Sentence]]:
-    """Returns the full batches of a window, and the sentences of no full one."""
+    """Returns the full batches of a window, and the sentences left over."""
     if random is not None:
         random.shuffle(window)
     window.sort(key=len, reverse=True)

@@ -1,21 +1,22 @@
-"""Tokens to the published models' character ids.
+"""Tokens to the character ids of the published models.
 
-This is the only place that knows a special id. All of them stand 1 above the
-published alphabet's, because 0 is a masked position.
+No other module knows the special ids. All ids are the published ones plus 1, because 0
+is a masked position.
 """
 
 import functools
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import keras
 import numpy as np
 
 from keras_elmo.config import MAX_CHARACTERS
 from keras_elmo.text.tokenizer import StringLayer
-from keras_elmo.utils.lazy import tf
+from keras_elmo.utils.lazy import do_not_convert, tf
+from keras_elmo.utils.types import Tensor
 
-MAX_BYTES = MAX_CHARACTERS - 2  # of one word, between its begin and its end
+# Of a word, between the ids of its begin and its end.
+MAX_BYTES = MAX_CHARACTERS - 2
 
 _BEGIN_OF_SENTENCE = 257
 _END_OF_SENTENCE = 258
@@ -26,14 +27,14 @@ _PADDING = 261
 
 @keras.saving.register_keras_serializable("keras_elmo")
 class CharacterIds(StringLayer):
-    """Spells tokens out as UTF-8 bytes and puts sentence boundaries around them.
+    """Encodes tokens as UTF-8 bytes, with the boundaries of the sentence around them.
 
-    A word is its begin, its first 48 bytes (each byte b as b + 1), its end, and
-    padding to 50 ids; a sentence boundary is a word of one id. Any token is an
-    ordinary word, even one spelt like a special of a vocabulary.
+    The 50 ids of a word are its begin, its first 48 bytes (b + 1 for each byte b), its
+    end, and padding. A sentence boundary is a word of one id of its own. No token is
+    special, even if it is spelt like a special word of a vocabulary.
 
     Args:
-        **kwargs: of `keras.layers.Layer`.
+        **kwargs: arguments of `keras.layers.Layer`.
 
     Call arguments:
         tokens: a string tensor of shape `(batch, tokens)`, padded with `""` on
@@ -44,22 +45,36 @@ class CharacterIds(StringLayer):
         sentence, its words, its end, then zeros.
 
     Masking:
-        A row ends at its last token other than `""`; positions behind its end of
-        sentence are zero, the masked id. An `""` before that is an empty word.
+        A row ends at its last token other than `""`; the ids after its end of sentence
+        are 0, the masked id. An `""` before that is an empty word.
 
     Raises:
         ValueError: `tokens` has not two axes.
         RuntimeError: called on another Keras backend than TensorFlow; the
             function `character_ids` works there, too.
+
+    Example:
+
+    ```python
+    char_ids = keras_elmo.CharacterIds()([["a", "bank"], ["a", ""]])
+    assert char_ids.shape == (2, 4, 50)
+    # Begin of the word, "a" (byte 97), end of the word, padding.
+    np.testing.assert_array_equal(char_ids[0, 1, :4], [259, 98, 260, 261])
+    # The shorter sentence is masked after its end.
+    assert not np.any(char_ids[1, 3])
+    ```
+
+    Reference: Peters et al. 2018, Deep Contextualized Word Representations, section
+    3.4; Jozefowicz et al. 2016, Exploring the Limits of Language Modeling, section 3.
     """
 
     _num_axes = 2
-    _before_the_model = "the ids, with keras_elmo.text.character_ids.character_ids,"
+    _alternative = "the ids, with keras_elmo.text.character_ids.character_ids,"
 
-    def call(self, tokens: Any) -> Any:
+    def call(self, tokens: Tensor) -> Tensor:
         return character_ids(self._strings(tokens, "tokens"))
 
-    def compute_output_spec(self, tokens: Any) -> keras.KerasTensor:
+    def compute_output_spec(self, tokens: Tensor) -> keras.KerasTensor:
         self._require_tensorflow_backend()
         self._check_axes(tokens.shape, "tokens")
         batch, length = tokens.shape
@@ -67,8 +82,9 @@ class CharacterIds(StringLayer):
         return keras.KerasTensor((batch, length, MAX_CHARACTERS), dtype="int32")
 
 
-def character_ids(tokens: Any) -> Any:
-    """Returns the character ids of `CharacterIds`, with TensorFlow's core ops alone.
+@do_not_convert
+def character_ids(tokens: Tensor) -> Tensor:
+    """Returns what `CharacterIds` does; core ops of TensorFlow, on any Keras backend.
 
     Args:
         tokens: a string tensor of shape `(batch, tokens)`.
@@ -77,17 +93,17 @@ def character_ids(tokens: Any) -> Any:
         An int32 tensor of shape `(batch, tokens + 2, 50)`.
     """
     tokens = tf.pad(tokens, [[0, 0], [1, 1]], constant_values="")
-    # A place for each boundary is there now; one axis more for the characters.
-    place = tf.range(tf.shape(tokens)[1])[:, tf.newaxis]
-    filled = tf.where(tokens != "", place[:, 0], 0)
+    # The boundaries have a position each now. The last axis is that of characters.
+    position = tf.range(tf.shape(tokens)[1])[:, tf.newaxis]
+    filled = tf.where(tokens != "", position[:, 0], 0)
     end = 1 + tf.reduce_max(filled, axis=1)[:, tf.newaxis, tf.newaxis]
-    ids = tf.where(place < end, _spell(tokens), 0)
-    ids = tf.where(place == end, _boundary(_END_OF_SENTENCE), ids)
-    return tf.where(place == 0, _boundary(_BEGIN_OF_SENTENCE), ids)
+    ids = tf.where(position < end, _encode(tokens), 0)
+    ids = tf.where(position == end, _boundary(_END_OF_SENTENCE), ids)
+    return tf.where(position == 0, _boundary(_BEGIN_OF_SENTENCE), ids)
 
 
 def encode_tokens(sentence: Sequence[str | bytes]) -> np.ndarray:
-    """Returns the character ids of one sentence, in the memory of the host.
+    """Returns the character ids of one sentence as a NumPy array.
 
     Args:
         sentence: tokens.
@@ -100,19 +116,19 @@ def encode_tokens(sentence: Sequence[str | bytes]) -> np.ndarray:
 
 
 @functools.cache
-def _graph() -> Any:
-    """`character_ids` as one call, for its ops one by one take longer than a biLM."""
+def _graph() -> Callable[[Tensor], Tensor]:
+    """`character_ids` as one call: op by op it takes longer than a biLM."""
     signature = [tf.TensorSpec((None, None), tf.string)]
     return tf.function(character_ids, input_signature=signature, autograph=False)
 
 
-def _spell(tokens: Any) -> Any:
+def _encode(tokens: Tensor) -> Tensor:
     length = tf.minimum(tf.strings.length(tokens, unit="BYTE"), MAX_BYTES)
     length = length[..., tf.newaxis]
-    spelt = tf.io.decode_raw(tokens, tf.uint8, fixed_length=MAX_BYTES)
-    spelt = tf.pad(tf.cast(spelt, tf.int32) + 1, [[0, 0], [0, 0], [1, 1]])
+    encoded = tf.io.decode_raw(tokens, tf.uint8, fixed_length=MAX_BYTES)
+    encoded = tf.pad(tf.cast(encoded, tf.int32) + 1, [[0, 0], [0, 0], [1, 1]])
     character = tf.range(MAX_CHARACTERS)
-    ids = tf.where(character <= length, spelt, _PADDING)
+    ids = tf.where(character <= length, encoded, _PADDING)
     ids = tf.where(character == length + 1, _END_OF_WORD, ids)
     return tf.where(character == 0, _BEGIN_OF_WORD, ids)
 

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from itertools import chain, islice
 from random import Random
-from typing import Any
 
 import keras
 import numpy as np
@@ -20,46 +19,59 @@ from keras_elmo.text.lines import Files, Shard, expand_files, read_lines
 from keras_elmo.text.stats import CorpusStats
 from keras_elmo.text.tokenizer import Tokenizer
 from keras_elmo.text.vocabulary import END, PADDING_ID, START, UNKNOWN, Vocabulary
-from keras_elmo.utils.lazy import tf
+from keras_elmo.utils.lazy import do_not_convert, tf
+from keras_elmo.utils.types import Tensor
 
 _NUM_BOUNDARIES = 2
-# Fixed, for the memory's sake: left to tune itself, TensorFlow may take hundreds.
+# Fixed, because TensorFlow's own tuning may choose hundreds, which take memory.
 _BATCHES_AHEAD = 8
 
 
 class Corpus:
     """Text files as batches of whole sentences of about the same length.
 
-    Every sentence is in one batch of an epoch. A batch of T positions has
+    Every sentence is in one batch of an epoch. A batch of rows of T positions has
     `batch_tokens // T` rows, so there are few shapes and little padding. The same
-    seed and epoch give the same batches, in any process, and the memory does not
-    depend on how much text there is. It reads text with TensorFlow, whichever
-    backend Keras is on.
+    seed and epoch give the same batches, in any process. The text is streamed: the
+    memory does not depend on its size. Reading needs TensorFlow, on any Keras backend.
 
     Args:
         files: a path or a glob pattern, or several, of UTF-8 text with a sentence or
             a paragraph a line; plain, `.gz` or `.xz`.
-        vocabulary: gives the ids to predict.
+        vocabulary: the words to predict.
         tokenizer: the kind of `Tokenizer`.
-        batch_tokens: positions of a batch, boundaries and padding included.
-        max_tokens: positions of a row, its two boundaries included. A longer line
-            is split, after the end of a sentence if there is one in the second half
-            of the row.
+        batch_tokens: number of positions of a batch, boundaries and padding included.
+        max_tokens: number of positions of a row at most, its two boundaries included.
+            A longer line is split, after the end of a sentence if there is one in the
+            second half of the row.
         seed: of the order.
-        share: which of how many shares of the text is read, `(2, 4)` for the third of
-            four. They are of whole files where there are as many, else of lines.
+        shard: index and number of shards, to read a part of the text: `(2, 4)` is the
+            third of four. Shards are of whole files if there are enough, else of lines.
+        share: former name of `shard`.
 
     Attributes:
         files: the paths.
-        report: counts what the latest pass has read so far; a dataset reads a few
-            batches ahead of its user.
-        error: what ended the latest pass, or `None`. TensorFlow turns an error
-            within a dataset into one of its own and hides the plain message; `batches`
-            raises the plain one.
+        report: the `CorpusStats` of the latest pass; a dataset reads a few batches
+            ahead.
+        error: the exception that ended the latest pass, or `None`. An iterator of
+            `dataset` raises an error of TensorFlow in place of it, `batches` raises it.
 
     Raises:
-        ValueError: no file matches, there is no text, or a size cannot be.
+        ValueError: no file matches, there is no text, or a number is out of range.
         TypeError: `vocabulary` is not a `Vocabulary`.
+
+    Example:
+
+    ```python
+    with open("text.txt", "w") as file:
+        file.write("the bank of the river\\nthe bank\\n")
+    vocabulary = keras_elmo.Vocabulary.count("text.txt")
+    corpus = keras_elmo.Corpus("text.txt", vocabulary, batch_tokens=20, max_tokens=10)
+    (batch,) = corpus.batches(epoch=0)
+    assert batch["char_ids"].shape == (2, 7, 50)
+    assert batch["token_ids"].shape == (2, 7)
+    assert (corpus.report.sentences, corpus.report.words) == (2, 7)
+    ```
     """
 
     def __init__(
@@ -70,7 +82,8 @@ class Corpus:
         batch_tokens: int = 1280,
         max_tokens: int = 66,
         seed: int = 0,
-        share: tuple[int, int] = (0, 1),
+        shard: tuple[int, int] = (0, 1),
+        share: tuple[int, int] | None = None,
     ) -> None:
         if not isinstance(vocabulary, Vocabulary):
             raise TypeError(
@@ -79,11 +92,11 @@ class Corpus:
             )
         _check_at_least("max_tokens", max_tokens, _NUM_BOUNDARIES + 1)
         _check_at_least("seed", seed, 0)
-        part, parts = share
-        if not 0 <= part < parts:
+        shard = shard if share is None else share
+        if not 0 <= shard[0] < shard[1]:
             raise ValueError(
-                "`share` must be (part, parts), the part at least 0 and below parts. "
-                f"Received: share={share}"
+                "`shard` must be (index, number of shards), with 0 <= index < number. "
+                f"Received: shard={shard}"
             )
         if batch_tokens < max_tokens:
             raise ValueError(
@@ -96,22 +109,21 @@ class Corpus:
         self.batch_tokens = batch_tokens
         self.max_tokens = max_tokens
         self.seed = seed
-        self.share = share
+        self.shard = shard
         self.report = CorpusStats()
         self.error: Exception | None = None
-        # Said here, where it is a plain error, rather than within TensorFlow.
+        # Not later, where the error would be one of TensorFlow.
         if next(read_lines(self.files), None) is None:
             raise ValueError(f"there is no text in {', '.join(self.files)}")
 
-    def dataset(self, epoch: int = 0, shuffle: bool = True, skip: int = 0) -> Any:
+    def dataset(self, epoch: int = 0, shuffle: bool = True, skip: int = 0) -> Tensor:
         """Returns the batches of one pass over the text.
 
         Args:
-            epoch: the number of the pass; each has its own order.
-            shuffle: whether to change the order; without, it depends on the text
-                alone.
-            skip: leave the first so many batches out, as when going on after an
-                interruption. The others are the same as without.
+            epoch: number of the pass; each has its own order.
+            shuffle: whether to shuffle. Otherwise the order depends on the text alone.
+            skip: number of batches to leave out at the beginning, to continue after an
+                interruption; the others do not change.
 
         Returns:
             A `tf.data.Dataset` of dictionaries: `"char_ids"` of shape
@@ -130,22 +142,16 @@ class Corpus:
                 tf.TensorSpec((None, None), tf.int32),
             ),
         )
-        features = arrays.map(
-            # AutoGraph has nothing to do here, and warns of what it cannot read.
-            tf.autograph.experimental.do_not_convert(_features),
-            num_parallel_calls=2,
-            deterministic=True,
-        )
-        fixed = tf.data.Options()
-        # On a single core, `fit` would wait for the tuner's next turn before it
-        # returns, for up to a minute.
-        fixed.autotune.enabled = False
-        return features.prefetch(_BATCHES_AHEAD).with_options(fixed)
+        features = arrays.map(_features, num_parallel_calls=2, deterministic=True)
+        options = tf.data.Options()
+        # On a single core, `fit` would wait up to a minute for the tuner at its end.
+        options.autotune.enabled = False
+        return features.prefetch(_BATCHES_AHEAD).with_options(options)
 
     def batches(
         self, epoch: int = 0, shuffle: bool = True, skip: int = 0
-    ) -> Iterator[dict[str, Any]]:
-        """Yields the batches of `dataset`, as the arrays of Keras's backend.
+    ) -> Iterator[dict[str, Tensor]]:
+        """Yields the batches of `dataset` as arrays of the Keras backend.
 
         Raises:
             ValueError: a file is damaged; names the file.
@@ -168,38 +174,38 @@ class Corpus:
         self, epoch: int, shuffle: bool, skip: int
     ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         self.error = None
-        self.report = report = CorpusStats()
+        self.report = stats = CorpusStats()
         random = Random(self.seed << 32 | epoch) if shuffle else None
         try:
-            sentences = self._sentences(report, random)
+            sentences = self._sentences(stats, random)
             batches = length_batches(sentences, self.batch_tokens, random)
             for batch in islice(batches, skip, None):
-                yield self._pad(batch, report)
+                yield self._pad(batch, stats)
         except Exception as error:
             self.error = error
             raise
 
     def _sentences(
-        self, report: CorpusStats, random: Random | None
+        self, stats: CorpusStats, random: Random | None
     ) -> Iterator[Sentence]:
-        part, parts = self.share
-        files, every = self.files, parts
-        if len(files) >= parts:
-            files, part, every = files[part::parts], 0, 1
+        first, every = self.shard
+        files = self.files
+        if len(files) >= every:
+            files, first, every = files[first::every], 0, 1
         if random is None:
-            shards = (Shard(file, report, part, every) for file in files)
+            shards = (Shard(file, stats, first, every) for file in files)
             lines: Iterator[str] = chain.from_iterable(shards)
         else:
-            lines = mixed_lines(files, random, report, part, every)
-        for tokens in tokenized_lines(lines, self.tokenizer, report):
+            lines = mixed_lines(files, random, stats, first, every)
+        for tokens in tokenized_lines(lines, self.tokenizer, stats):
             rows = split_sentence(tokens, self.max_tokens - _NUM_BOUNDARIES)
-            report.used_lines += 1
-            report.split_lines += len(rows) > 1
-            # A line can be without a token, if it holds but unusual spaces.
+            stats.used_lines += 1
+            stats.split_lines += len(rows) > 1
+            # A line of unusual spaces alone has no token.
             yield from filter(None, rows)
 
     def _pad(
-        self, batch: list[Sentence], report: CorpusStats
+        self, batch: list[Sentence], stats: CorpusStats
     ) -> tuple[np.ndarray, np.ndarray]:
         get = self.vocabulary.lookup.get
         longest = max(map(len, batch))
@@ -212,15 +218,16 @@ class Corpus:
             ids = [get(token, UNKNOWN) for token in sentence]
             tokens[row, :length] = sentence
             token_ids[row, : length + _NUM_BOUNDARIES] = [START, *ids, END]
-            report.batched_words += length
-            report.unknown_words += ids.count(UNKNOWN)
-        report.sentences += len(batch)
-        report.positions += token_ids.size
-        report.padding_positions += int((token_ids == PADDING_ID).sum())
+            stats.batched_words += length
+            stats.unknown_words += ids.count(UNKNOWN)
+        stats.sentences += len(batch)
+        stats.positions += token_ids.size
+        stats.padding_positions += int((token_ids == PADDING_ID).sum())
         return tokens, token_ids
 
 
-def _features(tokens: Any, token_ids: Any) -> dict[str, Any]:
+@do_not_convert
+def _features(tokens: Tensor, token_ids: Tensor) -> dict[str, Tensor]:
     return {"char_ids": character_ids(tokens), "token_ids": token_ids}
 
 

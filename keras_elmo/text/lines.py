@@ -1,4 +1,4 @@
-"""Text files to lines, one at a time."""
+"""Text files to lines."""
 
 import glob
 import gzip
@@ -10,26 +10,24 @@ from itertools import islice
 from typing import BinaryIO, TypeGuard, cast
 
 from keras_elmo.text.stats import CorpusStats
+from keras_elmo.utils.types import StrPath
 
-Files = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
+Files = StrPath | Iterable[StrPath]
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 def is_text(corpus: object) -> TypeGuard[Files]:
     """Whether a corpus is given as paths or patterns of text files."""
-    if isinstance(corpus, str | os.PathLike):
-        return True
-    return isinstance(corpus, list | tuple) and all(
-        isinstance(item, str | os.PathLike) for item in corpus
-    )
+    items = corpus if isinstance(corpus, list | tuple) else [corpus]
+    return all(isinstance(item, str | os.PathLike) for item in items)
 
 
 def expand_files(files: Files) -> list[str]:
-    """Returns the paths that `files` stands for, sorted, each once.
+    """Returns the paths that match `files`, sorted, each once.
 
     Args:
-        files: a path or a glob pattern (`**` goes through folders), or several.
+        files: a path or a glob pattern (`**` matches folders), or several.
 
     Raises:
         ValueError: no file matches one of them.
@@ -40,9 +38,9 @@ def expand_files(files: Files) -> list[str]:
     return sorted({path for pattern in patterns for path in _matches(pattern)})
 
 
-def _matches(pattern: str | os.PathLike[str]) -> list[str]:
+def _matches(pattern: StrPath) -> list[str]:
     pattern = os.path.expanduser(os.fspath(pattern))
-    # A file's own name may hold the characters of a pattern.
+    # The name of a file may contain the characters of a pattern.
     found = [pattern] if os.path.isfile(pattern) else glob.glob(pattern, recursive=True)
     paths = [path for path in found if os.path.isfile(path)]
     if not paths:
@@ -53,61 +51,50 @@ def _matches(pattern: str | os.PathLike[str]) -> list[str]:
 
 def read_lines(
     files: Iterable[str],
-    report: CorpusStats | None = None,
-    advance: Callable[[int], None] | None = None,
+    stats: CorpusStats | None = None,
+    advance: Callable[[int], object] = lambda count: None,
     keep_blank: bool = False,
-    open_file: Callable[[str], BinaryIO] | None = None,
+    open_file: Callable[[str], BinaryIO] = lambda path: open(path, "rb"),
 ) -> Iterator[str]:
-    """Yields the lines of text files that are not blank, without their ends.
+    """Yields the lines of text files, without their ends.
 
     A line ends at LF or CR LF and nowhere else. Invalid UTF-8 is replaced by U+FFFD,
     a NUL by a space; a byte order mark at the start of a file is dropped.
 
     Args:
         files: paths, read in the order given; `.gz` and `.xz` are decompressed.
-        report: counts what is read.
-        advance: called now and then with the number of bytes of the files, as they
-            lie on the disk, that were read since the call before.
-        keep_blank: whether blank lines are yielded, too, so that a line's place is
-            its number.
-        open_file: opens what is not a file of this machine, as it lies there.
+        stats: counts the lines.
+        advance: called now and then with the number of bytes, compressed if the file
+            is, that were read since the call before.
+        keep_blank: whether blank lines are yielded, too.
+        open_file: opens files that are not local.
 
     Raises:
         ValueError: a compressed file is cut short or damaged; names the file.
     """
-    report = CorpusStats() if report is None else report
+    stats = CorpusStats() if stats is None else stats
     for path in files:
-        for raw in _raw_lines(path, advance or _ignore, open_file or _open):
-            line = _decode(raw.removesuffix(b"\n").removesuffix(b"\r"), report)
+        for raw in _raw_lines(path, advance, open_file):
+            line = _decode(raw.removesuffix(b"\n").removesuffix(b"\r"), stats)
             blank = not line or line.isspace()
-            report.lines += not blank
+            stats.lines += not blank
             if keep_blank or not blank:
                 yield line
 
 
-def _ignore(count: int) -> None:
-    pass
-
-
-def _open(path: str) -> BinaryIO:
-    return open(path, "rb")
-
-
 def _raw_lines(
-    path: str,
-    advance: Callable[[int], None],
-    open_file: Callable[[str], BinaryIO],
+    path: str, advance: Callable[[int], object], open_file: Callable[[str], BinaryIO]
 ) -> Iterator[bytes]:
     with open_file(path) as file, _decompressed(file, path) as stream:
-        told, mark = 0, BYTE_ORDER_MARK
+        reported, mark = 0, BYTE_ORDER_MARK
         try:
             for raw in stream:
                 yield raw.removeprefix(mark)
                 mark = b""
                 position = file.tell()
-                if position != told:
-                    advance(position - told)
-                    told = position
+                if position != reported:
+                    advance(position - reported)
+                    reported = position
         except (EOFError, gzip.BadGzipFile, lzma.LZMAError, zlib.error) as error:
             raise ValueError(f"{path}: cut short or damaged: {error}") from error
 
@@ -120,42 +107,41 @@ def _decompressed(file: BinaryIO, path: str) -> BinaryIO:
     return file
 
 
-def _decode(raw: bytes, report: CorpusStats) -> str:
+def _decode(raw: bytes, stats: CorpusStats) -> str:
     if b"\0" in raw:
-        report.lines_with_nul += 1
+        stats.lines_with_nul += 1
         raw = raw.replace(b"\0", b" ")
     try:
         return raw.decode()
     except UnicodeDecodeError:
-        report.invalid_lines += 1
+        stats.invalid_lines += 1
         return raw.decode(errors="replace")
 
 
 class Shard:
-    """The lines of a file, one at a time, and how far it is read.
+    """An iterator of the lines of a file, or of every n-th line.
 
     Args:
         path: a text file, as `read_lines` takes it.
-        report: counts what is read.
-        first: the first line to yield, from 0.
-        every: the distance of the lines to yield.
+        stats: counts the lines.
+        first: index of the first line to yield.
+        every: distance of the lines to yield.
 
     Attributes:
-        share_read: of the bytes of the file as it lies on the disk, 0 to 1.
+        fraction_read: of the bytes of the file, 0 to 1.
     """
 
     def __init__(
-        self, path: str, report: CorpusStats, first: int = 0, every: int = 1
+        self, path: str, stats: CorpusStats, first: int = 0, every: int = 1
     ) -> None:
-        # Of an empty file nothing is ever read.
+        # At least one byte, to divide by.
         self._size = max(1, os.path.getsize(path))
-        self._lines = islice(
-            read_lines([path], report, self._advance), first, None, every
-        )
-        self.share_read = 0.0
+        lines = read_lines([path], stats, self._advance)
+        self._lines = islice(lines, first, None, every)
+        self.fraction_read = 0.0
 
     def _advance(self, count: int) -> None:
-        self.share_read += count / self._size
+        self.fraction_read += count / self._size
 
     def __iter__(self) -> Iterator[str]:
         return self

@@ -1,4 +1,4 @@
-"""What was met while text was read."""
+"""Counts of what was read."""
 
 import dataclasses
 
@@ -11,20 +11,19 @@ class CorpusStats:
 
     Attributes:
         lines: lines that are not blank.
-        invalid_lines: lines with bytes that are not UTF-8, replaced by U+FFFD.
-        lines_with_nul: lines with NUL bytes, taken for spaces.
-        used_lines: lines cut into words; a shuffle reads ahead of them.
-        split_lines: those of them with more words than a row holds.
-        words: tokens without sentence boundaries.
-        truncated_words: words whose characters do not all reach the model.
-        sentences: rows in all batches.
-        batched_words: words in all batches, for which more may have been read.
-        unknown_words: those of them that the vocabulary lacks.
-        dropped_words: words dropped while counting, as there were too many distinct
-            ones.
-        max_count_error: the most by which a word's count may be too low for that.
-        positions: elements of `token_ids` in all batches.
-        padding_positions: those that hold nothing.
+        invalid_lines: lines with invalid UTF-8, replaced by U+FFFD.
+        lines_with_nul: lines with NUL bytes, replaced by spaces.
+        used_lines: lines cut into words; shuffling reads more lines ahead.
+        split_lines: used lines with more words than a row holds.
+        words: tokens, without sentence boundaries.
+        truncated_words: words with more bytes than the model reads.
+        sentences: rows of all batches.
+        batched_words: words of all batches.
+        unknown_words: words of all batches that are not in the vocabulary.
+        dropped_words: words dropped while counting: there were too many distinct ones.
+        max_count_error: the most by which the count of a word is too low therefore.
+        positions: elements of `token_ids` of all batches.
+        padding_positions: masked elements of `token_ids` of all batches.
     """
 
     lines: int = 0
@@ -43,48 +42,34 @@ class CorpusStats:
     padding_positions: int = 0
 
     def messages(self) -> list[str]:
-        """Returns a sentence for each thing worth telling a person, if any."""
-        told = []
-        if self.invalid_lines:
-            told.append(
-                f"{_lines(self.invalid_lines)} held invalid UTF-8; the bad bytes were "
-                "replaced by U+FFFD"
-            )
-        if self.lines_with_nul:
-            told.append(
-                f"{_lines(self.lines_with_nul)} held NUL bytes, which were taken for "
-                "spaces"
-            )
-        if self.split_lines:
-            told.append(
-                f"{_lines(self.split_lines)} of {self.used_lines:,} had more words "
-                "than a row holds and became several rows"
-            )
-        if self.truncated_words:
-            told.append(
-                f"{_share(self.truncated_words, self.words)} of words are longer than "
-                f"{MAX_BYTES} bytes and are truncated"
-            )
-        if self.unknown_words:
-            told.append(
-                f"{_share(self.unknown_words, self.batched_words)} of words are not in "
-                "the vocabulary"
-            )
-        if self.dropped_words:
-            told.append(
-                f"{_share(self.dropped_words, self.words)} of words were dropped while "
-                "counting, the rarest of too many distinct ones; a word's count may be "
-                f"too low by {self.max_count_error:,}"
-            )
-        return told
+        """Returns a sentence for each change that the user should know of."""
+        split = f"{_lines(self.split_lines)} of {self.used_lines:,}"
+        truncated = _percent(self.truncated_words, self.words)
+        unknown = _percent(self.unknown_words, self.batched_words)
+        dropped = _percent(self.dropped_words, self.words)
+        messages = {
+            f"{_lines(self.invalid_lines)} held invalid UTF-8; the bad bytes were "
+            "replaced by U+FFFD": self.invalid_lines,
+            f"{_lines(self.lines_with_nul)} held NUL bytes, which were taken for "
+            "spaces": self.lines_with_nul,
+            f"{split} had more words than a row holds and became several "
+            "rows": self.split_lines,
+            f"{truncated} of words are longer than {MAX_BYTES} bytes and are "
+            "truncated": self.truncated_words,
+            f"{unknown} of words are not in the vocabulary": self.unknown_words,
+            f"{dropped} of words were dropped while counting, the rarest of too many "
+            "distinct ones; a word's count may be too low by "
+            f"{self.max_count_error:,}": self.dropped_words,
+        }
+        return [message for message, count in messages.items() if count]
 
 
 def _lines(count: int) -> str:
     return "1 line" if count == 1 else f"{count:,} lines"
 
 
-def _share(part: int, whole: int) -> str:
-    percent = 100 * part / whole
+def _percent(part: int, whole: int) -> str:
+    percent = 100 * part / max(whole, 1)
     if percent < 0.01:
         return "less than 0.01 %"
     return f"{percent:.2g} %" if percent < 10 else f"{percent:.0f} %"

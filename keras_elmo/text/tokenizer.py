@@ -1,35 +1,34 @@
-"""Raw text to tokens, inside a model or in a tf.data pipeline."""
-
-from typing import Any
+"""Raw text to tokens, in a Keras model or a tf.data pipeline."""
 
 import keras
 
-from keras_elmo.utils.lazy import tf, tf_text
+from keras_elmo.utils.lazy import do_not_convert, tf, tf_text
+from keras_elmo.utils.types import Config, Shape, Tensor
 
 
+@do_not_convert
 class StringLayer(keras.layers.Layer):
-    """A Keras layer whose inputs are strings of a fixed number of axes.
+    """A Keras layer on strings of a fixed number of axes.
 
-    Of Keras's backends only TensorFlow has strings. On the others the layer can be
-    made and saved, and its TensorFlow functions used on their own, but not called.
+    Of the Keras backends only TensorFlow has strings. On the others the layer can be
+    created and saved, but not called.
     """
 
     _num_axes: int
-    # What can be made of strings where Keras has none.
-    _before_the_model: str
+    # How to do without strings in the model.
+    _alternative: str
 
-    def __init__(self, **kwargs: Any) -> None:
+    def __init__(self, **kwargs: object) -> None:
         super().__init__(**kwargs)
-        # Strings crash XLA, which Keras turns on by itself on a GPU.
+        # Strings crash XLA, which Keras turns on on a GPU.
         self.supports_jit = False
-        # Keras's own conversion refuses lists and NumPy arrays of strings.
+        # Keras cannot convert lists and NumPy arrays of strings.
         self._convert_input_args = False
         self._allow_non_tensor_positional_args = True
 
-    def _strings(self, value: Any, argument: str) -> Any:
-        """Returns `value` as a string tensor, or says why it cannot be one."""
+    def _strings(self, value: Tensor, argument: str) -> Tensor:
+        """Converts to a string tensor, checks backend and axes."""
         self._require_tensorflow_backend()
-        # An empty list has no type of its own, so it is given.
         tensor = tf.convert_to_tensor(value, tf.string)
         self._check_axes(tensor.shape, argument)
         return tensor
@@ -38,11 +37,11 @@ class StringLayer(keras.layers.Layer):
         if keras.backend.backend() != "tensorflow":
             raise RuntimeError(
                 f"{type(self).__name__} takes strings, which Keras has on its "
-                f"TensorFlow backend only. Make {self._before_the_model} before the "
+                f"TensorFlow backend only. Make {self._alternative} before the "
                 f"model. Received: backend={keras.backend.backend()!r}"
             )
 
-    def _check_axes(self, shape: Any, argument: str) -> None:
+    def _check_axes(self, shape: Shape, argument: str) -> None:
         if len(shape) != self._num_axes:
             raise ValueError(
                 f"`{argument}` must have {self._num_axes} axes. "
@@ -50,16 +49,16 @@ class StringLayer(keras.layers.Layer):
             )
 
 
-# ICU's numbers of the scripts of characters that go with letters of any.
+# ICU's numbers of the scripts of characters that occur with letters of any script.
 _COMMON, _INHERITED = 0, 1
 
 
-def split_at_scripts(words: Any) -> Any:
+def split_at_scripts(words: Tensor) -> Tensor:
     """Splits words where the script changes.
 
-    Characters without a script of their own, as accents, joiners and Japan's mark of a
-    long vowel are, take that of the letter before (Unicode Standard Annex #24,
-    section 5.2); those that begin a word take that of the letter behind.
+    Characters without a script of their own, such as accents, joiners and the Japanese
+    mark of a long vowel, have that of the letter before (Unicode Standard Annex #24,
+    section 5.2), at the begin of a word that of the letter after.
 
     Args:
         words: a string tensor of shape `(words,)`, of UTF-8; none is empty.
@@ -90,20 +89,19 @@ def split_at_scripts(words: Any) -> Any:
     )
 
 
-# The characters with Unicode's White_Space property that `tf.strings.split` does
-# not split at, and NUL, which ends a string for too many other programs. Spelt
-# out, because RE2 is eight times slower on `\p{Z}`.
+# NUL, and the characters with Unicode's White_Space property that `tf.strings.split`
+# does not split at. RE2 is eight times slower on `\p{Z}`.
 _OTHER_SPACES = (
     r"[\x{0}\x{85}\x{a0}\x{1680}\x{2000}-\x{200a}"
     r"\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}]"
 )
-# And the space without width, where a line of Khmer or Thai may break.
+# And U+200B, the zero width space of Khmer and Thai.
 _SPACES = rf"{_OTHER_SPACES[:-1]}\x{{200b}}]"
-# The byte order mark and the marks of direction: a word is the same with and without.
-_UNSEEN = r"[\x{61c}\x{200e}\x{200f}\x{202a}-\x{202e}\x{2066}-\x{2069}\x{feff}]"
+# The byte order mark and the marks of direction, which are no part of a word.
+_INVISIBLE = r"[\x{61c}\x{200e}\x{200f}\x{202a}-\x{202e}\x{2066}-\x{2069}\x{feff}]"
 # A number with its inner points and commas, or one punctuation mark, symbol or number
-# like ½, with the accents, the choice of a glyph or the joiner behind it. Few have a
-# script of their own to be split at: "(1990)," would stay together.
+# like ½, with the accents, variation selectors or joiners after it. Few of them have a
+# script to be split at.
 _NUMBER_OR_MARK = (
     r"(?:\p{Nd}+(?:[.,]\p{Nd}+)*|[\p{P}\p{S}\p{No}])[\p{M}\x{200c}\x{200d}]*"
 )
@@ -113,18 +111,16 @@ _NUMBER_OR_MARK = (
 class Tokenizer(StringLayer):
     """Splits raw text into tokens.
 
-    Both kinds replace invalid UTF-8 by U+FFFD, take NUL for a space and drop
-    Unicode's white space.
+    Both kinds replace invalid UTF-8 by U+FFFD, and split at NUL and at Unicode's white
+    space.
 
     Args:
-        kind: `"unicode"` normalises to NFC and splits at white space, where the
-            script changes, and around every number, punctuation mark and symbol,
-            in any language; it splits at U+200B, drops the marks of direction and
-            of byte order, and needs tensorflow-text.
-            `"whitespace"` splits at white space alone, for text that is already
-            tokenised; it uses TensorFlow's core ops only, which have no
-            normalisation.
-        **kwargs: of `keras.layers.Layer`.
+        kind: `"unicode"` is for text in any language: it normalizes to NFC, also splits
+            where the script changes, around every number, punctuation mark and symbol,
+            and at U+200B, and drops marks of direction and of byte order; it needs
+            tensorflow-text. `"whitespace"` is for text that is already tokenized: it
+            uses TensorFlow's core ops only and does not normalize.
+        **kwargs: arguments of `keras.layers.Layer`.
 
     Call arguments:
         strings: raw text, a string tensor of shape `(batch,)`, or a list.
@@ -137,12 +133,23 @@ class Tokenizer(StringLayer):
         ValueError: `kind` is neither of the two, or `strings` has not one axis.
         RuntimeError: called on another Keras backend than TensorFlow; `ragged`
             works there, too.
+
+    Example:
+
+    ```python
+    tokenizer = keras_elmo.Tokenizer()
+    tokens = tokenizer(["The bank's open.", "Hi!"])
+    assert tokens[0].numpy().tolist() == [b"The", b"bank", b"'", b"s", b"open", b"."]
+    assert tokens[1].numpy().tolist() == [b"Hi", b"!", b"", b"", b"", b""]
+    words = keras_elmo.Tokenizer("whitespace").ragged(["The bank's open.", "Hi!"])
+    assert words.to_list() == [[b"The", b"bank's", b"open."], [b"Hi!"]]
+    ```
     """
 
     _num_axes = 1
-    _before_the_model = "the tokens, with its method `ragged`,"
+    _alternative = "the tokens, with its method `ragged`,"
 
-    def __init__(self, kind: str = "unicode", **kwargs: Any) -> None:
+    def __init__(self, kind: str = "unicode", **kwargs: object) -> None:
         super().__init__(**kwargs)
         if kind not in ("unicode", "whitespace"):
             raise ValueError(
@@ -150,7 +157,8 @@ class Tokenizer(StringLayer):
             )
         self.kind = kind
 
-    def ragged(self, strings: Any) -> Any:
+    @do_not_convert
+    def ragged(self, strings: Tensor) -> Tensor:
         """Returns the tokens without padding.
 
         Args:
@@ -162,49 +170,46 @@ class Tokenizer(StringLayer):
         strings = tf.convert_to_tensor(strings, tf.string)
         return _unicode(strings) if self.kind == "unicode" else _whitespace(strings)
 
-    def call(self, strings: Any) -> Any:
+    def call(self, strings: Tensor) -> Tensor:
         tokens = self.ragged(self._strings(strings, "strings")).to_tensor("")
-        # Layers behind this one need at least one position, even if all are empty.
+        # Later layers need at least one position.
         missing = tf.cast(tf.shape(tokens)[1] == 0, tf.int32)
         return tf.pad(tokens, [[0, 0], [0, missing]], constant_values="")
 
-    def compute_output_spec(self, strings: Any) -> keras.KerasTensor:
+    def compute_output_spec(self, strings: Tensor) -> keras.KerasTensor:
         self._require_tensorflow_backend()
         self._check_axes(strings.shape, "strings")
         return keras.KerasTensor((strings.shape[0], None), dtype="string")
 
-    def get_config(self) -> dict[str, Any]:
+    def get_config(self) -> Config:
         return {**super().get_config(), "kind": self.kind}
 
 
 def register_operations(kind: str) -> None:
-    """Makes what a kind's graph is made of known to this process.
-
-    A SavedModel that cuts raw text cannot be loaded otherwise.
-    """
+    """Registers the TensorFlow ops that a SavedModel with this tokenizer needs."""
     if kind == "unicode":
         # Importing the module does it.
         _ = tf_text.normalize_utf8
 
 
-def _unicode(strings: Any) -> Any:
-    strings = tf.strings.regex_replace(_valid(strings), _UNSEEN, "")
+def _unicode(strings: Tensor) -> Tensor:
+    strings = tf.strings.regex_replace(_valid(strings), _INVISIBLE, "")
     strings = tf_text.normalize_utf8(strings, "NFC")
     strings = tf.strings.regex_replace(strings, _NUMBER_OR_MARK, r" \0 ")
     words = _split(strings, _SPACES)
-    # Each distinct word once: a text has few of them.
-    distinct, places = tf.unique(words.values)
-    parts = split_at_scripts(distinct)
-    return tf.gather(parts, words.with_values(places)).merge_dims(1, 2)
+    # Each unique word once: a text has few of them.
+    unique, indices = tf.unique(words.values)
+    parts = split_at_scripts(unique)
+    return tf.gather(parts, words.with_values(indices)).merge_dims(1, 2)
 
 
-def _whitespace(strings: Any) -> Any:
+def _whitespace(strings: Tensor) -> Tensor:
     return _split(_valid(strings), _OTHER_SPACES)
 
 
-def _valid(strings: Any) -> Any:
+def _valid(strings: Tensor) -> Tensor:
     return tf.strings.unicode_transcode(strings, "UTF-8", "UTF-8", errors="replace")
 
 
-def _split(strings: Any, spaces: str) -> Any:
+def _split(strings: Tensor, spaces: str) -> Tensor:
     return tf.strings.split(tf.strings.regex_replace(strings, spaces, " "))

@@ -9,32 +9,31 @@ import numpy as np
 
 from keras_elmo.text.lines import read_lines
 from keras_elmo.utils.checks import check_positive
+from keras_elmo.utils.types import StrPath
 
-_GREATEST = float(np.finfo("float32").max)
+_FLOAT32_MAX = float(np.finfo("float32").max)
 
 
 def read_vector_file(
-    path: str | os.PathLike[str], max_words: int | None = None
+    path: StrPath, max_words: int | None = None
 ) -> tuple[list[str], np.ndarray]:
     """Reads a word and its vector from each line.
 
-    A line is the word and the numbers, with one space between any two. word2vec and
-    fastText say in a first line how many words there are and how long the vectors;
-    GloVe does not.
+    A line is the word and the numbers, separated by single spaces. In files of word2vec
+    and fastText the first line is the number of words and the length of the vectors.
 
     Args:
         path: the file; `.gz` and `.xz` are decompressed.
-        max_words: read no more than that many; such files begin with the most frequent
-            ones.
+        max_words: number of words at most; such files begin with the most frequent.
 
     Returns:
-        The words, each once, and an array `(words, units)`, float32. Of a word that
-        comes more than once, the first vector counts.
+        The words, each once, and an array `(words, units)`, float32. A repeated word
+        has its first vector.
 
     Raises:
-        ValueError: a line is not a word and as many finite numbers as the first one
-            has, separated by single spaces, or there is none, or fewer than the first
-            line says; names the file and the line.
+        ValueError: a line is not a word and as many finite numbers as the first line
+            has, or there are no lines, or fewer than the first one says; names the
+            file and the line.
     """
     path = os.fspath(path)
     check_positive(max_words=max_words)
@@ -42,8 +41,7 @@ def read_vector_file(
     numbers = array("f")
     units, announced, header, num_lines = None, 0, 0, 0
     for place, line in _numbered_lines(path):
-        # A word of some GloVe files has spaces inside it, and a line of word2vec's has
-        # one at its end.
+        # Some words of GloVe contain spaces; lines of word2vec end with one.
         fields = line.rstrip(" ").split(" ")
         if units is None:
             if _is_header(fields):
@@ -53,7 +51,7 @@ def read_vector_file(
             units = len(fields) - 1
         word, vector = _word_and_vector(fields, units, f"{path}, line {place}")
         num_lines += 1
-        # A word of spaces alone is none that a tokenizer makes.
+        # A tokenizer makes no word of spaces.
         if word.strip(" ") and word not in rows:
             rows[word] = None
             numbers.extend(vector)
@@ -61,7 +59,7 @@ def read_vector_file(
             break
     if not rows:
         raise ValueError(f"{path}: must hold a word and its vector")
-    # Half a download, or half of what a killed program wrote.
+    # Half a download.
     if num_lines < announced and len(rows) != max_words:
         raise ValueError(
             f"{path}: line {header} says {announced:,} words, and {num_lines:,} are "
@@ -79,7 +77,7 @@ def _numbered_lines(path: str) -> Iterator[tuple[int, str]]:
 
 
 def _is_header(fields: list[str]) -> bool:
-    # A vector of one number would look the same; nobody has such.
+    # Vectors of one number would look the same.
     return len(fields) == 2 and fields[0].isdecimal() and fields[1].isdecimal()
 
 
@@ -88,12 +86,12 @@ def _word_and_vector(
 ) -> tuple[str, list[float]]:
     try:
         vector = list(map(float, fields[len(fields) - units :]))
-        # Not so of what is no number, either.
-        fits = all(abs(number) <= _GREATEST for number in vector)
+        # False for NaN, too.
+        fits = all(abs(number) <= _FLOAT32_MAX for number in vector)
     except ValueError:
         fits = False
     word = " ".join(fields[:-units])
-    if not fits or not 1 <= units < len(fields) or _took_more(word):
+    if not fits or not 1 <= units < len(fields) or _has_more(word):
         raise ValueError(
             f"{where}: must be a word and {units or 'its'} numbers. "
             f"Received: {reprlib.repr(' '.join(fields))}"
@@ -101,12 +99,8 @@ def _word_and_vector(
     return word, vector
 
 
-def _took_more(word: str) -> bool:
-    """Whether what stands before the numbers is a word and more than that.
-
-    Numbers of a longer vector, or what parts a word from its numbers elsewhere. Spaces
-    alone are left to who calls.
-    """
+def _has_more(word: str) -> bool:
+    """Whether it is more than a word: with numbers of a longer vector, or a tab."""
     if "\t" in word or (word.endswith(" ") and word.strip(" ")):
         return True
     _, space, last = word.rpartition(" ")

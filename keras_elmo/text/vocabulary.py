@@ -1,4 +1,4 @@
-"""The words a language model predicts, and their ids."""
+"""The words that a language model predicts, and their ids."""
 
 import hashlib
 import itertools
@@ -13,42 +13,44 @@ from keras_elmo.text.lines import BYTE_ORDER_MARK, Files, expand_files, read_lin
 from keras_elmo.text.stats import CorpusStats
 from keras_elmo.utils.files import replacing
 from keras_elmo.utils.progress import Progress
+from keras_elmo.utils.types import StrPath
 
 
 class WordCounts:
-    """Counts words; when there are too many distinct ones, the rarest are dropped.
+    """Counts words in bounded memory, by lossy counting.
 
-    Half of what there is room for then stays. A word that was dropped begins anew when
-    it comes back. So no count is too high, and none is too low by more than
-    `report.max_count_error`; nor does a word that is not held occur more often.
+    When there are too many distinct words, the rarest are dropped until half of the
+    room is free. A dropped word that occurs again is counted anew. So no count is too
+    high, and none is too low by more than `stats.max_count_error`, which also bounds
+    the number of times that a dropped word occurs.
 
     Args:
-        max_distinct: words held after an update. One of up to 15 bytes takes 100 to
-            160 bytes at the peak, as measured; 20 million take 2.1 GB.
-        report: counts what is read, and what is dropped.
+        max_distinct: words in memory after an update. A word of up to 15 bytes takes
+            100 to 160 bytes at the peak; 20 million took 2.1 GB.
+        stats: counts what is read and dropped.
 
     Attributes:
-        counts: how often each of the words held was met.
+        counts: the count of each word in memory.
 
-    Reference: Manku and Motwani 2002, Approximate Frequency Counts over Data Streams,
-        whose lossy counting is given the error, and finds out what memory that takes.
+    Reference: Manku and Motwani 2002, Approximate Frequency Counts over Data Streams;
+    there the error is given and the memory follows.
     """
 
-    def __init__(self, max_distinct: int, report: CorpusStats) -> None:
+    def __init__(self, max_distinct: int, stats: CorpusStats) -> None:
         self.counts: Counter[bytes] = Counter()
         self._max_distinct = max_distinct
-        self._report = report
+        self._stats = stats
 
     def read(self, paths: Sequence[str], tokenizer: str, progress: bool) -> None:
-        """Counts the words of text files, with a bar on stderr or without."""
+        """Counts the words of text files, with or without a progress bar on stderr."""
         bytes_read = 0
 
         def advance(count: int) -> None:
             nonlocal bytes_read
             bytes_read += count
 
-        lines = read_lines(paths, self._report, advance)
-        chunks = token_chunks(lines, tokenizer, self._report, TOKENIZER_THREADS)
+        lines = read_lines(paths, self._stats, advance)
+        chunks = token_chunks(lines, tokenizer, self._stats, TOKENIZER_THREADS)
         if not progress:
             for tokens, _ in chunks:
                 self.update(tokens)
@@ -59,19 +61,18 @@ class WordCounts:
                 bar.update(len(tokens), position=bytes_read)
 
     def update(self, words: Iterable[bytes]) -> None:
-        """Counts more words, all of which may be held until it returns."""
+        """Counts more words; until it returns, all of them may be in memory."""
         self.counts.update(words)
         if len(self.counts) > self._max_distinct:
-            # Half at a time: as many new words come before the next time.
             self._drop_rarest(len(self.counts) - (self._max_distinct + 1) // 2)
 
     def _drop_rarest(self, number: int) -> None:
-        # Of words that are equally rare, the older ones had more time to come back.
+        # Of equally rare words, drop the older ones.
         rarest = sorted(self.counts, key=self.counts.__getitem__)[:number]
-        self._report.max_count_error += self.counts[rarest[-1]]
+        self._stats.max_count_error += self.counts[rarest[-1]]
         for word in rarest:
-            self._report.dropped_words += self.counts.pop(word)
-        # A dictionary keeps its size, and would grow past what the rest needs.
+            self._stats.dropped_words += self.counts.pop(word)
+        # A dictionary does not shrink by itself.
         self.counts = self.counts.copy()
 
 
@@ -81,27 +82,39 @@ PADDING_ID = -1
 SPECIALS = ("<S>", "</S>", "<UNK>")
 _SPECIAL_WORDS = frozenset(special.encode() for special in SPECIALS)
 
-# Of a file that is none of words; a token of a text may be long.
+# In bytes; a longer one is a sign of a file that is no vocabulary.
 _LONGEST_LINE = 1 << 24
 
 
 class Vocabulary:
-    """Target ids of a language model: the specials, then words by frequency.
+    """The target ids of a language model: special words, then words by frequency.
 
-    The ids of `<S>`, `</S>` and `<UNK>` are 0, 1 and 2, those of the words follow.
-    In a file there is a word a line, as in the published models' vocabularies.
+    The ids of `<S>`, `</S>` and `<UNK>` are 0, 1 and 2. A file has one word a line, as
+    the vocabularies of the published models.
 
     Args:
-        words: the three specials, then distinct words, the most frequent first.
+        words: the three special words, then distinct words, the most frequent first.
 
     Attributes:
         words: the word of every id.
-        lookup: the ids of words in UTF-8. The specials are not in it: text may hold
-            a word that is spelt like one, which makes it no boundary.
+        lookup: the id of each word in UTF-8, without the special words: a word of a
+            text that is spelt like one is an unknown word.
 
     Raises:
-        ValueError: the specials are missing, or a word is empty, repeated, or
-            contains a line end; names the word's line.
+        ValueError: the special words are missing, or a word is empty, repeated, or
+            contains a line end; names the line.
+
+    Example:
+
+    ```python
+    with open("text.txt", "w") as file:
+        file.write("the bank of the river\\n")
+    vocabulary = keras_elmo.Vocabulary.count("text.txt", max_size=5)
+    assert vocabulary.words == ["<S>", "</S>", "<UNK>", "the", "bank"]
+    assert vocabulary.ids(["the", "river", "bank"]) == [3, 2, 4]
+    vocabulary.save("vocabulary.txt")
+    assert len(keras_elmo.Vocabulary.load("vocabulary.txt")) == 5
+    ```
     """
 
     def __init__(self, words: Iterable[str]) -> None:
@@ -139,31 +152,29 @@ class Vocabulary:
     ) -> "Vocabulary":
         """Counts the words of text files, which are streamed.
 
-        Words of equal count are in the order of their characters, so the same text
-        gives the same vocabulary however it is cut into files.
+        Words of equal count are sorted by their characters, so the vocabulary does not
+        depend on how the text is split into files.
 
-        The counts are exact unless more than `max_distinct` words are met. The rarest
-        are then dropped on the way; a count may be too low by `report.max_count_error`,
-        never too high, and depends on the order of the text. The vocabulary still has
-        every word that occurs more often than its last one by more than that. It has
-        the same words as with exact counts where the last word kept and the next one
-        are further apart than that.
+        With more than `max_distinct` distinct words, the rarest are dropped on the way.
+        Then a count may be too low by `report.max_count_error`, never too high, and
+        depends on the order of the text. Every word that occurs more often than the
+        last one of the vocabulary by more than that error is still in it.
 
         Args:
             files: a path or a glob pattern, or several; see `expand_files`.
             tokenizer: the kind of `Tokenizer`.
-            max_size: keep that many words at most, the three specials included.
-            min_count: leave rarer words out.
-            progress: show a bar with words/s on stderr.
-            report: counts what is read, and what is dropped.
-            max_distinct: words held at a time, at least twice `max_size`; see
-                `WordCounts` for their memory.
+            max_size: number of words at most, the three special ones included.
+            min_count: how often a word has to occur.
+            progress: whether to show a bar with words/s on stderr.
+            report: counts what is read and dropped.
+            max_distinct: distinct words in memory, at least twice `max_size`; 20
+                million take 2.1 GB.
 
         Raises:
             ValueError: no file matches, a file is damaged, or there is no word.
         """
         check_sizes(max_size, min_count)
-        # Half of them may have just been dropped when the text ends.
+        # At the end of the text half of them may have just been dropped.
         least = 2 * (len(SPECIALS) + 1 if max_size is None else max_size)
         if max_distinct < least:
             raise ValueError(
@@ -187,7 +198,7 @@ class Vocabulary:
         max_size: int | None = None,
         min_count: int = 1,
     ) -> "Vocabulary":
-        """Chooses among words that are counted; the arguments are those of `count`.
+        """Makes a vocabulary of counted words; the arguments are those of `count`.
 
         Raises:
             ValueError: no word is left.
@@ -208,23 +219,23 @@ class Vocabulary:
         return cls([*SPECIALS, *(word.decode() for word in kept)])
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> "Vocabulary":
+    def load(cls, path: StrPath) -> "Vocabulary":
         """Reads a file of one word a line.
 
         Raises:
             ValueError: a line is not what it must be; names the file and the line.
         """
         try:
+            # Opening a pipe would block.
             if os.path.exists(path) and not os.path.isfile(path):
-                # A pipe would be waited for.
                 raise ValueError("must be a file")
             with open(path, "rb") as file:
                 return cls(_words(file))
         except ValueError as error:
             raise ValueError(f"{os.fspath(path)}: {error}") from error
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes a file of one word a line; a file of that name is replaced."""
+    def save(self, path: StrPath) -> None:
+        """Writes a file of one word a line, replacing one of that name."""
         with replacing(path) as temporary:
             with open(temporary, "w", encoding="utf-8", newline="\n") as file:
                 file.writelines(f"{word}\n" for word in self.words)
@@ -238,7 +249,7 @@ class Vocabulary:
         ]
 
     def digest(self) -> str:
-        """Returns what tells this vocabulary from any other."""
+        """Returns the SHA-256 of the words."""
         return hashlib.sha256("\n".join(self.words).encode()).hexdigest()
 
     def __len__(self) -> int:
@@ -246,11 +257,7 @@ class Vocabulary:
 
 
 def check_sizes(max_size: int | None, min_count: int) -> None:
-    """Makes sure that there is room for a word.
-
-    Raises:
-        ValueError: there is none, or every word is to occur less than once.
-    """
+    """Raises a `ValueError` unless a vocabulary of such sizes can have a word."""
     if max_size is not None and max_size <= len(SPECIALS):
         raise ValueError(
             f"`max_size` must be more than the {len(SPECIALS)} specials. "

@@ -12,9 +12,17 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-__all__ = ["import_extra", "provide", "provided", "register_lazily", "tf", "tf_text"]
+__all__ = [
+    "do_not_convert",
+    "import_extra",
+    "provide",
+    "provided",
+    "register_lazily",
+    "tf",
+    "tf_text",
+]
 
 
 class _LazyModule(ModuleType):
@@ -69,6 +77,19 @@ def _missing(module: str, user: str, requirement: str, error: Exception) -> Impo
         f"{user} needs {package}, which cannot be imported ({error}). "
         f"Install it with: pip install '{requirement}'"
     )
+
+
+_T = TypeVar("_T")
+
+
+def do_not_convert(function: _T) -> _T:
+    """Keeps AutoGraph from converting a function, or the objects of a class.
+
+    `tf.autograph.experimental.do_not_convert` sets the same attribute, but needs
+    TensorFlow at once.
+    """
+    function.autograph_info__ = None  # type: ignore[attr-defined]
+    return function
 
 
 _providers: dict[str, str] = {}

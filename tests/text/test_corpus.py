@@ -12,7 +12,7 @@ import tensorflow as tf
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from keras_elmo.text import batching as token_chunks
+from keras_elmo.text import batching
 from keras_elmo.text.character_ids import character_ids
 from keras_elmo.text.corpus import Corpus
 from keras_elmo.text.vocabulary import Vocabulary
@@ -194,7 +194,7 @@ def test_hostile_text(tmp_path):
 
 def test_chunks_do_not_show(corpus, monkeypatch):
     whole = batches(corpus)
-    monkeypatch.setattr(token_chunks, "_CHUNK_LINES", 7)
+    monkeypatch.setattr(batching, "_CHUNK_LINES", 7)
     assert equal(whole, batches(corpus))
 
 
@@ -235,8 +235,8 @@ def test_wrong_arguments(tmp_path):
         ({"batch_tokens": 65}, "batch_tokens=65, max_tokens=66"),
         ({"seed": -1}, "`seed` must be at least 0"),
         ({"tokenizer": "bpe"}, "`kind` must be"),
-        ({"share": (4, 4)}, r"`share` must be .* Received: share=\(4, 4\)"),
-        ({"share": (0, 0)}, "`share` must be"),
+        ({"shard": (4, 4)}, r"`shard` must be .* Received: shard=\(4, 4\)"),
+        ({"share": (0, 0)}, "`shard` must be"),
     ):
         with pytest.raises(ValueError, match=rule):
             Corpus(path, VOCABULARY, **wrong)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from keras_elmo.text.lines import expand_files, read_lines
+from keras_elmo.text.lines import Shard, expand_files, read_lines
 from keras_elmo.text.stats import CorpusStats
 
 WRITERS = {"txt": open, "gz": gzip.open, "xz": lzma.open}
@@ -119,3 +119,33 @@ def test_expand_files(tmp_path):
         expand_files(tmp_path)
     with pytest.raises(ValueError, match="`files` must name a file"):
         expand_files([])
+
+
+LINES = [f"line {k} of a text that is long enough" for k in range(100_000)]
+
+
+@pytest.mark.parametrize("name", ["plain.txt", "packed.txt.xz"])
+def test_it_knows_how_far_it_is(name, tmp_path):
+    path = tmp_path / name
+    content = "\n".join(LINES).encode()
+    path.write_bytes(lzma.compress(content) if name.endswith(".xz") else content)
+    report = CorpusStats()
+    shard = Shard(str(path), report)
+    assert shard.fraction_read == 0
+    assert [next(shard) for _ in range(50_000)] == LINES[:50_000]
+    # A packed file is read in pieces.
+    assert 0.3 < shard.fraction_read < 0.7
+    assert list(shard) == LINES[50_000:]
+    assert shard.fraction_read == pytest.approx(1)
+    assert report.lines == len(LINES)
+
+
+def test_some_of_the_lines(tmp_path):
+    path = tmp_path / "text.txt"
+    path.write_text("\n".join(LINES[:10]))
+    assert list(Shard(str(path), CorpusStats(), first=1, every=4)) == LINES[1:10:4]
+
+
+def test_an_empty_file(tmp_path):
+    (tmp_path / "empty.txt").touch()
+    assert list(Shard(str(tmp_path / "empty.txt"), CorpusStats())) == []

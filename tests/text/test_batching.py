@@ -1,3 +1,4 @@
+import gzip
 import random
 from collections import Counter
 
@@ -5,13 +6,55 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keras_elmo.text import batching as sentences
+from keras_elmo.text import batching
 from keras_elmo.text.batching import (
+    TokenizedFile,
     interleaved,
     length_batches,
     shuffled,
     split_sentence,
+    token_chunks,
 )
+from keras_elmo.text.stats import CorpusStats
+
+
+def split_chunks(chunks):
+    return [
+        tokens[start:end]
+        for tokens, limits in chunks
+        for start, end in zip(limits, limits[1:], strict=False)
+    ]
+
+
+def test_chunks_change_nothing(monkeypatch):
+    lines = ["a b.", "\u200b\u2003", "배를 먹다", "c", "\ue000"]
+    whole = split_chunks(token_chunks(lines, "unicode", CorpusStats()))
+    assert whole[0] == [b"a", b"b", b"."]
+    assert len(whole) == 5
+    for name, value in (("_CHUNK_LINES", 2), ("_CHUNK_CHARACTERS", 3)):
+        monkeypatch.setattr(batching, name, value)
+        assert split_chunks(token_chunks(lines, "unicode", CorpusStats())) == whole
+
+
+def test_words_are_counted():
+    report = CorpusStats()
+    list(token_chunks(["a b", "x" * 48, "가" * 17], "whitespace", report))
+    assert (report.words, report.truncated_words) == (4, 1)
+
+
+def test_no_lines():
+    assert list(token_chunks([], "unicode", CorpusStats())) == []
+
+
+def test_each_iteration_begins_anew(tmp_path):
+    path = tmp_path / "text.txt.gz"
+    with gzip.open(path, "wb") as file:
+        file.write(b"the bank\n\n\xff closed\n")
+    text = TokenizedFile(str(path), "whitespace")
+    for _ in range(2):
+        assert [len(tokens) for tokens in text] == [2, 0, 2]
+        assert text.position == path.stat().st_size
+        assert (text.report.words, text.report.invalid_lines) == (4, 1)
 
 
 def tokens(text):
@@ -26,7 +69,7 @@ class Lines:
         self._read = 0
 
     @property
-    def share_read(self):
+    def fraction_read(self):
         return self._read / len(self._lines)
 
     def __next__(self):
@@ -74,7 +117,7 @@ def test_interleaving_keeps_every_line_and_the_order_of_each_stream(streams):
 
 
 def test_interleaving_mixes_and_holds_few_streams_at_a_time(monkeypatch):
-    monkeypatch.setattr(sentences, "_OPEN_SHARDS", 2)
+    monkeypatch.setattr(batching, "_OPEN_SHARDS", 2)
     opened = []
 
     def shard(k):
@@ -123,8 +166,8 @@ def test_batches_hold_each_sentence_once(lengths, batch_tokens, shuffle):
 
 
 def test_windows_carry_what_fills_no_batch(monkeypatch):
-    monkeypatch.setattr(sentences, "_WINDOW_SENTENCES", 10)
-    monkeypatch.setattr(sentences, "_WINDOW_BATCHES", 1)
+    monkeypatch.setattr(batching, "_WINDOW_SENTENCES", 10)
+    monkeypatch.setattr(batching, "_WINDOW_BATCHES", 1)
     lengths = [random.Random(1).randint(1, 8) for _ in range(997)]
     lines = [[b"%d" % number] * length for number, length in enumerate(lengths)]
     batches = list(length_batches(iter(lines), 24, random.Random(0)))
@@ -133,7 +176,7 @@ def test_windows_carry_what_fills_no_batch(monkeypatch):
 
 
 def test_shuffling_is_bounded_and_complete(monkeypatch):
-    monkeypatch.setattr(sentences, "_BUFFER_LINES", 50)
+    monkeypatch.setattr(batching, "_BUFFER_LINES", 50)
     read = []
 
     def lines():
@@ -151,7 +194,7 @@ def test_shuffling_is_bounded_and_complete(monkeypatch):
 
 
 def test_the_shuffle_buffer_counts_characters(monkeypatch):
-    monkeypatch.setattr(sentences, "_BUFFER_CHARACTERS", 10)
+    monkeypatch.setattr(batching, "_BUFFER_CHARACTERS", 10)
     read = []
 
     def lines():
