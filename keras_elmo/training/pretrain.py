@@ -1,6 +1,7 @@
 """Pretrains a biLM on text."""
 
 import sys
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -144,7 +145,7 @@ def pretrain(options: TrainingOptions) -> PretrainingModel:
             model.encoder.tokenizer = data.tokenizer
             model.vocabulary = vocabulary
             if slow := dtype_message(dtype):
-                log(slow)
+                warnings.warn(slow, stacklevel=3)
             optimizer = build_optimizer(options.optimizer, learning_rate)
             positions = getattr(options.corpus, "batch_tokens", options.batch_tokens)
             log(

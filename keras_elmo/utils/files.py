@@ -30,9 +30,10 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[str]:
     stood there beside it, hidden, in a name that ends in `.part.old`.
 
     Raises:
-        OSError: there is no room; names `path`.
+        OSError: something cannot be written; names `path`, or the file within it, as
+            the caller named it.
     """
-    path = os.path.realpath(path)
+    given, path = os.fspath(path), os.path.realpath(path)
     parent = os.path.dirname(path)
     os.makedirs(parent, exist_ok=True)
     temporary = _temporary(path)
@@ -51,12 +52,10 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[str]:
             shutil.rmtree(old)
         else:
             os.replace(temporary, path)
-    except OSError as error:
-        if error.filename is None and error.errno in _NO_ROOM:
-            raise OSError(
-                error.errno, f"cannot be written: {os.strerror(error.errno)}", path
-            ) from error
-        raise
+    except Exception as error:
+        if (named := _error_of(given, temporary, error)) is None:
+            raise
+        raise named from error
     finally:
         if os.path.isdir(temporary):
             shutil.rmtree(temporary)
@@ -70,6 +69,24 @@ def replacing_text(path: StrPath) -> Iterator[TextIO]:
     with replacing(path) as temporary:
         with open(temporary, "w", encoding="utf-8", newline="\n") as file:
             yield file
+
+
+def _error_of(path: str, temporary: str, error: Exception) -> OSError | None:
+    """Returns an error with `path` for its hidden part; `None` if it names no part."""
+    if not isinstance(error, OSError) or error.errno is None:
+        # TensorFlow's errors, and some of h5py's, name files in their message alone.
+        message = str(error)
+        return (
+            OSError(message.replace(temporary, path)) if temporary in message else None
+        )
+    name, reason = error.filename, error.strerror or ""
+    if name is None and error.errno in _NO_ROOM:
+        name, reason = temporary, f"cannot be written: {os.strerror(error.errno)}"
+    if isinstance(name, str) and name.startswith(temporary):
+        return OSError(error.errno, reason, path + name.removeprefix(temporary))
+    if temporary in reason:
+        return OSError(error.errno, reason.replace(temporary, path), name)
+    return None
 
 
 def _to_disk(path: str) -> None:

@@ -1,3 +1,4 @@
+import errno
 import json
 import os
 
@@ -164,6 +165,41 @@ def test_a_full_disk_is_told_with_the_name_of_what_it_has_no_room_for(tmp_path):
             write_json(path, list(range(1000)))
     assert caught.value.filename == str(path)
     assert not list(tmp_path.iterdir())
+
+
+def test_nested_write_error_names_the_outer_path(tmp_path, monkeypatch):
+    """As the user named it, not the hidden part beside it."""
+    monkeypatch.chdir(tmp_path)
+    with files_of_at_most(1000), pytest.raises(OSError) as caught:
+        with replacing("model") as temporary:
+            os.mkdir(temporary)
+            write_json(os.path.join(temporary, "sizes.json"), list(range(1000)))
+    assert str(caught.value) == (
+        "[Errno 27] cannot be written: File too large: 'model/sizes.json'"
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_missing_part_names_the_path(tmp_path):
+    with pytest.raises(FileNotFoundError) as caught, replacing(tmp_path / "file"):
+        pass
+    assert caught.value.filename == str(tmp_path / "file")
+
+
+@pytest.mark.parametrize(
+    "kind", [OSError, RuntimeError, lambda text: OSError(errno.EIO, text)]
+)
+def test_message_of_a_library_names_the_path(kind, tmp_path):
+    with pytest.raises(OSError) as caught, replacing(tmp_path / "model") as temporary:
+        raise kind(f"unable to write {temporary}/variables")
+    assert f"unable to write {tmp_path / 'model'}/variables" in str(caught.value)
+
+
+def test_error_about_another_file_is_kept(tmp_path):
+    error = FileNotFoundError(errno.ENOENT, "No such file", "corpus.txt")
+    with pytest.raises(FileNotFoundError) as caught, replacing(tmp_path / "file"):
+        raise error
+    assert caught.value is error
 
 
 def test_a_body_that_raises_at_once_leaves_nothing(tmp_path):
