@@ -4,6 +4,7 @@ import argparse
 import importlib
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 
 import keras_elmo
@@ -29,6 +30,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         importlib.import_module("argcomplete").autocomplete(parser)
     given = vars(parser.parse_args(arguments))
     run, names = given.pop("run"), given.pop("names")
+    # A line for the user, without the place in the code.
+    warnings.formatwarning = lambda message, *_, **__: (
+        f"keras-elmo: warning: {message}\n"
+    )
     try:
         run(given)
     except KeyboardInterrupt as interrupt:

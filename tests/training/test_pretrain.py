@@ -13,6 +13,7 @@ from keras_elmo.files.loading import load
 from keras_elmo.files.run_directory import PretrainingDirectory
 from keras_elmo.text.corpus import Corpus
 from keras_elmo.text.vocabulary import SPECIALS, Vocabulary
+from keras_elmo.training import hardware
 from keras_elmo.training import recorder as record
 from keras_elmo.training.checkpoint import Checkpoints
 from keras_elmo.training.perplexity import perplexity
@@ -404,21 +405,29 @@ def test_where_there_is_no_run_to_resume_one_begins(tmp_path, capsys):
 # ------------------------------------------------------------------------- precision
 
 
-def test_mixed_precision_follows_float32(tmp_path):
+def test_mixed_precision_follows_float32(tmp_path, monkeypatch):
+    """With a warning, once, where the processor does not multiply bfloat16."""
+    monkeypatch.setattr(hardware, "multiplies_bfloat16", lambda: False)
+    warning = pytest.warns(UserWarning, match="no instructions for bfloat16")
     losses = {}
     for dtype in ("float32", "mixed_bfloat16"):
-        model = pretrain(
-            # Dropout would draw other masks.
-            dataclasses.replace(CONFIG, dropout=0.0),
-            ready_made(),
-            directory=tmp_path / dtype,
-            vocabulary_size=13,
-            num_sampled=13,
-            dtype=dtype,
-            epochs=30,
-            validate_every=20,
-            progress=False,
-        )
+        with (
+            warning if dtype == "mixed_bfloat16" else contextlib.nullcontext([]) as told
+        ):
+            model = pretrain(
+                # Dropout would draw other masks.
+                dataclasses.replace(CONFIG, dropout=0.0),
+                ready_made(),
+                directory=tmp_path / dtype,
+                vocabulary_size=13,
+                num_sampled=13,
+                dtype=dtype,
+                epochs=30,
+                validate_every=20,
+                progress=False,
+            )
+        told = [each for each in told if each.category is UserWarning]
+        assert len(told) == (dtype == "mixed_bfloat16")
         assert {str(w.dtype) for w in model.trainable_weights} == {"float32"}
         bilm = model.encoder.get_layer("bilm")
         assert bilm.compute_dtype == dtype.removeprefix("mixed_")
