@@ -10,25 +10,20 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import common
 
 _READY = re.compile(r"at http://(.+):(\d+)/v1/models/(\S+) and gRPC .+:(\d+)$")
 
 
-class Served:
-    """A running server.
+Key = TypeVar("Key", bound=Hashable)
 
-    Attributes:
-        process: it.
-        host: its address.
-        port: its port for REST.
-        grpc_port: its port for gRPC.
-        name: the model's name.
-    """
+
+class Served:
+    """A running server: its process, its address and ports, and the model's name."""
 
     def __init__(self, process: "subprocess.Popen[str]") -> None:
         self.process = process
@@ -47,12 +42,7 @@ class Served:
     def ask(
         self, path: str, body: Any = None, method: str | None = None
     ) -> tuple[int, Any]:
-        """Sends one request; returns the status and the JSON, or text, of the answer.
-
-        Args:
-            path: where to; `~` stands for the model.
-            body: bytes, or what to write as JSON; none for GET.
-        """
+        """Returns the status and the JSON or text of an answer; `~` is the model."""
         path = path.replace("~", f"/v1/models/{self.name}")
         if body is not None and not isinstance(body, bytes):
             body = json.dumps(body).encode()
@@ -90,10 +80,41 @@ def exported(preset: str) -> Iterator[Path]:
         yield model
 
 
-def p50_and_p99(seconds: Sequence[float]) -> dict[str, float]:
-    """Returns the time that half of the requests took at most, and 99 of 100."""
-    cuts = statistics.quantiles(seconds, n=100)
-    return {"p50": cuts[49], "p99": cuts[98]}
+def measure(
+    loads: dict[Key, Callable[[], list[float]]], seconds: float, repeats: int
+) -> list[tuple[Key, dict[str, Any]]]:
+    """Runs loads in turn, so that whatever else the machine does slows all of them.
+
+    Args:
+        loads: each runs for a while and returns the seconds of each request.
+        seconds: for how long each runs.
+        repeats: how often.
+
+    Returns:
+        Of each load the requests per second of each time, and the median and the 99th
+        percentile of a request's seconds.
+    """
+    runs: dict[Key, list[list[float]]] = {key: [] for key in loads}
+    for _ in range(repeats):
+        for key, load in loads.items():
+            runs[key].append(load())
+            rate = len(runs[key][-1]) / seconds
+            print(f"{key}: {rate:,.0f}/s", file=sys.stderr, flush=True)
+    rows = []
+    for key, times in runs.items():
+        cuts = statistics.quantiles([each for run in times for each in run], n=100)
+        rates = [len(run) / seconds for run in times]
+        rows.append((key, {"per_second": rates, "p50": cuts[49], "p99": cuts[98]}))
+    return rows
+
+
+def speed_cells(row: dict[str, Any]) -> list[str]:
+    """Returns the cells of a row of `measure`."""
+    latencies = (f"{1e3 * row[name]:,.1f}" for name in ("p50", "p99"))
+    return [*latencies, *common.spread(row["per_second"])]
+
+
+SPEED_HEADER = ["p50, ms", "p99, ms", "Requests/s, median", "least to most"]
 
 
 @contextlib.contextmanager
@@ -102,13 +123,7 @@ def served(
     *options: str,
     environment: dict[str, str] | None = None,
 ) -> Iterator[Served]:
-    """Serves a model while the block runs; it has to end in order.
-
-    Args:
-        model: what to serve.
-        *options: further ones of `keras-elmo serve`.
-        environment: of the process; this one's if `None`.
-    """
+    """Runs `keras-elmo serve` while the block runs; it has to end without an error."""
     command = [sys.executable, "-m", "keras_elmo", "serve", "--model", str(model)]
     command += ["--port", "0", "--grpc-port", "0", *map(str, options)]
     with subprocess.Popen(

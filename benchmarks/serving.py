@@ -10,31 +10,33 @@ every layer.
 """
 
 import argparse
+import concurrent.futures
+import functools
+import http.client
 import json
+import multiprocessing
 import statistics
-import subprocess
-import sys
-import tempfile
 import time
 from collections.abc import Sequence
-from itertools import islice
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
 import common
-from common import markdown_table, megabytes, spread
-from served import Served, exported, p50_and_p99, served
+from common import markdown_table, megabytes
+from served import SPEED_HEADER, Served, exported, measure, served, speed_cells
 
-_CLIENT = Path(__file__).with_name("serving_client.py")
 # What is asked for, and in how many sentences at a time.
 _KINDS = {
     "mean vector": (["default"], 1),
     "all layers": (["word_emb", "lstm_outputs1", "lstm_outputs2"], 1),
     "mean vectors of 8": (["default"], 8),
 }
-# Until every client has been started.
-_START = 0.5
+# Seconds until every client has been started.
+_START = 1.0
+_START_A_CLIENT = 0.15
 _CALLS_AT_A_TIME = 25
+_TIMES = ("request", "call", "added")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -69,26 +71,19 @@ def read_texts(corpus: Path) -> list[str]:
 def _rows(
     server: Served, texts: Sequence[str], options: argparse.Namespace
 ) -> list[dict[str, Any]]:
+    def load(kind: str, clients: int) -> list[float]:
+        return _load(server, texts, kind, clients, options.seconds)
+
     # The first requests of a process are slower.
-    _load(server, texts, "mean vectors of 8", max(options.clients), options.seconds)
-    measured: dict[tuple[str, int], list[list[float]]] = {}
-    # In turn, so that what else the machine does meets all.
-    for _ in range(options.repeats):
-        for kind in _KINDS:
-            for clients in options.clients:
-                seconds = _load(server, texts, kind, clients, options.seconds)
-                measured.setdefault((kind, clients), []).append(seconds)
-                rate = len(seconds) / options.seconds
-                print(f"{kind}, {clients}: {rate:,.0f}/s", file=sys.stderr, flush=True)
+    load("mean vectors of 8", max(options.clients))
+    loads = {
+        (kind, clients): functools.partial(load, kind, clients)
+        for kind in _KINDS
+        for clients in options.clients
+    }
     return [
-        {
-            "kind": kind,
-            "clients": clients,
-            "sentences": _KINDS[kind][1],
-            "requests_per_second": [len(run) / options.seconds for run in runs],
-            **p50_and_p99([seconds for run in runs for seconds in run]),
-        }
-        for (kind, clients), runs in measured.items()
+        {"kind": kind, "clients": clients, "sentences": _KINDS[kind][1], **row}
+        for (kind, clients), row in measure(loads, options.seconds, options.repeats)
     ]
 
 
@@ -97,33 +92,45 @@ def _load(
 ) -> list[float]:
     """Returns the seconds of each request that so many clients made in a while."""
     outputs, size = _KINDS[kind]
-    begin = time.time() + _START + 0.06 * clients
-    request = {
-        "host": server.host,
-        "port": server.port,
-        "path": f"/v1/models/{server.name}:predict",
-        "begin": begin,
-        "end": begin + seconds,
-        "bodies": [
-            {"instances": texts[start : start + size], "output_filter": outputs}
-            for start in range(0, len(texts), size)
-        ],
-    }
-    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
-        json.dump(request, file)
-        file.flush()
-        processes = [
-            subprocess.Popen(
-                [sys.executable, "-S", str(_CLIENT), file.name, str(number)],
-                stdout=subprocess.PIPE,
-                text=True,
-            )
-            for number in range(clients)
-        ]
-        outs = [process.communicate()[0] for process in processes]
-    if any(process.returncode for process in processes):
-        raise RuntimeError("a client failed")
-    return [each for out in outs for each in json.loads(out)]
+    bodies = [
+        json.dumps({"instances": texts[start : start + size], "output_filter": outputs})
+        for start in range(0, len(texts), size)
+    ]
+    begin = time.time() + _START + _START_A_CLIENT * clients
+    ask = functools.partial(
+        _ask_until, server.host, server.port, server.name, bodies, begin, seconds
+    )
+    # Not forked: this process has threads by now.
+    context = multiprocessing.get_context("spawn")
+    with concurrent.futures.ProcessPoolExecutor(clients, context) as pool:
+        return [each for times in pool.map(ask, range(clients)) for each in times]
+
+
+def _ask_until(
+    host: str,
+    port: int,
+    name: str,
+    bodies: list[str],
+    begin: float,
+    seconds: float,
+    number: int,
+) -> list[float]:
+    """One client: returns the seconds of each request that began and ended in time."""
+    connection = http.client.HTTPConnection(host, port)
+    start = number * 7 % len(bodies)
+    times: list[float] = []
+    time.sleep(max(0.0, begin - time.time()))
+    for body in cycle(bodies[start:] + bodies[:start]):
+        began = time.perf_counter()
+        connection.request("POST", f"/v1/models/{name}:predict", body)
+        answer = connection.getresponse()
+        read = answer.read()
+        if answer.status != 200:
+            raise RuntimeError(f"{answer.status}: {read[:200]!r}")
+        if time.time() > begin + seconds:
+            return times
+        times.append(time.perf_counter() - began)
+    return times
 
 
 def _overhead(
@@ -169,54 +176,22 @@ def _overhead(
 
 def table(result: common.Result) -> str:
     """Returns two tables: a row a load, and what the server adds."""
-    header = [
-        "Preset",
-        "A request's answer",
-        "Clients",
-        "p50, ms",
-        "p99, ms",
-        "Requests/s, median",
-        "least to most",
-        "Sentences/s",
-        "of one client's",
-    ]
-    rows = (_load_row(result, row) for row in result["rows"])
+    header = ["Preset", "A request's answer", "Clients", *SPEED_HEADER]
+    header += ["Sentences/s", "of one client's"]
+    one = min(row["clients"] for row in result["rows"])
+    rows = []
+    for row in result["rows"]:
+        rate = statistics.median(row["per_second"])
+        if row["clients"] == one:
+            of_one = rate
+        load = [result["preset"], row["kind"], str(row["clients"]), *speed_cells(row)]
+        rows.append([*load, f"{rate * row['sentences']:,.0f}", f"{rate / of_one:.2f}"])
     loads = markdown_table(header, rows)
-    header = [
-        "Preset",
-        "A request, ms",
-        "A call, ms",
-        "Added, ms",
-        "Server's memory, MB",
-    ]
-    return f"{loads}\n\n{markdown_table(header, [_overhead_row(result)])}"
-
-
-def _load_row(result: common.Result, row: dict[str, Any]) -> list[str]:
-    one = min(
-        (other for other in result["rows"] if other["kind"] == row["kind"]),
-        key=lambda other: other["clients"],
-    )
-    rate, of_one = (statistics.median(r["requests_per_second"]) for r in (row, one))
-    return [
-        result["preset"],
-        row["kind"],
-        str(row["clients"]),
-        f"{1e3 * row['p50']:,.1f}",
-        f"{1e3 * row['p99']:,.1f}",
-        *spread(row["requests_per_second"]),
-        f"{rate * row['sentences']:,.0f}",
-        f"{rate / of_one:.2f}",
-    ]
-
-
-def _overhead_row(result: common.Result) -> list[str]:
-    times = result["overhead"]
-    return [
-        result["preset"],
-        *(f"{1e3 * times[name]:.2f}" for name in ("request", "call", "added")),
-        megabytes(result["resident_bytes"]),
-    ]
+    times = [f"{1e3 * result['overhead'][name]:.2f}" for name in _TIMES]
+    header = ["Preset", "A request, ms", "A call, ms", "Added, ms"]
+    header += ["Server's memory, MB"]
+    overhead = [result["preset"], *times, megabytes(result["resident_bytes"])]
+    return f"{loads}\n\n{markdown_table(header, [overhead])}"
 
 
 if __name__ == "__main__":

@@ -138,34 +138,20 @@ def _request(chance: random.Random, lines: list[str]) -> tuple[dict[str, Any], i
 
 
 def table(result: common.Result) -> str:
-    """Returns what was seen of the server's memory, a row a run."""
-    header = [
-        "Preset",
-        "Requests",
-        "Failed",
-        "Sentences",
-        "in batches",
-        "Memory after 1,000, MB",
-        "in the end, MB",
-        "More, %",
-        "Most, MB",
-    ]
-    return markdown_table(header, [_table_row(result)])
-
-
-def _table_row(result: common.Result) -> list[str]:
+    """Returns what was seen of the server's memory."""
     memory = result["resident_bytes"]
-    return [
-        result["preset"],
-        f"{result['requests']:,}",
-        str(len(result["failures"])),
-        f"{result['sentences']:,.0f}",
-        f"{result['batches']:,.0f}",
-        megabytes(memory[0]),
-        megabytes(memory[-1]),
-        f"{100 * (memory[-1] / memory[0] - 1):+.1f}",
-        megabytes(max(memory)),
-    ]
+    cells = {
+        "Preset": result["preset"],
+        "Requests": f"{result['requests']:,}",
+        "Failed": str(len(result["failures"])),
+        "Sentences": f"{result['sentences']:,.0f}",
+        "in batches": f"{result['batches']:,.0f}",
+        "Memory after 1,000, MB": megabytes(memory[0]),
+        "in the end, MB": megabytes(memory[-1]),
+        "More, %": f"{100 * (memory[-1] / memory[0] - 1):+.1f}",
+        "Most, MB": megabytes(max(memory)),
+    }
+    return markdown_table(list(cells), [list(cells.values())])
 
 
 if __name__ == "__main__":

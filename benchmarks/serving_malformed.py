@@ -29,17 +29,7 @@ from served import Served, exported, served
 
 _RECEIVE_SECONDS = 2.0
 _GOOD = {"instances": ["a good request"], "output_filter": ["default"]}
-_NOT_STRINGS = [
-    1,
-    1.5,
-    None,
-    True,
-    [],
-    {},
-    ["a"],
-    {"b64": 1},
-    -(2**70),
-]
+_GONE = "the client had gone"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -84,8 +74,7 @@ def _send(
     with concurrent.futures.ThreadPoolExecutor(16) as threads:
         seeds = itertools.count(seed)
         futures = {
-            threads.submit(_KINDS[name][1], server, random.Random(next(seeds))): name
-            for name in names
+            threads.submit(_send_one, server, name, next(seeds)): name for name in names
         }
         for count, future in enumerate(concurrent.futures.as_completed(futures), 1):
             answers[futures[future]][future.result()] += 1
@@ -130,19 +119,14 @@ def _told(answers: dict[str, int]) -> str:
     return ", ".join(f"{count:,} x {answer}" for answer, count in answers.items())
 
 
-# ---------------------------------------------------------------- kinds of requests
-
-_GONE = "the client had gone"
-
-Kind = Callable[[Served, random.Random], str]
-
-
-def _answer(response: http.client.HTTPResponse) -> str:
-    """The status, if a reason comes with it."""
-    reason = response.read()
-    with contextlib.suppress(ValueError, TypeError, KeyError):
-        reason = json.loads(reason)["error"]
-    return str(response.status) if reason else f"{response.status} without a reason"
+def _send_one(server: Served, kind: str, seed: int) -> str:
+    """Sends a request of a kind; returns the status of its answer."""
+    _, make = _KINDS[kind]
+    chance = random.Random(seed)
+    if make in (_slow, _gone, _http):
+        return make(server, chance)
+    made = make(chance)
+    return _posted(server, *made) if isinstance(made, tuple) else _posted(server, made)
 
 
 def _posted(
@@ -153,7 +137,129 @@ def _posted(
         body = json.dumps(body).encode()
     with contextlib.closing(server.connect()) as connection:
         connection.request(method, path, body)
-        return _answer(connection.getresponse())
+        return _status(connection.getresponse())
+
+
+def _status(response: http.client.HTTPResponse) -> str:
+    """The status, if a reason comes with it."""
+    reason = response.read()
+    with contextlib.suppress(ValueError, TypeError, KeyError):
+        reason = json.loads(reason)["error"]
+    return str(response.status) if reason else f"{response.status} without a reason"
+
+
+# ---------------------------------------------------------------- bodies
+
+
+def _text(chance: random.Random) -> str:
+    return "".join(chance.choices("ab배 .\n\0\u2028😀", k=chance.randint(0, 40)))
+
+
+def _tokens(tokens: Any, lengths: Any) -> Any:
+    columns = {"tokens": tokens, "sequence_len": lengths}
+    return {"signature_name": "tokens", "inputs": columns}
+
+
+def _wrong_type(chance: random.Random) -> Any:
+    rows: list[Any] = [_text(chance) for _ in range(chance.randint(1, 5))]
+    wrong = [1, 1.5, None, True, [], {}, ["a"], {"b64": 1}, -(2**70)]
+    rows[chance.randrange(len(rows))] = chance.choice(wrong)
+    return {chance.choice(("instances", "inputs")): rows}
+
+
+def _wrong_integer(chance: random.Random) -> Any:
+    wrong = ["1", None, True, 1.0, 2**31, -(2**40), [1], {"b64": "AA=="}]
+    return _tokens([["a"]], [chance.choice(wrong)])
+
+
+def _ragged(chance: random.Random) -> Any:
+    return _tokens([["a"] * width for width in chance.sample(range(6), 2)], [1, 1])
+
+
+def _unequal(chance: random.Random) -> Any:
+    rows, lengths = chance.sample(range(1, 9), 2)
+    return _tokens([["a"]] * rows, [1] * lengths)
+
+
+def _wrong_keys(chance: random.Random) -> Any:
+    key = "".join(chance.choices("abc", k=5))
+    return chance.choice(
+        [
+            *([], "a", 1, None, {}, {key: ["a"]}),
+            {"instances": ["a"], "inputs": ["a"]},
+            {"inputs": {key: ["a"]}},
+            {"inputs": {"strings": ["a"], key: ["a"]}},
+            {"instances": [{key: "a"}]},
+            {"instances": [{"strings": "a"}, {key: "a"}]},
+            {"signature_name": "tokens", "instances": [{"tokens": ["a"]}]},
+            {"signature_name": "tokens", "inputs": ["a"]},
+        ]
+    )
+
+
+def _unknown(chance: random.Random) -> Any:
+    name = "".join(chance.choices("abc/:%", k=5))
+    signatures = [name, 1, "__saved_model_init_op"]
+    filters = [[name], ["elmo", "elmo"], "elmo"]
+    wrong = [{"signature_name": each} for each in signatures]
+    wrong += [{"output_filter": each} for each in filters]
+    return _GOOD | chance.choice(wrong)
+
+
+def _base64(chance: random.Random) -> Any:
+    code = base64.b64encode(chance.randbytes(chance.randint(3, 30))).decode()
+    place = chance.randrange(len(code))
+    code = code[:place] + chance.choice("*-_é \n\0=") + "A" + code[place:]
+    return {"inputs": [{"b64": code}]}
+
+
+def _utf8(chance: random.Random) -> bytes:
+    wrong = [b"\xff", b"\xc3", b"\xed\xa0\x80", b"\xf5\x80\x80\x80", b"\x80"]
+    return b'{"inputs": ["a%sb"]}' % chance.choice(wrong)
+
+
+def _cut(chance: random.Random) -> bytes:
+    body = json.dumps({"inputs": [_text(chance)], "signature_name": "default"}).encode()
+    return body[: chance.randrange(len(body))]
+
+
+def _noise(chance: random.Random) -> bytes:
+    return b"\0" + chance.randbytes(chance.randint(0, 2000))
+
+
+def _deep(chance: random.Random) -> bytes:
+    depth = chance.choice([3, 100, 500, 1000, 100_000])
+    begin, end = chance.choice([(b"[", b"]"), (b'{"b64":', b"}")])
+    deep = begin * depth + b"1" + end * depth
+    key = chance.choice([b"inputs", b"instances", b"signature_name", b"output_filter"])
+    return b'{"inputs": 1, "%s": %s}' % (key, deep)
+
+
+def _many_sentences(chance: random.Random) -> Any:
+    return {"inputs": ["a"] * chance.randint(1025, 200_000)}
+
+
+def _many_tokens(chance: random.Random) -> Any:
+    if chance.random() < 0.5:
+        return {"inputs": ["a " * 1_000_000]}
+    return _tokens([["a"] * 1_000_000], [1])
+
+
+def _path(chance: random.Random) -> tuple[Any, str]:
+    path = chance.choice(
+        ["~", "~/", "~:classify", "~/versions/2:predict", "~/versions/x:predict"]
+        + ["/v1/models/other:predict", "/v1", "/", "/%00", "/../../etc/passwd", "/?~"]
+        + [f"~/versions/{'9' * 40}:predict", "~/labels/stable:predict"]
+    )
+    return _GOOD, path
+
+
+def _method(chance: random.Random) -> tuple[Any, str, str]:
+    methods = ["GET", "PUT", "DELETE", "PATCH", "OPTIONS"]
+    return _GOOD, "~:predict", chance.choice(methods)
+
+
+# ---------------------------------------------------------------- bare connections
 
 
 @contextlib.contextmanager
@@ -170,136 +276,7 @@ def _head(server: Served, *fields: str) -> bytes:
 def _answered(connection: socket.socket) -> str:
     response = http.client.HTTPResponse(connection)
     response.begin()
-    return _answer(response)
-
-
-def _text(chance: random.Random) -> str:
-    return "".join(chance.choices("ab배 .\n\0\u2028😀", k=chance.randint(0, 40)))
-
-
-def _wrong_type(server: Served, chance: random.Random) -> str:
-    rows: list[Any] = [_text(chance) for _ in range(chance.randint(1, 5))]
-    rows[chance.randrange(len(rows))] = chance.choice(_NOT_STRINGS)
-    return _posted(server, {chance.choice(("instances", "inputs")): rows})
-
-
-def _wrong_integer(server: Served, chance: random.Random) -> str:
-    length = chance.choice(
-        ["1", None, True, 1.0, 2**31, -(2**40), [1], {"b64": "AA=="}]
-    )
-    columns = {"tokens": [["a"]], "sequence_len": [length]}
-    return _posted(server, {"signature_name": "tokens", "inputs": columns})
-
-
-def _ragged(server: Served, chance: random.Random) -> str:
-    widths = chance.sample(range(6), 2)
-    columns = {"tokens": [["a"] * width for width in widths], "sequence_len": [1, 1]}
-    return _posted(server, {"signature_name": "tokens", "inputs": columns})
-
-
-def _unequal(server: Served, chance: random.Random) -> str:
-    rows, lengths = chance.sample(range(1, 9), 2)
-    columns = {"tokens": [["a"]] * rows, "sequence_len": [1] * lengths}
-    return _posted(server, {"signature_name": "tokens", "inputs": columns})
-
-
-def _wrong_keys(server: Served, chance: random.Random) -> str:
-    key = "".join(chance.choices("abc", k=5))
-    return _posted(
-        server,
-        chance.choice(
-            [
-                {},
-                {key: ["a"]},
-                {"instances": ["a"], "inputs": ["a"]},
-                {"inputs": {key: ["a"]}},
-                {"inputs": {"strings": ["a"], key: ["a"]}},
-                {"instances": [{key: "a"}]},
-                {"instances": [{"strings": "a"}, {key: "a"}]},
-                {"signature_name": "tokens", "instances": [{"tokens": ["a"]}]},
-                {"signature_name": "tokens", "inputs": ["a"]},
-                [],
-                "a",
-                1,
-                None,
-            ]
-        ),
-    )
-
-
-def _unknown(server: Served, chance: random.Random) -> str:
-    name = "".join(chance.choices("abc/:%", k=5))
-    wrong: dict[str, Any] = chance.choice(
-        [
-            {"signature_name": name},
-            {"signature_name": 1},
-            {"signature_name": "__saved_model_init_op"},
-            {"output_filter": [name]},
-            {"output_filter": ["elmo", "elmo"]},
-            {"output_filter": "elmo"},
-        ]
-    )
-    return _posted(server, {**_GOOD, **wrong})
-
-
-def _base64(server: Served, chance: random.Random) -> str:
-    code = base64.b64encode(chance.randbytes(chance.randint(3, 30))).decode()
-    place = chance.randrange(len(code))
-    code = code[:place] + chance.choice("*-_é \n\0=") + "A" + code[place:]
-    return _posted(server, {"inputs": [{"b64": code}]})
-
-
-def _utf8(server: Served, chance: random.Random) -> str:
-    bad = chance.choice(
-        [b"\xff", b"\xc3", b"\xed\xa0\x80", b"\xf5\x80\x80\x80", b"\x80"]
-    )
-    return _posted(server, b'{"inputs": ["a%sb"]}' % bad)
-
-
-def _cut(server: Served, chance: random.Random) -> str:
-    body = json.dumps({"inputs": [_text(chance)], "signature_name": "default"}).encode()
-    return _posted(server, body[: chance.randrange(len(body))])
-
-
-def _noise(server: Served, chance: random.Random) -> str:
-    return _posted(server, b"\0" + chance.randbytes(chance.randint(0, 2000)))
-
-
-def _deep(server: Served, chance: random.Random) -> str:
-    depth = chance.choice([3, 100, 500, 1000, 100_000])
-    begin, end = chance.choice([(b"[", b"]"), (b'{"b64":', b"}")])
-    deep = begin * depth + b"1" + end * depth
-    key = chance.choice([b"inputs", b"instances", b"signature_name", b"output_filter"])
-    return _posted(server, b'{"inputs": 1, "%s": %s}' % (key, deep))
-
-
-def _many_sentences(server: Served, chance: random.Random) -> str:
-    return _posted(server, {"inputs": ["a"] * chance.randint(1025, 200_000)})
-
-
-def _many_tokens(server: Served, chance: random.Random) -> str:
-    if chance.random() < 0.5:
-        return _posted(server, {"inputs": ["a " * 1_000_000]})
-    tokens = {"tokens": [["a"] * 1_000_000], "sequence_len": [1]}
-    return _posted(server, {"signature_name": "tokens", "inputs": tokens})
-
-
-def _large_body(server: Served, chance: random.Random) -> str:
-    return _posted(server, b" " * 100_000_000)
-
-
-def _path(server: Served, chance: random.Random) -> str:
-    path = chance.choice(
-        ["~", "~/", "~:classify", "~/versions/2:predict", "~/versions/x:predict"]
-        + ["/v1/models/other:predict", "/v1", "/", "/%00", "/../../etc/passwd", "/?~"]
-        + [f"~/versions/{'9' * 40}:predict", "~/labels/stable:predict"]
-    )
-    return _posted(server, _GOOD, path)
-
-
-def _method(server: Served, chance: random.Random) -> str:
-    method = chance.choice(["GET", "PUT", "DELETE", "PATCH", "OPTIONS"])
-    return _posted(server, _GOOD, method=method)
+    return _status(response)
 
 
 def _http(server: Served, chance: random.Random) -> str:
@@ -349,8 +326,9 @@ def _gone(server: Served, chance: random.Random) -> str:
     return _GONE
 
 
-# How often, and what is sent.
-_KINDS: dict[str, tuple[float, Kind]] = {
+# How often, and what is sent: a body, with a path and a method where these are wrong,
+# or a function that sends it and returns the status.
+_KINDS: dict[str, tuple[float, Callable[..., Any]]] = {
     "no string where one has to be": (10, _wrong_type),
     "no integer where one has to be": (5, _wrong_integer),
     "tokens that are no rectangle": (5, _ragged),
@@ -364,7 +342,7 @@ _KINDS: dict[str, tuple[float, Kind]] = {
     "lists or objects 3 to 100,000 deep": (10, _deep),
     "too many sentences": (1, _many_sentences),
     "a million tokens": (0.3, _many_tokens),
-    "a body of 100 MB": (0.1, _large_body),
+    "a body of 100 MB": (0.1, lambda chance: b" " * 100_000_000),
     "a path there is not": (5, _path),
     "another method": (5, _method),
     "invalid HTTP": (5, _http),

@@ -107,12 +107,7 @@ class Batcher:
         inputs: Arrays,
         output_filter: Sequence[str] | None = None,
     ) -> Arrays:
-        """Computes all outputs of a signature, or those named.
-
-        Raises:
-            ServingError: an output does not exist, a limit is exceeded, or too many
-                requests wait.
-        """
+        """Computes all outputs of a signature, or those named."""
         outputs = output_filter or signature.outputs
         if len(set(outputs).intersection(signature.outputs)) != len(outputs):
             raise invalid(
@@ -157,11 +152,7 @@ class Batcher:
         return longest
 
     def submit(self, request: Request) -> "Future[Arrays]":
-        """Queues a request; if its future is cancelled while it waits, it is dropped.
-
-        Raises:
-            ServingError: too many requests wait, or the batcher is closed.
-        """
+        """Queues a request, which is dropped if its future is cancelled."""
         future: Future[Arrays] = Future()
         with self._changed:
             if self._closed:
@@ -216,12 +207,14 @@ class Batcher:
                     return batch
 
     def _fits(self, request: Request, batch: list[Request]) -> bool:
+        if not batch:
+            return True
         together = [*batch, request]
-        tokens = sum(each.sentences for each in together)
-        tokens *= max(each.longest for each in together)
-        signature = together[0].signature
+        sentences = sum(each.sentences for each in together)
+        tokens = sentences * max(each.longest for each in together)
+        signature = batch[0].signature
         batchable = request.signature is signature and signature.batchable
-        return not batch or (batchable and tokens <= self._limits.tokens)
+        return batchable and tokens <= self._limits.tokens
 
     def _compute(self, batch: list[Waiting]) -> None:
         try:

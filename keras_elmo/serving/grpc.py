@@ -30,16 +30,7 @@ def arrays(
     arguments: Mapping[str, Argument],
     max_values: int,
 ) -> Arrays:
-    """Returns an array for each argument of a signature.
-
-    Args:
-        tensors: the request's inputs by name.
-        arguments: what the signature takes.
-        max_values: the most values of a tensor; a few bytes can announce any number.
-
-    Raises:
-        ServingError: the tensors do not fit the signature.
-    """
+    """Returns an array for each argument; a few bytes can announce any number."""
     if set(tensors) != set(arguments):
         raise invalid(f"The inputs must be {list(arguments)}", sorted(tensors)[:20])
     return {
@@ -67,18 +58,7 @@ def _array(
 
 
 class GrpcServer:
-    """Answers at its own port, in the event loop in which it is made.
-
-    Args:
-        address: where to listen, `HOST:PORT`; port 0 picks a free one.
-        limits: of a request.
-
-    Attributes:
-        port: where it will listen.
-
-    Raises:
-        OSError: the port is not free.
-    """
+    """Takes a port in the running event loop; answers there when started."""
 
     def __init__(self, address: str, limits: Limits) -> None:
         self._limits = limits

@@ -17,28 +17,19 @@ _SHOWN = 60
 
 
 class JsonRequest(NamedTuple):
-    """The body of a `:predict` request.
+    """The body of a `:predict` request."""
 
-    Attributes:
-        signature_name: `""` if the body names none.
-        by_row: whether it has `instances`, a list of rows, rather than `inputs`, a list
-            for each argument. The answer has the same form.
-        value: the value of that key.
-        output_filter: the names of the outputs to return; all if `None`.
-    """
-
+    # "" if the body names none.
     signature_name: str
+    # Whether it has `instances`, a list of rows, rather than `inputs`, a list for each
+    # argument. The answer has the same form.
     by_row: bool
     value: Any
     output_filter: list[str] | None
 
     @classmethod
     def parse(cls, body: bytes) -> "JsonRequest":
-        """Reads a body.
-
-        Raises:
-            ServingError: TensorFlow Serving would not accept it.
-        """
+        """Reads a body; raises `ServingError` where TensorFlow Serving refuses it."""
         try:
             request = orjson.loads(body)
         except orjson.JSONDecodeError as error:
@@ -64,11 +55,7 @@ class JsonRequest(NamedTuple):
         return cls(name, keys == ["instances"], request[keys[0]], outputs)
 
     def arrays(self, arguments: Mapping[str, Argument]) -> Arrays:
-        """Returns an array for each argument of a signature.
-
-        Raises:
-            ServingError: the values do not fit the signature.
-        """
+        """Returns an array for each argument of a signature."""
         value = self.value
         if self.by_row and (not isinstance(value, list) or not value):
             raise invalid("'instances' must be a list of at least one", _shown(value))

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import tensorflow as tf
@@ -19,21 +19,14 @@ from keras_elmo.serving.limits import Code, ServingError
 from keras_elmo.text.tokenizer import register_operations
 
 Arrays = dict[str, np.ndarray]
+ConcreteFunction: TypeAlias = tf.types.experimental.ConcreteFunction
 
 LENGTHS = "sequence_len"
 _WORDS = "word_emb"
 _LAYER = re.compile(r"lstm_outputs(\d+)")
 _DEFAULT = "serving_default"
 # What TensorFlow and protobuf raise on damaged or foreign files.
-_ERRORS = (
-    tf.errors.OpError,
-    DecodeError,
-    OSError,
-    ValueError,
-    KeyError,
-    IndexError,
-    TypeError,
-)
+_ERRORS = (tf.errors.OpError, DecodeError, OSError, ValueError, LookupError, TypeError)
 
 
 class Argument(NamedTuple):
@@ -51,20 +44,10 @@ class Signature:
 
     Args:
         function: a signature of a loaded SavedModel, which has to outlive it.
-        batchable: whether requests may share a batch: whether a sentence's outputs do
-            not depend on the other sentences.
-
-    Attributes:
-        arguments: its inputs by name.
-        outputs: the names of its outputs.
-        token_argument: the input with tokens along its second axis; `None` if the
-            model tokenizes strings itself.
-        batchable: as given.
+        batchable: whether a sentence's outputs do not depend on the others of a batch.
     """
 
-    def __init__(
-        self, function: tf.types.experimental.ConcreteFunction, batchable: bool = True
-    ) -> None:
+    def __init__(self, function: ConcreteFunction, batchable: bool = True) -> None:
         self.batchable = batchable
         _, specs = function.structured_input_signature
         self.arguments = {
@@ -72,13 +55,12 @@ class Signature:
             for name, spec in sorted(specs.items())
         }
         self.outputs = tuple(sorted(function.structured_outputs))
+        # The one of rank 2; `None` if the model tokenizes strings itself.
         self.token_argument = next(
             (name for name, (_, rank) in self.arguments.items() if rank == 2), None
         )
 
-        def pruned(
-            outputs: Collection[str],
-        ) -> tf.types.experimental.ConcreteFunction:
+        def prune(outputs: Collection[str]) -> ConcreteFunction:
             def part(*inputs: tf.Tensor) -> dict[str, tf.Tensor]:
                 found = function(**dict(zip(self.arguments, inputs, strict=True)))
                 return {name: found[name] for name in outputs}
@@ -87,7 +69,7 @@ class Signature:
             return tf.function(part, signature, autograph=False).get_concrete_function()
 
         self._graphs = {
-            outputs: pruned(outputs)
+            outputs: prune(outputs)
             for outputs in _nested_outputs(self.outputs, self.token_argument is None)
         }
 
@@ -103,12 +85,7 @@ class Signature:
     def __call__(
         self, inputs: Mapping[str, np.ndarray], outputs: Collection[str]
     ) -> Arrays:
-        """Returns an array for each name in `outputs`.
-
-        Args:
-            inputs: an array for each of `arguments`.
-            outputs: names out of `self.outputs`.
-        """
+        """Returns an array for each name in `outputs`."""
         # The cheapest graph comes first.
         graph = next(
             graph for names, graph in self._graphs.items() if names.issuperset(outputs)
@@ -133,19 +110,10 @@ def _nested_outputs(
 
 
 class Model:
-    """One version of a model.
-
-    Args:
-        path: the folder of the SavedModel.
-        version: its number.
-
-    Attributes:
-        loaded: the loaded SavedModel; its variables live as long as it does.
-        signatures: what can be called, by name.
-        signature_defs: the SavedModel's description of them, as protobuf's JSON.
+    """One version of a model, loaded from a folder that `export_saved_model` wrote.
 
     Raises:
-        ValueError: `export_saved_model` did not write the folder, or it is damaged.
+        ValueError: it did not write the folder, or the folder is damaged.
     """
 
     def __init__(self, path: str | os.PathLike[str], version: int) -> None:

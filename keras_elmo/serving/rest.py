@@ -110,13 +110,7 @@ CONVERTOR_TYPES |= {"model_name": _ModelName(), "version": _Version()}
 
 
 class _Route(Route):
-    """Ignores the case of the path, as TensorFlow Serving does.
-
-    Args:
-        path: with names in braces.
-        endpoint: what answers.
-        method: of requests; `None` for all.
-    """
+    """Ignores the case of the path, as TensorFlow Serving does."""
 
     def __init__(
         self, path: str, endpoint: Endpoint, method: str | None = "GET"
@@ -147,13 +141,7 @@ def _dumps(value: object) -> bytes:
 
 
 def encode_outputs(outputs: Arrays, by_row: bool) -> bytes:
-    """Writes the outputs of a model as JSON; other threads take turns meanwhile.
-
-    Args:
-        outputs: arrays of as many rows each.
-        by_row: whether to write an object for each row, under `predictions`, rather
-            than an array for each output, under `outputs`.
-    """
+    """Writes the outputs of a model as JSON; other threads take turns meanwhile."""
     if not by_row:
         return b'{"outputs":' + b"".join(_encode_object(outputs)) + b"}"
     rows = (
@@ -181,11 +169,7 @@ def _encode_array(array: np.ndarray) -> Iterator[bytes]:
 
 
 async def read_body(request: Request, limits: Limits) -> bytes:
-    """Returns the body.
-
-    Raises:
-        ServingError: it is too large, too slow, or compressed, or the client went away.
-    """
+    """Returns the body, unless it is too large, too slow, or compressed."""
     if request.headers.get("content-encoding", "identity") != "identity":
         raise invalid("The body must come without a Content-Encoding")
     too_large = ServingError(

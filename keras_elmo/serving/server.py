@@ -98,7 +98,9 @@ async def _run(
         proxy_headers=False,
         timeout_keep_alive=_IDLE_SECONDS,
     )
-    http = _HttpServer(config)
+    http = uvicorn.Server(config)
+    # uvicorn would end the process by the signal that it catches.
+    http.capture_signals = contextlib.nullcontext  # type: ignore[method-assign, assignment]
 
     await rpc.start(models, batcher)
     host, port = listening.getsockname()[:2]
@@ -139,12 +141,11 @@ async def _refresh(models: ModelManager, batcher: Batcher) -> None:
 def release_memory() -> None:
     """Makes glibc return freed memory to the system.
 
-    It keeps memory in several pools. Batches of all sizes leave gaps in them, which
-    grow to a tenth of the process in some thousand requests.
+    Batches of all sizes leave gaps in its pools, which grow to a tenth of the process
+    in some thousand requests.
     """
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-    if trim is not None:
-        trim(0)
+    with contextlib.suppress(AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def _first_signal() -> "asyncio.Future[signal.Signals]":
@@ -182,21 +183,8 @@ def _address(host: str, port: int) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
-class _HttpServer(uvicorn.Server):
-    """Serves until `should_exit` is set and finishes the requests it has then."""
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """Leaves signals to the process: uvicorn would end by the one it catches."""
-        yield
-
-
 class _Connection(HttpToolsProtocol):
-    """uvicorn's connection, with limits for slow clients and large heads.
-
-    uvicorn waits without end for the head of a request, whatever its size, and for the
-    client to take its answer.
-    """
+    """uvicorn's connection, with limits for slow clients and for large heads."""
 
     def __init__(self, receive_seconds: float, **uvicorn_arguments: object) -> None:
         super().__init__(**uvicorn_arguments)  # type: ignore[arg-type]
@@ -259,13 +247,13 @@ class _Connection(HttpToolsProtocol):
 
     def _refuse(self, status: str, reason: str) -> None:
         """Answers and closes; nothing has been answered on this request yet."""
+        body = f'{{"error":"{reason}"}}'
+        head = (
+            f"HTTP/1.1 {status}\r\ncontent-type: application/json\r\n"
+            f"content-length: {len(body)}\r\nconnection: close\r\n\r\n"
+        )
         if not self.transport.is_closing():
-            body = b'{"error":"%s"}' % reason.encode()
-            head = (
-                f"HTTP/1.1 {status}\r\ncontent-type: application/json\r\n"
-                f"content-length: {len(body)}\r\nconnection: close\r\n\r\n"
-            )
-            self.transport.write(head.encode() + body)
+            self.transport.write((head + body).encode())
             self.transport.close()
 
 

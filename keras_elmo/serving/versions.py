@@ -1,5 +1,6 @@
 """Which version of a model is served: the newest that loads."""
 
+import contextlib
 import gc
 import os
 import threading
@@ -12,6 +13,7 @@ from keras_elmo.serving.model import Model
 
 # Of each file: its path, its size, and when it and its permissions changed.
 FileStates = list[tuple[str, int, int, int]]
+Errors = dict[int, Exception]
 
 
 class ModelManager:
@@ -25,12 +27,6 @@ class ModelManager:
             in folders whose names are numbers.
         name: the model's name.
         log: called with a sentence for each change.
-
-    Attributes:
-        model: the version that is served.
-
-    Raises:
-        ValueError: there is no version, or none loads.
     """
 
     def __init__(
@@ -56,10 +52,7 @@ class ModelManager:
         self._log_errors(errors)
 
     def refresh(self) -> None:
-        """Switches to the newest version that loads, unless it is served already.
-
-        It takes as long as loading does; call it from one thread at a time.
-        """
+        """Switches to the newest version that loads; for one thread at a time."""
         model, errors = self._load_newest(self.model.version)
         self._log_errors(errors)
         if model is None:
@@ -74,11 +67,7 @@ class ModelManager:
         gc.collect()
 
     def find(self, name: str, version: int | None = None) -> Model:
-        """Returns the model that a request names.
-
-        Raises:
-            ServingError: it is not served.
-        """
+        """Returns the model that a request names."""
         model = self.model
         if name != self.name or version not in (None, model.version):
             which = "Latest" if version is None else f"Specific, {version}"
@@ -90,11 +79,7 @@ class ModelManager:
         return model
 
     def status(self, name: str, version: int | None = None) -> list[dict[str, object]]:
-        """Returns the states of versions, newest first, as TensorFlow Serving does.
-
-        Raises:
-            ServingError: there was no such version.
-        """
+        """Returns the states of versions, newest first, as TensorFlow Serving does."""
         with self._lock:
             states = sorted(self._states.items(), reverse=True)
         found = [
@@ -107,15 +92,9 @@ class ModelManager:
             raise ServingError(Code.NOT_FOUND, f"Could not find {what} of model {name}")
         return found
 
-    def _load_newest(
-        self, served: int | None = None
-    ) -> tuple[Model | None, dict[int, Exception]]:
-        """Loads the newest version that loads, unless it is `served`.
-
-        Returns:
-            It, and the errors of newer ones that have changed since their last error.
-        """
-        errors: dict[int, Exception] = {}
+    def _load_newest(self, served: int = -1) -> tuple[Model | None, Errors]:
+        """Loads the newest version that loads, if it is another; returns new errors."""
+        errors: Errors = {}
         for version, path in self._versions():
             if version == served:
                 break
@@ -156,7 +135,7 @@ class ModelManager:
                 "status": status,
             }
 
-    def _log_errors(self, errors: dict[int, Exception]) -> None:
+    def _log_errors(self, errors: Errors) -> None:
         for version, error in errors.items():
             self._log(f"version {version} is not served: {error}")
 
@@ -164,10 +143,8 @@ class ModelManager:
 def _file_states(folder: Path) -> FileStates:
     states = []
     for path in sorted(folder.rglob("*")):
-        try:
-            found = path.stat()
-        except OSError:
-            # It was removed meanwhile, and will have changed.
-            continue
-        states.append((str(path), found.st_size, found.st_mtime_ns, found.st_ctime_ns))
+        # A file that is removed meanwhile will have changed the next time.
+        with contextlib.suppress(OSError):
+            stat = path.stat()
+            states.append((str(path), stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns))
     return states

@@ -2,6 +2,7 @@
 
 import pytest
 
+from keras_elmo.serving.limits import Limits
 from tests.files.exports import SENTENCES
 
 pytestmark = pytest.mark.benchmark
@@ -31,8 +32,8 @@ def test_malformed_requests(benchmark, server):
     assert "7 good requests, of which 1 failed" in table
 
 
-def test_a_good_request_among_them_would_be_noticed(benchmark, server):
-    """The checks above can fail."""
+def test_good_request_is_noticed(benchmark, server):
+    """The check of malformed requests can fail."""
     malformed = benchmark("serving_malformed")
     assert malformed._posted(server, malformed._GOOD) == "200"
 
@@ -54,8 +55,8 @@ def test_endurance(benchmark, server):
     assert "| tiny | 60 | 0 | 100 | 50 | 100 | 103 | +3.0 | 120 |" in table
 
 
-def test_a_failure_is_a_failure(benchmark, server):
-    """An answer with another number of rows, or none."""
+def test_endurance_failure(benchmark, server):
+    """A refused request is reported."""
     endurance = benchmark("serving_endurance")
     endurance._prepare(server.host, server.port, "nobody", TEXTS)
     assert "404" in endurance._ask(0)
@@ -67,7 +68,6 @@ def test_load(kind, benchmark, server):
     serving = benchmark("serving")
     seconds = serving._load(server, TEXTS, kind, clients=2, seconds=3)
     assert len(seconds) >= 2
-    # A span, and no moment, of a machine that may be slow.
     assert all(0 < each < 10 for each in seconds)
 
 
@@ -75,14 +75,14 @@ def test_overhead(benchmark, server, exported):
     serving = benchmark("serving")
     times = serving._overhead(server, exported, TEXTS, calls=20)
     assert times["call"] > 0 and times["request"] > 0
-    # It may be less than nothing in so few calls.
+    # It may be negative in so few calls.
     assert times["added"] == pytest.approx(times["request"] - times["call"])
     rows = [
         {
             "kind": "mean vector",
             "clients": clients,
             "sentences": 8,
-            "requests_per_second": [10.0 * clients, 30.0 * clients],
+            "per_second": [10.0 * clients, 30.0 * clients],
             "p50": 0.005,
             "p99": 0.01,
         }
@@ -96,8 +96,8 @@ def test_overhead(benchmark, server, exported):
 
 
 def test_ways_to_batch(benchmark, exported, model):
-    batching = benchmark("serving_batching_runs")
-    batcher = batching.Batcher(1000, 10)
+    batching = benchmark("serving_batching")
+    batcher = batching.Batcher(Limits(tokens=1000, waiting=10))
     ways = {
         "one by one": batching._one_by_one(model),
         "in the graph": batching._in_graph(model, 0),

@@ -33,8 +33,8 @@ def body(*words):
 
 SHORT = body("a", "bank")
 # No two of them fit into a batch: one is computed, the others wait.
-LONG = body(*["a"] * 8_000)
-MAX_TOKENS = ("--max-tokens", 10_000)
+LONG = body(*["a"] * 5_000)
+MAX_TOKENS = ("--max-tokens", 7_000)
 
 
 @pytest.fixture(scope="module")
