@@ -79,12 +79,16 @@ def _evaluate(parser: argparse.ArgumentParser) -> Run:
 
     def run(given: Given) -> None:
         import_keras()
+        from keras_elmo.text.tokenizer import TOKENIZER_IF_UNKNOWN
+
         path = given["name_or_path"]
         model = keras_elmo.load_language_model(path)
         if model.vocabulary is None:
             raise ValueError(f"{path}: does not say which words it predicts")
         corpus = keras_elmo.Corpus(
-            given["corpus"], model.vocabulary, model.encoder.tokenizer or "whitespace"
+            given["corpus"],
+            model.vocabulary,
+            model.encoder.tokenizer or TOKENIZER_IF_UNKNOWN,
         )
         print(json.dumps(keras_elmo.perplexity(model, corpus)))
         for message in corpus.report.messages():

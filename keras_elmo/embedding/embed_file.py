@@ -24,6 +24,7 @@ from keras_elmo.files.saved_model import is_saved_model, read_mix
 from keras_elmo.models.encoder import Encoder
 from keras_elmo.text.batching import TokenizedFile
 from keras_elmo.text.lines import expand_files, read_lines
+from keras_elmo.text.tokenizer import TOKENIZER_IF_UNKNOWN
 from keras_elmo.utils.lazy import import_extra
 from keras_elmo.utils.progress import Progress
 
@@ -115,7 +116,7 @@ def embed_file(
     }
     try:
         with unfinished.begun(dataclasses.asdict(options), digests):
-            text = TokenizedFile(files[0], encoder.tokenizer or "whitespace")
+            text = TokenizedFile(files[0], encoder.tokenizer or TOKENIZER_IF_UNKNOWN)
             shape = options.shape(encoder.config)
             writer = _open(unfinished, shape, options, _num_tokens(text, progress))
             with SectionWriter(unfinished, writer) as sections:

@@ -15,6 +15,7 @@ from keras_elmo.files.loading import load
 from keras_elmo.models.encoder import Encoder
 from keras_elmo.text.batching import tokenized_lines
 from keras_elmo.text.lines import expand_files, is_text, read_lines
+from keras_elmo.text.tokenizer import TOKENIZER_IF_UNKNOWN
 from keras_elmo.utils.checks import check_positive
 from keras_elmo.utils.types import StrPath
 
@@ -187,7 +188,7 @@ def _read_corpus(corpus: Any, tokenizer: str | None) -> Iterator[Sequence[str]]:
 
 def _tokenize(lines: Iterable[str], tokenizer: str | None) -> Iterator[list[str]]:
     # The published models, whose files name no tokenizer, were trained on tokens.
-    for tokens in tokenized_lines(lines, tokenizer or "whitespace"):
+    for tokens in tokenized_lines(lines, tokenizer or TOKENIZER_IF_UNKNOWN):
         yield [token.decode() for token in tokens]
 
 

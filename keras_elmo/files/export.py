@@ -20,7 +20,7 @@ from keras_elmo.files.saved_model import (
 from keras_elmo.models.elmo_embedding import ElmoEmbedding
 from keras_elmo.models.pretraining import PretrainingModel
 from keras_elmo.text.character_ids import character_ids
-from keras_elmo.text.tokenizer import Tokenizer
+from keras_elmo.text.tokenizer import TOKENIZER_IF_UNKNOWN, Tokenizer
 from keras_elmo.utils.files import replacing, write_json
 from keras_elmo.utils.lazy import tf
 from keras_elmo.utils.types import StrPath, Tensor
@@ -51,7 +51,7 @@ def export_saved_model(
         tokenizer: how `default` splits strings into tokens: `"unicode"`, which needs
             tensorflow-text wherever the model runs, `"whitespace"`, which needs
             TensorFlow alone, or `None`, which leaves `default` out. `"own"` is the
-            tokenizer of the training text; `"unicode"`, if that is not known.
+            tokenizer of the training text; `"whitespace"`, if that is not known.
         dtype: dtype policy of the encoder. `"bfloat16"` halves its size and is faster
             on processors that multiply bfloat16. `None` keeps that of `source`.
         language_model: whether to add the vocabulary and the softmax, which
@@ -94,7 +94,7 @@ def export_saved_model(
     embedding = _frozen(load_embedding(source), dtype)
     encoder = embedding.encoder
     if tokenizer == "own":
-        tokenizer = encoder.tokenizer or "unicode"
+        tokenizer = encoder.tokenizer or TOKENIZER_IF_UNKNOWN
     served = _served(embedding, tokenizer, half_weights)
     signatures = {"tokens": served.tokens.get_concrete_function()}
     if tokenizer is not None:
@@ -109,7 +109,8 @@ def export_saved_model(
             os.path.join(temporary, ASSETS, DESCRIPTION),
             {
                 "format": FORMAT,
-                "tokenizer": tokenizer or encoder.tokenizer,
+                "tokenizer": encoder.tokenizer or tokenizer,
+                "signature_tokenizer": tokenizer,
                 "dtype": encoder.get_config()["dtype"],
                 "layer_norm": embedding.layer_norm,
                 "options": encoder.config.to_options(),

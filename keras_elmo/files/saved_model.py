@@ -18,6 +18,7 @@ from keras_elmo.files.validation import check_dtype, check_size, check_tokenizer
 from keras_elmo.models.elmo_embedding import ElmoEmbedding
 from keras_elmo.models.encoder import Encoder, copy_weights
 from keras_elmo.models.pretraining import PretrainingModel
+from keras_elmo.text.tokenizer import register_operations
 from keras_elmo.text.vocabulary import Vocabulary
 from keras_elmo.utils.files import read_json_object
 from keras_elmo.utils.lazy import tf
@@ -96,6 +97,18 @@ def read_embedding(
 def read_tokenizer(path: StrPath) -> str | None:
     """Returns the kind of `Tokenizer` that fits the model, if it is known."""
     return read_description(path)["tokenizer"]
+
+
+def register_signature_operations(path: StrPath) -> None:
+    """Registers the operations that `tf.saved_model.load` needs for the signatures.
+
+    Raises:
+        ValueError: the folder is not one that `export_saved_model` wrote.
+    """
+    stored = read_description(path)
+    # Before 0.1.0 had it, one key stood for both tokenizers.
+    kind = stored.get("signature_tokenizer", stored["tokenizer"])
+    register_operations(check_tokenizer(kind, _description_file(path)))
 
 
 def read_description(path: StrPath) -> Config:

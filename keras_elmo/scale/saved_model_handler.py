@@ -9,11 +9,11 @@ from apache_beam.ml.inference.base import ModelHandler
 
 from keras_elmo.embedding.embed_file import mix_weights
 from keras_elmo.embedding.embedder import batches_of_like_length
-from keras_elmo.files.saved_model import read_tokenizer
+from keras_elmo.files.saved_model import read_tokenizer, register_signature_operations
 from keras_elmo.scale.text_chunks import TextChunk
 from keras_elmo.text.batching import tokenized_lines
 from keras_elmo.text.stats import CorpusStats
-from keras_elmo.text.tokenizer import register_operations
+from keras_elmo.text.tokenizer import TOKENIZER_IF_UNKNOWN
 from keras_elmo.utils.lazy import tf
 
 _BATCH_SIZE = 128
@@ -45,10 +45,10 @@ class SavedModelHandler(ModelHandler[TextChunk, EmbeddedChunk, Any]):
         super().__init__()
         self._path = path
         self._mix = mix_weights(path) if layers == "mix" else None
-        self._tokenizer = read_tokenizer(path) or "whitespace"
+        self._tokenizer = read_tokenizer(path) or TOKENIZER_IF_UNKNOWN
 
     def load_model(self) -> Any:
-        register_operations(self._tokenizer)
+        register_signature_operations(self._path)
         return tf.saved_model.load(self._path)
 
     def run_inference(

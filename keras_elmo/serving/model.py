@@ -14,9 +14,8 @@ from google.protobuf.json_format import MessageToDict
 from google.protobuf.message import DecodeError
 from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 
-from keras_elmo.files.saved_model import read_description
+from keras_elmo.files.saved_model import read_description, register_signature_operations
 from keras_elmo.serving.limits import Code, ServingError
-from keras_elmo.text.tokenizer import register_operations
 
 Arrays = dict[str, np.ndarray]
 ConcreteFunction: TypeAlias = tf.types.experimental.ConcreteFunction
@@ -119,7 +118,7 @@ class Model:
     def __init__(self, path: str | os.PathLike[str], version: int) -> None:
         self.version = version
         about = read_description(path)
-        register_operations(about["tokenizer"] or "whitespace")
+        register_signature_operations(path)
         try:
             self.signature_defs = _signature_defs(path)
             self.loaded = tf.saved_model.load(os.fspath(path))

@@ -5,6 +5,10 @@ import keras
 from keras_elmo.utils.lazy import do_not_convert, tf, tf_text
 from keras_elmo.utils.types import Config, Shape, Tensor
 
+# Of a model that does not say what split its training text: the published models were
+# trained on text that is tokenized already.
+TOKENIZER_IF_UNKNOWN = "whitespace"
+
 
 @do_not_convert
 class StringLayer(keras.layers.Layer):
@@ -185,7 +189,7 @@ class Tokenizer(StringLayer):
         return {**super().get_config(), "kind": self.kind}
 
 
-def register_operations(kind: str) -> None:
+def register_operations(kind: str | None) -> None:
     """Registers the TensorFlow ops that a SavedModel with this tokenizer needs."""
     if kind == "unicode":
         # Importing the module does it.

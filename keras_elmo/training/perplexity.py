@@ -10,6 +10,7 @@ from keras_elmo.files.loading import load_language_model
 from keras_elmo.models.pretraining import PretrainingModel
 from keras_elmo.text.corpus import Corpus
 from keras_elmo.text.lines import is_text
+from keras_elmo.text.tokenizer import TOKENIZER_IF_UNKNOWN
 from keras_elmo.text.vocabulary import PADDING_ID, UNKNOWN
 
 
@@ -47,7 +48,7 @@ def perplexity(
                 f"vocabulary. Received: corpus={corpus!r}"
             )
         corpus = Corpus(
-            corpus, model.vocabulary, model.encoder.tokenizer or "whitespace"
+            corpus, model.vocabulary, model.encoder.tokenizer or TOKENIZER_IF_UNKNOWN
         )
     if isinstance(corpus, Corpus):
         known = model.vocabulary

@@ -11,7 +11,10 @@ from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 
 from keras_elmo.files.export import export_saved_model
 from keras_elmo.files.loading import load
-from keras_elmo.files.saved_model import is_saved_model
+from keras_elmo.files.saved_model import (
+    is_saved_model,
+    register_signature_operations,
+)
 from keras_elmo.models.elmo_embedding import ElmoEmbedding
 from keras_elmo.models.encoder import build_encoder
 from keras_elmo.text.tokenizer import Tokenizer
@@ -441,14 +444,33 @@ def test_half_weights_are_stored_and_computed_with_in_float32(layer, folders, tm
         assert_equal(outputs, in_memory(rebuilt))
 
 
-def test_a_model_is_cut_for_as_its_training_text_was(tmp_path):
+def test_tokenizer_of_training_text_is_kept(tmp_path):
+    """That of a signature is another matter; where neither is known, it is whitespace.
+
+    A description of the version before has one key for both.
+    """
     encoder = random_encoder()
-    for own, expected in ((None, "unicode"), ("whitespace", "whitespace")):
+    for own, given, expected in (
+        (None, "own", "whitespace"),
+        ("whitespace", "own", "whitespace"),
+        (None, "unicode", "unicode"),
+        ("unicode", "whitespace", "unicode"),
+    ):
         encoder.tokenizer = own
-        export_saved_model(encoder, tmp_path / str(own))
-        assert load(tmp_path / str(own)).tokenizer == expected
-    export_saved_model(tmp_path / "whitespace", tmp_path / "again")
-    assert load(tmp_path / "again").tokenizer == "whitespace"
+        path = tmp_path / f"{own} {given}"
+        export_saved_model(encoder, path, given)
+        assert load(path).tokenizer == expected
+    export_saved_model(path, tmp_path / "again")
+    assert load(tmp_path / "again").tokenizer == "unicode"
+
+    for folder, cut in ((path, "whitespace"), (tmp_path / "again", "unicode")):
+        description = folder / "assets.extra" / "keras_elmo.json"
+        stored = json.loads(description.read_text(encoding="utf-8"))
+        assert (stored["tokenizer"], stored["signature_tokenizer"]) == ("unicode", cut)
+        del stored["signature_tokenizer"]
+        description.write_text(json.dumps(stored), encoding="utf-8")
+        register_signature_operations(folder)
+        assert load(folder).tokenizer == "unicode"
 
 
 def test_half_weights_have_to_fit(tmp_path):
