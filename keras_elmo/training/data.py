@@ -55,7 +55,7 @@ class TrainingData:
         if self._is_text:
             # Bad arguments are reported before the words are counted.
             nothing = Vocabulary(SPECIALS)
-            corpus = Corpus(cast(Files, corpus), nothing, share=share, **options)
+            corpus = Corpus(cast(Files, corpus), nothing, shard=share, **options)
             if validation is not None:
                 validation = Corpus(cast(Files, validation), nothing, **options)
         self._corpus = cast(Batches, corpus)
