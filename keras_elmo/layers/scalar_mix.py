@@ -43,7 +43,7 @@ class ScalarMix(keras.layers.Layer):
     layers = [np.full((1, 2, 4), float(k), "float32") for k in range(3)]
     mix = keras_elmo.ScalarMix()
     # The weights begin equal.
-    np.testing.assert_allclose(mix(layers), layers[1], rtol=1e-6)
+    np.testing.assert_allclose(mix(layers), layers[1], rtol=1e-5)
     mix.scalars.assign([0.0, 0.0, 20.0])
     np.testing.assert_allclose(mix(layers), layers[2], rtol=1e-5)
     ```

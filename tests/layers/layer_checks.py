@@ -1,4 +1,8 @@
-"""What every layer has to keep, checked in one place."""
+"""The contract of every layer with Keras.
+
+Float32 results are compared to 1e-5: processors and optimised graphs add in different
+orders, and a result of size 1 to 10 is off by up to some 1e-6 then.
+"""
 
 import inspect
 import json
@@ -134,7 +138,7 @@ def _check_config(cls, arguments, layer, inputs, call, expected):
     assert [w.shape for w in copy.weights] == [w.shape for w in layer.weights]
     copy.set_weights(layer.get_weights())
     tree.map_structure(
-        lambda a, b: np.testing.assert_allclose(a, b, atol=1e-6),
+        lambda a, b: np.testing.assert_allclose(a, b, atol=1e-5),
         numpy_of(copy(*inputs, **call)),
         expected,
     )
@@ -172,7 +176,7 @@ def _check_save_and_load(layer, inputs, path):
         tree.flatten(numpy_of(model(flat))),
         strict=True,
     ):
-        np.testing.assert_allclose(found, wanted, atol=1e-6)
+        np.testing.assert_allclose(found, wanted, atol=1e-5)
     names = [weight.path for weight in model.weights]
     assert [weight.path for weight in loaded.weights] == names
     assert len(set(names)) == len(names)

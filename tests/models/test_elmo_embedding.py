@@ -210,7 +210,7 @@ def test_mix_weights_are_readable():
     layer = ElmoEmbedding(random_encoder(), num_representations=2)
     layer(char_ids(SENTENCES))
     for share, gamma in layer.mix_weights:
-        np.testing.assert_allclose(share, 1 / 3, rtol=1e-6)
+        np.testing.assert_allclose(share, 1 / 3, rtol=1e-5)
         assert gamma == 1
     values = set_mix(layer)
     for (share, gamma), (scalars, wanted) in zip(
@@ -235,7 +235,7 @@ def test_a_keras_file_holds_all_of_it(fit_first, tmp_path):
     model.save(path)
     loaded = keras.saving.load_model(path)
     ids = char_ids(SOME)
-    np.testing.assert_allclose(numpy_of(loaded(ids)), numpy_of(model(ids)), atol=1e-6)
+    np.testing.assert_allclose(numpy_of(loaded(ids)), numpy_of(model(ids)), atol=1e-5)
     names = [weight.path for weight in model.trainable_weights]
     assert [weight.path for weight in loaded.trainable_weights] == names
     # It goes on training what trained before, and nothing else.
@@ -251,7 +251,7 @@ def test_clone_and_json():
         keras.models.model_from_json(model.to_json()),
     ):
         copy.set_weights(model.get_weights())
-        np.testing.assert_allclose(numpy_of(copy(ids)), numpy_of(model(ids)), atol=1e-6)
+        np.testing.assert_allclose(numpy_of(copy(ids)), numpy_of(model(ids)), atol=1e-5)
 
 
 def test_get_config_mirrors_the_arguments():
