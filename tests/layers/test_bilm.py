@@ -101,7 +101,8 @@ def test_equals_the_oracle(
     assert_rows(layer, x, lengths, layers, last, state)
 
 
-def test_the_mask_of_the_inputs_counts_beside_a_state():
+def test_mask_of_inputs_with_state():
+    """The mask of the inputs counts beside a state."""
     """Keras fills `mask` in only where there are no other tensors."""
     rng = np.random.default_rng(2)
     layer = make(rng)
@@ -122,7 +123,8 @@ def test_without_a_mask_every_position_counts():
     assert [tuple(part.shape) for part in state] == [(2, 2, 2, 3), (2, 2, 2, 5)]
 
 
-def test_the_skip_connection_is_neither_clipped_nor_fed_back():
+def test_skip_connection():
+    """The skip connection is neither clipped nor fed back."""
     rng = np.random.default_rng(2)
     layer = make(rng, projection_clip=0.3)
     x, _ = batch_of(rng, [6])

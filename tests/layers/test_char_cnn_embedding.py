@@ -72,7 +72,8 @@ def test_equals_the_oracle(
 
 
 @pytest.mark.parametrize("projection_units", [7, 8])
-def test_the_projection_is_absent_where_the_sizes_agree(projection_units):
+def test_no_projection(projection_units):
+    """The projection is absent where the sizes agree."""
     layer = CharCNNEmbedding([(1, 3), (2, 4)], projection_units)
     layer.build((None, None, 50))
     projected = [w.name for w in layer.weights if "projection" in w.name]
@@ -134,7 +135,8 @@ def test_bad_arguments(argument, value):
     tail=st.integers(0, 9),
     widest=st.integers(1, 9),
 )
-def test_words_come_back_but_for_what_no_window_can_tell(char_ids, tail, widest):
+def test_unique_words(char_ids, tail, widest):
+    """Words come back but for what no window can tell."""
     char_ids[:, 9 - tail :] = 2
     words, positions = numpy_of(unique_words(char_ids, widest))
     assert len(np.unique(words, axis=0)) == len(words) <= len(char_ids) + 1
@@ -146,13 +148,15 @@ def test_words_come_back_but_for_what_no_window_can_tell(char_ids, tail, widest)
     assert kept == 9 or (last == last[:, :1]).all()
 
 
-def test_a_batch_without_words_has_one_to_embed():
+def test_unique_words_of_empty_batch():
+    """A batch without words has one to embed."""
     words, positions = numpy_of(unique_words(np.zeros((0, 50), "int32"), 5))
     assert words.shape == (1, 5)
     assert positions.shape == (0,)
 
 
-def test_repetitions_are_embedded_once():
+def test_unique_words_once():
+    """Repetitions are embedded once."""
     char_ids = np.array([[1, 2, 9, 9], [3, 9, 9, 9], [1, 2, 9, 9]], "int32")
     words, positions = numpy_of(unique_words(char_ids, 1))
     # The masked word, and the two others, up to the first end of all words.

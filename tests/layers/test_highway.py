@@ -41,7 +41,8 @@ def test_equals_the_oracle(leading, units, seed):
     np.testing.assert_allclose(numpy_of(layer(inputs)), expected, atol=1e-5)
 
 
-def test_starts_near_the_identity_with_the_published_initialisers():
+def test_initializers():
+    """Starts near the identity with the published initialisers."""
     layer = Highway()
     layer.build((None, 200))
     np.testing.assert_array_equal(numpy_of(layer.carry_bias), -2)

@@ -115,7 +115,8 @@ def test_the_clips_bite():
     assert np.abs(numpy_of(h)).max() <= 0.2 + 1e-6
 
 
-def test_the_state_carries_a_sentence_over_a_cut():
+def test_state_continues_sentence():
+    """The state carries a sentence over a cut."""
     rng = np.random.default_rng(3)
     layer = make(5, 3, 4, rng)
     inputs = rng.normal(size=(2, 8, 4)).astype("float32")
@@ -223,7 +224,8 @@ def test_the_gradient_is_that_of_the_oracle(clips, call):
 
 
 @pytest.mark.parametrize("clips", [(None, None), (3.0, 3.0), (0.5, 0.3)])
-def test_training_changes_neither_results_nor_gradients(clips):
+def test_gradient_equals_automatic(clips):
+    """Training changes neither results nor gradients."""
     """There are two ways to the gradient, and one gradient."""
     rng = np.random.default_rng(7)
     clips = dict(zip(("cell_clip", "projection_clip"), clips, strict=True))

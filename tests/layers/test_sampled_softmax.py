@@ -50,7 +50,8 @@ def test_contract(tmp_path):
 
 
 @pytest.mark.parametrize("training", [False, True])
-def test_low_precision_leaves_the_likelihood_close(training):
+def test_low_precision(training):
+    """Low precision leaves the likelihood close."""
     hidden, targets, kernel, bias = problem(np.random.default_rng(8))
     layer = make(kernel, bias, num_sampled=15)
     low = SampledSoftmax(40, 15, seed=0, dtype="mixed_bfloat16")
@@ -97,7 +98,8 @@ def test_a_large_vocabulary_is_exact_too():
 
 
 @pytest.mark.parametrize("num_sampled", [40, 41, 8192])
-def test_training_is_exact_with_as_many_candidates_as_words(num_sampled):
+def test_exact_with_all_candidates(num_sampled):
+    """Training is exact with as many candidates as words."""
     hidden, targets, kernel, bias = problem(np.random.default_rng(2))
     found = numpy_of(make(kernel, bias, num_sampled)(hidden, targets, training=True))
     expected = numpy_reference.softmax_nll(hidden, targets, kernel, bias)
@@ -168,7 +170,8 @@ def test_a_target_is_not_its_own_rival():
     np.testing.assert_allclose(numpy_of(found), 0, atol=1e-5)
 
 
-def test_the_gradient_reaches_targets_and_candidates_alone():
+def test_sparse_gradient():
+    """The gradient reaches targets and candidates alone."""
     tf = pytest.importorskip("tensorflow")
     rng = np.random.default_rng(4)
     hidden, targets, kernel, bias = problem(rng)
@@ -214,7 +217,8 @@ def misfit(frequency, expected, times):
     return np.mean((frequency - expected) ** 2 / variance)
 
 
-def test_candidates_are_distinct_and_log_uniform():
+def test_candidates_log_uniform():
+    """Candidates are distinct and log uniform."""
     vocabulary_size, num_sampled, times = 60, 12, 1000
     counts = np.zeros(vocabulary_size)
     for candidates, _ in draws(vocabulary_size, num_sampled, times):
@@ -236,7 +240,8 @@ def test_candidates_are_distinct_and_log_uniform():
     assert misfit(np.roll(counts, 1) / times, expected, times) > 20
 
 
-def test_the_probability_of_a_draw_corrects_it():
+def test_probability_of_draw():
+    """The probability of a draw corrects it."""
     """1 / Q for each candidate drawn is 1 on average, for every id."""
     vocabulary_size, num_sampled, times = 60, 12, 1000
     weights = np.zeros((times, vocabulary_size))
@@ -257,7 +262,8 @@ def test_the_same_seed_draws_the_same():
     assert not np.array_equal(first[0][0], other[0][0])
 
 
-def test_the_mean_over_draws_tends_to_the_exact_loss():
+def test_mean_over_draws():
+    """The mean over draws tends to the exact loss."""
     vocabulary_size, positions = 100, 300
     rng = np.random.default_rng(6)
     hidden, _, kernel, bias = problem(rng, positions, vocabulary_size)
@@ -307,7 +313,8 @@ class LossOfBatches(keras.Model):
         return loss
 
 
-def test_it_begins_as_published_in_a_model_that_is_built_late():
+def test_initializer_in_late_build():
+    """It begins as published in a model that is built late."""
     """While Keras traces `fit`, variables have no value yet."""
     model = LossOfBatches()
     model.compile(keras.optimizers.SGD(0.0), jit_compile=False)

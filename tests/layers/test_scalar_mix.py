@@ -60,7 +60,8 @@ def test_starts_as_the_mean():
     assert layer.gamma.shape == ()
 
 
-def test_layer_norm_reads_unmasked_elements_alone():
+def test_layer_norm_mask():
+    """Layer norm reads unmasked elements alone."""
     layers = random_layers(np.random.default_rng(2))
     mask = np.arange(5) < np.array([[3], [5]])
     other = [np.where(mask[..., None], h, 1e3).astype("float32") for h in layers]
@@ -82,7 +83,8 @@ def test_layer_norm_of_no_words_is_a_number():
     assert ScalarMix(layer_norm=True)(nothing).shape == (0, 3, 4)
 
 
-def test_the_regularizer_sees_the_raw_scalars_alone():
+def test_regularizer():
+    """The regularizer sees the raw scalars alone."""
     layers = random_layers(np.random.default_rng(3))
     layer = ScalarMix(regularizer=keras.regularizers.L2(0.1))
     layer.build([h.shape for h in layers])

@@ -102,7 +102,8 @@ def fitted(tmp_path_factory):
     return logger.rows, after, history.history, folder
 
 
-def test_the_mix_before_training_and_after_each_epoch(fitted):
+def test_rows_of_epochs(fitted):
+    """The mix before training and after each epoch."""
     rows, after, _, _ = fitted
     assert [row["epoch"] for row in rows] == [0, 1, 2, 3]
     for row, values in zip(rows, after.variables, strict=True):
@@ -124,7 +125,8 @@ def test_it_moves_with_training(fitted):
             assert sum(shares) == pytest.approx(1)
 
 
-def test_the_file_has_the_rows_from_epoch_to_epoch(fitted):
+def test_csv_file(fitted):
+    """The file has the rows from epoch to epoch."""
     rows, after, _, folder = fitted
     assert after.files == [rows[:1], rows[:2], rows[:3], rows]
     assert read_csv(folder / "mix.csv") == rows
@@ -148,7 +150,8 @@ def test_one_representation_needs_no_number():
     assert row == pytest.approx({"epoch": 0, **expected("elmo", layer.mixes[0])})
 
 
-def test_layers_inside_of_other_models_and_layers():
+def test_nested_embeddings():
+    """Layers inside of other models and layers."""
     first = embedding("elmo", [1.0, 0.0, 0.0])
     second = embedding("elmo", [0.0, 1.0, 0.0])
     third = embedding("other", [0.0, 0.0, 1.0])

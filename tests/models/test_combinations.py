@@ -9,12 +9,13 @@ from tests.models.small import published, random_encoder
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("batch", BATCHES)
-def test_every_way_to_call_an_encoder_agrees_with_the_oracle(batch, dtype):
+def test_combinations(batch, dtype):
+    """Every way to call an encoder agrees with the oracle."""
     check_combination(BATCHES[batch], dtype)
 
 
 @pytest.mark.parametrize("batch", BATCHES)
-def test_so_does_embed(batch):
+def test_embed_combinations(batch):
     encoder = random_encoder()
     options, weights = published(encoder)
     sentences = BATCHES[batch]

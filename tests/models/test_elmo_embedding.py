@@ -95,7 +95,8 @@ def test_the_mask_leaves_the_tokens():
         np.testing.assert_array_equal(numpy_of(each._keras_mask), mask)
 
 
-def test_pooling_downstream_is_the_mean_over_tokens():
+def test_pooling():
+    """Pooling downstream is the mean over tokens."""
     """What the mask is for."""
     ids = keras.Input((None, 50), dtype="int32")
     words = ElmoEmbedding(random_encoder())(ids)
@@ -153,7 +154,8 @@ def test_frozen_by_default():
     assert not any(weight.trainable for weight in layer.encoder.weights)
 
 
-def test_fine_tuning_reaches_the_encoder():
+def test_fine_tuning():
+    """Fine tuning reaches the encoder."""
     layer = ElmoEmbedding(random_encoder(), trainable_encoder=True)
     changed = {id(weight) for weight in changed_weights(classifier(layer))}
     assert {id(weight) for weight in layer.encoder.weights} <= changed
@@ -191,14 +193,16 @@ def test_dropout_is_of_the_result_alone():
     np.testing.assert_allclose(trained[kept], 2 * plain[kept], rtol=1e-5)
 
 
-def test_fine_tuning_with_the_dropout_of_pretraining():
+def test_fine_tuning_with_dropout():
+    """Fine tuning with the dropout of pretraining."""
     encoder = random_encoder(dataclasses.replace(CONFIG, dropout=0.5))
     layer = ElmoEmbedding(encoder, trainable_encoder=True)
     ids = char_ids(SENTENCES)
     assert not np.allclose(numpy_of(layer(ids, training=True)), numpy_of(layer(ids)))
 
 
-def test_the_mix_regularizer_is_added_to_the_loss():
+def test_mix_regularizer():
+    """The mix regularizer is added to the loss."""
     regularizer = keras.regularizers.L2(0.1)
     layer = ElmoEmbedding(random_encoder(), mix_regularizer=regularizer)
     layer(char_ids(SENTENCES))

@@ -52,7 +52,8 @@ ENCODER = {}
     place=st.integers(0, 6),
     extra=st.integers(0, 5),
 )
-def test_a_sentence_has_the_same_vectors_in_any_company(sentence, mates, place, extra):
+def test_independent_of_batch(sentence, mates, place, extra):
+    """A sentence has the same vectors in any company."""
     # One model for all the examples: a layer's first call costs more than the rest.
     encoder = ENCODER.setdefault("one", random_encoder())
     alone = numpy_of(encoder(char_ids([sentence])))
@@ -107,7 +108,8 @@ def test_the_layers_carry_the_mask():
         np.testing.assert_array_equal(numpy_of(layer._keras_mask), ids[..., 0] > 0)
 
 
-def test_the_token_layer_is_the_same_for_the_same_word():
+def test_token_layer_is_context_free():
+    """The token layer is the same for the same word."""
     first, _ = [layer for layer in numpy_of(random_encoder()(char_ids(SENTENCES)))][:2]
     # "bank" stands fifth in the first sentence and second in the fourth.
     np.testing.assert_allclose(first[0, 5], first[3, 2], atol=1e-5)
@@ -130,7 +132,8 @@ def test_no_dropout_unless_training():
     assert not np.allclose(still[-1], trained[-1])
 
 
-def test_a_frozen_encoder_has_no_trainable_weights():
+def test_frozen():
+    """A frozen encoder has no trainable weights."""
     encoder = build_encoder(CONFIG, trainable=False)
     assert encoder.trainable_weights == []
     # Frozen one by one: a SavedModel knows nothing of a layer's `trainable`.
@@ -138,7 +141,8 @@ def test_a_frozen_encoder_has_no_trainable_weights():
     assert build_encoder(CONFIG).trainable_weights
 
 
-def test_freezing_survives_a_file_and_can_be_undone(tmp_path):
+def test_freezing_in_file(tmp_path):
+    """Freezing survives a file and can be undone."""
     encoder = build_encoder(CONFIG)
     encoder.trainable = False
     encoder.save(tmp_path / "encoder.keras")

@@ -66,7 +66,8 @@ def test_evaluation_equals_the_oracle(extra):
 
 
 @pytest.mark.parametrize("num_sampled", [VOCABULARY_SIZE, 8192])
-def test_training_with_all_candidates_equals_the_oracle(num_sampled):
+def test_training_equals_oracle(num_sampled):
+    """Training with all candidates equals the oracle."""
     model = random_model(num_sampled=num_sampled)
     batch = batch_of(SENTENCES)
     outputs = numpy_of(model(batch, training=True))
@@ -76,7 +77,8 @@ def test_training_with_all_candidates_equals_the_oracle(num_sampled):
             np.testing.assert_allclose(found, wanted, atol=1e-5)
 
 
-def test_a_batch_has_the_loss_of_its_sentences_one_by_one():
+def test_batch_equals_single_sentences():
+    """A batch has the loss of its sentences one by one."""
     model = random_model(num_sampled=VOCABULARY_SIZE)
     together = numpy_of(model(batch_of(SENTENCES, extra=2), training=True))
     ids = batch_of(SENTENCES)
@@ -90,7 +92,8 @@ def test_a_batch_has_the_loss_of_its_sentences_one_by_one():
             )
 
 
-def test_the_loss_is_the_mean_of_the_directions():
+def test_loss_is_mean_of_directions():
+    """The loss is the mean of the directions."""
     model = random_model(num_sampled=VOCABULARY_SIZE)
     batch = batch_of(SENTENCES, extra=1)
     model(batch, training=True)
@@ -117,7 +120,8 @@ def test_evaluate_reports_each_direction():
     )
 
 
-def test_each_direction_predicts_without_seeing_the_answer():
+def test_no_direction_sees_its_target():
+    """Each direction predicts without seeing the answer."""
     """A word's characters change only what is predicted from that word."""
     model = random_model()
     batch = batch_of([["a", "b", "c", "d", "e"]])
@@ -148,7 +152,8 @@ def test_nothing_to_predict():
     assert numpy_of(model.losses[0]) == 0
 
 
-def test_fit_lowers_the_loss_and_moves_every_weight():
+def test_fit():
+    """Fit lowers the loss and moves every weight."""
     config = dataclasses.replace(CONFIG, dropout=0.1)
     model = build_pretraining_model(config, VOCABULARY_SIZE, num_sampled=8)
     before = [numpy_of(weight) for weight in model.trainable_weights]
@@ -166,7 +171,8 @@ def test_fit_lowers_the_loss_and_moves_every_weight():
         assert not np.array_equal(numpy_of(weight), old), weight.path
 
 
-def test_dropout_and_sampling_act_in_training_alone():
+def test_dropout_and_sampling():
+    """Dropout and sampling act in training alone."""
     model = random_model(dataclasses.replace(CONFIG, dropout=0.5))
     batch = batch_of(SENTENCES)
     still, again = numpy_of([model(batch), model(batch, training=False)])
@@ -175,7 +181,8 @@ def test_dropout_and_sampling_act_in_training_alone():
     assert not np.allclose(one["forward"], other["forward"])
 
 
-def test_the_encoder_is_the_one_that_is_trained():
+def test_encoder_is_trained():
+    """The encoder is the one that is trained."""
     model = random_model()
     assert {id(w) for w in model.encoder.weights} <= {id(w) for w in model.weights}
     assert model.encoder.config == CONFIG
@@ -202,7 +209,8 @@ def test_sizes_are_not_read_from_another_file(tmp_path):
         PretrainingModel.from_config({**config, "options": path})
 
 
-def test_low_precision_stays_close_and_trains():
+def test_low_precision():
+    """Low precision stays close and trains."""
     full = random_model()
     low = build_pretraining_model(CONFIG, VOCABULARY_SIZE, 8, dtype="mixed_bfloat16")
     for weight, given in zip(

@@ -77,7 +77,8 @@ def test_in_a_model(path, trainable, with_elmo):
     assert moved.tolist() == [False, *[trainable] * 4]
 
 
-def test_a_saved_model_needs_no_other_file(path, tmp_path):
+def test_saved_model(path, tmp_path):
+    """A saved model needs no other file."""
     model = classifier(StaticEmbedding.from_file(path, trainable=True))
     model.fit(tf.constant(TEXTS), np.array([0, 1, 1]), verbose=0)
     expected = model.predict(tf.constant(TEXTS), verbose=0)

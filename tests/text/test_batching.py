@@ -104,19 +104,22 @@ def test_where_a_line_is_cut(text, expected):
     assert rows(text, 4) == expected
 
 
-def test_closing_marks_stay_with_their_sentence():
+def test_closing_marks():
+    """Closing marks stay with their sentence."""
     assert rows('a b . " c d e f', 6) == ['a b . "', "c d e f"]
 
 
 @given(st.lists(st.lists(st.integers(0, 9), max_size=5), max_size=20))
-def test_interleaving_keeps_every_line_and_the_order_of_each_stream(streams):
+def test_interleaved_keeps_order(streams):
+    """Interleaving keeps every line and the order of each stream."""
     numbered = [[(k, value) for value in stream] for k, stream in enumerate(streams)]
     mixed = list(interleaved(map(Lines, numbered)))
     for k, stream in enumerate(numbered):
         assert [line for line in mixed if line[0] == k] == stream
 
 
-def test_interleaving_mixes_and_holds_few_streams_at_a_time(monkeypatch):
+def test_interleaved_open_files(monkeypatch):
+    """Interleaving mixes and holds few streams at a time."""
     monkeypatch.setattr(batching, "_OPEN_SHARDS", 2)
     opened = []
 
@@ -133,7 +136,8 @@ def test_interleaving_mixes_and_holds_few_streams_at_a_time(monkeypatch):
     assert Counter(first + second + list(mixed)) == dict.fromkeys(range(4), 50)
 
 
-def test_files_that_begin_together_end_together():
+def test_interleaved_in_proportion():
+    """Files that begin together end together."""
     """Ten thousand short lines beside a hundred long ones."""
     mixed = list(interleaved([Lines(["short"] * 10_000), Lines(["long"] * 100)]))
     for part in range(10):
@@ -145,7 +149,8 @@ words = st.sampled_from([b"a", b"b", b".", b"?", b'"', "。".encode(), b"\xff"])
 
 
 @given(st.lists(words), st.integers(1, 9))
-def test_cutting_keeps_every_token_within_the_limit(line, limit):
+def test_split_sentence(line, limit):
+    """Cutting keeps every token within the limit."""
     cut = split_sentence(line, limit)
     assert [token for row in cut for token in row] == line
     assert all(len(row) <= limit for row in cut)

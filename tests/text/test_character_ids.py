@@ -57,7 +57,8 @@ def test_equals_the_published_rule(rows):
         assert encode_tokens(row).tolist() == [wanted]
 
 
-def test_an_inner_empty_string_is_an_empty_word():
+def test_inner_empty_string():
+    """An inner empty string is an empty word."""
     ids = CharacterIds()([["a", "", "b", ""]]).numpy()[0]
     assert ids[2].tolist() == spelt([259, 260])
     assert (ids[:, 0] > 0).tolist() == [True, True, True, True, True, False]
@@ -70,7 +71,8 @@ def test_a_long_word_is_cut_after_48_bytes():
     assert cut[-1] == 260
 
 
-def test_in_graphs_and_pipelines(caplog):
+def test_graphs_and_pipelines(caplog):
+    """In graphs and pipelines."""
     layer = CharacterIds()
     tokens = tf.constant([["a", "bc"], ["d", ""]])
     eager = layer(tokens)

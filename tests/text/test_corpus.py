@@ -60,7 +60,8 @@ def equal(some, others):
 
 @given(st.lists(st.integers(1, 25), min_size=1, max_size=60), st.booleans())
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=20)
-def test_every_sentence_is_in_one_batch(tmp_path, lengths, shuffle):
+def test_each_sentence_once(tmp_path, lengths, shuffle):
+    """Every sentence is in one batch."""
     files = write_lines(tmp_path, lengths, shards=1)
     corpus = Corpus(
         files, VOCABULARY, tokenizer="whitespace", batch_tokens=40, max_tokens=27
@@ -104,7 +105,8 @@ def test_batches_are_full_and_of_few_shapes(corpus):
     assert len({ids.shape for _, ids in found}) <= 33
 
 
-def test_order_depends_on_seed_and_epoch_alone(corpus):
+def test_seed_and_epoch(corpus):
+    """Order depends on seed and epoch alone."""
     first = batches(corpus)
     assert equal(first, batches(corpus))
     assert not equal(first, batches(corpus, epoch=1))
@@ -114,7 +116,8 @@ def test_order_depends_on_seed_and_epoch_alone(corpus):
     assert not equal(first, batches(corpus, shuffle=False))
 
 
-def test_another_process_gives_the_same_batches(corpus):
+def test_other_process(corpus):
+    """Another process gives the same batches."""
     script = (
         "import sys, zlib\n"
         "from keras_elmo.text.corpus import Corpus\n"
@@ -166,7 +169,8 @@ def test_the_rows_of_a_long_line(tmp_path):
     assert (corpus.report.lines, corpus.report.split_lines) == (2, 1)
 
 
-def test_shares_are_of_what_was_used_not_of_what_was_read_ahead(tmp_path):
+def test_stats_of_used_lines(tmp_path):
+    """Shares are of what was used not of what was read ahead."""
     path = tmp_path / "t.txt"
     path.write_text("a b c d e f g h i j\n" * 20_000, encoding="utf-8")
     corpus = Corpus(path, VOCABULARY, batch_tokens=30, max_tokens=9)

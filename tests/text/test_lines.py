@@ -60,7 +60,8 @@ def test_counts_what_it_changes(tmp_path):
     assert (report.lines, report.invalid_lines, report.lines_with_nul) == (4, 2, 2)
 
 
-def test_a_mark_is_dropped_at_the_start_of_each_file_only(tmp_path):
+def test_byte_order_mark(tmp_path):
+    """A mark is dropped at the start of each file only."""
     for name in ("a", "b"):
         (tmp_path / name).write_bytes("\ufeffx\n\ufeffy\n".encode())
     lines = list(read_lines(expand_files(f"{tmp_path}/*")))
@@ -74,7 +75,8 @@ def test_a_line_of_a_megabyte(tmp_path):
 
 
 @pytest.mark.parametrize("kind", WRITERS)
-def test_advance_adds_up_to_the_size_on_the_disk(tmp_path, kind):
+def test_advance(tmp_path, kind):
+    """Advance adds up to the size on the disk."""
     path = write(tmp_path, os.urandom(300_000).hex().encode() + b"\n" * 9, kind)
     told = []
     list(read_lines([path, path], advance=told.append))
@@ -125,7 +127,8 @@ LINES = [f"line {k} of a text that is long enough" for k in range(100_000)]
 
 
 @pytest.mark.parametrize("name", ["plain.txt", "packed.txt.xz"])
-def test_it_knows_how_far_it_is(name, tmp_path):
+def test_fraction_read(name, tmp_path):
+    """It knows how far it is."""
     path = tmp_path / name
     content = "\n".join(LINES).encode()
     path.write_bytes(lzma.compress(content) if name.endswith(".xz") else content)
@@ -140,7 +143,8 @@ def test_it_knows_how_far_it_is(name, tmp_path):
     assert report.lines == len(LINES)
 
 
-def test_some_of_the_lines(tmp_path):
+def test_every_nth_line(tmp_path):
+    """Some of the lines."""
     path = tmp_path / "text.txt"
     path.write_text("\n".join(LINES[:10]))
     assert list(Shard(str(path), CorpusStats(), first=1, every=4)) == LINES[1:10:4]

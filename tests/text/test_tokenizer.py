@@ -83,7 +83,8 @@ def test_unicode_keeps_numbers_whole_and_apart(text, expected):
         ("\u0301 a", ["\u0301", "a"]),
     ],
 )
-def test_characters_of_any_script_stay_with_their_letters(text, expected):
+def test_common_characters(text, expected):
+    """Characters of any script stay with their letters."""
     assert unicode_words(text) == expected
 
 
@@ -97,12 +98,14 @@ def test_characters_of_any_script_stay_with_their_letters(text, expected):
         ("1\u200cها", ["1\u200c", "ها"]),
     ],
 )
-def test_marks_and_numbers_are_apart_with_what_belongs_to_them(text, expected):
+def test_marks_and_numbers(text, expected):
+    """Marks and numbers are apart with what belongs to them."""
     assert unicode_words(text) == expected
 
 
 @given(st.text(st.characters(codec="utf-8", categories=("L",))))
-def test_letters_are_split_as_tensorflow_text_splits_them(text):
+def test_equals_tensorflow_text(text):
+    """Letters are split as tensorflow text splits them."""
     scripts = tf.strings.unicode_script([ord(char) for char in text] or [1])
     own = [char for char, script in zip(text, scripts.numpy(), strict=False) if script]
     text = unicodedata.normalize("NFC", "".join(own))
@@ -111,7 +114,8 @@ def test_letters_are_split_as_tensorflow_text_splits_them(text):
 
 
 @pytest.mark.parametrize("mark", UNSEEN, ids=ascii)
-def test_a_mark_that_is_not_seen_makes_no_other_word(mark):
+def test_invisible_marks(mark):
+    """A mark that is not seen makes no other word."""
     text = f"{mark}שלום b{mark}ank{mark} ({mark})"
     assert unicode_words(text) == ["שלום", "bank", "(", ")"]
 
@@ -182,7 +186,8 @@ def test_lists_and_arrays_are_taken(kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_in_graphs_and_pipelines(kind, caplog):
+def test_graphs_and_pipelines(kind, caplog):
+    """In graphs and pipelines."""
     tokenizer = Tokenizer(kind)
     texts = ["a b c", "", "d 배"]
     eager = words(tokenizer(texts))
@@ -198,7 +203,8 @@ def test_in_graphs_and_pipelines(kind, caplog):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_functional_model_survives_a_keras_file(kind, tmp_path):
+def test_keras_file(kind, tmp_path):
+    """Functional model survives a keras file."""
     text = keras.Input((), dtype="string")
     tokens = Tokenizer(kind, name="split")(text)
     assert tokens.shape == (None, None)

@@ -32,7 +32,8 @@ def test_the_specials_have_the_first_ids():
     assert [SPECIALS[i] for i in (START, END, UNKNOWN)] == SPECIALS
 
 
-def test_cutting_text_into_files_changes_nothing(text, tmp_path):
+def test_independent_of_files(text, tmp_path):
+    """Cutting text into files changes nothing."""
     parts = tmp_path / "parts"
     parts.mkdir()
     lines = text.read_bytes().splitlines()
@@ -55,7 +56,8 @@ def test_pruning(text):
         Vocabulary.count(text, min_count=4)
 
 
-def test_the_rarest_of_too_many_words_are_dropped(tmp_path, monkeypatch):
+def test_too_many_words(tmp_path, monkeypatch):
+    """The rarest of too many words are dropped."""
     monkeypatch.setattr(batching, "_CHUNK_LINES", 1)
     path = tmp_path / "text.txt"
     # "i" is the ninth word, one too many: "a" and the last three stay.
@@ -69,9 +71,8 @@ def test_the_rarest_of_too_many_words_are_dropped(tmp_path, monkeypatch):
 
 @given(st.integers(0, 2**32), st.integers(4, 20), st.integers(0, 100))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
-def test_a_word_frequent_enough_is_never_missing(
-    tmp_path, monkeypatch, seed, max_size, more_room
-):
+def test_frequent_words_kept(tmp_path, monkeypatch, seed, max_size, more_room):
+    """A word frequent enough is never missing."""
     monkeypatch.setattr(batching, "_CHUNK_LINES", 20)
     draw = Random(seed).paretovariate
     text = [str(int(draw(0.7))) for _ in range(300)]
@@ -215,7 +216,8 @@ def counted(chunks, max_distinct):
 
 
 @given(chunks, st.integers(1, 20))
-def test_no_count_is_further_off_than_told(chunks, max_distinct):
+def test_count_error(chunks, max_distinct):
+    """No count is further off than told."""
     exact = Counter(word for chunk in chunks for word in chunk)
     counts, report = counted(chunks, max_distinct)
     assert counts.keys() <= exact.keys()
@@ -238,7 +240,8 @@ def test_with_enough_room_every_count_is_exact(chunks):
     assert report == CorpusStats()
 
 
-def test_the_rarest_are_dropped_and_of_those_the_oldest():
+def test_oldest_of_rarest_dropped():
+    """The rarest are dropped and of those the oldest."""
     frequent, rare = [b"a"] * 3 + [b"b"] * 2, [b"c", b"d", b"e", b"f"]
     counts, report = counted([rare, frequent], 5)
     assert counts == {b"f": 1, b"a": 3, b"b": 2}
@@ -253,7 +256,8 @@ def test_errors_add_up():
     assert (report.dropped_words, report.max_count_error) == (7, 2 + 3 + 2)
 
 
-def test_a_text_with_more_words_takes_no_more_memory(tmp_path, monkeypatch):
+def test_memory_is_bounded(tmp_path, monkeypatch):
+    """A text with more words takes no more memory."""
     # How many chunks threads have ready where most is held would be chance.
     monkeypatch.setattr(vocabulary_module, "TOKENIZER_THREADS", 0)
 
