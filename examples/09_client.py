@@ -3,8 +3,8 @@
     keras-elmo serve --model saved_models/my-elmo
     python examples/09_client.py --name my-elmo
 
-TensorFlow Serving answers the same requests; see docs/serving.md. Without `--name` this
-starts a server of its own.
+TensorFlow Serving answers the same requests (docs/serving.md). Without `--name` the
+example starts its own server.
 """
 
 import argparse
@@ -32,7 +32,7 @@ TEXTS = [
 
 
 def over_rest(address: str, name: str) -> np.ndarray:
-    """One vector for each text, the mean over its words."""
+    """Returns a vector for each text, the mean over its words."""
     body = json.dumps(
         # TensorFlow Serving ignores output_filter in REST and returns every output.
         {"instances": TEXTS, "output_filter": ["default"]}
@@ -45,7 +45,7 @@ def over_rest(address: str, name: str) -> np.ndarray:
 
 
 def over_grpc(address: str, name: str) -> np.ndarray:
-    """The same in binary: a quarter of the bytes, and nothing to parse."""
+    """Returns the same; gRPC sends a quarter of the bytes, and needs no parsing."""
     request = PredictRequest(output_filter=["default"])
     request.model_spec.name = name
     request.inputs["strings"].CopyFrom(tf.make_tensor_proto(TEXTS))
@@ -56,7 +56,7 @@ def over_grpc(address: str, name: str) -> np.ndarray:
 
 @contextlib.contextmanager
 def own_server() -> Iterator[tuple[str, str, str]]:
-    """Serves a model at ports that are free; yields both addresses and its name."""
+    """Serves a model at free ports; yields both addresses and its name."""
     command = [sys.executable, "-m", "keras_elmo", "serve", "--model", ENGLISH]
     command += ["--port", "0", "--grpc-port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
@@ -65,7 +65,7 @@ def own_server() -> Iterator[tuple[str, str, str]]:
             found = re.search(r"http://(.+)/v1/models/(\S+) and gRPC (\S+)", line)
             yield found[1], found[3], found[2]
         finally:
-            # The server finishes what is in flight.
+            # The server finishes the requests in flight.
             process.terminate()
 
 
@@ -84,9 +84,9 @@ def main(rest: str, rpc: str, name: str | None) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rest", default="127.0.0.1:8501", help="its address for REST")
+    parser.add_argument("--rest", default="127.0.0.1:8501", help="address of REST")
     parser.add_argument(
-        "--grpc", dest="rpc", default="127.0.0.1:8500", help="and for gRPC"
+        "--grpc", dest="rpc", default="127.0.0.1:8500", help="address of gRPC"
     )
     parser.add_argument("--name", help="the model's name")
     main(**vars(parser.parse_args()))

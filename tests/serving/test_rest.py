@@ -69,9 +69,9 @@ class FakeModel:
         return {"elmo": vectors}
 
 
-async def asgi(app, body):
+async def asgi(app, body, sent=None):
     """Sends a prediction to an application in this process; returns its answer."""
-    sent = []
+    sent = [] if sent is None else sent
 
     async def receive():
         return {"type": "http.request", "body": body}
@@ -83,6 +83,17 @@ async def asgi(app, body):
     scope = {"type": "http", "method": "POST", "path": path, "headers": []}
     await app(scope, receive, send)
     return sent[0]["status"], sent[1]["body"]
+
+
+def test_internal_error():
+    """The client gets 500 without details; uvicorn gets the exception, for its log."""
+    fake = FakeModel()
+    app = rest.rest_app(fake, fake, Limits(), lambda: True)
+    sent = []
+    with pytest.raises(ValueError, match="not a number"):
+        asyncio.run(asgi(app, b'{"inputs":["not a number"]}', sent))
+    assert sent[0]["status"] == 500
+    assert json.loads(sent[1]["body"]) == {"error": "The server failed; see its log"}
 
 
 def test_large_answer_leaves_event_loop_free():
