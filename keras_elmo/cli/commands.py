@@ -36,8 +36,7 @@ def _pretrain(parser: argparse.ArgumentParser) -> Run:
     Ctrl-C and SIGTERM stop it after writing a checkpoint; a run that was stopped or
     killed goes on with --resume and ends with the same bits.
     """
-    skip = {"config", "progress"}
-    groups = add_options(parser, TrainingOptions, skip, required={"directory"})
+    groups = add_options(parser, TrainingOptions, required={"directory"})
     sizes = groups["model and vocabulary"].add_mutually_exclusive_group()
     sizes.add_argument(
         "--preset",

@@ -66,11 +66,10 @@ class _Formatter(argparse.HelpFormatter):
 def add_options(
     parser: argparse.ArgumentParser,
     options: object,
-    skip: Set[str] = frozenset(),
     required: Set[str] = frozenset(),
 ) -> dict[str, "argparse._ArgumentGroup"]:
     """Adds the options of a dataclass; returns the groups by their headings."""
-    declared = [each for each in declared_options(options) if each.name not in skip]
+    declared = [each for each in declared_options(options) if each.flag]
     flags = {each.name: each.flag for each in declared}
     headings = dict.fromkeys(each.option.group for each in declared)
     groups = {heading: parser.add_argument_group(heading) for heading in headings}

@@ -40,7 +40,9 @@ class TrainingOptions:
 
     config: ElmoConfig | None = dataclasses.field(
         metadata=describe(
-            "Sizes and dropout rate; `None`, with `init`, for those of `init`."
+            "Sizes and dropout rate (on the command line, `--preset` or `--options`); "
+            "`None`, with `init`, for those of `init`.",
+            flag="",
         )
     )
     corpus: "Files | Corpus | Iterable[Batch]" = dataclasses.field(
@@ -202,7 +204,7 @@ class TrainingOptions:
         "Go on with the run that `directory` holds; start it if there is none.",
         _FILES,
     )
-    progress: bool = option(True, "Show bars and messages on standard error.")
+    progress: bool = option(True, "Show bars and messages on standard error.", flag="")
 
     def __post_init__(self) -> None:
         if isinstance(self.dtype, str):

@@ -27,7 +27,7 @@ class Option:
         group: heading that it stands under in `--help`.
         choices: the allowed values, if they are few; `None` is allowed, too.
         positive: whether a number has to be greater than 0.
-        flag: its name on the command line; `--name` if empty.
+        flag: its name on the command line; `--name` if `None`; "" if it has none there.
         metavar: what stands for the value in `--help`; `N` if empty.
         parse: converts the text of the command line; by its type if `None`.
         many: whether the command line takes several values.
@@ -38,7 +38,7 @@ class Option:
     group: str = "options"
     choices: tuple[str, ...] = ()
     positive: bool = True
-    flag: str = ""
+    flag: str | None = None
     metavar: str = "N"
     parse: Callable[[str], object] | None = None
     many: bool = False
@@ -71,7 +71,8 @@ class Declared:
 
     @property
     def flag(self) -> str:
-        return self.option.flag or "--" + self.name.replace("_", "-")
+        flag = self.option.flag
+        return "--" + self.name.replace("_", "-") if flag is None else flag
 
     @property
     def parse(self) -> Callable[[str], object]:
@@ -154,8 +155,7 @@ def options_table(options: object) -> str:
     """Returns the options as a table in Markdown."""
     rows = ["| Python | Command line | Default | Meaning |\n| --- | --- | --- | --- |"]
     for each in declared_options(options):
+        flag = f"`{each.flag}`" if each.flag else ""
         default = "" if each.required else f"`{each.default!r}`"
-        rows.append(
-            f"| `{each.name}` | `{each.flag}` | {default} | {each.option.help} |"
-        )
+        rows.append(f"| `{each.name}` | {flag} | {default} | {each.option.help} |")
     return "\n".join(rows) + "\n"

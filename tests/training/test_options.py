@@ -1,0 +1,80 @@
+"""The options of pretraining: one declaration, and what reads it."""
+
+import inspect
+import re
+
+import pytest
+
+import keras_elmo
+from keras_elmo.training.options import TrainingOptions
+from keras_elmo.utils.options import declared_options, options_table
+from tests.fresh_process import ROOT
+
+# Names, order and defaults are a contract.
+SIGNATURE = """
+(config, corpus, validation=None, directory='runs/elmo', *, init=None, tokenizer=None,
+vocabulary_size=None, max_distinct=20000000, num_sampled=8192, batch_tokens=1280,
+max_tokens=66, optimizer='adagrad', learning_rate=None, schedule='constant',
+warmup_steps=0, dtype=None, seed=0, devices=None, steps=None, epochs=None, minutes=None,
+patience=None, validate_every=1000, checkpoint_every=None, checkpoint_minutes=10.0,
+keep_checkpoints=3, tensorboard=False, resume=False, progress=True)
+"""
+
+
+def test_signature_of_pretrain():
+    signature = inspect.signature(keras_elmo.pretrain)
+    plain = [
+        each.replace(annotation=inspect.Parameter.empty)
+        for each in signature.parameters.values()
+    ]
+    told = str(inspect.Signature(plain))
+    assert told == " ".join(SIGNATURE.split()).replace("( ", "(")
+    assert signature.parameters["steps"].annotation == int | None
+    assert keras_elmo.pretrain.__module__ == "keras_elmo.training.pretrain"
+
+
+def test_docstring_explains_every_option():
+    for each in declared_options(TrainingOptions):
+        assert f"\n        {each.name}: " in keras_elmo.pretrain.__doc__
+    names = {each.name for each in declared_options(TrainingOptions)}
+    assert names == set(inspect.signature(keras_elmo.pretrain).parameters)
+
+
+def test_page_lists_every_option():
+    """If not, paste what `options_table(TrainingOptions)` returns."""
+    page = (ROOT / "docs" / "training.md").read_text(encoding="utf-8")
+    assert options_table(TrainingOptions) in page
+
+
+def test_help_and_default_are_written_once():
+    """In training/options.py, and nowhere else in the package."""
+    for path in (ROOT / "keras_elmo").rglob("*.py"):
+        if path.parts[-2:] != ("training", "options.py"):
+            source = path.read_text(encoding="utf-8")
+            declared = re.findall(r"^\s*checkpoint_minutes: ", source, re.MULTILINE)
+            assert not declared, path
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"steps": 0}, "`steps` must be positive"),
+        ({"learning_rate": float("nan")}, "`learning_rate` must be positive"),
+        ({"optimizer": "sgd"}, "`optimizer` must be 'adagrad' or 'adam'"),
+        ({"seed": -1}, "`seed` must be at least 0"),
+        ({"patience": 2}, "`patience` needs a `validation` text"),
+        ({"schedule": "cosine"}, "`schedule` cosine needs `steps`"),
+        ({"schedule": "cosine", "steps": 9, "learning_rate": abs}, "needs a number"),
+        ({"warmup_steps": 2}, "`warmup_steps` needs `schedule` cosine"),
+        ({"dtype": "float16"}, "`dtype` must be 'float32' or .*overflows"),
+    ],
+    ids=str,
+)
+def test_impossible_values(values, said):
+    with pytest.raises(ValueError, match=said):
+        TrainingOptions(None, "text.txt", **values)
+
+
+def test_ten_epochs_if_nothing_ends_a_run():
+    assert TrainingOptions(None, "text.txt").epochs == 10
+    assert TrainingOptions(None, "text.txt", steps=3).epochs is None

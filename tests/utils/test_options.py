@@ -1,0 +1,76 @@
+"""An option is declared once."""
+
+import dataclasses
+import inspect
+
+import pytest
+
+from keras_elmo.utils.options import (
+    check_options,
+    declared_options,
+    describe,
+    option,
+    options_table,
+    takes_options,
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Colours:
+    path: str = dataclasses.field(metadata=describe("Where to paint."))
+    _: dataclasses.KW_ONLY
+    colour: str | None = option(None, "Which colour.", choices=("red", "blue"))
+    coats: int = option(2, "How many.", flag="--layers")
+    wet: bool = option(False, "Whether to paint when it rains.", flag="")
+
+    def __post_init__(self):
+        check_options(self)
+
+
+@takes_options(Colours)
+def paint(options: Colours) -> str:
+    """Paints.
+
+    Args:
+        {options}
+
+    Returns:
+        What was painted.
+    """
+    return f"{options.path} {options.colour} {options.coats}"
+
+
+def test_function_takes_the_fields():
+    assert paint("wall", coats=1) == "wall None 1"
+    assert str(inspect.signature(paint)) == (
+        "(path: str, *, colour: str | None = None, coats: int = 2, wet: bool = False) "
+        "-> str"
+    )
+    assert paint.__doc__ and "path: Where to paint.\n        colour: " in paint.__doc__
+    assert paint.__name__ == "paint" and paint.__annotations__["coats"] is int
+    with pytest.raises(TypeError, match="shade"):
+        paint("wall", shade=1)
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"coats": 0}, "`coats` must be positive. Received: coats=0"),
+        ({"colour": "green"}, "`colour` must be 'red' or 'blue'. Received: colour='gr"),
+    ],
+)
+def test_values_are_checked(values, said):
+    with pytest.raises(ValueError, match=said):
+        paint("wall", **values)
+
+
+def test_flags_and_types():
+    flags = {each.name: each.flag for each in declared_options(Colours)}
+    assert flags == {
+        "path": "--path",
+        "colour": "--colour",
+        "coats": "--layers",
+        "wet": "",
+    }
+    assert [each.parse for each in declared_options(Colours)] == [str, str, int, bool]
+    assert "| `coats` | `--layers` | `2` | How many. |\n" in options_table(Colours)
