@@ -29,14 +29,6 @@ def save_checkpoint(path: StrPath, model: PretrainingModel, progress: Config) ->
 
     Keras's own formats lack the seeds of dropout and of the sampled softmax. The file
     is an .npz, whose members have checksums; it does not depend on the devices.
-
-    Args:
-        path: the file; replaced as a whole if it exists.
-        model: compiled, its optimizer built.
-        progress: the state of the run, as JSON can hold it.
-
-    Raises:
-        OSError: the file cannot be written; one that existed still does.
     """
     with replacing(path) as temporary, zipfile.ZipFile(temporary, "w") as file:
         file.writestr(PROGRESS, json.dumps(progress))
@@ -64,10 +56,7 @@ def restore_checkpoint(
 ) -> Config:
     """Assigns what `save_checkpoint` wrote and returns the progress.
 
-    Args:
-        path: the file.
-        model: compiled, its optimizer built.
-        check: called with the progress before the arrays are read; may raise.
+    `check` is called with the progress before the arrays are read, and may raise.
 
     Raises:
         DamagedCheckpoint: the file is cut short or damaged.
@@ -168,12 +157,7 @@ def _variables(model: PretrainingModel) -> Iterator[tuple[str, keras.Variable]]:
 
 
 class Checkpoints:
-    """The checkpoints of a run.
-
-    Args:
-        folder: their folder; created with the first one.
-        keep: how many of the last ones to keep.
-    """
+    """The checkpoints of a run: the last `keep` in a folder."""
 
     def __init__(self, folder: str, keep: int = 3) -> None:
         self._folder = folder
@@ -193,9 +177,7 @@ class Checkpoints:
         """Writes a checkpoint, then removes those that are not kept.
 
         Later steps exist where the run was resumed from an earlier one; they go, too.
-
-        Raises:
-            OSError: it cannot be written; the others remain.
+        If the checkpoint cannot be written, the others remain.
         """
         path = self.path(step)
         earlier = [other for other in self.steps() if other < step]
@@ -218,15 +200,10 @@ class Checkpoints:
         warn: Callable[[str], None],
         check: Callable[[Config], None],
     ) -> Config | None:
-        """Restores the last checkpoint that is whole.
+        """Restores the last checkpoint that is whole; returns its progress, if any.
 
-        Args:
-            model: compiled, its optimizer built.
-            warn: called with a message for each damaged checkpoint.
-            check: see `restore_checkpoint`.
-
-        Returns:
-            The progress; `None` if there is no checkpoint.
+        `warn` is called with a message for each damaged one; for `check` see
+        `restore_checkpoint`.
 
         Raises:
             ValueError: all are damaged, or they are of another model.

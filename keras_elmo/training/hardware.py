@@ -31,14 +31,7 @@ def memory_message(
 def estimate_memory(
     model: PretrainingModel, num_slots: int, batch_tokens: int, num_replicas: int
 ) -> dict[str, float]:
-    """Returns the bytes that training on a CPU needs, by purpose.
-
-    Args:
-        model: the model to train.
-        num_slots: numbers that the optimizer keeps for each weight.
-        batch_tokens: positions of a batch.
-        num_replicas: copies of the model.
-    """
+    """Returns the bytes that training on a CPU needs, by purpose."""
     config = model.config
     encoder, softmax = model.encoder.count_params(), model.head.count_params()
     weights = _FLOAT_BYTES * (encoder + softmax) * num_replicas

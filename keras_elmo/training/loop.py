@@ -19,13 +19,7 @@ from keras_elmo.utils.progress import Progress
 
 
 class SmoothedMean:
-    """Exponential moving average, corrected for its bias towards 0 at the beginning.
-
-    Args:
-        decay: weight of the past at each value.
-
-    Reference: Kingma & Ba 2015, section 3.
-    """
+    """Exponential moving average, bias-corrected (Kingma & Ba 2015, section 3)."""
 
     def __init__(self, decay: float = 0.98) -> None:
         self._decay = decay
@@ -63,16 +57,7 @@ class TrainingLoop:
     def train(
         self, words_per_epoch: int | None, progress: bool, guard: SignalGuard
     ) -> None:
-        """Runs the loop.
-
-        Args:
-            words_per_epoch: words of the corpus, if known, to show the time left.
-            progress: whether to show a progress bar on stderr.
-            guard: entered by the caller; its signals end the process.
-
-        Raises:
-            Diverged: the run has diverged.
-        """
+        """Runs the loop; `words_per_epoch`, if known, tells the time left."""
         self._guard = guard
         self._first_step = self._state.step
         self._deadline = math.inf

@@ -1,41 +1,56 @@
-"""How well a model predicts held-out text."""
+"""Perplexity of held-out text."""
 
 import math
 import os
-from typing import Any
+from collections.abc import Iterable
+from typing import cast
 
 import numpy as np
 
 from keras_elmo.files.loading import load_language_model
 from keras_elmo.models.pretraining import PretrainingModel
 from keras_elmo.text.corpus import Corpus
-from keras_elmo.text.lines import is_text
+from keras_elmo.text.lines import Files, is_text
 from keras_elmo.text.tokenizer import TOKENIZER_IF_UNKNOWN
 from keras_elmo.text.vocabulary import PADDING_ID, UNKNOWN
+from keras_elmo.training.data import Batch, Batches
+from keras_elmo.utils.types import StrPath
 
 
 def perplexity(
-    model: PretrainingModel | str | os.PathLike[str], corpus: Any
+    model: PretrainingModel | StrPath, corpus: Files | Batches
 ) -> dict[str, float]:
-    """Measures a language model with the exact softmax, each sentence on its own.
+    """Returns the perplexity of a language model on held-out text.
 
-    `exp(-mean log p(token))`; every word is predicted, and the boundary after (before)
-    it that ends (begins) the sentence.
+    `exp(-mean log p(token))` with the exact softmax, each sentence on its own. The
+    forward direction predicts every word and the end of the sentence, the backward
+    direction every word and its start.
 
     Args:
-        model: the language model, or what `load_language_model` takes.
-        corpus: text files, as paths or glob patterns, if the model knows its
-            vocabulary; a `Corpus`; or batches of `char_ids` and `token_ids`.
+        model: a `PretrainingModel`, or what `load_language_model` takes.
+        corpus: text files, as paths or glob patterns, if the model has a vocabulary;
+            a `Corpus`; or batches of `char_ids` and `token_ids`.
 
     Returns:
         Dictionary of `forward` and `backward`, the perplexity of each direction;
         `mean`, that of the directions' mean log likelihood; `tokens`, the number of
         predictions of a direction; `unknown_rate`, the share of words that the
-        vocabulary lacks: perplexities of different vocabularies do not compare.
+        vocabulary lacks, 0 to 1. Perplexities of different vocabularies do not compare.
 
     Raises:
-        ValueError: the directory holds no language model; the corpus holds no
-            sentence, or is text and the model has no vocabulary, or has another one.
+        ValueError: there is no such language model; `corpus` holds no sentence, or has
+            another vocabulary; or it is text and the model has no vocabulary.
+
+    Example:
+
+    ```python
+    config = keras_elmo.ElmoConfig.preset("tiny")
+    model = keras_elmo.build_pretraining_model(config, 10, num_sampled=4)
+    char_ids = keras_elmo.CharacterIds()([["the", "bank"]])
+    batch = {"char_ids": char_ids, "token_ids": np.array([[0, 3, 4, 1]])}
+    measured = keras_elmo.perplexity(model, [batch])
+    print(measured["mean"], measured["tokens"])  # about 10, and 3 predictions
+    ```
 
     Reference: Peters et al. 2018, section 3.1 and 3.4.
     """
@@ -54,10 +69,12 @@ def perplexity(
         known = model.vocabulary
         if known is not None and corpus.vocabulary.words != known.words:
             raise ValueError("`corpus` must have the vocabulary of `model`")
-        corpus = corpus.batches(shuffle=False)
+        batches = corpus.batches(shuffle=False)
+    else:
+        batches = iter(cast(Iterable[Batch], corpus))
     losses = dict.fromkeys(("forward", "backward"), 0.0)
     tokens = words = unknown = 0
-    for batch in corpus:
+    for batch in batches:
         token_ids = np.asarray(batch["token_ids"])
         for direction, loss in model.exact_losses(batch).items():
             losses[direction] += float(np.sum(loss, dtype="float64"))

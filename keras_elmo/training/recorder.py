@@ -70,13 +70,10 @@ class RunState:
     """What a checkpoint holds beside the variables.
 
     Attributes:
-        step: number of updates.
-        words: words read in them.
+        words: words read so far.
         seconds: time of all processes of the run, measurements included.
         positions: for each worker, its epoch and the batches of it that were read.
-        mean_loss: running mean of the loss; `None` before the first step.
-        interval: the steps since the last row of the history.
-        rows: the history.
+        mean_loss: running mean of the loss.
         vocabulary: digest of the words that are predicted.
     """
 
@@ -131,16 +128,9 @@ class RunState:
 
 @dataclasses.dataclass
 class RunRecorder:
-    """Restores the state of a run, measures it and writes it to files.
+    """Restores the `state` of a run, measures it and writes it to files.
 
     Every worker measures, so that all know the best perplexity; the chief writes.
-
-    Attributes:
-        state: the state of the run.
-        last_checkpoint_at: `time.monotonic()` of the last checkpoint.
-
-    Raises:
-        ValueError: all checkpoints are damaged, or they are of another run.
     """
 
     model: PretrainingModel

@@ -19,9 +19,6 @@ class DirectoryLock(ExitStack):
 
     The system releases the lock of a process that was killed. Where the system or the
     disk has no locks, nothing is locked.
-
-    Args:
-        path: the directory; it need not exist yet.
     """
 
     def __init__(self, path: str) -> None:
@@ -30,11 +27,7 @@ class DirectoryLock(ExitStack):
         self._is_held = False
 
     def acquire(self) -> None:
-        """Locks the directory, if it exists by now.
-
-        Raises:
-            ValueError: another process has locked it.
-        """
+        """Locks the directory, if it exists by now, or raises ValueError."""
         if self._is_held or not os.path.isdir(self._path):
             return
         descriptor = os.open(self._path, os.O_RDONLY)
@@ -48,11 +41,7 @@ class DirectoryLock(ExitStack):
 
 
 def learning_rate_config(learning_rate: object) -> object:
-    """Returns a number, or the config of a Keras schedule, for the manifest.
-
-    Raises:
-        TypeError: it is neither.
-    """
+    """Returns a number, or the config of a Keras schedule, for the manifest."""
     if isinstance(learning_rate, keras.optimizers.schedules.LearningRateSchedule):
         return keras.optimizers.schedules.serialize(learning_rate)
     try:
@@ -110,30 +99,28 @@ def _check_files(argument: str, training: str, before: object, now: object) -> N
             f"the run began: {training}"
         )
     names, sizes = _columns(argument, training, before)
-    found_names, found_sizes = _columns(argument, training, now)
-    for name in names:
-        if name not in found_names:
-            raise ValueError(
-                f"{name}: this file of `{argument}`, with which the run of {training} "
-                "began, is not there"
-            )
-    for name in found_names:
-        if name not in names:
-            raise ValueError(
-                f"{name}: this file was not part of `{argument}` when the run of "
-                f"{training} began; a new run can begin from its weights"
-            )
-    if names != found_names:
+    found, found_sizes = _columns(argument, training, now)
+    if gone := [name for name in names if name not in found]:
+        raise ValueError(
+            f"{gone[0]}: this file of `{argument}`, with which the run of {training} "
+            "began, is not there"
+        )
+    if new := [name for name in found if name not in names]:
+        raise ValueError(
+            f"{new[0]}: this file was not part of `{argument}` when the run of "
+            f"{training} began; a new run can start from its weights"
+        )
+    if names != found:
         raise ValueError(
             f"the files of `{argument}` come in another order, or more or less often, "
             f"than when the run of {training} began"
         )
     # Files of several folders may have one name.
-    for name, size, found in zip(names, sizes, found_sizes, strict=True):
-        if size != found:
+    for name, before_size, size in zip(names, sizes, found_sizes, strict=True):
+        if before_size != size:
             raise ValueError(
-                f"{name}: this file of `{argument}` had {size:,} bytes when the run of "
-                f"{training} began, and has {found:,}"
+                f"{name}: this file of `{argument}` had {before_size:,} bytes when the "
+                f"run of {training} began, and has {size:,}"
             )
 
 
@@ -165,15 +152,6 @@ def prepare_run_directory(
     """Writes the manifest and the vocabulary, or checks those of the run to resume.
 
     Nothing is written before the words are counted, so nothing can be lost until then.
-
-    Args:
-        files: files of the run.
-        lock: lock of its directory, acquired here.
-        config: sizes of the model.
-        manifest: arguments that have to stay the same until the run ends.
-        make_vocabulary: returns the words to predict; `None` if there is no text.
-        resume: whether the directory may hold the run already.
-        log: called with messages for the user.
 
     Raises:
         ValueError: the directory holds something else, or another run; or another

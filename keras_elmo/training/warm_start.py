@@ -48,11 +48,7 @@ class WarmStart:
             self.vocabulary = Vocabulary.load(self._words)
 
     def checked(self, config: ElmoConfig | None) -> ElmoConfig:
-        """Returns the sizes to train with; those of the model if `None`.
-
-        Raises:
-            ValueError: other sizes than those of the model are given.
-        """
+        """Returns the sizes to train with; raises ValueError if they are others."""
         if config is None:
             return self.config
         # The dropout rate is no property of the weights.
@@ -67,9 +63,7 @@ class WarmStart:
         """Assigns the weights to a model of the same sizes, once, and frees them.
 
         Words that only the new model knows keep its initial rows of the softmax.
-
-        Returns:
-            How many words both know, the special ones included.
+        Returns how many words both know, the special ones included.
         """
         pairs = zip(model.encoder.weights, self._encoder.weights, strict=True)
         for weight, source in pairs:

@@ -17,9 +17,6 @@ def choose_devices(count: int | None = None) -> Devices:
     Args:
         count: devices of this process; if `None`, all GPUs, or one CPU. Without a
             GPU, the CPU is divided into so many devices.
-
-    Raises:
-        ValueError: there are fewer GPUs, or the backend has one device only.
     """
     backend = keras.backend.backend()
     if backend == "tensorflow":

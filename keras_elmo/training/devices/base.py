@@ -51,25 +51,15 @@ def pad_batch(batch: Batch | None, rows: int, tokens: int = _MIN_TOKENS) -> Batc
 
 @dataclasses.dataclass(frozen=True)
 class WorkerStatus:
-    """What each worker sends to all others before a step.
+    """What each worker sends to all others before a step."""
 
-    Attributes:
-        has_batch: 0 at the end of the worker's text, else 1.
-        epoch: the epoch it is in.
-        batch: batches of that epoch it has read, the next one included.
-        words: words of the next batch.
-        rows: rows of the next batch.
-        tokens: positions of a row of the next batch.
-        stop: a reason to stop, else 0.
-    """
-
-    has_batch: int
+    has_batch: int  # 0 at the end of its text
     epoch: int
-    batch: int
-    words: int
+    batch: int  # of the epoch, the next one included
+    words: int  # of the next batch, as the following two
     rows: int
     tokens: int
-    stop: int
+    stop: int  # a reason to stop, else 0
 
     @classmethod
     def of(
@@ -119,14 +109,8 @@ class Devices:
     ) -> dict[str, float]:
         """Makes one update with the batches of all workers.
 
-        Args:
-            model: compiled, its optimizer built.
-            batch: this worker's batch; `None` at the end of its text.
-            statuses: what `all_gather` returned.
-
-        Returns:
-            Means over all predictions: `loss`, `forward_loss`, `backward_loss`; and
-            `gradient_norm`.
+        Returns means over all predictions, `loss`, `forward_loss` and `backward_loss`,
+        and `gradient_norm`.
         """
         return step_metrics(model.train_on_batch(batch, return_dict=True), model)
 

@@ -31,9 +31,6 @@ class JaxDevices(Devices):
     JAX computes with sharded arrays as with any others, so losses, gradients and
     dropout masks are those of one device. All processes have to pass parts of the same
     shape.
-
-    Args:
-        num_replicas: devices of this process.
     """
 
     def __init__(self, num_replicas: int) -> None:

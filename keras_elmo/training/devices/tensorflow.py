@@ -30,11 +30,6 @@ class TensorFlowDevices(Devices):
     of its worker's batch. The model's head counts the predictions of all replicas and
     the optimizer sums their gradients before it clips, so the update is that of one
     device with all rows. Only the dropout masks differ between the replicas.
-
-    Args:
-        strategy: a `tf.distribute.Strategy`.
-        worker: index of this process.
-        num_workers: number of processes.
     """
 
     def __init__(
