@@ -1,11 +1,11 @@
-"""A run of twenty steps in a process of its own: on how many devices, says the caller.
+"""Runs of some steps in a process of their own, one after the other.
 
-python run_elsewhere.py DIRECTORY DEVICES STEPS [WORKERS [HOLD]]
+python run_elsewhere.py WORKERS HOLD DIRECTORY DEVICES STEPS [DIRECTORY ...]
 
 Each worker trains on every WORKERS-th row of the same batches, so the batches of all
 of them together are the same however many there are. Dropout is off: its masks are
 drawn by each device for itself. With HOLD, the last worker stands still before that
-step.
+step; 0 for none. The first run has the most devices.
 """
 
 import dataclasses
@@ -36,7 +36,7 @@ class Rows:
             yield {name: v[self._worker :: self._workers] for name, v in batch.items()}
 
 
-def main(directory, devices, steps, workers=1, hold=None):
+def run(directory, devices, steps, workers, hold):
     strategy = choose_devices(devices)
     assert strategy.num_workers == workers
     assert strategy.num_replicas == devices
@@ -61,5 +61,11 @@ def main(directory, devices, steps, workers=1, hold=None):
         assert len({np.asarray(copy).tobytes() for copy in copies}) == 1, variable.path
 
 
+def main(workers, hold, *runs):
+    for first in range(0, len(runs), 3):
+        directory, devices, steps = runs[first : first + 3]
+        run(directory, int(devices), int(steps), int(workers), int(hold))
+
+
 if __name__ == "__main__":
-    main(sys.argv[1], *map(int, sys.argv[2:]))
+    main(*sys.argv[1:])

@@ -32,8 +32,8 @@ def started(backend):
     """Starts processes; kills those that are left at the end."""
     processes = []
 
-    def start(directory, *arguments, **variables):
-        processes.append(process_of(backend, directory, *arguments, **variables))
+    def start(folder, *runs, **variables):
+        processes.append(process_of(backend, folder, *runs, **variables))
         return processes[-1]
 
     yield start
@@ -43,19 +43,28 @@ def started(backend):
 
 
 @pytest.fixture(scope="module")
-def one(backend, tmp_path_factory):
-    """What one device comes to."""
-    directory = tmp_path_factory.mktemp(backend) / "one"
-    finish(process_of(backend, directory))
-    return directory
+def folder(backend, tmp_path_factory):
+    """What one process comes to: on three devices, on one, and on three and then one.
+
+    TensorFlow has groups of one size in a process.
+    """
+    folder = tmp_path_factory.mktemp(backend)
+    runs = [
+        ("three", 3, STEPS),
+        ("one", 1, STEPS),
+        ("moved", 3, 8),
+        ("moved", 1, STEPS),
+    ]
+    finish(process_of(backend, folder, *runs))
+    return folder
 
 
-def process_of(
-    backend, directory, devices=1, steps=STEPS, workers=1, hold=0, **variables
-):
-    arguments = map(str, (directory, devices, steps, workers, hold))
+def process_of(backend, folder, *runs, workers=1, hold=0, **variables):
+    arguments = [workers, hold]
+    for name, devices, steps in runs:
+        arguments += [folder / name, devices, steps]
     return subprocess.Popen(
-        [sys.executable, "-m", "tests.training.run_elsewhere", *arguments],
+        [sys.executable, "-m", "tests.training.run_elsewhere", *map(str, arguments)],
         env=environment(KERAS_BACKEND=backend, **variables),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -73,11 +82,17 @@ def free_ports(count):
     return ports
 
 
-def start_workers(started, backend, directory, hold=0):
+def start_workers(started, backend, folder, hold=0):
     """Two processes on this machine; returns the chief first."""
     addresses = [f"127.0.0.1:{port}" for port in free_ports(2)]
     return [
-        started(directory, 1, STEPS, 2, hold, **place_of(backend, addresses, worker))
+        started(
+            folder,
+            ("run", 1, STEPS),
+            workers=2,
+            hold=hold,
+            **place_of(backend, addresses, worker),
+        )
         for worker in range(2)
     ]
 
@@ -114,31 +129,29 @@ def assert_close(directory, other):
         )
 
 
-def test_two_devices_make_the_update_of_one(started, one, tmp_path):
-    """Clipping and the sampled softmax included; seven rows do not divide by two."""
-    finish(started(tmp_path / "run", 2))
-    assert_close(tmp_path / "run", one)
+def test_three_devices(folder):
+    """Their updates are those of one, clipping and the sampled softmax included.
+
+    Seven rows do not divide by three.
+    """
+    assert_close(folder / "three", folder / "one")
     # Which is one that changes something.
-    halfway = weights(one, step=STEPS // 2)
-    assert not np.allclose(weights(one)[0], halfway[0], atol=1e-3)
+    halfway = weights(folder / "one", step=STEPS // 2)
+    assert not np.allclose(weights(folder / "one")[0], halfway[0], atol=1e-3)
 
 
-def test_two_processes_make_the_update_of_one(backend, started, one, tmp_path):
-    finish(*start_workers(started, backend, tmp_path / "run"))
-    assert_close(tmp_path / "run", one)
+def test_checkpoint_of_more_devices(folder):
+    """A run begun on three devices goes on with one."""
+    assert_close(folder / "moved", folder / "one")
 
 
-def test_a_checkpoint_moves_between_numbers_of_devices(started, one, tmp_path):
-    finish(started(tmp_path / "run", 3, 8))
-    finish(started(tmp_path / "run", 1))
-    assert_close(tmp_path / "run", one)
+def test_two_processes(backend, started, folder, tmp_path):
+    """Their updates are those of one device; a killed worker ends the others.
 
-
-def test_a_worker_that_is_killed_ends_the_others_and_costs_nothing(
-    backend, started, one, tmp_path
-):
+    The run goes on from its last checkpoint and loses nothing.
+    """
     directory = tmp_path / "run"
-    chief, other = start_workers(started, backend, directory, hold=13)
+    chief, other = start_workers(started, backend, tmp_path, hold=13)
     began = time.monotonic()
     while not (directory / "checkpoints" / "step-00000010.npz").exists():
         assert chief.poll() is None, chief.communicate()[0]
@@ -151,8 +164,8 @@ def test_a_worker_that_is_killed_ends_the_others_and_costs_nothing(
         assert "another worker was lost" in said
     # Which is as far as the others had come.
     assert not (directory / "checkpoints" / "step-00000015.npz").exists()
-    finish(*start_workers(started, backend, directory))
-    assert_close(directory, one)
+    finish(*start_workers(started, backend, tmp_path))
+    assert_close(directory, folder / "one")
 
 
 # ---------------------------------------------------------------- shapes
