@@ -1,15 +1,15 @@
 """The floor plan of CONTRIBUTING.md, kept by reading every import.
 
-A room is a folder or a module directly under keras_elmo. It may import rooms of
-lower floors, and itself; whatever stands on the same floor stays strangers.
+A room is a folder or a module directly under keras_elmo. It imports rooms of lower
+floors and itself, and no room of its own floor.
 """
 
 import ast
+import re
 import sys
 import tomllib
+from graphlib import TopologicalSorter
 from pathlib import Path
-
-import pytest
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "keras_elmo"
@@ -32,13 +32,18 @@ FLOORS = {
     "__main__": 9,
 }
 
-# Imported by nobody else but where it is known that Keras runs on TensorFlow.
-ON_TENSORFLOW = {
-    "layers/packed_layout.py",
-    "layers/packed_recurrence.py",
+# Imports up, or in a circle, that only run when a function is called.
+WAYS_UP = {
+    ("keras_elmo.layers.recurrence", "keras_elmo.layers.packed_layout"),
 }
 
-# A room that nobody imports before it is asked for may import what it takes.
+# Run by TensorFlow alone: imported where Keras is known to run on it.
+ON_TENSORFLOW = {
+    "keras_elmo.layers.packed_layout",
+    "keras_elmo.layers.packed_recurrence",
+}
+
+# Rooms that nobody imports unasked may import the packages of their extra.
 EXTRAS = {
     "serving": {
         *("google", "grpc", "httptools", "orjson", "prometheus_client", "starlette"),
@@ -47,22 +52,26 @@ EXTRAS = {
     "scale": {"apache_beam"},
 }
 
-FILES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py"))
+MAX_LINES = 310
+MAX_ANY = 330
 
 
-def room_of(module: str) -> str:
+def modules():
+    """The source of each module of the package, by its dotted name."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        parts = path.relative_to(ROOT).with_suffix("").parts
+        yield ".".join(parts), path.read_text(encoding="utf-8")
+
+
+def room_of(module):
     """keras_elmo.layers.highway -> layers; keras_elmo -> __init__."""
     parts = module.split(".")
     return parts[1] if len(parts) > 1 else "__init__"
 
 
-def own_module(file: str) -> str:
-    parts = ["keras_elmo", *file.removesuffix(".py").split("/")]
-    return ".".join(parts)
-
-
-def imported(tree: ast.Module, module: str) -> list[tuple[str, bool]]:
-    """Every module that is imported, and whether on import of the file itself."""
+def imports_of(module, source):
+    """Every module that is imported, and whether on import of the module itself."""
+    tree = ast.parse(source, module)
     inner = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
@@ -75,13 +84,15 @@ def imported(tree: ast.Module, module: str) -> list[tuple[str, bool]]:
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
-            source = node.module or ""
+            from_module = node.module or ""
             if node.level:
                 above = module.split(".")[: -node.level]
-                source = ".".join([*above, source] if source else above)
+                from_module = ".".join([*above, from_module] if from_module else above)
             # `from keras_elmo import config` imports a module, not a name.
             names = [
-                f"{source}.{alias.name}" if source == "keras_elmo" else source
+                f"{from_module}.{alias.name}"
+                if from_module == "keras_elmo"
+                else from_module
                 for alias in node.names
             ]
         else:
@@ -90,77 +101,8 @@ def imported(tree: ast.Module, module: str) -> list[tuple[str, bool]]:
     return found
 
 
-def imports_of(file: str) -> list[tuple[str, bool]]:
-    tree = ast.parse((PACKAGE / file).read_text(encoding="utf-8"), file)
-    return imported(tree, own_module(file))
-
-
-def test_every_room_has_a_floor():
-    rooms = {file.split("/")[0].removesuffix(".py") for file in FILES}
-    assert rooms <= FLOORS.keys()
-    assert {"config", "text", "layers", "models", "files", "training"} <= rooms
-
-
-@pytest.mark.parametrize("file", FILES)
-def test_imports_point_down(file):
-    room = room_of(own_module(file))
-    for name, _ in imports_of(file):
-        if name.split(".")[0] != "keras_elmo":
-            continue
-        other = room_of(name)
-        # A name that is no room comes from keras_elmo/__init__.py, the top floor.
-        floor = FLOORS.get(other, FLOORS["__init__"])
-        assert other == room or floor < FLOORS[room], (
-            f"{file} (floor {FLOORS[room]}) imports {name} (floor {floor})"
-        )
-
-
-@pytest.mark.parametrize("file", [f for f in FILES if f.startswith("layers/")])
-def test_layers_take_plain_arguments(file):
-    names = [name for name, _ in imports_of(file)]
-    assert not [name for name in names if name.startswith("keras_elmo.config")]
-
-
-@pytest.mark.parametrize("file", FILES)
-def test_only_text_imports_tensorflow_text(file):
-    tree = ast.parse((PACKAGE / file).read_text(encoding="utf-8"), file)
-    named = [name for name, _ in imports_of(file) if "tensorflow_text" in name]
-    named += [
-        ast.unparse(node)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Call)
-        and "tensorflow_text"
-        in ast.unparse(node.func) + "".join(map(ast.unparse, node.args))
-    ]
-    # utils/lazy.py holds the helper that text/ calls.
-    if not file.startswith("text/") and file != "utils/lazy.py":
-        assert not named
-
-
-@pytest.mark.parametrize("file", FILES)
-def test_importing_needs_no_more_than_the_dependencies(file):
-    """Neither TensorFlow, which JAX and PyTorch users may lack, nor an extra."""
-    with open(ROOT / "pyproject.toml", "rb") as project:
-        dependencies = tomllib.load(project)["project"]["dependencies"]
-    allowed = {
-        name.split(">")[0].replace("-", "_")
-        for name in dependencies
-        if "tensorflow" not in name
-    }
-    allowed |= {"keras_elmo"} | set(sys.stdlib_module_names)
-    if file in ON_TENSORFLOW:
-        allowed |= {"tensorflow"}
-    allowed |= EXTRAS.get(room_of(own_module(file)), set())
-    at_once = [name for name, on_import in imports_of(file) if on_import]
-    assert {name.split(".")[0] for name in at_once} <= allowed
-    rooms = {room_of(name) for name in at_once if name.startswith("keras_elmo")}
-    assert not rooms & (EXTRAS.keys() - {room_of(own_module(file))})
-    if file not in ON_TENSORFLOW:
-        assert not {own_module(other) for other in ON_TENSORFLOW} & set(at_once)
-
-
-def test_the_reader_sees_every_kind_of_import():
-    """The tests above can fail: they find what they forbid."""
+def test_reader_sees_every_kind_of_import():
+    """The test below can fail: it finds what it forbids."""
     source = """
 import tensorflow as tf
 from keras_elmo.text.tokenizer import Tokenizer
@@ -176,7 +118,7 @@ except ImportError:
 def later():
     import tensorflow_text
 """
-    assert imported(ast.parse(source), "keras_elmo.layers.bilm") == [
+    assert imports_of("keras_elmo.layers.bilm", source) == [
         ("tensorflow", True),
         ("keras_elmo.text.tokenizer", True),
         ("keras_elmo.config", True),
@@ -186,3 +128,63 @@ def later():
         ("torch", True),
         ("tensorflow_text", False),
     ]
+
+
+def test_imports_point_down():
+    """No room imports another of its floor or above, and no modules form a circle.
+
+    An import of the package needs neither TensorFlow, which users of JAX and PyTorch
+    may lack, nor an extra; layers take plain arguments, no config.
+    """
+    with open(ROOT / "pyproject.toml", "rb") as file:
+        dependencies = tomllib.load(file)["project"]["dependencies"]
+    allowed = {"keras_elmo", *sys.stdlib_module_names}
+    for dependency in dependencies:
+        if "tensorflow" not in dependency:
+            allowed.add(dependency.split(">")[0].replace("-", "_"))
+    wrong, graph = [], {}
+    for module, source in modules():
+        room = room_of(module)
+        graph[module] = set()
+        if room not in ("text", "utils") and re.search(
+            "tensorflow_text|tf_text", source
+        ):
+            wrong.append(f"{module}: text/tokenizer.py alone uses tensorflow-text")
+        for name, on_import in imports_of(module, source):
+            where = f"{module} imports {name}"
+            package, other = name.split(".")[0], room_of(name)
+            if package == "keras_elmo":
+                graph[module].add(name)
+                # A name that is no room comes from keras_elmo/__init__.py, the top.
+                floor = FLOORS.get(other, FLOORS["__init__"])
+                down = other == room or floor < FLOORS[room]
+                if not down and ((module, name) not in WAYS_UP or on_import):
+                    wrong.append(f"{where}: floor {floor} from floor {FLOORS[room]}")
+                if on_import and other != room and other in EXTRAS:
+                    wrong.append(f"{where}, which needs an extra")
+                if room == "layers" and other == "config":
+                    wrong.append(f"{where}: layers take plain arguments")
+            if on_import and module not in ON_TENSORFLOW:
+                if package not in allowed | EXTRAS.get(room, set()):
+                    wrong.append(f"{where}, which users may lack")
+                if name in ON_TENSORFLOW:
+                    wrong.append(f"{where}, which needs TensorFlow")
+    assert not wrong, "\n".join(wrong)
+    # Raises CycleError, which names the modules.
+    for module, name in WAYS_UP:
+        graph[module].discard(name)
+    TopologicalSorter(graph).prepare()
+
+
+def test_files_are_short_and_typed():
+    """A file has a bounded number of lines, the package one of names `Any`."""
+    lines = {module: source.count("\n") for module, source in modules()}
+    long = {module: count for module, count in lines.items() if count > MAX_LINES}
+    assert not long
+    names = [
+        module
+        for module, source in modules()
+        for node in ast.walk(ast.parse(source, module))
+        if isinstance(node, ast.Name) and node.id == "Any"
+    ]
+    assert len(names) <= MAX_ANY, len(names)
