@@ -43,7 +43,9 @@ def load(name_or_path: StrPath) -> Encoder:
 
     ```python
     encoder = keras_elmo.build_encoder(keras_elmo.ElmoConfig.preset("tiny"))
-    keras_elmo.export_saved_model(encoder, "my-elmo")
+    keras_elmo.save_published_weights(
+        encoder, "my-elmo/options.json", "my-elmo/weights.hdf5"
+    )
     encoder = keras_elmo.load("my-elmo")
     (layers,) = keras_elmo.embed(encoder, [["the", "bank"]])
     print(layers.shape)  # (layers, tokens, 2 * projection_units)
@@ -75,7 +77,9 @@ def load_language_model(name_or_path: StrPath) -> PretrainingModel:
     with open("text.txt", "w") as file:
         file.write("the boat lies at the bank\\nthe bank lends money\\n" * 20)
     config = keras_elmo.ElmoConfig.preset("tiny")
-    keras_elmo.pretrain(["text.txt"], "run", config, steps=1, num_sampled=4)
+    keras_elmo.pretrain(
+        config, "text.txt", directory="run", num_sampled=4, steps=1, progress=False
+    )
     model = keras_elmo.load_language_model("run")
     print(model.vocabulary.words)
     ```
