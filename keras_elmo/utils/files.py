@@ -1,4 +1,4 @@
-"""Outputs appear whole or not at all."""
+"""Writes files whole or not at all, and reads JSON strictly."""
 
 import contextlib
 import errno
@@ -90,30 +90,23 @@ def _error_of(path: str, temporary: str, error: Exception) -> OSError | None:
 
 
 def _to_disk(path: str) -> None:
-    """Has a file, or every file of a folder, written out."""
+    """Waits until a file, or every file of a folder, is on the disk."""
     paths = [path] if os.path.isfile(path) else []
-    paths += [
-        os.path.join(folder, name)
-        for folder, _, names in os.walk(path)
-        for name in names
-    ]
+    for folder, _, names in os.walk(path):
+        paths += [os.path.join(folder, name) for name in names]
     for each in paths:
         with open(each, "rb") as file:
             os.fsync(file.fileno())
 
 
 def _temporary(path: str) -> str:
-    # Processes of two machines may write to one folder, and have the same number.
+    # Process ids would not do: processes of two machines may write to one folder.
     folder, name = os.path.split(path)
     return os.path.join(folder, f".{name}.{secrets.token_hex(4)}{_PART}")
 
 
-def check_room(path: str | os.PathLike[str], size: int) -> None:
-    """Makes sure that a file of some bytes can be written beside `path`.
-
-    Raises:
-        OSError: it cannot; names `path`.
-    """
+def check_room(path: StrPath, size: int) -> None:
+    """Raises `OSError` if the disk of `path` has no room for a file of `size` bytes."""
     path = os.path.realpath(path)
     os.makedirs(os.path.dirname(path), exist_ok=True)
     temporary = _temporary(path)
@@ -130,22 +123,18 @@ def check_room(path: str | os.PathLike[str], size: int) -> None:
 
 
 def reserve(file: int, size: int) -> None:
-    """Takes room on the disk for an open file, where the system knows how.
-
-    Raises:
-        OSError: there is none.
-    """
+    """Reserves disk space for an open file, where the system can."""
     if hasattr(os, "posix_fallocate"):
         os.posix_fallocate(file, 0, size)
 
 
 def is_leftover(name: str) -> bool:
-    """Whether a name is one that `replacing` had yielded."""
+    """Whether `replacing` yields such names."""
     return name.startswith(".") and name.endswith(_PART)
 
 
-def remove_leftovers(folder: str | os.PathLike[str]) -> None:
-    """Removes what a process was writing to a folder when it was killed."""
+def remove_leftovers(folder: StrPath) -> None:
+    """Removes what a killed process was writing to a folder."""
     if not os.path.isdir(folder):
         return
     for name in filter(is_leftover, os.listdir(folder)):
@@ -156,7 +145,7 @@ def remove_leftovers(folder: str | os.PathLike[str]) -> None:
             os.remove(path)
 
 
-def write_json(path: str | os.PathLike[str], value: Any) -> None:
+def write_json(path: StrPath, value: object) -> None:
     """Writes a value as indented JSON."""
     with replacing_text(path) as file:
         json.dump(value, file, indent=2, ensure_ascii=False)
@@ -190,42 +179,38 @@ def lock(descriptor: int) -> bool:
     return True
 
 
-# Of a recipe that names 100,000 files there are 8 MB. What is parsed takes up to 20
-# times as much memory.
-_MOST_BYTES = 1 << 24
+# The manifest of a run with 100,000 files has 8 MB. Parsed, it takes up to 20 times as
+# much memory.
+_MAX_JSON_BYTES = 1 << 24
 
 
-def read_json_object(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Returns the object that a JSON file holds.
+def read_json_object(path: StrPath) -> dict[str, Any]:
+    """Returns the object in a JSON file.
 
     Raises:
         FileNotFoundError: there is no such file.
-        ValueError: it is no file, too large, or as `parse_json_object` has it.
+        ValueError: it is no file, too large, or no object; names the file.
     """
     where = os.fspath(path)
     if os.path.exists(where) and not os.path.isfile(where):
-        # A pipe would be waited for.
+        # Reading a pipe would block.
         raise ValueError(f"{where}: must be a file")
     with open(where, "rb") as file:
-        content = file.read(_MOST_BYTES + 1)
-    if len(content) > _MOST_BYTES:
-        raise ValueError(f"{where}: must have at most {_MOST_BYTES:,} bytes")
+        content = file.read(_MAX_JSON_BYTES + 1)
+    if len(content) > _MAX_JSON_BYTES:
+        raise ValueError(f"{where}: must have at most {_MAX_JSON_BYTES:,} bytes")
     return parse_json_object(content, where)
 
 
 def parse_json_object(content: bytes, where: str) -> dict[str, Any]:
-    """Returns the object that some bytes of JSON are.
-
-    Args:
-        content: the bytes.
-        where: where they stand, for an error to name.
+    """Returns the object that some bytes of JSON are; `where` is for an error to name.
 
     Raises:
-        ValueError: they are no JSON, something else than an object, nested deeper than
-            Python can go, or name a key twice.
+        ValueError: they are no JSON or no object, name a key twice, or are nested too
+            deeply for Python.
     """
     try:
-        value = json.loads(content, object_pairs_hook=_distinct)
+        value = json.loads(content, object_pairs_hook=_unique_keys)
     except ValueError as error:
         raise ValueError(f"{where}: not valid JSON: {error}") from error
     except RecursionError as error:
@@ -235,15 +220,15 @@ def parse_json_object(content: bytes, where: str) -> dict[str, Any]:
     return value
 
 
-def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Programs that read the file take the first value, or the last."""
+def _unique_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """Refuses repeated keys, of which some programs take the first, others the last."""
     value = dict(pairs)
     if len(value) < len(pairs):
-        ((twice, _),) = Counter(key for key, _ in pairs).most_common(1)
-        raise ValueError(f"the key {_start_of(twice)} stands there twice")
+        ((key, _),) = Counter(key for key, _ in pairs).most_common(1)
+        raise ValueError(f"the key {_start_of(key)} comes twice")
     return value
 
 
-def _start_of(value: Any) -> str:
+def _start_of(value: object) -> str:
     text = json.dumps(value)
     return text if len(text) <= 50 else f"{text[:50]} ..."

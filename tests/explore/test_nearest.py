@@ -34,7 +34,8 @@ def by_hand(encoder, layer, sentence, position):
 
 
 @pytest.mark.parametrize("layer", [0, 1, -1])
-def test_equals_a_search_by_hand(encoder, layer):
+def test_against_reference(encoder, layer):
+    """Equals a search by hand."""
     query = by_hand(encoder, layer, QUERY, 4)
     expected = {
         (tuple(sentence), position): by_hand(encoder, layer, sentence, position) @ query
@@ -50,7 +51,8 @@ def test_equals_a_search_by_hand(encoder, layer):
         assert each.word == each.sentence[each.position]
 
 
-def test_all_of_them_each_once(encoder):
+def test_duplicates(encoder):
+    """Occurrences at the same place of equal sentences are returned once."""
     num_tokens = sum(map(len, CORPUS))
     found = nearest(encoder, "bank", QUERY, CORPUS * 3, num=1000)
     assert len(found) == num_tokens
@@ -59,20 +61,23 @@ def test_all_of_them_each_once(encoder):
     assert best == found[:3]
 
 
-def test_some_tokens_alone(encoder):
+def test_among(encoder):
+    """Only tokens that `among` chooses are compared."""
     found = nearest(encoder, "bank", QUERY, CORPUS, among=lambda word: word == "bank")
     assert [each.word for each in found] == ["bank"] * 4
     assert not nearest(encoder, "bank", QUERY, CORPUS, among=lambda word: False)
 
 
-def test_the_word_itself_is_left_out(encoder):
+def test_query_is_left_out(encoder):
+    """The occurrence that was asked for is left out."""
     found = nearest(encoder, "the", QUERY, [QUERY], num=100)
     places = sorted(each.position for each in found)
     # The first "the" was asked for; the second is another place.
     assert places == [0, 1, 2, 4, 5, 6, 7]
 
 
-def test_a_text_file_and_a_text(encoder, tmp_path):
+def test_text_files(encoder, tmp_path):
+    """A text file and a text."""
     for name, part in (("a.txt", CORPUS[:3]), ("b.txt", CORPUS[3:])):
         lines = "\n".join(map(" ".join, part))
         (tmp_path / name).write_text(lines, encoding="utf-8")
@@ -84,14 +89,15 @@ def test_a_text_file_and_a_text(encoder, tmp_path):
     )
 
 
-def test_a_saved_model_by_path(encoder, tmp_path):
-    export_saved_model(encoder, tmp_path / "model", "whitespace")
+def test_saved_model(encoder, tmp_path):
+    """A saved model by path."""
+    export_saved_model(encoder, tmp_path / "model", None)
     found = nearest(tmp_path / "model", "bank", QUERY, CORPUS, num=2)
     assert found == nearest(encoder, "bank", QUERY, CORPUS, num=2)
 
 
-def test_sentences_that_are_strings_are_refused(encoder):
-    """Their letters would be taken for words."""
+def test_string_sentences(encoder):
+    """Strings as sentences are refused: their letters would be taken for words."""
     lines = (" ".join(sentence) for sentence in CORPUS)
     with pytest.raises(TypeError, match="`corpus` must be a .* or hold lists of"):
         nearest(encoder, "bank", QUERY, lines)
@@ -103,8 +109,8 @@ def test_sentences_that_are_strings_are_refused(encoder):
         nearest(encoder, "bank", QUERY, iter([Path("a.txt")]))
 
 
-def test_a_word_is_found_however_it_is_spelt(encoder, monkeypatch):
-    """The tokenizer composes what its sentence is of; the word is composed, too."""
+def test_decomposed_word(encoder, monkeypatch):
+    """A word of decomposed characters is composed, as the tokenizer does with text."""
     monkeypatch.setattr(encoder, "tokenizer", "unicode")
     apart = unicodedata.normalize("NFD", "배")
     assert apart != "배"
@@ -122,7 +128,8 @@ def test_a_word_is_found_however_it_is_spelt(encoder, monkeypatch):
         ({"corpus": [["the", ""]]}, r"`corpus` must hold tokens .* \['the', ''\]"),
     ],
 )
-def test_arguments_that_do_not_fit(encoder, arguments, message):
+def test_invalid_arguments(encoder, arguments, message):
+    """Arguments that do not fit."""
     assert CONFIG.num_layers == 2
     arguments = {"word": "bank", "corpus": CORPUS, **arguments}
     with pytest.raises(ValueError, match=message):

@@ -35,7 +35,8 @@ def names(folder):
 
 
 @pytest.mark.parametrize("layer", [None, 0, 1, 2])
-def test_a_vector_for_each_place_of_the_word(layer, encoder, tmp_path):
+def test_files(layer, encoder, tmp_path):
+    """A vector for each place of the word."""
     folder = tmp_path / "not" / "there"
     assert write_projector(encoder, iter(SENTENCES), "bank", folder, layer) == 3
     vectors = list(embed(encoder, SENTENCES))
@@ -52,14 +53,16 @@ def test_a_vector_for_each_place_of_the_word(layer, encoder, tmp_path):
     assert names(folder) == NAMES
 
 
-def test_every_bit_is_written(encoder, tmp_path):
+def test_exact_numbers(encoder, tmp_path):
+    """Every bit is written."""
     write_projector(encoder, SENTENCES[:1], "bank", tmp_path)
     (vectors,) = embed(encoder, SENTENCES[:1])
     found = np.array(read_tsv(tmp_path / "vectors.tsv"), dtype="float32")
     np.testing.assert_array_equal(found[0], vectors[:, 4].mean(axis=0))
 
 
-def test_the_config_names_the_other_files(encoder, tmp_path):
+def test_config(encoder, tmp_path):
+    """The config names the other files."""
     write_projector(encoder, [["배"]], "배", tmp_path)
     config = (tmp_path / "projector_config.pbtxt").read_text(encoding="utf-8")
     assert config.split() == [
@@ -73,7 +76,8 @@ def test_the_config_names_the_other_files(encoder, tmp_path):
     ]
 
 
-def test_files_are_replaced_and_others_stay(encoder, tmp_path):
+def test_replaces_files(encoder, tmp_path):
+    """Files are replaced and others stay."""
     (tmp_path / "events.out").write_text("mine", encoding="utf-8")
     write_projector(encoder, SENTENCES, "bank", tmp_path)
     write_projector(encoder, SENTENCES, "river", tmp_path)
@@ -86,7 +90,8 @@ WILD = WORDS | st.sampled_from(["\t", "a\nb", "\r\n", "\u2028", '"', "\x00", b"\
 
 
 @given(sentences=st.lists(st.lists(WILD, max_size=3), max_size=3), word=WORDS)
-def test_no_token_breaks_the_table(sentences, word, encoder, tmp_path_factory):
+def test_any_token(sentences, word, encoder, tmp_path_factory):
+    """No token breaks the table."""
     sentences = [[word, *tokens, word] for tokens in [*sentences, ["\t"]]]
     folder = tmp_path_factory.mktemp("wild")
     count = write_projector(encoder, sentences, word, folder, layer=0)
@@ -106,8 +111,8 @@ def test_no_token_breaks_the_table(sentences, word, encoder, tmp_path_factory):
         assert "[" in sentence and "]" in sentence
 
 
-def test_sentences_are_read_as_they_are_needed(encoder, tmp_path, monkeypatch):
-    """Those without the word are not even embedded, and few are held."""
+def test_streams_sentences(encoder, tmp_path, monkeypatch):
+    """Few sentences are held, and those without the word are not embedded."""
     monkeypatch.setattr(embeddings, "_MAX_POSITIONS", 40)
     windows = []
     cut = embeddings._windows
@@ -124,7 +129,8 @@ def test_sentences_are_read_as_they_are_needed(encoder, tmp_path, monkeypatch):
     assert all(tokens == [b"the", b"bank"] for window in windows for tokens in window)
 
 
-def test_bad_arguments_leave_nothing(encoder, tmp_path):
+def test_invalid_arguments(encoder, tmp_path):
+    """Bad arguments leave nothing."""
     for layer in (-1, 3):
         with pytest.raises(ValueError, match="`layer` must be None or from 0 to 2. Re"):
             write_projector(encoder, SENTENCES, "bank", tmp_path / "out", layer)
@@ -136,7 +142,8 @@ def test_bad_arguments_leave_nothing(encoder, tmp_path):
     assert names(tmp_path) == []
 
 
-def test_an_error_on_the_way_leaves_what_was_there(encoder, tmp_path):
+def test_error_keeps_files(encoder, tmp_path):
+    """An error on the way leaves what was there."""
     write_projector(encoder, SENTENCES, "river", tmp_path)
     before = {name: (tmp_path / name).read_bytes() for name in NAMES}
 

@@ -45,7 +45,8 @@ def by_hand(model, position):
 
 
 @pytest.mark.parametrize("position", [0, 2, 5])
-def test_equals_a_computation_by_hand(model, position):
+def test_against_reference(model, position):
+    """Equals a computation by hand."""
     expected = by_hand(model, position)
     both = expected.prod(1) / expected.prod(1).sum()
     found = substitutes(model, SENTENCE, position, num=100)
@@ -56,42 +57,48 @@ def test_equals_a_computation_by_hand(model, position):
     assert substitutes(model, " ".join(SENTENCE), position, num=2) == found[:2]
 
 
-def test_the_word_itself_is_not_seen(model):
+def test_token_is_not_seen(model):
+    """The token at the position has no influence."""
     other = [*SENTENCE]
     other[2] = "xylophone"
     found = substitutes(model, other, 2)
     assert found == substitutes(model, SENTENCE, 2)
 
 
-def test_a_pretraining_directory(model, tmp_path):
+def test_pretraining_directory(model, tmp_path):
+    """A pretraining directory."""
     write_pretrained(tmp_path / "run", CONFIG, ALL_WORDS)
     found = substitutes(tmp_path / "run", SENTENCE, 1)
     assert found == substitutes(model, SENTENCE, 1)
 
 
 @pytest.mark.parametrize("position", [-1, 6])
-def test_a_position_beyond_the_sentence(model, position):
+def test_invalid_position(model, position):
+    """A position beyond the sentence."""
     with pytest.raises(ValueError, match="one of the sentence's 6 tokens"):
         substitutes(model, SENTENCE, position)
 
 
-def test_a_blank_is_no_token(model):
-    """It would be taken for padding, and nothing be known of what stands there."""
+def test_empty_token(model):
+    """An empty token is refused: it would be taken for padding."""
     with pytest.raises(ValueError, match="tokens that are not empty. Received: .*''"):
         substitutes(model, [*SENTENCE, ""], 6)
 
 
-def test_an_encoder_is_no_language_model(model):
+def test_encoder(model):
+    """An encoder is no language model."""
     with pytest.raises(TypeError, match="a name or a path here. Received: a Encoder"):
         substitutes(model.encoder, SENTENCE, 0)
 
 
-def test_a_number_that_is_not_positive(model):
+def test_invalid_num(model):
+    """A number that is not positive."""
     with pytest.raises(ValueError, match="`num` must be positive. Received: num=-1"):
         substitutes(model, SENTENCE, 0, num=-1)
 
 
-def test_a_model_that_knows_no_words():
+def test_no_vocabulary():
+    """A model that knows no words."""
     model = build_pretraining_model(CONFIG, 9, num_sampled=4)
     with pytest.raises(ValueError, match="`model` must have a vocabulary"):
         substitutes(model, SENTENCE, 0)

@@ -88,7 +88,8 @@ def reloaded(frozen, fine_tuned, tmp_path_factory):
 
 
 @pytest.mark.parametrize("name", ["frozen", "fine_tuned"])
-def test_a_new_process_predicts_the_same(name, reloaded, request):
+def test_reload_in_new_process(name, reloaded, request):
+    """A new process predicts the same."""
     model, _ = request.getfixturevalue(name)
     np.testing.assert_allclose(
         reloaded[name], model.predict(BATCH, verbose=0), atol=1e-6
@@ -96,26 +97,30 @@ def test_a_new_process_predicts_the_same(name, reloaded, request):
     assert reloaded[f"{name} trainable"] == len(model.trainable_weights)
 
 
-def test_a_fit_moves_the_mixes_and_the_head_alone(frozen):
+def test_fit_moves_mix_and_head(frozen):
+    """A fit moves the mixes and the head alone."""
     model, moved = frozen
     assert moved == {weight.path for weight in model.trainable_weights}
     assert len(moved) == 2 * 2 + 2
 
 
-def test_fine_tuning_moves_the_encoder_too(fine_tuned):
+def test_fit_moves_encoder(fine_tuned):
+    """Fine tuning moves the encoder too."""
     model, moved = fine_tuned
     assert moved == {weight.path for weight in model.trainable_weights}
     encoder = model.layers[3].encoder
     assert len(moved) == len(encoder.weights) + 2 + 2
 
 
-def test_representations_are_learned_apart(frozen):
+def test_fit_moves_mixes_apart(frozen):
+    """Representations are learned apart."""
     model, _ = frozen
     first, second = model.layers[3].mix_weights
     assert not np.allclose(first[0], second[0])
 
 
-def test_exported_whole_the_freeze_is_kept(frozen, tmp_path):
+def test_model_export(frozen, tmp_path):
+    """Exported whole the freeze is kept."""
     model, _ = frozen
     model.export(str(tmp_path / "whole"), verbose=False)
     served = tf.saved_model.load(str(tmp_path / "whole"))

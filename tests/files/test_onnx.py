@@ -76,11 +76,13 @@ def assert_layers(outputs, sentences, encoder):
 # ---------------------------------------------------------------- the same vectors
 
 
-def test_the_file_is_sound(exported):
+def test_onnx_checker(exported):
+    """The file is sound."""
     onnx.checker.check_model(exported.path, full_check=True)
 
 
-def test_the_file_says_what_it_takes_and_returns(exported):
+def test_inputs_and_outputs(exported):
+    """Names, types and shapes of inputs and outputs."""
     (taken,) = exported.session.get_inputs()
     assert (taken.name, taken.type) == ("char_ids", "tensor(int32)")
     assert taken.shape == ["batch", "positions", 50]
@@ -99,22 +101,24 @@ def test_the_file_says_what_it_takes_and_returns(exported):
 
 
 @pytest.mark.parametrize("batch", BATCHES)
-def test_every_batch_agrees_with_the_oracle(batch, exported, encoder):
+def test_batches(batch, exported, encoder):
+    """Every batch agrees with the NumPy oracle."""
     sentences = BATCHES[batch]
     for extra in (0, 3):
         assert_layers(exported(char_ids(sentences, extra)), sentences, encoder)
 
 
 @pytest.mark.parametrize("layer_norm", [False, True])
-def test_the_mix_is_that_of_the_layer(layer_norm, tmp_path):
+def test_mix(layer_norm, tmp_path):
+    """The mix is that of the layer."""
     layer = embedding(layer_norm=layer_norm, num_representations=2, dropout=0.5)
     outputs = Session(layer, tmp_path / "model.onnx")(char_ids(TOKENS))
     assert_equal(outputs, in_memory(layer), TOLERANCE)
 
 
 @pytest.mark.parametrize("batch", range(1, 6))
-def test_any_batch_of_any_length(batch, exported, encoder):
-    """A file that is made once takes them all."""
+def test_dynamic_axes(batch, exported, encoder):
+    """Any batch of any length. A file that is made once takes them all."""
     layer = ElmoEmbedding(encoder)
     random = np.random.default_rng(batch)
     words = ["a", "bank", "배", "x" * 60]
@@ -131,7 +135,8 @@ def test_any_batch_of_any_length(batch, exported, encoder):
 
 
 @pytest.mark.parametrize("shape", [(0, 2), (0, 5), (1, 2), (3, 2), (3, 5)], ids=str)
-def test_nothing_to_read(shape, exported):
+def test_empty_batches(shape, exported):
+    """Batches without sentences or without tokens."""
     outputs = exported(np.zeros((*shape, 50), "int32"))
     batch, tokens = shape[0], shape[1] - 2
     for name, size in SIZES.items():
@@ -159,7 +164,8 @@ VARIANTS = {
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_any_model_agrees_with_the_oracle(variant, tmp_path):
+def test_variants(variant, tmp_path):
+    """Any model agrees with the NumPy oracle."""
     encoder = random_encoder(dataclasses.replace(CONFIG, **VARIANTS[variant]))
     outputs = Session(encoder, tmp_path / "model.onnx")(char_ids(TOKENS))
     assert_layers(outputs, TOKENS, encoder)
@@ -169,14 +175,16 @@ def test_any_model_agrees_with_the_oracle(variant, tmp_path):
 
 
 @pytest.mark.parametrize("preset", ["tiny", "mini"])
-def test_presets_agree_with_keras(preset, tmp_path):
+def test_presets(preset, tmp_path):
+    """Presets agree with Keras."""
     encoder = build_encoder(ElmoConfig.preset(preset))
     outputs = Session(encoder, tmp_path / "model.onnx")(char_ids(TOKENS))
     wanted = numpy_of(ElmoEmbedding(encoder)(char_ids(TOKENS)))
     np.testing.assert_allclose(outputs["elmo"], wanted, atol=TOLERANCE, rtol=0)
 
 
-def test_a_model_in_bfloat16_is_computed_in_float32(encoder, exported, tmp_path):
+def test_bfloat16_encoder(encoder, exported, tmp_path):
+    """A model in bfloat16 is computed in float32."""
     low = encoder.with_dtype("bfloat16")
     outputs = Session(low, tmp_path / "model.onnx")(char_ids(TOKENS))
     exact = numpy_of(ElmoEmbedding(low.with_dtype("float32"))(char_ids(TOKENS)))
@@ -184,9 +192,11 @@ def test_a_model_in_bfloat16_is_computed_in_float32(encoder, exported, tmp_path)
     assert np.abs(outputs["elmo"] - exported(char_ids(TOKENS))["elmo"]).max() > 1e-4
 
 
-def test_a_path_goes_out_with_its_mix_and_its_tokenizer(tmp_path):
+def test_export_of_saved_model(tmp_path):
+    """An exported SavedModel is exported with its mix and its tokenizer."""
     layer = embedding()
-    export_saved_model(layer, tmp_path / "saved_model", "whitespace")
+    layer.encoder.tokenizer = "whitespace"
+    export_saved_model(layer, tmp_path / "saved_model", None)
     session = Session(str(tmp_path / "saved_model"), tmp_path / "model.onnx")
     assert_equal(session(char_ids(TOKENS)), in_memory(layer), TOLERANCE)
     metadata = session.session.get_modelmeta()
@@ -194,7 +204,8 @@ def test_a_path_goes_out_with_its_mix_and_its_tokenizer(tmp_path):
     assert metadata.producer_name == "keras_elmo"
 
 
-def test_the_file_holds_the_weights_and_little_else(tmp_path):
+def test_file_size(tmp_path):
+    """The file holds the weights and little else."""
     encoder = build_encoder(ElmoConfig.preset("mini"))
     export_onnx(encoder, tmp_path / "model.onnx")
     weights = 4 * encoder.count_params()
@@ -204,7 +215,8 @@ def test_the_file_holds_the_weights_and_little_else(tmp_path):
 # ---------------------------------------------------------------- what cannot be
 
 
-def test_a_file_that_stands_there_is_replaced(encoder, exported, tmp_path):
+def test_replaces_file(encoder, exported, tmp_path):
+    """An existing file is replaced."""
     path = tmp_path / "not yet" / "model.onnx"
     Session(random_encoder(seed=1), path)
     again = Session(encoder, str(path))
@@ -212,7 +224,8 @@ def test_a_file_that_stands_there_is_replaced(encoder, exported, tmp_path):
     assert [entry.name for entry in path.parent.iterdir()] == ["model.onnx"]
 
 
-def test_what_cannot_be_exported_leaves_nothing(encoder, tmp_path, monkeypatch):
+def test_invalid_arguments(encoder, tmp_path, monkeypatch):
+    """Invalid arguments raise and write nothing."""
     (tmp_path / "folder").mkdir()
     for source, path, error, said in [
         (CONFIG, "model.onnx", TypeError, "`source` must be"),
@@ -227,7 +240,8 @@ def test_what_cannot_be_exported_leaves_nothing(encoder, tmp_path, monkeypatch):
     assert [entry.name for entry in tmp_path.iterdir()] == ["folder"]
 
 
-def test_a_full_disk_costs_nothing(encoder, exported):
+def test_full_disk(encoder, exported):
+    """A full disk keeps the former file."""
     before = exported.path.read_bytes()
     with files_of_at_most(len(before) // 2):
         with pytest.raises(OSError, match=r"cannot be written: .*model\.onnx"):
@@ -236,7 +250,8 @@ def test_a_full_disk_costs_nothing(encoder, exported):
     assert [entry.name for entry in exported.path.parent.iterdir()] == ["model.onnx"]
 
 
-def test_the_extra_is_named_where_it_is_missing(encoder, tmp_path, monkeypatch):
+def test_missing_extra(encoder, tmp_path, monkeypatch):
+    """The error names the missing extra."""
     monkeypatch.setitem(sys.modules, "onnx", None)
     with pytest.raises(ImportError, match=r"Writing ONNX .*'keras-elmo\[onnx\]'"):
         export_onnx(encoder, tmp_path / "model.onnx")

@@ -48,7 +48,8 @@ def run_encoder(encoder, batch, state):
 # ---------------------------------------------------------------- as published
 
 
-def test_the_oracle_gives_the_published_vectors(tiny, expected):
+def test_oracle_vectors(tiny, expected):
+    """The NumPy oracle gives the published vectors."""
     *files, sentences = tiny
     options, weights = numpy_reference.read_published(*files)
     for column, vectors in zip(sentences, expected, strict=True):
@@ -59,8 +60,8 @@ def test_the_oracle_gives_the_published_vectors(tiny, expected):
             np.testing.assert_allclose(found, wanted, atol=PUBLISHED_PRECISION, rtol=0)
 
 
-def test_the_encoder_gives_the_published_vectors(tiny, expected):
-    """All ten batches, the state of one passed on to the next."""
+def test_encoder_vectors(tiny, expected):
+    """All ten batches give the published vectors; each passes its state on."""
     *files, sentences = tiny
     encoder = load_published_weights(*files)
     state = None
@@ -73,7 +74,8 @@ def test_the_encoder_gives_the_published_vectors(tiny, expected):
             )
 
 
-def test_the_first_batch_needs_no_state(tiny, expected):
+def test_first_batch(tiny, expected):
+    """The first batch needs no state."""
     *files, sentences = tiny
     encoder = load_published_weights(*files)
     batch = [column[0] for column in sentences]
@@ -84,8 +86,8 @@ def test_the_first_batch_needs_no_state(tiny, expected):
         )
 
 
-def test_the_state_matters(tiny, expected):
-    """Without it the second batch is another one: the comparison above can fail."""
+def test_second_batch_without_state(tiny, expected):
+    """Without the state, the second batch differs: the comparison above can fail."""
     *files, sentences = tiny
     encoder = load_published_weights(*files)
     batch = [column[1] for column in sentences]
@@ -109,7 +111,8 @@ def datasets(path):
     return found
 
 
-def test_saving_what_was_loaded_changes_no_bit(tiny, tmp_path):
+def test_round_trip(tiny, tmp_path):
+    """Saving what was loaded changes no bit."""
     *files, _ = tiny
     encoder = load_published_weights(*files)
     written = tmp_path / "options.json", tmp_path / "weights.hdf5"
@@ -144,7 +147,8 @@ def write_random(folder, changes=None, seed=0):
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_any_model_of_the_format(variant, tmp_path):
+def test_variants(variant, tmp_path):
+    """Any model of the format."""
     files = write_random(tmp_path, VARIANTS[variant])
     encoder = load_published_weights(*files)
     options, weights = numpy_reference.read_published(*files)
@@ -161,7 +165,8 @@ def test_any_model_of_the_format(variant, tmp_path):
     assert written["lstm"] == options["lstm"]
 
 
-def test_a_model_of_our_own_goes_out(tmp_path):
+def test_save(tmp_path):
+    """An encoder is written in the published format."""
     encoder = build_encoder(CONFIG)
     files = tmp_path / "options.json", tmp_path / "weights.hdf5"
     save_published_weights(encoder, *files)
@@ -173,7 +178,8 @@ def test_a_model_of_our_own_goes_out(tmp_path):
         assert array.dtype == np.float32
 
 
-def test_saving_over_a_model_replaces_it(tmp_path):
+def test_replaces_model(tmp_path):
+    """Saving over a model replaces it."""
     files = write_random(tmp_path)
     before = datasets(files[1])
     save_published_weights(build_encoder(CONFIG), *map(str, files))
@@ -187,7 +193,8 @@ def test_saving_over_a_model_replaces_it(tmp_path):
     ]
 
 
-def test_bfloat16_goes_out_as_float32(tmp_path):
+def test_save_bfloat16(tmp_path):
+    """bfloat16 weights are written as float32."""
     files = write_random(tmp_path)
     low = load_published_weights(*files).with_dtype("bfloat16")
     save_published_weights(low, *files)
@@ -197,7 +204,8 @@ def test_bfloat16_goes_out_as_float32(tmp_path):
         np.testing.assert_array_equal(numpy_of(weight), numpy_of(wanted))
 
 
-def test_the_mask_row_is_zero(tmp_path):
+def test_mask_row(tmp_path):
+    """The mask row is zero."""
     encoder = load_published_weights(*write_random(tmp_path))
     table = numpy_of(encoder.get_layer("char_cnn_embedding").char_embedding)
     assert table.shape[0] == 262
@@ -217,7 +225,8 @@ CONTRADICTIONS = {
 
 
 @pytest.mark.parametrize("key", CONTRADICTIONS)
-def test_a_contradiction_names_the_dataset_and_both_shapes(key, tmp_path):
+def test_wrong_shape(key, tmp_path):
+    """A contradiction names the dataset and both shapes."""
     files = write_random(tmp_path)
     section, value, dataset, has, wants = CONTRADICTIONS[key]
     options = CONFIG.to_options()
@@ -240,7 +249,8 @@ def test_a_contradiction_names_the_dataset_and_both_shapes(key, tmp_path):
         ("char_cnn", "filters", [[1, 4], [2, 5], [3, 6], [4, 7]], "CNN/W_cnn_3"),
     ],
 )
-def test_a_missing_dataset_is_named(section, key, value, dataset, tmp_path):
+def test_missing_dataset(section, key, value, dataset, tmp_path):
+    """A missing dataset is named."""
     files = write_random(tmp_path)
     if key == "filters":
         # Only this dataset is missing: the other shapes are of the larger model.
@@ -263,8 +273,8 @@ def test_a_missing_dataset_is_named(section, key, value, dataset, tmp_path):
         ("lstm", "n_layers", 1, "Cell1/LSTMCell/"),
     ],
 )
-def test_a_dataset_too_many_is_named(section, key, value, dataset, tmp_path):
-    """The file's model is a larger one, whose vectors these would not be."""
+def test_unknown_dataset(section, key, value, dataset, tmp_path):
+    """A dataset of a layer that options.json lacks is named."""
     files = write_random(tmp_path)
     options = CONFIG.to_options()
     options[section][key] = value
@@ -275,7 +285,8 @@ def test_a_dataset_too_many_is_named(section, key, value, dataset, tmp_path):
     assert dataset in str(raised.value)
 
 
-def test_a_group_where_a_dataset_belongs(tmp_path):
+def test_group_instead_of_dataset(tmp_path):
+    """A group where a dataset belongs."""
     files = write_random(tmp_path)
     with h5py.File(files[1], "a") as file:
         del file["char_embed"]
@@ -285,7 +296,8 @@ def test_a_group_where_a_dataset_belongs(tmp_path):
 
 
 @pytest.mark.parametrize("share", [0.0, 0.01, 0.3, 0.7, 0.99])
-def test_a_truncated_file_is_named(share, tmp_path):
+def test_truncated_weights(share, tmp_path):
+    """A truncated file is named."""
     files = write_random(tmp_path)
     content = files[1].read_bytes()
     files[1].write_bytes(content[: int(share * len(content))])
@@ -293,7 +305,8 @@ def test_a_truncated_file_is_named(share, tmp_path):
         load_published_weights(*files)
 
 
-def test_a_file_of_another_kind_is_named(tmp_path):
+def test_weights_not_hdf5(tmp_path):
+    """A file of another kind is named."""
     files = write_random(tmp_path)
     files[1].write_text("not HDF5\n" * 200, encoding="utf-8")
     with pytest.raises(ValueError, match="weights.hdf5"):
@@ -301,7 +314,8 @@ def test_a_file_of_another_kind_is_named(tmp_path):
 
 
 @pytest.mark.parametrize("absent", [0, 1])
-def test_an_absent_file_is_named(absent, tmp_path):
+def test_missing_file(absent, tmp_path):
+    """An absent file is named."""
     files = write_random(tmp_path)
     files[absent].unlink()
     with pytest.raises(FileNotFoundError, match=files[absent].name):
@@ -312,7 +326,8 @@ def test_an_absent_file_is_named(absent, tmp_path):
     ("section", "key"),
     [("lstm", "dim"), ("lstm", "projection_dim"), ("char_cnn", "filters")],
 )
-def test_an_option_that_is_missing_is_named(section, key, tmp_path):
+def test_missing_option(section, key, tmp_path):
+    """An option that is missing is named."""
     files = write_random(tmp_path)
     options = CONFIG.to_options()
     del options[section][key]

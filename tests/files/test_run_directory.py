@@ -5,9 +5,8 @@ import h5py
 import numpy as np
 import pytest
 
-from keras_elmo.files import loading
 from keras_elmo.files.loading import load
-from keras_elmo.files.published import load_published_weights, save_published_weights
+from keras_elmo.files.published import load_published_weights
 from keras_elmo.files.run_directory import PretrainingDirectory
 from keras_elmo.models.pretraining import build_pretraining_model
 from keras_elmo.text.vocabulary import Vocabulary
@@ -48,7 +47,8 @@ def assert_same_weights(found, wanted):
 # ---------------------------------------------------------------- there and back
 
 
-def test_the_language_model_comes_back(directory, model):
+def test_read_model(directory, model):
+    """The language model is read as it was written."""
     found = directory.read_model()
     assert_same_weights(found, model)
     assert found.config == CONFIG
@@ -58,14 +58,15 @@ def test_the_language_model_comes_back(directory, model):
     assert directory.read_vocabulary().words == VOCABULARY.words
 
 
-def test_the_encoder_comes_back_alone(directory, model):
+def test_read_encoder(directory, model):
+    """The encoder is read alone."""
     encoder = directory.read_encoder()
     assert_same_weights(encoder, model.encoder)
     assert encoder.tokenizer == "unicode"
 
 
-def test_it_is_a_model_in_the_published_format(directory, model):
-    """For any program that reads one: the softmax stands beside it."""
+def test_published_format(directory, model):
+    """Programs for published models can read it; the softmax is beside the encoder."""
     encoder = load_published_weights(directory.options, directory.weights)
     assert_same_weights(encoder, model.encoder)
     with h5py.File(directory.weights) as file:
@@ -73,7 +74,8 @@ def test_it_is_a_model_in_the_published_format(directory, model):
         assert file["softmax/b"].shape == (6,)
 
 
-def test_the_softmax_is_not_read_for_the_encoder(directory):
+def test_read_encoder_without_softmax(directory):
+    """The softmax is not read for the encoder."""
     with h5py.File(directory.weights, "a") as file:
         del file["softmax"]
     assert directory.read_encoder().tokenizer == "unicode"
@@ -81,7 +83,8 @@ def test_the_softmax_is_not_read_for_the_encoder(directory):
         directory.read_model()
 
 
-def test_weights_are_replaced_whole(directory, model, tmp_path):
+def test_replaces_weights(directory, model, tmp_path):
+    """Weights are replaced whole."""
     directory.write_weights(build_pretraining_model(CONFIG, 6, num_sampled=4))
     directory.write_weights(model)
     assert_same_weights(directory.read_model(), model)
@@ -89,53 +92,12 @@ def test_weights_are_replaced_whole(directory, model, tmp_path):
     assert names == ["options.json", "training.json", "vocabulary.txt", "weights.hdf5"]
 
 
-# ---------------------------------------------------------------- load
-
-
-def test_load_takes_a_path(directory, model):
-    assert_same_weights(load(directory.path), model.encoder)
-
-
-def test_load_takes_a_relative_path(directory, model, monkeypatch, tmp_path):
-    monkeypatch.chdir(tmp_path / "not yet")
-    assert_same_weights(load("run"), model.encoder)
-
-
-def test_load_takes_the_name_of_a_shipped_model(
-    directory, model, monkeypatch, tmp_path
-):
-    monkeypatch.setattr(loading, "_SHIPPED", tmp_path / "not yet")
-    assert_same_weights(load("run"), model.encoder)
-    with pytest.raises(ValueError, match="Received: name_or_path='not/run'"):
-        load("not/run")
-
-
-def test_load_takes_what_is_no_run(model, tmp_path):
-    """Published weights have no training.json beside them."""
-    files = tmp_path / "options.json", tmp_path / "weights.hdf5"
-    save_published_weights(model.encoder, *files)
-    encoder = load(tmp_path)
-    assert_same_weights(encoder, model.encoder)
-    assert encoder.tokenizer is None
-
-
-@pytest.mark.parametrize("name", ["nowhere", "no/where", "elmo-xx"])
-def test_a_model_that_is_not_there(name):
-    with pytest.raises(ValueError, match=f"Received: name_or_path='{name}'"):
-        load(name)
-
-
-def test_what_is_neither_a_name_nor_a_path(model):
-    for read in (load, loading.load_language_model):
-        with pytest.raises(TypeError, match="a name or a path here. Received: a Enc"):
-            read(model.encoder)
-
-
 # ---------------------------------------------------------------- damage
 
 
 @pytest.mark.parametrize("share", [0.0, 0.4, 0.99])
-def test_truncated_weights_are_named(share, directory):
+def test_truncated_weights(share, directory):
+    """Truncated weights are named."""
     with open(directory.weights, "r+b") as file:
         file.truncate(int(share * file.seek(0, 2)))
     for read in (directory.read_model, lambda: load(directory.path)):
@@ -146,7 +108,8 @@ def test_truncated_weights_are_named(share, directory):
 
 
 @pytest.mark.parametrize("file", ["options", "weights"])
-def test_a_missing_file_is_named(file, directory, tmp_path):
+def test_missing_file(file, directory, tmp_path):
+    """A missing file is named."""
     path = getattr(directory, file)
     (tmp_path / path).unlink()
     assert not directory.holds_a_model()
@@ -160,7 +123,8 @@ def test_a_missing_file_is_named(file, directory, tmp_path):
 
 
 @pytest.mark.parametrize("key", ["vocabulary_size", "num_sampled", "tokenizer"])
-def test_a_recipe_that_lacks_a_key_names_it(key, directory):
+def test_manifest_without_key(key, directory):
+    """A manifest that lacks a key names it."""
     recipe = {name: value for name, value in RECIPE.items() if name != key}
     with open(directory.training, "w", encoding="utf-8") as file:
         json.dump(recipe, file)
@@ -168,7 +132,8 @@ def test_a_recipe_that_lacks_a_key_names_it(key, directory):
         directory.read_model()
 
 
-def test_a_recipe_that_is_no_json_is_named(directory):
+def test_manifest_not_json(directory):
+    """A manifest that is no JSON is named."""
     with open(directory.training, "w", encoding="utf-8") as file:
         file.write('{"tokenizer": ')
     for read in (directory.read_model, directory.read_encoder):
@@ -176,7 +141,8 @@ def test_a_recipe_that_is_no_json_is_named(directory):
             read()
 
 
-def test_a_vocabulary_that_contradicts_the_weights_is_named(directory):
+def test_wrong_vocabulary(directory):
+    """A vocabulary that contradicts the weights is named."""
     Vocabulary([*VOCABULARY.words, "boat"]).save(directory.vocabulary)
     with pytest.raises(ValueError, match=r"softmax/W .*\(6, 7\).*vocab.*\(7, 7\)"):
         directory.read_model()
@@ -187,8 +153,8 @@ def test_a_vocabulary_that_contradicts_the_weights_is_named(directory):
         directory.read_model()
 
 
-def test_a_full_disk_is_named_and_costs_nothing(directory, model, capfd):
-    """The greatest size of a file is what is bounded here."""
+def test_full_disk(directory, model, capfd):
+    """A full disk is an error that names the file; the former weights are kept."""
     with open(directory.weights, "rb") as file:
         before = file.read()
     with files_of_at_most(len(before) // 2):

@@ -1,524 +1,62 @@
-import json
-import os
-import re
-import subprocess
-import sys
+"""What is read back of an exported SavedModel: the layer, the language model."""
 
+import os
+import shutil
+
+import h5py
 import numpy as np
 import pytest
-import tensorflow as tf
-from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 
+from keras_elmo.explore.substitutes import substitutes
 from keras_elmo.files.export import export_saved_model
-from keras_elmo.files.loading import load
-from keras_elmo.files.saved_model import (
-    is_saved_model,
-    register_signature_operations,
-)
+from keras_elmo.files.loading import load, load_language_model
+from keras_elmo.files.saved_model import ASSETS, is_saved_model
 from keras_elmo.models.elmo_embedding import ElmoEmbedding
-from keras_elmo.models.encoder import build_encoder
-from keras_elmo.text.tokenizer import Tokenizer
-from tests.files.exports import (
-    HALF,
-    LENGTHS,
-    LONGEST,
-    SENTENCES,
-    SIZES,
-    TOKENS,
-    assert_equal,
-    embedding,
-    in_memory,
-    padded,
-)
-from tests.fresh_process import ROOT, environment, run_python
-from tests.installed import require_installed
+from keras_elmo.training.perplexity import perplexity
+from keras_elmo.training.warm_start import WarmStart
+from tests.files.exports import LENGTHS, TOKENS, embedding, in_memory
+from tests.files.pretrained import model_of, write_pretrained
 from tests.layers.layer_checks import numpy_of
-from tests.models.small import CONFIG, char_ids, random_encoder
+from tests.models.small import CONFIG as SMALL
+from tests.models.small import char_ids
+from tests.training.runs import CONFIG, write_text
 
-TOKENIZERS = ("unicode", "whitespace", None)
+WORDS = ["<S>", "</S>", "<UNK>", "the", "of", "Ann", "bank", "."]
 
 
 @pytest.fixture(scope="module")
 def layer():
-    """Anything but the defaults, none of which is to show in the export."""
-    return embedding(
-        num_representations=2,
-        dropout=0.5,
-        trainable_encoder=True,
-        keep_boundaries=False,
-    )
+    return embedding()
 
 
 @pytest.fixture(scope="module")
-def folders(layer, tmp_path_factory):
-    """The model exported with each tokenizer."""
-    folder = tmp_path_factory.mktemp("exports")
-    for tokenizer in TOKENIZERS:
-        export_saved_model(layer, folder / str(tokenizer), tokenizer)
-    return {tokenizer: folder / str(tokenizer) for tokenizer in TOKENIZERS}
+def folder(layer, tmp_path_factory):
+    path = tmp_path_factory.mktemp("layer") / "export"
+    export_saved_model(layer, path, None)
+    return path
 
 
-@pytest.fixture(scope="module")
-def models(folders):
-    """Loaded again; kept, for signatures on their own lose their variables."""
-    return {name: tf.saved_model.load(str(path)) for name, path in folders.items()}
-
-
-@pytest.fixture(scope="module")
-def wanted(layer):
-    return in_memory(layer)
-
-
-def from_tokens(model, tokens, lengths):
-    return model.signatures["tokens"](
-        tokens=tf.constant(tokens, tf.string),
-        sequence_len=tf.constant(lengths, "int32"),
+def test_from_saved_model_arguments(folder, layer):
+    """The layer is rebuilt with other arguments."""
+    wanted = in_memory(layer)["elmo"]
+    rebuilt = ElmoEmbedding.from_saved_model(
+        folder, num_representations=2, keep_boundaries=True, dropout=0.5
     )
-
-
-def from_strings(model, strings):
-    return model.signatures["default"](strings=tf.constant(strings, tf.string))
-
-
-# ---------------------------------------------------------------- the same vectors
-
-
-@pytest.mark.parametrize("tokenizer", TOKENIZERS)
-def test_tokens_give_the_vectors_of_the_layer(tokenizer, models, wanted):
-    assert_equal(from_tokens(models[tokenizer], padded(TOKENS), LENGTHS), wanted)
-
-
-@pytest.mark.parametrize("tokenizer", ["unicode", "whitespace"])
-def test_strings_give_the_vectors_of_the_layer(tokenizer, models, wanted):
-    """The sentences are such that both kinds cut them alike."""
-    assert_equal(from_strings(models[tokenizer], SENTENCES), wanted)
-
-
-def test_strings_are_cut_as_the_tokenizer_cuts_them(models):
-    strings = ["The bank(1990),closed 3.5 times", "배가 고프다!"]
-    found = {
-        kind: from_strings(models[kind], strings) for kind in ("unicode", "whitespace")
-    }
-    for kind, outputs in found.items():
-        tokens = Tokenizer(kind).ragged(strings)
-        lengths = tokens.row_lengths().numpy()
-        assert outputs["sequence_len"].numpy().tolist() == lengths.tolist()
-        same = from_tokens(models[None], tokens.to_tensor("").numpy(), lengths)
-        assert_equal(outputs, numpy_of(same))
-    assert found["unicode"]["sequence_len"].numpy().tolist() == [9, 3]
-    assert found["whitespace"]["sequence_len"].numpy().tolist() == [4, 2]
-
-
-@pytest.mark.parametrize("tokenizer", TOKENIZERS)
-def test_names_and_shapes_are_those_of_the_hub(tokenizer, models):
-    signatures = models[tokenizer].signatures
-    names = {"tokens"} if tokenizer is None else {"tokens", "default"}
-    assert set(signatures) - {"serving_default"} == names
-    assert ("serving_default" in signatures) == (tokenizer is not None)
-    arguments = {
-        name: {k: (v.dtype.name, v.shape.rank) for k, v in arguments.items()}
-        for name, (_, arguments) in (
-            (name, signatures[name].structured_input_signature) for name in names
-        )
-    }
-    assert arguments["tokens"] == {
-        "tokens": ("string", 2),
-        "sequence_len": ("int32", 1),
-    }
-    if tokenizer is not None:
-        assert arguments["default"] == {"strings": ("string", 1)}
-    for name in names:
-        found = {
-            output: (spec.dtype.name, spec.shape[-1], spec.shape.rank)
-            for output, spec in signatures[name].structured_outputs.items()
-        }
-        assert found == {
-            **{output: ("float32", size, 3) for output, size in SIZES.items()},
-            "default": ("float32", 2 * HALF, 2),
-            "sequence_len": ("int32", None, 1),
-        }
-
-
-def test_a_sentence_alone_is_the_sentence_in_a_batch(models, wanted):
-    for row, (text, tokens) in enumerate(zip(SENTENCES, TOKENS, strict=True)):
-        length = len(tokens)
-        for outputs in (
-            from_strings(models["unicode"], [text]),
-            from_tokens(models[None], padded([tokens], length=length + 3), [length]),
-        ):
-            for name in (*SIZES, "default"):
-                found, batch = np.asarray(outputs[name])[0], wanted[name][row]
-                if name != "default":
-                    assert (found[length:] == 0).all()
-                    found, batch = found[:length], batch[:length]
-                np.testing.assert_allclose(found, batch, atol=1e-6, err_msg=name)
-
-
-def test_what_lies_behind_a_sentence_is_not_read(models, wanted):
-    tokens = padded(TOKENS)
-    for row, length in enumerate(LENGTHS):
-        tokens[row, length:] = b"garbage"
-    assert_equal(from_tokens(models[None], tokens, LENGTHS), wanted)
-
-
-def test_the_mean_is_over_tokens_whatever_length_is_given(models, wanted):
-    """A client that sends the padded length gets the mean over the tokens, too."""
-    found = from_tokens(models[None], padded(TOKENS), [LONGEST + 2] * len(TOKENS))
-    for name in ("elmo", "default"):
-        np.testing.assert_allclose(found[name], wanted[name], atol=1e-6)
-
-
-# ---------------------------------------------------------------- nothing to read
-
-
-def assert_nothing(outputs, batch, tokens):
-    for name, size in SIZES.items():
-        assert outputs[name].shape == (batch, tokens, size)
-        assert (np.asarray(outputs[name]) == 0).all(), name
-    assert outputs["default"].shape == (batch, 2 * HALF)
-    assert (np.asarray(outputs["default"]) == 0).all()
-
-
-@pytest.mark.parametrize("tokenizer", ["unicode", "whitespace"])
-@pytest.mark.parametrize("strings", [[""], ["", " \t", "\u3000"], []], ids=repr)
-def test_empty_strings(strings, tokenizer, models):
-    outputs = from_strings(models[tokenizer], strings)
-    assert_nothing(outputs, len(strings), 0)
-    assert outputs["sequence_len"].numpy().tolist() == [0] * len(strings)
-
-
-@pytest.mark.parametrize("shape", [(2, 3), (2, 1), (2, 0), (0, 3), (0, 0)], ids=str)
-def test_no_tokens(shape, models):
-    tokens = np.full(shape, b"", dtype=object)
-    outputs = from_tokens(models[None], tokens, np.zeros(shape[0]))
-    assert_nothing(outputs, *shape)
-
-
-# ---------------------------------------------------------------- what is trainable
-
-
-@pytest.mark.parametrize("tokenizer", TOKENIZERS)
-def test_the_mix_alone_is_trainable(tokenizer, models, layer):
-    for name, signature in models[tokenizer].signatures.items():
-        found = {v.shape.rank: v.numpy() for v in signature.trainable_variables}
-        assert len(signature.trainable_variables) == 2, name
-        np.testing.assert_allclose(found[1], [0.7, -0.4, 0.9])
-        np.testing.assert_allclose(found[0], 1.7)
-        assert len(signature.variables) == 2 + len(layer.encoder.weights)
-
-
-def test_gradients_reach_the_mix(models, wanted):
-    signature = models[None].signatures["tokens"]
-    with tf.GradientTape() as tape:
-        outputs = from_tokens(models[None], padded(TOKENS), LENGTHS)
-        total = tf.reduce_sum(outputs["elmo"] ** 2)
-    gradients = tape.gradient(total, signature.trainable_variables)
-    (by_gamma,) = (g for g in gradients if g.shape.rank == 0)
-    # The sum is of squares of what gamma scales.
-    assert float(by_gamma) == pytest.approx(2 * float(total) / 1.7, rel=1e-4)
-    assert all(np.abs(gradient).max() > 0 for gradient in gradients)
-
-
-# ---------------------------------------------------------------- other processes
-
-
-@pytest.fixture(scope="module")
-def elsewhere(folders, tmp_path_factory):
-    """What a process without this package has found."""
-    folder = tmp_path_factory.mktemp("elsewhere")
-    script = ROOT / "tests" / "files" / "without_this_package.py"
-    paths = [folders[name] for name in ("whitespace", None, "unicode")]
-    output = run_python(
-        script, *paths, folder / "outputs.npz", cwd=folder, PYTHONPATH=""
-    )
-    return json.loads(output.splitlines()[-1]), np.load(folder / "outputs.npz")
-
-
-@pytest.mark.slow
-def test_core_ops_are_enough_but_for_unicode(elsewhere, models):
-    found, outputs = elsewhere
-    # Loading the unicode one needs the ops of tensorflow-text.
-    assert re.search("op", found["missing"], re.IGNORECASE)
-    strings = ["I sat on the bank", "배 가"]
-    assert_equal(dict(outputs), numpy_of(from_strings(models["whitespace"], strings)))
-
-
-@pytest.mark.slow
-def test_tfsm_layer_trains_the_mix_and_the_head_alone(elsewhere, layer):
-    found, _ = elsewhere
-    assert len(found["trainable"]) == 2
-    assert found["moved"] == found["trainable"]
-    assert found["moved_head"] == 2
-    assert found["num_weights"] == 2 + len(layer.encoder.weights)
-
-
-# What tensorflow-text brings, which TensorFlow Serving links as a whole; all else has
-# to be TensorFlow's own and have a kernel without Python.
-TEXT_OPS = {"NormalizeUTF8"}
-PYTHON_OPS = {"PyFunc", "PyFuncStateless", "EagerPyFunc"}
-
-
-@pytest.mark.parametrize("tokenizer", TOKENIZERS)
-def test_tensorflow_serving_links_every_op(tokenizer, folders):
-    saved = SavedModel.FromString((folders[tokenizer] / "saved_model.pb").read_bytes())
-    graph = saved.meta_graphs[0].graph_def
-    functions = {function.signature.name for function in graph.library.function}
-    nodes = [*graph.node, *(n for f in graph.library.function for n in f.node_def)]
-    ops = {node.op for node in nodes} - functions
-    others = {op for op in ops if not hasattr(tf.raw_ops, op)}
-    assert others == (TEXT_OPS if tokenizer == "unicode" else set())
-    assert not ops & PYTHON_OPS
-    assert {"MatMul", "VarHandleOp"} <= ops
-
-
-@pytest.mark.slow
-def test_saved_model_cli(folders, models, tmp_path):
-    """TensorFlow's own tool, as it comes."""
-
-    def cli(*arguments):
-        finished = subprocess.run(
-            [sys.executable, "-m", "tensorflow.python.tools.saved_model_cli"]
-            + list(map(str, arguments)),
-            cwd=tmp_path,
-            env=environment(PYTHONPATH=""),
-            capture_output=True,
-            text=True,
-            timeout=900,
-            check=False,
-        )
-        assert finished.returncode == 0, finished.stdout + finished.stderr
-        return finished.stdout
-
-    signature = ["--tag_set", "serve", "--signature_def", "tokens"]
-    shown = cli("show", "--dir", folders["whitespace"], *signature)
-    for name in ("tokens", "sequence_len", "default", *SIZES):
-        assert f"['{name}']" in shown
-    cli(
-        "run",
-        "--dir",
-        folders["whitespace"],
-        *signature,
-        "--input_exprs",
-        "tokens=[[b'the',b'bank',b''],[b'I',b'sat',b'on']];sequence_len=[2,3]",
-        "--outdir",
-        tmp_path / "out",
-    )
-    wanted = from_tokens(
-        models["whitespace"], [[b"the", b"bank", b""], [b"I", b"sat", b"on"]], [2, 3]
-    )
-    for name, value in wanted.items():
-        found = np.load(tmp_path / "out" / f"{name}.npy")
-        np.testing.assert_allclose(found, value, atol=1e-6)
-
-
-@pytest.mark.slow
-def test_on_jax_it_is_read_but_not_written(folders, wanted, tmp_path):
-    require_installed("jax")
-    np.save(tmp_path / "char_ids.npy", char_ids(TOKENS))
-    code = """
-import sys
-import numpy as np
-import keras_elmo
-exported, ids, vectors = sys.argv[1:]
-layer = keras_elmo.ElmoEmbedding.from_saved_model(exported)
-np.save(vectors, np.asarray(layer(np.load(ids))))
-try:
-    keras_elmo.export_saved_model(layer, "export")
-except RuntimeError as error:
-    print(error)
-"""
-    said = run_python(
-        "-c",
-        code,
-        folders["unicode"],
-        "char_ids.npy",
-        "vectors.npy",
-        cwd=tmp_path,
-        KERAS_BACKEND="jax",
-    )
-    assert "KERAS_BACKEND=tensorflow" in said and "jax" in said
-    assert not (tmp_path / "export").exists()
-    found = np.load(tmp_path / "vectors.npy")
-    np.testing.assert_allclose(found, wanted["elmo"], atol=1e-5)
-
-
-# ---------------------------------------------------------------- and back again
-
-
-@pytest.mark.parametrize("tokenizer", TOKENIZERS)
-def test_the_layer_comes_back(tokenizer, folders, wanted):
-    layer = ElmoEmbedding.from_saved_model(folders[tokenizer])
-    np.testing.assert_allclose(
-        numpy_of(layer(char_ids(TOKENS))), wanted["elmo"], atol=1e-6
-    )
-    # What cuts text is remembered; without a tokenizer, what the encoder knew: nothing.
-    assert layer.encoder.tokenizer == tokenizer
-    assert len(layer.trainable_weights) == 2
-
-
-def test_the_layer_comes_back_as_one_wants_it(folders, wanted):
-    layer = ElmoEmbedding.from_saved_model(
-        folders["unicode"], num_representations=2, keep_boundaries=True, dropout=0.5
-    )
-    for found in numpy_of(layer(char_ids(TOKENS))):
+    for found in numpy_of(rebuilt(char_ids(TOKENS))):
         for row, length in enumerate(LENGTHS):
             np.testing.assert_allclose(
-                found[row, 1 : length + 1], wanted["elmo"][row, :length], atol=1e-6
+                found[row, 1 : length + 1], wanted[row, :length], atol=1e-6
             )
-    assert len(layer.trainable_weights) == 4
+    assert len(rebuilt.trainable_weights) == 4
 
 
-def test_the_encoder_comes_back(folders, layer):
-    encoder = load(folders["unicode"])
-    assert encoder.config == CONFIG
+def test_load(folder, layer):
+    """The encoder is loaded from its export."""
+    encoder = load(folder)
+    assert encoder.config == SMALL
     for found, weight in zip(encoder.weights, layer.encoder.weights, strict=True):
         np.testing.assert_array_equal(numpy_of(found), numpy_of(weight))
         assert not found.trainable
-
-
-def test_a_normalised_mix(tmp_path):
-    layer = embedding(layer_norm=True)
-    export_saved_model(layer, tmp_path / "export", None)
-    model = tf.saved_model.load(str(tmp_path / "export"))
-    outputs = from_tokens(model, padded(TOKENS), LENGTHS)
-    np.testing.assert_allclose(
-        outputs["elmo"], numpy_of(layer(char_ids(TOKENS))), atol=1e-5
-    )
-    assert_nothing(from_tokens(model, [[b""]], [0]), 1, 1)
-    rebuilt = ElmoEmbedding.from_saved_model(tmp_path / "export")
-    np.testing.assert_allclose(
-        numpy_of(rebuilt(char_ids(TOKENS))), outputs["elmo"], atol=1e-5
-    )
-
-
-# ---------------------------------------------------------------- folders
-
-
-def stored_size(folder):
-    return os.path.getsize(folder / "variables" / "variables.data-00000-of-00001")
-
-
-def test_low_precision_is_stored_and_comes_back(layer, folders, wanted, tmp_path):
-    """Half the size; float32 for whoever asks, and nearly the same vectors."""
-    path = tmp_path / "low"
-    export_saved_model(layer, path, dtype="bfloat16")
-    found = from_tokens(tf.saved_model.load(str(path)), padded(TOKENS), LENGTHS)
-    for name, array in wanted.items():
-        wanted_type = "int32" if name == "sequence_len" else "float32"
-        assert found[name].dtype == wanted_type
-        np.testing.assert_allclose(np.asarray(found[name]), array, atol=0.1)
-
-    assert stored_size(path) < 0.6 * stored_size(folders["unicode"])
-    again = load(path)
-    assert {weight.dtype for weight in again.weights} == {"bfloat16"}
-    for ours, given in zip(
-        numpy_of(again.weights), numpy_of(layer.encoder.weights), strict=True
-    ):
-        np.testing.assert_allclose(ours, given, rtol=0.01)
-    # And back: what was rounded stays so.
-    export_saved_model(path, tmp_path / "float32", dtype="float32")
-    assert {weight.dtype for weight in load(tmp_path / "float32").weights} == {
-        "float32"
-    }
-
-
-def test_half_weights_are_stored_and_computed_with_in_float32(layer, folders, tmp_path):
-    export_saved_model(layer, tmp_path, half_weights=True)
-    assert stored_size(tmp_path) < 0.6 * stored_size(folders["unicode"])
-    encoder = load(tmp_path)
-    for ours, given in zip(encoder.weights, layer.encoder.weights, strict=True):
-        assert ours.dtype == "float32"
-        rounded = numpy_of(given).astype("float16").astype("float32")
-        np.testing.assert_array_equal(numpy_of(ours), rounded)
-    # The mix alone is trainable, as in full precision.
-    model = tf.saved_model.load(str(tmp_path))
-    for name, signature in model.signatures.items():
-        assert len(signature.trainable_variables) == 2, name
-        assert len(signature.variables) == 2 + len(encoder.weights)
-    # No product is of float16: the vectors are those of the rounded weights.
-    rebuilt = ElmoEmbedding.from_saved_model(tmp_path)
-    for outputs in (
-        from_tokens(model, padded(TOKENS), LENGTHS),
-        from_strings(model, SENTENCES),
-    ):
-        assert_equal(outputs, in_memory(rebuilt))
-
-
-def test_tokenizer_of_training_text_is_kept(tmp_path):
-    """That of a signature is another matter; where neither is known, it is whitespace.
-
-    A description of the version before has one key for both.
-    """
-    encoder = random_encoder()
-    for own, given, expected in (
-        (None, "own", "whitespace"),
-        ("whitespace", "own", "whitespace"),
-        (None, "unicode", "unicode"),
-        ("unicode", "whitespace", "unicode"),
-    ):
-        encoder.tokenizer = own
-        path = tmp_path / f"{own} {given}"
-        export_saved_model(encoder, path, given)
-        assert load(path).tokenizer == expected
-    export_saved_model(path, tmp_path / "again")
-    assert load(tmp_path / "again").tokenizer == "unicode"
-
-    for folder, cut in ((path, "whitespace"), (tmp_path / "again", "unicode")):
-        description = folder / "assets.extra" / "keras_elmo.json"
-        stored = json.loads(description.read_text(encoding="utf-8"))
-        assert (stored["tokenizer"], stored["signature_tokenizer"]) == ("unicode", cut)
-        del stored["signature_tokenizer"]
-        description.write_text(json.dumps(stored), encoding="utf-8")
-        register_signature_operations(folder)
-        assert load(folder).tokenizer == "unicode"
-
-
-def test_half_weights_have_to_fit(tmp_path):
-    encoder = random_encoder()
-    weight = encoder.weights[-1]
-    weight.assign(np.full(weight.shape, 1e5))
-    with pytest.raises(ValueError, match=f"65,504 at most; {weight.path} has"):
-        export_saved_model(encoder, tmp_path / "export", None, half_weights=True)
-    assert not list(tmp_path.iterdir())
-
-
-def test_a_second_export_replaces_the_first(tmp_path):
-    path = tmp_path / "export"
-    export_saved_model(random_encoder(seed=1), path, None)
-    (path / "notes.txt").write_text("of the first", encoding="utf-8")
-    second = random_encoder(seed=2)
-    export_saved_model(second, f"{path}/", None)
-    assert [entry.name for entry in tmp_path.iterdir()] == ["export"]
-    assert not (path / "notes.txt").exists()
-    for found, weight in zip(load(path).weights, second.weights, strict=True):
-        np.testing.assert_array_equal(numpy_of(found), numpy_of(weight))
-
-
-def test_an_exported_model_is_exported_again_with_its_mix(folders, wanted, tmp_path):
-    export_saved_model(str(folders["unicode"]), tmp_path, None)
-    model = tf.saved_model.load(str(tmp_path))
-    assert list(model.signatures) == ["tokens"]
-    assert_equal(from_tokens(model, padded(TOKENS), LENGTHS), wanted)
-
-
-def test_what_cannot_be_exported_leaves_nothing(tmp_path):
-    for source, tokenizer, error, said in [
-        (CONFIG, "unicode", TypeError, "`source` must be"),
-        (tmp_path / "nowhere", "unicode", ValueError, "nowhere"),
-        (build_encoder(CONFIG), "bpe", ValueError, "`kind` must be.*'bpe'"),
-    ]:
-        with pytest.raises(error, match=said):
-            export_saved_model(source, tmp_path / "export", tokenizer)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_what_is_no_model_is_not_replaced(tmp_path):
-    (tmp_path / "folder").mkdir()
-    (tmp_path / "folder" / "notes.txt").write_text("mine", encoding="utf-8")
-    for path in (tmp_path / "folder", tmp_path / "folder" / "notes.txt"):
-        with pytest.raises(ValueError, match="`path` must not exist, or hold"):
-            export_saved_model(build_encoder(CONFIG), path)
-    assert [entry.name for entry in (tmp_path / "folder").iterdir()] == ["notes.txt"]
 
 
 def copied(folder, to, without=""):
@@ -530,11 +68,12 @@ def copied(folder, to, without=""):
             (to / name).write_bytes(path.read_bytes())
 
 
-def test_a_folder_that_is_no_export_is_named(folders, tmp_path):
+def test_not_an_export(folder, tmp_path):
+    """A folder that is no export is named."""
     with pytest.raises(ValueError, match=r"keras_elmo\.json is missing"):
         ElmoEmbedding.from_saved_model(tmp_path)
     # A SavedModel of somebody else's.
-    copied(folders[None], tmp_path, without="assets.extra")
+    copied(folder, tmp_path, without="assets.extra")
     assert not is_saved_model(tmp_path)
     with pytest.raises(ValueError, match=r"keras_elmo\.json is missing"):
         ElmoEmbedding.from_saved_model(str(tmp_path))
@@ -543,8 +82,9 @@ def test_a_folder_that_is_no_export_is_named(folders, tmp_path):
 @pytest.mark.parametrize(
     "missing", ["variables", "variables/variables.index", "variables/variables.data"]
 )
-def test_missing_variables_are_named(missing, folders, tmp_path):
-    copied(folders[None], tmp_path, without=missing)
+def test_missing_variables(missing, folder, tmp_path):
+    """Missing variables are named."""
+    copied(folder, tmp_path, without=missing)
     with pytest.raises(ValueError, match=r"/variables/variables(\.data-\*)?: "):
         ElmoEmbedding.from_saved_model(tmp_path)
 
@@ -552,9 +92,118 @@ def test_missing_variables_are_named(missing, folders, tmp_path):
 @pytest.mark.parametrize(
     "content", ["", "{", "[]", "{}", '{"tokenizer": null}', '{"options": {}}']
 )
-def test_a_damaged_description_is_named(content, folders, tmp_path):
-    copied(folders[None], tmp_path)
+def test_damaged_description(content, folder, tmp_path):
+    """A damaged description is named."""
+    copied(folder, tmp_path)
     description = tmp_path / "assets.extra" / "keras_elmo.json"
     description.write_text(content, encoding="utf-8")
     with pytest.raises(ValueError, match=r"keras_elmo\.json"):
         load(tmp_path)
+
+
+# === The language model ===
+
+
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory):
+    return write_pretrained(
+        tmp_path_factory.mktemp("pretrained") / "run", CONFIG, WORDS
+    )
+
+
+@pytest.fixture(scope="module")
+def exported(directory, tmp_path_factory):
+    path = tmp_path_factory.mktemp("exported") / "model"
+    export_saved_model(directory.path, path, "whitespace", language_model=True)
+    return path
+
+
+@pytest.fixture
+def damaged(exported, tmp_path):
+    return shutil.copytree(exported, tmp_path / "damaged")
+
+
+def test_language_model_predictions(directory, exported, tmp_path):
+    """The exported language model predicts the same."""
+    text = write_text(tmp_path / "text.txt")
+    wanted, found = (perplexity(path, text) for path in (directory.path, exported))
+    # The softmax is stored in half precision.
+    assert found == pytest.approx(wanted, rel=1e-3)
+    sentence = ["the", "bank", "of", "Ann", "."]
+    wanted, found = (
+        substitutes(path, sentence, position=1) for path in (directory.path, exported)
+    )
+    assert [s.word for s in found] == [s.word for s in wanted]
+
+
+def test_language_model_exported_again(exported, tmp_path):
+    """The language model can be exported again."""
+    export_saved_model(exported, tmp_path / "again", None, language_model=True)
+    wanted, found = map(load_language_model, (exported, tmp_path / "again"))
+    assert found.vocabulary.words == WORDS
+    for ours, theirs in zip(found.weights, wanted.weights, strict=True):
+        if "seed" not in ours.path:
+            np.testing.assert_array_equal(numpy_of(ours), numpy_of(theirs))
+
+
+def test_warm_start(directory, exported):
+    """A run begins from its softmax."""
+    model = model_of(CONFIG, WORDS)
+    origin = WarmStart(exported)
+    assert origin.vocabulary.words == WORDS
+    assert origin.load_into(model) == len(WORDS)
+    wanted = directory.read_model().head.softmax
+    np.testing.assert_allclose(
+        numpy_of(model.head.softmax.kernel), numpy_of(wanted.kernel), rtol=1e-3
+    )
+
+
+def test_no_language_model(directory, tmp_path):
+    """A SavedModel without a language model is an error."""
+    export_saved_model(directory.path, tmp_path / "encoder", None)
+    with pytest.raises(ValueError, match="encoder: holds an encoder but no language"):
+        load_language_model(tmp_path / "encoder")
+    with pytest.raises(ValueError, match="encoder: holds an encoder but no language"):
+        export_saved_model(
+            tmp_path / "encoder", tmp_path / "again", None, language_model=True
+        )
+    assert not os.path.exists(tmp_path / "again")
+
+
+def test_encoder_has_no_language_model(exported, tmp_path):
+    """An encoder has no language model to export."""
+    encoder = load(exported)
+    with pytest.raises(TypeError, match="`source` must be the path of a language mod"):
+        export_saved_model(encoder, tmp_path / "again", None, language_model=True)
+    assert not os.path.exists(tmp_path / "again")
+
+
+def test_damaged_softmax(damaged):
+    """A softmax that is missing or cut off."""
+    softmax = damaged / ASSETS / "softmax.hdf5"
+    content = softmax.read_bytes()
+    softmax.write_bytes(content[: len(content) // 2])
+    with pytest.raises(ValueError, match="softmax.hdf5: not a readable HDF5 file"):
+        load_language_model(damaged)
+    softmax.unlink()
+    with pytest.raises(FileNotFoundError, match="softmax.hdf5: no such file"):
+        load_language_model(damaged)
+
+
+def test_wrong_vocabulary(damaged):
+    """A vocabulary of another size than the softmax is an error."""
+    vocabulary = damaged / ASSETS / "vocabulary.txt"
+    vocabulary.write_text("\n".join(WORDS[:-1]) + "\n")
+    with pytest.raises(ValueError, match=r"softmax/W has the shape \(8, .*vocabulary"):
+        load_language_model(damaged)
+    # More rows than the file could hold are refused before any is made.
+    words = [*WORDS, *(f"w{k}" for k in range(100_000))]
+    vocabulary.write_text("\n".join(words) + "\n")
+    with pytest.raises(ValueError, match="too few for the"):
+        load_language_model(damaged)
+
+
+def test_softmax_is_float16(exported):
+    """The softmax is stored in float16."""
+    with h5py.File(exported / ASSETS / "softmax.hdf5") as file:
+        assert {file[f"softmax/{name}"].dtype.name for name in "Wb"} == {"float16"}

@@ -157,7 +157,8 @@ CHANGES["external group"] = external_group
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_what_does_not_simply_lie_in_the_file_is_one_line(change, directory, tmp_path):
+def test_dataset(change, directory, tmp_path):
+    """A dataset that is not stored in the file as it is is an error of one line."""
     with h5py.File(directory.weights, "a") as file:
         CHANGES[change](file, tmp_path)
     out = tmp_path / "out"
@@ -168,8 +169,8 @@ def test_what_does_not_simply_lie_in_the_file_is_one_line(change, directory, tmp
 
 
 @pytest.mark.parametrize("change", ["external link", "bomb", "huge", "strings"])
-def test_so_it_is_in_what_a_run_begins_from(change, directory, tmp_path):
-    """The softmax is read on its own there."""
+def test_dataset_of_warm_start(change, directory, tmp_path):
+    """The same in the softmax that a run begins from, which is read on its own."""
     with h5py.File(directory.weights, "a") as file:
         file.move("softmax/W", "kept")
         CHANGES[change](file, tmp_path)
@@ -186,7 +187,8 @@ def test_so_it_is_in_what_a_run_begins_from(change, directory, tmp_path):
 
 
 @pytest.mark.parametrize("change", ["external link", "bomb", "huge", "strings"])
-def test_so_it_is_in_the_softmax_of_an_exported_model(change, originals, tmp_path):
+def test_dataset_of_exported_softmax(change, originals, tmp_path):
+    """The same in the softmax of an exported model."""
     model = shutil.copytree(originals / "language_model", tmp_path / "model")
     softmax = model / "assets.extra" / "softmax.hdf5"
     with h5py.File(softmax, "a") as file:
@@ -199,7 +201,8 @@ def test_so_it_is_in_the_softmax_of_an_exported_model(change, originals, tmp_pat
 
 
 @pytest.mark.parametrize("kind", ["folder", "pipe", "device"])
-def test_what_is_no_file_is_one_line(kind, directory, tmp_path):
+def test_not_a_file(kind, directory, tmp_path):
+    """A folder, pipe or device instead of the weights is an error of one line."""
     os.remove(directory.weights)
     if kind == "folder":
         os.mkdir(directory.weights)
@@ -212,8 +215,8 @@ def test_what_is_no_file_is_one_line(kind, directory, tmp_path):
     assert_one_line(*result, directory.weights, "must be a file")
 
 
-def test_bytes_that_fell_over_are_noticed_or_are_weights(directory):
-    """Anywhere in what describes the datasets, and in one process: none crashes it."""
+def test_random_bytes(directory):
+    """Changed bytes in what describes the datasets are an error, or are weights."""
     with open(directory.weights, "rb") as file:
         sound = file.read()
     random = np.random.default_rng(0)

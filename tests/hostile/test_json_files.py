@@ -37,7 +37,8 @@ def spoil(path, content):
 
 @pytest.mark.parametrize("file", ["options", "training"])
 @pytest.mark.parametrize("content", NO_JSON)
-def test_what_is_no_json_is_one_line(file, content, directory, tmp_path):
+def test_not_json(file, content, directory, tmp_path):
+    """Invalid JSON is an error of one line that names the file."""
     path = getattr(directory, file)
     spoil(path, NO_JSON[content])
     out = tmp_path / "out"
@@ -47,7 +48,8 @@ def test_what_is_no_json_is_one_line(file, content, directory, tmp_path):
 
 
 @pytest.mark.parametrize("content", NO_JSON)
-def test_so_is_the_description_of_an_exported_model(content, saved_model, tmp_path):
+def test_description_not_json(content, saved_model, tmp_path):
+    """Invalid JSON in an exported model's description is an error of one line."""
     path = os.path.join(saved_model, "assets.extra", "keras_elmo.json")
     spoil(path, NO_JSON[content])
     out = tmp_path / "out"
@@ -87,8 +89,8 @@ def options_with(section, key, value):
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_sizes_that_are_none_are_one_line(size, directory, tmp_path):
-    """Nothing of such a size is allocated, nor is the line long."""
+def test_sizes(size, directory, tmp_path):
+    """Impossible sizes are a short error, and nothing of such a size is allocated."""
     options = options_with(*SIZES[size])
     spoil(directory.options, json.dumps(options).encode())
     out = tmp_path / "out.onnx"
@@ -99,7 +101,8 @@ def test_sizes_that_are_none_are_one_line(size, directory, tmp_path):
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_so_they_are_in_an_exported_model(size, saved_model):
+def test_sizes_of_exported_model(size, saved_model):
+    """Impossible sizes in an exported model are an error, too."""
     path = Path(saved_model, "assets.extra", "keras_elmo.json")
     stored = json.loads(path.read_text(encoding="utf-8"))
     stored["options"] = options_with(*SIZES[size])
@@ -120,7 +123,8 @@ def test_so_they_are_in_an_exported_model(size, saved_model):
     ],
     ids=str,
 )
-def test_a_recipe_that_is_none_is_one_line(key, value, directory, tmp_path):
+def test_manifest_values(key, value, directory, tmp_path):
+    """Impossible values of training.json are an error of one line."""
     os.remove(directory.vocabulary)
     recipe = {**directory.read_manifest(), key: value}
     spoil(directory.training, json.dumps(recipe).encode())
@@ -131,7 +135,8 @@ def test_a_recipe_that_is_none_is_one_line(key, value, directory, tmp_path):
 
 
 @pytest.mark.parametrize("corpus", [5, ["text.txt"], [["text.txt", "long"]]], ids=str)
-def test_so_it_is_when_a_run_goes_on(corpus, directory):
+def test_manifest_on_resume(corpus, directory):
+    """An impossible corpus in training.json is an error."""
     recipe = {**directory.read_manifest(), "corpus": corpus}
     spoil(directory.training, json.dumps(recipe).encode())
     with pytest.raises(ValueError, match="training.json: corpus must be pairs"):
@@ -150,7 +155,8 @@ DESCRIPTIONS = {
 
 
 @pytest.mark.parametrize("change", DESCRIPTIONS)
-def test_a_description_names_nothing_that_is_looked_up(change, saved_model):
+def test_description_values(change, saved_model):
+    """No class or path that a description names is looked up."""
     path = Path(saved_model, "assets.extra", "keras_elmo.json")
     stored = json.loads(path.read_text(encoding="utf-8"))
     path.write_text(json.dumps({**stored, **DESCRIPTIONS[change]}), encoding="utf-8")
@@ -182,7 +188,8 @@ values = strategies.recursive(
     ),
     values,
 )
-def test_any_value_is_one_that_can_be_or_a_value_error(section, key, value):
+def test_any_value(section, key, value):
+    """Any value is accepted as a size, or a ValueError."""
     options = CONFIG.to_options()
     options[section][key] = value
     try:

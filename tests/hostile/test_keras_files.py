@@ -82,11 +82,13 @@ LAYERS = {
 }
 
 
-def test_the_sound_file_is_read(load):
+def test_sound_file(load):
+    """The unchanged file is loaded."""
     assert len(load({}).layers) == 3
 
 
-def test_a_lambda_is_refused(load, members, tmp_path):
+def test_lambda(load, members, tmp_path):
+    """A lambda is refused."""
     ran = tmp_path / "ran"
 
     def change(layer):
@@ -98,7 +100,8 @@ def test_a_lambda_is_refused(load, members, tmp_path):
 
 
 @pytest.mark.parametrize("layer", LAYERS)
-def test_what_is_no_layer_is_refused(layer, load, members, tmp_path, monkeypatch):
+def test_not_a_layer(layer, load, members, tmp_path, monkeypatch):
+    """Functions and classes that are not layers are refused."""
     monkeypatch.chdir(tmp_path)
 
     def change(description):
@@ -127,7 +130,8 @@ ARGUMENTS = {
 
 
 @pytest.mark.parametrize("argument", ARGUMENTS)
-def test_our_layer_runs_nothing_either(argument, load, members, tmp_path, monkeypatch):
+def test_arguments_of_elmo_embedding(argument, load, members, tmp_path, monkeypatch):
+    """ElmoEmbedding's arguments run and read nothing either."""
     monkeypatch.chdir(tmp_path)
     name, value = ARGUMENTS[argument]
 
@@ -139,7 +143,8 @@ def test_our_layer_runs_nothing_either(argument, load, members, tmp_path, monkey
     assert not (tmp_path / "ran").exists()
 
 
-def test_names_that_lead_out_are_not_followed(load, tmp_path):
+def test_member_names(load, tmp_path):
+    """Members named like paths outside are not written."""
     with pytest.warns(UserWarning, match="Skipping invalid path"):
         load({"../outside.txt": "x", f"{tmp_path.parent}/outside.txt": "x"})
     assert not (tmp_path.parent / "outside.txt").exists()
@@ -162,7 +167,8 @@ def huge(group, name, folder):
 
 
 @pytest.mark.parametrize("change", [external_link, external_storage, huge])
-def test_weights_that_lie_elsewhere_are_refused(change, load, members, tmp_path):
+def test_weights_elsewhere(change, load, members, tmp_path):
+    """Weights in other files are refused."""
     content = io.BytesIO(members["model.weights.h5"])
     with h5py.File(content, "r+") as file:
         group = file["layers/dense/vars"]

@@ -11,7 +11,8 @@ from tests.fresh_process import ROOT, run_python
 
 
 @pytest.mark.slow
-def test_loading_unpickles_and_runs_nothing(originals, tmp_path):
+def test_audit(originals, tmp_path):
+    """Loading each kind of file unpickles and runs nothing."""
     script = Path(__file__).with_name("load_everything.py")
     output = run_python(script, originals, tmp_path, cwd=tmp_path)
     told = json.loads(output.splitlines()[-1])
@@ -28,8 +29,8 @@ def test_loading_unpickles_and_runs_nothing(originals, tmp_path):
     assert told["after"][0][0] == "pickle.find_class"
 
 
-def test_the_package_knows_no_pickle():
-    """Nor anything else that makes code of data."""
+def test_no_pickle():
+    """The package uses neither pickle nor anything else that makes code of data."""
     spelt = re.compile(
         r"pickle|marshal|\bdill\b|np\.load\(|\beval\(|\bexec\(|yaml|os\.system|"
         r"safe_mode|enable_unsafe|saved_model\.load\(|import_meta_graph|py_function"

@@ -58,15 +58,16 @@ def program(saved_model, tmp_path):
     return saved_model, written
 
 
-def test_tensorflow_runs_it(program, tmp_path):
-    """What is not run below does something: loading it is enough."""
+def test_tensorflow_runs_graph(program, tmp_path):
+    """TensorFlow runs the graph when it loads it: the test below can fail."""
     _, written = program
     tf.saved_model.load(str(tmp_path / "program"))
     assert written.read_text(encoding="utf-8") == "written by a graph"
 
 
 @pytest.mark.slow
-def test_keras_elmo_does_not(program, tmp_path):
+def test_graph_is_not_run(program, tmp_path):
+    """keras_elmo reads weights and sizes, and does not run the graph."""
     path, written = program
     ElmoEmbedding.from_saved_model(path)
     assert len(list(embed(load(path), TOKENS))) == len(TOKENS)
@@ -83,7 +84,8 @@ def test_keras_elmo_does_not(program, tmp_path):
 
 
 @pytest.mark.parametrize("content", [b"", b"garbage" * 1000, None], ids=str)
-def test_the_graph_is_not_even_read(content, saved_model):
+def test_graph_is_not_read(content, saved_model):
+    """The graph may be damaged or missing."""
     graph = Path(saved_model) / "saved_model.pb"
     graph.unlink()
     if content is not None:
@@ -127,7 +129,8 @@ VARIABLES = {
 @pytest.mark.usefixtures("little_memory")
 @pytest.mark.parametrize("change", VARIABLES)
 @pytest.mark.parametrize("name", ["encoder_weights/0", "mix_scalars"])
-def test_variables_of_another_kind_are_one_line(name, change, saved_model, tmp_path):
+def test_variables(name, change, saved_model, tmp_path):
+    """Variables of another type or shape are an error of one line."""
     write_variables(saved_model, {name: VARIABLES[change]})
     out = tmp_path / "out"
     result = command("export", "--model", saved_model, "--out", out)
@@ -146,7 +149,8 @@ def varint(value):
 
 @pytest.mark.usefixtures("little_memory")
 @pytest.mark.parametrize("size", [1 << 33, 1 << 40, 1 << 60, (1 << 64) - 1])
-def test_an_index_that_says_it_is_long_is_one_line(size, saved_model, tmp_path):
+def test_index_size(size, saved_model, tmp_path):
+    """An index with an impossible size is an error of one line."""
     index = Path(saved_model) / "variables" / "variables.index"
     content = index.read_bytes()
     places = b"".join(map(varint, (0, 8, 0, size)))
@@ -156,7 +160,8 @@ def test_an_index_that_says_it_is_long_is_one_line(size, saved_model, tmp_path):
 
 
 @pytest.mark.usefixtures("little_memory")
-def test_bytes_that_fell_over_are_noticed_or_are_weights(saved_model):
+def test_random_bytes(saved_model):
+    """Changed bytes in the index are an error, or are weights."""
     index = Path(saved_model) / "variables" / "variables.index"
     sound = index.read_bytes()
     random = np.random.default_rng(0)
@@ -176,7 +181,8 @@ def test_bytes_that_fell_over_are_noticed_or_are_weights(saved_model):
     assert noticed > 20
 
 
-def test_a_path_that_leads_out_is_no_more_than_a_path(tmp_path):
+def test_paths(tmp_path):
+    """A path that is no model is an error of one line."""
     for path in ("../../../etc", "/proc/self", "/dev/zero", "a\nb", "x" * 5000):
         result = command("export", "--model", path, "--out", tmp_path / "out")
         assert_one_line(*result)

@@ -33,13 +33,15 @@ def refused(path):
 
 
 @pytest.mark.parametrize("content", FILES)
-def test_what_is_no_list_of_words_is_named(content, tmp_path):
+def test_content(content, tmp_path):
+    """A damaged vocabulary is an error that names the file."""
     path = tmp_path / "vocabulary.txt"
     path.write_bytes(FILES[content])
     refused(path)
 
 
-def test_a_file_that_says_it_has_a_terabyte_is_not_read(tmp_path):
+def test_sparse_file(tmp_path):
+    """A sparse file of a terabyte is not read."""
     path = tmp_path / "vocabulary.txt"
     path.write_bytes(SPECIALS)
     os.truncate(path, 1 << 40)
@@ -47,7 +49,8 @@ def test_a_file_that_says_it_has_a_terabyte_is_not_read(tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["folder", "pipe", "device"])
-def test_what_is_no_file_is_named(kind, tmp_path):
+def test_not_a_file(kind, tmp_path):
+    """A folder, pipe or device instead of a vocabulary is an error."""
     path = tmp_path / "vocabulary.txt"
     if kind == "folder":
         path.mkdir()
@@ -58,7 +61,8 @@ def test_what_is_no_file_is_named(kind, tmp_path):
     refused(path)
 
 
-def test_on_the_command_line_it_is_one_line(directory, tmp_path):
+def test_command_line(directory, tmp_path):
+    """On the command line, the error is one line."""
     with open(directory.vocabulary, "wb") as file:
         file.write(FILES["not UTF-8"])
     (tmp_path / "text.txt").write_text("the bank\n", encoding="utf-8")

@@ -4,7 +4,13 @@ import os
 
 import pytest
 
-from keras_elmo.utils.files import remove_leftovers, replacing, write_json
+from keras_elmo.utils.files import (
+    parse_json_object,
+    read_json_object,
+    remove_leftovers,
+    replacing,
+    write_json,
+)
 from tests.full_disk import files_of_at_most
 
 
@@ -31,7 +37,8 @@ def content(folder):
     }
 
 
-def test_a_folder_is_on_the_disk_before_it_replaces_another(tmp_path, monkeypatch):
+def test_folder_is_synced(tmp_path, monkeypatch):
+    """A folder is on the disk before it replaces another."""
     path = tmp_path / "folder"
     write_folder(path, "old")
     synced = []
@@ -47,7 +54,8 @@ def test_a_folder_is_on_the_disk_before_it_replaces_another(tmp_path, monkeypatc
     assert content(path) == {"new": "new", "inner/new": "new"}
 
 
-def test_what_a_killed_process_was_writing_goes(tmp_path):
+def test_remove_leftovers(tmp_path):
+    """Files that a killed process was writing are removed."""
     write_file(tmp_path / "kept.txt")
     # Kept, so that they are not left in order.
     killed = [replacing(tmp_path / name) for name in ("file.txt", "folder")]
@@ -58,7 +66,8 @@ def test_what_a_killed_process_was_writing_goes(tmp_path):
     assert content(tmp_path) == {"kept.txt": "new"}
 
 
-def test_a_file_appears_at_the_end(tmp_path):
+def test_new_file(tmp_path):
+    """A file appears at the end."""
     path = tmp_path / "not" / "there" / "file.txt"
     with replacing(path) as temporary:
         write_file(temporary)
@@ -68,7 +77,8 @@ def test_a_file_appears_at_the_end(tmp_path):
     assert content(tmp_path) == {"not/there/file.txt": "new"}
 
 
-def test_a_file_is_replaced(tmp_path):
+def test_replaces_file(tmp_path):
+    """A file is replaced."""
     path = tmp_path / "file.txt"
     write_file(path, "old")
     with replacing(str(path)) as temporary:
@@ -77,7 +87,8 @@ def test_a_file_is_replaced(tmp_path):
     assert content(tmp_path) == {"file.txt": "new"}
 
 
-def test_a_file_is_on_the_disk_before_it_has_its_name(tmp_path, monkeypatch):
+def test_file_is_synced(tmp_path, monkeypatch):
+    """A file is on the disk before it has its name."""
     path = tmp_path / "file.txt"
     synced = []
 
@@ -92,7 +103,8 @@ def test_a_file_is_on_the_disk_before_it_has_its_name(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["folder", "folder/"])
-def test_a_folder_appears_at_the_end(name, tmp_path):
+def test_new_folder(name, tmp_path):
+    """A folder appears at the end."""
     with replacing(f"{tmp_path}/{name}") as temporary:
         write_folder(temporary)
         assert not (tmp_path / "folder").exists()
@@ -100,7 +112,8 @@ def test_a_folder_appears_at_the_end(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["folder", "folder/"])
-def test_a_folder_is_replaced_whole(name, tmp_path):
+def test_replaces_folder(name, tmp_path):
+    """A folder is replaced whole."""
     write_folder(tmp_path / "folder", "old")
     with replacing(f"{tmp_path}/{name}") as temporary:
         write_folder(temporary)
@@ -108,7 +121,8 @@ def test_a_folder_is_replaced_whole(name, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["folder"]
 
 
-def test_a_folder_stays_if_the_other_cannot_take_its_name(tmp_path, monkeypatch):
+def test_failed_rename(tmp_path, monkeypatch):
+    """A folder stays if the other cannot take its name."""
     write_folder(tmp_path / "folder", "old")
     rename = os.rename
 
@@ -123,7 +137,8 @@ def test_a_folder_stays_if_the_other_cannot_take_its_name(tmp_path, monkeypatch)
     assert content(tmp_path) == {"folder/old": "new"}
 
 
-def test_an_empty_folder_is_replaced(tmp_path):
+def test_replaces_empty_folder(tmp_path):
+    """An empty folder is replaced."""
     (tmp_path / "folder").mkdir()
     with replacing(tmp_path / "folder") as temporary:
         write_folder(temporary)
@@ -137,7 +152,8 @@ def test_an_empty_folder_is_replaced(tmp_path):
         (write_folder, {"target/new": "new"}),
     ],
 )
-def test_a_link_is_followed(write, found, tmp_path):
+def test_link(write, found, tmp_path):
+    """A link is followed."""
     write(tmp_path / "target", "old")
     (tmp_path / "link").symlink_to("target")
     with replacing(tmp_path / "link") as temporary:
@@ -148,7 +164,8 @@ def test_a_link_is_followed(write, found, tmp_path):
 
 
 @pytest.mark.parametrize("write", [write_file, write_folder])
-def test_a_body_that_raises_leaves_the_old(write, tmp_path):
+def test_error_keeps_former(write, tmp_path):
+    """An error keeps the former file or folder."""
     write(tmp_path / "path", "old")
     before = content(tmp_path)
     with pytest.raises(BodyFailed), replacing(tmp_path / "path") as temporary:
@@ -158,7 +175,8 @@ def test_a_body_that_raises_leaves_the_old(write, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["path"]
 
 
-def test_a_full_disk_is_told_with_the_name_of_what_it_has_no_room_for(tmp_path):
+def test_full_disk(tmp_path):
+    """The error of a full disk names the file."""
     path = tmp_path / "numbers.json"
     with files_of_at_most(1000):
         with pytest.raises(OSError, match="cannot be written") as caught:
@@ -202,7 +220,8 @@ def test_error_about_another_file_is_kept(tmp_path):
     assert caught.value is error
 
 
-def test_a_body_that_raises_at_once_leaves_nothing(tmp_path):
+def test_error_before_writing(tmp_path):
+    """An error before anything is written leaves nothing."""
     with pytest.raises(KeyboardInterrupt), replacing(tmp_path / "path"):
         raise KeyboardInterrupt
     assert list(tmp_path.iterdir()) == []
@@ -211,7 +230,8 @@ def test_a_body_that_raises_at_once_leaves_nothing(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new"), [(write_file, write_folder), (write_folder, write_file)]
 )
-def test_neither_takes_the_place_of_the_other(old, new, tmp_path):
+def test_file_and_folder(old, new, tmp_path):
+    """A file does not replace a folder, nor a folder a file."""
     old(tmp_path / "path", "old")
     before = content(tmp_path)
     with pytest.raises(OSError), replacing(tmp_path / "path") as temporary:
@@ -220,7 +240,8 @@ def test_neither_takes_the_place_of_the_other(old, new, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["path"]
 
 
-def test_json_is_for_people_too(tmp_path):
+def test_write_json(tmp_path):
+    """JSON is indented, and letters are not escaped."""
     write_json(tmp_path / "value.json", {"word": "배", "list": [1, None]})
     text = (tmp_path / "value.json").read_text(encoding="utf-8")
     assert json.loads(text) == {"word": "배", "list": [1, None]}
@@ -228,7 +249,53 @@ def test_json_is_for_people_too(tmp_path):
     assert text.count("\n") > 4 and text.endswith("}\n")
 
 
-def test_a_value_that_is_no_json_leaves_nothing(tmp_path):
+def test_write_json_error(tmp_path):
+    """A value that is no JSON leaves nothing."""
     with pytest.raises(TypeError):
         write_json(tmp_path / "value.json", {"key": object()})
     assert list(tmp_path.iterdir()) == []
+
+
+def test_read_json_object(tmp_path):
+    """An object is read."""
+    path = tmp_path / "file.json"
+    path.write_text('{"word": "배", "sizes": [1, 2.5, null]}', encoding="utf-8")
+    assert read_json_object(path) == {"word": "배", "sizes": [1, 2.5, None]}
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "not valid JSON"),
+        (b'{"a": 1, "b": {"c": 2, "c": 3}}', 'the key "c" comes twice'),
+        (b"[1]", r"must be a JSON object, not \[1\]"),
+        (b'"' + b"x" * 1000 + b'"', r'must be a JSON object, not "xxx.* \.\.\.$'),
+        (b"[" * 100_000, "nested too deeply"),
+        (b"\xff", "not valid JSON"),
+    ],
+    ids=range(6),
+)
+def test_invalid_json(content, said):
+    """Invalid JSON is an error that names the file."""
+    with pytest.raises(ValueError, match=rf"^here: .*{said}"):
+        parse_json_object(content, "here")
+
+
+def test_repeated_key_is_found_fast():
+    """A repeated key is found fast among a million keys."""
+    keys = [f'"{k}": 0' for k in range(1_000_000)]
+    content = ("{" + ", ".join([*keys, keys[-1]]) + "}").encode()
+    with pytest.raises(ValueError, match='the key "999999" comes twice'):
+        parse_json_object(content, "here")
+
+
+def test_size_and_kind_of_file(tmp_path):
+    """Files that are too large, and folders, are refused."""
+    path = tmp_path / "file.json"
+    path.write_bytes(b" " * (1 << 24) + b"{}")
+    with pytest.raises(ValueError, match="at most 16,777,216 bytes"):
+        read_json_object(path)
+    with pytest.raises(ValueError, match="must be a file"):
+        read_json_object(tmp_path)
+    with pytest.raises(FileNotFoundError, match="nowhere"):
+        read_json_object(tmp_path / "nowhere.json")

@@ -1,0 +1,517 @@
+import json
+import os
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
+
+from keras_elmo.files.export import export_saved_model
+from keras_elmo.files.loading import load
+from keras_elmo.files.saved_model import register_signature_operations
+from keras_elmo.models.elmo_embedding import ElmoEmbedding
+from keras_elmo.models.encoder import build_encoder
+from keras_elmo.text.tokenizer import Tokenizer
+from tests.files.exports import (
+    HALF,
+    LENGTHS,
+    LONGEST,
+    SENTENCES,
+    SIZES,
+    TOKENS,
+    assert_equal,
+    embedding,
+    in_memory,
+    padded,
+)
+from tests.fresh_process import ROOT, environment, run_python
+from tests.installed import require_installed
+from tests.layers.layer_checks import numpy_of
+from tests.models.small import CONFIG, char_ids, random_encoder
+
+TOKENIZERS = ("unicode", "whitespace", None)
+
+
+@pytest.fixture(scope="module")
+def layer():
+    """Anything but the defaults, none of which is to show in the export."""
+    return embedding(
+        num_representations=2,
+        dropout=0.5,
+        trainable_encoder=True,
+        keep_boundaries=False,
+    )
+
+
+@pytest.fixture(scope="module")
+def folders(layer, tmp_path_factory):
+    """The model exported with each tokenizer."""
+    folder = tmp_path_factory.mktemp("exports")
+    for tokenizer in TOKENIZERS:
+        export_saved_model(layer, folder / str(tokenizer), tokenizer)
+    return {tokenizer: folder / str(tokenizer) for tokenizer in TOKENIZERS}
+
+
+@pytest.fixture(scope="module")
+def models(folders):
+    """Loaded again; kept, for signatures on their own lose their variables."""
+    return {name: tf.saved_model.load(str(path)) for name, path in folders.items()}
+
+
+@pytest.fixture(scope="module")
+def wanted(layer):
+    return in_memory(layer)
+
+
+def from_tokens(model, tokens, lengths):
+    return model.signatures["tokens"](
+        tokens=tf.constant(tokens, tf.string),
+        sequence_len=tf.constant(lengths, "int32"),
+    )
+
+
+def from_strings(model, strings):
+    return model.signatures["default"](strings=tf.constant(strings, tf.string))
+
+
+# ---------------------------------------------------------------- the same vectors
+
+
+@pytest.mark.parametrize("tokenizer", TOKENIZERS)
+def test_tokens_signature(tokenizer, models, wanted):
+    """Tokens give the vectors of the layer."""
+    assert_equal(from_tokens(models[tokenizer], padded(TOKENS), LENGTHS), wanted)
+
+
+@pytest.mark.parametrize("tokenizer", ["unicode", "whitespace"])
+def test_default_signature(tokenizer, models, wanted):
+    """Strings give the vectors of the layer; both tokenizers split these alike."""
+    assert_equal(from_strings(models[tokenizer], SENTENCES), wanted)
+
+
+def test_default_signature_tokenizer(models):
+    """Strings are split as the tokenizer splits them."""
+    strings = ["The bank(1990),closed 3.5 times", "배가 고프다!"]
+    found = {
+        kind: from_strings(models[kind], strings) for kind in ("unicode", "whitespace")
+    }
+    for kind, outputs in found.items():
+        tokens = Tokenizer(kind).ragged(strings)
+        lengths = tokens.row_lengths().numpy()
+        assert outputs["sequence_len"].numpy().tolist() == lengths.tolist()
+        same = from_tokens(models[None], tokens.to_tensor("").numpy(), lengths)
+        assert_equal(outputs, numpy_of(same))
+    assert found["unicode"]["sequence_len"].numpy().tolist() == [9, 3]
+    assert found["whitespace"]["sequence_len"].numpy().tolist() == [4, 2]
+
+
+@pytest.mark.parametrize("tokenizer", TOKENIZERS)
+def test_names_and_shapes(tokenizer, models):
+    """Names and shapes of the signatures are those of the TF Hub module."""
+    signatures = models[tokenizer].signatures
+    names = {"tokens"} if tokenizer is None else {"tokens", "default"}
+    assert set(signatures) - {"serving_default"} == names
+    assert ("serving_default" in signatures) == (tokenizer is not None)
+    arguments = {
+        name: {k: (v.dtype.name, v.shape.rank) for k, v in arguments.items()}
+        for name, (_, arguments) in (
+            (name, signatures[name].structured_input_signature) for name in names
+        )
+    }
+    assert arguments["tokens"] == {
+        "tokens": ("string", 2),
+        "sequence_len": ("int32", 1),
+    }
+    if tokenizer is not None:
+        assert arguments["default"] == {"strings": ("string", 1)}
+    for name in names:
+        found = {
+            output: (spec.dtype.name, spec.shape[-1], spec.shape.rank)
+            for output, spec in signatures[name].structured_outputs.items()
+        }
+        assert found == {
+            **{output: ("float32", size, 3) for output, size in SIZES.items()},
+            "default": ("float32", 2 * HALF, 2),
+            "sequence_len": ("int32", None, 1),
+        }
+
+
+def test_single_sentence(models, wanted):
+    """A sentence alone is the sentence in a batch."""
+    for row, (text, tokens) in enumerate(zip(SENTENCES, TOKENS, strict=True)):
+        length = len(tokens)
+        for outputs in (
+            from_strings(models["unicode"], [text]),
+            from_tokens(models[None], padded([tokens], length=length + 3), [length]),
+        ):
+            for name in (*SIZES, "default"):
+                found, batch = np.asarray(outputs[name])[0], wanted[name][row]
+                if name != "default":
+                    assert (found[length:] == 0).all()
+                    found, batch = found[:length], batch[:length]
+                np.testing.assert_allclose(found, batch, atol=1e-6, err_msg=name)
+
+
+def test_padding_is_not_read(models, wanted):
+    """Tokens beyond `sequence_len` are not read."""
+    tokens = padded(TOKENS)
+    for row, length in enumerate(LENGTHS):
+        tokens[row, length:] = b"garbage"
+    assert_equal(from_tokens(models[None], tokens, LENGTHS), wanted)
+
+
+def test_mean_with_too_long_lengths(models, wanted):
+    """A client that sends the padded length gets the mean over the tokens, too."""
+    found = from_tokens(models[None], padded(TOKENS), [LONGEST + 2] * len(TOKENS))
+    for name in ("elmo", "default"):
+        np.testing.assert_allclose(found[name], wanted[name], atol=1e-6)
+
+
+# ---------------------------------------------------------------- nothing to read
+
+
+def assert_nothing(outputs, batch, tokens):
+    for name, size in SIZES.items():
+        assert outputs[name].shape == (batch, tokens, size)
+        assert (np.asarray(outputs[name]) == 0).all(), name
+    assert outputs["default"].shape == (batch, 2 * HALF)
+    assert (np.asarray(outputs["default"]) == 0).all()
+
+
+@pytest.mark.parametrize("tokenizer", ["unicode", "whitespace"])
+@pytest.mark.parametrize("strings", [[""], ["", " \t", "\u3000"], []], ids=repr)
+def test_empty_strings(strings, tokenizer, models):
+    outputs = from_strings(models[tokenizer], strings)
+    assert_nothing(outputs, len(strings), 0)
+    assert outputs["sequence_len"].numpy().tolist() == [0] * len(strings)
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (2, 1), (2, 0), (0, 3), (0, 0)], ids=str)
+def test_no_tokens(shape, models):
+    tokens = np.full(shape, b"", dtype=object)
+    outputs = from_tokens(models[None], tokens, np.zeros(shape[0]))
+    assert_nothing(outputs, *shape)
+
+
+# ---------------------------------------------------------------- what is trainable
+
+
+@pytest.mark.parametrize("tokenizer", TOKENIZERS)
+def test_trainable_variables(tokenizer, models, layer):
+    """The mix alone is trainable."""
+    for name, signature in models[tokenizer].signatures.items():
+        found = {v.shape.rank: v.numpy() for v in signature.trainable_variables}
+        assert len(signature.trainable_variables) == 2, name
+        np.testing.assert_allclose(found[1], [0.7, -0.4, 0.9])
+        np.testing.assert_allclose(found[0], 1.7)
+        assert len(signature.variables) == 2 + len(layer.encoder.weights)
+
+
+def test_gradients(models, wanted):
+    """Gradients reach the mix."""
+    signature = models[None].signatures["tokens"]
+    with tf.GradientTape() as tape:
+        outputs = from_tokens(models[None], padded(TOKENS), LENGTHS)
+        total = tf.reduce_sum(outputs["elmo"] ** 2)
+    gradients = tape.gradient(total, signature.trainable_variables)
+    (by_gamma,) = (g for g in gradients if g.shape.rank == 0)
+    # The sum is of squares of what gamma scales.
+    assert float(by_gamma) == pytest.approx(2 * float(total) / 1.7, rel=1e-4)
+    assert all(np.abs(gradient).max() > 0 for gradient in gradients)
+
+
+# ---------------------------------------------------------------- other processes
+
+
+@pytest.fixture(scope="module")
+def elsewhere(folders, tmp_path_factory):
+    """What a process without this package has found."""
+    folder = tmp_path_factory.mktemp("elsewhere")
+    script = ROOT / "tests" / "files" / "without_this_package.py"
+    paths = [folders[name] for name in ("whitespace", None, "unicode")]
+    output = run_python(
+        script, *paths, folder / "outputs.npz", cwd=folder, PYTHONPATH=""
+    )
+    return json.loads(output.splitlines()[-1]), np.load(folder / "outputs.npz")
+
+
+@pytest.mark.slow
+def test_without_package(elsewhere, models):
+    """Core ops are enough but for `unicode`."""
+    found, outputs = elsewhere
+    # Loading the unicode one needs the ops of tensorflow-text.
+    assert re.search("op", found["missing"], re.IGNORECASE)
+    strings = ["I sat on the bank", "배 가"]
+    assert_equal(dict(outputs), numpy_of(from_strings(models["whitespace"], strings)))
+
+
+@pytest.mark.slow
+def test_tfsm_layer(elsewhere, layer):
+    """TFSMLayer trains the mix and the head alone."""
+    found, _ = elsewhere
+    assert len(found["trainable"]) == 2
+    assert found["moved"] == found["trainable"]
+    assert found["moved_head"] == 2
+    assert found["num_weights"] == 2 + len(layer.encoder.weights)
+
+
+# What tensorflow-text brings, which TensorFlow Serving links as a whole; all else has
+# to be TensorFlow's own and have a kernel without Python.
+TEXT_OPS = {"NormalizeUTF8"}
+PYTHON_OPS = {"PyFunc", "PyFuncStateless", "EagerPyFunc"}
+
+
+@pytest.mark.parametrize("tokenizer", TOKENIZERS)
+def test_ops(tokenizer, folders):
+    """TensorFlow Serving links every op."""
+    saved = SavedModel.FromString((folders[tokenizer] / "saved_model.pb").read_bytes())
+    graph = saved.meta_graphs[0].graph_def
+    functions = {function.signature.name for function in graph.library.function}
+    nodes = [*graph.node, *(n for f in graph.library.function for n in f.node_def)]
+    ops = {node.op for node in nodes} - functions
+    others = {op for op in ops if not hasattr(tf.raw_ops, op)}
+    assert others == (TEXT_OPS if tokenizer == "unicode" else set())
+    assert not ops & PYTHON_OPS
+    assert {"MatMul", "VarHandleOp"} <= ops
+
+
+@pytest.mark.slow
+def test_saved_model_cli(folders, models, tmp_path):
+    """TensorFlow's own tool, as it comes."""
+
+    def cli(*arguments):
+        finished = subprocess.run(
+            [sys.executable, "-m", "tensorflow.python.tools.saved_model_cli"]
+            + list(map(str, arguments)),
+            cwd=tmp_path,
+            env=environment(PYTHONPATH=""),
+            capture_output=True,
+            text=True,
+            timeout=900,
+            check=False,
+        )
+        assert finished.returncode == 0, finished.stdout + finished.stderr
+        return finished.stdout
+
+    signature = ["--tag_set", "serve", "--signature_def", "tokens"]
+    shown = cli("show", "--dir", folders["whitespace"], *signature)
+    for name in ("tokens", "sequence_len", "default", *SIZES):
+        assert f"['{name}']" in shown
+    cli(
+        "run",
+        "--dir",
+        folders["whitespace"],
+        *signature,
+        "--input_exprs",
+        "tokens=[[b'the',b'bank',b''],[b'I',b'sat',b'on']];sequence_len=[2,3]",
+        "--outdir",
+        tmp_path / "out",
+    )
+    wanted = from_tokens(
+        models["whitespace"], [[b"the", b"bank", b""], [b"I", b"sat", b"on"]], [2, 3]
+    )
+    for name, value in wanted.items():
+        found = np.load(tmp_path / "out" / f"{name}.npy")
+        np.testing.assert_allclose(found, value, atol=1e-6)
+
+
+@pytest.mark.slow
+def test_jax(folders, wanted, tmp_path):
+    """On JAX it is read but not written."""
+    require_installed("jax")
+    np.save(tmp_path / "char_ids.npy", char_ids(TOKENS))
+    code = """
+import sys
+import numpy as np
+import keras_elmo
+exported, ids, vectors = sys.argv[1:]
+layer = keras_elmo.ElmoEmbedding.from_saved_model(exported)
+np.save(vectors, np.asarray(layer(np.load(ids))))
+try:
+    keras_elmo.export_saved_model(layer, "export")
+except RuntimeError as error:
+    print(error)
+"""
+    said = run_python(
+        "-c",
+        code,
+        folders["unicode"],
+        "char_ids.npy",
+        "vectors.npy",
+        cwd=tmp_path,
+        KERAS_BACKEND="jax",
+    )
+    assert "KERAS_BACKEND=tensorflow" in said and "jax" in said
+    assert not (tmp_path / "export").exists()
+    found = np.load(tmp_path / "vectors.npy")
+    np.testing.assert_allclose(found, wanted["elmo"], atol=1e-5)
+
+
+# ---------------------------------------------------------------- and back again
+
+
+@pytest.mark.parametrize("tokenizer", TOKENIZERS)
+def test_from_saved_model(tokenizer, folders, wanted):
+    """The layer is rebuilt from its export."""
+    layer = ElmoEmbedding.from_saved_model(folders[tokenizer])
+    np.testing.assert_allclose(
+        numpy_of(layer(char_ids(TOKENS))), wanted["elmo"], atol=1e-6
+    )
+    # What cuts text is remembered; without a tokenizer, what the encoder knew: nothing.
+    assert layer.encoder.tokenizer == tokenizer
+    assert len(layer.trainable_weights) == 2
+
+
+def test_layer_norm(tmp_path):
+    """A normalised mix."""
+    layer = embedding(layer_norm=True)
+    export_saved_model(layer, tmp_path / "export", None)
+    model = tf.saved_model.load(str(tmp_path / "export"))
+    outputs = from_tokens(model, padded(TOKENS), LENGTHS)
+    np.testing.assert_allclose(
+        outputs["elmo"], numpy_of(layer(char_ids(TOKENS))), atol=1e-5
+    )
+    assert_nothing(from_tokens(model, [[b""]], [0]), 1, 1)
+    rebuilt = ElmoEmbedding.from_saved_model(tmp_path / "export")
+    np.testing.assert_allclose(
+        numpy_of(rebuilt(char_ids(TOKENS))), outputs["elmo"], atol=1e-5
+    )
+
+
+# ---------------------------------------------------------------- folders
+
+
+def stored_size(folder):
+    return os.path.getsize(folder / "variables" / "variables.data-00000-of-00001")
+
+
+def test_bfloat16(layer, folders, wanted, tmp_path):
+    """bfloat16 has half the size, nearly the same vectors, and float32 outputs."""
+    path = tmp_path / "low"
+    export_saved_model(layer, path, None, dtype="bfloat16")
+    found = from_tokens(tf.saved_model.load(str(path)), padded(TOKENS), LENGTHS)
+    for name, array in wanted.items():
+        wanted_type = "int32" if name == "sequence_len" else "float32"
+        assert found[name].dtype == wanted_type
+        np.testing.assert_allclose(np.asarray(found[name]), array, atol=0.1)
+
+    assert stored_size(path) < 0.6 * stored_size(folders["unicode"])
+    again = load(path)
+    assert {weight.dtype for weight in again.weights} == {"bfloat16"}
+    for ours, given in zip(
+        numpy_of(again.weights), numpy_of(layer.encoder.weights), strict=True
+    ):
+        np.testing.assert_allclose(ours, given, rtol=0.01)
+    # And back: what was rounded stays so.
+    export_saved_model(path, tmp_path / "float32", None, dtype="float32")
+    assert {weight.dtype for weight in load(tmp_path / "float32").weights} == {
+        "float32"
+    }
+
+
+def test_half_weights(layer, folders, tmp_path):
+    """Half weights are stored and computed with in float32."""
+    export_saved_model(layer, tmp_path, half_weights=True)
+    assert stored_size(tmp_path) < 0.6 * stored_size(folders["unicode"])
+    encoder = load(tmp_path)
+    for ours, given in zip(encoder.weights, layer.encoder.weights, strict=True):
+        assert ours.dtype == "float32"
+        rounded = numpy_of(given).astype("float16").astype("float32")
+        np.testing.assert_array_equal(numpy_of(ours), rounded)
+    # The mix alone is trainable, as in full precision.
+    model = tf.saved_model.load(str(tmp_path))
+    for name, signature in model.signatures.items():
+        assert len(signature.trainable_variables) == 2, name
+        assert len(signature.variables) == 2 + len(encoder.weights)
+    # No product is of float16: the vectors are those of the rounded weights.
+    rebuilt = ElmoEmbedding.from_saved_model(tmp_path)
+    for outputs in (
+        from_tokens(model, padded(TOKENS), LENGTHS),
+        from_strings(model, SENTENCES),
+    ):
+        assert_equal(outputs, in_memory(rebuilt))
+
+
+def test_tokenizer_of_training_text_is_kept(tmp_path):
+    """That of a signature is another matter; where neither is known, it is whitespace.
+
+    A description of the version before has one key for both.
+    """
+    encoder = random_encoder()
+    for own, given, expected in (
+        (None, "own", "whitespace"),
+        ("whitespace", "own", "whitespace"),
+        (None, "unicode", "unicode"),
+        ("unicode", "whitespace", "unicode"),
+    ):
+        encoder.tokenizer = own
+        path = tmp_path / f"{own} {given}"
+        export_saved_model(encoder, path, given)
+        assert load(path).tokenizer == expected
+    export_saved_model(path, tmp_path / "again")
+    assert load(tmp_path / "again").tokenizer == "unicode"
+
+    for folder, cut in ((path, "whitespace"), (tmp_path / "again", "unicode")):
+        description = folder / "assets.extra" / "keras_elmo.json"
+        stored = json.loads(description.read_text(encoding="utf-8"))
+        assert (stored["tokenizer"], stored["signature_tokenizer"]) == ("unicode", cut)
+        del stored["signature_tokenizer"]
+        description.write_text(json.dumps(stored), encoding="utf-8")
+        register_signature_operations(folder)
+        assert load(folder).tokenizer == "unicode"
+
+
+def test_half_weights_overflow(tmp_path):
+    """Half weights have to fit."""
+    encoder = random_encoder()
+    weight = encoder.weights[-1]
+    weight.assign(np.full(weight.shape, 1e5))
+    with pytest.raises(ValueError, match=f"65,504 at most; {weight.path} has"):
+        export_saved_model(encoder, tmp_path / "export", None, half_weights=True)
+    assert not list(tmp_path.iterdir())
+
+
+def test_replaces_export(tmp_path):
+    """A second export replaces the first."""
+    path = tmp_path / "export"
+    export_saved_model(random_encoder(seed=1), path, None)
+    (path / "notes.txt").write_text("of the first", encoding="utf-8")
+    second = random_encoder(seed=2)
+    export_saved_model(second, f"{path}/", None)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["export"]
+    assert not (path / "notes.txt").exists()
+    for found, weight in zip(load(path).weights, second.weights, strict=True):
+        np.testing.assert_array_equal(numpy_of(found), numpy_of(weight))
+
+
+def test_export_of_export(folders, wanted, tmp_path):
+    """An exported model is exported again with its mix."""
+    export_saved_model(str(folders["unicode"]), tmp_path, None)
+    model = tf.saved_model.load(str(tmp_path))
+    assert list(model.signatures) == ["tokens"]
+    assert_equal(from_tokens(model, padded(TOKENS), LENGTHS), wanted)
+
+
+def test_invalid_arguments(tmp_path):
+    """Invalid arguments raise and write nothing."""
+    for source, tokenizer, error, said in [
+        (CONFIG, "unicode", TypeError, "`source` must be"),
+        (tmp_path / "nowhere", "unicode", ValueError, "nowhere"),
+        (build_encoder(CONFIG), "bpe", ValueError, "`kind` must be.*'bpe'"),
+    ]:
+        with pytest.raises(error, match=said):
+            export_saved_model(source, tmp_path / "export", tokenizer)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_replaces_nothing_else(tmp_path):
+    """Folders and files that are no exported model are not replaced."""
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "notes.txt").write_text("mine", encoding="utf-8")
+    for path in (tmp_path / "folder", tmp_path / "folder" / "notes.txt"):
+        with pytest.raises(ValueError, match="`path` must not exist, or hold"):
+            export_saved_model(build_encoder(CONFIG), path)
+    assert [entry.name for entry in (tmp_path / "folder").iterdir()] == ["notes.txt"]
