@@ -1,11 +1,10 @@
 """Does `embed` survive being killed? SIGKILL at random moments, then the same command.
 
 Embeds a text once undisturbed. Embeds it again with the same arguments and kills the
-process some milliseconds after it has begun a phase - reading over the lines that are
-there, writing vectors, bringing them to the disk, taking note of it, or writing the
-index, which is first for HDF5 and last for Parquet - and repeats the command, with
-`--resume`, until it has been killed often enough; then lets it finish. Compares the two
-files byte for byte. Once for either format.
+process some milliseconds after it has begun a phase - caching words, computing,
+writing, reading or joining parts, finishing the file, or renaming it - and repeats the
+command, with `--resume`, until it has been killed often enough; then lets it finish.
+Compares the two files byte for byte. Once for either format.
 
     python benchmarks/kill_embed.py --kills 20 --out kill_embed.json
 """
@@ -13,7 +12,6 @@ files byte for byte. Once for either format.
 import argparse
 import dataclasses
 import filecmp
-import json
 import random
 import sys
 import tempfile
@@ -29,14 +27,17 @@ from common import markdown_table, megabytes
 # Of each phase: how often it is aimed at, which of its next occurrences at most, and
 # how many milliseconds of it and of what follows may pass.
 _PHASES = {
-    "skip": (2, 1, 300),
-    "write": (4, 12, 10),
-    "checkpoint": (3, 3, 20),
-    "note": (2, 3, 4),
+    "cache": (1, 3, 20),
+    "embed": (2, 6, 50),
+    "write": (4, 6, 10),
+    "read": (1, 3, 10),
+    "join": (3, 6, 10),
 }
+# They are there once, at the end.
+_LAST = {"finish": (1, 1, 10), "rename": (1, 1, 2)}
 # Where it can die.
-_PLACES = (*_PHASES, "index", "rename", "between")
-_SHARE_OF_THE_INDEX = 0.2
+_PLACES = (*_PHASES, *_LAST, "between")
+_SHARE_OF_THE_LAST = 0.2
 _OUTPUTS = {
     "hdf5": ["--layers", "all", "--dtype", "float32"],
     "parquet": ["--layers", "mix", "--dtype", "float16"],
@@ -53,12 +54,12 @@ class Kill:
     Attributes:
         aim: the phase that was waited for.
         phase: the one it was in when it died; "between" two of them.
-        lines: of the text that it left, to go on from.
+        parts: that it left, to go on from.
     """
 
     aim: str
     phase: str
-    lines: int
+    parts: int
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -71,7 +72,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         corpus="enwiki/dev.txt.xz",
         preset="tiny",
         lines=(20_000, "sentences"),
-        section=(1536, "positions"),
+        part=(1536, "positions"),
         kills=(20, "of each format"),
         formats=(list(_OUTPUTS), "", {"choices": _OUTPUTS}),
         seed=0,
@@ -98,7 +99,7 @@ def _run(
     suffix: str, text: Path, model: Path, options: argparse.Namespace
 ) -> dict[str, Any]:
     child = Path(__file__).with_name("killed_embed.py")
-    command = [sys.executable, str(child), str(options.section), "embed"]
+    command = [sys.executable, str(child), str(options.part), "embed"]
     command += ["--model", str(model), "--input", str(text), *_OUTPUTS[suffix]]
     whole, killed = (
         text.with_name(f"whole.{suffix}"),
@@ -107,8 +108,8 @@ def _run(
     killing.finish([*command, "--out", str(whole)])
     again = [*command, "--out", str(killed), "--resume"]
     kills = _killed_often(again, killed, options)
-    if not killed.exists():
-        killing.finish(again)
+    # Also a complete file: parts may be left that were not removed yet.
+    killing.finish(again)
     left = {path.name for path in text.parent.glob("killed.*")} - {killed.name}
     run = {
         "format": suffix,
@@ -128,11 +129,13 @@ def _killed_often(
 ) -> list[Kill]:
     chance = random.Random(options.seed)
     kills: list[Kill] = []
-    for aim, latest, milliseconds in aims(out.suffix, options.kills, chance):
+    for aim, latest, milliseconds in aims(options.kills, chance):
+        if aim == "read" and not _parts(out):
+            aim = "write"
         phase = killing.kill(command, aim, latest, milliseconds, chance)
         if phase is None:
             raise SystemExit("the file was finished before that: more --lines")
-        kills.append(Kill(aim, phase, _kept_lines(out)))
+        kills.append(Kill(aim, phase, _parts(out)))
         print(kills[-1], file=sys.stderr, flush=True)
         if out.exists():
             # It was killed when there was nothing left to do but to end.
@@ -140,24 +143,20 @@ def _killed_often(
     return kills
 
 
-def aims(suffix: str, kills: int, chance: random.Random) -> list[Aim]:
+def aims(kills: int, chance: random.Random) -> list[Aim]:
     """Returns, for each kill, the phase, its occurrence at most, and milliseconds."""
-    of_index = max(1, round(_SHARE_OF_THE_INDEX * kills))
+    of_last = max(1, round(_SHARE_OF_THE_LAST * kills))
     weights = [weight for weight, *_ in _PHASES.values()]
-    names = chance.choices(list(_PHASES), weights, k=kills - of_index)
-    others = [(name, *_PHASES[name][1:]) for name in names]
-    # It is there once: a file of HDF5 begins with it, and one of Parquet ends.
-    if suffix == ".hdf5":
-        return [("index", 1, 800)] * of_index + others
-    return others + [("index", 1, 5)] * of_index
+    names = chance.choices(list(_PHASES), weights, k=kills - of_last)
+    last = (list(_LAST) * of_last)[:of_last]
+    # What is renamed is not there to be killed again.
+    last.sort()
+    phases = {**_PHASES, **_LAST}
+    return [(name, *phases[name][1:]) for name in [*names, *last]]
 
 
-def _kept_lines(out: Path) -> int:
-    state = out.with_name(f"{out.name}.unfinished.json")
-    try:
-        return int(json.loads(state.read_text(encoding="utf-8"))["lines"])
-    except FileNotFoundError:
-        return 0
+def _parts(out: Path) -> int:
+    return len(list(out.with_name(f"{out.name}.parts").glob("*.npy")))
 
 
 def table(result: common.Result) -> str:

@@ -678,14 +678,16 @@ def test_vectors_that_cannot_be_written(imported, folder, tmp_path):
     arguments += ["--out", out / "vectors.hdf5"]
     with read_only(tmp_path):
         result = command("embed", *arguments)
-    assert_one_line(*result, "denied", str(out / "vectors.hdf5.unfinished"))
+    assert_one_line(*result, "denied", str(out / "vectors.hdf5"))
     assert names(out) == []
     status, _, err = command("embed", *arguments)
     assert status == 0, err
 
 
 def test_control_c_says_how_embed_goes_on(imported, folder, tmp_path, monkeypatch):
-    monkeypatch.setattr("keras_elmo.embedding.embedder.Embedder.embed", _interrupted)
+    monkeypatch.setattr(
+        "keras_elmo.embedding.embedder.Embedder.embed_window", _interrupted
+    )
     arguments = ["--model", imported, "--input", folder / "held-out.txt"]
     status, out, err = command("embed", *arguments, "--out", tmp_path / "out.hdf5")
     assert (status, out) == (130, "")

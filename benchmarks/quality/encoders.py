@@ -17,7 +17,7 @@ from word_vectors import (
 )
 
 import keras_elmo
-from keras_elmo.embedding.resumable import encoder_digest, file_digest
+from keras_elmo.embedding.parts import encoder_hash, file_hash
 
 NAMES = [name for name in WORDS if "+" not in name]
 _RANDOM_SEED = 1000
@@ -68,13 +68,13 @@ class Encoders:
     def _digest(self, name: str) -> str:
         if name not in self._digests:
             if name == "static":
-                digest = file_digest(self._static)
+                digest = file_hash(self._static)
             elif name == "bert":
                 from bert import WEIGHTS
 
-                digest = file_digest(Path(self._bert, WEIGHTS))
+                digest = file_hash(Path(self._bert, WEIGHTS))
             elif name in ("elmo", "young"):
-                digest = encoder_digest(self._bilm(name))
+                digest = encoder_hash(self._bilm(name))
             else:
                 # The model's sizes alone.
                 digest = sha256(str(self.elmo.config).encode()).hexdigest()

@@ -1,23 +1,31 @@
-"""The vectors of a text file, as a file."""
+"""Vectors of a text file, written as a file."""
 
 import contextlib
 import dataclasses
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
-from keras_elmo.embedding.hdf5_vectors import Hdf5Vectors
+from keras_elmo.embedding.embedder import Embedder, Tokens, windows
 from keras_elmo.embedding.options import EmbedOptions
-from keras_elmo.embedding.parquet_vectors import ParquetVectors
-from keras_elmo.embedding.resumable import UnfinishedFile, encoder_digest, file_digest
-from keras_elmo.embedding.sections import (
-    SectionEmbedder,
-    SectionWriter,
-    Tokens,
+from keras_elmo.embedding.parts import (
+    Manifest,
+    PartFolder,
+    check_manifest,
+    encoder_hash,
+    file_hash,
+    to_numbers,
+)
+from keras_elmo.embedding.writers import (
+    HDF5_SUFFIXES,
+    PARQUET_SUFFIX,
+    Hdf5Writer,
+    ParquetWriter,
     VectorWriter,
+    read_manifest,
 )
 from keras_elmo.files.loading import find_model, load
 from keras_elmo.files.saved_model import is_saved_model, read_mix
@@ -26,11 +34,113 @@ from keras_elmo.text.batching import TokenizedFile
 from keras_elmo.text.lines import expand_files, read_lines
 from keras_elmo.text.tokenizer import TOKENIZER_IF_UNKNOWN
 from keras_elmo.utils.lazy import import_extra
+from keras_elmo.utils.prefetch import prefetch_map
 from keras_elmo.utils.progress import Progress
+from keras_elmo.utils.types import StrPath
+
+# Sentences in a batch: a step of many rows costs little more than one of few.
+BATCH_SIZE = 128
+# The words of so many positions at the beginning of a text are cached; others are
+# computed in each part. A part so depends on nothing but these words and itself.
+_CACHED_POSITIONS = 524_288
 
 
-def mix_weights(model: str | os.PathLike[str]) -> np.ndarray:
-    """Returns what an exported model multiplies each layer with.
+def embed_file(
+    model: StrPath,
+    input: StrPath,
+    out: StrPath,
+    layers: str = EmbedOptions.layers,
+    resume: bool = False,
+    progress: bool = False,
+    *,
+    rows: str = EmbedOptions.rows,
+    dtype: str = EmbedOptions.dtype,
+) -> None:
+    """Writes the contextual vectors of every line of a text file.
+
+    HDF5 has the published layout: dataset `k` holds line k, counted from 0, of shape
+    `(num_layers + 1, tokens, 2 * projection_units)`. Parquet has a row a token, or a
+    row a line; see `ParquetWriter`. A blank line has no tokens, in both.
+
+    The vectors of 16,384 positions at a time are written as a part into the folder
+    `OUT.parts`, and joined to one file, which is renamed to `out` when it is complete.
+    A process that is killed at any moment loses the part that it computes. With
+    `resume`, the parts are computed that are missing; the bytes of the file are the
+    same. Parts and file need twice the room of the file on the disk.
+
+    Args:
+        model: a pretraining directory, an exported SavedModel, or a shipped name.
+        input: the text, UTF-8; plain, .gz or .xz.
+        out: a name that ends in .hdf5, .h5 or .parquet.
+        layers: `"all"`, or `"mix"`, their weighted sum: with the weights of the
+            exported model, or the average. HDF5 then holds
+            `(tokens, 2 * projection_units)`.
+        resume: whether to go on with the parts of an interrupted call, if there are
+            any. If `out` is complete, nothing is done.
+        progress: whether to show a bar and messages on stderr.
+        rows: `"tokens"`, or `"sentences"`, the mean over the tokens of each line;
+            Parquet only.
+        dtype: of the numbers in the file, `"float32"` or `"float16"`.
+
+    Raises:
+        ValueError: `out` exists or ends in something else; an option has another value
+            than it may have, or than the parts were begun with; the model or the text
+            cannot be read, or has changed since.
+        OSError: the file cannot be written; complete parts are kept.
+        KeyboardInterrupt: after Ctrl-C; says what is kept.
+    """
+    input, out = os.fspath(input), os.fspath(out)
+    options = EmbedOptions(layers, rows, dtype)
+    _check_suffix(out, options)
+    files = expand_files(input)
+    if len(files) > 1:
+        raise ValueError(f"`input` must be one file. Received: {len(files)} of {input}")
+    parts = PartFolder(out, resume)
+    complete = read_manifest(out) if os.path.exists(out) else None
+    if not complete:
+        parts.check_out()
+    if next(read_lines(files, keep_blank=True), None) is None:
+        raise ValueError(f"there is no text in {files[0]}")
+    model = find_model(model)
+    encoder = load(model)
+    mix = None
+    if layers == "mix":
+        exported = is_saved_model(model)
+        mix = (
+            mix_weights(model) if exported else _average(encoder.config.num_layers + 1)
+        )
+    manifest = {
+        **dataclasses.asdict(options),
+        "input": file_hash(files[0]),
+        "model": encoder_hash(encoder, *([] if mix is None else [mix])),
+    }
+    if complete:
+        check_manifest(complete, manifest, out)
+        parts.remove()
+        if progress:
+            print(f"{out} is complete; nothing to do", file=sys.stderr)
+        return
+    text = TokenizedFile(files[0], encoder.tokenizer or TOKENIZER_IF_UNKNOWN)
+    shape = options.shape(encoder.config)
+    try:
+        with parts.opened(manifest):
+            with parts.writing():
+                writer = _open(parts.joined, shape, options, manifest)
+            with contextlib.closing(writer):
+                computed = _compute(text, encoder, mix, parts)
+                _write(computed, options, parts, writer, text.path, progress)
+                with parts.writing():
+                    writer.finish()
+                    parts.complete()
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(f"stopped; {parts.kept()}") from None
+    if progress:
+        for message in text.stats.messages():
+            print(message, file=sys.stderr)
+
+
+def mix_weights(model: StrPath) -> np.ndarray:
+    """Returns the factor of each layer in the mix of an exported model.
 
     Raises:
         ValueError: its mix is more than a weighted sum.
@@ -45,93 +155,14 @@ def mix_weights(model: str | os.PathLike[str]) -> np.ndarray:
     return gamma * weights / weights.sum()
 
 
-Path = str | os.PathLike[str]
-
-# Between two checkpoints: some ten seconds of a `mini` model on two cores.
-_SECTION_POSITIONS = 262_144
-# That are written while the next ones are computed.
-_LINES_AT_A_TIME = 256
-
-_HDF5 = (".hdf5", ".h5")
-_PARQUET = ".parquet"
+def _average(num_layers: int) -> np.ndarray:
+    return np.full(num_layers, 1 / num_layers, dtype="float32")
 
 
-def embed_file(
-    model: Path,
-    input: Path,
-    out: Path,
-    layers: str = EmbedOptions.layers,
-    resume: bool = False,
-    progress: bool = False,
-    *,
-    rows: str = EmbedOptions.rows,
-    dtype: str = EmbedOptions.dtype,
-) -> None:
-    """Writes the contextual vectors of every line of a text file.
-
-    HDF5 has the published layout: dataset `k` holds line k, counted from 0,
-    `(num_layers + 1, tokens, 2 * projection_units)`. Parquet has a row a token, or a
-    row a line, see `ParquetVectors`. A blank line has no tokens, in both.
-
-    The file appears under its name when it is complete. Until then it is
-    `OUT.unfinished`, which a process that is killed at any moment leaves in a state to
-    go on from: the text is cut into sections, each embedded by itself and brought to
-    the disk, and the finished file has the bytes it would have had.
-
-    Args:
-        model: a pretraining directory, an exported SavedModel, or a shipped name.
-        input: the text, UTF-8; plain, .gz or .xz.
-        out: a name that ends in .hdf5, .h5 or .parquet.
-        layers: `"all"`, or `"mix"`, their mix alone: that of the exported model, or
-            the average. HDF5 then holds `(tokens, 2 * projection_units)`.
-        resume: whether to go on with the `OUT.unfinished` of an interrupted call; if
-            there is none, it is begun.
-        progress: whether to show a bar and messages on stderr.
-        rows: `"tokens"`, or `"sentences"`, the mean over the tokens of each line;
-            Parquet only.
-        dtype: of the numbers in the file, `"float32"` or `"float16"`.
-
-    Raises:
-        ValueError: `out` exists or ends in something else; an argument is another
-            than it may be, or than it was when `OUT.unfinished` was begun; the model
-            or the text cannot be read, or has changed since.
-        OSError: the file cannot be written; what was written is kept.
-        KeyboardInterrupt: after Ctrl-C, with what is kept.
-    """
-    input, out = os.fspath(input), os.fspath(out)
-    options = EmbedOptions(layers, rows, dtype)
-    _check_out(out, options)
-    files = expand_files(input)
-    if len(files) > 1:
-        raise ValueError(f"`input` must be one file. Received: {len(files)} of {input}")
-    unfinished = UnfinishedFile(out, resume)
-    if next(read_lines(files, keep_blank=True), None) is None:
-        raise ValueError(f"there is no text in {files[0]}")
-    model = find_model(model)
-    encoder = load(model)
-    mix = _mix(model, encoder.config.num_layers + 1) if layers == "mix" else None
-    digests = {
-        "input": file_digest(files[0]),
-        "model": encoder_digest(encoder, *([] if mix is None else [mix])),
-    }
-    try:
-        with unfinished.begun(dataclasses.asdict(options), digests):
-            text = TokenizedFile(files[0], encoder.tokenizer or TOKENIZER_IF_UNKNOWN)
-            shape = options.shape(encoder.config)
-            writer = _open(unfinished, shape, options, _num_tokens(text, progress))
-            with SectionWriter(unfinished, writer) as sections:
-                _write(encoder, mix, text, sections, progress)
-    except KeyboardInterrupt:
-        raise KeyboardInterrupt(unfinished.where_it_stands()) from None
-    if progress:
-        for message in text.report.messages():
-            print(message, file=sys.stderr)
-
-
-def _check_out(out: str, options: EmbedOptions) -> None:
-    if out.endswith(_PARQUET):
+def _check_suffix(out: str, options: EmbedOptions) -> None:
+    if out.endswith(PARQUET_SUFFIX):
         import_extra("pyarrow", "Writing Parquet", "parquet")
-    elif not out.endswith(_HDF5):
+    elif not out.endswith(HDF5_SUFFIXES):
         raise ValueError(
             f"`out` must end in .hdf5, .h5 or .parquet. Received: out={out!r}"
         )
@@ -143,73 +174,83 @@ def _check_out(out: str, options: EmbedOptions) -> None:
 
 
 def _open(
-    unfinished: UnfinishedFile,
-    shape: tuple[int, ...],
-    options: EmbedOptions,
-    num_tokens: Iterable[int],
+    path: str, shape: tuple[int, ...], options: EmbedOptions, manifest: Manifest
 ) -> VectorWriter:
-    with unfinished.writing():
-        if unfinished.path.endswith(f"{_PARQUET}.unfinished"):
-            return ParquetVectors(unfinished.path, shape, options.dtype, options.rows)
-        return Hdf5Vectors(unfinished.path, shape, options.dtype, num_tokens)
+    if path.endswith(PARQUET_SUFFIX):
+        return ParquetWriter(path, shape, options.dtype, options.rows, manifest)
+    return Hdf5Writer(path, shape, options.dtype, manifest)
 
 
-def _num_tokens(text: TokenizedFile, progress: bool) -> Iterator[int]:
-    """The tokens of each line, for a format that needs to know them beforehand."""
-    with _shown("Counting", text, progress) as advance:
-        for tokens in text:
-            advance(len(tokens))
-            yield len(tokens)
+class _Part(NamedTuple):
+    """Lines of a text.
+
+    Attributes:
+        path: of the part.
+        lines: the tokens of each line.
+        vectors: of each line; `None` if the part exists.
+        position: bytes of the text up to the end of the part.
+    """
+
+    path: str
+    lines: list[Tokens]
+    vectors: list[np.ndarray] | None
+    position: int
+
+
+def _compute(
+    text: TokenizedFile, encoder: Encoder, mix: np.ndarray | None, parts: PartFolder
+) -> Iterator[_Part]:
+    """Yields the parts of a text in order, and computes those that are missing."""
+    embedder: Embedder | None = None
+    first_line = 0
+    for window in windows(text, BATCH_SIZE):
+        path = parts.part(first_line, window)
+        first_line += len(window)
+        vectors = None
+        if not os.path.exists(path):
+            embedder = embedder or _embedder(encoder, text)
+            vectors = embedder.embed_window(window, BATCH_SIZE, mix, keep_words=False)
+        yield _Part(path, window, vectors, text.position)
+
+
+def _embedder(encoder: Encoder, text: TokenizedFile) -> Embedder:
+    """Returns an embedder that knows the words at the beginning of the text."""
+    embedder = Embedder(encoder)
+    positions = 0
+    for window in windows(TokenizedFile(text.path, text.tokenizer), BATCH_SIZE):
+        embedder.cache_words(window)
+        positions += sum(len(tokens) + 2 for tokens in window)
+        if positions >= _CACHED_POSITIONS:
+            break
+    return embedder
 
 
 def _write(
-    encoder: Encoder,
-    mix: np.ndarray | None,
-    text: TokenizedFile,
-    sections: SectionWriter,
+    computed: Iterator[_Part],
+    options: EmbedOptions,
+    parts: PartFolder,
+    writer: VectorWriter,
+    input: str,
     progress: bool,
 ) -> None:
-    parts = _sections(iter(text))
-    embedder = SectionEmbedder(encoder, sections.num_written, mix)
-    for section in sections.skip_written(parts):
-        embedder.skip(section)
-    with _shown("Embedding", text, progress) as advance:
-        for section in parts:
-            embedded = zip(section, embedder.embed(section), strict=True)
-            while chunk := list(islice(embedded, _LINES_AT_A_TIME)):
-                sections.write(chunk)
-                advance(sum(len(tokens) for tokens, _ in chunk))
-            sections.end_section(len(section), sum(map(len, section)))
-        sections.finish()
+    """Writes and joins parts in a thread, while the next one is computed."""
 
+    def write(part: _Part) -> _Part:
+        with parts.writing():
+            if part.vectors is None:
+                numbers = parts.read(part.path)
+            else:
+                numbers = to_numbers(part.vectors, options)
+                parts.write(part.path, numbers)
+            writer.append(part.lines, numbers)
+        return part
 
-@contextlib.contextmanager
-def _shown(
-    label: str, text: TokenizedFile, progress: bool
-) -> Iterator[Callable[[int], None]]:
-    """Yields what is told how many words more are done, and shows how far that is."""
-    if not progress:
-        yield lambda count: None
-        return
-    with Progress(label, os.path.getsize(text.path), start=text.position) as bar:
-        yield lambda count: bar.update(count, text.position)
-
-
-def _mix(model: Path, num_layers: int) -> np.ndarray:
-    if is_saved_model(model):
-        return mix_weights(model)
-    return np.full(num_layers, 1 / num_layers, dtype="float32")
-
-
-def _sections(sentences: Iterator[Tokens]) -> Iterator[list[Tokens]]:
-    """Cuts a text where it has so many positions, wherever it was interrupted."""
-    section: list[Tokens] = []
-    positions = 0
-    for sentence in sentences:
-        section.append(sentence)
-        positions += len(sentence) + 2
-        if positions >= _SECTION_POSITIONS:
-            yield section
-            section, positions = [], 0
-    if section:
-        yield section
+    size = os.path.getsize(input)
+    with contextlib.ExitStack() as stack:
+        bar = stack.enter_context(Progress("Embedding", size)) if progress else None
+        for part in prefetch_map(write, computed, num_threads=1):
+            if bar:
+                is_new = part.vectors is not None
+                bar.update(is_new * sum(map(len, part.lines)), part.position)
+        if bar:
+            bar.update(0, size)

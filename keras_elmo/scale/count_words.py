@@ -10,8 +10,13 @@ from typing import Any
 import apache_beam as beam
 from apache_beam.options.pipeline_options import PipelineOptions
 
-from keras_elmo.scale.shared_files import absolute, match_files, write_whole
-from keras_elmo.scale.text_chunks import TextChunk, read_chunks
+from keras_elmo.scale.shared_files import (
+    TextChunk,
+    absolute,
+    match_files,
+    read_chunks,
+    write_whole,
+)
 from keras_elmo.text.batching import token_chunks
 from keras_elmo.text.lines import Files
 from keras_elmo.text.stats import CorpusStats

@@ -1,35 +1,50 @@
-"""The vectors of a text that many machines embed."""
+"""Vectors of texts, computed by the workers of an engine."""
 
+import contextlib
 import dataclasses
 import json
 import os
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import apache_beam as beam
+import numpy as np
 from apache_beam.io.filesystems import FileSystems
-from apache_beam.ml.inference.base import RunInference
+from apache_beam.ml.inference.base import ModelHandler, RunInference
 from apache_beam.options.pipeline_options import PipelineOptions
 
-from keras_elmo.embedding.embed_file import EmbedOptions
-from keras_elmo.embedding.resumable import folder_digest
-from keras_elmo.scale.saved_model_handler import SavedModelHandler
+from keras_elmo.embedding.embed_file import BATCH_SIZE, mix_weights
+from keras_elmo.embedding.embedder import Embedder, Tokens
+from keras_elmo.embedding.options import EmbedOptions
+from keras_elmo.embedding.parts import (
+    Manifest,
+    check_manifest,
+    folder_hash,
+    part_name,
+    to_numbers,
+)
+from keras_elmo.embedding.writers import PARQUET_SUFFIX, ParquetWriter
+from keras_elmo.files.saved_model import read_saved_model, read_tokenizer
+from keras_elmo.models.encoder import Encoder
 from keras_elmo.scale.shared_files import (
+    TextChunk,
     absolute,
     match_files,
     open_file,
+    read_chunks,
     remove_unfinished,
     write_whole,
 )
-from keras_elmo.scale.text_chunks import read_chunks
-from keras_elmo.scale.vector_parts import VectorParts
+from keras_elmo.text.batching import tokenized_lines
 from keras_elmo.text.lines import Files
+from keras_elmo.text.tokenizer import TOKENIZER_IF_UNKNOWN
 from keras_elmo.utils.files import parse_json_object
 
 # Readers of Parquet pass over names that begin with an underscore.
-_RECIPE = "_recipe.json"
+_MANIFEST = "_recipe.json"
 
 
 def embed_text(
@@ -77,11 +92,21 @@ def embed_text(
     model, out = os.path.abspath(model), absolute(out)
     embedding = EmbedText(model, out, chosen)
     sizes = {os.path.basename(path): size for path, size in texts.items()}
-    recipe = {**dataclasses.asdict(chosen), "model": folder_digest(model)}
-    _begin(out, {**recipe, "files": sizes})
+    manifest = {**dataclasses.asdict(chosen), "model": folder_hash(model)}
+    _begin(out, {**manifest, "files": sizes})
     with beam.Pipeline(options=options) as pipeline:
         _ = pipeline | beam.Create(list(texts)) | embedding
     remove_unfinished(out)
+
+
+@dataclasses.dataclass(frozen=True)
+class EmbeddedChunk:
+    """The tokens and the vectors of a chunk's lines."""
+
+    path: str
+    first_line: int
+    lines: list[Tokens]
+    vectors: list[np.ndarray]
 
 
 class EmbedText(beam.PTransform):
@@ -95,36 +120,97 @@ class EmbedText(beam.PTransform):
 
     def __init__(self, model: str, out: str, options: EmbedOptions) -> None:
         super().__init__()
-        self._handler = SavedModelHandler(model, options.layers)
-        self._parts = VectorParts(out, options.rows, options.dtype)
+        self._handler = EncoderHandler(model, options.layers)
+        self._out = out
+        self._options = options
 
     def expand(self, paths: Any) -> Any:
         return (
             paths
             | "Read" >> beam.FlatMap(read_chunks)
-            | "Leave out what is there" >> beam.Filter(self._parts.lacks)
+            | "Leave out what exists" >> beam.Filter(self._is_missing)
             | "Distribute" >> beam.Reshuffle()
             | "Embed" >> RunInference(self._handler)
-            | "Write" >> beam.Map(self._parts.write)
+            | "Write" >> beam.Map(self._write)
         )
 
+    def _part(self, chunk: TextChunk | EmbeddedChunk) -> str:
+        # Programs that read Parquet make a column `file` of this.
+        folder = f"file={quote(os.path.basename(chunk.path), safe='')}"
+        return f"{self._out}/{folder}/{part_name(chunk.first_line, PARQUET_SUFFIX)}"
 
-def _begin(out: str, recipe: Mapping[str, Any]) -> None:
-    """Takes note of what the vectors are made from, or compares it.
+    def _is_missing(self, chunk: TextChunk) -> bool:
+        return not FileSystems.exists(self._part(chunk))
+
+    def _write(self, chunk: EmbeddedChunk) -> str:
+        shape = (*chunk.vectors[0].shape[:-2], chunk.vectors[0].shape[-1])
+        dtype, rows = self._options.dtype, self._options.rows
+
+        def write(path: str) -> None:
+            writer = ParquetWriter(
+                path, shape, dtype, rows, first_line=chunk.first_line
+            )
+            with contextlib.closing(writer):
+                writer.append(chunk.lines, to_numbers(chunk.vectors, self._options))
+                writer.finish()
+
+        part = self._part(chunk)
+        write_whole(part, write)
+        return part
+
+
+class EncoderHandler(ModelHandler[TextChunk, EmbeddedChunk, Encoder]):
+    """Loads an encoder once a process and embeds chunks of text with it.
+
+    Args:
+        path: of an exported SavedModel, on every worker.
+        layers: `"all"` or `"mix"`; see `embed_file`.
+    """
+
+    def __init__(self, path: str, layers: str) -> None:
+        super().__init__()
+        self._path = path
+        self._mix = mix_weights(path) if layers == "mix" else None
+        self._tokenizer = read_tokenizer(path) or TOKENIZER_IF_UNKNOWN
+
+    def load_model(self) -> Encoder:
+        encoder = read_saved_model(self._path)
+        # Compiled before threads share it.
+        Embedder(encoder).embed_window([[b"word"]], batch_size=1)
+        return encoder
+
+    def run_inference(
+        self,
+        batch: TextChunk,
+        model: Encoder,
+        inference_args: dict[str, Any] | None = None,
+    ) -> Iterator[EmbeddedChunk]:
+        """Embeds one chunk: it is a batch already."""
+        lines = list(tokenized_lines(batch.lines, self._tokenizer))
+        # With an empty cache, the vectors are the same on any worker.
+        vectors = list(Embedder(model).embed(lines, BATCH_SIZE, self._mix))
+        yield EmbeddedChunk(batch.path, batch.first_line, lines, vectors)
+
+    def should_skip_batching(self) -> bool:
+        return True
+
+    def get_num_bytes(self, batch: TextChunk) -> int:
+        return sum(map(len, batch.lines))
+
+    def get_metrics_namespace(self) -> str:
+        return "keras_elmo"
+
+
+def _begin(out: str, manifest: Manifest) -> None:
+    """Writes what the parts are made from, or compares it.
 
     Raises:
-        ValueError: it is another.
+        ValueError: they are made from something else.
     """
-    path = f"{out}/{_RECIPE}"
+    path = f"{out}/{_MANIFEST}"
     if not FileSystems.exists(path):
-        content = json.dumps(recipe, indent=2, ensure_ascii=False)
+        content = json.dumps(manifest, indent=2, ensure_ascii=False)
         write_whole(path, lambda local: Path(local).write_text(content, "utf-8"))
         return
     with open_file(path) as file:
-        before = parse_json_object(file.read(), path)
-    for name, value in recipe.items():
-        if before.get(name) != value:
-            raise ValueError(
-                f"`{name}` must be what it was when {out} was begun; see {path}. "
-                f"Received: {value!r}"
-            )
+        check_manifest(parse_json_object(file.read(), path), manifest, out)

@@ -1,16 +1,21 @@
-"""Files that all workers see: in a folder of every machine, or in an object store."""
+"""Files that all workers see, on a shared disk or in an object store."""
 
+import dataclasses
 import os
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import BinaryIO, cast
 
 from apache_beam.io.filesystem import CompressionTypes
 from apache_beam.io.filesystems import FileSystems
 
-from keras_elmo.text.lines import Files, expand_files
+from keras_elmo.text.lines import Files, expand_files, read_lines
 from keras_elmo.utils.files import remove_leftovers, replacing
+
+# A minute or less of a worker's time, which is what its death costs.
+_CHUNK_LINES = 1024
 
 _BYTES = "application/octet-stream", CompressionTypes.UNCOMPRESSED
 
@@ -75,3 +80,30 @@ def write_whole(path: str, write: Callable[[str], object]) -> None:
         write(local)
         with open(local, "rb") as source, FileSystems.create(path, *_BYTES) as target:
             shutil.copyfileobj(source, target)
+
+
+@dataclasses.dataclass(frozen=True)
+class TextChunk:
+    """Some lines of a file, and where they stand in it.
+
+    Attributes:
+        path: of the file.
+        first_line: the number of the first line, counted from 0.
+        lines: with the blank ones.
+    """
+
+    path: str
+    first_line: int
+    lines: list[str]
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+
+def read_chunks(path: str) -> Iterator[TextChunk]:
+    """Yields the pieces of a file; the same file gives the same pieces."""
+    lines = read_lines([path], keep_blank=True, open_file=open_file)
+    first_line = 0
+    while chunk := list(islice(lines, _CHUNK_LINES)):
+        yield TextChunk(path, first_line, chunk)
+        first_line += len(chunk)

@@ -1,6 +1,7 @@
 """Lines to batches: tokenized many lines at a time, shuffled, grouped by length."""
 
 import os
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import heappop, heapreplace
 from itertools import islice, pairwise
@@ -117,26 +118,38 @@ class TokenizedFile:
 
     Attributes:
         path: as given.
-        position: bytes of the file, compressed if it is, that the latest iteration has
-            read.
-        report: the `CorpusStats` of the latest iteration, complete at its end.
+        tokenizer: as given.
+        position: bytes of the file, compressed if it is, before the line that was
+            yielded last.
+        stats: the `CorpusStats` of the latest iteration, complete at its end.
     """
 
     def __init__(self, path: str, tokenizer: str) -> None:
         self.path = path
+        self.tokenizer = tokenizer
         self.position = 0
-        self.report = CorpusStats()
-        self._tokenizer = tokenizer
+        self.stats = CorpusStats()
 
     def __iter__(self) -> Iterator[Sentence]:
-        self.position = 0
-        self.report = CorpusStats()
-        lines = read_lines([self.path], self.report, self._advance, keep_blank=True)
-        chunks = token_chunks(lines, self._tokenizer, self.report, TOKENIZER_THREADS)
-        return lines_of(chunks)
+        self.stats = CorpusStats()
+        positions: deque[int] = deque()
+        chunks = token_chunks(
+            self._lines(positions), self.tokenizer, self.stats, TOKENIZER_THREADS
+        )
+        for tokens in lines_of(chunks):
+            self.position = positions.popleft()
+            yield tokens
 
-    def _advance(self, count: int) -> None:
-        self.position += count
+    def _lines(self, positions: deque[int]) -> Iterator[str]:
+        read = 0
+
+        def advance(count: int) -> None:
+            nonlocal read
+            read += count
+
+        for line in read_lines([self.path], self.stats, advance, keep_blank=True):
+            positions.append(read)
+            yield line
 
 
 def interleaved(shards: Iterable[Shard]) -> Iterator[str]:

@@ -62,12 +62,18 @@ class Progress:
         """Goes on.
 
         Args:
-            advance: how many units were done since the call before.
+            advance: how many units were done since the call before; 0 at first if
+                the task goes on from `position`.
             position: where the task is now, if `total` is not in units.
             **figures: what to show beside, such as `loss=4.2`; one that is not given
                 again stays.
         """
         now = monotonic()
+        if not (advance or self._count):
+            # Done before: the speed and the time left are those of what follows.
+            self._start = self._position if position is None else position
+            self._began = now
+            self._samples = deque([(now, 0.0)])
         self._count += advance
         self._position = self._position + advance if position is None else position
         self._figures.update(figures)

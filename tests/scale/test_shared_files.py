@@ -8,7 +8,7 @@ from apache_beam.io.filesystems import FileSystems
 from apache_beam.io.localfilesystem import LocalFileSystem
 
 from keras_elmo.scale import shared_files
-from keras_elmo.scale.text_chunks import TextChunk, read_chunks
+from keras_elmo.scale.shared_files import TextChunk, read_chunks
 from keras_elmo.text.lines import read_lines
 
 
@@ -103,7 +103,7 @@ def test_what_killed_workers_were_writing_is_removed(tmp_path):
 
 @pytest.mark.parametrize("lines", [0, 1, 2, 3, 7])
 def test_chunks_are_all_of_a_text(lines, tmp_path, monkeypatch):
-    monkeypatch.setattr("keras_elmo.scale.text_chunks._CHUNK_LINES", 3)
+    monkeypatch.setattr("keras_elmo.scale.shared_files._CHUNK_LINES", 3)
     path = tmp_path / "text.txt"
     write(path, "".join(f"{k}\n" if k % 2 else "\n" for k in range(lines)))
     chunks = list(read_chunks(str(path)))

@@ -54,7 +54,7 @@ def test_each_iteration_begins_anew(tmp_path):
     for _ in range(2):
         assert [len(tokens) for tokens in text] == [2, 0, 2]
         assert text.position == path.stat().st_size
-        assert (text.report.words, text.report.invalid_lines) == (4, 1)
+        assert (text.stats.words, text.stats.invalid_lines) == (4, 1)
 
 
 def tokens(text):

@@ -1,0 +1,246 @@
+"""Parts of an output: written whole, named for the lines they hold."""
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import keras
+import numpy as np
+
+from keras_elmo.embedding.options import EmbedOptions
+from keras_elmo.models.encoder import Encoder
+from keras_elmo.utils.files import (
+    is_leftover,
+    lock,
+    read_json_object,
+    replacing,
+    write_json,
+)
+from keras_elmo.utils.types import StrPath, Tensor
+
+Tokens = Sequence[bytes]
+# What an output is made from: options and content hashes, by the arguments' names.
+Manifest = Mapping[str, object]
+
+
+def to_numbers(vectors: Sequence[np.ndarray], options: EmbedOptions) -> np.ndarray:
+    """Returns what is written of some lines, one line after the other.
+
+    Args:
+        vectors: of each line, `(tokens, units)` or `(layers, tokens, units)`.
+        options: decide on rows and type.
+    """
+    if options.rows == "sentences":
+        # The mean of no tokens is zero.
+        vectors = [each.sum(axis=-2) / max(each.shape[-2], 1) for each in vectors]
+    return np.concatenate([each.ravel() for each in vectors]).astype(options.dtype)
+
+
+def file_hash(path: StrPath) -> str:
+    """Returns the SHA-256 of a file."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def folder_hash(path: StrPath) -> str:
+    """Returns the SHA-256 of a folder's files and their names."""
+    digest = hashlib.sha256()
+    for file in sorted(Path(path).rglob("*")):
+        if file.is_file():
+            digest.update(f"{file.relative_to(path)}\0{file_hash(file)}\n".encode())
+    return digest.hexdigest()
+
+
+def encoder_hash(encoder: Encoder, *arrays: Tensor) -> str:
+    """Returns the SHA-256 of what an encoder's vectors depend on, and of arrays."""
+    kind = [
+        encoder.config.to_options(),
+        encoder.tokenizer,
+        encoder.get_config()["dtype"],
+    ]
+    digest = hashlib.sha256(json.dumps(kind, sort_keys=True).encode())
+    for array in (*encoder.weights, *arrays):
+        digest.update(keras.ops.convert_to_numpy(array).tobytes())
+    return digest.hexdigest()
+
+
+def check_manifest(found: Manifest, expected: Manifest, where: str) -> None:
+    """Compares what an output was begun with.
+
+    Raises:
+        ValueError: an option, the text or the model is another.
+    """
+    for name, value in expected.items():
+        if found.get(name) != value:
+            raise ValueError(
+                f"`{name}` must be what it was when {where} was begun, "
+                f"{found.get(name)!r}. Received: {name}={value!r}"
+            )
+
+
+def part_name(first_line: int, suffix: str) -> str:
+    """Returns the name of a part, which says which lines it holds."""
+    return f"{first_line:012}{suffix}"
+
+
+class PartFolder:
+    """`OUT.parts`: the parts of a file that is not complete.
+
+    A part appears whole. `manifest.json` says what the parts are made from. The parts
+    are joined in a file of the folder, which gets its name when it is complete.
+
+    Args:
+        out: path of the file.
+        resume: whether to go on with the parts of an interrupted run.
+
+    Attributes:
+        path: of the folder.
+        joined: path of the file to join the parts in.
+
+    Raises:
+        ValueError: `out` or its parts exist, and `resume` is not set.
+    """
+
+    def __init__(self, out: str, resume: bool) -> None:
+        self.path = f"{out}.parts"
+        self.joined = os.path.join(self.path, f"joined{os.path.splitext(out)[1]}")
+        self._out = out
+        self._manifest = os.path.join(self.path, "manifest.json")
+        self._resume = resume
+        if not resume:
+            self.check_out()
+        self._check_parts()
+
+    def check_out(self) -> None:
+        """Raises a `ValueError` if the file exists."""
+        if os.path.exists(self._out):
+            raise ValueError(
+                f"{self._out} exists already; name another file, or remove it"
+            )
+
+    def _check_parts(self) -> None:
+        if not self._resume and self._num_parts():
+            raise ValueError(
+                f"{self.path} exists from an interrupted run; pass `resume` to go on "
+                "with it, or remove it"
+            )
+
+    @contextlib.contextmanager
+    def opened(self, manifest: Manifest) -> Iterator[None]:
+        """Holds the folder for this process; removes it if no part comes of it.
+
+        Raises:
+            ValueError: the parts are of another text, model or option, or another
+                process writes them.
+        """
+        with self.writing():
+            os.makedirs(self.path, exist_ok=True)
+            descriptor = os.open(self.path, os.O_RDONLY)
+        try:
+            if not lock(descriptor):
+                raise ValueError(
+                    f"{self.path} must not be in use: another process writes it"
+                )
+            # Another process may have begun or completed it meanwhile.
+            self.check_out()
+            self._check_parts()
+            if self._num_parts():
+                check_manifest(self._read_manifest(), manifest, self.path)
+            try:
+                with self.writing():
+                    write_json(self._manifest, manifest)
+                yield
+            finally:
+                if not self._num_parts():
+                    self.remove()
+        finally:
+            os.close(descriptor)
+
+    def _num_parts(self) -> int:
+        with contextlib.suppress(FileNotFoundError):
+            return sum(map(_is_part, os.listdir(self.path)))
+        return 0
+
+    def _read_manifest(self) -> Manifest:
+        try:
+            return read_json_object(self._manifest)
+        except (OSError, ValueError) as error:
+            raise ValueError(
+                f"{self._manifest}: cannot be read ({error}); remove {self.path} to "
+                "begin again"
+            ) from error
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[None]:
+        """Makes an error within say what is kept.
+
+        Raises:
+            OSError: a file cannot be written.
+        """
+        try:
+            yield
+        except OSError as error:
+            # A library's own words may be many.
+            why = os.strerror(error.errno) if error.errno else error
+            raise OSError(
+                error.errno, f"cannot be written: {why}; {self.kept()}", self._out
+            ) from error
+
+    def kept(self) -> str:
+        """Returns what there is to go on from."""
+        number = self._num_parts()
+        if not number:
+            return "nothing is kept"
+        parts = "1 part is" if number == 1 else f"{number:,} parts are"
+        return f"{parts} kept in {self.path}; pass `resume` to go on from there"
+
+    def part(self, first_line: int, lines: Sequence[Tokens]) -> str:
+        """Returns the path of the part that holds some lines."""
+        # Parts of other tokens, of another version of a tokenizer, are not taken.
+        content = zlib.crc32(b"\n".join(b" ".join(tokens) for tokens in lines))
+        return os.path.join(self.path, part_name(first_line, f"-{content:08x}.npy"))
+
+    def write(self, part: str, numbers: np.ndarray) -> None:
+        """Writes the numbers of a part's lines."""
+        with replacing(part) as temporary, open(temporary, "wb") as file:
+            np.save(file, numbers)
+
+    def read(self, part: str) -> np.ndarray:
+        """Returns the numbers of a part's lines.
+
+        Raises:
+            ValueError: the part is damaged.
+        """
+        try:
+            return np.load(part)
+        except (ValueError, EOFError) as error:
+            raise ValueError(
+                f"{part}: is damaged ({error}); remove it to compute it again"
+            ) from error
+
+    def complete(self) -> None:
+        """Names the joined file and removes the folder."""
+        with open(self.joined, "rb") as file:
+            os.fsync(file.fileno())
+        self.check_out()
+        os.replace(self.joined, self._out)
+        self.remove()
+
+    def remove(self) -> None:
+        """Removes the folder, unless it holds files of others."""
+        ours = {os.path.basename(path) for path in (self._manifest, self.joined)}
+        with contextlib.suppress(FileNotFoundError):
+            for name in os.listdir(self.path):
+                if name in ours or _is_part(name) or is_leftover(name):
+                    os.remove(os.path.join(self.path, name))
+        with contextlib.suppress(OSError):
+            os.rmdir(self.path)
+
+
+def _is_part(name: str) -> bool:
+    return re.fullmatch(r"\d{12}-[0-9a-f]{8}\.npy", name) is not None

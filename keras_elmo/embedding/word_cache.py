@@ -1,0 +1,132 @@
+"""A cache of word vectors, and the compiled halves of an encoder."""
+
+import weakref
+from collections.abc import Callable, Sequence
+
+import keras
+import numpy as np
+
+from keras_elmo.models.encoder import Encoder
+from keras_elmo.text.character_ids import encode_tokens
+from keras_elmo.utils.lazy import tf
+from keras_elmo.utils.types import Tensor
+
+# Words a pass through the character CNN: the convolutions of the published models take
+# up to 400 KB a word.
+_CNN_BATCH_SIZE = 512
+
+
+class WordCache:
+    """Vectors of words, from the character CNN.
+
+    Args:
+        character_cnn: computes them from character ids of shape `(1, words, 50)`.
+        capacity: number of words to keep; those that come later are not kept.
+    """
+
+    def __init__(self, character_cnn: "CompiledLayer", capacity: int) -> None:
+        self._character_cnn = character_cnn
+        self._capacity = capacity
+        self._rows: dict[bytes, int] = {}
+        # The sentence boundaries, then a row a word; empty until the first pass.
+        self._table = np.empty((0, 0), "float32")
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def vectors(self, words: Sequence[bytes], keep: bool) -> np.ndarray:
+        """Returns the vectors of distinct words.
+
+        Args:
+            words: distinct words, cached or not.
+            keep: whether new ones are cached while there is room.
+
+        Returns:
+            An array of shape `(2 + words, projection_units)`; the first two rows are
+            the begin and the end of a sentence.
+        """
+        rows = np.array([0, 1, *(self._rows.get(word, -1) for word in words)])
+        new = np.flatnonzero(rows < 0)
+        computed = self._compute([words[row - 2] for row in new.tolist()])
+        table = self._table[rows]
+        table[new] = computed
+        if keep:
+            first = len(self._rows) + 2
+            kept = new[: self._capacity + 2 - first]
+            self._table[first : first + len(kept)] = computed[: len(kept)]
+            for row, place in enumerate(kept.tolist(), start=first):
+                self._rows[words[place - 2]] = row
+        return table
+
+    def _compute(self, words: list[bytes]) -> np.ndarray:
+        if not words and len(self._table):
+            return self._table[:0]
+        # The longest word of a pass sets the width of the others.
+        order = sorted(range(len(words)), key=lambda k: len(words[k]))
+        starts = range(0, max(len(words), 1), _CNN_BATCH_SIZE)
+        passes = [
+            self._run([words[k] for k in order[start : start + _CNN_BATCH_SIZE]])
+            for start in starts
+        ]
+        vectors = np.concatenate(passes)
+        vectors[order] = vectors.copy()
+        return vectors
+
+    def _run(self, words: list[bytes]) -> np.ndarray:
+        char_ids = encode_tokens(words)
+        size = char_ids.shape[1]
+        # Few shapes, because some backends compile each anew.
+        padding = (1 << (size - 1).bit_length()) - size
+        char_ids = np.pad(char_ids, [(0, 0), (0, padding), (0, 0)])
+        vectors = as_float32(self._character_cnn.predict_on_batch([char_ids])[0])
+        if not len(self._table):
+            # Memory that is not written to is not taken.
+            self._table = np.empty((self._capacity + 2, vectors.shape[1]), "float32")
+            # Every pass has the boundaries of a sentence.
+            self._table[:2] = vectors[[0, size - 1]]
+        return vectors[1 : size - 1]
+
+
+def as_float32(values: Tensor) -> np.ndarray:
+    """Converts what a model predicts: NumPy and files have no bfloat16."""
+    return np.asarray(values).astype("float32", copy=False)
+
+
+class CompiledLayer(keras.Model):
+    """A layer as a compiled model of a list of arrays `(batch, tokens, ...)`.
+
+    On TensorFlow it has one graph for all shapes, which Keras would not have.
+    """
+
+    def __init__(self, layer: keras.layers.Layer) -> None:
+        super().__init__(name=f"compiled_{layer.name}")
+        self.layer = layer
+        self._graph: Callable[[list[np.ndarray]], Tensor] | None = None
+
+    def call(self, inputs: list[Tensor]) -> Tensor:
+        return self.layer(*inputs)
+
+    def predict_on_batch(self, x: list[np.ndarray]) -> Tensor:
+        if keras.backend.backend() != "tensorflow":
+            return super().predict_on_batch(x)
+        if self._graph is None:
+            specs = [tf.TensorSpec((None, None, *a.shape[2:]), a.dtype) for a in x]
+            self._graph = tf.function(
+                lambda inputs: self(inputs, training=False),
+                input_signature=[specs],
+                autograph=False,
+            )
+        return self._graph(x)
+
+
+# Compiled once an encoder, not once a call.
+_COMPILED: "weakref.WeakKeyDictionary[Encoder, list[CompiledLayer]]"
+_COMPILED = weakref.WeakKeyDictionary()
+
+
+def compiled_halves(model: Encoder) -> list[CompiledLayer]:
+    """Returns the character CNN and the biLM of an encoder."""
+    if model not in _COMPILED:
+        names = "char_cnn_embedding", "bilm"
+        _COMPILED[model] = [CompiledLayer(model.get_layer(name)) for name in names]
+    return _COMPILED[model]

@@ -1,0 +1,147 @@
+"""Files of vectors, read by other libraries than those that write them."""
+
+import contextlib
+
+import h5py
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from keras_elmo.embedding.writers import Hdf5Writer, ParquetWriter, read_manifest
+from tests.fresh_process import run_python
+from tests.full_disk import files_of_at_most
+
+MANIFEST = {"layers": "all"}
+
+
+def write(path, vectors, shape, dtype, part=7):
+    with contextlib.closing(Hdf5Writer(str(path), shape, dtype, MANIFEST)) as writer:
+        for start in range(0, len(vectors), part):
+            lines = vectors[start : start + part]
+            numbers = np.concatenate([each.ravel() for each in lines])
+            writer.append([[b"word"] * each.shape[-2] for each in lines], numbers)
+        writer.finish()
+
+
+def random_vectors(count, shape, dtype, seed=0):
+    random = np.random.default_rng(seed)
+    return [
+        random.normal(size=(*shape[:-1], random.integers(4), shape[-1])).astype(dtype)
+        for _ in range(count)
+    ]
+
+
+@settings(max_examples=20)
+@given(
+    count=st.integers(1, 300),
+    shape=st.sampled_from([(1,), (4,), (3, 2), (2, 5)]),
+    dtype=st.sampled_from(["float16", "float32"]),
+)
+def test_hdf5(count, shape, dtype, tmp_path_factory):
+    """Every dataset has its name, shape, type and numbers."""
+    path = tmp_path_factory.mktemp("hdf5") / "file.hdf5"
+    vectors = random_vectors(count, shape, dtype, seed=count)
+    write(path, vectors, shape, dtype)
+    with h5py.File(path) as file:
+        assert list(file) == sorted(map(str, range(count)))
+        for k, each in enumerate(vectors):
+            found = file[str(k)]
+            assert (found.shape, found.dtype) == (each.shape, each.dtype)
+            np.testing.assert_array_equal(found[...], each)
+    assert read_manifest(str(path)) == MANIFEST
+
+
+def test_hdf5_bytes(tmp_path):
+    """They depend neither on the parts nor on the time."""
+    vectors = random_vectors(50, (2, 3), "float32")
+    for part in (3, 50):
+        write(tmp_path / f"{part}.hdf5", vectors, (2, 3), "float32", part)
+    first, second = (tmp_path / f"{part}.hdf5" for part in (3, 50))
+    assert first.read_bytes() == second.read_bytes()
+
+
+def test_hdf5_index(tmp_path):
+    """All that differs between two files lies where vectors have their places."""
+    vectors = [1 + np.abs(each) for each in random_vectors(100, (4,), "float32")]
+    paths = tmp_path / "empty.hdf5", tmp_path / "filled.hdf5"
+    for path, factor in zip(paths, (0, 1), strict=True):
+        write(path, [factor * each for each in vectors], (4,), "float32")
+    empty, filled = (np.frombuffer(path.read_bytes(), "uint8") for path in paths)
+    index = np.ones(len(empty), bool)
+    with h5py.File(paths[1]) as file:
+        for k, each in enumerate(vectors):
+            place = file[str(k)].id.get_offset() or 0
+            index[place : place + each.nbytes] = False
+    np.testing.assert_array_equal(filled[index], empty[index])
+    assert not empty[~index].any() and filled[~index].any()
+
+
+@pytest.mark.parametrize("size", [1_000, 10_000, 100_000])
+def test_hdf5_on_a_full_disk(size, tmp_path, capfd):
+    """An error, and no complaint of the library."""
+    vectors = random_vectors(300, (100,), "float32")
+    with files_of_at_most(size), pytest.raises(OSError):
+        write(tmp_path / "file.hdf5", vectors, (100,), "float32")
+    assert capfd.readouterr().err == ""
+
+
+def test_manifest_of_other_files(tmp_path):
+    (tmp_path / "text.hdf5").write_text("no HDF5", encoding="utf-8")
+    with h5py.File(tmp_path / "other.hdf5", "w"):
+        pass
+    (tmp_path / "folder.h5").mkdir()
+    for path in tmp_path.iterdir():
+        assert read_manifest(str(path)) is None
+    pytest.importorskip("pyarrow")
+    (tmp_path / "text.parquet").write_text("no Parquet", encoding="utf-8")
+    (tmp_path / "folder.parquet").mkdir()
+    for path in tmp_path.glob("*.parquet"):
+        assert read_manifest(str(path)) is None
+
+
+def test_parquet_row_groups(tmp_path, monkeypatch):
+    """They do not depend on the parts."""
+    parquet = pytest.importorskip("pyarrow.parquet")
+    monkeypatch.setattr("keras_elmo.embedding.writers._GROUP_BYTES", 200)
+    vectors = random_vectors(40, (3,), "float32")
+    files = []
+    for part in (1, 7, 40):
+        path = str(tmp_path / f"{part}.parquet")
+        writer = ParquetWriter(path, (3,), "float32", "tokens", MANIFEST)
+        with contextlib.closing(writer):
+            for start in range(0, 40, part):
+                lines = vectors[start : start + part]
+                numbers = np.concatenate([each.ravel() for each in lines])
+                writer.append([[b"word"] * len(each) for each in lines], numbers)
+            writer.finish()
+        files.append((tmp_path / f"{part}.parquet").read_bytes())
+        assert read_manifest(path) == MANIFEST
+    assert files[0] == files[1] == files[2]
+    assert parquet.ParquetFile(path).num_row_groups > 2
+    found = np.array(parquet.read_table(path)["mix"].to_pylist())
+    np.testing.assert_array_equal(found, np.concatenate(vectors))
+
+
+@pytest.mark.slow
+def test_hdf5_memory(tmp_path):
+    """It does not grow with the lines, but for what the library keeps of an index."""
+    (tmp_path / "peak.py").write_text(
+        """
+import sys
+from pathlib import Path
+import numpy as np
+from keras_elmo.embedding.writers import Hdf5Writer
+writer = Hdf5Writer("file.hdf5", (1,), "float16", {})
+for _ in range(int(sys.argv[1])):
+    writer.append([[b"word"]], np.ones(1))
+writer.finish()
+# Of this program alone; `ru_maxrss` begins with that of the process that starts it.
+print(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0])
+"""
+    )
+    few, many = (
+        1024 * int(run_python("peak.py", lines, cwd=tmp_path).split()[-1])
+        for lines in (10_000, 100_000)
+    )
+    assert many - few < 300 * 90_000
