@@ -25,7 +25,7 @@ class TrainingData:
         corpus: the training data.
         validation: the validation data, of the same kind, or `None`.
         vocabulary_size: number of target ids, needed for batches alone.
-        share: which of how many equal parts of the text files is read.
+        shard: which of how many equal parts of the text files is read.
         **options: arguments of `Corpus`, for text files.
 
     Attributes:
@@ -42,7 +42,7 @@ class TrainingData:
         corpus: Files | Batches,
         validation: Files | Batches | None,
         vocabulary_size: int | None,
-        share: tuple[int, int],
+        shard: tuple[int, int],
         **options: Any,
     ) -> None:
         self._is_text = is_text(corpus)
@@ -55,7 +55,7 @@ class TrainingData:
         if self._is_text:
             # Bad arguments are reported before the words are counted.
             nothing = Vocabulary(SPECIALS)
-            corpus = Corpus(cast(Files, corpus), nothing, shard=share, **options)
+            corpus = Corpus(cast(Files, corpus), nothing, shard=shard, **options)
             if validation is not None:
                 validation = Corpus(cast(Files, validation), nothing, **options)
         self._corpus = cast(Batches, corpus)

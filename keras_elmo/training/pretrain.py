@@ -96,7 +96,7 @@ def pretrain(options: TrainingOptions) -> PretrainingModel:
         options.corpus,
         options.validation,
         options.vocabulary_size,
-        share=(devices.worker, devices.num_workers),
+        shard=(devices.worker, devices.num_workers),
         tokenizer=tokenizer or "unicode",
         batch_tokens=options.batch_tokens,
         max_tokens=options.max_tokens,

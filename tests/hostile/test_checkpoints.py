@@ -83,9 +83,8 @@ def write(path, members, compression=zipfile.ZIP_STORED):
 
 @pytest.mark.usefixtures("little_memory")
 @pytest.mark.parametrize("array", ARRAYS)
-def test_an_array_of_another_kind_is_named(
-    array, model, members, tmp_path, monkeypatch
-):
+def test_bad_array(array, model, members, tmp_path, monkeypatch):
+    """An array of another kind is named."""
     monkeypatch.chdir(tmp_path)
     shape = tuple(model.variables[0].shape)
     path = tmp_path / "spoilt.npz"
@@ -95,8 +94,11 @@ def test_an_array_of_another_kind_is_named(
     assert not (tmp_path / "ran").exists()
 
 
-def test_these_would_run(tmp_path, monkeypatch):
-    """What is refused above does something where it is unpickled."""
+def test_arrays_would_run(tmp_path, monkeypatch):
+    """These would run.
+
+    What is refused above does something where it is unpickled.
+    """
     monkeypatch.chdir(tmp_path)
     content = io.BytesIO(ARRAYS["objects"]((2,)))
     np.load(content, allow_pickle=True)
@@ -105,8 +107,11 @@ def test_these_would_run(tmp_path, monkeypatch):
 
 @pytest.mark.usefixtures("little_memory")
 @pytest.mark.parametrize(("name", "size"), [(ARRAY, BIG), (PROGRESS, 1), ("more", 1)])
-def test_what_is_compressed_is_refused(name, size, model, members, tmp_path):
-    """800 MB in 4 MB are not unpacked to find out."""
+def test_compressed_member(name, size, model, members, tmp_path):
+    """What is compressed is refused.
+
+    800 MB in 4 MB are not unpacked to find out.
+    """
     path = tmp_path / "spoilt.npz"
     others = {other: members[other] for other in members if other != name}
     write(path, others)
@@ -118,7 +123,8 @@ def test_what_is_compressed_is_refused(name, size, model, members, tmp_path):
         restore_checkpoint(path, model)
 
 
-def test_names_that_lead_out_are_names(model, members, tmp_path):
+def test_names_with_folders(model, members, tmp_path):
+    """Names that lead out are names."""
     path = tmp_path / "spoilt.npz"
     more = {"../outside": b"x", f"{tmp_path}/outside": b"x"}
     write(path, {**members, **more})
@@ -136,7 +142,8 @@ STATES = {
 
 @pytest.mark.usefixtures("little_memory")
 @pytest.mark.parametrize("state", STATES)
-def test_a_state_that_is_no_json_is_named(state, model, members, tmp_path):
+def test_bad_progress_json(state, model, members, tmp_path):
+    """A state that is no JSON is named."""
     path = tmp_path / "spoilt.npz"
     write(path, {**members, PROGRESS: STATES[state]})
     if state == "many bytes":
@@ -159,7 +166,8 @@ def test_a_state_that_is_no_json_is_named(state, model, members, tmp_path):
     ],
     ids=str,
 )
-def test_a_state_that_is_none_is_a_value_error(change):
+def test_bad_state(change):
+    """A state that is none is a value error."""
     state = json.loads(json.dumps(RunState(positions=[(0, 0)]).to_json()))
     assert RunState.from_json(state) == RunState(positions=[(0, 0)])
     with pytest.raises(ValueError, match="not the state of a run"):
@@ -167,7 +175,8 @@ def test_a_state_that_is_none_is_a_value_error(change):
 
 
 @pytest.mark.slow
-def test_a_run_is_not_gone_on_with_from_a_pickle(tmp_path, monkeypatch):
+def test_resume_from_pickle(tmp_path, monkeypatch):
+    """A run is not gone on with from a pickle."""
     monkeypatch.chdir(tmp_path)
     write_text(tmp_path / "text.txt")
     sizes = ("--preset", "tiny", "--num-sampled", "4", "--batch-tokens", "132")

@@ -7,12 +7,15 @@ import pytest
 from hypothesis import strategies
 
 from keras_elmo.models.pretraining import build_pretraining_model
+from keras_elmo.training import checkpoint
 from keras_elmo.training.checkpoint import (
+    Checkpoints,
     DamagedCheckpoint,
     restore_checkpoint,
     save_checkpoint,
 )
 from keras_elmo.training.optimizers import PublishedAdagrad
+from keras_elmo.utils.files import write_json
 from tests.full_disk import files_of_at_most
 from tests.layers.layer_checks import numpy_of
 from tests.training.runs import CONFIG
@@ -44,7 +47,8 @@ def disturb(model):
         variable.assign(value.astype(variable.dtype))
 
 
-def test_everything_comes_back(tmp_path):
+def test_round_trip(tmp_path):
+    """Everything comes back."""
     model, other = compiled(), compiled()
     disturb(model)
     save_checkpoint(tmp_path / "checkpoint.npz", model, PROGRESS)
@@ -57,7 +61,8 @@ def test_everything_comes_back(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["checkpoint.npz"]
 
 
-def test_another_model_is_refused(tmp_path):
+def test_other_model(tmp_path):
+    """Another model is refused."""
     path = tmp_path / "checkpoint.npz"
     save_checkpoint(path, compiled(), PROGRESS)
     with pytest.raises(ValueError, match=r"checkpoint\.npz: .*shape \(14, 7\)"):
@@ -75,7 +80,8 @@ def written(tmp_path_factory):
 
 
 @pytest.mark.parametrize("share", [0.0, 0.4, 0.99])
-def test_a_truncated_file_is_named(share, written, tmp_path):
+def test_truncated_file(share, written, tmp_path):
+    """A truncated file is named."""
     model, _, content = written
     path = tmp_path / "checkpoint.npz"
     path.write_bytes(content[: int(share * len(content))])
@@ -83,8 +89,11 @@ def test_a_truncated_file_is_named(share, written, tmp_path):
         restore_checkpoint(path, model)
 
 
-def test_what_cannot_be_read_is_not_damaged(written, tmp_path):
-    """It may be whole, and is not to be passed over for an earlier one."""
+def test_unreadable_is_not_damaged(written, tmp_path):
+    """What cannot be read is not damaged.
+
+    It may be whole, and is not to be passed over for an earlier one.
+    """
     model, *_ = written
     path = tmp_path / "checkpoint.npz"
     path.mkdir()
@@ -93,7 +102,8 @@ def test_what_cannot_be_read_is_not_damaged(written, tmp_path):
 
 
 @hypothesis.given(place=strategies.floats(0, 1, exclude_max=True), bit=BITS)
-def test_a_bit_that_fell_over_is_noticed_or_means_nothing(place, bit, written):
+def test_flipped_bit(place, bit, written):
+    """A bit that fell over is noticed or means nothing."""
     model, wanted, content = written
     flipped = bytearray(content)
     flipped[int(place * len(content))] ^= 1 << bit
@@ -108,8 +118,11 @@ def test_a_bit_that_fell_over_is_noticed_or_means_nothing(place, bit, written):
         np.testing.assert_array_equal(found, array)
 
 
-def test_what_cannot_be_written_leaves_the_one_before(written, tmp_path):
-    """A disk that is full: the file's size is bounded here."""
+def test_full_disk_keeps_old_file(written, tmp_path):
+    """What cannot be written leaves the one before.
+
+    A disk that is full: the file's size is bounded here.
+    """
     model, _, content = written
     path = tmp_path / "checkpoint.npz"
     path.write_bytes(content)
@@ -117,3 +130,122 @@ def test_what_cannot_be_written_leaves_the_one_before(written, tmp_path):
         save_checkpoint(path, model, PROGRESS)
     assert path.read_bytes() == content
     assert [path.name for path in tmp_path.iterdir()] == ["checkpoint.npz"]
+
+
+# ---------------------------------------------------------------- several of them
+
+
+@pytest.fixture
+def small_files(monkeypatch):
+    """Files that hold their progress alone; "damaged" ones cannot be read."""
+
+    def save(path, model, progress):
+        if progress == "no space":
+            raise OSError(28, "No space left on device")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(progress)
+
+    def restore(path, model, check):
+        with open(path, encoding="utf-8") as file:
+            progress = file.read()
+        if progress == "damaged":
+            raise DamagedCheckpoint(f"{path}: not a whole checkpoint")
+        check(progress)
+        return progress
+
+    monkeypatch.setattr(checkpoint, "save_checkpoint", save)
+    monkeypatch.setattr(checkpoint, "restore_checkpoint", restore)
+
+
+def ignore(anything):
+    pass
+
+
+def saved(folder, *steps, keep=3):
+    found = Checkpoints(str(folder), keep)
+    for step in steps:
+        found.save(step, None, f"of step {step}")
+    return found
+
+
+@pytest.mark.usefixtures("small_files")
+def test_last_ones_are_kept(tmp_path):
+    """The last few are kept."""
+    assert saved(tmp_path, 5, 10, 15, 20, 100_000_000).steps() == [15, 20, 100_000_000]
+    assert saved(tmp_path, 100_000_001, keep=1).steps() == [100_000_001]
+
+
+@pytest.mark.usefixtures("small_files")
+def test_last_one_is_restored(tmp_path):
+    """The last one is restored."""
+    told = []
+    assert saved(tmp_path, 5, 10).restore(None, told.append, ignore) == "of step 10"
+    assert told == []
+    nothing = Checkpoints(str(tmp_path / "none"))
+    assert nothing.restore(None, told.append, ignore) is None
+
+
+@pytest.mark.usefixtures("small_files")
+def test_damaged_one_is_skipped(tmp_path):
+    """A damaged one is skipped with a warning."""
+    told = []
+    found = saved(tmp_path, 5, 10)
+    found.save(15, None, "damaged")
+    assert found.restore(None, told.append, ignore) == "of step 10"
+    assert len(told) == 1 and "step-00000015.npz" in told[0]
+
+
+@pytest.mark.usefixtures("small_files")
+def test_all_damaged(tmp_path):
+    """Without a whole one nothing begins anew."""
+    found = saved(tmp_path)
+    found.save(15, None, "damaged")
+    with pytest.raises(ValueError, match=f"{tmp_path}: none of its checkpoints is"):
+        found.restore(None, ignore, ignore)
+
+
+@pytest.mark.usefixtures("small_files")
+def test_later_steps_are_removed(tmp_path):
+    """Those of steps that are repeated go.
+
+    The run went on from step 10, because 15 was damaged, and writes step 12.
+    """
+    found = saved(tmp_path, 5, 10, 15)
+    found.save(12, None, "of step 12")
+    assert found.steps() == [5, 10, 12]
+
+
+@pytest.mark.usefixtures("small_files")
+def test_full_disk_keeps_others(tmp_path):
+    """What cannot be written costs none of the others."""
+    found = saved(tmp_path, 5, 10, 15)
+    with pytest.raises(
+        OSError,
+        match=r"step-00000020\.npz: cannot be written: No space .*step-00000015\.npz",
+    ):
+        found.save(20, None, "no space")
+    assert found.steps() == [5, 10, 15]
+
+
+@pytest.mark.usefixtures("small_files")
+def test_full_disk_message(tmp_path, monkeypatch):
+    """A full disk is told in one breath."""
+
+    def save(path, model, progress):
+        write_json(path, list(range(1000)))
+
+    monkeypatch.setattr(checkpoint, "save_checkpoint", save)
+    path = tmp_path / "step-00000005.npz"
+    with files_of_at_most(1000), pytest.raises(OSError) as caught:
+        Checkpoints(tmp_path, 3).save(5, None, {})
+    said = f"{path}: cannot be written: File too large; there is no earlier one"
+    assert str(caught.value) == said
+
+
+@pytest.mark.usefixtures("small_files")
+def test_other_files_are_ignored(tmp_path):
+    """Other files are none of its business."""
+    (tmp_path / "notes.txt").write_text("mine", encoding="utf-8")
+    (tmp_path / ".step-00000007.npz.1.part").write_text("half", encoding="utf-8")
+    assert saved(tmp_path, 1, 2, 3, 4).steps() == [2, 3, 4]
+    assert (tmp_path / "notes.txt").exists()

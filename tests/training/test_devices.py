@@ -172,7 +172,8 @@ def test_two_processes(backend, started, folder, tmp_path):
 
 
 @pytest.mark.parametrize("parts", [1, 2, 3, 5])
-def test_rows_are_shared_out_evenly(parts):
+def test_split_batch(parts):
+    """Rows are shared out evenly."""
     (batch,) = ready_made(1, rows=4)
     shared = split_batch(batch, parts)
     assert {part["token_ids"].shape for part in shared} == {(-(-4 // parts), 7)}
@@ -182,14 +183,16 @@ def test_rows_are_shared_out_evenly(parts):
     assert sum(part["char_ids"].sum() for part in shared) == batch["char_ids"].sum()
 
 
-def test_without_a_batch_there_is_something_to_multiply():
+def test_split_no_batch():
+    """Without a batch there is something to multiply."""
     for part in split_batch(None, 2):
         assert part["token_ids"].tolist() == [[-1, -1]]
         assert part["char_ids"].shape == (1, 2, 50)
         assert not part["char_ids"].any()
 
 
-def test_padding_is_masked():
+def test_pad_batch():
+    """Padding is masked."""
     (batch,) = ready_made(1, rows=3)
     wide = pad_batch(batch, rows=4, tokens=9)
     assert wide["token_ids"].shape == (4, 9)
@@ -203,7 +206,8 @@ def test_padding_is_masked():
     ("value", "known"),
     [("{", False), ("[]", False), ("", True), ('{"task": {}}', True)],
 )
-def test_a_cluster_that_is_no_json_is_named(value, known, monkeypatch):
+def test_bad_tf_config(value, known, monkeypatch):
+    """A cluster that is no json is named."""
     pytest.importorskip("tensorflow")
     monkeypatch.setenv("TF_CONFIG", value)
     if known:
@@ -214,7 +218,8 @@ def test_a_cluster_that_is_no_json_is_named(value, known, monkeypatch):
 
 
 @pytest.mark.parametrize("missing", ["NUM_PROCESSES", "PROCESS_ID"])
-def test_a_group_of_processes_is_told_as_a_whole(missing, monkeypatch):
+def test_incomplete_jax_variables(missing, monkeypatch):
+    """A group of processes is told as a whole."""
     pytest.importorskip("jax")
     values = {"JOB_ADDRESSES": "localhost:1", "NUM_PROCESSES": "2", "PROCESS_ID": "0"}
     for name, value in values.items():

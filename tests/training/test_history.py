@@ -1,7 +1,18 @@
 import csv
 import dataclasses
+import glob
 
-from keras_elmo.training.history import HistoryRow, read_history, write_history
+import pytest
+import tensorflow as tf
+from tensorflow.core.util import event_pb2
+
+from keras_elmo.files.run_directory import PretrainingDirectory
+from keras_elmo.training.history import (
+    HistoryRow,
+    read_history,
+    write_curves,
+    write_history,
+)
 
 FIRST = HistoryRow(
     10, 0, 1200, 3.5, 342.9, 0.2, 1.5, 6.123456789, 6.25, 400.0, 410.5, 405.2
@@ -16,7 +27,8 @@ DIVERGED = dataclasses.replace(
 )
 
 
-def test_what_is_written_is_read(tmp_path):
+def test_round_trip(tmp_path):
+    """What is written is read."""
     path = tmp_path / "history.csv"
     write_history(path, [FIRST, SECOND, DIVERGED])
     assert read_history(path) == [FIRST, SECOND, DIVERGED]
@@ -28,5 +40,45 @@ def test_what_is_written_is_read(tmp_path):
     assert lines[2][-3:] == ["", "", ""]
 
 
-def test_there_need_be_no_file(tmp_path):
+def test_missing_file(tmp_path):
+    """There need be no file."""
     assert read_history(tmp_path / "history.csv") == []
+
+
+def scalars(folder):
+    """What TensorBoard would show: values by name and step."""
+    found = {}
+    for path in glob.glob(f"{folder}/events.*"):
+        for record in tf.data.TFRecordDataset(path):
+            event = event_pb2.Event.FromString(record.numpy())
+            for value in event.summary.value:
+                assert (value.tag, event.step) not in found
+                found[value.tag, event.step] = float(tf.make_ndarray(value.tensor))
+    return found
+
+
+def test_tensorboard(tmp_path):
+    """Tensorboard shows what the history has.
+
+    Written again after a run went on: no point is there twice.
+    """
+    files = PretrainingDirectory(tmp_path)
+    write_curves(files, [FIRST], tensorboard=True)
+    write_curves(files, [FIRST, SECOND], tensorboard=True)
+    assert read_history(files.history) == [FIRST, SECOND]
+    found = scalars(files.tensorboard)
+    assert found["perplexity_forward", 10] == pytest.approx(400.0)
+    assert ("perplexity_forward", 20) not in found
+    for row in (FIRST, SECOND):
+        for name in ("loss_forward", "loss_backward", "gradient_norm", "learning_rate"):
+            assert found[name, row.step] == pytest.approx(getattr(row, name))
+        speed = found["words_per_second", row.step]
+        assert speed == pytest.approx(row.words_per_second)
+
+
+def test_no_tensorboard(tmp_path):
+    """Without it there is none."""
+    files = PretrainingDirectory(tmp_path)
+    write_curves(files, [FIRST, SECOND])
+    assert read_history(files.history) == [FIRST, SECOND]
+    assert not list(tmp_path.glob("tensorboard*"))

@@ -55,7 +55,8 @@ def by_hand(model, lines):
     return sums, tokens
 
 
-def test_equals_a_computation_by_hand(model, vocabulary, tmp_path):
+def test_equals_reference(model, vocabulary, tmp_path):
+    """Equals a computation by hand."""
     text = tmp_path / "text.txt"
     text.write_text("\n".join(LINES), encoding="utf-8")
     # Several batches, with padding in them.
@@ -73,7 +74,8 @@ def test_equals_a_computation_by_hand(model, vocabulary, tmp_path):
     assert found["forward"] != pytest.approx(found["backward"], rel=1e-3)
 
 
-def test_measures_whatever_the_batches_are(model, vocabulary, tmp_path):
+def test_independent_of_batches(model, vocabulary, tmp_path):
+    """Measures whatever the batches are."""
     text = tmp_path / "text.txt"
     text.write_text("\n".join(LINES), encoding="utf-8")
     corpora = [
@@ -88,7 +90,8 @@ def test_measures_whatever_the_batches_are(model, vocabulary, tmp_path):
     assert perplexity(model, ready) == few
 
 
-def test_text_by_its_path(model, vocabulary, tmp_path):
+def test_text_files(model, vocabulary, tmp_path):
+    """Text by its path."""
     text = tmp_path / "text.txt"
     text.write_text("\n".join(LINES), encoding="utf-8")
     wanted = perplexity(model, Corpus(text, vocabulary, "whitespace"))
@@ -99,8 +102,11 @@ def test_text_by_its_path(model, vocabulary, tmp_path):
     model.vocabulary = None
 
 
-def test_another_vocabulary_is_refused(model, vocabulary, tmp_path):
-    """The ids of its words are those of others."""
+def test_other_vocabulary(model, vocabulary, tmp_path):
+    """Another vocabulary is refused.
+
+    The ids of its words are those of others.
+    """
     text = tmp_path / "text.txt"
     text.write_text("\n".join(LINES), encoding="utf-8")
     other = Vocabulary([*vocabulary.words[:3], *reversed(WORDS)])
@@ -112,12 +118,15 @@ def test_another_vocabulary_is_refused(model, vocabulary, tmp_path):
     model.vocabulary = None
 
 
-def test_a_sentence_of_nothing_is_an_error(model):
+def test_empty_corpus(model):
+    """A sentence of nothing is an error."""
     with pytest.raises(ValueError, match="`corpus` must hold a sentence"):
         perplexity(model, iter([]))
 
 
-def test_a_model_that_has_diverged_is_no_error(vocabulary, tmp_path):
+def test_diverged_model(vocabulary, tmp_path):
+    """A model that has diverged is no error."""
+
     class Diverged:
         def exact_losses(self, batch):
             nothing = np.zeros(batch["token_ids"][:, 1:].shape)

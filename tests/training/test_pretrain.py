@@ -128,7 +128,8 @@ def batches_run(folder):
 
 
 @pytest.mark.slow
-def test_a_directory_holds_it_all(whole, folder):
+def test_files_of_a_run(whole, folder):
+    """A directory holds it all."""
     pytest.importorskip("matplotlib")
     names = sorted(path.name for path in (folder / "whole").iterdir())
     assert names == FILES
@@ -137,7 +138,8 @@ def test_a_directory_holds_it_all(whole, folder):
 
 
 @pytest.mark.slow
-def test_the_history_says_how_it_went(whole, folder):
+def test_history(whole, folder):
+    """The history says how it went."""
     rows = timeless(folder / "whole")
     assert [row.step for row in rows] == [5, 10, 12]
     # Six batches a pass, of four sentences of seven words.
@@ -153,7 +155,8 @@ def test_the_history_says_how_it_went(whole, folder):
 
 
 @pytest.mark.slow
-def test_the_model_can_be_loaded_and_knows_its_tokenizer(whole, folder):
+def test_load_trained_model(whole, folder):
+    """The model can be loaded and knows its tokenizer."""
     directory = PretrainingDirectory(folder / "whole")
     words = directory.read_vocabulary().words
     model = directory.read_model()
@@ -171,8 +174,11 @@ def test_the_model_can_be_loaded_and_knows_its_tokenizer(whole, folder):
 
 
 @pytest.mark.slow
-def test_a_resumed_run_is_the_same_run(whole, folder):
-    """Seven steps and five more: the twelve, bit for bit."""
+def test_resume_is_bit_identical(whole, folder):
+    """A resumed run is the same run.
+
+    Seven steps and five more: the twelve, bit for bit.
+    """
     on_text(folder, folder / "parts", steps=7)
     model = on_text(folder, folder / "parts", steps=12, resume=True)
     for found, wanted in zip(model.weights, whole.weights, strict=True):
@@ -198,8 +204,10 @@ def test_a_resumed_run_is_the_same_run(whole, folder):
 
 
 @pytest.mark.slow
-def test_control_c_leaves_a_checkpoint_to_go_on_from(batches_run, folder):
-    """In the middle of a pass and between two rows of the history.
+def test_resume_after_sigint(batches_run, folder):
+    """Ctrl-C leaves a checkpoint to go on from.
+
+    In the middle of a pass and between two rows of the history.
 
     The seventh batch is being made, so it is the sixth step that is the last.
     """
@@ -220,7 +228,8 @@ def test_control_c_leaves_a_checkpoint_to_go_on_from(batches_run, folder):
 
 
 @pytest.mark.slow
-def test_control_c_before_the_last_step_loses_nothing(batches_run, folder):
+def test_sigint_before_last_step(batches_run, folder):
+    """Ctrl-C before the last step loses nothing."""
     directory = folder / "at the end"
     with validation_is([90.0, 70.0], []), pytest.raises(KeyboardInterrupt):
         on_batches(Held(ready_made(4), at=12), directory)
@@ -231,7 +240,8 @@ def test_control_c_before_the_last_step_loses_nothing(batches_run, folder):
 
 
 @pytest.mark.slow
-def test_a_finished_run_does_nothing_more(batches_run, folder):
+def test_resume_finished_run(batches_run, folder):
+    """A finished run does nothing more."""
     before = state_of(folder / "batches"), timeless(folder / "batches")
     shutil.copytree(folder / "batches", folder / "finished")
     with validation_is([], []):
@@ -243,7 +253,8 @@ def test_a_finished_run_does_nothing_more(batches_run, folder):
         np.testing.assert_array_equal(numpy_of(found), numpy_of(wanted))
 
 
-def test_a_run_goes_on_as_it_began_or_not_at_all(batches_run, folder):
+def test_resume_with_other_arguments(batches_run, folder):
+    """A run goes on as it began or not at all."""
     directory = folder / "batches"
     before = state_of(directory)
     for name, value in {
@@ -278,8 +289,11 @@ def test_a_run_goes_on_as_it_began_or_not_at_all(batches_run, folder):
 # ---------------------------------------------------------------- batches, limits
 
 
-def test_the_best_weights_and_the_last_are_kept(batches_run, folder):
-    """Perplexities 90, 70, 80: the second is the best."""
+def test_best_and_last_weights(batches_run, folder):
+    """The best weights and the last are kept.
+
+    Perplexities 90, 70, 80: the second is the best.
+    """
     model, (_, best, last) = batches_run
     directory = PretrainingDirectory(folder / "batches")
     kept = directory.read_model()
@@ -303,7 +317,8 @@ def test_the_best_weights_and_the_last_are_kept(batches_run, folder):
     assert [row.perplexity_mean for row in timeless(folder / "batches")] == [90, 70, 80]
 
 
-def test_batches_need_no_text(batches_run, folder):
+def test_batches_without_text(batches_run, folder):
+    """Batches need no text."""
     directory = PretrainingDirectory(folder / "batches")
     assert not (folder / "batches" / "vocabulary.txt").exists()
     assert directory.read_manifest()["tokenizer"] is None
@@ -311,7 +326,8 @@ def test_batches_need_no_text(batches_run, folder):
 
 
 @pytest.mark.slow
-def test_minutes_end_a_run_and_validation_is_optional(tmp_path):
+def test_minutes_without_validation(tmp_path):
+    """Minutes end a run and validation is optional."""
     on_batches(
         ready_made(4), tmp_path / "run", epochs=None, minutes=1e-6, validation=None
     )
@@ -357,21 +373,26 @@ def test_minutes_end_a_run_and_validation_is_optional(tmp_path):
     ],
     ids=str,
 )
-def test_an_argument_that_cannot_be_leaves_nothing(argument, folder, tmp_path):
-    """Said before anything is written."""
+def test_bad_argument_leaves_nothing(argument, folder, tmp_path):
+    """An argument that cannot be leaves nothing.
+
+    Said before anything is written.
+    """
     arguments = {"corpus": folder / "text.txt", **argument}
     with pytest.raises(ValueError):
         pretrain(CONFIG, directory=tmp_path / "run", progress=False, **arguments)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_rate_that_is_no_schedule_is_refused(folder, tmp_path):
+def test_bad_learning_rate(folder, tmp_path):
+    """A rate that is no schedule is refused."""
     with pytest.raises(TypeError, match="`learning_rate` must be a number or a Keras"):
         on_text(folder, tmp_path / "run", learning_rate=lambda: 0.1)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_directory_in_use_is_left_alone(batches_run, folder, tmp_path):
+def test_directory_in_use(batches_run, folder, tmp_path):
+    """A directory in use is left alone."""
     with pytest.raises(ValueError, match="`directory` must not hold a run yet"):
         on_batches(ready_made(4), folder / "batches")
     (tmp_path / "notes.txt").write_text("mine", encoding="utf-8")
@@ -381,8 +402,10 @@ def test_a_directory_in_use_is_left_alone(batches_run, folder, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
 
 
-def test_where_there_is_no_run_to_resume_one_begins(tmp_path, capsys):
-    """The same command serves a machine that may be taken away before the first step.
+def test_resume_without_run(tmp_path, capsys):
+    """Where there is no run to resume one begins.
+
+    The same command serves a machine that may be taken away before the first step.
 
     It may have left the beginning of a file.
     """
@@ -405,8 +428,11 @@ def test_where_there_is_no_run_to_resume_one_begins(tmp_path, capsys):
 # ------------------------------------------------------------------------- precision
 
 
-def test_mixed_precision_follows_float32(tmp_path, monkeypatch):
-    """With a warning, once, where the processor does not multiply bfloat16."""
+def test_mixed_precision(tmp_path, monkeypatch):
+    """Mixed precision follows float32.
+
+    With a warning, once, where the processor does not multiply bfloat16.
+    """
     monkeypatch.setattr(hardware, "multiplies_bfloat16", lambda: False)
     warning = pytest.warns(UserWarning, match="no instructions for bfloat16")
     losses = {}
@@ -451,13 +477,15 @@ def test_mixed_precision_follows_float32(tmp_path, monkeypatch):
         ("float64", "'mixed_bfloat16'"),
     ],
 )
-def test_a_precision_that_does_not_learn_is_refused(dtype, reason, tmp_path):
+def test_bad_dtype(dtype, reason, tmp_path):
+    """A precision that does not learn is refused."""
     with pytest.raises(ValueError, match=f"`dtype` must be .*{reason}.*'{dtype}'"):
         pretrain(CONFIG, ready_made(), directory=tmp_path / "run", dtype=dtype)
     assert not (tmp_path / "run").exists()
 
 
-def test_a_run_keeps_its_precision(tmp_path):
+def test_resume_with_other_dtype(tmp_path):
+    """A run keeps its precision."""
     arguments = {
         "directory": tmp_path / "run",
         "vocabulary_size": 13,
@@ -480,8 +508,11 @@ def test_a_run_keeps_its_precision(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_machine_taken_away_while_measuring_measures_later(batches_run, folder):
-    """SIGTERM: status 0, and no row is missing where the run goes on."""
+def test_sigterm_while_measuring(batches_run, folder):
+    """A machine taken away while measuring measures later.
+
+    SIGTERM: status 0, and no row is missing where the run goes on.
+    """
     directory = folder / "preempted"
 
     def taken_away(model, corpus):
@@ -502,9 +533,8 @@ def test_a_machine_taken_away_while_measuring_measures_later(batches_run, folder
 
 
 @pytest.mark.slow
-def test_a_damaged_checkpoint_costs_the_steps_since_the_one_before(
-    batches_run, folder, capsys
-):
+def test_resume_from_damaged_checkpoint(batches_run, folder, capsys):
+    """A damaged checkpoint costs the steps since the one before."""
     shutil.copytree(folder / "batches", folder / "damaged")
     last = max((folder / "damaged" / "checkpoints").iterdir())
     last.write_bytes(last.read_bytes()[:-100])
@@ -515,8 +545,11 @@ def test_a_damaged_checkpoint_costs_the_steps_since_the_one_before(
     assert timeless(folder / "damaged") == timeless(folder / "batches")
 
 
-def test_a_run_that_diverges_keeps_what_was_good(tmp_path):
-    """The third update is far too large."""
+def test_diverged_loss(tmp_path):
+    """A run that diverges keeps what was good.
+
+    The third update is far too large.
+    """
     schedule = keras.optimizers.schedules.PiecewiseConstantDecay([1], [0.2, 1e37])
     with pytest.raises(
         Diverged, match=r"the loss of step 4 is nan; .*step-00000002\.npz.*lower"
@@ -533,7 +566,9 @@ def test_a_run_that_diverges_keeps_what_was_good(tmp_path):
     assert all(np.isfinite(array).all() for array in arrays.values())
 
 
-def test_weights_that_are_no_numbers_are_not_kept(tmp_path):
+def test_diverged_weights(tmp_path):
+    """Weights that are no numbers are not kept."""
+
     def measured(model, corpus):
         model.head.softmax.bias.assign([math.inf] * 13)
         return {"forward": 9.0, "backward": 9.0, "mean": 9.0}
@@ -549,7 +584,8 @@ def test_weights_that_are_no_numbers_are_not_kept(tmp_path):
 
 
 @pytest.mark.slow
-def test_another_vocabulary_is_noticed(whole, folder):
+def test_resume_with_other_vocabulary(whole, folder):
+    """Another vocabulary is noticed."""
     shutil.copytree(folder / "whole", folder / "other words")
     words = folder / "other words" / "vocabulary.txt"
     own = words.read_text("utf-8")
@@ -561,15 +597,19 @@ def test_another_vocabulary_is_noticed(whole, folder):
 
 
 @pytest.mark.slow
-def test_a_vocabulary_that_is_lost_is_counted_again(whole, folder):
+def test_lost_vocabulary(whole, folder):
+    """A vocabulary that is lost is counted again."""
     shutil.copytree(folder / "whole", folder / "no words")
     (folder / "no words" / "vocabulary.txt").unlink()
     on_text(folder, folder / "no words", steps=12, resume=True)
     assert (folder / "no words" / "vocabulary.txt").exists()
 
 
-def test_the_text_of_a_run_stays_as_it_was(folder, tmp_path):
-    """A shard that is gone, has changed, or is new."""
+def test_resume_with_other_text(folder, tmp_path):
+    """The text of a run stays as it was.
+
+    A shard that is gone, has changed, or is new.
+    """
     text = tmp_path / "text"
     text.mkdir()
     for name in ("a.txt", "b.txt"):
@@ -606,7 +646,8 @@ def test_the_text_of_a_run_stays_as_it_was(folder, tmp_path):
     assert state_of(tmp_path / "run")[1]["step"] == 2
 
 
-def test_files_of_one_name_are_told_apart(tmp_path):
+def test_files_of_one_name(tmp_path):
+    """Files of one name are told apart."""
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
         write_text(tmp_path / name / "part.txt")
@@ -624,8 +665,11 @@ def test_files_of_one_name_are_told_apart(tmp_path):
         pretrain(**arguments, steps=2, resume=True)
 
 
-def test_what_a_run_is_validated_with_stays_as_it_was(folder, tmp_path):
-    """Perplexities of two texts do not compare, and the best weights depend on them."""
+def test_resume_with_other_validation(folder, tmp_path):
+    """What a run is validated with stays as it was.
+
+    Perplexities of two texts do not compare, and the best weights depend on them.
+    """
     on_text(folder, tmp_path / "run", steps=1)
     write_text(tmp_path / "other.txt")
     arguments = {"num_sampled": 5, "batch_tokens": 36, "max_tokens": 9}
@@ -646,14 +690,18 @@ def test_what_a_run_is_validated_with_stays_as_it_was(folder, tmp_path):
             )
 
 
-def test_a_run_on_text_does_not_go_on_with_batches(folder, tmp_path):
+def test_resume_text_with_batches(folder, tmp_path):
+    """A run on text does not go on with batches."""
     on_text(folder, tmp_path / "run", steps=1)
     with pytest.raises(ValueError, match=r"`corpus` must be text, as when .*\.json"):
         on_batches(ready_made(4), tmp_path / "run", resume=True)
 
 
-def test_a_corpus_brings_its_words(folder, tmp_path):
-    """Chosen elsewhere, of another text perhaps: the run keeps them."""
+def test_corpus_vocabulary(folder, tmp_path):
+    """A corpus brings its words.
+
+    Chosen elsewhere, of another text perhaps: the run keeps them.
+    """
     arguments = {
         "config": CONFIG,
         "directory": tmp_path / "run",
@@ -685,7 +733,8 @@ def test_a_corpus_brings_its_words(folder, tmp_path):
     assert state_of(tmp_path / "run")[1]["step"] == 2
 
 
-def test_a_run_goes_on_with_the_corpus_it_began_with(folder, tmp_path):
+def test_resume_with_other_corpus(folder, tmp_path):
+    """A run goes on with the corpus it began with."""
     words = Vocabulary([*SPECIALS, "the", "of", "saw"])
     sizes = {"batch_tokens": 36, "max_tokens": 9, "seed": 3}
 
@@ -709,7 +758,8 @@ def test_a_run_goes_on_with_the_corpus_it_began_with(folder, tmp_path):
 # ---------------------------------------------------------------- when it ends
 
 
-def test_patience_ends_a_run(tmp_path):
+def test_patience(tmp_path):
+    """Patience ends a run."""
     arguments = {"epochs": None, "steps": 20, "validate_every": 2, "patience": 2}
     with validation_is([90.0, 70.0, 71.0, 72.0], []):
         on_batches(ready_made(4), tmp_path / "run", **arguments)
@@ -720,7 +770,8 @@ def test_patience_ends_a_run(tmp_path):
     assert timeless(tmp_path / "run")[-1].step == 8
 
 
-def test_adam_follows_a_schedule_and_goes_on_with_it(tmp_path):
+def test_resume_adam_schedule(tmp_path):
+    """Adam follows a schedule and goes on with it."""
     arguments = {
         "validation": None,
         "optimizer": "adam",

@@ -18,7 +18,8 @@ def press_control_c():
     signal.raise_signal(signal.SIGINT)
 
 
-def test_the_first_one_waits_and_the_second_does_not():
+def test_second_sigint_interrupts():
+    """The first one waits and the second does not."""
     before = signal.getsignal(signal.SIGINT)
     with SignalGuard() as guard:
         assert not guard.requested
@@ -29,7 +30,8 @@ def test_the_first_one_waits_and_the_second_does_not():
     assert signal.getsignal(signal.SIGINT) is before
 
 
-def test_afterwards_it_is_as_before():
+def test_handlers_are_restored():
+    """Afterwards it is as before."""
     before = signal.getsignal(signal.SIGINT)
     with pytest.raises(ValueError), SignalGuard():
         raise ValueError
@@ -38,8 +40,11 @@ def test_afterwards_it_is_as_before():
         press_control_c()
 
 
-def test_in_another_thread_it_does_nothing():
-    """There Python allows no handler."""
+def test_other_thread():
+    """In another thread it does nothing.
+
+    There Python allows no handler.
+    """
     before = signal.getsignal(signal.SIGINT)
     found = []
 
@@ -54,15 +59,19 @@ def test_in_another_thread_it_does_nothing():
     assert signal.getsignal(signal.SIGINT) is before
 
 
-def test_a_machine_that_is_taken_away_says_so_more_than_once():
-    """As to a process and to its group: the checkpoint is being written."""
+def test_repeated_sigterm():
+    """A machine that is taken away says so more than once.
+
+    As to a process and to its group: the checkpoint is being written.
+    """
     with SignalGuard() as guard:
         signal.raise_signal(signal.SIGTERM)
         signal.raise_signal(signal.SIGTERM)
         assert guard.requested == signal.SIGTERM
 
 
-def test_what_needs_no_end_is_left_at_once():
+def test_interruptible():
+    """What needs no end is left at once."""
     with SignalGuard() as guard:
         with pytest.raises(Interrupted) as caught, guard.interruptible():
             signal.raise_signal(signal.SIGTERM)
@@ -72,7 +81,8 @@ def test_what_needs_no_end_is_left_at_once():
             pytest.fail("begun")
 
 
-def test_the_process_ends_as_the_signal_asks():
+def test_exit_for_signal():
+    """The process ends as the signal asks."""
     told = []
     with pytest.raises(SystemExit) as left:
         exit_for_signal(signal.SIGTERM, "stopped", told.append)

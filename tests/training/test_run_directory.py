@@ -33,7 +33,8 @@ def another_process(tmp_path):
         process.kill()
 
 
-def test_another_process_is_noticed_until_it_dies(another_process, tmp_path):
+def test_lock_is_held_until_death(another_process, tmp_path):
+    """Another process is noticed until it dies."""
     with DirectoryLock(str(tmp_path)) as lock:
         with pytest.raises(ValueError, match=f"another process trains in {tmp_path}"):
             lock.acquire()
@@ -46,8 +47,11 @@ def test_another_process_is_noticed_until_it_dies(another_process, tmp_path):
         lock.acquire()
 
 
-def test_two_that_begin_in_a_new_folder_do_not_write_over_each_other(tmp_path):
-    """Counting words takes long, and there is nothing to hold before."""
+def test_two_begin_in_new_directory(tmp_path):
+    """Two that begin in a new folder do not write over each other.
+
+    Counting words takes long, and there is nothing to hold before.
+    """
     files = PretrainingDirectory(tmp_path / "run")
     recipe = {"corpus": None, "seed": 0}
 
@@ -69,7 +73,8 @@ def test_two_that_begin_in_a_new_folder_do_not_write_over_each_other(tmp_path):
         assert files.read_manifest() == recipe
 
 
-def test_a_folder_that_does_not_exist_yet(tmp_path):
+def test_lock_of_new_directory(tmp_path):
+    """A folder that does not exist yet."""
     path = str(tmp_path / "run")
     with DirectoryLock(path) as lock:
         lock.acquire()
@@ -82,7 +87,9 @@ def test_a_folder_that_does_not_exist_yet(tmp_path):
         lock.acquire()
 
 
-def test_a_disk_without_locks(tmp_path, monkeypatch):
+def test_disk_without_locks(tmp_path, monkeypatch):
+    """A disk without locks."""
+
     def refuse(descriptor, operation):
         raise OSError("no locks available")
 

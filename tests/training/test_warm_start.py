@@ -38,7 +38,8 @@ def assert_same_encoder(model, directory):
         np.testing.assert_array_equal(numpy_of(found), numpy_of(weight))
 
 
-def test_with_the_same_words_everything_is_kept(directory):
+def test_same_words(directory):
+    """With the same words everything is kept."""
     origin, model = WarmStart(directory.path), model_of(CONFIG, WORDS)
     assert origin.tokenizer == "whitespace" and origin.config == CONFIG
     assert origin.load_into(model) == len(WORDS)
@@ -49,7 +50,8 @@ def test_with_the_same_words_everything_is_kept(directory):
             np.testing.assert_array_equal(numpy_of(found), numpy_of(weight))
 
 
-def test_with_other_words_the_rows_of_those_in_common_are_kept(directory):
+def test_other_words(directory):
+    """With other words the rows of those in common are kept."""
     model = model_of(CONFIG, OTHERS)
     before = numpy_of(model.head.softmax.kernel)
     assert WarmStart(directory.path).load_into(model) == 6
@@ -70,7 +72,8 @@ def test_with_other_words_the_rows_of_those_in_common_are_kept(directory):
 
 
 @pytest.mark.parametrize("kind", ["exported", "imported"])
-def test_a_model_without_a_softmax_gives_its_encoder(kind, directory, text, tmp_path):
+def test_no_softmax(kind, directory, text, tmp_path):
+    """A model without a softmax gives its encoder."""
     path = tmp_path / kind
     if kind == "exported":
         export_saved_model(directory.path, path, None)
@@ -86,8 +89,11 @@ def test_a_model_without_a_softmax_gives_its_encoder(kind, directory, text, tmp_
 
 
 @pytest.mark.slow
-def test_a_run_goes_on_with_the_words_it_is_given(directory, text, tmp_path):
-    """A tiny learning rate: what the run begins with is what it ends with."""
+def test_pretrain_from_init(directory, text, tmp_path):
+    """A run goes on with the words it is given.
+
+    A tiny learning rate: what the run begins with is what it ends with.
+    """
     arguments = {
         "num_sampled": 4,
         "steps": 1,
@@ -107,7 +113,8 @@ def test_a_run_goes_on_with_the_words_it_is_given(directory, text, tmp_path):
     assert_same_encoder(PretrainingDirectory(tmp_path / "kept").read_model(), directory)
 
 
-def test_a_run_goes_on_when_what_it_began_from_is_gone(directory, text, tmp_path):
+def test_resume_without_init(directory, text, tmp_path):
+    """A run goes on when what it began from is gone."""
     origin = shutil.copytree(directory.path, tmp_path / "origin")
     arguments = {"directory": tmp_path / "run", "init": origin, "num_sampled": 4}
     arguments |= {"progress": False, "resume": True}
@@ -123,8 +130,11 @@ def test_a_run_goes_on_when_what_it_began_from_is_gone(directory, text, tmp_path
 
 
 @pytest.mark.slow
-def test_what_is_wrong_with_the_text_is_told(directory, tmp_path, capsys):
-    """No words are counted, when it would be told otherwise."""
+def test_text_messages(directory, tmp_path, capsys):
+    """What is wrong with the text is told.
+
+    No words are counted, when it would be told otherwise.
+    """
     text = tmp_path / "text.txt"
     text.write_bytes(b"the bank of \xff Ann\n" + b"Ann " + b"x" * 99 + b" bank .\n")
     pretrain(None, text, directory=tmp_path / "run", init=directory.path, steps=1)
@@ -134,7 +144,8 @@ def test_what_is_wrong_with_the_text_is_told(directory, tmp_path, capsys):
     assert "of words are not in the vocabulary" in told
 
 
-def test_sizes_have_to_be_those_of_the_origin(directory, text, tmp_path):
+def test_other_sizes(directory, text, tmp_path):
+    """Sizes have to be those of the origin."""
     arguments = {"directory": tmp_path / "run", "init": directory.path}
     other = dataclasses.replace(CONFIG, units=10)
     with pytest.raises(ValueError, match="`config` must have the sizes of"):

@@ -8,7 +8,8 @@ from keras_elmo.training.data import EpochIterator
 from tests.training.runs import write_text
 
 
-def test_passes_follow_each_other():
+def test_epochs_in_turn():
+    """Passes follow each other."""
     batches = EpochIterator(["a", "b", "c"], epochs=2)
     found = [(batch, batches.epoch, batches.batch) for batch in batches]
     assert found == [
@@ -21,13 +22,17 @@ def test_passes_follow_each_other():
     ]
 
 
-def test_without_epochs_there_is_no_end():
+def test_endless():
+    """Without epochs there is no end."""
     assert "".join(islice(EpochIterator("abc"), 8)) == "abcabcab"
 
 
 @pytest.mark.parametrize("epochs", [3, None])
-def test_it_goes_on_from_every_position(epochs):
-    """Wherever a run was stopped, the rest follows: nothing twice, nothing left out."""
+def test_resume_at_every_position(epochs):
+    """It goes on from every position.
+
+    Wherever a run was stopped, the rest follows: nothing twice, nothing left out.
+    """
     whole = "abcabcabc"
     for taken in range(1, len(whole) + 1):
         before = EpochIterator("abc", epochs)
@@ -39,7 +44,8 @@ def test_it_goes_on_from_every_position(epochs):
             assert list(after) == []
 
 
-def test_a_finished_run_is_not_repeated():
+def test_finished_run_ends():
+    """A finished run is not repeated."""
     finished = EpochIterator("abc", epochs=2)
     assert len(list(finished)) == 6
     again = EpochIterator("abc", epochs=2, epoch=finished.epoch, batch=finished.batch)
@@ -49,7 +55,8 @@ def test_a_finished_run_is_not_repeated():
     assert (more.epoch, more.batch) == (2, 3)
 
 
-def test_nothing_to_train_on_is_an_error():
+def test_empty_corpus():
+    """Nothing to train on is an error."""
     with pytest.raises(ValueError, match="`corpus` must hold a sentence"):
         list(EpochIterator([], epochs=1))
     # One that cannot be read a second time, too.
@@ -59,7 +66,8 @@ def test_nothing_to_train_on_is_an_error():
         next(iter(once))
 
 
-def test_the_passes_over_a_text_differ_in_order(tmp_path):
+def test_epochs_differ_in_order(tmp_path):
+    """The passes over a text differ in order."""
     text = write_text(tmp_path / "text.txt")
     vocabulary = Vocabulary.count(text, "whitespace")
     corpus = Corpus(text, vocabulary, "whitespace", batch_tokens=36, max_tokens=9)

@@ -10,7 +10,8 @@ from tests.training.test_history import FIRST, SECOND
 FIGURES = {"forward_loss": 5.1, "backward_loss": 4.7, "gradient_norm": 0.3}
 
 
-def test_it_goes_through_json_to_the_last_bit():
+def test_state_json_round_trip():
+    """It goes through JSON to the last bit."""
     state = RunState(step=7, words=99, seconds=0.1 + 0.2, positions=[(1, 2), (0, 9)])
     state.mean_loss = 1 / 3
     state.rows = [FIRST, SECOND]
@@ -18,7 +19,8 @@ def test_it_goes_through_json_to_the_last_bit():
     assert RunState.from_json(json.loads(json.dumps(state.to_json()))) == state
 
 
-def test_means_are_of_predictions():
+def test_interval_means():
+    """Means are of predictions."""
     interval = Interval(seconds=4.0)
     interval.add(FIGURES, words=10, predictions=12)
     interval.add({**FIGURES, "forward_loss": 3.0}, words=30, predictions=36)
@@ -29,13 +31,15 @@ def test_means_are_of_predictions():
     assert means["words_per_second"] == 10.0
 
 
-def test_a_run_that_learns_does_not_diverge():
+def test_learning_run():
+    """A run that learns does not diverge."""
     state = RunState()
     assert not any(map(state.diverges, [10.0, 9.0, 4.0, 39.0, 2.0]))
 
 
 @pytest.mark.parametrize("loss", [math.nan, math.inf, 60.0])
-def test_a_run_that_does_is_noticed(loss):
+def test_diverged_run(loss):
+    """A run that does is noticed."""
     state = RunState()
     assert not any(state.diverges(5.0) for _ in range(200))
     before = state.mean_loss
@@ -43,7 +47,8 @@ def test_a_run_that_does_is_noticed(loss):
     assert state.mean_loss == before
 
 
-def test_it_knows_what_was_best():
+def test_best_perplexity():
+    """It knows what was best."""
     state = RunState()
     assert state.best() == math.inf and state.measurements_since_best() == 0
     for perplexity, since in ((90.0, 0), (70.0, 0), (80.0, 1), (75.0, 2), (60.0, 0)):

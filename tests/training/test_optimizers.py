@@ -1,0 +1,223 @@
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from keras_elmo.models.pretraining import build_pretraining_model
+from keras_elmo.training.optimizers import LazyAdam, PublishedAdagrad
+from tests.layers.layer_checks import numpy_of
+from tests.layers.published_names import randomise
+from tests.models.small import CONFIG
+from tests.training.runs import ready_made
+
+RATE, BETA_1, BETA_2, EPSILON, CLIP = 0.01, 0.9, 0.999, 1e-7, 0.05
+ADAGRAD_RATE, ADAGRAD_CLIP, FACTOR = 0.2, 10.0, 20.0
+
+
+def gradients_of(model, batch):
+    """The loss and its plain gradients, in double precision, weights unchanged."""
+    seed = model.head.softmax.seed_generator.state
+    before = seed.numpy()
+    variables = [weight.value for weight in model.trainable_variables]
+    with tf.GradientTape() as tape:
+        model(batch, training=True)
+        (loss,) = model.losses
+    gradients = [tf.convert_to_tensor(g) for g in tape.gradient(loss, variables)]
+    # The step that follows draws the same candidates.
+    seed.assign(before)
+    return float(loss), [gradient.numpy().astype("float64") for gradient in gradients]
+
+
+# ---------------------------------------------------------------- Adagrad
+
+
+@pytest.mark.slow
+def test_adagrad_two_steps():
+    """Two steps of the published recipe.
+
+    20 times the loss, norm 10, accumulators from 1: computed by hand.
+
+    Words that occur several times in the batch, characters as well, are what a sparse
+    gradient may get wrong.
+    """
+    model = build_pretraining_model(CONFIG, 13, num_sampled=4)
+    # Not small, so that the norm is clipped.
+    randomise(model, np.random.default_rng(0), scale=0.5)
+    model.compile(optimizer=PublishedAdagrad())
+    model.optimizer.build(model.trainable_variables)
+    batches = ready_made(2)
+    batches[1] = {name: value[:1] for name, value in batches[1].items()}
+    weights = [w.astype("float64") for w in numpy_of(model.trainable_variables)]
+    accumulators = [np.ones_like(weight) for weight in weights]
+    norms = []
+    for batch in batches:
+        loss, gradients = gradients_of(model, batch)
+        gradients = [FACTOR * gradient for gradient in gradients]
+        norms.append(np.sqrt(sum(np.sum(g**2) for g in gradients)))
+        for weight, accumulator, gradient in zip(
+            weights, accumulators, gradients, strict=True
+        ):
+            gradient *= min(1.0, ADAGRAD_CLIP / norms[-1])
+            accumulator += gradient**2
+            weight -= ADAGRAD_RATE * gradient / np.sqrt(accumulator)
+        model.reset_metrics()
+        logs = model.train_on_batch(batch, return_dict=True)
+        # Reported are the plain loss and the norm of its gradients, not clipped.
+        assert logs["loss"] == pytest.approx(loss, rel=1e-5)
+        norm = float(numpy_of(model.optimizer.gradient_norm))
+        assert norm == pytest.approx(norms[-1] / FACTOR, rel=1e-5)
+        for found, wanted in zip(model.trainable_variables, weights, strict=True):
+            np.testing.assert_allclose(
+                numpy_of(found), wanted, atol=2e-6, err_msg=found.path
+            )
+    assert max(norms) > ADAGRAD_CLIP
+
+
+def test_adagrad_small_gradient():
+    """A gradient below the bound is not clipped.
+
+    One number with the gradient 0.3: 6 after the factor, less than 10.
+    """
+    weight = keras.Variable([1.0])
+    optimizer = PublishedAdagrad()
+    optimizer.build([weight])
+    gradient = float(optimizer.scale_loss(0.3))
+    assert gradient == pytest.approx(6.0)
+    optimizer.apply([keras.ops.array([gradient])])
+    assert numpy_of(weight)[0] == pytest.approx(1 - 0.2 * 6 / np.sqrt(1 + 36), rel=1e-6)
+
+
+def test_adagrad_repeated_rows():
+    """Rows that are looked up twice have one gradient."""
+    table = keras.Variable(np.zeros((4, 2), "float32"))
+    sparse, dense = PublishedAdagrad(), PublishedAdagrad()
+    other = keras.Variable(np.zeros((4, 2), "float32"))
+    slices = tf.IndexedSlices(
+        tf.constant([[1.0, 2.0], [3.0, -4.0], [30.0, 5.0]]),
+        tf.constant([2, 0, 2]),
+        tf.constant([4, 2]),
+    )
+    sparse.build([table])
+    dense.build([other])
+    for _ in range(2):
+        sparse.apply([slices])
+        dense.apply([tf.convert_to_tensor(slices)])
+    np.testing.assert_allclose(numpy_of(table), numpy_of(other), atol=1e-6)
+    assert (numpy_of(table)[[1, 3]] == 0).all()
+
+
+def test_adagrad_config():
+    """It goes through a config."""
+    optimizer = PublishedAdagrad(0.1, global_clipnorm=5.0)
+    copy = keras.optimizers.deserialize(keras.optimizers.serialize(optimizer))
+    assert type(copy) is PublishedAdagrad
+    assert copy.get_config() == optimizer.get_config()
+    assert copy.get_config()["global_clipnorm"] == 5.0
+    assert copy.initial_accumulator_value == 1.0
+
+
+# ---------------------------------------------------------------- Adam
+
+
+class RowwiseAdam:
+    """Adam in double precision; rows whose gradient is None stay as they are."""
+
+    def __init__(self, weight):
+        self.weight = weight.astype("float64")
+        self.mean = np.zeros_like(self.weight)
+        self.square = np.zeros_like(self.weight)
+        self.step = 0
+
+    def update(self, gradient, rows):
+        self.step += 1
+        g = gradient[rows]
+        self.mean[rows] = BETA_1 * self.mean[rows] + (1 - BETA_1) * g
+        self.square[rows] = BETA_2 * self.square[rows] + (1 - BETA_2) * g**2
+        mean = self.mean[rows] / (1 - BETA_1**self.step)
+        root = np.sqrt(self.square[rows] / (1 - BETA_2**self.step))
+        # Keras adds epsilon before it corrects the root.
+        epsilon = EPSILON / np.sqrt(1 - BETA_2**self.step)
+        self.weight[rows] -= RATE * mean / (root + epsilon)
+
+
+@pytest.mark.slow
+def test_adam_three_steps():
+    """Three steps of a language model.
+
+    Clipped, with sparse gradients of words that occur several times: by hand.
+    """
+    model = build_pretraining_model(CONFIG, 13, num_sampled=4)
+    randomise(model, np.random.default_rng(0), scale=0.5)
+    model.compile(optimizer=LazyAdam(RATE, global_clipnorm=CLIP))
+    model.optimizer.build(model.trainable_variables)
+    oracles = [RowwiseAdam(w) for w in numpy_of(model.trainable_variables)]
+    norms = []
+    for batch in ready_made(3):
+        loss, gradients = gradients_of(model, batch)
+        norms.append(np.sqrt(sum(np.sum(g**2) for g in gradients)))
+        for weight, oracle, gradient in zip(
+            model.trainable_variables, oracles, gradients, strict=True
+        ):
+            rows = np.full(len(gradient), True)
+            if "softmax" in weight.path or "char_embedding" in weight.path:
+                # What is not looked up has a gradient of exactly 0.
+                rows = np.any(gradient.reshape(len(gradient), -1) != 0, axis=1)
+            oracle.update(gradient * min(1.0, CLIP / norms[-1]), rows)
+        model.reset_metrics()
+        logs = model.train_on_batch(batch, return_dict=True)
+        assert logs["loss"] == pytest.approx(loss, rel=1e-5)
+        norm = float(numpy_of(model.optimizer.gradient_norm))
+        assert norm == pytest.approx(norms[-1], rel=1e-5)
+        for weight, oracle in zip(model.trainable_variables, oracles, strict=True):
+            # Where a gradient is next to nothing, Adam makes a whole step of its sign.
+            found = np.abs(numpy_of(weight) - oracle.weight)
+            assert np.mean(found > 2e-5) < 2e-3, weight.path
+            assert found.max() < 3 * RATE, weight.path
+    assert min(norms) > CLIP
+
+
+def slices(values, rows, size):
+    return tf.IndexedSlices(
+        tf.constant(values, "float32"), tf.constant(rows), tf.constant([size, 2])
+    )
+
+
+def test_adam_other_rows_stay():
+    """Rows that are not looked up do not move."""
+    table = keras.Variable(np.zeros((4, 2), "float32"))
+    optimizer = LazyAdam(RATE, global_clipnorm=None)
+    optimizer.build([table])
+    oracle = RowwiseAdam(np.zeros((4, 2)))
+    optimizer.apply([slices([[1.0, 2.0], [3.0, -4.0], [30.0, 5.0]], [2, 0, 2], 4)])
+    oracle.update(np.array([[3.0, -4.0], [0, 0], [31.0, 7.0], [0, 0]]), [0, 2])
+    moved = numpy_of(table).copy()
+    # Adam would move row 0 again, by what it remembers of the step before.
+    optimizer.apply([slices([[1.0, 1.0]], [2], 4)])
+    oracle.update(np.array([[0, 0], [0, 0], [1.0, 1.0], [0, 0]]), [2])
+    np.testing.assert_allclose(numpy_of(table), oracle.weight, atol=1e-6)
+    np.testing.assert_array_equal(numpy_of(table)[[0, 1, 3]], moved[[0, 1, 3]])
+    assert (numpy_of(table)[[1, 3]] == 0).all()
+
+
+def test_adam_dense_gradient():
+    """A dense gradient is adam's."""
+    rng = np.random.default_rng(0)
+    ours, theirs = (keras.Variable(np.ones((3, 2), "float32")) for _ in range(2))
+    lazy = LazyAdam(RATE, global_clipnorm=CLIP)
+    adam = keras.optimizers.Adam(RATE, global_clipnorm=CLIP)
+    lazy.build([ours])
+    adam.build([theirs])
+    for _ in range(3):
+        gradient = keras.ops.array(rng.normal(size=(3, 2)), "float32")
+        lazy.apply([gradient])
+        adam.apply([gradient])
+    np.testing.assert_allclose(numpy_of(ours), numpy_of(theirs), rtol=1e-6)
+
+
+def test_adam_config():
+    """It goes through a config."""
+    optimizer = LazyAdam(0.1, global_clipnorm=5.0)
+    copy = keras.optimizers.deserialize(keras.optimizers.serialize(optimizer))
+    assert type(copy) is LazyAdam
+    assert copy.get_config() == optimizer.get_config()
+    assert copy.get_config()["global_clipnorm"] == 5.0
