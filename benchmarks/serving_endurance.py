@@ -15,13 +15,12 @@ import random
 import sys
 import time
 from collections.abc import Sequence
-from itertools import islice
-from pathlib import Path
 from typing import Any
 
 import common
 from common import markdown_table, megabytes
 from served import Served, exported, served
+from serving import read_texts
 
 _OUTPUTS = ("default", "elmo", "word_emb", "lstm_outputs1", "sequence_len")
 _ROUND = 1000
@@ -40,7 +39,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         requests=20_000,
         clients=8,
     )
-    lines = _sentences(options.corpus)
+    # Any of them together are within the server's limits.
+    texts = read_texts(options.corpus)
+    lines = [text for text in texts if len(text.split()) <= 100]
     with exported(options.preset) as model, served(model) as server:
         memory, failures = _rounds(server, lines, options.requests, options.clients)
         batches = server.metric("keras_elmo_batch_sentences_count")
@@ -55,14 +56,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     if failures:
         raise SystemExit(f"{len(failures)} requests failed, first: {failures[0]}")
-
-
-def _sentences(corpus: Path) -> list[str]:
-    from keras_elmo.text.lines import read_lines
-
-    lines = common.sentences(read_lines([str(corpus)]))
-    # Any of them together are within the server's limits.
-    return list(islice((line for line in lines if len(line.split()) <= 100), 5000))
 
 
 def _rounds(
