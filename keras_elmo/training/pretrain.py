@@ -78,7 +78,7 @@ def pretrain(options: TrainingOptions) -> PretrainingModel:
         steps=2,
         progress=False,
     )
-    vectors = next(keras_elmo.embed("run", [["the", "bank"]]))
+    (vectors,) = keras_elmo.embed(keras_elmo.load("run"), [["the", "bank"]])
     print(vectors.shape)  # (3 layers, 2 words, 64 units)
     ```
 
