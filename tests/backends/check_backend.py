@@ -157,7 +157,7 @@ def check_downstream():
         model.save(path)
         loaded = keras.saving.load_model(path)
     ids = char_ids(SENTENCES)
-    close(numpy_of(loaded(ids)), numpy_of(model(ids)), 1e-6)
+    close(numpy_of(loaded(ids)), numpy_of(model(ids)))
 
 
 def check_pretraining():

@@ -69,7 +69,7 @@ def read_hdf5(path):
         return [file[str(k)][...] for k in range(len(file))]
 
 
-def assert_vectors(found, wanted, tolerance=1e-6, dtype="float32"):
+def assert_vectors(found, wanted, tolerance=1e-5, dtype="float32"):
     for vectors, expected in zip(found, wanted, strict=True):
         assert vectors.shape == expected.shape
         assert vectors.dtype == dtype
@@ -146,7 +146,7 @@ def test_parquet_tokens(layers, models, text, wanted, tmp_path):
     assert list(table) == ["line", "position", "token", *columns]
     for column, vectors in zip(columns, expected, strict=True):
         np.testing.assert_allclose(
-            np.array(table[column]), np.concatenate(vectors), atol=1e-6
+            np.array(table[column]), np.concatenate(vectors), atol=1e-5
         )
 
 
@@ -161,7 +161,7 @@ def test_parquet_sentences(models, text, wanted, tmp_path):
     assert table["num_tokens"] == list(map(len, SENTENCES))
     for k in range(3):
         means = [each[k].sum(axis=0) / max(len(each[k]), 1) for each in wanted]
-        np.testing.assert_allclose(np.array(table[f"layer_{k}"]), means, atol=1e-6)
+        np.testing.assert_allclose(np.array(table[f"layer_{k}"]), means, atol=1e-5)
 
 
 def test_float16(models, text, wanted, tmp_path):

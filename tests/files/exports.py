@@ -64,7 +64,7 @@ def in_memory(layer):
     }
 
 
-def assert_equal(found, wanted, tolerance=1e-6):
+def assert_equal(found, wanted, tolerance=1e-5):
     """Signatures' outputs, as tensors or arrays."""
     assert found.keys() == wanted.keys()
     for name, array in wanted.items():

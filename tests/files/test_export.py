@@ -152,7 +152,7 @@ def test_single_sentence(models, wanted):
                 if name != "default":
                     assert (found[length:] == 0).all()
                     found, batch = found[:length], batch[:length]
-                np.testing.assert_allclose(found, batch, atol=1e-6, err_msg=name)
+                np.testing.assert_allclose(found, batch, atol=1e-5, err_msg=name)
 
 
 def test_padding_is_not_read(models, wanted):
@@ -167,7 +167,7 @@ def test_mean_with_too_long_lengths(models, wanted):
     """A client that sends the padded length gets the mean over the tokens, too."""
     found = from_tokens(models[None], padded(TOKENS), [LONGEST + 2] * len(TOKENS))
     for name in ("elmo", "default"):
-        np.testing.assert_allclose(found[name], wanted[name], atol=1e-6)
+        np.testing.assert_allclose(found[name], wanted[name], atol=1e-5)
 
 
 # ---------------------------------------------------------------- nothing to read
@@ -315,7 +315,7 @@ def test_saved_model_cli(folders, models, tmp_path):
     )
     for name, value in wanted.items():
         found = np.load(tmp_path / "out" / f"{name}.npy")
-        np.testing.assert_allclose(found, value, atol=1e-6)
+        np.testing.assert_allclose(found, value, atol=1e-5)
 
 
 @pytest.mark.slow
@@ -358,7 +358,7 @@ def test_from_saved_model(tokenizer, folders, wanted):
     """The layer is rebuilt from its export."""
     layer = ElmoEmbedding.from_saved_model(folders[tokenizer])
     np.testing.assert_allclose(
-        numpy_of(layer(char_ids(TOKENS))), wanted["elmo"], atol=1e-6
+        numpy_of(layer(char_ids(TOKENS))), wanted["elmo"], atol=1e-5
     )
     # What cuts text is remembered; without a tokenizer, what the encoder knew: nothing.
     assert layer.encoder.tokenizer == tokenizer

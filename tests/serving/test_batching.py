@@ -211,7 +211,7 @@ def test_layer_norm_is_not_batchable(tmp_path, monkeypatch):
     for future, each in zip(
         submit_behind(batcher, held, requests), wanted, strict=True
     ):
-        np.testing.assert_allclose(future.result(30)["default"], each, atol=1e-6)
+        np.testing.assert_allclose(future.result(30)["default"], each, atol=1e-5)
     batcher.close()
     assert held.batches == [1, 1, 1, 1]
 

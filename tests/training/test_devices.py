@@ -125,7 +125,7 @@ def weights(directory, step=STEPS):
 def assert_close(directory, other):
     for found, wanted in zip(weights(directory), weights(other), strict=True):
         np.testing.assert_allclose(
-            found.astype("float64"), wanted.astype("float64"), atol=1e-6, rtol=0
+            found.astype("float64"), wanted.astype("float64"), atol=1e-5, rtol=0
         )
 
 
