@@ -97,8 +97,7 @@ def plot_layer_scores(
 ) -> None:
     """Draws the score of each layer alone, a panel for each task.
 
-    A point is the mean of the seeds; the line through it goes from the least to the
-    greatest.
+    A point is the mean of the seeds; the line on it is their range.
 
     Args:
         scores: for each task, for each layer from 0, the scores of the seeds in
@@ -140,7 +139,7 @@ def plot_mix_weights(
 ) -> None:
     """Draws the weights of the layers in the mix, a group of bars for each task.
 
-    A bar is the mean of the seeds; the line on it goes from the least to the greatest.
+    A bar is the mean of the seeds; the line on it is their range.
 
     Args:
         mixes: for each task, `softmax(s)` of each seed.
@@ -259,8 +258,7 @@ def plot_sample_efficiency(
 ) -> None:
     """Draws the score against the number of training sentences, a line for each model.
 
-    The line is the mean of the seeds, the band about it goes from the least to the
-    greatest.
+    The line is the mean of the seeds, the band about it is their range.
 
     Args:
         curves: for each model, for each number of sentences, the scores of the seeds in

@@ -91,12 +91,7 @@ def load_language_model(name_or_path: StrPath) -> PretrainingModel:
 
 
 def find_model(name_or_path: StrPath) -> Path:
-    """Returns the folder of a model.
-
-    Raises:
-        TypeError: `name_or_path` is neither a name nor a path.
-        ValueError: there is no such model.
-    """
+    """Returns the folder of a model; the errors are those of `load`."""
     if not isinstance(name_or_path, str | os.PathLike):
         raise TypeError(
             "a model must be given as a name or a path here. "
@@ -125,12 +120,7 @@ def find_model(name_or_path: StrPath) -> Path:
 
 
 def load_embedding(source: Source) -> ElmoEmbedding:
-    """Returns an encoder with its mix.
-
-    Raises:
-        TypeError: `source` is something else.
-        ValueError: `source` is a path without a model.
-    """
+    """Returns an encoder with its mix."""
     if isinstance(source, str | os.PathLike):
         path = find_model(source)
         if is_saved_model(path):

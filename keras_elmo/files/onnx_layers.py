@@ -13,15 +13,10 @@ from keras_elmo.layers.scalar_mix import ScalarMix
 
 
 def add_char_cnn(graph: OnnxGraph, layer: CharCNNEmbedding, char_ids: str) -> str:
-    """Adds the layer, which embeds each unique word of a batch once.
+    """Embeds each unique word of a batch once.
 
-    Args:
-        graph: what the operators are added to.
-        layer: whose weights are stored.
-        char_ids: `(batch, positions, 50)` int32.
-
-    Returns:
-        `(batch * positions, projection_units)`; masked positions hold any numbers.
+    Maps `(batch, positions, 50)` int32 to `(batch * positions, projection_units)`,
+    where masked positions hold any numbers.
     """
     words = graph.add("Reshape", char_ids, graph.integers(-1, MAX_CHARACTERS))
     # A masked word comes first, so that a batch without words has one to embed.
@@ -76,11 +71,10 @@ def _add_highway(graph: OnnxGraph, layer: Highway, x: str) -> str:
 
 
 def add_bilm(graph: OnnxGraph, layer: BiLM, x: str, lengths: str) -> list[str]:
-    """Adds the layer, which begins each row from a fresh state.
+    """Runs the layers from a fresh state.
 
     Args:
-        graph: what the operators are added to.
-        layer: whose weights are stored.
+        graph, layer: what the operators are added to, and whose weights are stored.
         x: `(positions, batch, projection_units)`.
         lengths: `(batch,)` int64, how many positions of a row are not masked.
 
@@ -171,17 +165,9 @@ def _clip(body: OnnxGraph, x: str, bound: float | None) -> str:
 def add_scalar_mix(
     graph: OnnxGraph, mix: ScalarMix, layers: list[str], mask: str, units: int
 ) -> str:
-    """Adds the layer.
+    """Mixes `(batch, tokens, units)` layers that are 0 where `mask` is 0.
 
-    Args:
-        graph: what the operators are added to.
-        mix: whose weights are stored.
-        layers: `(batch, tokens, units)` tensors, 0 where masked.
-        mask: `(batch, tokens, 1)` float32, 1 where there is a token.
-        units: of the layers.
-
-    Returns:
-        `(batch, tokens, units)`, 0 where masked.
+    The mask is `(batch, tokens, 1)` float32.
     """
     if mix.layer_norm:
         layers = [_normalize(graph, layer, mask, units) for layer in layers]

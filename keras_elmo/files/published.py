@@ -79,12 +79,7 @@ def save_published_weights(
 def read_datasets(
     weights: StrPath, datasets: Iterable["Dataset"], described_by: str
 ) -> None:
-    """Assigns the datasets of an HDF5 file to weights.
-
-    Raises:
-        ValueError: the file is damaged, lacks a dataset, has one of a layer that the
-            model lacks, or one that `find_dataset` refuses.
-    """
+    """Assigns the datasets of an HDF5 file, and no fewer than it has, to weights."""
     weights = os.fspath(weights)
     with open_hdf5(weights) as file:
         read = set()
@@ -114,11 +109,7 @@ def _encoder_dataset_names(file: h5py.File) -> list[str]:
 def write_datasets(
     weights: StrPath, datasets: Iterable["Dataset"], dtype: str = "float32"
 ) -> None:
-    """Writes weights to an HDF5 file; replaces one that exists.
-
-    Raises:
-        OSError: the disk has no room for it.
-    """
+    """Writes weights to an HDF5 file, if the disk has room for it."""
     datasets = list(datasets)
     item = np.dtype(dtype).itemsize
     size = sum(item * math.prod(dataset.shape) for dataset in datasets)
@@ -197,9 +188,6 @@ def encoder_datasets(encoder: Encoder) -> Iterator[Dataset]:
 
 
 def softmax_datasets(head: LanguageModelHead) -> Iterator[Dataset]:
-    """Yields the datasets of a softmax, which the published files lack.
-
-    Their names are those of the published trainer.
-    """
+    """Yields the datasets of a softmax, by the names of the published trainer."""
     yield Dataset("softmax/W", head.softmax.kernel)
     yield Dataset("softmax/b", head.softmax.bias)

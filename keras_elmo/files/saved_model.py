@@ -46,11 +46,7 @@ def is_saved_model(path: StrPath) -> bool:
 
 
 def read_saved_model(path: StrPath) -> Encoder:
-    """Rebuilds the encoder of an exported SavedModel, on any backend.
-
-    Raises:
-        ValueError: the folder is not one that `export_saved_model` wrote.
-    """
+    """Rebuilds the encoder of an exported SavedModel, on any backend."""
     stored = read_description(path)
     where = _description_file(path)
     config = _config(stored["options"], where)
@@ -79,13 +75,7 @@ def read_mix(path: StrPath) -> tuple[np.ndarray, np.ndarray, bool]:
 def read_embedding(
     path: StrPath, cls: type[ElmoEmbedding] = ElmoEmbedding, **kwargs: Any
 ) -> ElmoEmbedding:
-    """Rebuilds the layer of an exported SavedModel; each of its mixes is the exported.
-
-    Args:
-        path: the folder.
-        cls: `ElmoEmbedding`, or a class made from it.
-        **kwargs: its arguments but `encoder`.
-    """
+    """Rebuilds the layer of an exported SavedModel, each mix as the exported one."""
     scalars, gamma, layer_norm = read_mix(path)
     layer = cls(read_saved_model(path), **{"layer_norm": layer_norm, **kwargs})
     for mix in layer.mixes:
@@ -100,11 +90,7 @@ def read_tokenizer(path: StrPath) -> str | None:
 
 
 def register_signature_operations(path: StrPath) -> None:
-    """Registers the operations that `tf.saved_model.load` needs for the signatures.
-
-    Raises:
-        ValueError: the folder is not one that `export_saved_model` wrote.
-    """
+    """Registers the operations that TensorFlow needs to load the signatures."""
     stored = read_description(path)
     # Before 0.1.0 had it, one key stood for both tokenizers.
     kind = stored.get("signature_tokenizer", stored["tokenizer"])
@@ -195,11 +181,7 @@ def language_model_files(path: StrPath) -> tuple[str, str]:
 
 
 def write_language_model(path: StrPath, model: PretrainingModel) -> None:
-    """Writes the words and the softmax of a model into an exported SavedModel.
-
-    Raises:
-        ValueError: the model has no vocabulary.
-    """
+    """Writes the words and the softmax of a model into an exported SavedModel."""
     if model.vocabulary is None:
         raise ValueError(
             "`source` must know the words that its softmax predicts, to be exported "
@@ -212,11 +194,7 @@ def write_language_model(path: StrPath, model: PretrainingModel) -> None:
 
 
 def read_language_model(path: StrPath) -> PretrainingModel:
-    """Returns the language model of an exported SavedModel.
-
-    Raises:
-        ValueError: the folder holds none, or is damaged.
-    """
+    """Returns the language model of an exported SavedModel."""
     words, softmax = language_model_files(path)
     if not os.path.exists(words):
         raise ValueError(

@@ -19,16 +19,8 @@ _DTYPES = ("float32", "bfloat16", "float16", "mixed_bfloat16", "mixed_float16")
 def check_size(num_weights: int, files: Iterable[StrPath], described_by: str) -> None:
     """Checks, before a model is built, that files are large enough for its weights.
 
-    So the size of the files bounds the memory that a model takes.
-
-    Args:
-        num_weights: of the model.
-        files: that hold the weights.
-        described_by: the file that says how many weights there are.
-
-    Raises:
-        FileNotFoundError: a file is missing.
-        ValueError: the files are too small together; names them.
+    So the size of the files bounds the memory that a model takes. `described_by` is the
+    file that says how many weights there are.
     """
     paths = [os.fspath(path) for path in files]
     size = sum(_size(path) for path in paths)
@@ -49,11 +41,7 @@ def _size(path: str) -> int:
 
 
 def check_tokenizer(value: object, where: str) -> str | None:
-    """Returns the kind of tokenizer that a file names, `None` if it is not known.
-
-    Raises:
-        ValueError: there is no such kind.
-    """
+    """Returns the kind of tokenizer that a file names, `None` if it is not known."""
     if value is None or (isinstance(value, str) and value in _TOKENIZERS):
         return value
     raise ValueError(
@@ -66,9 +54,6 @@ def check_dtype(value: object, where: str) -> str:
     """Returns the name of the dtype policy that a file describes as Keras does.
 
     Keras itself would look up any class that a description names.
-
-    Raises:
-        ValueError: it is no policy of floating-point numbers.
     """
     name = value
     if isinstance(value, Mapping) and value.get("class_name") == "DTypePolicy":
@@ -91,11 +76,7 @@ _DAMAGE = (OSError, RuntimeError, KeyError, TypeError, AttributeError, UnicodeEr
 
 @contextlib.contextmanager
 def open_hdf5(path: StrPath) -> Iterator[h5py.File]:
-    """Opens a file for reading.
-
-    Raises:
-        ValueError: the file is damaged; names it.
-    """
+    """Opens a file for reading; damage found in the block is a `ValueError`."""
     try:
         with h5py.File(path, "r") as file:
             yield file
@@ -110,15 +91,9 @@ def find_dataset(
 ) -> h5py.Dataset:
     """Returns a dataset without reading its numbers.
 
-    Args:
-        file: an open file.
-        name: of the dataset.
-        shape: that the dataset must have.
-        described_by: what asks for that shape.
-
     Raises:
-        ValueError: the dataset is missing, has another shape, holds no floating-point
-            numbers, or is not stored in the file as it is; names the file.
+        ValueError: the dataset is missing, has another shape than `described_by` asks
+            for, holds no floating-point numbers, or is not stored in the file as it is.
     """
     where = file.filename
     _check_links(file, name)
