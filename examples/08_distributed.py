@@ -1,11 +1,11 @@
-"""The same training on one device, on several, and in several processes.
+"""Pretrain on one device, on several devices and in several processes.
 
     python examples/08_distributed.py --backend jax --devices 4 --workers 3
 
-Each is `keras-elmo pretrain`; what differs is how many devices it is told to take, and
-what its environment tells it of other processes. A worker is killed on the way, and the
-same commands go on from the last checkpoint. On several machines, start one on each
-with everybody's addresses: docs/training.md.
+Each is the command `keras-elmo pretrain` with another number of devices, or with the
+addresses of all workers in its environment. A worker is killed on the way, and the same
+commands resume the run from its last checkpoint. On several machines, start one worker
+on each: see docs/training.md.
 """
 
 import argparse
@@ -25,8 +25,8 @@ SIZES = ["--preset", "tiny", "--num-sampled", "256", "--batch-tokens", "320"]
 
 
 def free_addresses(count: int) -> list[str]:
-    """Returns addresses of this machine at which nobody listens."""
-    # All are open at once, so that no two are the same.
+    """Returns unused addresses of this machine."""
+    # All are open at once, so that they differ.
     servers = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
     addresses = [f"127.0.0.1:{server.getsockname()[1]}" for server in servers]
     for server in servers:
@@ -34,8 +34,10 @@ def free_addresses(count: int) -> list[str]:
     return addresses
 
 
-def place(backend: str, addresses: list[str], number: int) -> dict[str, str]:
-    """Returns what tells a worker its place among the others."""
+def worker_environment(
+    backend: str, addresses: list[str], number: int
+) -> dict[str, str]:
+    """Returns the variables that tell a worker its number and the other workers."""
     if backend == "jax":
         return {
             "KERAS_DISTRIBUTION_JOB_ADDRESSES": addresses[0],
@@ -46,14 +48,17 @@ def place(backend: str, addresses: list[str], number: int) -> dict[str, str]:
     return {"TF_CONFIG": json.dumps({"cluster": {"worker": addresses}, "task": task})}
 
 
-def start(backend: str, arguments: list, places: list[dict]) -> list[subprocess.Popen]:
+def start(
+    backend: str, arguments: list, environments: list[dict]
+) -> list[subprocess.Popen]:
+    """Starts a process of `keras-elmo pretrain` with each environment."""
     command = [*PRETRAIN, *SIZES, *map(str, arguments)]
-    environment = {**os.environ, "KERAS_BACKEND": backend}
-    # The first one shows its progress.
-    stderr = [None, *[subprocess.DEVNULL] * (len(places) - 1)]
+    common = {**os.environ, "KERAS_BACKEND": backend}
+    # Only the first one shows its progress.
+    stderr = [None, *[subprocess.DEVNULL] * (len(environments) - 1)]
     return [
-        subprocess.Popen(command, env=environment | place, stderr=err)
-        for place, err in zip(places, stderr, strict=True)
+        subprocess.Popen(command, env=common | environment, stderr=err)
+        for environment, err in zip(environments, stderr, strict=True)
     ]
 
 
@@ -75,13 +80,15 @@ def main(out: Path, backend: str, devices: int, workers: int, steps: int) -> Non
 
     run, addresses = out / f"{workers} workers", free_addresses(workers)
     arguments = [*common, "--out", run, "--devices", 1, "--checkpoint-every", 10]
-    places = [place(backend, addresses, number) for number in range(workers)]
-    processes = start(backend, arguments, places)
+    environments = [
+        worker_environment(backend, addresses, number) for number in range(workers)
+    ]
+    processes = start(backend, arguments, environments)
     while not list(run.glob("checkpoints/step-*.npz")) and processes[-1].poll() is None:
         time.sleep(0.1)
     processes[-1].kill()
-    print("killed; the others end:", [process.wait() for process in processes])
-    finish(start(backend, arguments, places))
+    print("killed one; exit statuses:", [process.wait() for process in processes])
+    finish(start(backend, arguments, environments))
 
     for name in ("one device", f"{devices} devices", f"{workers} workers"):
         with open(out / name / "history.csv", encoding="utf-8", newline="") as file:

@@ -157,7 +157,7 @@ def test_domain_adaptation(folder):
 
 def test_distributed(folder):
     output = run("08", "--steps", 40, cwd=folder)
-    assert re.search(r"killed; the others end: \[-?[1-9]\d*, -9\]", output)
+    assert re.search(r"killed one; exit statuses: \[-?[1-9]\d*, -9\]", output)
     for name in ("one device", "2 devices", "2 workers"):
         assert re.search(rf"^{name}: step 40, perplexity [\d.]+$", output, re.MULTILINE)
 
