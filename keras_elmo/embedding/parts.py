@@ -89,32 +89,28 @@ def part_name(first_line: int, suffix: str) -> str:
 
 
 class PartFolder:
-    """`OUT.parts`: the parts of a file that is not complete.
-
-    A part appears whole. `manifest.json` says what the parts are made from. The parts
-    are joined in a file of the folder, which gets its name when it is complete.
+    """`OUT.parts`: the parts of a file that is not complete, and their manifest.
 
     Args:
         out: path of the file.
         resume: whether to go on with the parts of an interrupted run.
 
     Attributes:
-        path: of the folder.
-        joined: path of the file to join the parts in.
+        joined: path of the file in the folder that is to become `out`.
 
     Raises:
         ValueError: `out` or its parts exist, and `resume` is not set.
     """
 
     def __init__(self, out: str, resume: bool) -> None:
-        self.path = f"{out}.parts"
-        self.joined = os.path.join(self.path, f"joined{os.path.splitext(out)[1]}")
         self._out = out
-        self._manifest = os.path.join(self.path, "manifest.json")
         self._resume = resume
+        self._path = f"{out}.parts"
+        self._manifest = os.path.join(self._path, "manifest.json")
+        self.joined = os.path.join(self._path, f"joined{os.path.splitext(out)[1]}")
         if not resume:
             self.check_out()
-        self._check_parts()
+            self._check_parts()
 
     def check_out(self) -> None:
         """Raises a `ValueError` if the file exists."""
@@ -126,31 +122,31 @@ class PartFolder:
     def _check_parts(self) -> None:
         if not self._resume and self._num_parts():
             raise ValueError(
-                f"{self.path} exists from an interrupted run; pass `resume` to go on "
+                f"{self._path} exists from an interrupted run; pass `resume` to go on "
                 "with it, or remove it"
             )
 
     @contextlib.contextmanager
     def opened(self, manifest: Manifest) -> Iterator[None]:
-        """Holds the folder for this process; removes it if no part comes of it.
+        """Locks the folder for this process; removes it if no part comes of it.
 
         Raises:
             ValueError: the parts are of another text, model or option, or another
                 process writes them.
         """
         with self.writing():
-            os.makedirs(self.path, exist_ok=True)
-            descriptor = os.open(self.path, os.O_RDONLY)
+            os.makedirs(self._path, exist_ok=True)
+            descriptor = os.open(self._path, os.O_RDONLY)
         try:
             if not lock(descriptor):
                 raise ValueError(
-                    f"{self.path} must not be in use: another process writes it"
+                    f"{self._path} must not be in use: another process writes it"
                 )
             # Another process may have begun or completed it meanwhile.
             self.check_out()
             self._check_parts()
             if self._num_parts():
-                check_manifest(self._read_manifest(), manifest, self.path)
+                check_manifest(self._read_manifest(), manifest, self._path)
             try:
                 with self.writing():
                     write_json(self._manifest, manifest)
@@ -163,7 +159,7 @@ class PartFolder:
 
     def _num_parts(self) -> int:
         with contextlib.suppress(FileNotFoundError):
-            return sum(map(_is_part, os.listdir(self.path)))
+            return sum(map(_is_part, os.listdir(self._path)))
         return 0
 
     def _read_manifest(self) -> Manifest:
@@ -171,7 +167,7 @@ class PartFolder:
             return read_json_object(self._manifest)
         except (OSError, ValueError) as error:
             raise ValueError(
-                f"{self._manifest}: cannot be read ({error}); remove {self.path} to "
+                f"{self._manifest}: cannot be read ({error}); remove {self._path} to "
                 "begin again"
             ) from error
 
@@ -197,13 +193,13 @@ class PartFolder:
         if not number:
             return "nothing is kept"
         parts = "1 part is" if number == 1 else f"{number:,} parts are"
-        return f"{parts} kept in {self.path}; pass `resume` to go on from there"
+        return f"{parts} kept in {self._path}; pass `resume` to go on from there"
 
     def part(self, first_line: int, lines: Sequence[Tokens]) -> str:
         """Returns the path of the part that holds some lines."""
         # Parts of other tokens, of another version of a tokenizer, are not taken.
         content = zlib.crc32(b"\n".join(b" ".join(tokens) for tokens in lines))
-        return os.path.join(self.path, part_name(first_line, f"-{content:08x}.npy"))
+        return os.path.join(self._path, part_name(first_line, f"-{content:08x}.npy"))
 
     def write(self, part: str, numbers: np.ndarray) -> None:
         """Writes the numbers of a part's lines."""
@@ -235,11 +231,11 @@ class PartFolder:
         """Removes the folder, unless it holds files of others."""
         ours = {os.path.basename(path) for path in (self._manifest, self.joined)}
         with contextlib.suppress(FileNotFoundError):
-            for name in os.listdir(self.path):
+            for name in os.listdir(self._path):
                 if name in ours or _is_part(name) or is_leftover(name):
-                    os.remove(os.path.join(self.path, name))
+                    os.remove(os.path.join(self._path, name))
         with contextlib.suppress(OSError):
-            os.rmdir(self.path)
+            os.rmdir(self._path)
 
 
 def _is_part(name: str) -> bool:

@@ -6,7 +6,7 @@ import math
 import os
 from collections.abc import Sequence
 from types import ModuleType
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, TypeAlias
 
 import h5py
 import numpy as np
@@ -23,24 +23,6 @@ PARQUET_SUFFIX = ".parquet"
 _MANIFEST = "keras_elmo"
 # Bytes of a row group, which is in memory until it is written.
 _GROUP_BYTES = 32 * 2**20
-
-
-class VectorWriter(Protocol):
-    """Writes the vectors of lines to a file."""
-
-    def append(self, lines: Sequence[Tokens], numbers: np.ndarray) -> None:
-        """Writes the next lines.
-
-        Args:
-            lines: the tokens of each line.
-            numbers: what `to_numbers` returns for these lines.
-        """
-
-    def finish(self) -> None:
-        """Writes what is left."""
-
-    def close(self) -> None:
-        """Closes the file, complete or not."""
 
 
 def read_manifest(path: str) -> Manifest | None:
@@ -87,7 +69,7 @@ class Hdf5Writer:
         self._numbers = os.open(path, os.O_WRONLY)
 
     def append(self, lines: Sequence[Tokens], numbers: np.ndarray) -> None:
-        """Writes the next lines; see `VectorWriter`."""
+        """Writes the next lines: their tokens, and what `to_numbers` returns."""
         content = numbers.astype(self._dtype, copy=False).view("uint8").data
         for tokens in lines:
             shape = (*self._shape[:-1], len(tokens), self._shape[-1])
@@ -178,7 +160,7 @@ class ParquetWriter:
         self._bytes = 0
 
     def append(self, lines: Sequence[Tokens], numbers: np.ndarray) -> None:
-        """Writes the next lines; see `VectorWriter`."""
+        """Writes the next lines: their tokens, and what `to_numbers` returns."""
         layers, units = self._shape
         for tokens in lines:
             rows = len(tokens) if self._by_token else 1
@@ -241,3 +223,6 @@ class ParquetWriter:
         table = self._arrow.table([*about, *columns], schema=self._schema)
         self._writer.write_table(table)
         self._lines, self._bytes = [], 0
+
+
+VectorWriter: TypeAlias = Hdf5Writer | ParquetWriter

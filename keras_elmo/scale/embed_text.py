@@ -11,13 +11,12 @@ from typing import Any
 from urllib.parse import quote
 
 import apache_beam as beam
-import numpy as np
 from apache_beam.io.filesystems import FileSystems
-from apache_beam.ml.inference.base import ModelHandler, RunInference
 from apache_beam.options.pipeline_options import PipelineOptions
+from apache_beam.utils.shared import Shared
 
 from keras_elmo.embedding.embed_file import BATCH_SIZE, mix_weights
-from keras_elmo.embedding.embedder import Embedder, Tokens
+from keras_elmo.embedding.embedder import Embedder
 from keras_elmo.embedding.options import EmbedOptions
 from keras_elmo.embedding.parts import (
     Manifest,
@@ -42,29 +41,27 @@ from keras_elmo.text.batching import tokenized_lines
 from keras_elmo.text.lines import Files
 from keras_elmo.text.tokenizer import TOKENIZER_IF_UNKNOWN
 from keras_elmo.utils.files import parse_json_object
+from keras_elmo.utils.types import StrPath
 
 # Readers of Parquet pass over names that begin with an underscore.
 _MANIFEST = "_recipe.json"
 
 
 def embed_text(
-    model: str | os.PathLike[str],
+    model: StrPath,
     files: Files,
-    out: str | os.PathLike[str],
-    layers: str = "all",
-    rows: str = "tokens",
-    dtype: str = "float32",
+    out: StrPath,
+    layers: str = EmbedOptions.layers,
+    rows: str = EmbedOptions.rows,
+    dtype: str = EmbedOptions.dtype,
     options: PipelineOptions | None = None,
 ) -> None:
     """Writes the vectors of every line of some texts as a folder of Parquet files.
 
-    Each file holds some lines of one text and appears when it is whole, under a name
-    that tells which: whatever an engine does twice is there once. Read as one table,
-    the folder has the column `file`, the text's name, and those of `embed_file`'s
-    Parquet, whose values it has, in any order.
-
-    A job that failed goes on when it is started again: what is there is not done
-    again.
+    Each file holds the lines of one chunk, appears when it is whole and is named for
+    the lines. Read as one table, the folder has the column `file`, the text's name,
+    and the columns of `embed_file`'s Parquet, in any order of rows. A job that failed
+    goes on when it is started again: parts that exist are left out.
 
     Args:
         model: an exported SavedModel, which every worker finds under this path.
@@ -77,7 +74,7 @@ def embed_text(
         options: of the engine; those of Beam's `DirectRunner` if `None`.
 
     Raises:
-        ValueError: no file matches, an argument is not what it may be, or `out`
+        ValueError: no file matches, an argument has a value it may not have, or `out`
             holds the vectors of another text or model.
         RuntimeError: the engine has failed.
     """
@@ -99,106 +96,73 @@ def embed_text(
     remove_unfinished(out)
 
 
-@dataclasses.dataclass(frozen=True)
-class EmbeddedChunk:
-    """The tokens and the vectors of a chunk's lines."""
-
-    path: str
-    first_line: int
-    lines: list[Tokens]
-    vectors: list[np.ndarray]
-
-
 class EmbedText(beam.PTransform):
-    """Paths of text files to the paths of the parts that hold their vectors.
+    """Transforms paths of text files to the paths of the parts with their vectors.
 
     Args:
         model: an exported SavedModel, on every worker.
         out: the folder to write to.
-        options: which vectors, and how they are written.
+        options: decide on the content of the parts.
     """
 
     def __init__(self, model: str, out: str, options: EmbedOptions) -> None:
         super().__init__()
-        self._handler = EncoderHandler(model, options.layers)
-        self._out = out
-        self._options = options
+        self._embed = _EmbedChunk(model, out, options)
 
     def expand(self, paths: Any) -> Any:
         return (
             paths
             | "Read" >> beam.FlatMap(read_chunks)
-            | "Leave out what exists" >> beam.Filter(self._is_missing)
+            | "Leave out what exists" >> beam.Filter(self._embed.is_missing)
             | "Distribute" >> beam.Reshuffle()
-            | "Embed" >> RunInference(self._handler)
-            | "Write" >> beam.Map(self._write)
+            | "Embed" >> beam.ParDo(self._embed)
         )
 
-    def _part(self, chunk: TextChunk | EmbeddedChunk) -> str:
-        # Programs that read Parquet make a column `file` of this.
-        folder = f"file={quote(os.path.basename(chunk.path), safe='')}"
-        return f"{self._out}/{folder}/{part_name(chunk.first_line, PARQUET_SUFFIX)}"
 
-    def _is_missing(self, chunk: TextChunk) -> bool:
-        return not FileSystems.exists(self._part(chunk))
+class _EmbedChunk(beam.DoFn):
+    """Writes the part of a chunk; a process loads the encoder once."""
 
-    def _write(self, chunk: EmbeddedChunk) -> str:
-        shape = (*chunk.vectors[0].shape[:-2], chunk.vectors[0].shape[-1])
-        dtype, rows = self._options.dtype, self._options.rows
-
-        def write(path: str) -> None:
-            writer = ParquetWriter(
-                path, shape, dtype, rows, first_line=chunk.first_line
-            )
-            with contextlib.closing(writer):
-                writer.append(chunk.lines, to_numbers(chunk.vectors, self._options))
-                writer.finish()
-
-        part = self._part(chunk)
-        write_whole(part, write)
-        return part
-
-
-class EncoderHandler(ModelHandler[TextChunk, EmbeddedChunk, Encoder]):
-    """Loads an encoder once a process and embeds chunks of text with it.
-
-    Args:
-        path: of an exported SavedModel, on every worker.
-        layers: `"all"` or `"mix"`; see `embed_file`.
-    """
-
-    def __init__(self, path: str, layers: str) -> None:
+    def __init__(self, model: str, out: str, options: EmbedOptions) -> None:
         super().__init__()
-        self._path = path
-        self._mix = mix_weights(path) if layers == "mix" else None
-        self._tokenizer = read_tokenizer(path) or TOKENIZER_IF_UNKNOWN
+        self._model = model
+        self._out = out
+        self._options = options
+        self._mix = mix_weights(model) if options.layers == "mix" else None
+        self._tokenizer = read_tokenizer(model) or TOKENIZER_IF_UNKNOWN
+        self._shared = Shared()
 
-    def load_model(self) -> Encoder:
-        encoder = read_saved_model(self._path)
+    def setup(self) -> None:
+        self._encoder = self._shared.acquire(self._load)
+
+    def _load(self) -> Encoder:
+        encoder = read_saved_model(self._model)
         # Compiled before threads share it.
         Embedder(encoder).embed_window([[b"word"]], batch_size=1)
         return encoder
 
-    def run_inference(
-        self,
-        batch: TextChunk,
-        model: Encoder,
-        inference_args: dict[str, Any] | None = None,
-    ) -> Iterator[EmbeddedChunk]:
-        """Embeds one chunk: it is a batch already."""
-        lines = list(tokenized_lines(batch.lines, self._tokenizer))
+    def is_missing(self, chunk: TextChunk) -> bool:
+        return not FileSystems.exists(self._part(chunk))
+
+    def _part(self, chunk: TextChunk) -> str:
+        # Programs that read Parquet make a column `file` of this.
+        folder = f"file={quote(os.path.basename(chunk.path), safe='')}"
+        return f"{self._out}/{folder}/{part_name(chunk.first_line, PARQUET_SUFFIX)}"
+
+    def process(self, chunk: TextChunk) -> Iterator[str]:
+        lines = list(tokenized_lines(chunk.lines, self._tokenizer))
         # With an empty cache, the vectors are the same on any worker.
-        vectors = list(Embedder(model).embed(lines, BATCH_SIZE, self._mix))
-        yield EmbeddedChunk(batch.path, batch.first_line, lines, vectors)
+        vectors = list(Embedder(self._encoder).embed(lines, BATCH_SIZE, self._mix))
+        shape = self._options.shape(self._encoder.config)
+        dtype, rows = self._options.dtype, self._options.rows
 
-    def should_skip_batching(self) -> bool:
-        return True
+        def write(path: str) -> None:
+            writer = ParquetWriter(path, shape, dtype, rows, None, chunk.first_line)
+            with contextlib.closing(writer):
+                writer.append(lines, to_numbers(vectors, self._options))
+                writer.finish()
 
-    def get_num_bytes(self, batch: TextChunk) -> int:
-        return sum(map(len, batch.lines))
-
-    def get_metrics_namespace(self) -> str:
-        return "keras_elmo"
+        write_whole(self._part(chunk), write)
+        yield self._part(chunk)
 
 
 def _begin(out: str, manifest: Manifest) -> None:
