@@ -68,7 +68,7 @@ def test_in_a_model(path, trainable, with_elmo):
     static = StaticEmbedding.from_file(path, trainable=trainable)
     before = numpy_of(static.vectors)
     model = classifier(static, with_elmo)
-    alone = [model.predict(tf.constant([text]), verbose=0)[0] for text in TEXTS]
+    alone = [numpy_of(model(tf.constant([text])))[0] for text in TEXTS]
     together = model.predict(tf.constant(TEXTS), verbose=0)
     np.testing.assert_allclose(together, alone, atol=1e-5)
     model.fit(tf.constant(TEXTS), np.array([0, 1, 1]), epochs=2, verbose=0)
