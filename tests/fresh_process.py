@@ -1,8 +1,12 @@
 """Runs Python in a process of its own, for what only shows up there."""
 
+import atexit
+import functools
+import json
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -28,6 +32,42 @@ def environment(**variables):
 def run_python(*arguments, cwd, **variables):
     """Runs `python ARGUMENTS`, which has to succeed, and returns its output."""
     return run(sys.executable, *arguments, cwd=cwd, **variables)
+
+
+def run_script(script, *arguments, cwd):
+    """Runs a script like `run_python`, in a process that has TensorFlow already.
+
+    It takes seconds less. Nothing of this package is imported yet, nothing computed.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        said, errors = Path(folder, "stdout"), Path(folder, "stderr")
+        request = {
+            "arguments": list(map(str, [script, *arguments])),
+            "cwd": str(cwd),
+            "stdout": str(said),
+            "stderr": str(errors),
+        }
+        server = _fork_server()
+        print(json.dumps(request), file=server.stdin, flush=True)
+        status = int(server.stdout.readline() or -1)
+        assert status == 0, said.read_text() + errors.read_text()
+        return said.read_text()
+
+
+@functools.cache
+def _fork_server():
+    server = subprocess.Popen(
+        [sys.executable, Path(__file__).with_name("fork_server.py")],
+        env=environment(),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    # It ends with its stdin.
+    atexit.register(server.wait)
+    atexit.register(server.stdin.close)
+    return server
 
 
 def run(*command, cwd, **variables):
