@@ -5,8 +5,30 @@ from collections.abc import Sequence
 import keras
 from keras import ops
 
-from keras_elmo.layers.recurrence import Cell, LSTMInputs, State, batch_layout
+from keras_elmo.layers.recurrence import (
+    BatchLayout,
+    Cell,
+    LSTMInputs,
+    PaddedLayout,
+    State,
+)
 from keras_elmo.utils.types import Config, Shape, Tensor
+
+
+def batch_layout(batch: Tensor, time: Tensor, mask: Tensor) -> BatchLayout:
+    """Selects the recurrence for the backend.
+
+    Args:
+        batch: number of rows.
+        time: number of positions of a row.
+        mask: `(batch, time)` booleans, True for the first positions of a row, or
+            `None` for all.
+    """
+    if keras.backend.backend() == "tensorflow":
+        from keras_elmo.layers.packed_layout import PackedLayout
+
+        return PackedLayout(batch, time, mask)
+    return PaddedLayout(time, mask)
 
 
 @keras.saving.register_keras_serializable("keras_elmo")

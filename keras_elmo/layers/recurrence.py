@@ -2,7 +2,6 @@
 
 from typing import NamedTuple, Protocol
 
-import keras
 from keras import ops
 
 from keras_elmo.utils.types import Tensor
@@ -108,22 +107,6 @@ class BatchLayout(Protocol):
             The packed outputs of each LSTM, and, if asked for, its state after the last
             unmasked position of each row, in the order of the batch.
         """
-
-
-def batch_layout(batch: Tensor, time: Tensor, mask: Tensor) -> BatchLayout:
-    """Selects the recurrence for the backend.
-
-    Args:
-        batch: number of rows.
-        time: number of positions of a row.
-        mask: `(batch, time)` booleans, True for the first positions of a row, or
-            `None` for all.
-    """
-    if keras.backend.backend() == "tensorflow":
-        from keras_elmo.layers.packed_layout import PackedLayout
-
-        return PackedLayout(batch, time, mask)
-    return PaddedLayout(time, mask)
 
 
 class PaddedLayout:
