@@ -100,12 +100,12 @@ def _check_files(argument: str, training: str, before: object, now: object) -> N
         )
     names, sizes = _columns(argument, training, before)
     found, found_sizes = _columns(argument, training, now)
-    if gone := [name for name in names if name not in found]:
+    if gone := sorted(set(names) - set(found)):
         raise ValueError(
             f"{gone[0]}: this file of `{argument}`, with which the run of {training} "
             "began, is not there"
         )
-    if new := [name for name in found if name not in names]:
+    if new := sorted(set(found) - set(names)):
         raise ValueError(
             f"{new[0]}: this file was not part of `{argument}` when the run of "
             f"{training} began; a new run can start from its weights"

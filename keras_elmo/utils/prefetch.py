@@ -12,15 +12,10 @@ T = TypeVar("T")
 def prefetch_map(
     function: Callable[[S], T], values: Iterable[S], num_threads: int
 ) -> Iterator[T]:
-    """Yields what a function makes of values, in their order.
+    """Yields `function(value)` for each value in order, computed ahead in threads.
 
-    The next few are being made meanwhile. What making one raises is raised where it
-    would be yielded.
-
-    Args:
-        function: is called in several threads at once.
-        values: as many are read ahead as there are threads.
-        num_threads: with 0 there are none, and nothing is ahead.
+    As many results as there are threads are computed ahead; with 0 threads, none. An
+    exception is raised where its result would be yielded.
     """
     if not num_threads:
         yield from map(function, values)

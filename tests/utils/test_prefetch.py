@@ -7,7 +7,9 @@ from keras_elmo.utils.prefetch import prefetch_map
 
 
 @pytest.mark.parametrize("num_threads", [0, 1, 3])
-def test_the_order_stays(num_threads):
+def test_order(num_threads):
+    """The order stays."""
+
     def slowly(number):
         time.sleep(0.001 * (number % 3))
         return 2 * number
@@ -18,7 +20,8 @@ def test_the_order_stays(num_threads):
 
 
 @pytest.mark.parametrize("num_threads", [0, 1, 2])
-def test_so_many_are_read_ahead_and_no_more(num_threads):
+def test_values_read_ahead(num_threads):
+    """So many are read ahead and no more."""
     read = []
 
     def values():
@@ -34,14 +37,16 @@ def test_so_many_are_read_ahead_and_no_more(num_threads):
 
 
 @pytest.mark.parametrize("num_threads", [0, 2])
-def test_an_error_comes_in_its_place(num_threads):
+def test_error_in_its_place(num_threads):
+    """An error comes in its place."""
     ahead = prefetch_map(lambda number: 1 / number, [1, 0.5, 0, 1], num_threads)
     assert [next(ahead), next(ahead)] == [1, 2]
     with pytest.raises(ZeroDivisionError):
         next(ahead)
 
 
-def test_who_stops_early_leaves_no_thread():
+def test_closing_ends_threads():
+    """Who stops early leaves no thread."""
     before = set(threading.enumerate())
     ahead = prefetch_map(str, range(10), 2)
     next(ahead)
