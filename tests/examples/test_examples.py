@@ -177,7 +177,7 @@ def test_beam(folder):
 def test_billion_words(tmp_path):
     """From a small data set of the same name and form."""
     data = tmp_path / "data"
-    run_python(Path(__file__).with_name("lm1b_stand_in.py"), data, cwd=tmp_path)
+    run_script(Path(__file__).with_name("lm1b_stand_in.py"), data, cwd=tmp_path)
     script = EXAMPLES / "billion_words.py"
     arguments = ("--data-dir", data, "--num-files", 3)
     # What a run before has finished stays; what it has not is written.
@@ -186,12 +186,12 @@ def test_billion_words(tmp_path):
     with gzip.open(out / "train-00000-of-00003.txt.gz", "wb") as file:
         file.write(b"kept\n")
     (out / "train-00001-of-00003.txt.unfinished").write_bytes(b"half")
-    printed = run_python(script, *arguments, cwd=tmp_path)
+    printed = run_script(script, *arguments, cwd=tmp_path)
     assert len(printed.splitlines()) == 5
     names = sorted(path.name for path in out.iterdir())
     assert len(names) == 6 and not [name for name in names if "unfinished" in name]
     (out / "train-00000-of-00003.txt.gz").unlink()
-    run_python(script, *arguments, cwd=tmp_path)
+    run_script(script, *arguments, cwd=tmp_path)
     for split, numbers in (("train", range(50)), ("test", range(50, 60))):
         lines = list(read_lines(expand_files(str(out / f"{split}-*"))))
         assert sorted(lines) == sorted(f"Sentence number {k} ." for k in numbers)
@@ -274,6 +274,7 @@ def test_sense_picture(folder):
     assert (folder / "senses.png").stat().st_size > 10_000
 
 
+# Trains a model and classifiers, embeds with three models, draws pictures: 30 seconds.
 def test_demo(pretrained, tmp_path):
     # What a run before has left is in nobody's way.
     exported = tmp_path / "saved_models" / "demo"

@@ -12,7 +12,7 @@ from keras_elmo.models.elmo_embedding import ElmoEmbedding
 from keras_elmo.text.character_ids import CharacterIds
 from keras_elmo.text.tokenizer import Tokenizer
 from tests.files.exports import SENTENCES, embedding
-from tests.fresh_process import ROOT, run_python
+from tests.fresh_process import ROOT, run_script
 from tests.layers.layer_checks import numpy_of
 from tests.models.small import random_encoder
 
@@ -77,7 +77,7 @@ def reloaded(frozen, fine_tuned, tmp_path_factory):
     for name, (model, _) in models.items():
         model.save(folder / f"{name}.keras")
     (folder / "sentences.txt").write_text("\n".join(SENTENCES), encoding="utf-8")
-    run_python(
+    run_script(
         ROOT / "tests" / "files" / "reload_elsewhere.py",
         "sentences.txt",
         "predictions.npz",
