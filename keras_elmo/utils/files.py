@@ -18,16 +18,15 @@ _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 @contextlib.contextmanager
-def replacing(path: str | os.PathLike[str]) -> Iterator[str]:
-    """Yields a name beside `path` to write to; renames it to `path` at the end.
+def replacing(path: StrPath) -> Iterator[str]:
+    """Yields a temporary name to write to, which is renamed to `path` at the end.
 
-    A file that stands at `path` is replaced by a file, a folder by a folder; a link is
-    followed. Files are on the disk before they get their names, so that a machine that
-    is lost leaves none that is named but empty. If the body raises, `path` stays as it
-    was and what was written is removed.
+    A file replaces a file, a folder a folder; a link is followed. Files are synced to
+    the disk before they are renamed, so that a lost machine leaves no empty file. If
+    the block raises, `path` is kept and what was written is removed.
 
-    A process that is killed between the two renames of a folder leaves the one that
-    stood there beside it, hidden, in a name that ends in `.part.old`.
+    A process that is killed between the two renames of a folder leaves the former
+    folder beside it, under a hidden name that ends in `.part.old`.
 
     Raises:
         OSError: something cannot be written; names `path`, or the file within it, as
@@ -41,7 +40,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[str]:
         yield temporary
         _to_disk(temporary)
         if os.path.isdir(temporary) and os.path.isdir(path):
-            # A folder cannot be renamed onto one that holds something.
+            # A folder cannot be renamed to the name of a folder with files.
             old = f"{temporary}.old"
             os.rename(path, old)
             try:
@@ -57,10 +56,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[str]:
             raise
         raise named from error
     finally:
-        if os.path.isdir(temporary):
-            shutil.rmtree(temporary)
-        elif os.path.exists(temporary):
-            os.remove(temporary)
+        _remove(temporary)
 
 
 @contextlib.contextmanager
@@ -112,20 +108,14 @@ def check_room(path: StrPath, size: int) -> None:
     temporary = _temporary(path)
     try:
         with open(temporary, "wb") as file:
-            reserve(file.fileno(), size)
+            if hasattr(os, "posix_fallocate"):
+                os.posix_fallocate(file.fileno(), 0, size)
     except OSError as error:
         raise OSError(
             error.errno, f"cannot be written: {error.strerror}", path
         ) from error
     finally:
-        if os.path.exists(temporary):
-            os.remove(temporary)
-
-
-def reserve(file: int, size: int) -> None:
-    """Reserves disk space for an open file, where the system can."""
-    if hasattr(os, "posix_fallocate"):
-        os.posix_fallocate(file, 0, size)
+        _remove(temporary)
 
 
 def is_leftover(name: str) -> bool:
@@ -138,11 +128,14 @@ def remove_leftovers(folder: StrPath) -> None:
     if not os.path.isdir(folder):
         return
     for name in filter(is_leftover, os.listdir(folder)):
-        path = os.path.join(folder, name)
-        if os.path.isdir(path):
-            shutil.rmtree(path)
-        else:
-            os.remove(path)
+        _remove(os.path.join(folder, name))
+
+
+def _remove(path: str) -> None:
+    if os.path.isdir(path):
+        shutil.rmtree(path)
+    elif os.path.exists(path):
+        os.remove(path)
 
 
 def write_json(path: StrPath, value: object) -> None:

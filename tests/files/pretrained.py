@@ -21,12 +21,12 @@ def write_pretrained(path, config, words):
     files = PretrainingDirectory(path)
     model = model_of(config, words)
     randomise(model, np.random.default_rng(0), scale=0.5)
-    recipe = {
+    manifest = {
         "tokenizer": "whitespace",
         "vocabulary_size": len(words),
         "num_sampled": NUM_SAMPLED,
     }
-    files.write_manifest(config, recipe)
+    files.write_manifest(config, manifest)
     model.vocabulary.save(files.vocabulary)
     files.write_weights(model)
     return files

@@ -16,7 +16,7 @@ from tests.layers.published_names import randomise
 from tests.models.small import CONFIG
 
 VOCABULARY = Vocabulary(["<S>", "</S>", "<UNK>", "the", "배", "bank"])
-RECIPE = {"tokenizer": "unicode", "vocabulary_size": 6, "num_sampled": 4, "seed": 3}
+MANIFEST = {"tokenizer": "unicode", "vocabulary_size": 6, "num_sampled": 4, "seed": 3}
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,7 @@ def model():
 def directory(model, tmp_path):
     """One that holds everything a run writes, but its curves and its state."""
     directory = PretrainingDirectory(tmp_path / "not yet" / "run")
-    directory.write_manifest(CONFIG, RECIPE)
+    directory.write_manifest(CONFIG, MANIFEST)
     VOCABULARY.save(directory.vocabulary)
     directory.write_weights(model)
     return directory
@@ -54,7 +54,7 @@ def test_read_model(directory, model):
     assert found.config == CONFIG
     assert found.encoder.tokenizer == "unicode"
     assert found.head.num_sampled == 4
-    assert directory.read_manifest() == RECIPE
+    assert directory.read_manifest() == MANIFEST
     assert directory.read_vocabulary().words == VOCABULARY.words
 
 
@@ -125,9 +125,9 @@ def test_missing_file(file, directory, tmp_path):
 @pytest.mark.parametrize("key", ["vocabulary_size", "num_sampled", "tokenizer"])
 def test_manifest_without_key(key, directory):
     """A manifest that lacks a key names it."""
-    recipe = {name: value for name, value in RECIPE.items() if name != key}
+    manifest = {name: value for name, value in MANIFEST.items() if name != key}
     with open(directory.training, "w", encoding="utf-8") as file:
-        json.dump(recipe, file)
+        json.dump(manifest, file)
     with pytest.raises(ValueError, match=rf"training\.json is missing, or .*{key}"):
         directory.read_model()
 
@@ -148,7 +148,7 @@ def test_wrong_vocabulary(directory):
         directory.read_model()
     os.remove(directory.vocabulary)
     with open(directory.training, "w", encoding="utf-8") as file:
-        json.dump({**RECIPE, "vocabulary_size": 8}, file)
+        json.dump({**MANIFEST, "vocabulary_size": 8}, file)
     with pytest.raises(ValueError, match=r"softmax/W .*\(6, 7\).*training.*\(8, 7\)"):
         directory.read_model()
 

@@ -126,8 +126,8 @@ def test_sizes_of_exported_model(size, saved_model):
 def test_manifest_values(key, value, directory, tmp_path):
     """Impossible values of training.json are an error of one line."""
     os.remove(directory.vocabulary)
-    recipe = {**directory.read_manifest(), key: value}
-    spoil(directory.training, json.dumps(recipe).encode())
+    manifest = {**directory.read_manifest(), key: value}
+    spoil(directory.training, json.dumps(manifest).encode())
     (tmp_path / "text.txt").write_text("the bank\n", encoding="utf-8")
     corpus = ("--corpus", tmp_path / "text.txt")
     result = command("evaluate", "--model", directory.path, *corpus)
@@ -137,8 +137,8 @@ def test_manifest_values(key, value, directory, tmp_path):
 @pytest.mark.parametrize("corpus", [5, ["text.txt"], [["text.txt", "long"]]], ids=str)
 def test_manifest_on_resume(corpus, directory):
     """An impossible corpus in training.json is an error."""
-    recipe = {**directory.read_manifest(), "corpus": corpus}
-    spoil(directory.training, json.dumps(recipe).encode())
+    manifest = {**directory.read_manifest(), "corpus": corpus}
+    spoil(directory.training, json.dumps(manifest).encode())
     with pytest.raises(ValueError, match="training.json: corpus must be pairs"):
         check_manifest(directory, CONFIG, {"corpus": [["text.txt", 9]]})
 
