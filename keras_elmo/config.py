@@ -6,16 +6,17 @@ import numbers
 import os
 import reprlib
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NoReturn, TypeGuard
 
 from keras_elmo.utils.files import read_json_object
+from keras_elmo.utils.types import Config, StrPath
 
 # The published models' alphabet: ids of one word, and how many ids there are
 # (256 bytes, 5 boundary and padding ids, and 0 for a masked position).
 MAX_CHARACTERS = 50
 NUM_CHARACTERS = 262
 
-# Far beyond any model: what is meant to exhaust a machine is not begun with.
+# No model has more; sizes that would exhaust the memory are refused.
 _MOST_LAYERS = 100
 _MOST_UNITS = 1 << 20
 _RANGES = {
@@ -25,33 +26,53 @@ _RANGES = {
     "projection_units": (1, _MOST_UNITS),
     "num_layers": (1, _MOST_LAYERS),
 }
-
-# Two sizes trained on modest hardware, then the three published ones
-# (https://allenai.org/allennlp/software/elmo).
-_PUBLISHED_FILTERS = (
-    (1, 32),
-    (2, 32),
-    (3, 64),
-    (4, 128),
-    (5, 256),
-    (6, 512),
-    (7, 1024),
+_Filters = tuple[tuple[int, int], ...]
+_PUBLISHED_FILTERS: _Filters = tuple(
+    zip(range(1, 8), (32, 32, 64, 128, 256, 512, 1024), strict=True)
 )
-PRESETS: dict[str, dict[str, Any]] = {
-    "tiny": {
-        "filters": ((1, 16), (2, 16), (3, 32), (4, 32)),
-        "units": 64,
-        "projection_units": 32,
-    },
-    "mini": {
-        "filters": _PUBLISHED_FILTERS[:5],
-        "units": 512,
-        "projection_units": 128,
-    },
-    "small": {"units": 1024, "projection_units": 128},
-    "medium": {"units": 2048, "projection_units": 256},
-    "original": {"units": 4096, "projection_units": 512, "num_highway_layers": 2},
-}
+
+
+def _refuse(name: str, rule: str, value: object) -> NoReturn:
+    raise ValueError(f"`{name}` must be {rule}. Received: {name}={reprlib.repr(value)}")
+
+
+def _filters(given: object) -> _Filters:
+    """Returns pairs of integers as tuples."""
+    if (
+        not isinstance(given, list | tuple)
+        or not 1 <= len(given) <= _MOST_LAYERS
+        or not all(
+            isinstance(pair, list | tuple)
+            and len(pair) == 2
+            and all(map(_is_integer, pair))
+            for pair in given
+        )
+    ):
+        raise ValueError(
+            f"`filters` must hold 1 to {_MOST_LAYERS} pairs of integers, (width, "
+            f"count). Received: filters={reprlib.repr(given)}"
+        )
+    for width, count in given:
+        if not (1 <= width <= MAX_CHARACTERS and 1 <= count <= _MOST_UNITS):
+            raise ValueError(
+                f"`filters` must have widths of 1 to {MAX_CHARACTERS} and counts of 1 "
+                f"to {_MOST_UNITS:,}. Received: filters={reprlib.repr(given)}"
+            )
+    return tuple((int(width), int(count)) for width, count in given)
+
+
+def _is_integer(value: object) -> TypeGuard[int]:
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
+
+
+def _is_number(value: object) -> TypeGuard[float]:
+    if not isinstance(value, numbers.Real) or isinstance(value, bool):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        # An integer that is larger than any float.
+        return False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,9 +83,9 @@ class ElmoConfig:
         filters: `(width, number of filters)` of each convolution over characters.
         num_highway_layers: highway layers between the convolutions and the
             projection.
-        char_embedding_units: length of a character's vector.
+        char_embedding_units: size of a character's vector.
         activation: of the convolutions, `"relu"` or `"tanh"`.
-        units: LSTM cell size.
+        units: size of an LSTM cell.
         projection_units: size of the token embedding and of each LSTM's output;
             a contextual vector has twice as many elements.
         num_layers: biLSTM layers above the token layer.
@@ -74,10 +95,24 @@ class ElmoConfig:
             to its output.
         dropout: rate while pretraining; not a property of the weights.
 
+    Raises:
+        ValueError: a value is not possible.
+
+    Example:
+
+    ```python
+    import dataclasses
+
+    config = keras_elmo.ElmoConfig.preset("tiny")
+    wider = dataclasses.replace(config, units=128)
+    encoder = keras_elmo.build_encoder(wider)
+    print(encoder.count_params() == wider.num_weights)  # True
+    ```
+
     Reference: Peters et al. 2018, section 3.4; Kim et al. 2016 for the characters.
     """
 
-    filters: tuple[tuple[int, int], ...] = _PUBLISHED_FILTERS
+    filters: _Filters = _PUBLISHED_FILTERS
     num_highway_layers: int = 1
     char_embedding_units: int = 16
     activation: str = "relu"
@@ -90,45 +125,30 @@ class ElmoConfig:
     dropout: float = 0.1
 
     def __post_init__(self) -> None:
-        # JSON brings lists; a frozen, hashable value holds tuples. JSON does not know
-        # NumPy's numbers: they become Python's.
+        # JSON has lists and no numbers of NumPy: a config holds tuples and Python's
+        # numbers, is hashable, and can be written.
         object.__setattr__(self, "filters", _filters(self.filters))
         for name, (least, most) in _RANGES.items():
             value = getattr(self, name)
             if not _is_integer(value) or not least <= value <= most:
-                raise ValueError(
-                    f"`{name}` must be an integer of {least} to {most:,}. "
-                    f"Received: {name}={reprlib.repr(value)}"
-                )
+                _refuse(name, f"an integer of {least} to {most:,}", value)
             object.__setattr__(self, name, int(value))
         for name in ("cell_clip", "projection_clip"):
             clip = getattr(self, name)
             if clip is not None and not (_is_number(clip) and clip > 0):
-                raise ValueError(
-                    f"`{name}` must be a positive number or None. "
-                    f"Received: {name}={reprlib.repr(clip)}"
-                )
+                _refuse(name, "a positive number or None", clip)
             object.__setattr__(self, name, clip and float(clip))
         if self.activation not in ("relu", "tanh"):
-            raise ValueError(
-                "`activation` must be 'relu' or 'tanh'. "
-                f"Received: activation={reprlib.repr(self.activation)}"
-            )
+            _refuse("activation", "'relu' or 'tanh'", self.activation)
         if not isinstance(self.skip_connections, bool):
-            raise ValueError(
-                "`skip_connections` must be True or False. "
-                f"Received: skip_connections={reprlib.repr(self.skip_connections)}"
-            )
+            _refuse("skip_connections", "True or False", self.skip_connections)
         if not (_is_number(self.dropout) and 0 <= self.dropout < 1):
-            raise ValueError(
-                "`dropout` must be at least 0 and below 1. "
-                f"Received: dropout={reprlib.repr(self.dropout)}"
-            )
+            _refuse("dropout", "at least 0 and below 1", self.dropout)
         object.__setattr__(self, "dropout", float(self.dropout))
 
     @property
     def num_weights(self) -> int:
-        """How many numbers an encoder of these sizes has."""
+        """The number of weights of an encoder."""
         features = sum(count for _, count in self.filters)
         characters = NUM_CHARACTERS * self.char_embedding_units + sum(
             (width * self.char_embedding_units + 1) * count
@@ -144,11 +164,11 @@ class ElmoConfig:
 
     @classmethod
     def preset(cls, name: str) -> "ElmoConfig":
-        """Returns the sizes called `name`.
+        """Returns the sizes of a preset.
 
         Args:
-            name: `"tiny"` or `"mini"`, or a published size: `"small"`, `"medium"`,
-                `"original"`.
+            name: `"tiny"` or `"mini"`, which modest hardware trains, or a published
+                size: `"small"`, `"medium"`, `"original"`.
 
         Raises:
             ValueError: there is no such preset.
@@ -157,12 +177,10 @@ class ElmoConfig:
             raise ValueError(
                 f"`name` must be one of {', '.join(PRESETS)}. Received: name={name!r}"
             )
-        return cls(**PRESETS[name])
+        return PRESETS[name]
 
     @classmethod
-    def from_options(
-        cls, options: str | os.PathLike[str] | Mapping[str, Any]
-    ) -> "ElmoConfig":
+    def from_options(cls, options: StrPath | Mapping[str, object]) -> "ElmoConfig":
         """Reads the options.json that accompanies published weights.
 
         Args:
@@ -176,7 +194,18 @@ class ElmoConfig:
         if not isinstance(options, Mapping):
             where = os.fspath(options)
             options = read_json_object(where)
-        read = _OptionsReader(where, options)
+        found = options
+
+        def read(*keys: str, **fallback: object) -> Any:
+            value: object = found
+            for key in keys:
+                if not isinstance(value, Mapping) or key not in value:
+                    if "default" in fallback:
+                        return fallback["default"]
+                    raise ValueError(f"{where}: lacks the key {'.'.join(keys)}")
+                value = value[key]
+            return value
+
         num_characters = read("char_cnn", "n_characters")
         if num_characters not in (261, 262):
             # 261 while the file's model was in training, 262 with the mask.
@@ -209,7 +238,7 @@ class ElmoConfig:
                 f"{where}: {str(error).removeprefix(where + ': ')}"
             ) from error
 
-    def to_options(self) -> dict[str, Any]:
+    def to_options(self) -> Config:
         """Returns the content of an options.json that describes this model."""
         return {
             "bidirectional": True,
@@ -233,55 +262,14 @@ class ElmoConfig:
         }
 
 
-def _filters(given: Any) -> tuple[tuple[int, int], ...]:
-    """Returns pairs of integers as tuples."""
-    pairs = isinstance(given, list | tuple) and all(
-        isinstance(pair, list | tuple)
-        and len(pair) == 2
-        and all(map(_is_integer, pair))
-        for pair in given
-    )
-    if not pairs or not 1 <= len(given) <= _MOST_LAYERS:
-        raise ValueError(
-            f"`filters` must hold 1 to {_MOST_LAYERS} pairs of integers, (width, "
-            f"count). Received: filters={reprlib.repr(given)}"
-        )
-    for width, count in given:
-        if not (1 <= width <= MAX_CHARACTERS and 1 <= count <= _MOST_UNITS):
-            raise ValueError(
-                f"`filters` must have widths of 1 to {MAX_CHARACTERS} and counts of 1 "
-                f"to {_MOST_UNITS:,}. Received: filters={reprlib.repr(given)}"
-            )
-    return tuple((int(width), int(count)) for width, count in given)
-
-
-def _is_integer(value: Any) -> bool:
-    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
-
-
-def _is_number(value: Any) -> bool:
-    if not isinstance(value, numbers.Real) or isinstance(value, bool):
-        return False
-    try:
-        return math.isfinite(value)
-    except OverflowError:
-        # An integer that is larger than any float.
-        return False
-
-
-class _OptionsReader:
-    """Looks a dotted key up and says which one is missing."""
-
-    def __init__(self, where: str, options: Any) -> None:
-        self._where = where
-        self._options = options
-
-    def __call__(self, *keys: str, **fallback: Any) -> Any:
-        value = self._options
-        for key in keys:
-            if not isinstance(value, Mapping) or key not in value:
-                if "default" in fallback:
-                    return fallback["default"]
-                raise ValueError(f"{self._where}: lacks the key {'.'.join(keys)}")
-            value = value[key]
-        return value
+# Two sizes for modest hardware, then the three published ones
+# (https://allenai.org/allennlp/software/elmo).
+PRESETS = {
+    "tiny": ElmoConfig(
+        filters=((1, 16), (2, 16), (3, 32), (4, 32)), units=64, projection_units=32
+    ),
+    "mini": ElmoConfig(filters=_PUBLISHED_FILTERS[:5], units=512, projection_units=128),
+    "small": ElmoConfig(units=1024, projection_units=128),
+    "medium": ElmoConfig(units=2048, projection_units=256),
+    "original": ElmoConfig(units=4096, projection_units=512, num_highway_layers=2),
+}

@@ -68,7 +68,7 @@ def names(folder):
     return sorted(path.name for path in folder.iterdir())
 
 
-def test_what_tensorflow_raises_is_one_line(monkeypatch):
+def test_tensorflow_error(monkeypatch):
     """On a full disk, say; its errors are of no class of Python's."""
 
     def full(path):
@@ -143,7 +143,7 @@ def imported(fixtures, tmp_path_factory):
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_every_command_explains_itself(name):
+def test_help_of_command(name):
     status, out, err = command(name, "--help")
     assert (status, err) == (0, "")
     assert f"keras-elmo {name}" in out
@@ -213,7 +213,7 @@ def test_shell_completion(line, completed, tmp_path):
     assert {word.strip().removeprefix("--checkpoint-") for word in words} == completed
 
 
-def test_the_program_names_its_commands():
+def test_help_lists_commands():
     status, out, _ = command("--help")
     assert status == 0
     for name in COMMANDS:
@@ -235,7 +235,7 @@ def test_the_program_names_its_commands():
     ],
     ids=" ".join,
 )
-def test_a_command_that_is_not_one(arguments, tmp_path, monkeypatch):
+def test_wrong_arguments(arguments, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     status, out, err = command(*arguments)
     assert (status, out) == (2, "")
@@ -248,7 +248,7 @@ def test_a_command_that_is_not_one(arguments, tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-def test_pretrain_learns(run):
+def test_pretrain(run):
     directory, err = run
     rows = read_history(directory / "history.csv")
     assert [row.step for row in rows] == [20, 40]
@@ -268,7 +268,7 @@ def test_pretrain_learns(run):
 
 
 @pytest.mark.slow
-def test_evaluate_tells_json(run, folder):
+def test_evaluate(run, folder):
     directory, _ = run
     status, out, err = command(
         "evaluate", "--model", directory, "--corpus", folder / "held-out.txt"
@@ -288,7 +288,8 @@ def test_evaluate_tells_json(run, folder):
 
 
 @pytest.mark.slow
-def test_export_keeps_the_tokenizer_of_the_text(run, exported):
+def test_export(run, exported):
+    """The tokenizer of the text is kept."""
     model = tf.saved_model.load(str(exported))
     assert set(model.signatures) == {"default", "tokens", "serving_default"}
     found = model.signatures["default"](strings=tf.constant(["Ann saw(Bob)."]))
@@ -299,7 +300,7 @@ def test_export_keeps_the_tokenizer_of_the_text(run, exported):
 
 
 @pytest.mark.slow
-def test_an_exported_model_is_exported_again(exported, tmp_path):
+def test_export_of_export(exported, tmp_path):
     status, *said = command(
         "export",
         "--model",
@@ -317,7 +318,8 @@ def test_an_exported_model_is_exported_again(exported, tmp_path):
     assert {weight.dtype for weight in load(tmp_path / "out").weights} == {"bfloat16"}
 
 
-def test_an_onnx_file_is_exported_by_its_name(imported, tmp_path):
+def test_export_onnx(imported, tmp_path):
+    """A name in .onnx makes an ONNX file."""
     out = tmp_path / "model.onnx"
     assert command("export", "--model", imported, "--out", out) == (0, "", "")
     session = onnxruntime.InferenceSession(out)
@@ -333,14 +335,14 @@ def test_an_onnx_file_is_exported_by_its_name(imported, tmp_path):
     [("--tokenizer", "none"), ("--dtype", "bfloat16"), ("--language-model",)],
     ids=" ".join,
 )
-def test_an_onnx_file_has_no_options(option, imported, tmp_path):
+def test_export_onnx_has_no_options(option, imported, tmp_path):
     out = tmp_path / "model.onnx"
     result = command("export", "--model", imported, "--out", out, *option)
     assert_one_line(*result, option[0], "an ONNX file takes character ids")
     assert names(tmp_path) == []
 
 
-def test_import_takes_the_published_model(imported, fixtures):
+def test_import(imported, fixtures):
     assert names(imported) == ["options.json", "weights.hdf5"]
     with (
         h5py.File(imported / "weights.hdf5") as file,
@@ -353,7 +355,7 @@ def test_import_takes_the_published_model(imported, fixtures):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("source", ["run", "exported", "imported"])
-def test_embed_takes_every_kind_of_folder(source, request, folder, tmp_path):
+def test_embed(source, request, folder, tmp_path):
     model = request.getfixturevalue(source)
     model = model[0] if isinstance(model, tuple) else model
     status, out, err = command(
@@ -377,7 +379,7 @@ def test_embed_takes_every_kind_of_folder(source, request, folder, tmp_path):
 
 
 @pytest.mark.slow
-def test_the_published_model_goes_all_the_way(imported, tmp_path):
+def test_import_then_export(imported, tmp_path):
     """Imported, exported, and loaded: without a tokenizer known, words are split."""
     status, *_ = command("export", "--model", imported, "--out", tmp_path / "out")
     assert status == 0
@@ -387,7 +389,7 @@ def test_the_published_model_goes_all_the_way(imported, tmp_path):
     assert found["elmo"].shape == (1, 3, 32)
 
 
-def test_sizes_of_ones_own(folder, fixtures, tmp_path):
+def test_pretrain_sizes_from_file(folder, fixtures, tmp_path):
     """Those of the published model, which are no preset."""
     options = fixtures / "published_tiny" / "options.json"
     corpus = ["--corpus", folder / "train-*", "--out", tmp_path / "run"]
@@ -398,7 +400,7 @@ def test_sizes_of_ones_own(folder, fixtures, tmp_path):
 
 
 @pytest.mark.parametrize("content", [None, b"\x89\xff", b"{}"], ids=str)
-def test_sizes_of_a_file_that_is_none(content, tmp_path, monkeypatch):
+def test_pretrain_sizes_from_bad_file(content, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_text(tmp_path / "text.txt")
     if content is not None:
@@ -441,7 +443,7 @@ def pretrain(*arguments):
     ],
     ids=str,
 )
-def test_what_cannot_be_pretrained_is_one_line(arguments, said, tmp_path, monkeypatch):
+def test_pretrain_bad_input(arguments, said, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_text(tmp_path / "text.txt")
     (tmp_path / "empty.txt").write_bytes(b"")
@@ -464,7 +466,7 @@ def test_what_cannot_be_pretrained_is_one_line(arguments, said, tmp_path, monkey
 
 
 @pytest.mark.slow
-def test_text_of_every_kind_of_dirt(tmp_path):
+def test_pretrain_on_dirty_text(tmp_path):
     """It is trained on, and everything that was changed is counted and told once."""
     text = tmp_path / "dirt.txt"
     lines = [
@@ -496,7 +498,7 @@ def test_text_of_every_kind_of_dirt(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_name_that_is_no_utf8_is_trained_on(tmp_path):
+def test_pretrain_on_name_not_utf8(tmp_path):
     text = os.fsencode(tmp_path) + b"/caf\xe9.txt"
     try:
         write_text(Path(os.fsdecode(text)))
@@ -510,7 +512,8 @@ def test_a_name_that_is_no_utf8_is_trained_on(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_run_is_neither_overwritten_nor_gone_on_with_by_another(run, folder):
+def test_pretrain_in_used_directory(run, folder):
+    """A run is neither overwritten nor resumed by another."""
     directory, _ = run
     before = contents(directory)
     corpus = ["--corpus", folder / "train-*", "--out", directory]
@@ -530,7 +533,7 @@ def test_a_run_is_neither_overwritten_nor_gone_on_with_by_another(run, folder):
     assert contents(directory) == before
 
 
-def test_a_schedule_needs_to_know_how_long_it_is(folder, tmp_path):
+def test_pretrain_bad_schedule(folder, tmp_path):
     corpus = ["--corpus", folder / "train-*", "--out", tmp_path / "run"]
     for arguments, said in [
         (["--schedule", "cosine"], "--schedule cosine needs --steps"),
@@ -553,7 +556,7 @@ def test_a_schedule_needs_to_know_how_long_it_is(folder, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_folder_that_cannot_be_written_to_is_named(run, folder, tmp_path):
+def test_pretrain_in_read_only_directory(run, folder, tmp_path):
     """Nothing is lost, and the run goes on when it can be."""
     shutil.copytree(run[0], tmp_path / "run")
     for name in ("train-0.txt", "train-1.gz", "held-out.txt"):
@@ -572,7 +575,7 @@ def test_a_folder_that_cannot_be_written_to_is_named(run, folder, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_machine_that_is_taken_away_leaves_a_run_to_go_on_with(folder, tmp_path):
+def test_pretrain_terminated(folder, tmp_path):
     """SIGTERM: status 0 long before its million steps, and a checkpoint."""
     arguments = ["--corpus", folder / "train-*", "--out", tmp_path / "run", *SIZES]
     arguments += ["--steps", "1000000", "--validate-every", "2", "--resume"]
@@ -586,7 +589,7 @@ def test_a_machine_that_is_taken_away_leaves_a_run_to_go_on_with(folder, tmp_pat
 
 
 @pytest.mark.parametrize("damage", ["key", "json", "truncated", "contradiction"])
-def test_what_cannot_be_imported_is_one_line(damage, fixtures, tmp_path):
+def test_import_bad_input(damage, fixtures, tmp_path):
     for name in ("options.json", "lm_weights.hdf5"):
         shutil.copy(fixtures / "published_tiny" / name, tmp_path)
     options = json.loads((tmp_path / "options.json").read_text(encoding="utf-8"))
@@ -619,7 +622,8 @@ def test_what_cannot_be_imported_is_one_line(damage, fixtures, tmp_path):
     assert names(tmp_path) == before
 
 
-def test_an_imported_model_predicts_no_words(imported, folder):
+def test_evaluate_imported_model(imported, folder):
+    """It predicts no words."""
     result = command(
         "evaluate", "--model", imported, "--corpus", folder / "held-out.txt"
     )
@@ -627,7 +631,7 @@ def test_an_imported_model_predicts_no_words(imported, folder):
 
 
 @pytest.mark.parametrize("name", ["evaluate", "export", "embed"])
-def test_a_model_that_is_not_there(name, folder, tmp_path):
+def test_missing_model(name, folder, tmp_path):
     arguments = {
         "evaluate": ["--corpus", folder / "held-out.txt"],
         "export": ["--out", tmp_path / "out"],
@@ -638,7 +642,8 @@ def test_a_model_that_is_not_there(name, folder, tmp_path):
     assert names(tmp_path) == []
 
 
-def test_an_output_that_exists_is_left_alone(imported, folder, tmp_path):
+def test_existing_output(imported, folder, tmp_path):
+    """It is left alone."""
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "notes.txt").write_text("mine", encoding="utf-8")
     (tmp_path / "out.hdf5").write_text("mine", encoding="utf-8")
@@ -668,7 +673,7 @@ def test_an_output_that_exists_is_left_alone(imported, folder, tmp_path):
     assert names(tmp_path / "out") == ["notes.txt"]
 
 
-def test_vectors_that_cannot_be_written(imported, folder, tmp_path):
+def test_embed_in_read_only_directory(imported, folder, tmp_path):
     # Where somebody else, who the test is for a while, can read them.
     model = shutil.copytree(imported, tmp_path / "model")
     text = shutil.copy(folder / "held-out.txt", tmp_path)
@@ -684,7 +689,8 @@ def test_vectors_that_cannot_be_written(imported, folder, tmp_path):
     assert status == 0, err
 
 
-def test_control_c_says_how_embed_goes_on(imported, folder, tmp_path, monkeypatch):
+def test_embed_interrupted(imported, folder, tmp_path, monkeypatch):
+    """The message says how to go on."""
     monkeypatch.setattr(
         "keras_elmo.embedding.embedder.Embedder.embed_window", _interrupted
     )
@@ -696,13 +702,13 @@ def test_control_c_says_how_embed_goes_on(imported, folder, tmp_path, monkeypatc
     assert names(tmp_path) == []
 
 
-def test_the_traceback_is_there_for_those_who_want_it(monkeypatch):
+def test_traceback_on_request(monkeypatch):
     monkeypatch.setenv("KERAS_ELMO_TRACEBACK", "1")
     with pytest.raises(ValueError, match="nowhere"):
         main(["export", "--model", "nowhere", "--out", "out"])
 
 
-def test_control_c_is_told(monkeypatch):
+def test_export_interrupted(monkeypatch):
     """Outside of training there is nothing to go on from."""
     monkeypatch.setattr(keras_elmo, "export_saved_model", _interrupted)
     result = command(
@@ -739,7 +745,7 @@ def wait_until_measured(process, run):
 
 
 @pytest.mark.slow
-def test_an_error_is_the_only_line_of_the_process(tmp_path):
+def test_error_is_only_line(tmp_path):
     """TensorFlow's start-up notes are not in the way."""
     process = start("pretrain", "--corpus", "nowhere.txt", "--out", "run", cwd=tmp_path)
     out, err = process.communicate(timeout=300)
@@ -747,7 +753,7 @@ def test_an_error_is_the_only_line_of_the_process(tmp_path):
 
 
 @pytest.mark.slow
-def test_control_c_can_be_resumed(folder, tmp_path):
+def test_pretrain_interrupted_and_resumed(folder, tmp_path):
     """In the middle of training: status 130, a message, and a state to go on from."""
     arguments = [
         *("pretrain", "--corpus", folder / "train-*", "--out", tmp_path / "run"),

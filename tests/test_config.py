@@ -25,7 +25,8 @@ MILLIONS = {"small": 13.6, "medium": 28.0, "original": 93.6}
 
 
 @pytest.mark.parametrize("name", PRESETS)
-def test_presets_have_the_documented_sizes(name):
+def test_preset_sizes(name):
+    """Those of the documentation."""
     config = ElmoConfig.preset(name)
     sizes = (config.filters, config.num_highway_layers)
     sizes += (config.units, config.projection_units)
@@ -38,7 +39,7 @@ def test_presets_have_the_documented_sizes(name):
 
 
 @pytest.mark.parametrize("name", MILLIONS)
-def test_presets_have_the_published_parameter_counts(name):
+def test_published_parameter_counts(name):
     shapes = numpy_reference.published_shapes(ElmoConfig.preset(name).to_options())
     count = sum(math.prod(shape) for shape in shapes.values())
     assert round(count / 1e6, 1) == MILLIONS[name]
@@ -53,7 +54,8 @@ def test_presets_have_the_published_parameter_counts(name):
         pytest.param("original", marks=pytest.mark.slow),
     ],
 )
-def test_the_encoder_has_the_parameters_of_the_published_file(name):
+def test_encoder_parameters(name):
+    """An encoder has the parameters of the published file."""
     from keras_elmo.models.encoder import build_encoder
 
     config = ElmoConfig.preset(name)
@@ -71,19 +73,20 @@ def test_the_encoder_has_the_parameters_of_the_published_file(name):
     [{"num_layers": 3}, {"num_highway_layers": 0}, {"projection_units": 96}],
     ids=str,
 )
-def test_the_number_of_weights_is_that_of_the_encoder(sizes):
+def test_num_weights(sizes):
+    """It is the number of weights of the encoder."""
     from keras_elmo.models.encoder import build_encoder
 
     config = dataclasses.replace(ElmoConfig.preset("tiny"), **sizes)
     assert config.num_weights == build_encoder(config).count_params()
 
 
-def test_unknown_preset_is_named():
+def test_unknown_preset():
     with pytest.raises(ValueError, match="original.*Received: name='huge'"):
         ElmoConfig.preset("huge")
 
 
-def test_a_config_is_frozen_and_hashable():
+def test_frozen_and_hashable():
     config = ElmoConfig.preset("tiny")
     with pytest.raises(dataclasses.FrozenInstanceError):
         config.units = 1
@@ -93,7 +96,7 @@ def test_a_config_is_frozen_and_hashable():
     )
 
 
-def test_an_unknown_argument_raises():
+def test_unknown_argument():
     with pytest.raises(TypeError, match="number_of_units"):
         ElmoConfig(number_of_units=3)
 
@@ -118,7 +121,8 @@ def test_an_unknown_argument_raises():
         ("cell_clip", 10**400),
     ],
 )
-def test_bad_values_are_named(argument, value):
+def test_bad_values(argument, value):
+    """The message names the argument and the value."""
     with pytest.raises(ValueError, match=rf"`{argument}` must .*Received: {argument}="):
         ElmoConfig(**{argument: value})
 
@@ -126,7 +130,8 @@ def test_bad_values_are_named(argument, value):
 # ---------------------------------------------------------------- options.json
 
 
-def test_numbers_of_numpy_can_be_written():
+def test_numpy_numbers():
+    """They can be written as JSON."""
     sizes = {"units": np.int64(9), "filters": ((np.int32(1), np.int64(2)),)}
     config = ElmoConfig(**sizes, dropout=np.float32(0.5), cell_clip=np.float32(2))
     written = json.dumps(config.to_options())
@@ -143,7 +148,7 @@ def test_options_round_trip(name, tmp_path):
     assert ElmoConfig.from_options(str(path)) == config
 
 
-def test_options_round_trip_keeps_every_field():
+def test_every_field_round_trips():
     config = ElmoConfig(
         filters=((2, 3), (7, 5)),
         num_highway_layers=0,
@@ -165,7 +170,7 @@ def test_options_round_trip_keeps_every_field():
     )
 
 
-def test_the_fixture_is_read(fixtures):
+def test_published_options(fixtures):
     config = ElmoConfig.from_options(fixtures / "published_tiny" / "options.json")
     assert config.filters == ((1, 4), (2, 8), (3, 16), (4, 32), (5, 64))
     assert (config.num_highway_layers, config.char_embedding_units) == (2, 4)
@@ -175,7 +180,8 @@ def test_the_fixture_is_read(fixtures):
 
 
 @pytest.mark.parametrize("count", [261, 262])
-def test_both_character_counts_are_read_and_262_is_written(count):
+def test_character_counts(count):
+    """261 and 262 are read, 262 is written."""
     options = ElmoConfig.preset("tiny").to_options()
     options["char_cnn"]["n_characters"] = count
     config = ElmoConfig.from_options(options)
@@ -184,7 +190,7 @@ def test_both_character_counts_are_read_and_262_is_written(count):
 
 
 @pytest.mark.parametrize("key", ["n_characters", "max_characters_per_token"])
-def test_another_alphabet_is_refused(key):
+def test_other_alphabet(key):
     options = ElmoConfig.preset("tiny").to_options()
     options["char_cnn"][key] = 60
     with pytest.raises(ValueError, match=rf"char_cnn\.{key} must be .* Received: 60"):
@@ -207,7 +213,8 @@ REQUIRED = [
 
 
 @pytest.mark.parametrize("keys", REQUIRED, ids=".".join)
-def test_a_missing_key_is_named_with_its_file(keys, tmp_path):
+def test_missing_key(keys, tmp_path):
+    """The message names the file and the key."""
     options = copy.deepcopy(ElmoConfig.preset("tiny").to_options())
     parent = options
     for key in keys[:-1]:
@@ -224,7 +231,7 @@ def test_a_missing_key_is_named_with_its_file(keys, tmp_path):
 @pytest.mark.parametrize(
     "text", ["", "{", "[1, 2]", "null", '{"char_cnn": 3}'], ids=repr
 )
-def test_a_file_that_is_not_options_is_named(text, tmp_path):
+def test_damaged_file(text, tmp_path):
     path = tmp_path / "options.json"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(ValueError, match="options.json"):
@@ -242,7 +249,7 @@ def test_a_file_that_is_not_options_is_named(text, tmp_path):
         ("char_cnn", "activation", "gelu"),
     ],
 )
-def test_an_impossible_value_names_the_file(section, key, value, tmp_path):
+def test_impossible_value_in_file(section, key, value, tmp_path):
     options = copy.deepcopy(ElmoConfig.preset("tiny").to_options())
     options[section][key] = value
     path = tmp_path / "options.json"

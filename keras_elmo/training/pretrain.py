@@ -70,7 +70,7 @@ def pretrain(options: TrainingOptions) -> PretrainingModel:
     ```python
     with open("text.txt", "w", encoding="utf-8") as file:
         file.write("We sat on the bank of the river .\\n" * 20)
-    model = keras_elmo.pretrain(
+    keras_elmo.pretrain(
         keras_elmo.ElmoConfig.preset("tiny"),
         "text.txt",
         directory="run",

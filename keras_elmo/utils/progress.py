@@ -1,19 +1,18 @@
-"""How far a long task has come: a bar on a terminal, a line now and then elsewhere."""
+"""Progress of a long task: a bar on a terminal, elsewhere a line every ten seconds."""
 
 import sys
 from collections import deque
 from time import monotonic
 from types import TracebackType
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
-import rich.progress
-from rich.console import Console
-from rich.table import Column
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bar
 
 # Seconds between two drawings of the bar, and between two plain lines.
 _REDRAW = 0.1
 _PLAIN_LINE = 10.0
-# The speed shown is that of the last so many seconds.
+# Seconds over which the speed is measured.
 _SPEED_OVER = 30.0
 
 
@@ -23,9 +22,9 @@ class Progress:
     Args:
         label: what is being done.
         total: the position at which the task is complete, or `None` if unknown.
-        unit: what is counted and shown a second.
-        stream: where to; standard error if `None`.
-        start: the position from which the task goes on.
+        unit: what is counted; the speed is in units per second.
+        stream: where the progress is written; standard error if `None`.
+        start: the position at which the task starts.
     """
 
     def __init__(
@@ -42,8 +41,8 @@ class Progress:
         self._stream = stream
         self._start = self._position = start
         self._count = 0.0
-        self._figures: dict[str, float] = {}
-        self._bar: rich.progress.Progress | None = None
+        self._metrics: dict[str, float] = {}
+        self._bar: Bar | None = None
 
     def __enter__(self) -> "Progress":
         stream = sys.stderr if self._stream is None else self._stream
@@ -57,16 +56,15 @@ class Progress:
         return self
 
     def update(
-        self, advance: float, position: float | None = None, **figures: float
+        self, advance: float, position: float | None = None, **metrics: float
     ) -> None:
-        """Goes on.
+        """Advances the task, and shows it if it is time.
 
         Args:
-            advance: how many units were done since the call before; 0 at first if
-                the task goes on from `position`.
-            position: where the task is now, if `total` is not in units.
-            **figures: what to show beside, such as `loss=4.2`; one that is not given
-                again stays.
+            advance: units done since the last call; 0 at first if the task goes on
+                from `position`.
+            position: the position now, if `total` is not in units.
+            **metrics: values to show, such as `loss=4.2`, until they are given again.
         """
         now = monotonic()
         if not (advance or self._count):
@@ -76,7 +74,7 @@ class Progress:
             self._samples = deque([(now, 0.0)])
         self._count += advance
         self._position = self._position + advance if position is None else position
-        self._figures.update(figures)
+        self._metrics.update(metrics)
         if now - self._samples[-1][0] >= 1:
             self._samples.append((now, self._count))
             while len(self._samples) > 2 and now - self._samples[1][0] > _SPEED_OVER:
@@ -103,7 +101,7 @@ class Progress:
         if self._bar is None:
             self._print(facts)
         else:
-            # The bar itself shows the share, which is the first fact.
+            # The bar itself shows the percentage, which is the first fact.
             text = ", ".join(facts if self._total is None else facts[1:])
             self._bar.update(self._task, completed=self._position, text=text)
             self._bar.refresh()
@@ -128,21 +126,24 @@ class Progress:
             seconds = elapsed * left / (self._position - self._start)
             facts.append(f"{_time(seconds)} left")
         # Last, because a narrow terminal cuts the end off.
-        facts += [f"{name} {_number(value)}" for name, value in self._figures.items()]
+        facts += [f"{name} {_number(value)}" for name, value in self._metrics.items()]
         return facts
 
 
-def _bar(stream: TextIO) -> rich.progress.Progress:
-    return rich.progress.Progress(
-        rich.progress.TextColumn(
+def _bar(stream: TextIO) -> "Bar":
+    from rich import progress
+    from rich.console import Console
+    from rich.table import Column
+
+    text_column = Column(no_wrap=True, overflow="ellipsis")
+    return progress.Progress(
+        progress.TextColumn(
             "{task.description}", markup=False, table_column=Column(min_width=13)
         ),
-        rich.progress.BarColumn(bar_width=12, table_column=Column(min_width=6)),
-        rich.progress.TaskProgressColumn(table_column=Column(min_width=4)),
-        rich.progress.TextColumn(
-            "{task.fields[text]}",
-            markup=False,
-            table_column=Column(no_wrap=True, overflow="ellipsis"),
+        progress.BarColumn(bar_width=12, table_column=Column(min_width=6)),
+        progress.TaskProgressColumn(table_column=Column(min_width=4)),
+        progress.TextColumn(
+            "{task.fields[text]}", markup=False, table_column=text_column
         ),
         console=Console(file=stream, force_terminal=True, force_jupyter=False),
         # Drawn by `update`: no thread that could outlive an interrupted task.
@@ -157,6 +158,4 @@ def _number(value: float) -> str:
 def _time(seconds: float) -> str:
     minutes, second = divmod(round(seconds), 60)
     hours, minute = divmod(minutes, 60)
-    if hours:
-        return f"{hours}:{minute:02}:{second:02}"
-    return f"{minute}:{second:02}"
+    return f"{hours}:{minute:02}:{second:02}" if hours else f"{minute}:{second:02}"

@@ -23,7 +23,8 @@ def clock(monkeypatch):
     return move
 
 
-def test_plain_lines_now_and_then(clock):
+def test_plain_lines(clock):
+    """Without a terminal, a line every ten seconds."""
     stream = io.StringIO()
     with Progress("Training", total=100, unit="words", stream=stream) as bar:
         for step in range(1, 101):
@@ -39,7 +40,7 @@ def test_plain_lines_now_and_then(clock):
     )
 
 
-def test_a_short_task_has_one_line(clock):
+def test_short_task(clock):
     stream = io.StringIO()
     with Progress("Embedding", stream=stream, unit="sentences") as bar:
         clock(2)
@@ -47,7 +48,8 @@ def test_a_short_task_has_one_line(clock):
     assert stream.getvalue() == "Embedding: 5 sentences/s, 10 sentences in 0:02\n"
 
 
-def test_figures_stay_until_given_again(clock):
+def test_metrics_stay(clock):
+    """Until they are given again."""
     stream = io.StringIO()
     with Progress("Training", stream=stream) as bar:
         bar.update(1, loss=2.0, rate=0.00025)
@@ -58,7 +60,8 @@ def test_figures_stay_until_given_again(clock):
     )
 
 
-def test_speed_is_the_recent_one_and_time_left_counts_from_the_start(clock):
+def test_speed_and_time_left(clock):
+    """The speed is the recent one; the time left counts from the start."""
     stream = io.StringIO()
     with Progress("Training", total=1000, start=900, stream=stream) as bar:
         clock(60)
@@ -73,21 +76,22 @@ def test_speed_is_the_recent_one_and_time_left_counts_from_the_start(clock):
     assert "70 words in 2:00" in lines[-1]
 
 
-def test_nothing_to_do(clock):
+def test_empty_task(clock):
     stream = io.StringIO()
     with Progress("Counting", total=0, stream=stream):
         pass
     assert stream.getvalue() == "Counting: 100 %, 0 words/s, 0 words in 0:00\n"
 
 
-def test_an_interrupted_task_has_no_last_line(clock):
+def test_interrupted_task(clock):
+    """It has no last line."""
     stream = io.StringIO()
     with pytest.raises(KeyboardInterrupt), Progress("Training", stream=stream):
         raise KeyboardInterrupt
     assert stream.getvalue() == ""
 
 
-def test_a_bar_on_a_terminal(clock, monkeypatch):
+def test_bar_on_terminal(clock, monkeypatch):
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "120")
     stream = Terminal()
@@ -109,7 +113,7 @@ def test_a_bar_on_a_terminal(clock, monkeypatch):
     assert "\n" in stream.getvalue()
 
 
-def test_a_bar_without_an_end(clock, monkeypatch):
+def test_bar_without_total(clock, monkeypatch):
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "120")
     stream = Terminal()
@@ -120,7 +124,7 @@ def test_a_bar_without_an_end(clock, monkeypatch):
     assert "left" not in stream.getvalue()
 
 
-def test_hours(clock):
+def test_hours_left(clock):
     stream = io.StringIO()
     with Progress("Training", total=3, stream=stream) as bar:
         clock(3725)
@@ -128,7 +132,7 @@ def test_hours(clock):
     assert stream.getvalue().splitlines()[0].endswith("2:04:10 left")
 
 
-def test_standard_error_unless_told_otherwise(clock, capsys):
+def test_standard_error_by_default(clock, capsys):
     with Progress("Training"):
         pass
     captured = capsys.readouterr()
