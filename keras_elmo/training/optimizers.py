@@ -28,12 +28,8 @@ class ClippedOptimizer(keras.optimizers.Optimizer, abc.ABC):
     To add an optimizer: subclass this class and one of Keras's optimizers, in this
     order; make its variables in `add_slots`, update the rows of sparse gradients in
     `update_rows` and set `num_slots`; dense gradients go to the `update_step` of
-    Keras's optimizer. Then add its name to `OPTIMIZERS`
-    and its learning rate to `LEARNING_RATES` of options.py.
-
-    Args:
-        global_clipnorm: upper bound of the norm of all gradients, or `None`.
-        **kwargs: arguments of Keras's optimizer.
+    Keras's optimizer. Then add its name to `OPTIMIZERS` and its learning rate to
+    `LEARNING_RATES` of options.py.
 
     Attributes:
         gradient_norm: variable, norm of the loss's gradients before clipping.
@@ -128,11 +124,6 @@ class PublishedAdagrad(ClippedOptimizer, keras.optimizers.Adagrad):
     Gradients of 20 times the loss, clipped to a global norm of 10, with accumulators
     that begin at 1.0. The reported loss is not multiplied.
 
-    Args:
-        learning_rate: a number or a schedule.
-        global_clipnorm: upper bound of the norm of all gradients, or `None`.
-        **kwargs: arguments of `keras.optimizers.Adagrad`.
-
     Reference: Duchi et al. 2011, Adaptive Subgradient Methods; Peters et al. 2018,
     supplemental material.
     """
@@ -186,10 +177,7 @@ class LazyAdam(ClippedOptimizer, keras.optimizers.Adam):
     The moments of other rows stay as they are, where Adam would let them decay and
     move the row. (On JAX and PyTorch, whose gradients are dense, it is Adam.)
 
-    Args:
-        learning_rate: a number or a schedule.
-        global_clipnorm: upper bound of the norm of all gradients, or `None`.
-        **kwargs: arguments of `keras.optimizers.Adam`, except `amsgrad`.
+    `amsgrad` is not supported.
 
     Reference: Kingma & Ba 2015, Adam: A Method for Stochastic Optimization.
     """
