@@ -1,9 +1,9 @@
-"""Use weights in the published format: options.json and weights.hdf5.
+"""Load weights in the published format: options.json and weights.hdf5.
 
     python examples/03_published_weights.py \\
         --options elmo_options.json --weights elmo_weights.hdf5 --saved-model elmo
 
-Without arguments it first writes such a pair of files itself, with random weights.
+Without arguments, it writes such files with random weights first.
 """
 
 import argparse
@@ -12,7 +12,7 @@ from pathlib import Path
 
 import keras_elmo
 
-# The published models were trained on tokens: punctuation stands apart.
+# The published models were trained on tokenized text, with punctuation apart.
 SENTENCES = [
     "The bank lends money .".split(),
     "They camped on the bank of the river .".split(),
@@ -32,7 +32,7 @@ def main(options: Path | None, weights: Path | None, saved_model: Path | None) -
             options, weights = write_random_weights(Path(folder))
         encoder = keras_elmo.load_published_weights(options, weights)
         saved_model = saved_model or Path(folder) / "saved_model"
-        # Text that is tokenised already is cut at white space.
+        # Text that is tokenized already is split at white space.
         keras_elmo.export_saved_model(encoder, saved_model, tokenizer="whitespace")
         print(f"Exported {encoder.count_params():,} weights to {saved_model}")
 

@@ -1,4 +1,4 @@
-"""Use an exported model where keras_elmo is not installed: TensorFlow alone.
+"""Use an exported model with TensorFlow alone, without keras_elmo.
 
     python examples/06_saved_model_without_keras_elmo.py --model saved_models/my-elmo
 
@@ -11,7 +11,7 @@ import sys
 import keras
 import tensorflow as tf
 
-# Registers the ops of a model that cuts raw text into words (tokenizer="unicode").
+# Registers the ops of a model that splits raw text (tokenizer="unicode").
 import tensorflow_text  # noqa: F401
 from shipped_models import ENGLISH
 
@@ -25,7 +25,7 @@ IS_MONEY = [0, 0, 1, 1]
 
 
 def show_signatures(model: str) -> None:
-    """What any program that runs TensorFlow gets, such as a server."""
+    """Call the two signatures, as a server does."""
     # The model must outlive its signatures.
     loaded = tf.saved_model.load(model)
     of_strings = loaded.signatures["default"](strings=tf.constant(TEXTS[:2]))
@@ -39,13 +39,13 @@ def show_signatures(model: str) -> None:
 
 
 def train_classifier(model: str, epochs: int) -> None:
-    """A Keras model on top; training moves the mix of the layers and nothing below."""
+    """Train a Keras model on top; of the layers below, only the mix is trained."""
     elmo = keras.layers.TFSMLayer(model, call_endpoint="default")
     text = keras.Input((), dtype="string")
     is_money = keras.layers.Dense(1, activation="sigmoid")(elmo(text)["default"])
     classifier = keras.Model(text, is_money)
     classifier.compile(keras.optimizers.Adam(0.05), "binary_crossentropy")
-    # Names the optimizer's variables in a way that this layer's weights allow.
+    # Built first, the optimizer names its variables by allowed names.
     classifier.optimizer.build(classifier.trainable_variables)
     print("trained:", [weight.name for weight in classifier.trainable_weights])
     examples = tf.data.Dataset.from_tensor_slices((TEXTS, IS_MONEY)).batch(4)

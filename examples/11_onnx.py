@@ -2,8 +2,8 @@
 
     python examples/11_onnx.py --model my-elmo.onnx --input sentences.txt
 
-`keras-elmo export --model runs/my-elmo --out my-elmo.onnx` writes such a file, on any
-machine. Without `--model` another process makes one of a shipped model.
+`keras-elmo export --model runs/my-elmo --out my-elmo.onnx` writes such a file.
+Without `--model`, another process exports a shipped model.
 """
 
 import argparse
@@ -31,7 +31,7 @@ def word_ids(inside: list[int]) -> list[int]:
 
 
 def char_ids(sentences: list[list[str]]) -> np.ndarray:
-    """(sentences, longest + 2, 50): each byte b as b + 1; 0 behind a sentence."""
+    """(sentences, longest + 2, 50): each byte b is b + 1; 0 after the sentence."""
     longest = max(map(len, sentences))
     ids = np.zeros((len(sentences), longest + 2, CHARACTERS), "int32")
     for row, tokens in zip(ids, sentences, strict=True):
@@ -51,7 +51,7 @@ def embed(model: str, sentences: list[list[str]]) -> list[np.ndarray]:
 
 
 def export(model: Path, out: str) -> None:
-    """In a process of its own, which needs the three of them."""
+    """Exports in another process, which needs TensorFlow, Keras and keras_elmo."""
     command = ["export", "--model", str(model), "--out", out]
     subprocess.run([sys.executable, "-m", "keras_elmo", *command], check=True)
 

@@ -1,13 +1,13 @@
-"""What has a model learnt of words with several meanings? Neighbours and substitutes.
+"""Find nearest neighbours and substitutes of words with several meanings.
 
     python examples/12_nearest.py                          # by the shipped models
     python examples/12_nearest.py --model runs/my-elmo --words bank play
 
-For one sentence of each meaning, prints the sentence of the same word whose vector is
-closest, and the words that the language model would rather put in its place. The
-sentences, a few for each meaning, were written for this example; a file of one's own
-has a word, a meaning and a sentence a line, with tabs between them; the sentence is of
-tokens with spaces between them, the word in brackets: `on the [bank] .`
+For one sentence of each meaning, prints the sentence with the same word whose vector is
+closest, and the words that the language model expects in its place. The sentences, a
+few for each meaning, were written for this example. A file of your own (`--data`) has a
+word, a meaning and a sentence on each line, separated by tabs; the sentence is of
+tokens separated by spaces, with the word in brackets: `on the [bank] .`
 """
 
 import argparse

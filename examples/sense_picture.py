@@ -1,4 +1,4 @@
-"""Draw a word's vectors in each layer, coloured by what the word means there.
+"""Draw the vectors of a word in each layer, coloured by sense.
 
     python examples/sense_picture.py --out senses.png
     python examples/sense_picture.py --model runs/my-elmo --words bank play --out a.png
