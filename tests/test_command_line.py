@@ -164,6 +164,9 @@ WITHOUT_KERAS = {
     "pretrain --corpus text.txt --out run --steps many": 2,
     "pretrain --corpus text.txt --out run --steps 0": 2,
     "pretrain --corpus text.txt --out run --preset huge": 2,
+    "pretrain --corpus nowhere.txt --out run": 2,
+    "evaluate --model run --corpus nowhere.txt": 2,
+    "embed --model run --input nowhere.txt --out vectors.hdf5": 2,
     "export --model run --out .": 2,
 }
 

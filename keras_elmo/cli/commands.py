@@ -15,6 +15,7 @@ import keras_elmo
 from keras_elmo.cli.parsing import Given, Run, add_options, command, import_keras
 from keras_elmo.config import PRESETS, ElmoConfig
 from keras_elmo.embedding.options import EmbedOptions
+from keras_elmo.text.lines import expand_files
 from keras_elmo.training.options import TrainingOptions
 from keras_elmo.utils.lazy import import_extra
 from keras_elmo.utils.options import declared_options
@@ -58,7 +59,10 @@ def _pretrain(parser: argparse.ArgumentParser) -> Run:
         elif preset is not None or "init" not in given:
             config = ElmoConfig.preset(preset or "mini")
         # Checked before TensorFlow is imported.
-        TrainingOptions(config, **given)
+        options = TrainingOptions(config, **given)
+        expand_files(given["corpus"])
+        if options.validation is not None:
+            expand_files(given["validation"])
         import_keras()
         with _told_to_resume():
             keras_elmo.pretrain(config, **given)
@@ -77,6 +81,7 @@ def _evaluate(parser: argparse.ArgumentParser) -> Run:
     parser.add_argument("--corpus", required=True, nargs="+", metavar="GLOB")
 
     def run(given: Given) -> None:
+        expand_files(given["corpus"])
         import_keras()
         from keras_elmo.text.tokenizer import TOKENIZER_IF_UNKNOWN
 
@@ -205,6 +210,7 @@ def _embed(parser: argparse.ArgumentParser) -> Run:
     )
 
     def run(given: Given) -> None:
+        expand_files(given["input"])
         import_keras()
         from keras_elmo.embedding.embed_file import embed_file
 

@@ -8,7 +8,7 @@ from itertools import islice, pairwise
 from random import Random
 from typing import TypeVar
 
-from keras_elmo.text.character_ids import MAX_BYTES
+from keras_elmo.config import MAX_BYTES
 from keras_elmo.text.lines import Shard, read_lines
 from keras_elmo.text.stats import CorpusStats
 from keras_elmo.text.tokenizer import Tokenizer

@@ -10,13 +10,10 @@ from collections.abc import Callable, Sequence
 import keras
 import numpy as np
 
-from keras_elmo.config import MAX_CHARACTERS
+from keras_elmo.config import MAX_BYTES, MAX_CHARACTERS
 from keras_elmo.text.tokenizer import StringLayer
 from keras_elmo.utils.lazy import do_not_convert, tf
 from keras_elmo.utils.types import Tensor
-
-# Of a word, between the ids of its begin and its end.
-MAX_BYTES = MAX_CHARACTERS - 2
 
 _BEGIN_OF_SENTENCE = 257
 _END_OF_SENTENCE = 258

@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from keras_elmo.text.character_ids import MAX_BYTES
+from keras_elmo.config import MAX_BYTES
 
 
 @dataclasses.dataclass
