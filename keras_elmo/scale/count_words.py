@@ -45,6 +45,17 @@ def count_words(
     Raises:
         ValueError: no file matches, or an argument is not what it may be.
         RuntimeError: the engine has failed, or there is no word.
+
+    Example:
+
+    ```python
+    from pathlib import Path
+    from keras_elmo.scale import count_words
+
+    Path("text.txt").write_text("the bank of the river\\n")
+    count_words("text.txt", "vocabulary.txt")
+    assert Path("vocabulary.txt").read_text().split()[3] == "the"
+    ```
     """
     check_sizes(max_size, min_count)
     texts = match_files(files)
@@ -65,6 +76,21 @@ class CountWords(beam.PTransform):
 
     Args:
         tokenizer: the kind of `Tokenizer`.
+
+    Example:
+
+    ```python
+    from pathlib import Path
+    import apache_beam as beam
+    from apache_beam.testing.util import assert_that, equal_to
+    from keras_elmo.scale import CountWords
+
+    Path("text.txt").write_text("the bank of the river\\n")
+    with beam.Pipeline() as pipeline:
+        counts = pipeline | beam.Create(["text.txt"]) | CountWords("unicode")
+        wanted = [(b"", 0), (b"the", 2), (b"bank", 1), (b"of", 1), (b"river", 1)]
+        assert_that(counts, equal_to(wanted))
+    ```
     """
 
     def __init__(self, tokenizer: str) -> None:

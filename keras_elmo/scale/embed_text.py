@@ -77,6 +77,22 @@ def embed_text(
         ValueError: no file matches, an argument has a value it may not have, or `out`
             holds the vectors of another text or model.
         RuntimeError: the engine has failed.
+
+    Example:
+
+    ```python
+    from pathlib import Path
+    import pyarrow.parquet as parquet
+    from keras_elmo.scale import embed_text
+
+    encoder = keras_elmo.build_encoder(keras_elmo.ElmoConfig.preset("tiny"))
+    keras_elmo.export_saved_model(encoder, "model", "whitespace")
+    Path("text.txt").write_text("I sat on the bank\\n\\nThe bank closed\\n")
+    embed_text("model", "text.txt", "vectors", layers="mix", rows="sentences")
+    table = parquet.read_table("vectors")
+    assert table.column_names == ["line", "num_tokens", "mix", "file"]
+    assert table["num_tokens"].to_pylist() == [5, 0, 3]
+    ```
     """
     chosen = EmbedOptions(layers, rows, dtype)
     texts = match_files(files)
@@ -103,6 +119,23 @@ class EmbedText(beam.PTransform):
         model: an exported SavedModel, on every worker.
         out: the folder to write to.
         options: decide on the content of the parts.
+
+    Example:
+
+    ```python
+    from pathlib import Path
+    import apache_beam as beam
+    from keras_elmo.embedding.options import EmbedOptions
+    from keras_elmo.scale import EmbedText
+
+    encoder = keras_elmo.build_encoder(keras_elmo.ElmoConfig.preset("tiny"))
+    keras_elmo.export_saved_model(encoder, "model", "whitespace")
+    Path("text.txt").write_text("I sat on the bank\\n")
+    with beam.Pipeline() as pipeline:
+        paths = pipeline | beam.Create(["text.txt"])
+        paths | EmbedText("model", "vectors", EmbedOptions(layers="mix"))
+    assert Path("vectors", "file=text.txt", "000000000000.parquet").exists()
+    ```
     """
 
     def __init__(self, model: str, out: str, options: EmbedOptions) -> None:
