@@ -214,7 +214,7 @@ def check_what_needs_tensorflow():
     """Text says which package it needs, instead of failing somewhere inside."""
     for kind in ("unicode", "whitespace"):
         try:
-            keras_elmo.Tokenizer(kind)(["one sentence"])
+            keras_elmo.Tokenizer(kind).ragged(["one sentence"])
         except ImportError as error:
             assert "needs tensorflow" in str(error), error
             assert "pip install" in str(error), error
