@@ -213,7 +213,7 @@ class PartFolder:
             ValueError: the part is damaged.
         """
         try:
-            return np.load(part)
+            return np.load(part, allow_pickle=False)
         except (ValueError, EOFError) as error:
             raise ValueError(
                 f"{part}: is damaged ({error}); remove it to compute it again"
