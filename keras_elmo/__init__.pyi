@@ -1,5 +1,6 @@
 """The public names of keras_elmo; `__init__.py` loads each on first use."""
 
+from . import plots as plots
 from .config import ElmoConfig as ElmoConfig
 from .embedding.embedder import embed as embed
 from .explore.nearest import nearest as nearest

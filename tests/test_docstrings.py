@@ -18,7 +18,7 @@ from tests.fresh_process import ROOT
 
 def public_names():
     """The names of `__all__`, read without importing apache_beam or matplotlib."""
-    for name in keras_elmo.__all__:
+    for name in sorted(set(keras_elmo.__all__) - {"plots"}):
         yield pytest.param("keras_elmo", name, id=name)
     for module in ("plots.py", "scale/__init__.py"):
         tree = ast.parse((ROOT / "keras_elmo" / module).read_text(encoding="utf-8"))

@@ -58,7 +58,12 @@ def test_type_checkers_are_told():
     assert reexported == set(keras_elmo.__all__)
 
 
-@pytest.mark.parametrize("name", keras_elmo.__all__)
+def test_plots_is_an_attribute(tmp_path):
+    code = "import keras_elmo; print(keras_elmo.plots.plot_history.__name__)"
+    assert in_fresh_process(code, tmp_path) == ["plot_history"]
+
+
+@pytest.mark.parametrize("name", sorted(set(keras_elmo.__all__) - {"plots"}))
 def test_public_name_loads_and_pickles(name):
     found = getattr(keras_elmo, name)
     assert found.__name__ == name
