@@ -11,7 +11,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -89,24 +89,23 @@ def table(result: common.Result) -> str:
     """Returns the medians, a row a model."""
     header = ["Model", "Imported, s", "Loaded, s", "First vectors, s", "least to most"]
     header += ["The next sentences, ms, median", "95 of 100 within"]
-    return markdown_table(header, _rows(result))
-
-
-def _rows(result: common.Result) -> Iterable[list[str]]:
-    for model in result["models"]:
-        moments = result["measured"][model]["moments"]
-        warm = result["measured"][model]["warm_milliseconds"]
+    rows = []
+    for model, measured in result["measured"].items():
+        moments, warm = measured["moments"], measured["warm_milliseconds"]
+        medians = (
+            statistics.median(run[name] for run in moments) for name in moments[0]
+        )
         ends = [run["embedded"] for run in moments]
-        yield [
-            model,
-            *(
-                f"{statistics.median(run[moment] for run in moments):.1f}"
-                for moment in moments[0]
-            ),
-            f"{min(ends):.1f} to {max(ends):.1f}",
-            f"{statistics.median(warm):.1f}",
-            f"{statistics.quantiles(warm, n=20)[-1]:.1f}",
-        ]
+        rows.append(
+            [
+                model,
+                *(f"{seconds:.1f}" for seconds in medians),
+                f"{min(ends):.1f} to {max(ends):.1f}",
+                f"{statistics.median(warm):.1f}",
+                f"{statistics.quantiles(warm, n=20)[-1]:.1f}",
+            ]
+        )
+    return markdown_table(header, rows)
 
 
 if __name__ == "__main__":

@@ -52,7 +52,7 @@ def sentences(paragraphs: Iterable[str]) -> Iterator[str]:
 def options(
     description: str | None,
     arguments: Sequence[str] | None = None,
-    corpus: str | None = None,
+    default_corpus: str | None = None,
     **declared: Any,
 ) -> argparse.Namespace:
     """Reads the command line of a benchmark.
@@ -60,7 +60,8 @@ def options(
     Args:
         description: the benchmark's docstring.
         arguments: of the command line; those of the process if `None`.
-        corpus: the file of the data that `--corpus` stands for if it is not given.
+        default_corpus: adds `--corpus`; the file of the data that it stands for if it
+            is not given.
         **declared: the other options: a default, or a tuple of the default, the help
             text, and further arguments of `add_argument`. A default's type is the
             option's; a list takes several values. An option that is required or has a
@@ -73,15 +74,15 @@ def options(
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--out", metavar="FILE", help="write the result as JSON")
-    if corpus:
-        text = f"text ({corpus} of the data)"
+    if default_corpus:
+        text = f"text ({default_corpus} of the data)"
         declared["corpus"] = (None, text, {"type": Path, "metavar": "FILE"})
     for name, declaration in declared.items():
         value, text, extra = _declaration(declaration)
-        one = value[0] if isinstance(value, list) else value
+        one = next(iter(value), None) if isinstance(value, list) else value
         extra = {"type": type(one)} | extra if one is not None else extra
         if isinstance(value, list):
-            extra["nargs"] = "+"
+            extra = {"nargs": "+"} | extra
         if one is not None:
             text = f"{text} (default: {_shown(value)})".strip()
         parser.add_argument(
@@ -93,8 +94,8 @@ def options(
         for name, declaration in declared.items()
         if not _declaration(declaration)[2].keys() & {"metavar", "required"}
     }
-    if corpus:
-        found.corpus = found.corpus or data_folder() / corpus
+    if default_corpus:
+        found.corpus = found.corpus or data_folder() / default_corpus
     return found
 
 

@@ -16,7 +16,7 @@ import re
 import statistics
 import sys
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = common.options(
         __doc__,
         arguments,
-        corpus="enwiki/dev.txt.xz",
+        default_corpus="enwiki/dev.txt.xz",
         presets=["mini"],
         devices=[1, 2],
         vocabulary_size=(30_000, "words that are predicted"),
@@ -90,31 +90,21 @@ def _run(preset: str, devices: int, options: argparse.Namespace) -> dict[str, An
 
 def table(result: common.Result) -> str:
     """Returns the figures, a row a preset and a number of devices."""
-    header = [
-        "Preset",
-        "Devices",
-        "Words/s, median",
-        "least to most",
-        "of the first row's",
-        "Peak memory, MB",
-        "estimated",
-    ]
-    rows = _table_rows(result)
-    return markdown_table(header, rows)
-
-
-def _table_rows(result: common.Result) -> Iterable[list[str]]:
+    header = ["Preset", "Devices", "Words/s, median", "least to most"]
+    header += ["of the first row's", "Peak memory, MB", "estimated"]
     first = statistics.median(result["runs"][0]["words_per_second"])
-    for run in result["runs"]:
-        speeds = run["words_per_second"]
-        yield [
+    rows = (
+        [
             run["preset"],
             str(run["devices"]),
-            *spread(speeds),
-            f"{statistics.median(speeds) / first:.2f}",
+            *spread(run["words_per_second"]),
+            f"{statistics.median(run['words_per_second']) / first:.2f}",
             megabytes(run["peak_bytes"]),
             megabytes(run["estimated_bytes"]),
         ]
+        for run in result["runs"]
+    )
+    return markdown_table(header, rows)
 
 
 if __name__ == "__main__":

@@ -34,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = common.options(
         __doc__,
         arguments,
-        corpus="enwiki/train-00-of-04.txt.xz",
+        default_corpus="enwiki/train-00-of-04.txt.xz",
         preset="mini",
         lines=(100_000, "sentences"),
         slices=(5, "to read in turn"),

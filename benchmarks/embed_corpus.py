@@ -39,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = common.options(
         __doc__,
         arguments,
-        corpus="enwiki/train-*.txt.xz",
+        default_corpus="enwiki/train-*.txt.xz",
         preset="mini",
         lines=(100_000, "sentences"),
         format=("hdf5", "", {"choices": ("hdf5", "parquet")}),

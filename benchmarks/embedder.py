@@ -1,11 +1,17 @@
-"""The child of `inference.py`: embeds when it is told to, and says how long it took.
+"""The child of `inference.py`: embeds sentences when asked; prints the seconds.
 
-Standard library and NumPy alone, because a peer lives in an environment of its own. A
-system's script makes the function that embeds a list of sentences and calls `serve`.
+Each line of JSON on standard input names a file of sentences, how many of them to
+embed, and, if the vectors are to be compared, an .npz to write the mean of the layers
+to; each is answered by one on standard output. simple_elmo is used as its documentation
+says, in an environment of its own:
+
+    python -m venv peer
+    peer/bin/pip install simple_elmo==0.9.2 "tensorflow~=2.21.0" "tf-keras~=2.21.0"
 """
 
 import argparse
 import json
+import os
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -16,22 +22,72 @@ import numpy as np
 Embed = Callable[[Sequence[Sequence[str]]], list[np.ndarray]]
 
 
-def serve(make: Callable[[argparse.Namespace], Embed]) -> None:
-    """Answers each line of JSON on stdin by one on stdout.
+def keras_elmo(options: argparse.Namespace) -> Embed:
+    """Loads a model; returns what embeds sentences, batch by batch in their order."""
+    import keras_elmo
 
-    A request names a file of sentences, how many of them to embed, and, if the
-    vectors are to be compared, an .npz to write the mean of the layers to.
+    encoder = keras_elmo.load(options.model)
+    if options.dtype != "float32":
+        encoder = encoder.with_dtype(options.dtype)
 
-    Args:
-        make: loads the model and returns what embeds sentences, in the order given.
+    def embed(sentences: Sequence[Sequence[str]]) -> list[np.ndarray]:
+        vectors: list[np.ndarray] = []
+        for start in range(0, len(sentences), options.batch_size):
+            # One batch at a time, so that `embed` has nothing to sort.
+            batch = sentences[start : start + options.batch_size]
+            layers = keras_elmo.embed(encoder, batch, batch_size=len(batch))
+            vectors += [layer.mean(axis=0) for layer in layers]
+        return vectors
+
+    return embed
+
+
+def simple_elmo(options: argparse.Namespace) -> Embed:
+    """Loads a model; returns what embeds sentences.
+
+    The session is made once, as the documentation has it for repeated calls: by
+    default, simple_elmo makes one a call, which takes longer than the sentences.
     """
+    os.environ["TF_USE_LEGACY_KERAS"] = "1"
+    import simple_elmo
+    import tensorflow as tf
+
+    graph = tf.Graph()
+    with graph.as_default():
+        model = simple_elmo.ElmoModel()
+        model.load(options.model, max_batch_size=options.batch_size)
+        session = tf.compat.v1.Session(graph=graph)
+        with session.as_default():
+            model.elmo_sentence_input = simple_elmo.elmo.weight_layers(
+                "input", model.sentence_embeddings_op
+            )
+            session.run(tf.compat.v1.global_variables_initializer())
+
+    def embed(sentences: Sequence[Sequence[str]]) -> list[np.ndarray]:
+        with graph.as_default():
+            vectors = model.get_elmo_vectors(
+                sentences, warmup=False, layers="average", session=session
+            )
+        return [
+            rows[: len(words)] for rows, words in zip(vectors, sentences, strict=True)
+        ]
+
+    return embed
+
+
+def main() -> None:
+    """Answers requests until standard input ends."""
     parser = argparse.ArgumentParser()
+    parser.add_argument("--system", required=True)
     parser.add_argument("--model", required=True)
     parser.add_argument("--batch-size", type=int, required=True)
     parser.add_argument("--dtype", default="float32")
-    # Whatever a library prints to stdout is not to reach the parent.
+    options = parser.parse_args()
+    # What a library prints to standard output must not reach the parent.
     answers, sys.stdout = sys.stdout, sys.stderr
-    embed = make(parser.parse_args())
+    embed = {"keras_elmo": keras_elmo, "simple_elmo": simple_elmo}[options.system](
+        options
+    )
     print(json.dumps({"ready": True}), file=answers, flush=True)
     for line in sys.stdin:
         request = json.loads(line)
@@ -42,9 +98,10 @@ def serve(make: Callable[[argparse.Namespace], Embed]) -> None:
         seconds = time.perf_counter() - began
         if request["out"]:
             np.savez(request["out"], *vectors)
-        answer = {
-            "seconds": seconds,
-            "words": sum(map(len, sentences)),
-            "peak_bytes": common.peak_bytes(),
-        }
+        words, peak = sum(map(len, sentences)), common.peak_bytes()
+        answer = {"seconds": seconds, "words": words, "peak_bytes": peak}
         print(json.dumps(answer), file=answers, flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -6,7 +6,7 @@ turn. The first batch is compared before anything is timed.
 
     python benchmarks/inference.py --peer peer/bin/python --out inference.json
 
-`embedder_simple_elmo.py` says how to make the peer's environment.
+`embedder.py` says how to make the peer's environment.
 """
 
 import argparse
@@ -26,7 +26,6 @@ import common
 import numpy as np
 from common import markdown_table, megabytes, spread
 
-_HERE = Path(__file__).parent
 # Sentences of a repetition, by batch size: some seconds each.
 _SENTENCES = {1: 20, 32: 160, 128: 256}
 _SENTENCE_END = re.compile(r"(?<= [.!?]) ")
@@ -38,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = common.options(
         __doc__,
         arguments,
-        corpus="wikitext2/valid.txt.xz",
+        default_corpus="wikitext2/valid.txt.xz",
         peer=(None, "that has simple_elmo; keras_elmo alone", {"metavar": "PYTHON"}),
         preset="original",
         batch_sizes=(list(_SENTENCES), "", {"choices": list(_SENTENCES)}),
@@ -124,21 +123,14 @@ def agreement(
     ours: Sequence[np.ndarray], others: Sequence[np.ndarray]
 ) -> dict[str, float]:
     """How far two systems' vectors of the same words are apart."""
-    difference = max(
-        float(np.abs(one - other).max())
-        for one, other in zip(ours, others, strict=True)
-    )
-    cosine = min(
-        float(_cosines(one, other).min())
-        for one, other in zip(ours, others, strict=True)
-    )
-    return {"greatest_difference": difference, "least_cosine": cosine}
-
-
-def _cosines(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    one, other = one.astype("float64"), other.astype("float64")
+    if len(ours) != len(others):
+        raise ValueError(f"{len(others)} sentences instead of {len(ours)}")
+    one, other = (np.concatenate(each).astype("float64") for each in (ours, others))
     norms = np.linalg.norm(one, axis=-1) * np.linalg.norm(other, axis=-1)
-    return (one * other).sum(axis=-1) / norms
+    return {
+        "greatest_difference": float(np.abs(one - other).max()),
+        "least_cosine": float(((one * other).sum(axis=-1) / norms).min()),
+    }
 
 
 class _Child:
@@ -147,7 +139,8 @@ class _Child:
     def __init__(
         self, python: str, system: str, dtype: str, model: Path, batch_size: int
     ) -> None:
-        command = [python, str(_HERE / f"embedder_{system}.py"), "--dtype", dtype]
+        child = Path(__file__).with_name("embedder.py")
+        command = [python, str(child), "--system", system, "--dtype", dtype]
         command += ["--model", str(model), "--batch-size", str(batch_size)]
         self._process = subprocess.Popen(
             command,
@@ -190,27 +183,23 @@ def table(result: common.Result) -> str:
     header = ["Preset", "Sentences a batch", "System", "Words/s, median"]
     header += ["least to most", "of simple_elmo's", "Peak memory, MB"]
     header += ["Greatest difference", "Least cosine"]
-    rows = (
-        _table_row(result, row, system)
-        for row in result["rows"]
-        for system in row["systems"]
-    )
+    rows = []
+    for row in result["rows"]:
+        peer = row["systems"].get("simple_elmo")
+        rows += [
+            [
+                result["preset"],
+                str(row["batch_size"]),
+                system,
+                *spread(figures["words_per_second"]),
+                f"{figures['median'] / peer['median']:.2f}" if peer else "",
+                megabytes(figures["peak_bytes"]),
+                f"{figures['greatest_difference']:.1e}",
+                f"{figures['least_cosine']:.5f}",
+            ]
+            for system, figures in row["systems"].items()
+        ]
     return markdown_table(header, rows)
-
-
-def _table_row(result: common.Result, row: dict[str, Any], system: str) -> list[str]:
-    figures = row["systems"][system]
-    peer = row["systems"].get("simple_elmo")
-    return [
-        result["preset"],
-        str(row["batch_size"]),
-        system,
-        *spread(figures["words_per_second"]),
-        f"{figures['median'] / peer['median']:.2f}" if peer else "",
-        megabytes(figures["peak_bytes"]),
-        f"{figures['greatest_difference']:.1e}",
-        f"{figures['least_cosine']:.5f}",
-    ]
 
 
 if __name__ == "__main__":

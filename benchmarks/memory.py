@@ -11,7 +11,7 @@ import argparse
 import statistics
 import sys
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = common.options(
         __doc__,
         arguments,
-        corpus="enwiki",
+        default_corpus="enwiki",
         preset="mini",
         steps=200,
         vocabulary_size=30_000,
@@ -40,12 +40,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     # Each number of shards with what the command is told to read.
     corpora = {1: shards[0], len(shards): options.corpus / "train-*"}
     measured: dict[int, list[dict[str, float]]] = {count: [] for count in corpora}
-    for repeat in range(options.repeats):
+    for _ in range(options.repeats):
         for count, corpus in corpora.items():
             measured[count].append(_run(corpus, options))
-            print(
-                f"shards {count}, run {repeat}: {measured[count][-1]}", file=sys.stderr
-            )
+            print(count, "shards:", measured[count][-1], file=sys.stderr)
     runs = [
         {"shards": count, "median": _median(runs), "measured": runs}
         for count, runs in measured.items()
@@ -57,10 +55,9 @@ def _run(corpus: Path, options: argparse.Namespace) -> dict[str, float]:
     """Pretrains in a fresh process and returns what it measured."""
     names = ("preset", "steps", "vocabulary_size", "num_sampled")
     with tempfile.TemporaryDirectory() as folder:
+        shared = {name: getattr(options, name) for name in names}
         arguments = common.pretrain_arguments(
-            **{name: getattr(options, name) for name in names},
-            corpus=corpus,
-            out=Path(folder) / "model",
+            **shared, corpus=corpus, out=Path(folder) / "model"
         )
         figures = common.run_measured(*arguments)
     return {
@@ -77,30 +74,22 @@ def _median(runs: Sequence[dict[str, float]]) -> dict[str, Any]:
 
 def table(result: common.Result) -> str:
     """Returns the medians, a row a number of shards."""
-    header = [
-        "Preset",
-        "Shards",
-        "Peak memory, MB",
-        "More than with one, %",
-        "Seconds to the first update",
-        "of these importing",
-    ]
-    rows = _table_rows(result)
-    return markdown_table(header, rows)
-
-
-def _table_rows(result: common.Result) -> Iterable[list[str]]:
-    base = result["runs"][0]["median"]["peak_bytes"]
-    for run in result["runs"]:
-        median = run["median"]
-        yield [
+    header = ["Preset", "Shards", "Peak memory, MB", "More than with one, %"]
+    header += ["Seconds to the first update", "of these importing"]
+    medians = {run["shards"]: run["median"] for run in result["runs"]}
+    base = next(iter(medians.values()))["peak_bytes"]
+    rows = (
+        [
             result["preset"],
-            str(run["shards"]),
+            str(shards),
             megabytes(median["peak_bytes"]),
             f"{100 * (median['peak_bytes'] / base - 1):+.1f}",
             f"{median['seconds_to_first_update']:.1f}",
             f"{median['seconds_to_import']:.1f}",
         ]
+        for shards, median in medians.items()
+    )
+    return markdown_table(header, rows)
 
 
 if __name__ == "__main__":

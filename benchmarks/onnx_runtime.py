@@ -29,7 +29,11 @@ Run = Callable[[np.ndarray], Any]
 def main(arguments: Sequence[str] | None = None) -> None:
     """Runs the benchmark; prints its table."""
     options = common.options(
-        __doc__, arguments, corpus="wikitext2/valid.txt.xz", preset="mini", repeats=5
+        __doc__,
+        arguments,
+        default_corpus="wikitext2/valid.txt.xz",
+        preset="mini",
+        repeats=5,
     )
     sentences = inference.read_sentences(options.corpus)[:_SENTENCES]
     with tempfile.TemporaryDirectory() as folder:

@@ -10,9 +10,9 @@ every distinct word of a batch in the character CNN, none of padding.
 
 import argparse
 import statistics
-import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import common
@@ -40,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = common.options(
         __doc__,
         arguments,
-        corpus="wikitext2/valid.txt.xz",
+        default_corpus="wikitext2/valid.txt.xz",
         preset="original",
         batch_size=32,
         dtypes=["float32", "bfloat16"],
@@ -48,27 +48,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     count = _NUM_BATCHES * options.batch_size
     sentences = read_sentences(options.corpus)[:count]
-    common.publish(
-        options,
-        table,
-        batches=_NUM_BATCHES,
-        words=sum(map(len, sentences)),
-        rows=measure(sentences, options),
-    )
-
-
-def measure(
-    sentences: Sequence[Sequence[str]], options: argparse.Namespace
-) -> list[dict[str, Any]]:
-    """Returns the figures, a row a type."""
+    words = sum(map(len, sentences))
     keras.utils.set_random_seed(0)
-    config = ElmoConfig.preset(options.preset)
-    encoder = keras_elmo.build_encoder(config)
-    rows = []
-    for dtype in options.dtypes:
-        rows.append(_measure(encoder.with_dtype(dtype), sentences, options))
-        print(f"{dtype}: {rows[-1]['share']:.2f}", file=sys.stderr, flush=True)
-    return rows
+    encoder = keras_elmo.build_encoder(ElmoConfig.preset(options.preset))
+    rows = [
+        _measure(encoder.with_dtype(dtype), sentences, options)
+        for dtype in options.dtypes
+    ]
+    common.publish(options, table, batches=_NUM_BATCHES, words=words, rows=rows)
 
 
 def _measure(
@@ -86,14 +73,8 @@ def _measure(
         "product": _product(dtype),
         **_parts(encoder, batches),
     }
-    seconds: dict[str, list[float]] = {name: [] for name in runs}
-    for repeat in range(-1, options.repeats):
-        for name, run in runs.items():
-            began = time.perf_counter()
-            run()
-            # The first round is for the graphs to be made.
-            if repeat >= 0:
-                seconds[name].append(time.perf_counter() - began)
+    timed = {name: partial(_seconds, run) for name, run in runs.items()}
+    seconds = common.in_turn(timed, options.repeats, f"seconds, {dtype}, ")
     medians = {name: statistics.median(values) for name, values in seconds.items()}
     ceiling = 2 * _PRODUCT_SIZE**3 / medians.pop("product")
     needed = flops["character CNN"] + flops["biLM"]
@@ -105,6 +86,12 @@ def _measure(
         "measured": seconds,
         "flops": {"whole": needed, **flops},
     }
+
+
+def _seconds(run: Run) -> float:
+    began = time.perf_counter()
+    run()
+    return time.perf_counter() - began
 
 
 def _char_ids(sentences: Sequence[Sequence[str]]) -> np.ndarray:
@@ -205,30 +192,21 @@ def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def table(result: common.Result) -> str:
     """Returns the figures, a row a part of the encoder."""
-    header = [
-        "Preset",
-        "Type",
-        "Part",
-        "ms a batch",
-        "GFLOP/s",
-        "of a large product's, %",
-    ]
-    rows = _table_rows(result)
+    header = ["Preset", "Type", "Part", "ms a batch", "GFLOP/s"]
+    header += ["of a large product's, %"]
+    rows = (
+        [
+            result["preset"],
+            row["dtype"],
+            part,
+            f"{1000 * seconds / result['batches']:,.0f}",
+            f"{row['flops'][part] / seconds / 1e9:,.0f}",
+            f"{100 * row['flops'][part] / seconds / row['ceiling']:.0f}",
+        ]
+        for row in result["rows"]
+        for part, seconds in row["seconds"].items()
+    )
     return markdown_table(header, rows)
-
-
-def _table_rows(result: common.Result) -> Iterable[list[str]]:
-    for row in result["rows"]:
-        for part, seconds in row["seconds"].items():
-            speed = row["flops"][part] / seconds
-            yield [
-                result["preset"],
-                row["dtype"],
-                part,
-                f"{1000 * seconds / result['batches']:,.0f}",
-                f"{speed / 1e9:,.0f}",
-                f"{100 * speed / row['ceiling']:.0f}",
-            ]
 
 
 if __name__ == "__main__":

@@ -81,7 +81,10 @@ def exported(preset: str) -> Iterator[Path]:
 
 
 def measure(
-    loads: dict[Key, Callable[[], list[float]]], seconds: float, repeats: int
+    loads: dict[Key, Callable[[], list[float]]],
+    seconds: float,
+    repeats: int,
+    unit: str = "requests_per_second",
 ) -> list[tuple[Key, dict[str, Any]]]:
     """Runs loads in turn, so that whatever else the machine does slows all of them.
 
@@ -89,6 +92,7 @@ def measure(
         loads: each runs for a while and returns the seconds of each request.
         seconds: for how long each runs.
         repeats: how often.
+        unit: the name of the figures.
 
     Returns:
         Of each load the requests per second of each time, and the median and the 99th
@@ -104,17 +108,16 @@ def measure(
     for key, times in runs.items():
         cuts = statistics.quantiles([each for run in times for each in run], n=100)
         rates = [len(run) / seconds for run in times]
-        rows.append((key, {"per_second": rates, "p50": cuts[49], "p99": cuts[98]}))
+        rows.append((key, {unit: rates, "p50": cuts[49], "p99": cuts[98]}))
     return rows
 
 
-def speed_cells(row: dict[str, Any]) -> list[str]:
-    """Returns the cells of a row of `measure`."""
-    latencies = (f"{1e3 * row[name]:,.1f}" for name in ("p50", "p99"))
-    return [*latencies, *common.spread(row["per_second"])]
+def latency_cells(row: dict[str, Any]) -> list[str]:
+    """Returns the cells of the latencies, in milliseconds, of a row of `measure`."""
+    return [f"{1e3 * row[name]:,.1f}" for name in ("p50", "p99")]
 
 
-SPEED_HEADER = ["p50, ms", "p99, ms", "Requests/s, median", "least to most"]
+LATENCIES = ["p50, ms", "p99, ms"]
 
 
 @contextlib.contextmanager

@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import Any
 
 import common
-from common import markdown_table, megabytes
-from served import SPEED_HEADER, Served, exported, measure, served, speed_cells
+from common import markdown_table, megabytes, spread
+from served import LATENCIES, Served, exported, latency_cells, measure, served
 
 # What is asked for, and in how many sentences at a time.
 _KINDS = {
@@ -44,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = common.options(
         __doc__,
         arguments,
-        corpus="enwiki/dev.txt.xz",
+        default_corpus="enwiki/dev.txt.xz",
         preset="mini",
         clients=[1, 16, 64],
         seconds=(5.0, "of a repetition"),
@@ -176,15 +176,16 @@ def _overhead(
 
 def table(result: common.Result) -> str:
     """Returns two tables: a row a load, and what the server adds."""
-    header = ["Preset", "A request's answer", "Clients", *SPEED_HEADER]
-    header += ["Sentences/s", "of one client's"]
+    header = ["Preset", "A request's answer", "Clients", *LATENCIES]
+    header += ["Requests/s, median", "least to most", "Sentences/s", "of one client's"]
     one = min(row["clients"] for row in result["rows"])
     rows = []
     for row in result["rows"]:
-        rate = statistics.median(row["per_second"])
+        rate = statistics.median(row["requests_per_second"])
         if row["clients"] == one:
             of_one = rate
-        load = [result["preset"], row["kind"], str(row["clients"]), *speed_cells(row)]
+        load = [result["preset"], row["kind"], str(row["clients"]), *latency_cells(row)]
+        load += spread(row["requests_per_second"])
         rows.append([*load, f"{rate * row['sentences']:,.0f}", f"{rate / of_one:.2f}"])
     loads = markdown_table(header, rows)
     times = [f"{1e3 * result['overhead'][name]:.2f}" for name in _TIMES]

@@ -18,8 +18,8 @@ from typing import Any
 import common
 import numpy as np
 import tensorflow as tf
-from common import markdown_table
-from served import SPEED_HEADER, exported, measure, speed_cells
+from common import markdown_table, spread
+from served import LATENCIES, exported, latency_cells, measure
 from serving import read_texts
 
 from keras_elmo.serving.batching import Batcher, Request
@@ -37,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = common.options(
         __doc__,
         arguments,
-        corpus="enwiki/dev.txt.xz",
+        default_corpus="enwiki/dev.txt.xz",
         preset="mini",
         clients=[1, 16, 64],
         seconds=3.0,
@@ -61,7 +61,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     }
     rows = [
         {"clients": clients, "way": name, **row}
-        for (clients, name), row in measure(loads, options.seconds, options.repeats)
+        for (clients, name), row in measure(
+            loads, options.seconds, options.repeats, "sentences_per_second"
+        )
     ]
     batcher.close()
     common.publish(options, table, rows=rows)
@@ -142,12 +144,16 @@ def _load(way: Way, texts: Sequence[str], clients: int, seconds: float) -> list[
 
 def table(result: common.Result) -> str:
     """Returns the figures, a row a way and a load."""
-    header = ["Preset", "Clients", "Way", *SPEED_HEADER]
+    header = ["Preset", "Clients", "Way", "Sentences/s, median", "least to most"]
     rows = (
-        [result["preset"], str(row["clients"]), row["way"], *speed_cells(row)]
+        [
+            *(result["preset"], str(row["clients"]), row["way"]),
+            *spread(row["sentences_per_second"]),
+            *latency_cells(row),
+        ]
         for row in result["rows"]
     )
-    return markdown_table(header, rows)
+    return markdown_table([*header, *LATENCIES], rows)
 
 
 if __name__ == "__main__":

@@ -34,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = common.options(
         __doc__,
         arguments,
-        corpus="enwiki/dev.txt.xz",
+        default_corpus="enwiki/dev.txt.xz",
         preset="mini",
         requests=20_000,
         clients=8,

@@ -1,11 +1,16 @@
 """keras_elmo as a child of `training.py`: pretrains by the library's own loop.
 
-`training.py` says what the arguments are and what is written.
+`training.py` says what the arguments are and what is written; it also calls
+`compare_sources`: what does reading text add to an update?
 """
 
 import argparse
+import statistics
+import tempfile
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from itertools import islice
 from typing import Any
 
 import common
@@ -23,16 +28,11 @@ _GROUP = 10
 
 
 class TimedBatches:
-    """The batches of a corpus as long as they stay within a number of tokens.
+    """The batches of a corpus, read again when it ends, up to a number of tokens.
 
-    Args:
-        corpus: text, read again when it ends.
-        most_tokens: predictions of a direction at most.
-
-    Attributes:
-        tokens: predictions of each update, those of one direction.
-        moments: when training began, and when each update was over: that is when the
-            next batch is asked for, so reading it is part of the next update's time.
+    `tokens` are the predictions of each update in one direction, `moments` when
+    training began and when each update was over: that is when the next batch is asked
+    for, so reading it is part of the next update's time.
     """
 
     def __init__(self, corpus: keras_elmo.Corpus, most_tokens: int) -> None:
@@ -92,7 +92,14 @@ def train(
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Trains, evaluates, and writes what was measured."""
-    options = _parser().parse_args(arguments)
+    parser = argparse.ArgumentParser(description=__doc__)
+    for name in ("text", "vocab", "heldout", "dir", "out"):
+        parser.add_argument(f"--{name}", required=True)
+    parser.add_argument("--batches", type=int, required=True)
+    parser.add_argument("--seed", type=int, required=True)
+    parser.add_argument("--preset", default="mini")
+    parser.add_argument("--dtype", default="float32")
+    options = parser.parse_args(arguments)
     vocabulary = keras_elmo.Vocabulary.load(options.vocab)
     corpus = keras_elmo.Corpus(options.text, vocabulary, TOKENIZER, seed=options.seed)
     batches = TimedBatches(corpus, _TOKENS_OF_A_BATCH * options.batches)
@@ -121,15 +128,44 @@ def main(arguments: Sequence[str] | None = None) -> None:
     common.write_json(options.out, measured)
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(description=__doc__)
-    for name in ("text", "vocab", "heldout", "dir", "out"):
-        parser.add_argument(f"--{name}", required=True)
-    parser.add_argument("--batches", type=int, required=True)
-    parser.add_argument("--seed", type=int, required=True)
-    parser.add_argument("--preset", default="mini")
-    parser.add_argument("--dtype", default="float32")
-    return parser
+def compare_sources(
+    text: str, vocabulary_file: str, preset: str, number: int, repeats: int
+) -> dict[str, Any]:
+    """Trains on the same batches out of memory and out of files, in turn."""
+    vocabulary = keras_elmo.Vocabulary.load(vocabulary_file)
+    corpus = keras_elmo.Corpus(text, vocabulary, TOKENIZER)
+    kept = list(islice(EpochIterator(corpus), number))
+    with tempfile.TemporaryDirectory() as folder:
+        # This also traces the graphs of every shape.
+        model = train(preset, kept, len(vocabulary), f"{folder}/model")
+    kinds: dict[str, tuple[Any, Callable[[Batch], Any]]] = {
+        "memory": (kept, model.train_on_batch),
+        "files": (corpus, model.train_on_batch),
+        "reading_alone": (corpus, lambda batch: None),
+    }
+
+    def measure(source: Any, use: Callable[[Batch], Any]) -> float:
+        return seconds_a_batch(islice(EpochIterator(source), number), use)
+
+    timed = {name: partial(measure, *kind) for name, kind in kinds.items()}
+    seconds = common.in_turn(timed, repeats, "seconds a batch, ")
+    return {"batches": number, **summary(seconds), "seconds_a_batch": seconds}
+
+
+def seconds_a_batch(batches: Iterable[Batch], use: Callable[[Batch], Any]) -> float:
+    """Returns the mean time to get a batch and use it, the wait for the first too."""
+    number = 0
+    began = time.perf_counter()
+    for batch in batches:
+        use(batch)
+        number += 1
+    return (time.perf_counter() - began) / number
+
+
+def summary(seconds: dict[str, list[float]]) -> dict[str, Any]:
+    """Returns the medians, and how much longer an update takes out of files."""
+    median = {name: statistics.median(values) for name, values in seconds.items()}
+    return {"median": median, "longer": median["files"] / median["memory"] - 1}
 
 
 if __name__ == "__main__":

@@ -75,7 +75,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if options.peer:
         commands.append(shlex.split(options.peer))
     systems = compare(commands, options)
-    pipeline = _compare_pipeline(options)
+    # Not before the children have run: this imports TensorFlow.
+    import trainer_keras_elmo
+
+    pipeline = trainer_keras_elmo.compare_sources(
+        options.text, options.vocab, options.preset, options.batches, options.repeats
+    )
     common.publish(options, table, systems=systems, pipeline=pipeline)
 
 
@@ -98,12 +103,9 @@ def _run(
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "measured.json"
         arguments = [
-            *("--text", options.text),
-            *("--vocab", options.vocab),
-            *("--batches", str(options.batches)),
-            *("--seed", str(seed)),
-            *("--heldout", options.heldout),
-            *("--dir", str(Path(folder) / "model")),
+            *("--text", options.text, "--vocab", options.vocab),
+            *("--batches", str(options.batches), "--seed", str(seed)),
+            *("--heldout", options.heldout, "--dir", f"{folder}/model"),
             *("--out", str(out)),
         ]
         # The table is all that belongs on stdout.
@@ -127,15 +129,6 @@ def summary(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def _compare_pipeline(options: argparse.Namespace) -> dict[str, Any]:
-    # Not before the children have run: this brings TensorFlow.
-    import input_pipeline
-
-    return input_pipeline.compare(
-        options.text, options.vocab, options.preset, options.batches, options.repeats
-    )
-
-
 def table(result: common.Result) -> str:
     """Returns two tables: of the systems, and of reading text."""
     header = ["Preset", "System", "Words/s, median", "least to most"]
@@ -144,34 +137,26 @@ def table(result: common.Result) -> str:
     systems = markdown_table(header, rows)
     header = ["Preset", "ms an update, batches from memory", "from files"]
     header += ["longer, %", "ms to read a batch, nothing else running"]
-    return f"{systems}\n\n{markdown_table(header, [_pipeline_row(result)])}"
+    memory, files, reading = (
+        f"{1e3 * result['pipeline']['median'][name]:.1f}"
+        for name in ("memory", "files", "reading_alone")
+    )
+    longer = f"{100 * result['pipeline']['longer']:+.1f}"
+    row = [result["preset"], memory, files, longer, reading]
+    return f"{systems}\n\n{markdown_table(header, [row])}"
 
 
 def _system_row(result: common.Result, system: dict[str, Any]) -> list[str]:
-    peers = [
-        other
-        for other in result["systems"]
-        if not other["system"].startswith("keras_elmo")
-    ]
+    names = {each["system"]: each["median"] for each in result["systems"]}
+    peers = [names[name] for name in names if not name.startswith("keras_elmo")]
     return [
         result["preset"],
         system["system"],
         *spread(system["words_per_second"]),
-        f"{system['median'] / peers[0]['median']:.2f}" if peers else "",
+        f"{system['median'] / peers[0]:.2f}" if peers else "",
         f"{system['tokens']:,.0f}",
         f"{system['perplexity']:,.1f}",
         megabytes(system["peak_bytes"]),
-    ]
-
-
-def _pipeline_row(result: common.Result) -> list[str]:
-    median = result["pipeline"]["median"]
-    return [
-        result["preset"],
-        f"{1e3 * median['memory']:.1f}",
-        f"{1e3 * median['files']:.1f}",
-        f"{100 * result['pipeline']['longer']:+.1f}",
-        f"{1e3 * median['reading_alone']:.1f}",
     ]
 
 

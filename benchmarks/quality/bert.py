@@ -23,11 +23,7 @@ _BATCH_SIZE = 64
 
 
 class Pieces:
-    """The word pieces of words, each cut once.
-
-    Args:
-        vocabulary: the pieces, `SPECIALS` first.
-    """
+    """Cuts each word once, into the pieces of a vocabulary, `SPECIALS` first."""
 
     def __init__(self, vocabulary: Sequence[str]) -> None:
         self._cut = keras_hub.tokenizers.WordPieceTokenizer(
@@ -46,12 +42,7 @@ class Pieces:
 
 
 def build(sizes: dict[str, int], dtype: str = "float32") -> Any:
-    """Returns a backbone, without dropout: so are the ELMos that it is compared with.
-
-    Args:
-        sizes: the arguments of `keras_hub.models.BertBackbone` that are sizes.
-        dtype: policy of its layers.
-    """
+    """Returns a backbone without dropout, as the ELMos that it is compared with."""
     return keras_hub.models.BertBackbone(**sizes, dropout=0.0, dtype=dtype)
 
 
@@ -66,11 +57,8 @@ def embed_with_bert(
     """Returns an array `(layers, tokens, units)` a sentence, and `(layers, units)`.
 
     The first layer is that of the embeddings. A word has the mean of its pieces; a
-    sentence that is too long for the positions is read in parts.
-
-    Args:
-        folder: what `pretrain_bert.py` has written.
-        sentences: lists of tokens.
+    sentence that is too long for the positions is read in parts. `pretrain_bert.py`
+    writes the folder.
     """
     about = read_description(folder)
     backbone = build(about["sizes"])
@@ -88,23 +76,19 @@ def _vectors(
     model: Any, pieces: Pieces, sentences: Sequence[Sequence[str]], longest: int
 ) -> Iterator[np.ndarray]:
     for start in range(0, len(sentences), _BATCH_SIZE):
-        parts, owners = [], []
         batch = sentences[start : start + _BATCH_SIZE]
-        for owner, sentence in enumerate(batch):
-            for part in cut_between_words(pieces(sentence), longest):
-                parts.append(part)
-                owners.append(owner)
+        parts = [
+            (owner, part)
+            for owner, sentence in enumerate(batch)
+            for part in cut_between_words(pieces(sentence), longest)
+        ]
         found: list[list[np.ndarray]] = [[] for _ in batch]
         if parts:
-            packed = [[CLS, *sum(part, []), SEP] for part in parts]
+            packed = [[CLS, *sum(part, []), SEP] for _, part in parts]
             ids, padding = padded(packed, longest + 2)
-            inputs = {
-                "token_ids": ids,
-                "segment_ids": np.zeros_like(ids),
-                "padding_mask": padding,
-            }
+            inputs = {"token_ids": ids, "segment_ids": 0 * ids, "padding_mask": padding}
             layers = np.asarray(model.predict_on_batch(inputs))
-            for owner, part, values in zip(owners, parts, layers, strict=True):
+            for (owner, part), values in zip(parts, layers, strict=True):
                 ends = 1 + np.cumsum([0, *map(len, part)])
                 found[owner] += [
                     values[:, first:end].mean(axis=1)

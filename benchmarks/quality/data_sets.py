@@ -6,29 +6,21 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import numpy as np
 
 Sentence = list[str]
-# Of a sentence, or of each of its tokens.
-Label = str | list[str]
 
-# The training sentences are drawn once: every encoder and every seed of a head sees
-# the same ones.
+# The training sentences are drawn once, the same ones for every encoder and seed.
 _DRAW_SEED = 0
 
 
 @dataclass(frozen=True)
 class Task:
-    """Sentences with a label each, or with a label for each token.
+    """Tokenized sentences, the training ones first, with arrays of class numbers.
 
-    Args:
-        sentences: tokens, the training sentences first.
-        labels: of each sentence an array of class numbers: without an axis, or with
-            one element a token.
-        classes: the name of each class.
-        num_train: how many of the sentences are for training; the others are the
-            development set.
+    A label has no axis, or one element for each token.
     """
 
     sentences: list[Sentence]
@@ -37,20 +29,15 @@ class Task:
     num_train: int
 
     @classmethod
-    def of(
-        cls,
-        train: Sequence[tuple[Sentence, Label]],
-        dev: Sequence[tuple[Sentence, Label]],
-    ) -> "Task":
+    def of(cls, train: Sequence[Any], dev: Sequence[Any]) -> "Task":
+        """Numbers the labels of `(tokens, label)` pairs."""
         sentences, labels = zip(*train, *dev, strict=True)
-        classes = sorted({name for label in labels for name in np.atleast_1d(label)})
-        number = {name: number for number, name in enumerate(classes)}
-        return cls(
-            list(sentences),
-            [_numbers(label, number) for label in labels],
-            list(map(str, classes)),
-            num_train=len(train),
-        )
+        classes = sorted({str(name) for each in labels for name in np.atleast_1d(each)})
+        numbered = [
+            np.array(np.searchsorted(classes, np.array(label)), np.int32)
+            for label in labels
+        ]
+        return cls(list(sentences), numbered, classes, num_train=len(train))
 
     @property
     def is_tagging(self) -> bool:
@@ -62,45 +49,35 @@ class Task:
         return self.is_tagging and "O" in self.classes
 
     @property
-    def train(self) -> np.ndarray:
-        """Places of the training sentences."""
-        return np.arange(self.num_train)
-
-    @property
     def dev(self) -> np.ndarray:
-        """Places of the development sentences."""
+        """Indices of the development sentences."""
         return np.arange(self.num_train, len(self.sentences))
 
     def drawn(self, size: int | None) -> np.ndarray:
-        """Returns places of so many training sentences; of all, if `None`.
+        """Returns indices of `size` training sentences, of all if `None`.
 
-        Those of a smaller draw are among those of a larger one.
+        A smaller draw is a part of a larger one.
         """
-        places = list(range(self.num_train))
-        Random(_DRAW_SEED).shuffle(places)
-        return np.array(sorted(places[:size]))
-
-
-def _numbers(label: Label, number: dict[str, int]) -> np.ndarray:
-    if isinstance(label, str):
-        return np.array(number[label], np.int32)
-    return np.array([number[tag] for tag in label], np.int32)
+        indices = list(range(self.num_train))
+        Random(_DRAW_SEED).shuffle(indices)
+        return np.array(sorted(indices[:size]))
 
 
 def read_conllu(path: Path) -> list[tuple[Sentence, list[str]]]:
+    """Reads universal part-of-speech tags of a treebank."""
     pairs = []
     with lzma.open(path, "rt", encoding="utf-8") as file:
         for block in file.read().strip().split("\n\n"):
             rows = [line.split("\t") for line in block.splitlines() if line[0] != "#"]
-            # Others are the unsplit form of several words (1-2) or not in the text
-            # (1.1).
+            # Other numbers are contractions (1-2) or words not in the text (1.1).
             rows = [row for row in rows if row[0].isdigit()]
             pairs.append(([row[1] for row in rows], [row[3] for row in rows]))
     return pairs
 
 
-def read_columns(path: Path) -> list[tuple[Sentence, Label]]:
-    pairs: list[tuple[Sentence, Label]] = []
+def read_columns(path: Path) -> list[tuple[Sentence, list[str]]]:
+    """Reads a token and its tag a line."""
+    pairs = []
     lines = path.read_text(encoding="utf-8").split("\n")
     # Some lines between two sentences hold a tab.
     for blank, block in groupby(lines, lambda line: not line.strip()):
@@ -111,6 +88,7 @@ def read_columns(path: Path) -> list[tuple[Sentence, Label]]:
 
 
 def read_labelled(path: Path) -> list[tuple[Sentence, str]]:
+    """Reads a label and the tokens of a sentence a line."""
     pairs = []
     for line in path.read_text(encoding="utf-8").splitlines():
         label, _, sentence = line.partition(" ")
@@ -119,35 +97,24 @@ def read_labelled(path: Path) -> list[tuple[Sentence, str]]:
 
 
 def read_tsv(path: Path) -> list[tuple[str, str]]:
+    """Reads a number, a raw text and its label a line."""
     with lzma.open(path, "rt", encoding="utf-8", newline="\n") as file:
         next(file)
         rows = [line.rstrip("\r\n").split("\t") for line in file]
     return [(document, label) for _, document, label in rows]
 
 
-def tokenized(
-    pairs: Sequence[tuple[str, str]], tokenizer: str
-) -> list[tuple[Sentence, str]]:
-    """Cuts raw text as the model's training text was."""
+def tokenized(texts: Sequence[str], tokenizer: str) -> list[Sentence]:
+    """Tokenizes raw text as the model's training text was."""
     import keras_elmo
 
-    texts = [text for text, _ in pairs]
     rows = keras_elmo.Tokenizer(tokenizer).ragged(texts).to_list()
-    return [
-        ([token.decode() for token in tokens], label)
-        for tokens, (_, label) in zip(rows, pairs, strict=True)
-    ]
+    return [[token.decode() for token in tokens] for tokens in rows]
 
 
 @dataclass(frozen=True)
 class Training:
-    """How a head is trained, whatever the words.
-
-    Args:
-        epochs: passes over the training sentences.
-        dropout: of the word vectors.
-        batch_size: in sentences.
-    """
+    """How a head is trained: passes over the text, dropout, sentences of a batch."""
 
     epochs: int
     dropout: float = 0.3
@@ -161,65 +128,38 @@ class DataSet:
     Args:
         language: of its text, `"en"` or `"ko"`.
         training: of a head.
-        read: from the folder of all data sets and a tokenizer's kind to the task.
+        files: in the folder of the data; `{}` stands for `train` and `dev`.
+        read_pairs: reads one of them.
+        raw: whether the text is not tokenized.
     """
 
     language: str
     training: Training
-    read: Callable[[Path, str], Task]
+    files: str
+    read_pairs: Callable[[Path], list[Any]]
+    raw: bool = False
 
-
-def _conllu(folder: str) -> Callable[[Path, str], Task]:
-    """Universal part-of-speech tags of a treebank, which is tokenised."""
-
-    def read(data: Path, tokenizer: str) -> Task:
-        train, dev = (
-            read_conllu(data / folder / f"{split}.conllu.xz")
-            for split in ("train", "dev")
-        )
-        return Task.of(train, dev)
-
-    return read
-
-
-def _wnut17(data: Path, tokenizer: str) -> Task:
-    """Entities that have just appeared, in comments and messages, tokenised."""
-    train, dev = (
-        read_columns(data / "wnut17" / f"{split}.conll") for split in ("train", "dev")
-    )
-    return Task.of(train, dev)
-
-
-def _sst(name: str) -> Callable[[Path, str], Task]:
-    """Sentiment of sentences from English film reviews, tokenised."""
-
-    def read(data: Path, tokenizer: str) -> Task:
-        train, dev = (
-            read_labelled(data / "sst" / f"{name}.{split}.txt")
-            for split in ("train", "dev")
-        )
-        return Task.of(train, dev)
-
-    return read
-
-
-def _nsmc(data: Path, tokenizer: str) -> Task:
-    """Sentiment of Korean film reviews, raw text."""
-    train, dev = (
-        tokenized(read_tsv(data / "nsmc" / f"{split}.tsv.xz"), tokenizer)
-        for split in ("train", "dev")
-    )
-    return Task.of(train, dev)
+    def read(self, data: Path, tokenizer: str) -> Task:
+        """Reads the task; `tokenizer` is that of the model's training text."""
+        splits = []
+        for split in ("train", "dev"):
+            pairs = self.read_pairs(data / self.files.format(split))
+            if self.raw:
+                texts, labels = zip(*pairs, strict=True)
+                pairs = list(zip(tokenized(texts, tokenizer), labels, strict=True))
+            splits.append(pairs)
+        return Task.of(*splits)
 
 
 # Chosen on a fifth of SST-2's training sentences, where it was better than 5 epochs and
 # a dropout of 0.3, for static vectors and for ELMo.
 _OF_SST = Training(15, dropout=0.5)
+_OF_NSMC = Training(3, batch_size=64)
 DATA_SETS = {
-    "ewt": DataSet("en", Training(10), _conllu("ud_en_ewt")),
-    "gsd": DataSet("ko", Training(20), _conllu("ud_ko_gsd")),
-    "wnut17": DataSet("en", Training(20), _wnut17),
-    "sst2": DataSet("en", _OF_SST, _sst("sst2")),
-    "sst5": DataSet("en", _OF_SST, _sst("sst5")),
-    "nsmc": DataSet("ko", Training(3, batch_size=64), _nsmc),
+    "ewt": DataSet("en", Training(10), "ud_en_ewt/{}.conllu.xz", read_conllu),
+    "gsd": DataSet("ko", Training(20), "ud_ko_gsd/{}.conllu.xz", read_conllu),
+    "wnut17": DataSet("en", Training(20), "wnut17/{}.conll", read_columns),
+    "sst2": DataSet("en", _OF_SST, "sst/sst2.{}.txt", read_labelled),
+    "sst5": DataSet("en", _OF_SST, "sst/sst5.{}.txt", read_labelled),
+    "nsmc": DataSet("ko", _OF_NSMC, "nsmc/{}.tsv.xz", read_tsv, raw=True),
 }

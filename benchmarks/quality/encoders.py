@@ -33,8 +33,8 @@ class Encoders:
     Args:
         elmo: the biLM.
         static: a file of static vectors of the same text.
-        young: a biLM that has read for as long as `bert`.
-        bert: a folder that `pretrain_bert.py` has left.
+        young: a biLM that was trained for as long as `bert`.
+        bert: a folder of `pretrain_bert.py`.
     """
 
     def __init__(
@@ -45,6 +45,7 @@ class Encoders:
         bert: Path | None = None,
     ) -> None:
         self.elmo = elmo
+        self.tokenizer = elmo.tokenizer or "whitespace"
         self._static = static
         self._young = young
         self._bert = bert
@@ -53,16 +54,12 @@ class Encoders:
         self._made: dict[str, FrozenWords] = {}
 
     def has(self, name: str) -> bool:
-        """Whether what a name names is there.
-
-        Raises:
-            ValueError: there is no such encoder.
-        """
+        """Whether the encoders of a name are there; raises if there are no such."""
         there = {"static": self._static, "young": self._young, "bert": self._bert}
         return all(there.get(part, True) is not None for part in _parts(name))
 
     def digest(self, name: str) -> str:
-        """Returns what tells the vectors of a name from those of other files."""
+        """Returns a hash of the files that the vectors of a name depend on."""
         return "+".join(map(self._digest, _parts(name)))
 
     def _digest(self, name: str) -> str:
@@ -73,11 +70,11 @@ class Encoders:
                 from bert import WEIGHTS
 
                 digest = file_hash(Path(self._bert, WEIGHTS))
-            elif name in ("elmo", "young"):
-                digest = encoder_hash(self._bilm(name))
-            else:
+            elif name == "random":
                 # The model's sizes alone.
                 digest = sha256(str(self.elmo.config).encode()).hexdigest()
+            else:
+                digest = encoder_hash(self._bilm(name))
             self._digests[name] = digest[:12]
         return self._digests[name]
 
@@ -85,33 +82,26 @@ class Encoders:
         """Returns the words of a task's sentences."""
         if "+" in name:
             return JoinedWords([self.words(part, task) for part in name.split("+")])
-        name, _, layer = name.partition(":")
-        words = self._frozen(name, task)
-        return words.layer(int(layer)) if layer else words
-
-    def _frozen(self, name: str, task: Task) -> FrozenWords:
         if task is not self._task:
             # Gigabytes of some tasks.
             self._made.clear()
             self._task = task
+        name, _, layer = name.partition(":")
+        sentences = task.sentences
         if name not in self._made:
             self._made[name] = (
-                static_words(self._static, task.sentences)
+                static_words(self._static, sentences)
                 if name == "static"
-                else contextual_words(
-                    task.sentences, *self.layers(name, task.sentences)
-                )
+                else contextual_words(sentences, *self.layers(name, sentences))
             )
-        return self._made[name]
+        return self._made[name].layer(int(layer)) if layer else self._made[name]
 
     def layers(
         self, name: str, sentences: Sequence[Sequence[str]]
     ) -> tuple[Iterator[np.ndarray], tuple[int, int]]:
         """Returns an array `(layers, tokens, units)` a sentence, and `(layers, units)`.
 
-        Args:
-            name: `elmo`, `random`, `young` or `bert`.
-            sentences: lists of tokens.
+        `name` is `elmo`, `random`, `young` or `bert`.
         """
         if name == "bert":
             from bert import embed_with_bert

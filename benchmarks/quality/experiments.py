@@ -1,6 +1,6 @@
-"""What is compared with what."""
+"""What is compared with what: the rows and columns of each table."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 TITLES = {
@@ -19,15 +19,14 @@ WORDS = {
     "young": "Young ELMo",
     "bert": "BERT-style",
 }
-# What is compared unless others are asked for.
+# Compared by default.
 COMPARED = ("random", "static", "elmo", "static+elmo")
-# Of the same text and time as each other.
+# Trained on the same text for the same time.
 OF_EQUAL_TIME = ("young", "bert")
 NUM_LAYERS = 3
-# Of the ways to find a sense, the names of what they are scored as.
+# The names of scores, by the way to find a sense and by the vector of a word.
 SENSE_PROBES = {"voted": "semcor", "nearest_mean": "semcor by means"}
 MOST_FREQUENT = "semcor, most frequent"
-# Of the vectors that are compared, the same.
 PAIR_PROBES = {"of_word": "kobest wic", "of_place": "kobest wic by places"}
 # One of each kind, in both languages.
 _FEW_TASKS = ("ewt", "wnut17", "sst5", "gsd")
@@ -52,14 +51,17 @@ class Head:
     mix_l2: float = 0.0
 
 
+_LINEAR = Head("linear")
+
+
 @dataclass(frozen=True)
 class Run:
     """A head trained on one kind of words.
 
     Args:
         task: its name.
-        words: what goes into the head, as `Encoders` names it.
-        above: what goes beside the biLSTM's output; nothing, if empty.
+        words: the input of the head, as `Encoders` names it.
+        above: joined to the output of the biLSTM; nothing, if empty.
         head: its kind.
         size: training sentences; all, if `None`.
     """
@@ -71,26 +73,23 @@ class Run:
     size: int | None = None
 
     def key(self, seed: int) -> str:
-        """Returns what tells this run from any other."""
+        """Returns the name of the run's score."""
         words = f"{self.words} above {self.above}" if self.above else self.words
         head = f"{self.head.kind} {self.head.mix_l2:g}"
         return f"{self.task}, {words}, {head}, {self.size or 'all'}, seed {seed}"
 
 
 def probe_key(probe: str, encoder: str, layer: int) -> str:
-    """Returns the key of a layer's score without any trained head."""
+    """Returns the name of a layer's score without any trained head."""
     return f"{probe}, {encoder}:{layer}"
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """A table of runs.
+    """A table: its columns' titles, and of each row's title the runs.
 
-    Args:
-        columns: what each stands under.
-        rows: of each row's title its runs.
-        counts_errors: whether the last columns say how many fewer errors than static
-            vectors ELMo makes, alone and beside them.
+    With `counts_errors`, the last columns say how many fewer errors than static vectors
+    ELMo makes, alone and beside them.
     """
 
     columns: list[str]
@@ -98,100 +97,77 @@ class Experiment:
     counts_errors: bool = False
 
 
-def _below(head: Head) -> Callable[[Sequence[str]], Experiment]:
+def _rows(
+    tasks: Iterable[str], runs: Callable[[str], list[Run]]
+) -> dict[str, list[Run]]:
+    return {TITLES[task]: runs(task) for task in tasks}
+
+
+def _below(words: Sequence[str], head: Head) -> Experiment:
     """Every kind of words on every task, below the same head."""
-
-    def experiment(words: Sequence[str]) -> Experiment:
-        return Experiment(
-            [WORDS.get(each, each) for each in words],
-            {
-                title: [Run(task, each, head=head) for each in words]
-                for task, title in TITLES.items()
-            },
-            counts_errors=True,
-        )
-
-    return experiment
+    rows = _rows(TITLES, lambda task: [Run(task, each, head=head) for each in words])
+    return Experiment([WORDS.get(each, each) for each in words], rows, True)
 
 
 def _mixes(words: Sequence[str]) -> Experiment:
     """The paper's table 2: the last layer, or all of them with lambda 1 and 0.001."""
-    return Experiment(
-        ["Static", "Last layer", *(f"All, λ = {each:g}" for each in _LAMBDAS)],
-        {
-            TITLES[task]: [
-                Run(task, "static"),
-                Run(task, f"static+elmo:{NUM_LAYERS - 1}"),
-                *(
-                    Run(task, "static+elmo", head=Head(mix_l2=each))
-                    for each in _LAMBDAS
-                ),
-            ]
-            for task in _FEW_TASKS
-        },
-    )
+
+    def runs(task: str) -> list[Run]:
+        last = Run(task, f"static+elmo:{NUM_LAYERS - 1}")
+        mixes = (Run(task, "static+elmo", head=Head(mix_l2=each)) for each in _LAMBDAS)
+        return [Run(task, "static"), last, *mixes]
+
+    columns = ["Static", "Last layer", *(f"All, λ = {each:g}" for each in _LAMBDAS)]
+    return Experiment(columns, _rows(_FEW_TASKS, runs))
 
 
 def _places(words: Sequence[str]) -> Experiment:
-    """The paper's table 3: ELMo beside the input, the output, or both."""
-    return Experiment(
-        ["Input only", "Input and output", "Output only"],
-        {
-            TITLES[task]: [
-                Run(task, "static+elmo"),
-                Run(task, "static+elmo", above="elmo"),
-                Run(task, "static", above="elmo"),
-            ]
-            for task in _FEW_TASKS
-        },
-    )
+    """The paper's table 3: ELMo at the input, the output, or both."""
+
+    def runs(task: str) -> list[Run]:
+        both = Run(task, "static+elmo", above="elmo")
+        return [Run(task, "static+elmo"), both, Run(task, "static", above="elmo")]
+
+    columns = ["Input only", "Input and output", "Output only"]
+    return Experiment(columns, _rows(_FEW_TASKS, runs))
 
 
 def _layers(words: Sequence[str]) -> Experiment:
     """The paper's table 6: parts of speech from each layer alone, token by token."""
-    layers = [f"elmo:{layer}" for layer in range(NUM_LAYERS)]
+    names = [*(f"elmo:{layer}" for layer in range(NUM_LAYERS)), "elmo"]
+    columns = [*(f"Layer {layer}" for layer in range(NUM_LAYERS)), "Mix"]
     return Experiment(
-        [*(f"Layer {layer}" for layer in range(NUM_LAYERS)), "Mix"],
-        {
-            TITLES[task]: [
-                Run(task, each, head=Head("linear")) for each in (*layers, "elmo")
-            ]
-            for task in ("ewt", "gsd")
-        },
+        columns,
+        _rows(("ewt", "gsd"), lambda task: [Run(task, n, head=_LINEAR) for n in names]),
     )
 
 
 def _equal_time(words: Sequence[str]) -> Experiment:
-    """ELMo and BERT that have read the same text for the same time."""
-    return Experiment(
-        [WORDS[each] for each in OF_EQUAL_TIME],
-        {
-            TITLES[task]: [
-                Run(task, each, head=Head("linear")) for each in OF_EQUAL_TIME
-            ]
-            for task in ("ewt", "wnut17", "sst2", "sst5")
-        },
+    """ELMo and BERT, trained on the same text for the same time."""
+    tasks = ("ewt", "wnut17", "sst2", "sst5")
+    rows = _rows(
+        tasks, lambda task: [Run(task, n, head=_LINEAR) for n in OF_EQUAL_TIME]
     )
+    return Experiment([WORDS[each] for each in OF_EQUAL_TIME], rows)
 
 
 def _samples(words: Sequence[str]) -> Experiment:
     """Figure 1 of the paper's analysis: the score against the size of the data."""
     compared = ("static", "elmo", "static+elmo")
-    return Experiment(
-        [WORDS[each] for each in compared],
-        {
-            f"{TITLES[task]}, {f'{size:,}' if size else 'all'}": [
-                Run(task, each, size=size) for each in compared
-            ]
-            for task, sizes in _SIZES.items()
-            for size in sizes
-        },
-    )
+    rows = {
+        f"{TITLES[task]}, {f'{size:,}' if size else 'all'}": [
+            Run(task, each, size=size) for each in compared
+        ]
+        for task, sizes in _SIZES.items()
+        for size in sizes
+    }
+    return Experiment([WORDS[each] for each in compared], rows)
 
 
+# Of each name what makes the table, given the words that `main` and `linear` compare.
 EXPERIMENTS: dict[str, Callable[[Sequence[str]], Experiment]] = {
-    "main": _below(Head()),
-    "linear": _below(Head("linear")),
+    "main": lambda words: _below(words, Head()),
+    "linear": lambda words: _below(words, _LINEAR),
     "mixes": _mixes,
     "places": _places,
     "layers": _layers,

@@ -19,15 +19,7 @@ _BATCHES_AHEAD = 4
 
 
 class MaxAndMean(keras.layers.Layer):
-    """The greatest and the mean value over the unmasked positions, one after the other.
-
-    Call arguments:
-        x: `(batch, tokens, units)` tensor.
-        mask: `(batch, tokens)` booleans, each row with one that is true.
-
-    Returns:
-        `(batch, 2 * units)` tensor.
-    """
+    """The greatest and the mean value over the unmasked positions, joined."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -40,7 +32,6 @@ class MaxAndMean(keras.layers.Layer):
         return ops.concatenate([greatest, mean], axis=-1)
 
     def compute_mask(self, x: Any, previous_mask: Any = None) -> None:
-        # What comes out has no tokens any more.
         return None
 
 
@@ -53,11 +44,7 @@ def batches(
 ) -> Iterator[np.ndarray]:
     """Yields places of sentences of about the same length.
 
-    Args:
-        lengths: of all sentences.
-        places: of the sentences to use.
-        random: breaks ties among equal lengths and orders the batches.
-        batch_size: sentences at most.
+    `random` breaks ties among equal lengths and orders the batches.
     """
     if random is not None:
         places = random.permutation(places)
@@ -74,10 +61,9 @@ def padded_labels(task: Task, places: np.ndarray) -> np.ndarray:
     labels = [task.labels[place] for place in places]
     if not task.is_tagging:
         return np.stack(labels)
-    longest = max(1, *map(len, labels))
-    batch = np.full((len(labels), longest), -1, np.int32)
-    for row, tags in enumerate(labels):
-        batch[row, : len(tags)] = tags
+    batch = np.full((len(labels), max(1, *map(len, labels))), -1, np.int32)
+    for row, tags in zip(batch, labels, strict=True):
+        row[: len(tags)] = tags
     return batch
 
 
@@ -86,37 +72,29 @@ def build_model(
 ) -> Any:
     """Returns a model: word vectors, dropout, a biLSTM, a softmax.
 
-    The vectors are normalised first, each kind by itself: those of random weights are
-    ten times smaller than those of a trained model, and that alone is to be no
-    disadvantage, nor is it to be one beside those of another kind.
-
-    Args:
-        head: the model's kind.
-        task: what is to be said.
-        below: the words that go into the biLSTM.
-        above: words that go beside what comes out of it.
-        dropout: of the vectors.
+    `below` is the input of the biLSTM, `above` is joined to its output. Each kind of
+    vectors is normalised by itself: those of random weights are ten times smaller than
+    those of a trained model, which alone should be no disadvantage.
     """
+
+    def normalised(vectors: list[Any]) -> Any:
+        parts = [keras.layers.LayerNormalization()(each) for each in vectors]
+        return keras.layers.Dropout(dropout)(ops.concatenate(parts, axis=-1))
+
     mask = keras.Input((None,), dtype="bool")
     inputs, vectors = below.vectors(head.mix_l2)
-    x = keras.layers.Dropout(dropout)(_normalised(vectors))
+    x = normalised(vectors)
     if head.kind == "bilstm":
         lstm = keras.layers.LSTM(UNITS, return_sequences=True)
         x = keras.layers.Bidirectional(lstm)(x, mask=mask)
     if above is not None:
         more, vectors = above.vectors(head.mix_l2)
         inputs = [*inputs, *more]
-        vectors = keras.layers.Dropout(dropout)(_normalised(vectors))
-        x = ops.concatenate([x, vectors], axis=-1)
+        x = ops.concatenate([x, normalised(vectors)], axis=-1)
     if not task.is_tagging:
         x = MaxAndMean()(x, mask)
     classes = keras.layers.Dense(len(task.classes), activation="softmax")(x)
     return keras.Model([*inputs, mask], classes)
-
-
-def _normalised(vectors: list[Any]) -> Any:
-    normalised = [keras.layers.LayerNormalization()(each) for each in vectors]
-    return ops.concatenate(normalised, axis=-1)
 
 
 def train(
@@ -134,13 +112,9 @@ def train(
     batch_size = training.batch_size
     per_epoch = -(-len(places) // batch_size)
     epochs = max(training.epochs, -(-_LEAST_UPDATES // per_epoch))
-    model.compile(
-        keras.optimizers.Adam(
-            keras.optimizers.schedules.CosineDecay(LEARNING_RATE, epochs * per_epoch)
-        ),
-        "sparse_categorical_crossentropy",
-        jit_compile=False,
-    )
+    rate = keras.optimizers.schedules.CosineDecay(LEARNING_RATE, epochs * per_epoch)
+    loss = "sparse_categorical_crossentropy"
+    model.compile(keras.optimizers.Adam(rate), loss, jit_compile=False)
     random = np.random.default_rng(seed)
 
     def examples() -> Iterator[Any]:
@@ -148,20 +122,13 @@ def train(
             for batch in batches(below.lengths, places, random, batch_size=batch_size):
                 labels = padded_labels(task, batch)
                 known = labels >= 0
-                yield (
-                    tuple(_inputs(batch, below, above)),
-                    np.where(known, labels, 0),
-                    known.astype(np.float32),
-                )
+                inputs = tuple(_inputs(batch, below, above))
+                yield inputs, np.where(known, labels, 0), known.astype(np.float32)
 
     labels = [None, None] if task.is_tagging else [None]
+    targets = (tf.TensorSpec(labels, kind) for kind in (tf.int32, tf.float32))
     dataset = tf.data.Dataset.from_generator(
-        examples,
-        output_signature=(
-            tuple(_signature(model)),
-            tf.TensorSpec(labels, tf.int32),
-            tf.TensorSpec(labels, tf.float32),
-        ),
+        examples, output_signature=(tuple(_signature(model)), *targets)
     )
     counted = tf.data.experimental.assert_cardinality(epochs * per_epoch)
     fixed = tf.data.Options()
@@ -191,7 +158,7 @@ def predict(
 
 
 def _signature(model: Any) -> list[tf.TensorSpec]:
-    """What a batch is, however many sentences of whatever length: one graph for all."""
+    """The shapes and types of a batch of any size: one graph for all."""
     return [tf.TensorSpec(each.shape, each.dtype) for each in model.inputs]
 
 

@@ -36,18 +36,10 @@ _TABLE = re.compile("<!-- table (.+?) -->\n.*?<!-- end -->", flags=re.DOTALL)
 
 
 def write(path: Path, scores: Scores, seeds: int, words: Sequence[str]) -> None:
-    """Fills the tables of a page between their marks.
+    """Fills the tables of a Markdown page between their marks.
 
     A mark names an experiment, and perhaps a language: `<!-- table main en -->`.
-
-    Args:
-        path: of the Markdown.
-        scores: what was measured.
-        seeds: of each run.
-        words: what the experiments `main` and `linear` compare.
-
-    Raises:
-        KeyError: a mark names no experiment.
+    `words` are what the experiments `main` and `linear` compare.
     """
     found = Found(scores, seeds)
 
@@ -61,24 +53,24 @@ def write(path: Path, scores: Scores, seeds: int, words: Sequence[str]) -> None:
 
 
 class Found:
-    """The scores of all seeds at once."""
+    """The scores of all seeds."""
 
     def __init__(self, scores: Scores, seeds: int) -> None:
         self._scores = scores
         self._seeds = seeds
 
     def all(self, run: Run, name: str = "score") -> list[Any]:
-        """Returns what was found with each seed.
+        """Returns the figures of all seeds.
 
-        Nothing, if one is missing, or is of other vectors or another training.
+        None, if one is missing, or is of other vectors or another training.
         """
         keys = [run.key(seed) for seed in range(self._seeds)]
-        if not all(key in self._scores for key in keys):
-            return []
-        found = [self._scores[key] for key in keys]
-        if any(_conditions(each) != _conditions(found[0]) for each in found):
-            return []
-        return [each[name] for each in found]
+        found = [self._scores[key] for key in keys if key in self._scores]
+        conditions = [(each.get("vectors"), each.get("training")) for each in found]
+        same = all(each == conditions[0] for each in conditions)
+        return (
+            [each[name] for each in found] if same and len(found) == len(keys) else []
+        )
 
     def layers(self, probe: str, encoder: str) -> list[list[float]]:
         """Returns the score of each layer, in a list."""
@@ -86,22 +78,23 @@ class Found:
         return list(takewhile(bool, found))
 
     def one(self, key: str) -> list[float]:
+        """Returns a score in a list, an empty one if it is missing."""
         return [self._scores[key]["score"]] if key in self._scores else []
-
-
-def _conditions(score: dict[str, Any]) -> tuple[Any, Any]:
-    return score.get("vectors"), score.get("training")
 
 
 def _table(name: str, language: str, found: Found, words: Sequence[str]) -> str:
     """A table; of one language's tasks, if one is named."""
     experiment = EXPERIMENTS[name](words)
     header = ["Task", *experiment.columns]
-    rows, compared = [], []
-    for title, runs in experiment.rows.items():
-        if not language or DATA_SETS[runs[0].task].language == language:
-            rows.append([title, *(_cell(found.all(run)) for run in runs)])
-            compared.append(runs[0])
+    compared = {
+        title: runs
+        for title, runs in experiment.rows.items()
+        if not language or DATA_SETS[runs[0].task].language == language
+    }
+    rows = [
+        [title, *(_cell(found.all(run)) for run in runs)]
+        for title, runs in compared.items()
+    ]
     if name == "layers":
         # No probe is of the mix, the last column.
         rows += [[*row, ""] for row in _probe_rows(found, language)]
@@ -110,10 +103,10 @@ def _table(name: str, language: str, found: Found, words: Sequence[str]) -> str:
     if not any(any(row[1:]) for row in rows):
         return _NOT_YET
     if experiment.counts_errors:
-        for words in ("elmo", "static+elmo"):
-            header.append(f"Errors fewer than static, {WORDS[words]}")
-            for row, run in zip(rows, compared, strict=True):
-                row.append(_fewer_errors(found, run, words))
+        for name in ("elmo", "static+elmo"):
+            header.append(f"Errors fewer than static, {WORDS[name]}")
+            for row, runs in zip(rows, compared.values(), strict=True):
+                row.append(_fewer_errors(found, runs[0], name))
     return markdown_table(header, rows)
 
 
@@ -125,7 +118,7 @@ def _cell(scores: Sequence[float]) -> str:
 
 
 def _fewer_errors(found: Found, run: Run, words: str) -> str:
-    """How many of every hundred errors with static vectors `words` do not make."""
+    """How many percent of the errors of static vectors `words` do not make."""
     static, other = (found.all(replace(run, words=each)) for each in ("static", words))
     if not static or not other:
         return ""
@@ -134,14 +127,14 @@ def _fewer_errors(found: Found, run: Run, words: str) -> str:
 
 
 def _probe_rows(found: Found, language: str) -> list[list[str]]:
-    """The paper's table 5, beside that of Korean."""
-    rows = []
-    for probe, title in PROBES.items():
-        if language and language != ("ko" if probe in _KOREAN_PROBES else "en"):
-            continue
-        for encoder in ("elmo", "random"):
-            if scores := found.layers(probe, encoder):
-                rows.append([f"{title}, {WORDS[encoder]}", *map(_cell, scores)])
+    """The paper's table 5, and that of Korean."""
+    rows = [
+        [f"{title}, {WORDS[encoder]}", *map(_cell, scores)]
+        for probe, title in PROBES.items()
+        if language in ("", "ko" if probe in _KOREAN_PROBES else "en")
+        for encoder in ("elmo", "random")
+        if (scores := found.layers(probe, encoder))
+    ]
     most_frequent = found.one(MOST_FREQUENT)
     if most_frequent and language != "ko":
         cells = [_cell(most_frequent)] * NUM_LAYERS
@@ -150,62 +143,50 @@ def _probe_rows(found: Found, language: str) -> list[list[str]]:
 
 
 def _probe_rows_of_equal_time(found: Found) -> list[list[str]]:
-    """Layer for layer; one of the encoders may have more of them than the other."""
-    rows = []
-    for probe in SENSE_PROBES.values():
-        layers = [found.layers(probe, encoder) for encoder in OF_EQUAL_TIME]
-        for layer, scores in enumerate(zip_longest(*layers, fillvalue=[])):
-            rows.append([f"{PROBES[probe]}, layer {layer}", *map(_cell, scores)])
-    return rows
+    """A row a layer; one of the encoders may have more of them than the other."""
+    return [
+        [f"{PROBES[probe]}, layer {layer}", *map(_cell, scores)]
+        for probe in SENSE_PROBES.values()
+        for layer, scores in enumerate(
+            zip_longest(*(found.layers(probe, e) for e in OF_EQUAL_TIME), fillvalue=[])
+        )
+    ]
 
 
 def draw(folder: Path, scores: Scores, seeds: int) -> None:
-    """Draws what the tables show, as far as it was measured.
+    """Draws the figures of what was measured into a folder."""
+    from keras_elmo import plots
 
-    Args:
-        folder: to write into.
-        scores: what was measured.
-        seeds: of each run.
-    """
     found = Found(scores, seeds)
-    from keras_elmo.plots import (
-        plot_layer_scores,
-        plot_mix_weights,
-        plot_sample_efficiency,
-    )
-
     folder.mkdir(exist_ok=True)
     mixes = {
         task: [mix for (mix,) in found.all(Run(task, "elmo"), "mixes")]
         for task in TITLES
     }
     if mixes := {task: seeds for task, seeds in mixes.items() if seeds}:
-        plot_mix_weights(mixes, folder / "mix-weights.png")
+        plots.plot_mix_weights(mixes, folder / "mix-weights.png")
 
     layers = {
         title: [found.all(run) for run in runs[:NUM_LAYERS]]
         for title, runs in EXPERIMENTS["layers"]([]).rows.items()
     }
     layers |= {title: found.layers(probe, "elmo") for probe, title in PROBES.items()}
-    layers = {
-        title: scores for title, scores in layers.items() if scores and all(scores)
-    }
-    if layers:
-        (baseline,) = found.one(MOST_FREQUENT) or [None]
+    if layers := {name: each for name, each in layers.items() if each and all(each)}:
         titles = [PROBES[probe] for probe in SENSE_PROBES.values()]
-        baselines = dict.fromkeys(titles, baseline) if baseline else {}
-        plot_layer_scores(layers, folder / "layers.png", baselines)
+        baselines = {t: score for t in titles for score in found.one(MOST_FREQUENT)}
+        plots.plot_layer_scores(layers, folder / "layers.png", baselines)
 
     curves: dict[str, dict[str, dict[int, list[float]]]] = {}
     for runs in EXPERIMENTS["samples"]([]).rows.values():
         for run in runs:
-            if scores := found.all(run):
-                (size, *_) = found.all(run, "sentences")
-                of_task = curves.setdefault(run.task, {})
-                of_task.setdefault(WORDS[run.words], {})[size] = scores
+            if scores_of_run := found.all(run):
+                size = found.all(run, "sentences")[0]
+                of_words = curves.setdefault(run.task, {}).setdefault(
+                    WORDS[run.words], {}
+                )
+                of_words[size] = scores_of_run
     for task, of_task in curves.items():
-        if all(len(curve) < 2 for curve in of_task.values()):
-            # Measured with all sentences only.
-            continue
-        picture = folder / f"sample-efficiency-{task}.png"
-        plot_sample_efficiency(of_task, picture, TITLES[task])
+        # Some may have been measured with all sentences only.
+        if any(len(curve) > 1 for curve in of_task.values()):
+            picture = folder / f"sample-efficiency-{task}.png"
+            plots.plot_sample_efficiency(of_task, picture, TITLES[task])

@@ -70,44 +70,28 @@ def main(arguments: Sequence[str] | None = None) -> None:
     backbone = bert.build(run["sizes"], options.dtype)
     model = _pretraining_model(backbone, options)
     pieces = bert.Pieces(run["pieces"])
-    progress = _train(model, pieces, folder / _UNFINISHED, options)
+    steps, loss = _train(model, pieces, folder / _UNFINISHED, options)
     backbone.save_weights(folder / bert.WEIGHTS)
-    print(
-        f"{progress.step:,} steps, {backbone.count_params():,} parameters, "
-        f"loss {progress.loss:.3f}"
-    )
+    parameters = backbone.count_params()
+    print(f"{steps:,} steps, {parameters:,} parameters, loss {loss:.3f}")
 
 
-class Progress(NamedTuple):
-    """What a training has behind it.
-
-    Attributes:
-        seconds: of updates, and of reading the text for them.
-        step: updates.
-        loss: running mean.
-    """
-
-    seconds: float = 0.0
-    step: int = 0
-    loss: float = 0.0
-
-
-def keep(model: Any, progress: Progress, path: Path) -> None:
-    """Writes all variables of a model and its optimizer, and how far it is."""
+def _save(model: Any, path: Path, *progress: float) -> None:
+    """Writes all variables of a model and its optimizer, and its progress."""
     arrays = [np.asarray(variable) for variable in _variables(model)]
     with replacing(path) as temporary, open(temporary, "wb") as file:
         np.savez(file, *arrays, progress=np.array(progress))
 
 
-def go_on(model: Any, path: Path) -> Progress:
-    """Reads what `keep` has written, if it is there, into a model."""
+def _restore(model: Any, path: Path) -> tuple[float, int, float]:
+    """Reads what `_save` has written, if it is there; returns the progress."""
     if not path.exists():
-        return Progress()
+        return 0.0, 0, 0.0
     with np.load(path) as stored:
         for number, variable in enumerate(_variables(model)):
             variable.assign(stored[f"arr_{number}"])
         seconds, step, loss = stored["progress"].tolist()
-    return Progress(seconds, int(step), loss)
+    return seconds, int(step), loss
 
 
 def _variables(model: Any) -> list[Any]:
@@ -115,7 +99,7 @@ def _variables(model: Any) -> list[Any]:
 
 
 def _described(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
-    """Returns the recipe, sizes and pieces of a run, which may begin now."""
+    """Returns the recipe, sizes and pieces of a run, a new one or an earlier one."""
     recipe = {name: getattr(options, name) for name in _RECIPE}
     path = folder / bert.DESCRIPTION
     if path.exists():
@@ -143,8 +127,10 @@ def _described(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
 
 def _train(
     model: keras.Model, pieces: bert.Pieces, path: Path, options: argparse.Namespace
-) -> Progress:
-    seconds, step, loss = go_on(model, path)
+) -> tuple[int, float]:
+    """Trains for the minutes that are left; returns the updates and the mean loss."""
+    # The seconds are those of updates, and of reading the text for them.
+    seconds, step, loss = _restore(model, path)
     vocabulary_size = model.get_layer("words").vocabulary_size
     batches = _batches(options, pieces, vocabulary_size, step)
     batch = next(batches)
@@ -165,10 +151,9 @@ def _train(
             print(f"step {step:,}, {share:.0%}: loss {loss:.3f}", file=sys.stderr)
         if now > kept + _KEPT_EVERY:
             kept = now
-            keep(model, Progress(seconds, step, loss), path)
-    progress = Progress(seconds, step, loss)
-    keep(model, progress, path)
-    return progress
+            _save(model, path, seconds, step, loss)
+    _save(model, path, seconds, step, loss)
+    return step, loss
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -218,14 +203,7 @@ def _vocabulary(options: argparse.Namespace) -> list[str]:
 def _batches(
     options: argparse.Namespace, pieces: bert.Pieces, vocabulary_size: int, first: int
 ) -> Iterator[Any]:
-    """Yields inputs, targets and their weights, pass after pass over the text.
-
-    Args:
-        options: of the command.
-        pieces: what cuts words.
-        vocabulary_size: how many there are.
-        first: the number of the first batch to yield, from 0.
-    """
+    """Yields inputs, targets and their weights, from the batch number `first` on."""
 
     @functools.cache
     def mask(width: int) -> Any:
@@ -241,9 +219,7 @@ def _batches(
         ids, padding = bert.padded([pair.ids for pair in batch], options.max_pieces)
         segments = [pair.segments for pair in batch]
         follows = np.array([pair.follows for pair in batch])
-        masked = {
-            name: np.asarray(each) for name, each in mask(ids.shape[1])(ids).items()
-        }
+        masked = keras.tree.map_structure(np.asarray, mask(ids.shape[1])(ids))
         inputs = {
             "token_ids": masked["token_ids"],
             "segment_ids": bert.padded(segments, options.max_pieces)[0],
@@ -259,13 +235,7 @@ def _batches(
 
 
 class _Pair(NamedTuple):
-    """Two segments.
-
-    Attributes:
-        ids: of their pieces.
-        segments: which of the two each belongs to.
-        follows: 1 if the second goes on with the first.
-    """
+    """The pieces of two segments; `follows` is 1 if they are neighbours in the text."""
 
     ids: list[int]
     segments: list[int]
@@ -273,7 +243,7 @@ class _Pair(NamedTuple):
 
 
 def _grouped(options: argparse.Namespace, pieces: bert.Pieces) -> Iterator[list[_Pair]]:
-    """Yields pairs of like length, about as many pieces each time."""
+    """Yields batches of pairs of like length, of at most `batch_pieces` pieces."""
     random = Random(options.seed)
     pairs = _pairs(options, pieces, random)
     while True:
@@ -290,9 +260,9 @@ def _grouped(options: argparse.Namespace, pieces: bert.Pieces) -> Iterator[list[
 def _pairs(
     options: argparse.Namespace, pieces: bert.Pieces, random: Random
 ) -> Iterator[_Pair]:
-    """Yields pairs, half of which belong together, pass after pass over the text.
+    """Yields pairs, half of them neighbours in the text, pass after pass over it.
 
-    They are drawn from a pool, so that neighbours in the text are in other batches.
+    They are drawn from a pool, so that neighbouring pairs are in other batches.
     """
     room = options.max_pieces - 3
     pool: list[list[list[int]]] = []
@@ -317,10 +287,7 @@ def _pairs(
 def _packed(
     one: list[list[int]], other: list[list[int]], room: int, follows: bool
 ) -> _Pair:
-    """Puts two segments together.
-
-    What there is no room for is farthest from where the two meet.
-    """
+    """Joins two segments, cut at their outer ends where there is no room."""
     first, second = sum(one, []), sum(other, [])
     if len(first) + len(second) > room:
         first = first[-max(room // 2, room - len(second)) :]

@@ -9,7 +9,6 @@ import word_in_context
 from encoders import Encoders
 from experiments import MOST_FREQUENT, PAIR_PROBES, SENSE_PROBES, probe_key
 from scores import Scores
-from senses import SenseLexicon
 
 _ENCODERS = ("elmo", "random", "young", "bert")
 # BERT has no direction that has not seen the word.
@@ -24,22 +23,14 @@ def measure(
         "en": (_senses, SENSE_PROBES.values()),
         "ko": (_word_in_context, PAIR_PROBES.values()),
     }[language]
-    for encoder in _ENCODERS:
-        if not encoders.has(encoder):
-            continue
+    for encoder in filter(encoders.has, _ENCODERS):
         vectors = encoders.digest(encoder)
-        keys = [
-            probe_key(probe, encoder, 0)
-            for probe in probes
-            if (encoder, probe) not in _IMPOSSIBLE
-        ]
+        possible = (each for each in probes if (encoder, each) not in _IMPOSSIBLE)
+        keys = [probe_key(probe, encoder, 0) for probe in possible]
         if not all(scores.has(key, vectors=vectors) for key in keys):
             found = measured(encoder, encoders)
-            scores.update(
-                {
-                    key: {"vectors": vectors, "score": score}
-                    for key, score in found.items()
-                }
+            scores.add(
+                {key: {"vectors": vectors, "score": found[key]} for key in found}
             )
             for key, score in found.items():
                 say(f"{key}: {score:.2f}")
@@ -53,10 +44,8 @@ def _senses(encoder: str, encoders: Encoders) -> dict[str, float]:
         layers, _ = encoders.layers(encoder, sentences)
         vectors[split] = senses.mention_vectors(layers, mentions[split])
     found = {}
-    for layer, (train, dev) in enumerate(
-        zip(vectors["train"], vectors["dev"], strict=True)
-    ):
-        lexicon = SenseLexicon(mentions["train"], train)
+    for layer, (train, dev) in enumerate(zip(*vectors.values(), strict=True)):
+        lexicon = senses.SenseLexicon(mentions["train"], train)
         for method, probe in SENSE_PROBES.items():
             accuracy = lexicon.accuracy(method, mentions["dev"], dev)
             found[probe_key(probe, encoder, layer)] = accuracy
@@ -65,27 +54,25 @@ def _senses(encoder: str, encoders: Encoders) -> dict[str, float]:
 
 
 def _word_in_context(encoder: str, encoders: Encoders) -> dict[str, float]:
-    folder = common.data_folder() / "kobest_wic"
-    vectors = {
-        name: getattr(word_in_context, name)
-        for name, probe in PAIR_PROBES.items()
-        if (encoder, probe) not in _IMPOSSIBLE
-    }
-    cosines: dict[str, list[np.ndarray]] = {name: [] for name in vectors}
-    same = []
+    splits = []
     for split in ("train", "dev"):
         pairs = word_in_context.read_pairs(
-            folder / f"{split}.tsv", encoders.elmo.tokenizer or "whitespace"
+            common.data_folder() / "kobest_wic" / f"{split}.tsv", encoders.tokenizer
         )
         sentences = [tokens for pair in pairs for tokens in pair.sentences]
         layers = list(encoders.layers(encoder, sentences)[0])
-        for name, vector in vectors.items():
-            cosines[name].append(word_in_context.cosines(vector, layers, pairs))
-        same.append(np.array([pair.same for pair in pairs]))
-    return {
-        probe_key(PAIR_PROBES[name], encoder, layer): word_in_context.accuracy(
-            train[layer], same[0], dev[layer], same[1]
+        splits.append((pairs, layers, np.array([pair.same for pair in pairs])))
+    found = {}
+    for name, probe in PAIR_PROBES.items():
+        if (encoder, probe) in _IMPOSSIBLE:
+            continue
+        vector = getattr(word_in_context, name)
+        (train, same), (dev, dev_same) = (
+            (word_in_context.cosines(vector, layers, pairs), same)
+            for pairs, layers, same in splits
         )
-        for name, (train, dev) in cosines.items()
-        for layer in range(len(train))
-    }
+        for layer in range(len(train)):
+            found[probe_key(probe, encoder, layer)] = word_in_context.accuracy(
+                train[layer], same, dev[layer], dev_same
+            )
+    return found

@@ -22,13 +22,10 @@ Lemma = tuple[str, str]
 
 @dataclass(frozen=True)
 class Mention:
-    """A word whose sense is known.
+    """A word whose sense is known: WordNet's key.
 
-    Args:
-        sentence: its place among the sentences.
-        tokens: its first token's position, and the one behind its last.
-        lemma: what it is a form of.
-        sense: WordNet's key of the right one.
+    `sentence` is the index of its sentence, `tokens` the positions where it begins and
+    behind its end.
     """
 
     sentence: int
@@ -46,7 +43,10 @@ def read_senses(path: Path) -> tuple[list[list[str]], list[Mention]]:
     with lzma.open(path, "rt", encoding="utf-8") as file:
         for line in file:
             row = json.loads(line)
-            words = [_words(token) for token in row["tokens"]]
+            words = [
+                [word for word in token.split("_") if word] or [token]
+                for token in row["tokens"]
+            ]
             starts = np.cumsum([0, *map(len, words)]).tolist()
             for start, lemma, tag, (sense, *_), _, num_tokens in row["ann"]:
                 tokens = starts[start], starts[start + num_tokens]
@@ -56,27 +56,21 @@ def read_senses(path: Path) -> tuple[list[list[str]], list[Mention]]:
     return sentences, mentions
 
 
-def _words(token: str) -> list[str]:
-    return [word for word in token.split("_") if word] or [token]
-
-
 def mention_vectors(
     layers: Iterable[np.ndarray], mentions: Sequence[Mention]
 ) -> np.ndarray:
     """Returns the mean vector of each mention's tokens, `(layers, mentions, units)`.
 
-    Args:
-        layers: of each sentence, `(layers, tokens, units)`.
-        mentions: of all sentences, in order.
+    `layers` are `(layers, tokens, units)` of each sentence, `mentions` in their order.
     """
-    vectors = []
-    waiting = iter(mentions)
-    mention = next(waiting, None)
-    for place, sentence in enumerate(layers):
-        while mention is not None and mention.sentence == place:
-            start, end = mention.tokens
-            vectors.append(sentence[:, start:end].mean(axis=1).astype("float16"))
-            mention = next(waiting, None)
+    of_sentence = defaultdict(list)
+    for mention in mentions:
+        of_sentence[mention.sentence].append(mention.tokens)
+    vectors = [
+        sentence[:, start:end].mean(axis=1).astype("float16")
+        for index, sentence in enumerate(layers)
+        for start, end in of_sentence[index]
+    ]
     return np.stack(vectors, axis=1)
 
 
@@ -85,12 +79,7 @@ NUM_NEIGHBOURS = 10
 
 
 class Entry:
-    """The mentions of one lemma.
-
-    Args:
-        senses: of each mention.
-        vectors: `(mentions, units)`.
-    """
+    """The mentions of one lemma: their senses, and their vectors."""
 
     def __init__(self, senses: list[str], vectors: np.ndarray) -> None:
         self._senses = senses
@@ -98,7 +87,7 @@ class Entry:
         self._vectors = _normalised(vectors)
         of_mention = np.array(senses)
         means = [
-            self._vectors[of_mention == name].mean(axis=0) for name in self._counts
+            self._vectors[of_mention == each].mean(axis=0) for each in self._counts
         ]
         self._means = _normalised(np.array(means))
 
@@ -110,22 +99,14 @@ class Entry:
         return list(self._counts)[int(np.argmax(self._means @ vector))]
 
     def voted(self, vector: np.ndarray) -> str:
-        """Returns the most frequent sense among the nearest mentions.
-
-        Of several that are, the one that is the most frequent of all.
-        """
+        """Returns the most frequent sense of the nearest mentions; of all, in a tie."""
         nearest = np.argsort(-(self._vectors @ vector), kind="stable")[:NUM_NEIGHBOURS]
         votes = Counter(self._senses[place] for place in nearest)
         return max(votes, key=lambda sense: (votes[sense], self._counts[sense]))
 
 
 class SenseLexicon:
-    """The entries of all lemmas.
-
-    Args:
-        mentions: of the training text.
-        vectors: `(mentions, units)`, one for each.
-    """
+    """The entries of all lemmas, of the mentions of the training text."""
 
     def __init__(self, mentions: Sequence[Mention], vectors: np.ndarray) -> None:
         places: dict[Lemma, list[int]] = defaultdict(list)
@@ -139,14 +120,9 @@ class SenseLexicon:
     def accuracy(
         self, method: str, mentions: Sequence[Mention], vectors: np.ndarray
     ) -> float:
-        """Returns the share of right senses in percent.
+        """Returns how many percent of the senses a method of `Entry` finds.
 
-        A lemma that was not met counts as wrong.
-
-        Args:
-            method: of `Entry`.
-            mentions: of the development text.
-            vectors: `(mentions, units)`.
+        A lemma that the training text does not have counts as wrong.
         """
         right = 0
         for mention, vector in zip(mentions, vectors.astype("float32"), strict=True):

@@ -39,13 +39,20 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     if options.out is None:
         raise SystemExit("--out FILE is needed")
+    language, tokenizer = options.language, options.tokenizer
     # Everything that can be missing is read before the training.
     lines = read_lines(expand_files(options.corpus))
-    of_tasks = _task_words(options.language, options.tokenizer)
+    of_tasks = {
+        word
+        for data_set in DATA_SETS.values()
+        if data_set.language == language
+        for sentence in data_set.read(common.data_folder(), tokenizer).sentences
+        for word in sentence
+    }
     with replacing(options.out) as written, tempfile.TemporaryDirectory() as folder:
         text = os.path.join(folder, "tokens.txt")
         with open(text, "wb") as file:
-            for tokens in tokenized_lines(lines, options.tokenizer, CorpusStats()):
+            for tokens in tokenized_lines(lines, tokenizer, CorpusStats()):
                 file.write(b" ".join(tokens) + b"\n")
         model = FastText(
             corpus_file=text,
@@ -65,16 +72,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
         vectors.save_word2vec_format(written)
     added = len(words) - len(known)
     print(f"{len(known):,} words of the text, {added:,} more of tasks")
-
-
-def _task_words(language: str, tokenizer: str) -> set[str]:
-    return {
-        word
-        for data_set in DATA_SETS.values()
-        if data_set.language == language
-        for sentence in data_set.read(common.data_folder(), tokenizer).sentences
-        for word in sentence
-    }
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from typing import Any
 import common
 import head_models
 import numpy as np
-from data_sets import DATA_SETS, DataSet, Task
+from data_sets import DATA_SETS, Task, Training
 from encoders import Encoders
 from experiments import Run
 from scores import Scores, score
@@ -34,42 +34,38 @@ def measure(
         and encoders.has(run.words)
         and not scores.has(run.key(seed), **_conditions(run, encoders))
     ]
-    # A task after the other: its vectors are in memory.
+    # One task after the other: its vectors are in memory.
     missing.sort(key=lambda each: each[0].task)
     for name, group in groupby(missing, lambda each: each[0].task):
         data_set = DATA_SETS[name]
-        tokenizer = encoders.elmo.tokenizer or "whitespace"
-        task = data_set.read(common.data_folder(), tokenizer)
+        task = data_set.read(common.data_folder(), encoders.tokenizer)
         for run, seed in group:
-            found = _measure(run, seed, task, data_set, encoders)
-            scores[run.key(seed)] = found
+            found = _measure(run, seed, task, data_set.training, encoders)
+            scores[run.key(seed)] = _conditions(run, encoders) | found
             say(f"{run.key(seed)}: {found['score']:.2f}")
 
 
 def _measure(
-    run: Run, seed: int, task: Task, data_set: DataSet, encoders: Encoders
+    run: Run, seed: int, task: Task, training: Training, encoders: Encoders
 ) -> dict[str, Any]:
     began = time.monotonic()
-    places = task.drawn(run.size)
+    indices = task.drawn(run.size)
     below = encoders.words(run.words, task)
     above = encoders.words(run.above, task) if run.above else None
-    training = data_set.training
-    model = head_models.train(run.head, task, below, above, places, seed, training)
+    model = head_models.train(run.head, task, below, above, indices, seed, training)
     found = head_models.predict(model, task, below, above, training.batch_size)
+    mixes = (layer for layer in model.layers if isinstance(layer, ScalarMix))
     return {
-        **_conditions(run, encoders),
         "score": score(task, found),
-        "sentences": len(places),
-        "mixes": [
-            _mix(layer) for layer in model.layers if isinstance(layer, ScalarMix)
-        ],
+        "sentences": len(indices),
+        "mixes": [_mix(layer) for layer in mixes],
         "parameters": sum(int(np.prod(w.shape)) for w in model.trainable_weights),
         "seconds": round(time.monotonic() - began, 1),
     }
 
 
 def _conditions(run: Run, encoders: Encoders) -> dict[str, Any]:
-    """What a score would be another without."""
+    """What the score depends on beside the run."""
     names = [run.words, run.above] if run.above else [run.words]
     return {
         "vectors": " above ".join(map(encoders.digest, names)),

@@ -17,13 +17,7 @@ _NUM_THRESHOLDS = 1000
 
 @dataclass(frozen=True)
 class Pair:
-    """A word in two sentences.
-
-    Args:
-        sentences: the tokens of both.
-        positions: the word's, in either.
-        same: whether it means the same.
-    """
+    """A word at its positions in two tokenized sentences; whether it means the same."""
 
     sentences: tuple[list[str], list[str]]
     positions: tuple[int, int]
@@ -45,36 +39,28 @@ def read_pairs(path: Path, tokenizer: str) -> list[Pair]:
     before = [text.partition("]")[0].replace("[", "") for text in texts]
     whole = [text.replace("[", "").replace("]", "") for text in texts]
     cut = keras_elmo.Tokenizer(tokenizer).ragged
-    positions = (cut(before).row_lengths() - 1).numpy().tolist()
-    tokens = [
-        [token.decode() for token in sentence] for sentence in cut(whole).to_list()
-    ]
+    positions = iter((cut(before).row_lengths() - 1).numpy().tolist())
+    tokens = iter([[token.decode() for token in each] for each in cut(whole).to_list()])
     return [
         Pair(
-            (tokens[2 * k], tokens[2 * k + 1]),
-            (positions[2 * k], positions[2 * k + 1]),
+            (next(tokens), next(tokens)),
+            (next(positions), next(positions)),
             row["ANSWER"].strip().lower() == "true",
         )
-        for k, row in enumerate(rows)
+        for row in rows
     ]
 
 
 def of_word(layers: np.ndarray, position: int) -> np.ndarray:
-    """Returns the word's vector in each layer.
-
-    Args:
-        layers: of the sentence, `(layers, tokens, units)`.
-        position: the word's.
-    """
+    """Returns the word's vector in each layer of `(layers, tokens, units)`."""
     return layers[:, position]
 
 
 def of_place(layers: np.ndarray, position: int) -> np.ndarray:
-    """Returns what a biLM knows of the word's place without the word, in each layer.
+    """Returns the biLM's vector of the word's context without the word, in each layer.
 
     The forward vector of the word before it and the backward vector of the one behind
-    it, from which the language model guesses what stands there; beyond the ends of the
-    sentence, 0.
+    it, from which the language model predicts the word; 0 beyond the sentence.
     """
     padded = np.pad(layers, ((0, 0), (1, 1), (0, 0)))
     units = layers.shape[-1] // 2
@@ -89,10 +75,7 @@ def cosines(
 ) -> np.ndarray:
     """Returns the cosine of each pair in each layer, `(layers, pairs)`.
 
-    Args:
-        vectors: `of_word` or `of_place`.
-        layers: of each sentence, those of a pair one after the other.
-        pairs: as above.
+    `vectors` is `of_word` or `of_place`; `layers` are those of each sentence.
     """
     found = []
     sentences = iter(layers)
@@ -109,7 +92,7 @@ def cosines(
 
 
 def fitted_threshold(cosines: np.ndarray, same: np.ndarray) -> float:
-    """Returns the cosine that tells most pairs apart: above it, they mean the same."""
+    """Returns the cosine that most pairs of the same meaning are above, others not."""
     quantiles = np.linspace(0, 1, _NUM_THRESHOLDS)
     thresholds = np.unique(np.quantile(cosines, quantiles))
     right = [np.mean((cosines > threshold) == same) for threshold in thresholds]

@@ -1,11 +1,11 @@
-"""What stands for a word in a downstream model.
+"""The word vectors that a downstream model reads.
 
-Each kind gives the inputs of a model, the word vectors that it computes from them, and
-the inputs' values for a batch of sentences, told by their places in the task.
+Each kind gives the inputs of a model, the vectors computed from them, and the inputs'
+values for a batch of sentences, given by their indices in the task.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,16 +22,6 @@ PADDING, UNKNOWN = 0, 1
 Vectors = tuple[list[Any], list[Any]]
 
 
-def token_mask(lengths: np.ndarray) -> np.ndarray:
-    """Returns `(batch, tokens)` booleans for sentences of so many words.
-
-    A sentence without any keeps its first position, whose vector is that of padding,
-    as `keras_elmo.ElmoEmbedding` has it.
-    """
-    lengths = np.maximum(lengths, 1)
-    return np.arange(lengths.max()) < lengths[:, np.newaxis]
-
-
 class Words(ABC):
     """Word vectors of known sentences.
 
@@ -41,30 +31,27 @@ class Words(ABC):
     """
 
     def __init__(self, rows: Sequence[np.ndarray]) -> None:
-        self._rows = rows
+        self.rows = rows
         self.lengths = np.array([len(each) for each in rows])
 
-    def mask(self, places: np.ndarray) -> np.ndarray:
-        """Returns `(batch, tokens)` booleans: where the words are."""
-        return token_mask(self.lengths[places])
+    def mask(self, indices: np.ndarray) -> np.ndarray:
+        """Returns `(batch, tokens)` booleans: where the words are.
 
-    def padded_rows(self, places: np.ndarray) -> np.ndarray:
-        longest = max(1, self.lengths[places].max())
-        batch = np.full((len(places), longest), PADDING, np.int32)
-        for row, place in enumerate(places):
-            batch[row, : self.lengths[place]] = self._rows[place]
-        return batch
+        A sentence without any keeps its first position, whose vector is that of
+        padding, as in `keras_elmo.ElmoEmbedding`.
+        """
+        lengths = np.maximum(self.lengths[indices], 1)
+        return np.arange(lengths.max()) < lengths[:, np.newaxis]
 
     @abstractmethod
     def vectors(self, mix_l2: float) -> Vectors:
         """Returns a new model's inputs, and `(batch, tokens, units)` of each kind.
 
-        Args:
-            mix_l2: of the raw mix weights, where there is a mix.
+        `mix_l2` regularizes the raw mix weights, where there is a mix.
         """
 
     @abstractmethod
-    def batch(self, places: np.ndarray) -> list[np.ndarray]:
+    def batch(self, indices: np.ndarray) -> list[np.ndarray]:
         """Returns the inputs' values."""
 
 
@@ -86,7 +73,7 @@ class FrozenWords(Words):
 
     def layer(self, number: int) -> "FrozenWords":
         """Returns the vectors of one layer alone."""
-        return FrozenWords(self._table[:, [number]], self._rows)
+        return FrozenWords(self._table[:, [number]], self.rows)
 
     def vectors(self, mix_l2: float) -> Vectors:
         _, num_layers, units = self._table.shape
@@ -97,25 +84,28 @@ class FrozenWords(Words):
         mix = keras_elmo.ScalarMix(regularizer=regularizer)
         return [layers], [mix([layers[:, :, k] for k in range(num_layers)])]
 
-    def batch(self, places: np.ndarray) -> list[np.ndarray]:
-        return [self._table[self.padded_rows(places)].astype("float32")]
+    def batch(self, indices: np.ndarray) -> list[np.ndarray]:
+        longest = max(1, self.lengths[indices].max())
+        rows = np.full((len(indices), longest), PADDING, np.int32)
+        for row, index in zip(rows, indices, strict=True):
+            row[: self.lengths[index]] = self.rows[index]
+        return [self._table[rows].astype("float32")]
 
 
 class JoinedWords(Words):
     """The vectors of several kinds one after the other: `[x_k; ELMo_k]`."""
 
     def __init__(self, parts: Sequence[Words]) -> None:
-        super().__init__(parts[0]._rows)
+        super().__init__(parts[0].rows)
         self._parts = parts
 
     def vectors(self, mix_l2: float) -> Vectors:
-        inputs, vectors = zip(
-            *(part.vectors(mix_l2) for part in self._parts), strict=True
-        )
+        parts = (part.vectors(mix_l2) for part in self._parts)
+        inputs, vectors = zip(*parts, strict=True)
         return sum(inputs, []), sum(vectors, [])
 
-    def batch(self, places: np.ndarray) -> list[np.ndarray]:
-        return sum((part.batch(places) for part in self._parts), [])
+    def batch(self, indices: np.ndarray) -> list[np.ndarray]:
+        return sum((part.batch(indices) for part in self._parts), [])
 
 
 def contextual_words(
@@ -123,20 +113,13 @@ def contextual_words(
     layers: Iterable[np.ndarray],
     shape: tuple[int, int],
 ) -> FrozenWords:
-    """Makes words of the layers of an encoder.
+    """Makes words of a `(layers, tokens, units)` array for each sentence.
 
-    They are kept in float16: half of the memory, and no task notices.
-
-    Args:
-        sentences: tokens of each sentence.
-        layers: a `(layers, tokens, units)` array for each.
-        shape: `(layers, units)`.
+    They are kept in float16: half of the memory, and no task notices. `shape` is
+    `(layers, units)`.
     """
     ends = np.cumsum([1, *map(len, sentences)])
-    rows = [
-        np.arange(start, end, dtype=np.int32)
-        for start, end in zip(ends, ends[1:], strict=False)
-    ]
+    rows = np.split(np.arange(1, ends[-1], dtype=np.int32), ends[1:-1] - 1)
     table = np.zeros((ends[-1], *shape), np.float16)
     for places, vectors in zip(rows, layers, strict=True):
         table[places] = vectors.transpose(1, 0, 2)
@@ -151,12 +134,8 @@ def static_words(path: Path, sentences: Sequence[Sentence]) -> FrozenWords:
     words, vectors = read_vector_file(path)
     ids = {word: number for number, word in enumerate(words, UNKNOWN + 1)}
     table = np.concatenate([np.zeros((2, vectors.shape[1]), np.float32), vectors])
-
-    def row(word: str) -> int:
-        return ids.get(word, ids.get(word.lower(), UNKNOWN))
-
-    return FrozenWords(table[:, np.newaxis], _rows(sentences, row))
-
-
-def _rows(sentences: Sequence[Sentence], row: Callable[[str], int]) -> list[np.ndarray]:
-    return [np.array(list(map(row, sentence)), np.int32) for sentence in sentences]
+    rows = [
+        np.array([ids.get(w, ids.get(w.lower(), UNKNOWN)) for w in sentence], np.int32)
+        for sentence in sentences
+    ]
+    return FrozenWords(table[:, np.newaxis], rows)

@@ -145,7 +145,7 @@ def test_a_peer_is_called_as_documented(benchmark, peer):
 
 
 def test_an_update_out_of_files_is_compared_with_one_out_of_memory(benchmark):
-    pipeline = benchmark("input_pipeline")
+    pipeline = benchmark("trainer_keras_elmo")
     summary = pipeline.summary(
         {"memory": [2.0, 9.0, 1.0], "files": [3.0, 1.0, 8.0], "reading_alone": [0.5]}
     )
@@ -155,7 +155,7 @@ def test_an_update_out_of_files_is_compared_with_one_out_of_memory(benchmark):
 
 def test_every_batch_is_used_once(benchmark):
     used = []
-    seconds = benchmark("input_pipeline").seconds_a_batch(iter("abc"), used.append)
+    seconds = benchmark("trainer_keras_elmo").seconds_a_batch(iter("abc"), used.append)
     assert used == ["a", "b", "c"] and seconds > 0
 
 

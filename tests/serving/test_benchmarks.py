@@ -82,7 +82,7 @@ def test_overhead(benchmark, server, exported):
             "kind": "mean vector",
             "clients": clients,
             "sentences": 8,
-            "per_second": [10.0 * clients, 30.0 * clients],
+            "requests_per_second": [10.0 * clients, 30.0 * clients],
             "p50": 0.005,
             "p99": 0.01,
         }

@@ -49,7 +49,7 @@ def test_a_smaller_draw_is_part_of_a_larger_one(read):
     task = read("nsmc")
     draws = [set(task.drawn(size).tolist()) for size in (5, 20, None)]
     assert [len(draw) for draw in draws] == [5, 20, 41]
-    assert draws[0] < draws[1] < draws[2] == set(task.train.tolist())
+    assert draws[0] < draws[1] < draws[2] == set(range(task.num_train))
     # Every seed of a head sees the same.
     assert set(task.drawn(5).tolist()) == draws[0]
 

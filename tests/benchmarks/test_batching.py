@@ -14,10 +14,10 @@ def batches(lengths, width):
 
 
 def test_packed_batches_hold_every_sentence_once(benchmark):
-    packing = benchmark("packing")
+    batching = benchmark("batching")
     lengths = np.random.default_rng(0).integers(3, 67, size=50)
     (original,) = batches(lengths, 66)
-    packed = list(packing.packed_batches([original], batch_tokens=4 * 66))
+    packed = list(batching.packed_batches([original], batch_tokens=4 * 66))
     shapes = {batch["token_ids"].shape for batch in packed}
     assert shapes <= {(rows, 66) for rows in (1, 2, 3, 4)}
     ids = np.concatenate([batch["token_ids"].ravel() for batch in packed])
@@ -38,7 +38,7 @@ def test_packed_batches_hold_every_sentence_once(benchmark):
 def test_separated_rows_hold_one_sentence_each(benchmark):
     token_ids = np.array([[0, 5, 1, 0, 6, 7, 1, -1], [0, 8, 9, 4, 1, -1, -1, -1]])
     char_ids = np.where(token_ids >= 0, token_ids + 1, 0)[..., np.newaxis]
-    batch = benchmark("packing").separated(
+    batch = benchmark("batching").separated(
         {"char_ids": char_ids, "token_ids": token_ids}
     )
     expected = [[0, 5, 1, -1, -1], [0, 6, 7, 1, -1], [0, 8, 9, 4, 1]]
@@ -48,15 +48,15 @@ def test_separated_rows_hold_one_sentence_each(benchmark):
 
 def test_words_are_counted_without_boundaries(benchmark):
     batch = {"token_ids": np.array([[0, 2, 7, 1, -1], [0, 1, -1, -1, -1]])}
-    assert benchmark("packing").count_words(batch) == 2
+    assert benchmark("batching").count_words(batch) == 2
 
 
 def test_a_sentence_goes_into_the_fullest_row_with_room(benchmark):
-    packed_rows = benchmark("packing").packed_rows
+    packed_rows = benchmark("batching").packed_rows
     lengths = [60, 50, 16, 6, 10]
     assert packed_rows(lengths, np.arange(5)) == [[0, 3], [1, 2], [4]]
 
 
 def test_padding_is_the_share_of_empty_positions(benchmark):
-    padding = benchmark("packing").padding
+    padding = benchmark("batching").padding
     assert padding(batches([3, 4], 5)) == 0.3
