@@ -8,8 +8,6 @@ other sentences, one at a time.
 
 import json
 import statistics
-import subprocess
-import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -71,16 +69,8 @@ def embed_sentences(model: str) -> None:
 
 def _start(model: str) -> dict[str, Any]:
     """Seconds from the start of a process to each of its moments."""
-    code = "import sys, cold_start; cold_start.embed_sentences(sys.argv[1])"
     began = time.time()
-    done = subprocess.run(
-        [sys.executable, "-c", code, model],
-        cwd=Path(__file__).parent,
-        stdout=subprocess.PIPE,
-        text=True,
-        check=True,
-    )
-    found = json.loads(done.stdout)
+    found = json.loads(common.call_in_process("cold_start", "embed_sentences", model))
     moments = found["moments"].items()
     return {**found, "moments": {name: at - began for name, at in moments}}
 

@@ -212,15 +212,20 @@ def run_measured(*arguments: Any) -> dict[str, Any]:
     return {**figures, "stderr": done.stderr}
 
 
-def call_in_process(module: str, function: str, *arguments: Any) -> None:
-    """Calls a function of a benchmark's module with strings, in a fresh process.
+def call_in_process(module: str, function: str, *arguments: Any) -> str:
+    """Calls a function of a benchmark with strings in a fresh process.
 
-    The process that measures is to stay small: on Linux the peak memory of a new one
+    The process that measures has to stay small: on Linux the peak memory of a new one
     begins with that of the one that starts it.
+
+    Returns:
+        What the function prints.
     """
     code = f"import sys, {module}; {module}.{function}(*sys.argv[1:])"
     command = [sys.executable, "-c", code, *map(str, arguments)]
-    subprocess.run(command, cwd=_HERE, check=True)
+    return subprocess.run(
+        command, cwd=_HERE, check=True, stdout=subprocess.PIPE, text=True
+    ).stdout
 
 
 def peak_bytes() -> int:

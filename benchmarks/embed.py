@@ -13,7 +13,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -50,13 +50,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             _run(text, count, model) for count in (options.lines // 2, options.lines)
         ]
         speeds, difference = _compare(text, model, options)
-    common.publish(
-        options,
-        table,
-        words_per_second=speeds,
-        greatest_difference=difference,
-        doubling=doubling,
-    )
+    figures = {"words_per_second": speeds, "greatest_difference": difference}
+    common.publish(options, table, **figures, doubling=doubling)
 
 
 def write_sentences(corpus: str, text: str, count: str) -> None:
@@ -144,32 +139,33 @@ def _compare(
 def table(result: common.Result) -> str:
     """Returns two tables: a row a way, and a row a length of the text."""
     header = ["Preset", "What", "Words/s, median", "least to most", "Ratio"]
-    speeds = markdown_table(header, _speed_rows(result))
-    header = ["Preset", "Sentences", "Seconds", "Ratio", "Peak memory, MB"]
-    return f"{speeds}\n\n{markdown_table(header, _doubling_rows(result))}"
-
-
-def _speed_rows(result: common.Result) -> Iterable[list[str]]:
-    base = statistics.median(result["words_per_second"]["call"])
-    for way, speeds in result["words_per_second"].items():
-        yield [
+    medians = {
+        way: statistics.median(speeds)
+        for way, speeds in result["words_per_second"].items()
+    }
+    rows = (
+        [
             result["preset"],
             way,
             *spread(speeds),
-            f"{statistics.median(speeds) / base:.2f}",
+            f"{medians[way] / medians['call']:.2f}",
         ]
-
-
-def _doubling_rows(result: common.Result) -> Iterable[list[str]]:
+        for way, speeds in result["words_per_second"].items()
+    )
+    speeds = markdown_table(header, rows)
+    header = ["Preset", "Sentences", "Seconds", "Ratio", "Peak memory, MB"]
     base = result["doubling"][0]["seconds"]
-    for run in result["doubling"]:
-        yield [
+    rows = (
+        [
             result["preset"],
             f"{run['lines']:,}",
             f"{run['seconds']:.1f}",
             f"{run['seconds'] / base:.2f}",
             megabytes(run["peak_bytes"]),
         ]
+        for run in result["doubling"]
+    )
+    return f"{speeds}\n\n{markdown_table(header, rows)}"
 
 
 if __name__ == "__main__":

@@ -51,15 +51,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         folder=(None, "for the temporary files", {"metavar": "DIR"}),
     )
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
-        text, model, counted = (
-            Path(folder, name) for name in ("text.txt", "model", "counted")
-        )
+        text, model = Path(folder, "text.txt"), Path(folder, "model")
         call = common.call_in_process
-        call("embed_corpus", "write_text", options.corpus, options.lines, text)
+        # Not here: the peak memory of a child begins with that of this process.
+        counted = call("embed_corpus", "write", options.corpus, options.lines, text)
         call("random_model", "export_random_model", options.preset, model)
-        call("embed_corpus", "count", text, counted)
-        # Here, this process stays small: the peak of a child begins with its own.
-        counts = json.loads(counted.read_text(encoding="utf-8"))
+        counts = json.loads(counted)
         with _encoder(text, model, options.slice_lines) as measure_encoder:
             figures = _run(text, model, options, measure_encoder)
     speed = counts["words"] / figures["seconds"]
@@ -69,25 +66,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
     common.publish(options, table, **figures)
 
 
-def write_text(corpus: str, count: str, text: str) -> None:
-    """Writes so many sentences of raw text, a line each."""
+def write(corpus: str, count: str, text: str) -> None:
+    """Writes so many sentences of raw text, a line each; prints how many words."""
+    from keras_elmo.text.batching import token_chunks
     from keras_elmo.text.lines import expand_files, read_lines
+    from keras_elmo.text.stats import CorpusStats
 
     sentences = common.sentences(read_lines(expand_files(corpus)))
     with open(text, "w", encoding="utf-8") as file:
         file.writelines(f"{line}\n" for line in islice(sentences, int(count)))
-
-
-def count(text: str, counted: str) -> None:
-    """Counts the lines and words of a text."""
-    from keras_elmo.text.batching import token_chunks
-    from keras_elmo.text.lines import read_lines
-    from keras_elmo.text.stats import CorpusStats
-
-    report = CorpusStats()
-    for _ in token_chunks(read_lines([text], report), "unicode", report):
+    stats = CorpusStats()
+    for _ in token_chunks(read_lines([text], stats), "unicode", stats):
         pass
-    common.write_json(counted, {"lines": report.lines, "words": report.words})
+    print(json.dumps({"lines": stats.lines, "words": stats.words}))
 
 
 def measure_encoder(text: str, model: str, slice_lines: str) -> None:
@@ -174,41 +165,24 @@ def _ends_within(process: subprocess.Popen[str], seconds: float) -> bool:
 
 def table(result: common.Result) -> str:
     """Returns the figures, a row a file."""
-    header = [
-        "Preset",
-        "Sentences",
-        "Words",
-        "File",
-        "Seconds",
-        "Words/s",
-        "the encoder's own, mean",
-        "least to most",
-        "Share, %",
-        "Peak memory, MB",
-        "File, MB",
-    ]
-    return markdown_table(header, [_table_row(result)])
-
-
-def _mean_and_spread(speeds: Sequence[float]) -> list[str]:
-    _, least_to_most = spread(speeds)
-    return [f"{statistics.mean(speeds):,.0f}", least_to_most]
-
-
-def _table_row(result: common.Result) -> list[str]:
-    about = (result[name] for name in ("format", "layers", "rows", "dtype"))
-    return [
+    header = ["Preset", "Sentences", "Words", "File", "Seconds", "Words/s"]
+    header += ["the encoder's own, mean", "least to most", "Share, %"]
+    header += ["Peak memory, MB", "File, MB"]
+    own = result["encoder_words_per_second"]
+    row = [
         result["preset"],
         f"{result['lines']:,}",
         f"{result['words']:,}",
-        ", ".join(about),
+        ", ".join(result[name] for name in ("format", "layers", "rows", "dtype")),
         f"{result['seconds']:,.0f}",
         f"{result['words_per_second']:,.0f}",
-        *_mean_and_spread(result["encoder_words_per_second"]),
+        f"{statistics.mean(own):,.0f}",
+        spread(own)[1],
         f"{100 * result['share']:.0f}",
         megabytes(result["peak_bytes"]),
         megabytes(result["file_bytes"]),
     ]
+    return markdown_table(header, [row])
 
 
 if __name__ == "__main__":

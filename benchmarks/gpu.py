@@ -55,24 +55,22 @@ def table(result: common.Result) -> str:
     header = ["Preset", "Policy", "Rows x positions", "Work", "Words/s, median"]
     header += ["least to most", "TFLOP/s", "of a bfloat16 product's, %"]
     header += ["Peak device memory, GB"]
-    rows = (_table_row(result, work) for work in ("inference", "training"))
+    rows = []
+    for work in ("inference", "training"):
+        figures = result[work]
+        peak, speed = figures["peak_bytes"], figures["flops_per_second"]
+        rows.append(
+            [
+                *(result["preset"], result["dtype"]),
+                f"{result['batch']} x {result['row_length']}",
+                work,
+                *spread(figures["words_per_second"]),
+                f"{speed / 1e12:,.1f}",
+                f"{100 * speed / result['product_flops_per_second']:.1f}",
+                "" if peak is None else f"{peak / 1e9:,.1f}",
+            ]
+        )
     return markdown_table(header, rows)
-
-
-def _table_row(result: common.Result, work: str) -> list[str]:
-    figures = result[work]
-    peak = figures["peak_bytes"]
-    achieved = figures["flops_per_second"]
-    return [
-        result["preset"],
-        result["dtype"],
-        f"{result['batch']} x {result['row_length']}",
-        work,
-        *spread(figures["words_per_second"]),
-        f"{achieved / 1e12:,.1f}",
-        f"{100 * achieved / result['product_flops_per_second']:.1f}",
-        "" if peak is None else f"{peak / 1e9:,.1f}",
-    ]
 
 
 if __name__ == "__main__":

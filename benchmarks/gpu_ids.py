@@ -26,7 +26,16 @@ _TOKENIZER = "unicode"
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Writes the file and says what is in it."""
-    options = _parser().parse_args(arguments)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("files", nargs="+", metavar="FILE", help="or glob patterns")
+    text = "the most frequent words of all the files (default: all of them)"
+    parser.add_argument("--vocabulary-size", type=int, help=text)
+    text = "end after the sentence that holds this word (default: 1,000,000)"
+    parser.add_argument("--words", type=int, default=1_000_000, help=text)
+    parser.add_argument("--out", required=True, type=Path, metavar="FILE", help=".npz")
+    options = parser.parse_args(arguments)
     files = expand_files(options.files)
     vocabulary = Vocabulary.count(files, _TOKENIZER, options.vocabulary_size)
     lines = tokenized_lines(read_lines(files), _TOKENIZER, CorpusStats())
@@ -37,28 +46,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
         f"{len(arrays['token_ids']):,} positions, {len(arrays['spellings']):,} "
         f"spellings, a vocabulary of {len(vocabulary):,}"
     )
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("files", nargs="+", metavar="FILE", help="or glob patterns")
-    parser.add_argument(
-        "--vocabulary-size",
-        type=int,
-        metavar="N",
-        help="the most frequent words of all the files (all of them)",
-    )
-    parser.add_argument(
-        "--words",
-        type=int,
-        default=1_000_000,
-        metavar="N",
-        help="end after the sentence that holds the N-th word (1,000,000)",
-    )
-    parser.add_argument("--out", required=True, type=Path, metavar="FILE", help=".npz")
-    return parser
 
 
 def first_sentences(sentences: Iterable[Sentence], words: int) -> Iterator[Sentence]:
@@ -75,10 +62,8 @@ def compact_ids(
 ) -> dict[str, np.ndarray]:
     """Returns the arrays of the file.
 
-    Returns:
-        `spellings`, `(distinct, 50)`, the character ids of each distinct word and of
-        the boundaries; `places`, `(positions,)`, where among them each position's are;
-        and `token_ids`, `(positions,)`.
+    `spellings`, `(distinct, 50)`, are the character ids of each distinct word and of
+    the boundaries; `places`, `(positions,)`, the row of each position among them.
     """
     sentences = list(sentences)
     words = list(dict.fromkeys(chain.from_iterable(sentences)))

@@ -34,10 +34,9 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     ids = gpu_ids.expanded_ids(options.ids)
     check_vocabulary(ids["token_ids"], options.vocabulary_size)
     rows = full_rows(ids, options.batch * options.steps, options.row_length)
+    product = _product_speed(options.product_size, options.repeats)
     return {
-        "product_flops_per_second": _product_speed(
-            options.product_size, options.repeats
-        ),
+        "product_flops_per_second": product,
         # A device tells the peak of the whole process: what needs less comes first.
         "inference": _inference(config, rows, options),
         "training": _training(config, rows, options),
@@ -60,31 +59,16 @@ def check_vocabulary(token_ids: np.ndarray, vocabulary_size: int) -> None:
 
 
 def full_rows(ids: Rows, number: int, length: int) -> Rows:
-    """Cuts a text into rows without padding.
-
-    Args:
-        ids: arrays whose first axis is the text's positions.
-        number: of rows. The text is read again where it has fewer.
-        length: of a row.
-    """
-    available = len(ids["token_ids"]) // length
-    if available == 0:
+    """Cuts arrays of positions into rows without padding, again where they end."""
+    positions = len(ids["token_ids"])
+    if positions < length:
         raise ValueError(
-            "`length` must be at most the positions of the text, "
-            f"{len(ids['token_ids'])}. Received: length={length}"
+            f"`length` must be at most the positions of the text, {positions}. "
+            f"Received: length={length}"
         )
-    places = np.arange(number) % available
-    return {
-        name: array[: available * length].reshape(available, length, *array.shape[1:])[
-            places
-        ]
-        for name, array in ids.items()
-    }
-
-
-def count_words(token_ids: np.ndarray) -> int:
-    """Returns the number of tokens without the sentences' boundaries."""
-    return int((token_ids >= UNKNOWN).sum())
+    starts = length * (np.arange(number) % (positions // length))
+    chosen = starts[:, np.newaxis] + np.arange(length)
+    return {name: array[chosen] for name, array in ids.items()}
 
 
 def _product_speed(size: int, repeats: int) -> float:
@@ -109,15 +93,11 @@ def _inference(
 ) -> dict[str, Any]:
     """Measures all layers of every position, left on the device."""
     encoder = keras_elmo.build_encoder(config, dtype=options.dtype)
-    weights = [
-        [variable.value for variable in variables]
-        for variables in (encoder.trainable_variables, encoder.non_trainable_variables)
-    ]
+    variables = encoder.trainable_variables, encoder.non_trainable_variables
+    weights = [[variable.value for variable in each] for each in variables]
     # `predict` would also copy gigabytes of vectors to the host.
     embed = jax.jit(lambda weights, ids: encoder.stateless_call(*weights, ids)[0])
-    batches = [
-        jax.device_put(batch) for batch in np.split(rows["char_ids"], options.steps)
-    ]
+    batches = list(map(jax.device_put, np.split(rows["char_ids"], options.steps)))
 
     def run() -> None:
         for batch in batches:
@@ -173,7 +153,10 @@ def _seconds(name: str, run: Callable[[], None], repeats: int) -> list[float]:
 def _summary(
     seconds: Sequence[float], rows: Rows, step_flops: int, steps: int
 ) -> dict[str, Any]:
-    words = count_words(rows["token_ids"])
+    # Without the boundaries of sentences.
+    words = int((rows["token_ids"] >= UNKNOWN).sum())
+    # Of the process so far, where the device counts it.
+    memory = jax.devices()[0].memory_stats() or {}
     return {
         "median": words / statistics.median(seconds),
         "words_per_second": [words / duration for duration in seconds],
@@ -181,10 +164,5 @@ def _summary(
         "positions": rows["token_ids"].size,
         "step_flops": step_flops,
         "flops_per_second": steps * step_flops / statistics.median(seconds),
-        "peak_bytes": _peak_device_bytes(),
+        "peak_bytes": memory.get("peak_bytes_in_use"),
     }
-
-
-def _peak_device_bytes() -> int | None:
-    """The most device memory in use so far, where the device counts it."""
-    return (jax.devices()[0].memory_stats() or {}).get("peak_bytes_in_use")

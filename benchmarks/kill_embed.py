@@ -63,7 +63,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         )
         runs = [_run(suffix, text, model, options) for suffix in options.formats]
     # The text may have fewer sentences than `lines`.
-    common.publish(options, table, sentences=len(lines), runs=runs)
+    common.publish(
+        options, table, sentences=len(lines), phases=list(_PHASES), runs=runs
+    )
     if not all(run["identical"] for run in runs):
         raise SystemExit("the files differ")
 
@@ -105,15 +107,16 @@ def _run(
 
 def table(result: common.Result) -> str:
     """Returns where the runs were killed, a row a format."""
-    phases = killing.header(_PHASES)
-    header = ["Format", "Preset", "Sentences", "MB", *phases, "Files"]
+    # Another version of the writer has other phases.
+    phases = result["phases"]
+    header = ["Format", "Preset", "Sentences", "MB", *killing.header(phases), "Files"]
     rows = (
         [
             " ".join([run["format"], *run["arguments"]]),
             result["preset"],
             f"{result['sentences']:,}",
             megabytes(run["bytes"]),
-            *killing.counts(run["killed"], _PHASES),
+            *killing.counts(run["killed"], phases),
             "byte-identical" if run["identical"] else "DIFFERENT",
         ]
         for run in result["runs"]

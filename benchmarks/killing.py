@@ -4,7 +4,7 @@ import random
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -75,12 +75,12 @@ def kill(
     return phase
 
 
-def counts(killed: Sequence[Mapping[str, Any]], phases: Phases) -> list[str]:
+def counts(killed: Sequence[Mapping[str, Any]], phases: Iterable[str]) -> list[str]:
     """Returns the cells of how many were killed, and how many in each phase."""
     found = [each["phase"] for each in killed]
     return [str(len(found)), *(str(found.count(each)) for each in header(phases)[1:])]
 
 
-def header(phases: Phases) -> list[str]:
+def header(phases: Iterable[str]) -> list[str]:
     """Returns the titles of `counts`."""
     return ["Killed", *phases, "between"]

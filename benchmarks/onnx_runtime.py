@@ -45,12 +45,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         ordered = sorted(sentences, key=len) if order == "like length" else sentences
         for batch_size in (1, 32):
             batches = list(read_batches(ordered, batch_size))
-            difference = greatest_difference(systems, batches[-1])
+            one, other = (run(batches[-1][0]) for run in systems.values())
+            pairs = zip(one, other, strict=True)
+            difference = max(float(np.abs(a - b).max()) for a, b in pairs)
             if difference > _TOLERANCE:
                 raise RuntimeError(f"they differ by {difference}")
-            timed = {
-                name: partial(_speed, run, batches) for name, run in systems.items()
-            }
+            timed = {name: partial(_speed, systems[name], batches) for name in systems}
             rows.append(
                 {
                     "batch_size": batch_size,
@@ -96,14 +96,6 @@ def read_batches(sentences: Sequence[Sequence[str]], size: int) -> Any:
         yield character_ids(tokens).numpy(), sum(map(len, batch))
 
 
-def greatest_difference(
-    systems: dict[str, Run], batch: tuple[np.ndarray, int]
-) -> float:
-    one, other = (run(batch[0]) for run in systems.values())
-    pairs = zip(one, other, strict=True)
-    return max(float(np.abs(a - b).max()) for a, b in pairs)
-
-
 def _speed(run: Run, batches: Sequence[tuple[np.ndarray, int]]) -> float:
     """Returns words/s."""
     began = time.perf_counter()
@@ -116,20 +108,13 @@ def table(result: common.Result) -> str:
     """Returns the figures, a row a batch size and an order."""
     header = ["Preset", "Sentences a batch", "Order", "ONNX Runtime, words/s"]
     header += ["TensorFlow, words/s", "Ratio", "Greatest difference"]
-    rows = (_table_row(result["preset"], row) for row in result["rows"])
+    rows = []
+    for row in result["rows"]:
+        one, other = map(statistics.median, row["words_per_second"].values())
+        about = [result["preset"], str(row["batch_size"]), row["order"]]
+        figures = [f"{one:,.0f}", f"{other:,.0f}", f"{one / other:.2f}"]
+        rows.append([*about, *figures, f"{row['greatest_difference']:.1e}"])
     return markdown_table(header, rows)
-
-
-def _table_row(preset: str, row: dict[str, Any]) -> list[str]:
-    medians = [statistics.median(speeds) for speeds in row["words_per_second"].values()]
-    return [
-        preset,
-        str(row["batch_size"]),
-        row["order"],
-        *(f"{median:,.0f}" for median in medians),
-        f"{medians[0] / medians[1]:.2f}",
-        f"{row['greatest_difference']:.1e}",
-    ]
 
 
 if __name__ == "__main__":

@@ -31,16 +31,16 @@ _MEASURED_EVERY, _MEASUREMENTS = 20, 4
 
 @dataclass(frozen=True)
 class Recipe:
-    """A way to train, beside `mini` sizes and the options that all share.
+    """A way to train, beside the options that all share.
 
     Args:
         optimizer: `"adagrad"` or `"adam"`.
-        learning_rate: at most.
+        learning_rate: the greatest.
         falls: whether it rises for a twentieth of the time, and then falls to 0.
         batch_tokens: of an update.
         dropout: its rate.
-        lstm: other sizes of the LSTMs.
-        characters: other sizes of what spells words.
+        lstm: options of the LSTMs that differ from the preset's.
+        characters: options of the character CNN that differ from the preset's.
     """
 
     optimizer: str = "adam"
@@ -93,13 +93,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def _run(recipe: Recipe, options: argparse.Namespace) -> dict[str, Any]:
     """Returns what became of a recipe in its time."""
     with tempfile.TemporaryDirectory() as folder:
-        pilot = _pretrain(
-            recipe,
-            options,
-            Path(folder, "pilot"),
-            steps=_MEASUREMENTS * _MEASURED_EVERY,
-            validate_every=_MEASURED_EVERY,
-        )
+        steps, every = _MEASUREMENTS * _MEASURED_EVERY, _MEASURED_EVERY
+        out = Path(folder, "pilot")
+        pilot = _pretrain(recipe, options, out, steps=steps, validate_every=every)
         # In words: batches differ in how many of them are padding.
         speed = statistics.median(float(row["words_per_second"]) for row in pilot[1:])
         words_a_step = float(pilot[-1]["words"]) / float(pilot[-1]["step"])
@@ -130,17 +126,21 @@ def _pretrain(
     sizes["char_cnn"] |= recipe.characters
     described = out.with_suffix(".json")
     common.write_json(described, sizes)
-    command: list[Any] = ["pretrain", "--out", out, "--options", described]
-    command += ["--corpus", *options.text, "--optimizer", recipe.optimizer]
-    command += ["--learning-rate", recipe.learning_rate, "--dtype", options.dtype]
-    command += ["--batch-tokens", recipe.batch_tokens]
-    command += ["--vocabulary-size", options.vocabulary_size]
-    command += ["--num-sampled", options.num_sampled]
+    command = common.pretrain_arguments(
+        out=out,
+        options=described,
+        optimizer=recipe.optimizer,
+        learning_rate=recipe.learning_rate,
+        dtype=options.dtype,
+        batch_tokens=recipe.batch_tokens,
+        vocabulary_size=options.vocabulary_size,
+        num_sampled=options.num_sampled,
+        **limits,
+    )
     if recipe.falls:
-        command += ["--schedule", "cosine", "--warmup-steps", limits["steps"] // 20]
-    for name, value in limits.items():
-        command += [f"--{name.replace('_', '-')}", value]
-    _keras_elmo(command)
+        command += ["--schedule", "cosine"]
+        command += ["--warmup-steps", str(limits["steps"] // 20)]
+    _keras_elmo([*command, "--corpus", *options.text])
     with open(out / "history.csv", encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
