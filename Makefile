@@ -15,7 +15,9 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 # A process takes some GB.
 PYTEST = $(RUN) -m pytest --numprocesses auto --maxprocesses 4 --dist worksteal
 # What oneDNN computes in other ways on other processors.
-COMPILED = tests/embedding tests/files tests/layers tests/models tests/serving
+COMPILED = tests/layers tests/embedding/test_embedder.py tests/files/test_export.py \
+	tests/models/test_elmo_embedding.py tests/models/test_encoder.py \
+	tests/serving/test_model.py
 
 .PHONY: help demo test test-fast test-benchmarks test-processors lint format install \
 	clean

@@ -2,10 +2,8 @@
 
     python examples/08_distributed.py --backend jax --devices 4 --workers 3
 
-Each is the command `keras-elmo pretrain` with another number of devices, or with the
-addresses of all workers in its environment. A worker is killed on the way, and the same
-commands resume the run from its last checkpoint. On several machines, start one worker
-on each: see docs/training.md.
+A worker is killed on the way, and the same commands resume the run from its last
+checkpoint. On several machines, start one worker on each: see docs/training.md.
 """
 
 import argparse
@@ -34,9 +32,7 @@ def free_addresses(count: int) -> list[str]:
     return addresses
 
 
-def worker_environment(
-    backend: str, addresses: list[str], number: int
-) -> dict[str, str]:
+def worker_environment(backend: str, addresses: list[str], number: int) -> dict:
     """Returns the variables that tell a worker its number and the other workers."""
     if backend == "jax":
         return {
@@ -48,9 +44,7 @@ def worker_environment(
     return {"TF_CONFIG": json.dumps({"cluster": {"worker": addresses}, "task": task})}
 
 
-def start(
-    backend: str, arguments: list, environments: list[dict]
-) -> list[subprocess.Popen]:
+def start(backend: str, arguments: list, environments: list[dict]) -> list:
     """Starts a process of `keras-elmo pretrain` with each environment."""
     command = [*PRETRAIN, *SIZES, *map(str, arguments)]
     common = {**os.environ, "KERAS_BACKEND": backend}
@@ -93,8 +87,7 @@ def main(out: Path, backend: str, devices: int, workers: int, steps: int) -> Non
     for name in ("one device", f"{devices} devices", f"{workers} workers"):
         with open(out / name / "history.csv", encoding="utf-8", newline="") as file:
             *_, row = csv.DictReader(file)
-        perplexity = float(row["perplexity_mean"])
-        print(f"{name}: step {row['step']}, perplexity {perplexity:.1f}")
+        print(f"{name}: step {row['step']}, perplexity {row['perplexity_mean']:.5}")
 
 
 if __name__ == "__main__":

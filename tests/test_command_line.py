@@ -68,14 +68,17 @@ def names(folder):
     return sorted(path.name for path in folder.iterdir())
 
 
-def test_tensorflow_error(monkeypatch):
+def test_tensorflow_error(tmp_path, monkeypatch):
     """On a full disk, say; its errors are of no class of Python's."""
 
     def full(path):
         raise tf.errors.ResourceExhaustedError(None, None, "no space")
 
     monkeypatch.setattr(keras_elmo, "load_language_model", full)
-    assert_one_line(*command("evaluate", "--model", "m", "--corpus", "c"), "no space")
+    corpus = tmp_path / "text.txt"
+    write_text(corpus)
+    status = command("evaluate", "--model", "m", "--corpus", corpus)
+    assert_one_line(*status, "no space")
 
 
 @pytest.fixture(scope="module")

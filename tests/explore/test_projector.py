@@ -115,14 +115,14 @@ def test_streams_sentences(encoder, tmp_path, monkeypatch):
     """Few sentences are held, and those without the word are not embedded."""
     monkeypatch.setattr(embeddings, "_MAX_POSITIONS", 40)
     windows = []
-    cut = embeddings._windows
+    cut = embeddings.split_stream
 
     def noted(*arguments):
         for window in cut(*arguments):
             windows.append(window)
             yield window
 
-    monkeypatch.setattr(embeddings, "_windows", noted)
+    monkeypatch.setattr(embeddings, "split_stream", noted)
     sentences = (["the", "bank" if k % 10 == 0 else "river"] for k in range(300))
     assert write_projector(encoder, sentences, "bank", tmp_path) == 30
     assert len(windows) == 3
