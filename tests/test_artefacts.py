@@ -197,6 +197,7 @@ def assert_close(found, expected, rtol=1e-5):
         )
 
 
+# Its fixture loads seven models in a new process: 35 seconds.
 @pytest.mark.parametrize("name", [*KERAS_FILES, *EXPORTS, "published", "perplexity"])
 def test_models_return_what_they_did(name, outputs, expected):
     """A new process loads .keras files, SavedModels, published files, run folders."""

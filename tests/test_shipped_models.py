@@ -95,7 +95,7 @@ def test_script_of_each_language(language, commands, tmp_path):
     assert evaluated == f"evaluate --model {out} --corpus dev.txt"
 
 
-# Six processes and a model of the shipped size: 40 seconds.
+# Six processes and a model of the shipped size: 65 seconds.
 @pytest.mark.slow
 def test_script_trains_exports_and_measures(tmp_path):
     """Repeated, it only measures."""

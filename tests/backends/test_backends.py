@@ -6,6 +6,7 @@ from tests.fresh_process import ROOT, run_python
 from tests.installed import require_installed
 
 
+# A new process tries every layer and pretraining on a backend: 40 seconds.
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("backend", "arguments"),

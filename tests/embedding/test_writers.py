@@ -123,6 +123,7 @@ def test_parquet_row_groups(tmp_path, monkeypatch):
     np.testing.assert_array_equal(found, np.concatenate(vectors))
 
 
+# Writes files large enough to see that memory does not grow: 25 seconds.
 @pytest.mark.slow
 def test_hdf5_memory(tmp_path):
     """It does not grow with the lines, but for what the library keeps of an index."""

@@ -150,6 +150,7 @@ def test_saved_model_without_keras_elmo(folder):
     assert float(last) < float(first)
 
 
+# Trains two language models and two classifiers: 25 seconds.
 def test_domain_adaptation(folder):
     output = run("07", "--seeds", 1, cwd=folder)
     before, after = map(float, re.findall(r"perplexity ([\d.]+)", output))
@@ -157,6 +158,7 @@ def test_domain_adaptation(folder):
     assert len(re.findall(r"\d% right", output)) == 2
 
 
+# Six trainings in processes of their own, two of them twice: 90 seconds.
 def test_distributed(folder):
     output = run("08", "--steps", 40, cwd=folder)
     assert re.search(r"killed one; exit statuses: \[-?[1-9]\d*, -9\]", output)

@@ -278,6 +278,7 @@ def test_ops(tokenizer, folders):
     assert {"MatMul", "VarHandleOp"} <= ops
 
 
+# TensorFlow's command imports TensorFlow anew in two processes: 23 seconds.
 @pytest.mark.slow
 def test_saved_model_cli(folders, models, tmp_path):
     """TensorFlow's own tool, as it comes."""
@@ -435,6 +436,8 @@ def test_half_weights(layer, folders, tmp_path):
         assert_equal(outputs, in_memory(rebuilt))
 
 
+# Exports five models: 20 seconds.
+@pytest.mark.slow
 def test_tokenizer_of_training_text_is_kept(tmp_path):
     """That of a signature is another matter; where neither is known, it is whitespace.
 

@@ -188,6 +188,7 @@ def test_bad_arguments_leave_nothing(folder, texts, tmp_path):
     assert not out.exists()
 
 
+# Beam's workers are processes that import TensorFlow: 30 seconds.
 @pytest.mark.slow
 def test_several_processes(folder, texts, tmp_path):
     arguments = {"model": folder / "model", "files": texts, "out": tmp_path / "out"}
@@ -195,6 +196,7 @@ def test_several_processes(folder, texts, tmp_path):
     assert_parts_equal_one_machine(tmp_path / "out", folder)
 
 
+# Beam's job service and its workers are processes that import TensorFlow: 85 s.
 @pytest.mark.slow
 def test_a_job_service_and_a_pool_of_workers(folder, texts, tmp_path):
     """Of which one is killed: this engine waits for it, and a new job goes on."""
@@ -220,6 +222,7 @@ def test_a_job_service_and_a_pool_of_workers(folder, texts, tmp_path):
     assert_parts_equal_one_machine(out, folder)
 
 
+# Dask's processes import TensorFlow, one of them twice: 50 seconds.
 @pytest.mark.slow
 def test_a_worker_is_killed_and_the_job_completes(folder, texts, tmp_path):
     """An engine that gives what a worker has left undone to another."""
