@@ -132,7 +132,9 @@ def takes_options(
         parameters = signature.parameters.values()
         call.__annotations__ = {each.name: each.annotation for each in parameters}
         call.__annotations__["return"] = returns
-        call.__doc__ = (function.__doc__ or "").replace("{options}", _args(options))
+        # Python 3.13 compiles docstrings without their indentation.
+        docstring = inspect.cleandoc(function.__doc__ or "")
+        call.__doc__ = docstring.replace("{options}", _args(options))
         return call
 
     return decorate
@@ -142,9 +144,9 @@ def _args(options: object) -> str:
     entries = [
         textwrap.fill(
             f"{each.name}: {each.option.help}",
-            width=84,
-            initial_indent=" " * 8,
-            subsequent_indent=" " * 12,
+            width=80,
+            initial_indent=" " * 4,
+            subsequent_indent=" " * 8,
         )
         for each in declared_options(options)
     ]

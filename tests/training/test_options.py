@@ -35,7 +35,7 @@ def test_signature_of_pretrain():
 
 def test_docstring_explains_every_option():
     for each in declared_options(TrainingOptions):
-        assert f"\n        {each.name}: " in keras_elmo.pretrain.__doc__
+        assert f"\n    {each.name}: " in keras_elmo.pretrain.__doc__
     names = {each.name for each in declared_options(TrainingOptions)}
     assert names == set(inspect.signature(keras_elmo.pretrain).parameters)
 
