@@ -46,7 +46,7 @@ def test_function_takes_the_fields():
         "(path: str, *, colour: str | None = None, coats: int = 2, wet: bool = False) "
         "-> str"
     )
-    assert paint.__doc__ and "path: Where to paint.\n        colour: " in paint.__doc__
+    assert paint.__doc__ and "path: Where to paint.\n    colour: " in paint.__doc__
     assert paint.__name__ == "paint" and paint.__annotations__["coats"] is int
     with pytest.raises(TypeError, match="shade"):
         paint("wall", shade=1)
