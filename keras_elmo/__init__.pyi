@@ -12,6 +12,8 @@ from .files.loading import load_language_model as load_language_model
 from .files.onnx import export_onnx as export_onnx
 from .files.published import load_published_weights as load_published_weights
 from .files.published import save_published_weights as save_published_weights
+from .importing.inspection import inspect_model as inspect_model
+from .importing.models import import_model as import_model
 from .layers.bilm import BiLM as BiLM
 from .layers.char_cnn_embedding import CharCNNEmbedding as CharCNNEmbedding
 from .layers.highway import Highway as Highway

@@ -27,9 +27,10 @@ FLOORS = {
     "training": 6,
     "serving": 6,
     "scale": 6,
-    "__init__": 7,
-    "cli": 8,
-    "__main__": 9,
+    "importing": 7,
+    "__init__": 8,
+    "cli": 9,
+    "__main__": 10,
 }
 
 # Run by TensorFlow alone: imported where Keras is known to run on it.

@@ -27,7 +27,7 @@ from tests.command_line import assert_one_line, command
 from tests.fresh_process import environment, run_python
 from tests.training.runs import write_text
 
-COMMANDS = ("pretrain", "evaluate", "export", "import", "embed", "serve")
+COMMANDS = ("pretrain", "evaluate", "export", "embed", "serve", "import", "inspect")
 SIZES = ["--preset", "tiny", "--num-sampled", "8", "--batch-tokens", "132"]
 
 

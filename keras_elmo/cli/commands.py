@@ -12,7 +12,16 @@ import sys
 from collections.abc import Iterator
 
 import keras_elmo
-from keras_elmo.cli.parsing import Given, Run, add_options, command, import_keras
+from keras_elmo.cli.parsing import (
+    Given,
+    Run,
+    add_model,
+    add_options,
+    add_out,
+    command,
+    import_keras,
+    refuse_existing,
+)
 from keras_elmo.config import PRESETS, ElmoConfig
 from keras_elmo.embedding.options import EmbedOptions
 from keras_elmo.text.lines import expand_files
@@ -43,7 +52,7 @@ def _pretrain(parser: argparse.ArgumentParser) -> Run:
         "--preset",
         metavar="NAME",
         help=f"Sizes of the model: {', '.join(PRESETS)}. If not given, those of "
-        "--init, or mini",
+        "the run to resume, of --init, or mini",
     )
     sizes.add_argument(
         "--options",
@@ -53,6 +62,9 @@ def _pretrain(parser: argparse.ArgumentParser) -> Run:
 
     def run(given: Given) -> None:
         preset, sizes = given.pop("preset", None), given.pop("options", None)
+        begun = os.path.join(given["directory"], "options.json")
+        if preset is None and "resume" in given and os.path.exists(begun):
+            sizes = sizes or begun
         config = None
         if sizes is not None:
             config = ElmoConfig.from_options(sizes)
@@ -77,7 +89,7 @@ def _pretrain(parser: argparse.ArgumentParser) -> Run:
 )
 def _evaluate(parser: argparse.ArgumentParser) -> Run:
     """Prints the perplexity of each direction as JSON, by the exact softmax."""
-    _add_model(parser, "name_or_path", "A run, a model exported with --language-model")
+    add_model(parser, "name_or_path", "A run, a model exported with --language-model")
     parser.add_argument("--corpus", required=True, nargs="+", metavar="GLOB")
 
     def run(given: Given) -> None:
@@ -113,8 +125,8 @@ def _export(parser: argparse.ArgumentParser) -> Run:
     The signatures are default, which takes strings, and tokens. An ONNX file, if --out
     ends in .onnx, takes character ids.
     """
-    _add_model(parser, "source")
-    _add_out(parser, "path", "DIR", "The folder to write, or a name in .onnx")
+    add_model(parser, "source")
+    add_out(parser, "path", "DIR", "The folder to write, or a name in .onnx")
     saved_model = parser.add_argument_group("of a SavedModel")
     saved_model.add_argument(
         "--tokenizer",
@@ -141,7 +153,7 @@ def _export(parser: argparse.ArgumentParser) -> Run:
 
     def run(given: Given) -> None:
         out = given["path"]
-        _refuse_existing(out)
+        refuse_existing(out)
         options = given.keys() - {"source", "path"}
         if out.endswith(".onnx") and options:
             raise ValueError(
@@ -160,33 +172,6 @@ def _export(parser: argparse.ArgumentParser) -> Run:
 
 
 @command(
-    "import",
-    "convert published weights",
-    "import --options options.json --weights weights.hdf5 --out my-elmo",
-)
-def _import(parser: argparse.ArgumentParser) -> Run:
-    """Checks a model in the published format and writes a directory of it.
-
-    The directory is what embed, export and pretrain --init take.
-    """
-    parser.add_argument("--options", required=True, metavar="FILE")
-    parser.add_argument("--weights", required=True, metavar="FILE")
-    _add_out(parser, "out", "DIR", "The directory to write")
-
-    def run(given: Given) -> None:
-        out = given.pop("out")
-        _refuse_existing(out)
-        import_keras()
-        from keras_elmo.files.run_directory import PretrainingDirectory
-
-        encoder = keras_elmo.load_published_weights(**given)
-        directory = PretrainingDirectory(out)
-        keras_elmo.save_published_weights(encoder, directory.options, directory.weights)
-
-    return run
-
-
-@command(
     "embed",
     "write the vectors of a file's sentences",
     "embed --model elmo-en --input text.txt --out vectors.hdf5",
@@ -199,9 +184,9 @@ def _embed(parser: argparse.ArgumentParser) -> Run:
     is a table of tokens, or of sentences. A command that was killed goes on with
     --resume, and the file is the same in the end.
     """
-    _add_model(parser, "model")
+    add_model(parser, "model")
     parser.add_argument("--input", required=True, metavar="FILE", help="The text")
-    _add_out(parser, "out", "FILE", "A name in .hdf5, .h5 or .parquet")
+    add_out(parser, "out", "FILE", "A name in .hdf5, .h5 or .parquet")
     add_options(parser, EmbedOptions)
     parser.add_argument(
         "--resume",
@@ -259,26 +244,6 @@ def _serve(parser: argparse.ArgumentParser) -> Run:
         print("keras-elmo: stopped", file=sys.stderr)
 
     return run
-
-
-def _add_model(
-    parser: argparse.ArgumentParser,
-    dest: str,
-    help: str = "A run, imported weights, an exported model",
-) -> None:
-    help += ", or the name of a shipped model"
-    parser.add_argument("--model", required=True, metavar="DIR", dest=dest, help=help)
-
-
-def _add_out(
-    parser: argparse.ArgumentParser, dest: str, metavar: str, help: str
-) -> None:
-    parser.add_argument("--out", required=True, metavar=metavar, dest=dest, help=help)
-
-
-def _refuse_existing(path: str) -> None:
-    if os.path.exists(path) and (not os.path.isdir(path) or os.listdir(path)):
-        raise ValueError(f"{path} exists already; name another, or remove it")
 
 
 @contextlib.contextmanager

@@ -10,11 +10,12 @@ import numpy as np
 from keras import ops
 
 from keras_elmo.config import ElmoConfig
-from keras_elmo.files.validation import check_size, find_dataset, open_hdf5
+from keras_elmo.files.hdf5 import find_dataset, open_hdf5
+from keras_elmo.files.validation import check_size
 from keras_elmo.models.encoder import Encoder
 from keras_elmo.models.pretraining import LanguageModelHead
 from keras_elmo.utils.files import check_room, replacing, write_json
-from keras_elmo.utils.large_variables import block_starts, blocks_of, fill
+from keras_elmo.utils.large_variables import blocks_of, fill
 from keras_elmo.utils.types import StrPath
 
 # Bytes that HDF5 writes beside the numbers, at most.
@@ -137,14 +138,17 @@ class Dataset:
         self.shape = tuple(weight.shape) if shape is None else shape
 
     def read(self, file: h5py.File, described_by: str) -> None:
-        dataset = find_dataset(file, self.name, self.shape, described_by)
+        stored = find_dataset(file, self.name, self.shape, described_by)
         if self.shape == tuple(self.weight.shape):
-            starts = block_starts(self.shape, dataset.dtype.itemsize)
-            fill(self.weight, (dataset[k : k + starts.step] for k in starts))
+            fill(self.weight, stored.blocks())
         else:
-            array = np.zeros(self.weight.shape, dataset.dtype)
-            array.flat[-dataset.size :] = dataset[...].flat
-            self.weight.assign(array)
+            self.assign(stored.read())
+
+    def assign(self, array: np.ndarray, before: float = 0.0) -> None:
+        """Assigns numbers of the shape; those before them become `before`."""
+        values = np.full(self.weight.shape, before, "float32")
+        values.reshape(-1)[-array.size :] = array.reshape(-1)
+        self.weight.assign(values)
 
     def write(self, file: h5py.File, dtype: str) -> None:
         dataset = file.create_dataset(self.name, self.shape, dtype)

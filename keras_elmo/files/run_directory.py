@@ -20,6 +20,10 @@ from keras_elmo.text.vocabulary import Vocabulary
 from keras_elmo.utils.files import read_json_object, write_json
 from keras_elmo.utils.types import Config, StrPath
 
+# Key of the manifest of a run that another program began: what it names. The first
+# command that resumes the run replaces the manifest.
+IMPORTED = "imported"
+
 
 class PretrainingDirectory:
     """Names, reads and writes the files of a pretraining directory.

@@ -1,6 +1,5 @@
 """Reads what `export_saved_model` wrote, without running its graph."""
 
-import glob
 import os
 import reprlib
 from collections.abc import Mapping
@@ -14,6 +13,7 @@ from keras_elmo.files.published import (
     softmax_datasets,
     write_datasets,
 )
+from keras_elmo.files.tf_checkpoint import TFCheckpoint
 from keras_elmo.files.validation import check_dtype, check_size, check_tokenizer
 from keras_elmo.models.elmo_embedding import ElmoEmbedding
 from keras_elmo.models.encoder import Encoder, copy_weights
@@ -21,7 +21,6 @@ from keras_elmo.models.pretraining import PretrainingModel
 from keras_elmo.text.tokenizer import register_operations
 from keras_elmo.text.vocabulary import Vocabulary
 from keras_elmo.utils.files import read_json_object
-from keras_elmo.utils.lazy import tf
 from keras_elmo.utils.types import Config, StrPath
 
 # Servers ignore this folder.
@@ -36,8 +35,6 @@ SCALARS = "mix_scalars"
 GAMMA = "mix_gamma"
 
 _KEYS = ("format", "options", "tokenizer", "dtype", "layer_norm")
-# What TensorFlow raises for damaged files, beside its own errors.
-_DAMAGE = (ValueError, IndexError, RuntimeError, MemoryError)
 
 
 def is_saved_model(path: StrPath) -> bool:
@@ -56,7 +53,7 @@ def read_saved_model(path: StrPath) -> Encoder:
     check_size(config.num_weights, variables.files(), where)
     encoder = Encoder(config, trainable=False, tokenizer=tokenizer, dtype=dtype)
     for k, weight in enumerate(encoder.weights):
-        weight.assign(variables.read(f"{WEIGHTS}/{k}", tuple(weight.shape)))
+        weight.assign(variables.attribute(f"{WEIGHTS}/{k}", tuple(weight.shape)))
     return encoder
 
 
@@ -68,8 +65,8 @@ def read_mix(path: StrPath) -> tuple[np.ndarray, np.ndarray, bool]:
         raise ValueError(f"{where}: layer_norm must be true or false")
     num_layers = _config(stored["options"], where).num_layers
     variables = _Variables(path)
-    scalars = variables.read(SCALARS, (num_layers + 1,))
-    return scalars, variables.read(GAMMA, ()), stored["layer_norm"]
+    scalars = variables.attribute(SCALARS, (num_layers + 1,))
+    return scalars, variables.attribute(GAMMA, ()), stored["layer_norm"]
 
 
 def read_embedding(
@@ -136,39 +133,15 @@ def _config(options: object, where: str) -> ElmoConfig:
         raise ValueError(f"{where}: {error}") from error
 
 
-class _Variables:
+class _Variables(TFCheckpoint):
     """The variables of a SavedModel, by the attribute that holds them."""
 
     def __init__(self, path: StrPath) -> None:
-        self._path = os.path.join(path, "variables", "variables")
-        self._errors = (tf.errors.OpError, *_DAMAGE)
-        if not self.files():
-            raise ValueError(f"{self._path}.data-*: no such file")
-        try:
-            self._checkpoint = tf.train.load_checkpoint(self._path)
-            self._shapes = self._checkpoint.get_variable_to_shape_map()
-            self._dtypes = self._checkpoint.get_variable_to_dtype_map()
-        except self._errors as error:
-            raise ValueError(f"{self._path}: cannot be read: {error}") from error
+        super().__init__(os.path.join(path, "variables", "variables"))
 
-    def files(self) -> list[str]:
-        """Returns the files that hold the numbers."""
-        return sorted(glob.glob(f"{glob.escape(self._path)}.data-*"))
-
-    def read(self, attribute: str, shape: tuple[int, ...]) -> np.ndarray:
+    def attribute(self, attribute: str, shape: tuple[int, ...]) -> np.ndarray:
         name = f"{attribute}/.ATTRIBUTES/VARIABLE_VALUE"
-        if name not in self._shapes:
-            raise ValueError(f"{self._path}: lacks the variable {attribute}")
-        found, dtype = tuple(self._shapes[name]), self._dtypes[name]
-        if found != shape or not dtype.is_floating:
-            raise ValueError(
-                f"{self._path}: the variable {attribute} must hold floating-point "
-                f"numbers of shape {shape}, not {dtype.name} of {found}"
-            )
-        try:
-            return self._checkpoint.get_tensor(name)
-        except self._errors as error:
-            raise ValueError(f"{self._path}: cannot be read: {error}") from error
+        return self.read(name, shape, called=attribute)
 
 
 # === The language model ===

@@ -6,7 +6,6 @@ import os
 import reprlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import BinaryIO
 
 from keras_elmo.text.batching import TOKENIZER_THREADS, token_chunks
 from keras_elmo.text.lines import BYTE_ORDER_MARK, Files, expand_files, read_lines
@@ -226,11 +225,7 @@ class Vocabulary:
             ValueError: a line is not what it must be; names the file and the line.
         """
         try:
-            # Opening a pipe would block.
-            if os.path.exists(path) and not os.path.isfile(path):
-                raise ValueError("must be a file")
-            with open(path, "rb") as file:
-                return cls(_words(file))
+            return cls(read_words(path))
         except ValueError as error:
             raise ValueError(f"{os.fspath(path)}: {error}") from error
 
@@ -269,16 +264,21 @@ def check_sizes(max_size: int | None, min_count: int) -> None:
         )
 
 
-def _words(file: BinaryIO) -> Iterator[str]:
-    for number in itertools.count(1):
-        line = file.readline(_LONGEST_LINE + 1)
-        if not line:
-            return
-        if len(line) > _LONGEST_LINE:
-            raise ValueError(f"line {number} has more than {_LONGEST_LINE:,} bytes")
-        if number == 1:
-            line = line.removeprefix(BYTE_ORDER_MARK)
-        try:
-            yield line.removesuffix(b"\n").removesuffix(b"\r").decode()
-        except UnicodeDecodeError as error:
-            raise ValueError(f"line {number} is not UTF-8: {error}") from error
+def read_words(path: StrPath) -> Iterator[str]:
+    """Yields the lines of a vocabulary; a `ValueError` names the line alone."""
+    # Opening a pipe would block.
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise ValueError("must be a file")
+    with open(path, "rb") as file:
+        for number in itertools.count(1):
+            line = file.readline(_LONGEST_LINE + 1)
+            if not line:
+                return
+            if len(line) > _LONGEST_LINE:
+                raise ValueError(f"line {number} has more than {_LONGEST_LINE:,} bytes")
+            if number == 1:
+                line = line.removeprefix(BYTE_ORDER_MARK)
+            try:
+                yield line.removesuffix(b"\n").removesuffix(b"\r").decode()
+            except UnicodeDecodeError as error:
+                raise ValueError(f"line {number} is not UTF-8: {error}") from error

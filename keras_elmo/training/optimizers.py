@@ -155,6 +155,10 @@ class PublishedAdagrad(ClippedOptimizer, keras.optimizers.Adagrad):
             variables, "accumulator", initializer=self._initial_accumulator
         )
 
+    def sums_of(self, variable: keras.Variable) -> keras.Variable:
+        """Returns the sums of squared gradients of a weight."""
+        return self._accumulators[self._get_variable_index(variable)]
+
     def _initial_accumulator(self, shape: Shape, dtype: str | None = None) -> Tensor:
         return ops.full(shape, self.initial_accumulator_value, dtype=dtype)
 

@@ -41,7 +41,7 @@ class TrainingOptions:
     config: ElmoConfig | None = dataclasses.field(
         metadata=describe(
             "Sizes and dropout rate (on the command line, `--preset` or `--options`); "
-            "`None`, with `init`, for those of `init`.",
+            "`None` for those of the run to resume, or of `init`.",
             flag="",
         )
     )

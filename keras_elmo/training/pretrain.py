@@ -1,5 +1,6 @@
 """Pretrains a biLM on text."""
 
+import os
 import sys
 import warnings
 from collections.abc import Callable
@@ -187,17 +188,19 @@ def _starting_point(
 ) -> tuple[WarmStart | None, ElmoConfig, str | None]:
     """Returns the weights to start from, the sizes, and the tokenizer, if known."""
     config, tokenizer = options.config, options.tokenizer
+    if options.resume and files.holds_a_run() and os.path.exists(files.options):
+        config = config or ElmoConfig.from_options(files.options)
+        tokenizer = tokenizer or files.read_manifest().get("tokenizer")
     if options.init is None:
         if config is None:
             raise ValueError(
-                "`config` may be None only where `init` is given. "
+                "`config` may be None only where `init` is given, or a run is resumed. "
                 "Received: both are None"
             )
         return None, config, tokenizer
-    if options.resume and checkpoints.steps():
+    if config is not None and options.resume and checkpoints.steps():
         # The run has what it took from there, which may be gone by now.
-        config = config or ElmoConfig.from_options(files.options)
-        return None, config, tokenizer or files.read_manifest().get("tokenizer")
+        return None, config, tokenizer
     start = WarmStart(options.init)
     return start, start.checked(config), tokenizer or start.tokenizer
 

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 import keras
 
 from keras_elmo.config import ElmoConfig
-from keras_elmo.files.run_directory import PretrainingDirectory
+from keras_elmo.files.run_directory import IMPORTED, PretrainingDirectory
 from keras_elmo.text.vocabulary import Vocabulary
 from keras_elmo.training.data import Manifest
 from keras_elmo.utils.files import is_leftover, lock, remove_leftovers
@@ -75,6 +75,9 @@ def check_manifest(
                 )
     for name, value in manifest.items():
         was = before.get(name)
+        if was is None and IMPORTED in before:
+            # Whatever the other program did not write down.
+            continue
         if name in ("corpus", "validation"):
             _check_files(name, files.training, was, value)
         elif was != value and name == "kind_of_corpus":

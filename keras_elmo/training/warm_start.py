@@ -8,10 +8,10 @@ import numpy as np
 from keras import ops
 
 from keras_elmo.config import ElmoConfig
+from keras_elmo.files.hdf5 import find_dataset, open_hdf5
 from keras_elmo.files.loading import find_model, load
 from keras_elmo.files.run_directory import PretrainingDirectory
 from keras_elmo.files.saved_model import language_model_files
-from keras_elmo.files.validation import find_dataset, open_hdf5
 from keras_elmo.models.pretraining import PretrainingModel
 from keras_elmo.text.vocabulary import Vocabulary
 from keras_elmo.utils.large_variables import blocks_of
@@ -80,9 +80,9 @@ class WarmStart:
         with open_hdf5(self._softmax) as file:
             for name, weight in (("W", softmax.kernel), ("b", softmax.bias)):
                 shape = (len(self.vocabulary), *weight.shape[1:])
-                dataset = find_dataset(file, f"softmax/{name}", shape, self._words)
+                stored = find_dataset(file, f"softmax/{name}", shape, self._words)
                 array = np.concatenate(list(blocks_of(weight)))
                 # HDF5 picks single rows far more slowly than it reads all of them.
-                array[list(rows)] = dataset[...][list(sources)]
+                array[list(rows)] = stored.read()[list(sources)]
                 weight.assign(array)
         return len(rows)

@@ -95,6 +95,38 @@ def test_second_batch_without_state(tiny, expected):
     assert np.abs(rows[0] - expected[0][1]).max() > 0.01
 
 
+# ------------------------------------------------------ as other programs store them
+
+STORED = {
+    "float64": {"dtype": "float64"},
+    "float16": {"dtype": "float16"},
+    "big-endian": {"dtype": ">f8", "chunks": True},
+    "chunks": {"chunks": (3, 2)},
+    "gzip": {"compression": "gzip", "dtype": "float64"},
+    "all": {"compression": "gzip", "shuffle": True, "fletcher32": True},
+    "extensible": {"chunks": (3, 5), "maxshape": (None, None), "dtype": "float16"},
+}
+
+
+@pytest.mark.parametrize("how", STORED)
+def test_stored(how, tmp_path):
+    """Chunks, gzip and other floating-point types are read as they were written."""
+    options, weights = write_random(tmp_path)
+    expected = load_published_weights(options, weights).get_weights()
+    with h5py.File(weights, "a") as file:
+        for name in datasets(weights):
+            array = file[name][...]
+            given = dict(STORED[how])
+            if "chunks" in given and array.ndim != 2:
+                given |= {"chunks": True, "maxshape": None}
+            del file[name]
+            file.create_dataset(name, data=array, **given)
+    found = load_published_weights(options, weights).get_weights()
+    tolerance = 1e-3 if "float16" in str(STORED[how]) else 0
+    for array, wanted in zip(found, expected, strict=True):
+        np.testing.assert_allclose(array, wanted, rtol=tolerance, atol=tolerance)
+
+
 # ---------------------------------------------------------------- and back again
 
 

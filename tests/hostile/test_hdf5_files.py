@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import zlib
 
 import h5py
 import numpy as np
@@ -93,8 +94,50 @@ def bomb(file, folder):
     dataset.id.write_direct_chunk((0, 0), b"\0" * 100)
 
 
-def compressed(file, folder):
-    file.create_dataset(NAME, data=np.ones(SHAPE, "float32"), compression="gzip")
+def in_chunks(file, **options):
+    """A sound dataset of four chunks."""
+    ones = np.ones(SHAPE, "float32")
+    return file.create_dataset(NAME, data=ones, chunks=(8, 4), **options)
+
+
+def lzf(file, folder):
+    in_chunks(file, compression="lzf")
+
+
+def scale_offset(file, folder):
+    in_chunks(file, scaleoffset=3)
+
+
+def unpacks_to_more(file, folder):
+    """A chunk of 128 bytes, of which 300 MB are in the file."""
+    content = zlib.compress(b"\0" * 300_000_000, 9)[: 2 * 128 + 1024]
+    in_chunks(file, compression="gzip").id.write_direct_chunk((8, 4), content)
+
+
+def large_in_the_file(file, folder):
+    """A chunk of 128 bytes, for which 4 MB are in the file."""
+    in_chunks(file).id.write_direct_chunk((8, 4), b"\0" * (4 << 20))
+
+
+def damaged_chunk(file, folder):
+    in_chunks(file, compression="gzip").id.write_direct_chunk((8, 4), b"\0" * 100)
+
+
+def missing_chunk(file, folder):
+    dataset = file.create_dataset(NAME, SHAPE, "float32", chunks=(8, 4))
+    dataset[:8] = 1
+
+
+def odd_floats(file, folder):
+    """Floating-point numbers of 3 bytes, which NumPy does not have."""
+    kind = h5py.h5t.IEEE_F32LE.copy()
+    kind.set_fields(23, 15, 8, 0, 15)
+    kind.set_size(3)
+    properties = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    properties.set_chunk((8, 4))
+    space = h5py.h5s.create_simple(SHAPE)
+    h5py.h5d.create(file.id, NAME.encode(), kind, space, properties)
+    file[NAME][...] = 1
 
 
 def left_empty(file, folder):
@@ -142,7 +185,13 @@ CHANGES = {
         huge,
         huge_in_chunks,
         bomb,
-        compressed,
+        lzf,
+        scale_offset,
+        unpacks_to_more,
+        large_in_the_file,
+        damaged_chunk,
+        missing_chunk,
+        odd_floats,
         left_empty,
         strings,
         integers,
@@ -158,7 +207,7 @@ CHANGES["external group"] = external_group
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_dataset(change, directory, tmp_path):
-    """A dataset that is not stored in the file as it is is an error of one line."""
+    """A dataset that no trainer writes is an error of one line."""
     with h5py.File(directory.weights, "a") as file:
         CHANGES[change](file, tmp_path)
     out = tmp_path / "out"

@@ -1,0 +1,146 @@
+"""The subcommands of `keras-elmo` that read models of other programs."""
+
+import argparse
+import json
+from collections.abc import Iterator
+
+import keras_elmo
+from keras_elmo.cli.parsing import (
+    Given,
+    Run,
+    add_out,
+    command,
+    import_keras,
+    refuse_existing,
+)
+
+
+@command(
+    "import",
+    "convert a model of another program",
+    "import elmo-dutch --out runs/dutch\n"
+    "  keras-elmo import --checkpoint ckpt --vocabulary vocab.txt --out runs/mine",
+    directory="--out",
+    kind="--checkpoint, --hub, or --options with --weights,",
+)
+def _import(parser: argparse.ArgumentParser) -> Run:
+    """Checks a model that another program made and writes one that every command takes.
+
+    Of published weights and of a checkpoint, that is a directory that embed, export and
+    pretrain --init take; of a TF Hub module, an exported model.
+    """
+    source = parser.add_mutually_exclusive_group()
+    source.add_argument(
+        "source",
+        nargs="?",
+        metavar="DIR",
+        help="A folder with any of these; what it holds is found out",
+    )
+    source.add_argument(
+        "--checkpoint",
+        metavar="DIR",
+        help="A training folder of bilm-tf (options.json, model.ckpt-*), or the prefix "
+        "of one checkpoint there; pretrain --resume goes on with it",
+    )
+    source.add_argument(
+        "--hub", metavar="DIR", help="A module of TensorFlow Hub, with its mix"
+    )
+    source.add_argument(
+        "--options", metavar="FILE", help="Published sizes, with --weights"
+    )
+    parser.add_argument("--weights", metavar="FILE", help="Published weights")
+    parser.add_argument(
+        "--vocabulary",
+        metavar="FILE",
+        help="The words that the softmax of a checkpoint predicts, a line each",
+    )
+    add_out(parser, "directory", "DIR", "The directory to write")
+
+    def run(given: Given) -> None:
+        refuse_existing(given["directory"])
+        if ("options" in given) != ("weights" in given):
+            raise ValueError("--options and --weights must be given together")
+        if "options" in given:
+            if "vocabulary" in given:
+                raise ValueError("--vocabulary is of a --checkpoint alone")
+            import_keras()
+            from keras_elmo.importing.models import import_published
+
+            import_published(**given)
+            return
+        for kind in ("checkpoint", "hub"):
+            if kind in given:
+                given |= {"source": given.pop(kind), "kind": kind}
+        if "source" not in given:
+            raise ValueError(
+                "one of DIR, --checkpoint, --hub, and --options with --weights, must "
+                "say what to import"
+            )
+        import_keras()
+        keras_elmo.import_model(**given)
+
+    return run
+
+
+@command(
+    "inspect",
+    "tell what a model is",
+    "inspect saved_models/my-elmo",
+)
+def _inspect(parser: argparse.ArgumentParser) -> Run:
+    """Prints a model's kind, sizes, words and mix, and what can be done with it.
+
+    The model may be of another program: then it has to be imported first.
+    """
+    parser.add_argument(
+        "model", metavar="MODEL", help="A folder, or the name of a shipped model"
+    )
+    parser.add_argument("--json", action="store_true", help="Print JSON")
+
+    def run(given: Given) -> None:
+        import_keras()
+        found = keras_elmo.inspect_model(given["model"])
+        if "json" in given:
+            print(json.dumps(found, ensure_ascii=False))
+            return
+        for name, text in _lines(found):
+            print(f"{name:<12}{text}")
+
+    return run
+
+
+def _lines(found: Given) -> Iterator[tuple[str, str]]:
+    """Yields what a model is for people to read."""
+    cnn, lstm = found["config"]["char_cnn"], found["config"]["lstm"]
+    numbers = found["parameters"]
+    yield "model", found["path"]
+    yield "kind", found["kind"]
+    yield (
+        "sizes",
+        f"{lstm['n_layers']} layers of {lstm['dim']:,} LSTM units, projected to "
+        f"{lstm['projection_dim']:,}; {lstm['n_layers'] + 1} vectors of "
+        f"{found['vector_units']:,} for each word",
+    )
+    count = sum(number for _, number in cnn["filters"])
+    yield (
+        "characters",
+        f"{count:,} filters of widths {', '.join(str(w) for w, _ in cnn['filters'])}, "
+        f"{cnn['n_highway']} highway layers",
+    )
+    softmax = f", {numbers['softmax']:,} in the softmax" if numbers["softmax"] else ""
+    yield "parameters", f"{numbers['encoder']:,} in the encoder{softmax}"
+    yield "computes in", found["dtype"]
+    yield "tokenizer", found["tokenizer"] or "not known"
+    words = found["vocabulary"]
+    yield "vocabulary", f"{words:,} words" if words else "none: it predicts no words"
+    if found["scripts"]:
+        shares = found["scripts"].items()
+        yield "scripts", ", ".join(f"{name} {share:.1%}" for name, share in shares)
+    if mix := found["mix"]:
+        weights = " ".join(f"{weight:.3f}" for weight in mix["weights"])
+        yield "mix", f"{weights}, gamma {mix['gamma']:.3f}"
+    if found["step"] is not None:
+        yield "step", f"{found['step']:,}"
+    if found["perplexity"] is not None:
+        yield "perplexity", f"{found['perplexity']:.2f}, the lowest of the run"
+    yield "commands", ", ".join(found["commands"])

@@ -1,0 +1,69 @@
+"""Reads the variables of a TensorFlow checkpoint by their names, without its graph."""
+
+import glob
+import os
+
+import numpy as np
+
+from keras_elmo.utils.lazy import tf
+from keras_elmo.utils.types import StrPath
+
+# What TensorFlow raises for damaged files, beside its own errors.
+_DAMAGE = (ValueError, IndexError, RuntimeError, MemoryError)
+
+
+class TFCheckpoint:
+    """The variables of a checkpoint.
+
+    Args:
+        prefix: of the files `*.index` and `*.data-*`.
+
+    Attributes:
+        shapes: the shape of each variable.
+
+    Raises:
+        ValueError: a file is missing, or the index is damaged.
+    """
+
+    def __init__(self, prefix: StrPath) -> None:
+        self.prefix = os.fspath(prefix)
+        self._errors = (tf.errors.OpError, *_DAMAGE)
+        # Reading a pipe would block.
+        if not self.files() or not os.path.isfile(f"{self.prefix}.index"):
+            missing = "index" if self.files() else "data-*"
+            raise ValueError(f"{self.prefix}.{missing}: no such file")
+        try:
+            self._checkpoint = tf.train.load_checkpoint(self.prefix)
+            shapes = self._checkpoint.get_variable_to_shape_map()
+            self._dtypes = self._checkpoint.get_variable_to_dtype_map()
+        except self._errors as error:
+            raise ValueError(f"{self.prefix}: cannot be read: {error}") from error
+        self.shapes: dict[str, tuple[int, ...]] = {
+            name: tuple(shape) for name, shape in shapes.items()
+        }
+
+    def files(self) -> list[str]:
+        """Returns the files that hold the numbers."""
+        return sorted(glob.glob(f"{glob.escape(self.prefix)}.data-*"))
+
+    def read(
+        self, name: str, shape: tuple[int, ...], called: str | None = None
+    ) -> np.ndarray:
+        """Returns floating-point numbers, once their shape is known to be right.
+
+        `called` is the name of the variable for the message of the `ValueError` that
+        is raised if they are not there, or other numbers.
+        """
+        called = called or name
+        if name not in self.shapes:
+            raise ValueError(f"{self.prefix}: lacks the variable {called}, {shape}")
+        found, dtype = self.shapes[name], self._dtypes[name]
+        if found != shape or not dtype.is_floating:
+            raise ValueError(
+                f"{self.prefix}: the variable {called} must hold floating-point "
+                f"numbers of shape {shape}, not {dtype.name} of {found}"
+            )
+        try:
+            return self._checkpoint.get_tensor(name)
+        except self._errors as error:
+            raise ValueError(f"{self.prefix}: cannot be read: {error}") from error

@@ -1,0 +1,1 @@
+"""Converts models of other programs, and tells what a folder holds."""

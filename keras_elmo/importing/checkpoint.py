@@ -1,0 +1,241 @@
+"""Makes a run of a model that bilm-tf trained."""
+
+import os
+import re
+import reprlib
+import warnings
+from collections.abc import Mapping
+
+import numpy as np
+
+from keras_elmo.config import ElmoConfig
+from keras_elmo.files.published import Dataset, encoder_datasets, softmax_datasets
+from keras_elmo.files.run_directory import IMPORTED, PretrainingDirectory
+from keras_elmo.files.validation import check_size
+from keras_elmo.importing.bilm_variables import SUMS, TRAINED, BilmVariables
+from keras_elmo.models.pretraining import PretrainingModel
+from keras_elmo.text.vocabulary import SPECIALS, Vocabulary, read_words
+from keras_elmo.training.checkpoint import Checkpoints
+from keras_elmo.training.optimizers import PublishedAdagrad
+from keras_elmo.training.options import LEARNING_RATES
+from keras_elmo.training.recorder import RunState
+from keras_elmo.utils.files import read_json_object, replacing
+from keras_elmo.utils.large_variables import block_starts, fill
+from keras_elmo.utils.types import StrPath
+
+# A file named `checkpoint` is a few lines that name the last checkpoints.
+_MOST_BYTES = 1 << 16
+# bilm-tf leaves out this line of a vocabulary.
+_NO_WORD = "!!!MAXTERMID"
+
+
+def find_checkpoint(path: StrPath) -> str | None:
+    """Returns the prefix of the last checkpoint's files in a folder, if there is one.
+
+    `path` may be such a prefix, too, for another checkpoint than the last.
+    """
+    path = os.fspath(path)
+    if os.path.isfile(f"{path}.index"):
+        return path
+    if not os.path.isdir(path):
+        return None
+    names = []
+    state = os.path.join(path, "checkpoint")
+    if os.path.isfile(state):
+        with open(state, encoding="utf-8", errors="replace") as file:
+            named = re.search(
+                r'^\s*model_checkpoint_path:\s*"([^"]*)"', file.read(_MOST_BYTES), re.M
+            )
+        # It names the folder in which the model was trained.
+        names = [re.split(r"[/\\]", named[1])[-1]] if named else []
+    steps = {
+        int(found[2]): found[1]
+        for name in os.listdir(path)
+        if (found := re.fullmatch(r"(model\.ckpt-(\d{1,18}))\.index", name))
+    }
+    names += [steps[step] for step in sorted(steps, reverse=True)]
+    prefixes = (os.path.join(path, name) for name in names if name)
+    return next((p for p in prefixes if os.path.isfile(f"{p}.index")), None)
+
+
+def open_checkpoint(checkpoint: StrPath) -> tuple[BilmVariables, ElmoConfig, str]:
+    """Returns the variables of a checkpoint, its sizes, and the file that says them.
+
+    Raises:
+        ValueError: a file is missing or damaged, or it is of another kind of model.
+    """
+    prefix = find_checkpoint(checkpoint)
+    if prefix is None:
+        raise ValueError(
+            f"{os.fspath(checkpoint)}: holds no checkpoint of bilm-tf "
+            "(model.ckpt-*.index)"
+        )
+    options = os.path.join(os.path.dirname(prefix), "options.json")
+    if (found := read_json_object(options).get("bidirectional")) is not True:
+        raise ValueError(
+            f"{options}: bidirectional must be true. Received: {reprlib.repr(found)}"
+        )
+    variables = BilmVariables(prefix, TRAINED)
+    config = ElmoConfig.from_options(options)
+    shape = variables.shape("softmax/W")
+    if len(shape) != 2 or shape[1] != config.projection_units:
+        raise ValueError(
+            f"{prefix}: the variable lm/softmax/W must have the shape (words, "
+            f"{config.projection_units}), not {shape}"
+        )
+    return variables, config, options
+
+
+def read_step(variables: BilmVariables) -> int:
+    """Returns how many updates there were."""
+    step = float(variables.read("global_step", ()))
+    return int(_number({"global_step": step}, "global_step", 0, variables.prefix))
+
+
+def import_checkpoint(
+    checkpoint: StrPath, vocabulary: StrPath, directory: StrPath
+) -> None:
+    """Writes a run that goes on where bilm-tf's ended.
+
+    Args:
+        checkpoint: the folder that bilm-tf trained in, with options.json, or the prefix
+            of one checkpoint's files there.
+        vocabulary: the words of its softmax, a line each.
+        directory: to write.
+
+    Raises:
+        ValueError: a file is missing or damaged, or two contradict each other.
+    """
+    variables, config, options = open_checkpoint(checkpoint)
+    prefix, given = variables.prefix, read_json_object(options)
+    num_rows, _ = variables.shape("softmax/W")
+    words, rows = read_vocabulary(vocabulary, num_rows, f"{prefix}: lm/softmax/W")
+    num_weights = config.num_weights + num_rows * (config.projection_units + 1)
+    check_size(num_weights, variables.files(), options)
+    num_sampled = int(_number(given, "n_negative_samples_batch", 8192, options))
+    rate = _number(given, "learning_rate", LEARNING_RATES["adagrad"], options)
+    for name, of_recipe in (("unroll_steps", 20), ("all_clip_norm_val", 10)):
+        if (value := _number(given, name, of_recipe, options)) != of_recipe:
+            warnings.warn(
+                f"{options}: {name} is {value:g}; a resumed run has {of_recipe}, as "
+                "published",
+                stacklevel=3,
+            )
+    step = read_step(variables)
+
+    model = PretrainingModel(config, len(words), num_sampled)
+    model.vocabulary = words
+    optimizer = PublishedAdagrad(rate)
+    model.compile(optimizer, jit_compile=False)
+    optimizer.build(model.trainable_variables)
+    optimizer.iterations.assign(step)
+    _read_variables(variables, model, optimizer, rows, options)
+    manifest = {
+        # The first command that resumes the run adds the other arguments.
+        IMPORTED: os.path.basename(prefix),
+        "tokenizer": "whitespace",
+        "vocabulary_size": None,
+        "num_sampled": num_sampled,
+        "optimizer": "adagrad",
+        "learning_rate": rate,
+    }
+    state = RunState(step=step, positions=[(0, 0)], vocabulary=words.digest())
+    with replacing(directory) as temporary:
+        files = PretrainingDirectory(temporary)
+        files.write_manifest(config, manifest)
+        words.save(files.vocabulary)
+        files.write_weights(model)
+        Checkpoints(files.checkpoints).save(step, model, state.to_json())
+
+
+def _number(
+    given: Mapping[str, object], name: str, default: float, where: str
+) -> float:
+    value = given.get(name, default)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        # No comparison with NaN is true.
+        if 0 < value < 1 << 31:
+            return value
+    raise ValueError(
+        f"{where}: {name} must be a positive number. Received: {reprlib.repr(value)}"
+    )
+
+
+def read_vocabulary(
+    path: StrPath, num_rows: int, softmax: str
+) -> tuple[Vocabulary, np.ndarray]:
+    """Returns the words with the special ones first, and each one's row of the softmax.
+
+    bilm-tf takes the special words in any place. Of lines with the same word, it
+    predicts the last.
+    """
+    path = os.fspath(path)
+    row_of: dict[str, int] = {}
+    row = 0
+    try:
+        lines = (part for line in read_words(path) for part in line.split("\r"))
+        for word in map(str.strip, lines):
+            if word != _NO_WORD:
+                row_of[word] = row
+                row += 1
+            if row > num_rows:
+                break
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
+    if row != num_rows:
+        count = "more" if row > num_rows else f"{row:,}"
+        raise ValueError(
+            f"{path}: has {count} words, but {softmax} has {num_rows:,} rows; it must "
+            "be the vocabulary that the model was trained with"
+        )
+    row_of.pop("", None)
+    for special in SPECIALS:
+        if special not in row_of:
+            raise ValueError(f"{path}: lacks the line {special}")
+    if len(row_of) < num_rows:
+        warnings.warn(
+            f"{path}: {num_rows - len(row_of):,} of its lines are empty or repeated "
+            "below; their rows of the softmax, which are never predicted, are left out",
+            stacklevel=3,
+        )
+    words = [*SPECIALS, *(word for word in row_of if word not in SPECIALS)]
+    return Vocabulary(words), np.array([row_of[word] for word in words])
+
+
+def _read_variables(
+    variables: BilmVariables,
+    model: PretrainingModel,
+    optimizer: PublishedAdagrad,
+    rows: np.ndarray,
+    options: str,
+) -> None:
+    """Assigns the weights, and the sums of squares that Adagrad keeps for each."""
+    encoder = list(encoder_datasets(model.encoder))
+    variables.check_no_others(encoder, options)
+    has_sums = variables.find("char_embed", SUMS) in variables.shapes
+    if not has_sums:
+        warnings.warn(
+            f"{variables.prefix}: holds no sums of Adagrad; they begin anew",
+            stacklevel=4,
+        )
+    num_rows = variables.shape("softmax/W")[0]
+    softmax = [
+        Dataset(each.name, each.weight, (num_rows, *each.shape[1:]))
+        for each in softmax_datasets(model.head)
+    ]
+    for dataset in (*encoder, *softmax):
+        _assign(dataset, variables.read_dataset(dataset), rows, 0.0)
+        if has_sums:
+            array = variables.read_dataset(dataset, SUMS)
+            sums = optimizer.sums_of(dataset.weight)
+            _assign(Dataset(dataset.name, sums, dataset.shape), array, rows, 1.0)
+
+
+def _assign(
+    dataset: Dataset, array: np.ndarray, rows: np.ndarray, before: float
+) -> None:
+    if not dataset.name.startswith("softmax/"):
+        dataset.assign(array, before)
+        return
+    starts = block_starts(tuple(dataset.weight.shape), array.itemsize)
+    fill(dataset.weight, (array[rows[k : k + starts.step]] for k in starts))

@@ -1,0 +1,190 @@
+"""Tells what a model is, without loading its weights."""
+
+import collections
+import os
+import unicodedata
+from collections.abc import Sequence
+from itertools import islice
+
+import numpy as np
+
+from keras_elmo.config import ElmoConfig
+from keras_elmo.files.loading import find_model
+from keras_elmo.files.run_directory import PretrainingDirectory
+from keras_elmo.files.saved_model import (
+    language_model_files,
+    read_description,
+    read_mix,
+)
+from keras_elmo.files.validation import check_dtype, check_tokenizer
+from keras_elmo.importing import kinds
+from keras_elmo.importing.bilm_variables import MODULE, BilmVariables
+from keras_elmo.importing.checkpoint import open_checkpoint, read_step
+from keras_elmo.importing.hub import read_hub_mix, read_sizes
+from keras_elmo.text.vocabulary import read_words
+from keras_elmo.training.checkpoint import Checkpoints
+from keras_elmo.training.history import read_history
+from keras_elmo.utils.types import Config, StrPath
+
+_ENCODER = ["embed", "export", "pretrain --init"]
+_LANGUAGE_MODEL = ["evaluate", "substitutes"]
+# The first words are the most frequent: what they are written in tells the language.
+_FREQUENT = 5000
+
+
+def inspect_model(model: StrPath) -> Config:
+    """Returns what a model is, from its files and without loading its weights.
+
+    Args:
+        model: what `load` or `import_model` takes.
+
+    Returns:
+        Dictionary that JSON can hold: `kind`; `config`, the sizes, as of `ElmoConfig`;
+        `vector_units`, of each of the `num_layers + 1` layers; `parameters`, of the
+        encoder and of the softmax; `dtype`; `tokenizer`; `vocabulary`, the number of
+        words that the softmax predicts; `scripts`, in which the 5,000 most frequent
+        ones are written, with shares; `mix`, its `weights`, which sum to 1, and
+        `gamma`; `step`, of a run's or checkpoint's last update; `perplexity`, the
+        lowest of the run; and `commands`, what can be done with it. What is not known
+        is `None`.
+
+    Raises:
+        ValueError: there is no such model, or a file is damaged.
+
+    Example:
+
+    ```python
+    encoder = keras_elmo.build_encoder(keras_elmo.ElmoConfig.preset("tiny"))
+    keras_elmo.export_saved_model(encoder, "my-elmo", tokenizer="whitespace")
+    found = keras_elmo.inspect_model("my-elmo")
+    print(found["kind"], found["mix"]["weights"])  # an exported model, a third each
+    assert found["parameters"] == {"encoder": encoder.count_params(), "softmax": 0}
+    ```
+    """
+    path = os.fspath(model)
+    if not os.path.exists(path):
+        # A name.
+        path = os.fspath(find_model(model))
+    kind = kinds.kind_of(path)
+    described = {
+        kinds.EXPORTED: _exported,
+        kinds.RUN: _run,
+        kinds.PUBLISHED: _published,
+        kinds.CHECKPOINT: _checkpoint,
+        kinds.HUB: _hub,
+    }[kind](path)
+    config: ElmoConfig = described.pop("config")
+    words = described.pop("words", None)
+    num_words = described.pop("num_words", words and len(words)) or 0
+    return {
+        "path": path,
+        "kind": kind,
+        "config": config.to_options(),
+        "vector_units": 2 * config.projection_units,
+        "parameters": {
+            "encoder": config.num_weights,
+            "softmax": num_words * (config.projection_units + 1),
+        },
+        "dtype": "float32",
+        "tokenizer": None,
+        "vocabulary": num_words or None,
+        "scripts": _scripts(words) if words else None,
+        "mix": None,
+        "step": None,
+        "perplexity": None,
+        **described,
+    }
+
+
+def _exported(path: str) -> Config:
+    stored = read_description(path)
+    where = f"{path}: its description"
+    words, _ = language_model_files(path)
+    has_words = os.path.exists(words)
+    scalars, gamma, layer_norm = read_mix(path)
+    return {
+        "config": ElmoConfig.from_options(stored["options"]),
+        "dtype": check_dtype(stored["dtype"], where),
+        "tokenizer": check_tokenizer(stored["tokenizer"], where),
+        "words": _read(words) if has_words else None,
+        "mix": {**_mix(scalars, gamma), "layer_norm": layer_norm},
+        "commands": [*_ENCODER, "serve", *(_LANGUAGE_MODEL if has_words else [])],
+    }
+
+
+def _run(path: str) -> Config:
+    files = PretrainingDirectory(path)
+    manifest = files.read_manifest()
+    steps = Checkpoints(files.checkpoints).steps()
+    rows = [row.perplexity_mean for row in read_history(files.history)]
+    commands = []
+    if files.holds_a_model():
+        commands = list(_ENCODER)
+    if files.holds_a_language_model():
+        commands += _LANGUAGE_MODEL
+    has_words = os.path.exists(files.vocabulary)
+    return {
+        "config": ElmoConfig.from_options(files.options),
+        "tokenizer": check_tokenizer(manifest.get("tokenizer"), files.training),
+        "words": _read(files.vocabulary) if has_words else None,
+        "step": steps[-1] if steps else None,
+        "perplexity": min((row for row in rows if row is not None), default=None),
+        "commands": [*commands, "pretrain --resume"],
+    }
+
+
+def _published(path: str) -> Config:
+    options, _ = kinds.published_files(path)
+    # Under these names, it needs no import.
+    has_names = PretrainingDirectory(path).holds_a_model()
+    return {
+        "config": ElmoConfig.from_options(options[0]),
+        "commands": _ENCODER if has_names else ["import"],
+    }
+
+
+def _checkpoint(path: str) -> Config:
+    variables, config, _ = open_checkpoint(path)
+    return {
+        "config": config,
+        "tokenizer": "whitespace",
+        "num_words": variables.shape("softmax/W")[0],
+        "step": read_step(variables),
+        "commands": ["import --vocabulary FILE"],
+    }
+
+
+def _hub(path: str) -> Config:
+    variables = BilmVariables(os.path.join(path, "variables", "variables"), MODULE)
+    config = read_sizes(variables)
+    return {
+        "config": config,
+        "tokenizer": "whitespace",
+        "mix": {**_mix(*read_hub_mix(variables, config)), "layer_norm": False},
+        "commands": ["import"],
+    }
+
+
+def _mix(scalars: np.ndarray, gamma: np.ndarray) -> Config:
+    weights = np.exp(scalars - scalars.max())
+    weights /= weights.sum()
+    return {"weights": [float(weight) for weight in weights], "gamma": float(gamma)}
+
+
+def _read(path: str) -> list[str]:
+    try:
+        return list(read_words(path))
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
+
+
+def _scripts(words: Sequence[str]) -> dict[str, float]:
+    """Returns the share of frequent words in each script, the largest first."""
+    counts = collections.Counter(
+        unicodedata.name(word[0], "").partition(" ")[0].capitalize()
+        for word in islice(words, 3, _FREQUENT)
+        if word[:1].isalpha()
+    )
+    total = max(sum(counts.values()), 1)
+    shares = {name: round(count / total, 3) for name, count in counts.most_common(5)}
+    return {name: share for name, share in shares.items() if share}

@@ -1,0 +1,64 @@
+"""Tells what a folder holds."""
+
+import glob
+import os
+
+from keras_elmo.files.run_directory import PretrainingDirectory
+from keras_elmo.files.saved_model import is_saved_model
+from keras_elmo.importing.checkpoint import find_checkpoint
+from keras_elmo.utils.types import StrPath
+
+# Kinds of models, as messages name them.
+RUN = "a run of keras_elmo"
+EXPORTED = "an exported model"
+CHECKPOINT = "a training folder of bilm-tf"
+HUB = "a TF Hub module"
+PUBLISHED = "published weights"
+
+
+def kind_of(path: StrPath) -> str:
+    """Returns the kind of model that a folder holds.
+
+    Raises:
+        ValueError: it holds none, or several.
+    """
+    path = os.fspath(path)
+    if is_saved_model(path):
+        return EXPORTED
+    run = PretrainingDirectory(path)
+    if run.holds_a_run():
+        return RUN
+    found = []
+    if find_checkpoint(path) is not None:
+        found.append(CHECKPOINT)
+    if os.path.isfile(os.path.join(path, "variables", "variables.index")):
+        found.append(HUB)
+    options, weights = published_files(path)
+    if options and weights:
+        found.append(PUBLISHED)
+    if len(found) == 1:
+        return found[0]
+    if not os.path.exists(path):
+        raise ValueError(f"{path}: no such file or folder")
+    if not found:
+        raise ValueError(
+            f"{path}: holds no model that is known: no options.json with weights in "
+            "HDF5, no checkpoint of bilm-tf (model.ckpt-*.index), no TF Hub module "
+            "(variables/variables.index)"
+        )
+    raise ValueError(
+        f"{path}: holds {' and '.join(found)}: `kind` must say which one to import"
+    )
+
+
+def published_files(path: StrPath) -> tuple[list[str], list[str]]:
+    """Returns the files in a folder that look like options.json and weights.hdf5."""
+    folder = glob.escape(os.fspath(path))
+    options = sorted(glob.glob(os.path.join(folder, "*options*.json")))
+    endings = ("hdf5", "h5")
+    weights = [
+        file
+        for ending in endings
+        for file in sorted(glob.glob(os.path.join(folder, f"*.{ending}")))
+    ]
+    return options, weights

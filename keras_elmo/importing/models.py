@@ -1,0 +1,115 @@
+"""Imports a model, whatever program made it."""
+
+import os
+
+from keras_elmo.files.export import export_saved_model
+from keras_elmo.files.published import load_published_weights, save_published_weights
+from keras_elmo.files.run_directory import PretrainingDirectory
+from keras_elmo.importing import kinds
+from keras_elmo.importing.checkpoint import import_checkpoint
+from keras_elmo.importing.hub import read_hub_module
+from keras_elmo.utils.files import replacing
+from keras_elmo.utils.types import StrPath
+
+_KINDS = {
+    "published": kinds.PUBLISHED,
+    "checkpoint": kinds.CHECKPOINT,
+    "hub": kinds.HUB,
+}
+
+
+def import_model(
+    source: StrPath,
+    directory: StrPath,
+    kind: str | None = None,
+    vocabulary: StrPath | None = None,
+) -> None:
+    """Converts a model of another program to one that every function here takes.
+
+    - `"published"`: options.json and weights.hdf5, as bilm-tf and AllenNLP have them.
+    - `"checkpoint"`: the folder that bilm-tf trained in. What is written is a run:
+      an encoder, the softmax and its words, and Adagrad's sums, so that `pretrain` with
+      `resume` goes on with the next update.
+    - `"hub"`: the folder of TensorFlow Hub's module, `saved_model.pb` and `variables`.
+      What is written is an exported model with the module's mix.
+
+    Args:
+        source: the folder; of a checkpoint also the prefix of its files.
+        directory: to write; it must not exist, or be empty.
+        kind: one of these names; found out if `None`.
+        vocabulary: with a checkpoint: the file of the words that its softmax predicts,
+            a line each. bilm-tf keeps it elsewhere than in the folder.
+
+    Raises:
+        ValueError: a file is missing or damaged, or two contradict each other; names
+            the file, and the variable with both shapes. Or there is no such model.
+        OSError: the disk has no room.
+
+    Example:
+
+    ```python
+    encoder = keras_elmo.build_encoder(keras_elmo.ElmoConfig.preset("tiny"))
+    keras_elmo.save_published_weights(
+        encoder, "theirs/options.json", "theirs/weights.hdf5"
+    )
+    keras_elmo.import_model("theirs", "ours")
+    print(keras_elmo.load("ours").config)
+    ```
+    """
+    source = os.fspath(source)
+    if kind is not None and kind not in _KINDS:
+        raise ValueError(
+            f"`kind` must be {', '.join(map(repr, _KINDS))} or None. "
+            f"Received: kind={kind!r}"
+        )
+    check_empty(directory)
+    found = kinds.kind_of(source) if kind is None else _KINDS[kind]
+    if found == kinds.CHECKPOINT:
+        if vocabulary is None:
+            raise ValueError(
+                "`vocabulary` must be the file of the words that the softmax of "
+                f"{source} predicts. Received: vocabulary=None"
+            )
+        import_checkpoint(source, vocabulary, directory)
+        return
+    if vocabulary is not None:
+        raise ValueError(
+            f"`vocabulary` is of a checkpoint, and {source} holds {found}. "
+            f"Received: vocabulary={os.fspath(vocabulary)!r}"
+        )
+    if found == kinds.HUB:
+        export_saved_model(read_hub_module(source), directory)
+    elif found == kinds.PUBLISHED:
+        import_published(*_two_files(source), directory)
+    else:
+        raise ValueError(f"{source}: is {found} already; there is nothing to import")
+
+
+def import_published(options: StrPath, weights: StrPath, directory: StrPath) -> None:
+    """Checks options.json and weights.hdf5 and writes a directory of them."""
+    encoder = load_published_weights(options, weights)
+    with replacing(directory) as temporary:
+        files = PretrainingDirectory(temporary)
+        os.makedirs(temporary)
+        save_published_weights(encoder, files.options, files.weights)
+
+
+def check_empty(directory: StrPath) -> None:
+    """Raises `ValueError` if something is there that would be lost."""
+    if os.path.isdir(directory) and not os.listdir(directory):
+        return
+    if os.path.exists(directory):
+        raise ValueError(
+            f"{os.fspath(directory)} exists already; name another, or remove it"
+        )
+
+
+def _two_files(path: str) -> tuple[str, str]:
+    files = kinds.published_files(path)
+    for found, what in zip(files, ("*options*.json", "*.hdf5"), strict=True):
+        if len(found) != 1:
+            raise ValueError(
+                f"{path}: must hold one file {what}; else name the two files. "
+                f"Received: {', '.join(found) or 'none'}"
+            )
+    return files[0][0], files[1][0]

@@ -1,0 +1,140 @@
+"""What a folder holds is found out, and told."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+import keras_elmo
+from keras_elmo.importing import kinds
+from keras_elmo.importing.models import import_model
+from tests.command_line import assert_one_line, command
+from tests.files.pretrained import write_pretrained
+from tests.files.test_published import write_random
+from tests.importing.bilm_files import (
+    STEP,
+    WORDS,
+    module_variables,
+    write_checkpoint,
+    write_module,
+)
+from tests.models.small import CONFIG
+
+OUR_WORDS = ["<S>", "</S>", "<UNK>", "the", "배", "bank"]
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory):
+    """One of each kind, by its name."""
+    folder = tmp_path_factory.mktemp("models")
+    write_checkpoint(folder / "checkpoint")
+    write_module(folder / "hub", module_variables(CONFIG.to_options())[0])
+    (folder / "published").mkdir()
+    options, weights = write_random(folder / "published")
+    options.rename(folder / "published" / "elmo_small_options.json")
+    weights.rename(folder / "published" / "elmo_small_weights.hdf5")
+    write_pretrained(folder / "run", CONFIG, OUR_WORDS)
+    keras_elmo.export_saved_model(
+        folder / "run", folder / "exported", tokenizer=None, language_model=True
+    )
+    return folder
+
+
+KINDS = {
+    "checkpoint": kinds.CHECKPOINT,
+    "hub": kinds.HUB,
+    "published": kinds.PUBLISHED,
+    "run": kinds.RUN,
+    "exported": kinds.EXPORTED,
+}
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_kind(name, models):
+    assert kinds.kind_of(models / name) == KINDS[name]
+
+
+def test_published_under_other_names(models, tmp_path):
+    """The two files are found by the ends of their names."""
+    assert command("import", models / "published", "--out", tmp_path / "ours")[0] == 0
+    assert keras_elmo.load(tmp_path / "ours").config == CONFIG
+
+
+def test_doubt(models, tmp_path):
+    """A folder of two kinds needs a flag."""
+    both = shutil.copytree(models / "checkpoint", tmp_path / "both")
+    shutil.copy(models / "published" / "elmo_small_weights.hdf5", both)
+    arguments = ("--vocabulary", both / "vocab.txt", "--out", tmp_path / "ours")
+    said = "holds a training folder of bilm-tf and published weights: --checkpoint"
+    assert_one_line(*command("import", both, *arguments), str(both), said)
+    assert command("import", "--checkpoint", both, *arguments) == (0, "", "")
+    shutil.copy(both / "options.json", both / "options2.json")
+    said = "must hold one file *options*.json; else name the two files"
+    with pytest.raises(ValueError, match=said.replace("*", r"\*")):
+        import_model(both, tmp_path / "out", kind="published")
+
+
+def test_nothing_to_import(models, tmp_path):
+    out = tmp_path / "out"
+    for name, said in (("run", "a run of keras_elmo"), ("exported", "an exported")):
+        result = command("import", models / name, "--out", out)
+        assert_one_line(*result, f"is {said}", "nothing to import")
+    assert_one_line(*command("import", tmp_path, "--out", out), "holds no model that")
+    nowhere = tmp_path / "nowhere"
+    assert_one_line(*command("import", nowhere, "--out", out), "no such file or folder")
+    assert_one_line(*command("import", "--out", out), "must say what to import")
+    result = command("import", "--options", "o.json", "--out", out)
+    assert_one_line(*result, "--options and --weights must be given together")
+    words = ("--vocabulary", "vocab.txt")
+    result = command("import", models / "published", *words, "--out", out)
+    assert_one_line(*result, "--vocabulary is of a checkpoint")
+    with pytest.raises(ValueError, match="`kind` must be"):
+        import_model(models / "hub", out, kind="other")
+    (tmp_path / "file").touch()
+    with pytest.raises(ValueError, match="exists already"):
+        import_model(models / "hub", tmp_path / "file")
+
+
+# ---------------------------------------------------------------- inspect
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_inspect(name, models):
+    """Sizes, words, mix and uses are those of the model, whatever its kind."""
+    status, out, err = command("inspect", models / name, "--json")
+    assert (status, err) == (0, "")
+    found = json.loads(out)
+    assert found == keras_elmo.inspect_model(models / name)
+    assert found["kind"] == KINDS[name]
+    assert found["config"]["lstm"] == CONFIG.to_options()["lstm"]
+    assert found["vector_units"] == 2 * CONFIG.projection_units
+    has_words = name in ("checkpoint", "run", "exported")
+    assert found["vocabulary"] == (len(WORDS) if has_words else None)
+    softmax = len(WORDS) * (CONFIG.projection_units + 1) if has_words else 0
+    encoder = keras_elmo.build_encoder(CONFIG).count_params()
+    assert found["parameters"] == {"encoder": encoder, "softmax": softmax}
+    has_mix = name in ("hub", "exported")
+    assert (found["mix"] is not None) == has_mix
+    if has_mix:
+        np.testing.assert_allclose(sum(found["mix"]["weights"]), 1, rtol=1e-6)
+    assert found["step"] == (STEP if name == "checkpoint" else None)
+    imports = name in ("checkpoint", "hub", "published")
+    assert found["commands"][0].startswith("import" if imports else "embed")
+    assert ("evaluate" in found["commands"]) == (name in ("run", "exported"))
+
+
+def test_inspect_for_people(models):
+    """The same in lines."""
+    status, out, _ = command("inspect", models / "exported")
+    assert status == 0
+    lines = dict(line.split(maxsplit=1) for line in out.splitlines() if " " in line)
+    assert lines["sizes"] == (
+        "2 layers of 9 LSTM units, projected to 7; 3 vectors of 14 for each word"
+    )
+    assert lines["mix"] == "0.333 0.333 0.333, gamma 1.000"
+    assert lines["vocabulary"] == "6 words"
+    assert lines["scripts"] == "Latin 66.7%, Hangul 33.3%"
+    assert lines["commands"].startswith("embed, export, pretrain --init, serve")
+    result = command("inspect", models / "nowhere")
+    assert_one_line(*result, str(models / "nowhere"))
