@@ -170,12 +170,15 @@ WITHOUT_KERAS = {
     "pretrain --corpus nowhere.txt --out run": 2,
     "evaluate --model run --corpus nowhere.txt": 2,
     "embed --model run --input nowhere.txt --out vectors.hdf5": 2,
+    "embed --model run --input picture.png --out vectors.hdf5": 2,
+    "pretrain --corpus picture.png --out run": 2,
     "export --model run --out .": 2,
 }
 
 
 def test_help_and_wrong_arguments_import_no_backend(tmp_path):
     """So they answer in a third of a second."""
+    (tmp_path / "picture.png").write_bytes(b"PNG\0")
     (tmp_path / "mine").write_text("A folder that is not empty.", encoding="utf-8")
     code = f"""
 import contextlib, io, os, sys

@@ -24,7 +24,7 @@ from keras_elmo.cli.parsing import (
 )
 from keras_elmo.config import PRESETS, ElmoConfig
 from keras_elmo.embedding.options import EmbedOptions
-from keras_elmo.text.lines import expand_files
+from keras_elmo.text.lines import check_is_text, expand_files
 from keras_elmo.training.options import TrainingOptions
 from keras_elmo.utils.lazy import import_extra
 from keras_elmo.utils.options import declared_options
@@ -59,6 +59,7 @@ def _pretrain(parser: argparse.ArgumentParser) -> Run:
         metavar="FILE",
         help="Sizes of the model from a file in the form of the published options.json",
     )
+    _add_force(parser)
 
     def run(given: Given) -> None:
         preset, sizes = given.pop("preset", None), given.pop("options", None)
@@ -71,10 +72,9 @@ def _pretrain(parser: argparse.ArgumentParser) -> Run:
         elif preset is not None or "init" not in given:
             config = ElmoConfig.preset(preset or "mini")
         # Checked before TensorFlow is imported.
-        options = TrainingOptions(config, **given)
-        expand_files(given["corpus"])
-        if options.validation is not None:
-            expand_files(given["validation"])
+        force = given.pop("force", False)
+        TrainingOptions(config, **given)
+        _check_text({**given, "force": force}, "corpus", "validation")
         import_keras()
         with _told_to_resume():
             keras_elmo.pretrain(config, **given)
@@ -91,9 +91,10 @@ def _evaluate(parser: argparse.ArgumentParser) -> Run:
     """Prints the perplexity of each direction as JSON, by the exact softmax."""
     add_model(parser, "name_or_path", "A run, a model exported with --language-model")
     parser.add_argument("--corpus", required=True, nargs="+", metavar="GLOB")
+    _add_force(parser)
 
     def run(given: Given) -> None:
-        expand_files(given["corpus"])
+        _check_text(given, "corpus")
         import_keras()
         from keras_elmo.text.tokenizer import TOKENIZER_IF_UNKNOWN
 
@@ -181,21 +182,29 @@ def _embed(parser: argparse.ArgumentParser) -> Run:
     """Writes the contextual vectors of every line of a text file.
 
     HDF5 has the published layout: a dataset a sentence, named by its number. Parquet
-    is a table of tokens, or of sentences. A command that was killed goes on with
-    --resume, and the file is the same in the end.
+    is a table of tokens, or of sentences. Standard output gets a JSON object for each
+    line. A command that was killed goes on with --resume, and the file is the same in
+    the end.
     """
     add_model(parser, "model")
-    parser.add_argument("--input", required=True, metavar="FILE", help="The text")
-    add_out(parser, "out", "FILE", "A name in .hdf5, .h5 or .parquet")
+    parser.add_argument(
+        "--input",
+        required=True,
+        metavar="FILE",
+        help="The text, UTF-8; - for standard input",
+    )
+    out = "A name in .hdf5, .h5 or .parquet; - for standard output"
+    add_out(parser, "out", "FILE", out)
     add_options(parser, EmbedOptions)
     parser.add_argument(
         "--resume",
         action="store_true",
         help="Go on with an interrupted command; start if there is none",
     )
+    _add_force(parser)
 
     def run(given: Given) -> None:
-        expand_files(given["input"])
+        _check_text(given, "input")
         import_keras()
         from keras_elmo.embedding.embed_file import embed_file
 
@@ -244,6 +253,22 @@ def _serve(parser: argparse.ArgumentParser) -> Run:
         print("keras-elmo: stopped", file=sys.stderr)
 
     return run
+
+
+def _add_force(parser: argparse.ArgumentParser) -> None:
+    help = "Read files that do not look like UTF-8 text"
+    parser.add_argument("--force", action="store_true", help=help)
+
+
+def _check_text(given: Given, *names: str) -> None:
+    """Checks that files of text are there, and unless forced that they are text."""
+    force = given.pop("force", False)
+    for name in names:
+        # A dash stands for standard input.
+        if given.get(name, "-") != "-":
+            for path in expand_files(given[name]):
+                if not force:
+                    check_is_text(path)
 
 
 @contextlib.contextmanager

@@ -2,17 +2,18 @@
 
 import contextlib
 import dataclasses
+import errno
 import os
+import shutil
 import sys
-from collections.abc import Iterator
-from typing import NamedTuple
+import tempfile
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from keras_elmo.embedding.embedder import Embedder, Tokens, windows
+from keras_elmo.embedding.compute_parts import Part, compute_parts, expected_bytes
 from keras_elmo.embedding.options import EmbedOptions
 from keras_elmo.embedding.parts import (
-    Manifest,
     PartFolder,
     check_manifest,
     encoder_hash,
@@ -22,9 +23,9 @@ from keras_elmo.embedding.parts import (
 from keras_elmo.embedding.writers import (
     HDF5_SUFFIXES,
     PARQUET_SUFFIX,
-    Hdf5Writer,
-    ParquetWriter,
+    JsonLinesWriter,
     VectorWriter,
+    open_writer,
     read_manifest,
 )
 from keras_elmo.files.loading import find_model, load
@@ -38,11 +39,8 @@ from keras_elmo.utils.prefetch import prefetch_map
 from keras_elmo.utils.progress import Progress
 from keras_elmo.utils.types import StrPath
 
-# Sentences in a batch: a step of many rows costs little more than one of few.
-BATCH_SIZE = 128
-# The words of so many positions at the beginning of a text are cached; others are
-# computed in each part. A part so depends on nothing but these words and itself.
-_CACHED_POSITIONS = 524_288
+# What stands for the standard streams.
+STANDARD = "-"
 
 
 def embed_file(
@@ -64,14 +62,16 @@ def embed_file(
 
     The vectors of 16,384 positions at a time are written as a part into the folder
     `OUT.parts`, and joined to one file, which is renamed to `out` when it is complete.
-    A process that is killed at any moment loses the part that it computes. With
-    `resume`, the parts are computed that are missing; the bytes of the file are the
-    same. Parts and file need twice the room of the file on the disk.
+    The batches of a part that takes longer are written every ten seconds: a process
+    that is killed at any moment loses no more. With `resume`, what is missing is
+    computed; the bytes of the file are the same. Parts and file need twice the room of
+    the file on the disk.
 
     Args:
         model: a pretraining directory, an exported SavedModel, or a shipped name.
-        input: the text, UTF-8; plain, .gz or .xz.
-        out: a name that ends in .hdf5, .h5 or .parquet.
+        input: the text, UTF-8; plain, .gz or .xz; `"-"` for standard input.
+        out: a name that ends in .hdf5, .h5 or .parquet; `"-"` for standard output, to
+            which each line is written as a JSON object; see `JsonLinesWriter`.
         layers: `"all"`, or `"mix"`, their weighted sum: with the weights of the
             exported model, or the average. HDF5 then holds
             `(tokens, 2 * projection_units)`.
@@ -91,27 +91,71 @@ def embed_file(
     """
     input, out = os.fspath(input), os.fspath(out)
     options = EmbedOptions(layers, rows, dtype)
-    _check_suffix(out, options)
-    files = expand_files(input)
-    if len(files) > 1:
-        raise ValueError(f"`input` must be one file. Received: {len(files)} of {input}")
-    parts = PartFolder(out, resume)
+    _check_out(out, options, resume)
+    parts = None if out == STANDARD else PartFolder(out, resume)
+    with _text_file(input) as text:
+        if parts is None:
+            _to_stdout(model, text, options, progress)
+        else:
+            _to_file(model, text, out, options, parts, progress)
+
+
+@contextlib.contextmanager
+def _text_file(input: str) -> Iterator[str]:
+    """Yields the path of the text: what standard input has is a file meanwhile.
+
+    Raises:
+        ValueError: there is no text, or more than one file.
+    """
+    with tempfile.TemporaryDirectory(prefix="keras-elmo-") as folder:
+        path = os.path.join(folder, "standard input")
+        if input == STANDARD:
+            with open(path, "wb") as file:
+                shutil.copyfileobj(sys.stdin.buffer, file)
+        else:
+            path, *more = expand_files(input)
+            if more:
+                raise ValueError(
+                    f"`input` must be one file. Received: {1 + len(more)} of {input}"
+                )
+        if next(read_lines([path], keep_blank=True), None) is None:
+            name = "standard input" if input == STANDARD else path
+            raise ValueError(f"there is no text in {name}")
+        yield path
+
+
+def _to_stdout(
+    model: StrPath, path: str, options: EmbedOptions, progress: bool
+) -> None:
+    model = find_model(model)
+    encoder = load(model)
+    mix = _mix(model, encoder) if options.layers == "mix" else None
+    text = _text(path, encoder)
+    writer = JsonLinesWriter(sys.stdout, options)
+    with _progress(path, progress) as update:
+        for part in compute_parts(text, encoder, mix):
+            writer.append(part.lines, part.vectors or [])
+            update(part)
+    _report(text, progress)
+
+
+def _to_file(
+    model: StrPath,
+    path: str,
+    out: str,
+    options: EmbedOptions,
+    parts: PartFolder,
+    progress: bool,
+) -> None:
     complete = read_manifest(out) if os.path.exists(out) else None
     if not complete:
         parts.check_out()
-    if next(read_lines(files, keep_blank=True), None) is None:
-        raise ValueError(f"there is no text in {files[0]}")
     model = find_model(model)
     encoder = load(model)
-    mix = None
-    if layers == "mix":
-        exported = is_saved_model(model)
-        mix = (
-            mix_weights(model) if exported else _average(encoder.config.num_layers + 1)
-        )
+    mix = _mix(model, encoder) if options.layers == "mix" else None
     manifest = {
         **dataclasses.asdict(options),
-        "input": file_hash(files[0]),
+        "input": file_hash(path),
         "model": encoder_hash(encoder, *([] if mix is None else [mix])),
     }
     if complete:
@@ -120,20 +164,39 @@ def embed_file(
         if progress:
             print(f"{out} is complete; nothing to do", file=sys.stderr)
         return
-    text = TokenizedFile(files[0], encoder.tokenizer or TOKENIZER_IF_UNKNOWN)
+    text = _text(path, encoder)
     shape = options.shape(encoder.config)
     try:
         with parts.opened(manifest):
+            _check_room(out, expected_bytes(text, encoder, options), progress)
             with parts.writing():
-                writer = _open(parts.joined, shape, options, manifest)
+                writer = open_writer(parts.joined, shape, options, manifest)
             with contextlib.closing(writer):
-                computed = _compute(text, encoder, mix, parts)
-                _write(computed, options, parts, writer, text.path, progress)
+                computed = compute_parts(text, encoder, mix, parts)
+                with _progress(path, progress) as update:
+                    for part in _written(computed, options, parts, writer):
+                        update(part)
                 with parts.writing():
                     writer.finish()
                     parts.complete()
     except KeyboardInterrupt:
         raise KeyboardInterrupt(f"stopped; {parts.kept()}") from None
+    _report(text, progress)
+
+
+def _text(path: str, encoder: Encoder) -> TokenizedFile:
+    return TokenizedFile(path, encoder.tokenizer or TOKENIZER_IF_UNKNOWN)
+
+
+def _mix(model: StrPath, encoder: Encoder) -> np.ndarray:
+    """Returns the weights of the layers, the average if the model has none."""
+    if is_saved_model(model):
+        return mix_weights(model)
+    num_layers = encoder.config.num_layers + 1
+    return np.full(num_layers, 1 / num_layers, dtype="float32")
+
+
+def _report(text: TokenizedFile, progress: bool) -> None:
     if progress:
         for message in text.stats.messages():
             print(message, file=sys.stderr)
@@ -155,16 +218,18 @@ def mix_weights(model: StrPath) -> np.ndarray:
     return gamma * weights / weights.sum()
 
 
-def _average(num_layers: int) -> np.ndarray:
-    return np.full(num_layers, 1 / num_layers, dtype="float32")
-
-
-def _check_suffix(out: str, options: EmbedOptions) -> None:
-    if out.endswith(PARQUET_SUFFIX):
+def _check_out(out: str, options: EmbedOptions, resume: bool) -> None:
+    if out == STANDARD:
+        if resume:
+            raise ValueError(
+                "`resume` needs a file to go on with. Received: resume=True, out='-'"
+            )
+    elif out.endswith(PARQUET_SUFFIX):
         import_extra("pyarrow", "Writing Parquet", "parquet")
     elif not out.endswith(HDF5_SUFFIXES):
         raise ValueError(
-            f"`out` must end in .hdf5, .h5 or .parquet. Received: out={out!r}"
+            "`out` must end in .hdf5, .h5 or .parquet, or be '-'. "
+            f"Received: out={out!r}"
         )
     elif options.rows != "tokens":
         raise ValueError(
@@ -173,69 +238,35 @@ def _check_suffix(out: str, options: EmbedOptions) -> None:
         )
 
 
-def _open(
-    path: str, shape: tuple[int, ...], options: EmbedOptions, manifest: Manifest
-) -> VectorWriter:
-    if path.endswith(PARQUET_SUFFIX):
-        return ParquetWriter(path, shape, options.dtype, options.rows, manifest)
-    return Hdf5Writer(path, shape, options.dtype, manifest)
+def _check_room(out: str, size: int, progress: bool) -> None:
+    """Says how much room the file takes.
 
-
-class _Part(NamedTuple):
-    """Lines of a text.
-
-    Attributes:
-        path: of the part.
-        lines: the tokens of each line.
-        vectors: of each line; `None` if the part exists.
-        position: bytes of the text up to the end of the part.
+    Raises:
+        OSError: the disk has less.
     """
-
-    path: str
-    lines: list[Tokens]
-    vectors: list[np.ndarray] | None
-    position: int
-
-
-def _compute(
-    text: TokenizedFile, encoder: Encoder, mix: np.ndarray | None, parts: PartFolder
-) -> Iterator[_Part]:
-    """Yields the parts of a text in order, and computes those that are missing."""
-    embedder: Embedder | None = None
-    first_line = 0
-    for window in windows(text, BATCH_SIZE):
-        path = parts.part(first_line, window)
-        first_line += len(window)
-        vectors = None
-        if not os.path.exists(path):
-            embedder = embedder or _embedder(encoder, text)
-            vectors = embedder.embed_window(window, BATCH_SIZE, mix, keep_words=False)
-        yield _Part(path, window, vectors, text.position)
+    free = shutil.disk_usage(os.path.dirname(out) or ".").free
+    about = f"about {_in_units(size)}"
+    if size > free:
+        why = f"takes {about}, and {_in_units(free)} are free on the disk"
+        raise OSError(errno.ENOSPC, why, out)
+    if progress:
+        message = f"{out} takes {about}, twice as much while it is written"
+        print(message, file=sys.stderr)
 
 
-def _embedder(encoder: Encoder, text: TokenizedFile) -> Embedder:
-    """Returns an embedder that knows the words at the beginning of the text."""
-    embedder = Embedder(encoder)
-    positions = 0
-    for window in windows(TokenizedFile(text.path, text.tokenizer), BATCH_SIZE):
-        embedder.cache_words(window)
-        positions += sum(len(tokens) + 2 for tokens in window)
-        if positions >= _CACHED_POSITIONS:
-            break
-    return embedder
+def _in_units(size: int) -> str:
+    return f"{size / 1e9:,.1f} GB" if size >= 1e8 else f"{size / 1e6:,.1f} MB"
 
 
-def _write(
-    computed: Iterator[_Part],
+def _written(
+    computed: Iterator[Part],
     options: EmbedOptions,
     parts: PartFolder,
     writer: VectorWriter,
-    input: str,
-    progress: bool,
-) -> None:
+) -> Iterator[Part]:
     """Writes and joins parts in a thread, while the next one is computed."""
 
-    def write(part: _Part) -> _Part:
+    def write(part: Part) -> Part:
         with parts.writing():
             if part.vectors is None:
                 numbers = parts.read(part.path)
@@ -245,12 +276,21 @@ def _write(
             writer.append(part.lines, numbers)
         return part
 
-    size = os.path.getsize(input)
+    return prefetch_map(write, computed, num_threads=1)
+
+
+@contextlib.contextmanager
+def _progress(path: str, shown: bool) -> Iterator[Callable[[Part], None]]:
+    """Yields what shows that a part of the text is done."""
+    size = os.path.getsize(path)
     with contextlib.ExitStack() as stack:
-        bar = stack.enter_context(Progress("Embedding", size)) if progress else None
-        for part in prefetch_map(write, computed, num_threads=1):
+        bar = stack.enter_context(Progress("Embedding", size)) if shown else None
+
+        def update(part: Part) -> None:
             if bar:
                 is_new = part.vectors is not None
                 bar.update(is_new * sum(map(len, part.lines)), part.position)
+
+        yield update
         if bar:
             bar.update(0, size)

@@ -1,7 +1,8 @@
 """Contextual vectors of sentences, computed window by window."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
+from typing import Protocol
 
 import numpy as np
 
@@ -62,6 +63,16 @@ def embed(
     return Embedder(model).embed(sentences, batch_size)
 
 
+class SavedBatches(Protocol):
+    """Vectors of a window's batches, by the index of each sentence."""
+
+    def read(self) -> dict[int, np.ndarray]:
+        """Returns the vectors that were saved."""
+
+    def add(self, batch: Mapping[int, np.ndarray]) -> None:
+        """Takes the vectors of a batch."""
+
+
 class Embedder:
     """An encoder with a cache of word vectors.
 
@@ -98,6 +109,7 @@ class Embedder:
         batch_size: int,
         mix: np.ndarray | None = None,
         keep_words: bool = True,
+        saved: SavedBatches | None = None,
     ) -> list[np.ndarray]:
         """Returns the vectors of each sentence.
 
@@ -107,23 +119,30 @@ class Embedder:
             mix: weights of the layers; their weighted sum is returned instead of the
                 layers, of shape `(tokens, 2 * projection_units)`.
             keep_words: whether new words are cached while there is room.
+            saved: batches that are there already; new ones are added.
         """
         words = _unique_words(window)
         table = self._cache.vectors(words, keep_words)
         rows = {word: row for row, word in enumerate(words, start=2)}
-        results: list[np.ndarray] = [np.empty(0)] * len(window)
+        results = saved.read() if saved else {}
         lengths = [len(sentence) for sentence in window]
         for indices in batches_of_like_length(lengths, batch_size):
+            if indices[0] in results:
+                continue
             inputs = _batch(table, rows, [window[k] for k in indices])
             layers = [as_float32(each) for each in self._bilm.predict_on_batch(inputs)]
             if mix is not None:
                 # Once a batch is less work than once a sentence.
                 layers = [_weighted_sum(layers, mix)]
+            batch = {}
             for row, index in enumerate(indices):
                 end = lengths[index] + 1
                 vectors = np.stack([layer[row, 1:end] for layer in layers])
-                results[index] = vectors if mix is None else vectors[0]
-        return results
+                batch[index] = vectors if mix is None else vectors[0]
+            results |= batch
+            if saved:
+                saved.add(batch)
+        return [results[k] for k in range(len(window))]
 
 
 def _unique_words(window: Iterable[Tokens]) -> list[bytes]:

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import zlib
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import keras
 import numpy as np
 
 from keras_elmo.embedding.options import EmbedOptions
+from keras_elmo.embedding.part_batches import PartBatches
 from keras_elmo.models.encoder import Encoder
 from keras_elmo.utils.files import (
     is_leftover,
@@ -36,9 +38,13 @@ def to_numbers(vectors: Sequence[np.ndarray], options: EmbedOptions) -> np.ndarr
         options: decide on rows and type.
     """
     if options.rows == "sentences":
-        # The mean of no tokens is zero.
-        vectors = [each.sum(axis=-2) / max(each.shape[-2], 1) for each in vectors]
+        vectors = [mean_over_tokens(each) for each in vectors]
     return np.concatenate([each.ravel() for each in vectors]).astype(options.dtype)
+
+
+def mean_over_tokens(vectors: np.ndarray) -> np.ndarray:
+    """Returns the mean over the last axis but one; that of no tokens is zero."""
+    return vectors.sum(axis=-2) / max(vectors.shape[-2], 1)
 
 
 def file_hash(path: StrPath) -> str:
@@ -107,6 +113,7 @@ class PartFolder:
         self._resume = resume
         self._path = f"{out}.parts"
         self._manifest = os.path.join(self._path, "manifest.json")
+        self._batches: defaultdict[str, list[str]] = defaultdict(list)
         self.joined = os.path.join(self._path, f"joined{os.path.splitext(out)[1]}")
         if not resume:
             self.check_out()
@@ -147,6 +154,9 @@ class PartFolder:
             self._check_parts()
             if self._num_parts():
                 check_manifest(self._read_manifest(), manifest, self._path)
+            for name in sorted(filter(_is_batches, os.listdir(self._path))):
+                part = os.path.join(self._path, f"{name.split('.')[0]}.npy")
+                self._batches[part].append(os.path.join(self._path, name))
             try:
                 with self.writing():
                     write_json(self._manifest, manifest)
@@ -158,8 +168,11 @@ class PartFolder:
             os.close(descriptor)
 
     def _num_parts(self) -> int:
+        """Returns how many there are; what there is of another one counts, too."""
         with contextlib.suppress(FileNotFoundError):
-            return sum(map(_is_part, os.listdir(self._path)))
+            names = os.listdir(self._path)
+            begun = {name.split(".")[0] for name in filter(_is_batches, names)}
+            return len(begun | {name[:-4] for name in filter(_is_part, names)})
         return 0
 
     def _read_manifest(self) -> Manifest:
@@ -201,10 +214,16 @@ class PartFolder:
         content = zlib.crc32(b"\n".join(b" ".join(tokens) for tokens in lines))
         return os.path.join(self._path, part_name(first_line, f"-{content:08x}.npy"))
 
+    def batches(self, part: str) -> PartBatches:
+        """Returns the batches of a part that is not complete."""
+        return PartBatches(self._batches[part], part, self.writing)
+
     def write(self, part: str, numbers: np.ndarray) -> None:
         """Writes the numbers of a part's lines."""
         with replacing(part) as temporary, open(temporary, "wb") as file:
             np.save(file, numbers)
+        for path in self._batches.pop(part, ()):
+            os.remove(path)
 
     def read(self, part: str) -> np.ndarray:
         """Returns the numbers of a part's lines.
@@ -230,9 +249,10 @@ class PartFolder:
     def remove(self) -> None:
         """Removes the folder, unless it holds files of others."""
         ours = {os.path.basename(path) for path in (self._manifest, self.joined)}
+        tests = (_is_part, _is_batches, is_leftover)
         with contextlib.suppress(FileNotFoundError):
             for name in os.listdir(self._path):
-                if name in ours or _is_part(name) or is_leftover(name):
+                if name in ours or any(test(name) for test in tests):
                     os.remove(os.path.join(self._path, name))
         with contextlib.suppress(OSError):
             os.rmdir(self._path)
@@ -240,3 +260,7 @@ class PartFolder:
 
 def _is_part(name: str) -> bool:
     return re.fullmatch(r"\d{12}-[0-9a-f]{8}\.npy", name) is not None
+
+
+def _is_batches(name: str) -> bool:
+    return re.fullmatch(r"\d{12}-[0-9a-f]{8}\.\d+\.npz", name) is not None

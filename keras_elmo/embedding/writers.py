@@ -1,4 +1,4 @@
-"""Writers of vectors, as HDF5 or Parquet."""
+"""Writers of vectors, as HDF5, Parquet or lines of JSON."""
 
 import contextlib
 import json
@@ -6,12 +6,13 @@ import math
 import os
 from collections.abc import Sequence
 from types import ModuleType
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TextIO, TypeAlias
 
 import h5py
 import numpy as np
 
-from keras_elmo.embedding.parts import Manifest, Tokens
+from keras_elmo.embedding.options import EmbedOptions
+from keras_elmo.embedding.parts import Manifest, Tokens, mean_over_tokens
 from keras_elmo.utils.lazy import import_extra
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ PARQUET_SUFFIX = ".parquet"
 _MANIFEST = "keras_elmo"
 # Bytes of a row group, which is in memory until it is written.
 _GROUP_BYTES = 32 * 2**20
+# Decimals of a number in JSON.
+_DECIMALS = {"float32": 7, "float16": 4}
 
 
 def read_manifest(path: str) -> Manifest | None:
@@ -225,4 +228,48 @@ class ParquetWriter:
         self._lines, self._bytes = [], 0
 
 
+class JsonLinesWriter:
+    """Writes a JSON object for each line.
+
+    It has `line`, `tokens`, and the vectors: `layer_0`, `layer_1`, ..., or `mix`, of
+    shape `(tokens, units)`, or `(units,)` if they are the mean over the tokens; float32
+    is rounded to 7 decimals, float16 to 4.
+
+    Args:
+        stream: is written to.
+        options: decide on layers, rows and type.
+    """
+
+    def __init__(self, stream: TextIO, options: EmbedOptions) -> None:
+        self._stream = stream
+        self._options = options
+        self._decimals = _DECIMALS[options.dtype]
+        self._line = 0
+
+    def append(self, lines: Sequence[Tokens], vectors: Sequence[np.ndarray]) -> None:
+        """Writes the next lines: their tokens and vectors."""
+        for tokens, each in zip(lines, vectors, strict=True):
+            if self._options.rows == "sentences":
+                each = mean_over_tokens(each)
+            numbers = np.round(each.astype("float64"), self._decimals).tolist()
+            if self._options.layers == "mix":
+                layers = {"mix": numbers}
+            else:
+                layers = {f"layer_{k}": layer for k, layer in enumerate(numbers)}
+            words = [token.decode() for token in tokens]
+            content = {"line": self._line, "tokens": words, **layers}
+            self._stream.write(json.dumps(content, ensure_ascii=False) + "\n")
+            self._line += 1
+        self._stream.flush()
+
+
 VectorWriter: TypeAlias = Hdf5Writer | ParquetWriter
+
+
+def open_writer(
+    path: str, shape: tuple[int, ...], options: EmbedOptions, manifest: Manifest
+) -> VectorWriter:
+    """Returns the writer of a file, by its suffix."""
+    if path.endswith(PARQUET_SUFFIX):
+        return ParquetWriter(path, shape, options.dtype, options.rows, manifest)
+    return Hdf5Writer(path, shape, options.dtype, manifest)

@@ -15,6 +15,8 @@ from keras_elmo.utils.types import StrPath
 Files = StrPath | Iterable[StrPath]
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+# Bytes of a file that show whether it is text.
+_CHECKED_BYTES = 8192
 
 
 def is_text(corpus: object) -> TypeGuard[Files]:
@@ -47,6 +49,26 @@ def _matches(pattern: StrPath) -> list[str]:
         hint = " (it is a folder: add /*)" if os.path.isdir(pattern) else ""
         raise ValueError(f"no file matches {pattern}{hint}")
     return paths
+
+
+def check_is_text(path: str) -> None:
+    """Refuses a file that begins like none of text.
+
+    Raises:
+        ValueError: its first 8,192 bytes have a NUL, or are mostly no UTF-8.
+    """
+    with open(path, "rb") as file, _decompressed(file, path) as stream:
+        try:
+            start = stream.read(_CHECKED_BYTES)
+        except (EOFError, gzip.BadGzipFile, lzma.LZMAError, zlib.error) as error:
+            raise ValueError(f"{path}: cut short or damaged: {error}") from error
+    if b"\0" in start:
+        why = "there are NUL bytes, as in binary files and UTF-16"
+    elif start.decode(errors="replace").count("\ufffd") > len(start) / 10:
+        why = "it has another encoding, or is a binary file"
+    else:
+        return
+    raise ValueError(f"{path} must be UTF-8 text: {why}; pass `force` to read it")
 
 
 def read_lines(

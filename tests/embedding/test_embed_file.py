@@ -2,22 +2,28 @@ import fcntl
 import filecmp
 import functools
 import gzip
+import io
+import json
 import os
 import re
+from collections import namedtuple
 
 import h5py
 import numpy as np
 import pytest
 
+from keras_elmo.embedding import compute_parts, part_batches
 from keras_elmo.embedding import embed_file as module
 from keras_elmo.embedding import embedder as embedder_module
 from keras_elmo.embedding.embed_file import embed_file
 from keras_elmo.embedding.embedder import Embedder, embed
+from keras_elmo.embedding.options import EmbedOptions
 from keras_elmo.files import loading
 from keras_elmo.files.export import export_saved_model
 from keras_elmo.files.loading import load
 from keras_elmo.files.published import save_published_weights
 from keras_elmo.files.run_directory import PretrainingDirectory
+from keras_elmo.text.batching import TokenizedFile
 from tests.files.exports import embedding
 from tests.full_disk import files_of_at_most
 from tests.models.small import random_encoder
@@ -112,7 +118,7 @@ def test_mix(models, layer, text, wanted, tmp_path):
 def small_parts(monkeypatch):
     """A line each."""
     monkeypatch.setattr(embedder_module, "_MAX_POSITIONS", 2)
-    monkeypatch.setattr(module, "_CACHED_POSITIONS", 10)
+    monkeypatch.setattr(compute_parts, "_CACHED_POSITIONS", 10)
 
 
 @pytest.mark.usefixtures("small_parts")
@@ -341,6 +347,35 @@ def test_progress(models, text, interrupt, tmp_path, monkeypatch, capsys):
     assert " 6 words in " in err
 
 
+@pytest.mark.parametrize("damaged", [False, True])
+def test_batches_of_slow_part(damaged, models, text, tmp_path, monkeypatch):
+    """They are kept, and computed again if they are damaged; the bytes are the same."""
+    monkeypatch.setattr(part_batches, "_SAVE_EVERY", 0)
+    monkeypatch.setattr(compute_parts, "BATCH_SIZE", 1)
+    out, parts = tmp_path / "out.hdf5", tmp_path / "out.hdf5.parts"
+    batch, computed = embedder_module._batch, []
+
+    def interrupted(table, rows, sentences):
+        computed.append(len(sentences[0]))
+        if len(computed) == 4:
+            raise KeyboardInterrupt
+        return batch(table, rows, sentences)
+
+    monkeypatch.setattr(embedder_module, "_batch", interrupted)
+    with pytest.raises(KeyboardInterrupt, match="1 part is kept"):
+        embed_file(models / "directory", text, out)
+    kept = sorted(parts.glob("*.npz"))
+    assert len(kept) == 3
+    if damaged:
+        kept[2].write_bytes(kept[2].read_bytes()[:-9])
+    embed_file(models / "directory", text, out, resume=True)
+    # The shortest come first.
+    assert computed == [0, 0, 3, 3, *([3] if damaged else []), 3, 6]
+    embed_file(models / "directory", text, tmp_path / "whole.hdf5")
+    assert filecmp.cmp(out, tmp_path / "whole.hdf5", shallow=False)
+    assert names(tmp_path) == ["out.hdf5", "text.txt", "whole.hdf5"]
+
+
 @pytest.mark.usefixtures("small_parts")
 @pytest.mark.parametrize("name", ["out.hdf5", "out.parquet"])
 def test_lock(name, models, text, interrupt, tmp_path):
@@ -426,6 +461,63 @@ def test_files_of_others(models, text, tmp_path):
     assert (tmp_path / "out.hdf5.unfinished").read_bytes() == b"of version 0.1"
 
 
+def test_size(models, text, tmp_path, monkeypatch, capsys):
+    """It is said before the vectors are computed, and must be free on the disk."""
+    out = tmp_path / "out.hdf5"
+    embed_file(models / "directory", text, out, progress=True)
+    # 13 tokens, 3 layers of 16 numbers: 2.5 kB.
+    assert f"{out} takes about 0.0 MB, twice" in capsys.readouterr().err
+    out.unlink()
+    full = namedtuple("usage", "free")(1_000)
+    monkeypatch.setattr("shutil.disk_usage", lambda path: full)
+    with pytest.raises(OSError, match=r"takes about 0.0 MB, and 0.0 MB are free"):
+        embed_file(models / "directory", text, out)
+    assert names(tmp_path) == ["text.txt"]
+
+
+@pytest.mark.parametrize("rows", ["tokens", "sentences"])
+def test_expected_bytes(rows, layer, tmp_path):
+    """Judged by the first part, they are near to what comes out."""
+    path = tmp_path / "long.txt"
+    for lines in (["a bank"], ["I sat on the bank .", "the bank", ""] * 5_000):
+        path.write_text("\n".join(lines), encoding="utf-8")
+        text = TokenizedFile(os.fspath(path), "whitespace")
+        found = compute_parts.expected_bytes(
+            text, layer.encoder, EmbedOptions("mix", rows, "float16")
+        )
+        count = sum(len(line.split()) for line in lines)
+        count = count if rows == "tokens" else len(lines)
+        units = 2 * layer.encoder.config.projection_units
+        assert found == pytest.approx(count * units * 2, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"layers": "mix", "dtype": "float16"}, {"rows": "sentences"}]
+)
+def test_standard_streams(options, models, text, wanted, monkeypatch, capsys):
+    """A JSON object for each line."""
+    standard_input = io.TextIOWrapper(io.BytesIO(text.read_bytes()))
+    monkeypatch.setattr("sys.stdin", standard_input)
+    embed_file(models / "directory", "-", "-", **options)
+    objects = list(map(json.loads, capsys.readouterr().out.splitlines()))
+    assert [each.pop("line") for each in objects] == list(range(len(LINES)))
+    assert [each.pop("tokens") for each in objects] == SENTENCES
+    if "rows" not in options:
+        # A list of no tokens does not say how many units one has.
+        objects, wanted = ([lines[k] for k in (0, 2, 3)] for lines in (objects, wanted))
+    if "layers" in options:
+        found = [np.array(each.pop("mix")) for each in objects]
+        assert_vectors(found, mixed(wanted, [1 / 3] * 3), 1e-3, "float64")
+    else:
+        found = [
+            np.array([each.pop(f"layer_{k}") for k in range(3)]) for each in objects
+        ]
+        if "rows" in options:
+            wanted = [each.sum(1) / max(each.shape[1], 1) for each in wanted]
+        assert_vectors(found, wanted, 1e-5, "float64")
+    assert not any(objects)
+
+
 @pytest.mark.usefixtures("small_parts")
 @pytest.mark.parametrize("name", ["out.hdf5", "out.parquet"])
 def test_full_disk(name, models, text, tmp_path, capfd):
@@ -471,6 +563,8 @@ def test_bad_arguments(models, text, tmp_path):
         out, *others = arguments
         with pytest.raises(ValueError, match=said):
             embed_file(models / "directory", text, tmp_path / out, *others)
+    with pytest.raises(ValueError, match="`resume` needs a file"):
+        embed_file(models / "directory", text, "-", resume=True)
     for options, said in [
         ({"rows": "words"}, "`rows` must be 'tokens' or 'sentences'"),
         ({"rows": "sentences"}, "`rows` must be 'tokens' for HDF5"),
@@ -489,10 +583,13 @@ def test_bad_arguments(models, text, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["out.hdf5", "out.parquet"])
-def test_empty_text(name, models, tmp_path):
+def test_empty_text(name, models, tmp_path, monkeypatch):
     if name.endswith("parquet"):
         pytest.importorskip("pyarrow.parquet")
     (tmp_path / "text.txt").write_text("", encoding="utf-8")
     with pytest.raises(ValueError, match=r"no text in .*text\.txt"):
         embed_file(models / "directory", tmp_path / "text.txt", tmp_path / name)
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO()))
+    with pytest.raises(ValueError, match=r"no text in standard input"):
+        embed_file(models / "directory", "-", tmp_path / name)
     assert names(tmp_path) == ["text.txt"]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from keras_elmo.text.lines import Shard, expand_files, read_lines
+from keras_elmo.text.lines import Shard, check_is_text, expand_files, read_lines
 from keras_elmo.text.stats import CorpusStats
 
 WRITERS = {"txt": open, "gz": gzip.open, "xz": lzma.open}
@@ -46,6 +46,22 @@ def test_any_bytes_in_every_form(tmp_path, content):
         lines = list(read_lines([write(tmp_path, content, kind)], report))
         assert lines == expected_lines(content)
         assert report.lines == len(lines)
+
+
+@pytest.mark.parametrize("kind", WRITERS)
+def test_check_is_text(tmp_path, kind):
+    """Text has no NUL and is mostly UTF-8; some lines in Latin-1 are let through."""
+    for content in ("은행 🏦\n" * 2_000, "naïve café\n" * 9, "", " "):
+        check_is_text(write(tmp_path, content.encode(), kind))
+    check_is_text(write(tmp_path, "un café au lait\n".encode("latin-1") * 9, kind))
+    for content, said in {
+        "a bank".encode("utf-16"): "NUL bytes, as in binary files and UTF-16",
+        b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR": "NUL bytes",
+        "은행에 갔다".encode("euc-kr"): "another encoding",
+    }.items():
+        path = write(tmp_path, content, kind)
+        with pytest.raises(ValueError, match=f"{path} must be UTF-8 text: .*{said}"):
+            check_is_text(path)
 
 
 def test_counts_what_it_changes(tmp_path):
