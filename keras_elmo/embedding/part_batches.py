@@ -34,7 +34,7 @@ class PartBatches:
 
     def read(self) -> dict[int, np.ndarray]:
         """Returns the vectors that are written, by the index of each line."""
-        vectors = {}
+        vectors: dict[int, np.ndarray] = {}
         for path in self._files:
             # What is damaged is computed again.
             with contextlib.suppress(ValueError, EOFError, zipfile.BadZipFile):
