@@ -14,9 +14,10 @@ from keras_elmo.embedding import embedder
 from keras_elmo.embedding.embedder import Embedder
 from keras_elmo.embedding.parts import PartFolder
 from keras_elmo.embedding.writers import Hdf5Writer, ParquetWriter
+from keras_elmo.files import checkpoint
 from keras_elmo.files.run_directory import PretrainingDirectory
 from keras_elmo.text.vocabulary import Vocabulary
-from keras_elmo.training import checkpoint, recorder
+from keras_elmo.training import recorder
 from keras_elmo.training.devices.base import Devices
 from keras_elmo.training.devices.tensorflow import TensorFlowDevices
 

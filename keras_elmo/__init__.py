@@ -30,4 +30,5 @@ register_lazily(
     }
 )
 
-provide("read_embedding", "keras_elmo.files.saved_model")
+provide("load", "keras_elmo.files.loading")
+provide("load_embedding", "keras_elmo.files.loading")

@@ -595,6 +595,12 @@ def test_pretrain_terminated(folder, tmp_path):
     assert (process.returncode, out) == (0, ""), err
     step = int(re.search(r"stopped after step ([\d,]+)", err)[1].replace(",", ""))
     assert (tmp_path / "run" / "checkpoints" / f"step-{step:08}.npz").exists()
+    # As if it had been stopped before the first measurement.
+    (tmp_path / "run" / "weights.hdf5").unlink()
+    out = tmp_path / "model.onnx"
+    with pytest.warns(UserWarning, match=f"those of step {step}, the last checkpoint"):
+        assert command("export", "--model", tmp_path / "run", "--out", out)[0] == 0
+    assert out.exists()
 
 
 @pytest.mark.parametrize("damage", ["key", "json", "truncated", "contradiction"])

@@ -37,7 +37,7 @@ from keras_elmo.utils.options import declared_options
     "      --preset mini --out runs/my-elmo --resume",
     config="--preset or --options",
     name="--preset",
-    name_or_path="--init",
+    model="--init",
     max_size="--vocabulary-size",
 )
 def _pretrain(parser: argparse.ArgumentParser) -> Run:
@@ -89,7 +89,7 @@ def _pretrain(parser: argparse.ArgumentParser) -> Run:
 )
 def _evaluate(parser: argparse.ArgumentParser) -> Run:
     """Prints the perplexity of each direction as JSON, by the exact softmax."""
-    add_model(parser, "name_or_path", "A run, a model exported with --language-model")
+    add_model(parser, "model", "A run, a model exported with --language-model")
     parser.add_argument("--corpus", required=True, nargs="+", metavar="GLOB")
     _add_force(parser)
 
@@ -98,10 +98,9 @@ def _evaluate(parser: argparse.ArgumentParser) -> Run:
         import_keras()
         from keras_elmo.text.tokenizer import TOKENIZER_IF_UNKNOWN
 
-        path = given["name_or_path"]
-        model = keras_elmo.load_language_model(path)
+        model = keras_elmo.load_language_model(given["model"])
         if model.vocabulary is None:
-            raise ValueError(f"{path}: does not say which words it predicts")
+            raise ValueError(f"{given['model']}: does not say which words it predicts")
         corpus = keras_elmo.Corpus(
             given["corpus"],
             model.vocabulary,
@@ -118,7 +117,7 @@ def _evaluate(parser: argparse.ArgumentParser) -> Run:
     "export",
     "write a SavedModel, or an ONNX file",
     "export --model runs/my-elmo --out saved_models/my-elmo",
-    name_or_path="--model",
+    model="--model",
 )
 def _export(parser: argparse.ArgumentParser) -> Run:
     """Writes a SavedModel with the signatures of the TF Hub module, or an ONNX file.
@@ -176,7 +175,6 @@ def _export(parser: argparse.ArgumentParser) -> Run:
     "embed",
     "write the vectors of a file's sentences",
     "embed --model elmo-en --input text.txt --out vectors.hdf5",
-    name_or_path="--model",
 )
 def _embed(parser: argparse.ArgumentParser) -> Run:
     """Writes the contextual vectors of every line of a text file.
@@ -217,7 +215,7 @@ def _embed(parser: argparse.ArgumentParser) -> Run:
 @command(
     "serve",
     "answer requests over the network",
-    "serve --model saved_models/my-elmo --port 8501",
+    "serve --model elmo-en --port 8501",
 )
 def _serve(parser: argparse.ArgumentParser) -> Run:
     """Serves an exported model as TensorFlow Serving does: REST and gRPC.
@@ -230,8 +228,8 @@ def _serve(parser: argparse.ArgumentParser) -> Run:
         "--model",
         required=True,
         metavar="DIR",
-        help="An exported model, or a folder of exported models named 1, 2, ..., of "
-        "which the newest one that loads is served",
+        help="An exported model, the name of a shipped model, or a folder of exported "
+        "models named 1, 2, ..., of which the newest one that loads is served",
     )
     add_options(parser, ServeOptions)
     add_options(parser, Limits)

@@ -104,7 +104,7 @@ def add_model(
     help: str = "A run, imported weights, an exported model",
 ) -> None:
     """Adds --model."""
-    help += ", or the name of a shipped model"
+    help += ", a shipped name such as elmo-en, a .zip, or hf://OWNER/NAME"
     parser.add_argument("--model", required=True, metavar="DIR", dest=dest, help=help)
 
 

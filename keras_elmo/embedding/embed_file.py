@@ -28,8 +28,7 @@ from keras_elmo.embedding.writers import (
     open_writer,
     read_manifest,
 )
-from keras_elmo.files.loading import find_model, load
-from keras_elmo.files.saved_model import is_saved_model, read_mix
+from keras_elmo.files.loading import Source, load, load_mix
 from keras_elmo.models.encoder import Encoder
 from keras_elmo.text.batching import TokenizedFile
 from keras_elmo.text.lines import expand_files, read_lines
@@ -44,7 +43,7 @@ STANDARD = "-"
 
 
 def embed_file(
-    model: StrPath,
+    model: Source,
     input: StrPath,
     out: StrPath,
     layers: str = EmbedOptions.layers,
@@ -68,7 +67,7 @@ def embed_file(
     the file on the disk.
 
     Args:
-        model: a pretraining directory, an exported SavedModel, or a shipped name.
+        model: a name or path or another model as of `load`.
         input: the text, UTF-8; plain, .gz or .xz; `"-"` for standard input.
         out: a name that ends in .hdf5, .h5 or .parquet; `"-"` for standard output, to
             which each line is written as a JSON object; see `JsonLinesWriter`.
@@ -124,10 +123,7 @@ def _text_file(input: str) -> Iterator[str]:
         yield path
 
 
-def _to_stdout(
-    model: StrPath, path: str, options: EmbedOptions, progress: bool
-) -> None:
-    model = find_model(model)
+def _to_stdout(model: Source, path: str, options: EmbedOptions, progress: bool) -> None:
     encoder = load(model)
     mix = _mix(model, encoder) if options.layers == "mix" else None
     text = _text(path, encoder)
@@ -140,7 +136,7 @@ def _to_stdout(
 
 
 def _to_file(
-    model: StrPath,
+    model: Source,
     path: str,
     out: str,
     options: EmbedOptions,
@@ -150,7 +146,6 @@ def _to_file(
     complete = read_manifest(out) if os.path.exists(out) else None
     if not complete:
         parts.check_out()
-    model = find_model(model)
     encoder = load(model)
     mix = _mix(model, encoder) if options.layers == "mix" else None
     manifest = {
@@ -188,10 +183,11 @@ def _text(path: str, encoder: Encoder) -> TokenizedFile:
     return TokenizedFile(path, encoder.tokenizer or TOKENIZER_IF_UNKNOWN)
 
 
-def _mix(model: StrPath, encoder: Encoder) -> np.ndarray:
+def _mix(model: Source, encoder: Encoder) -> np.ndarray:
     """Returns the weights of the layers, the average if the model has none."""
-    if is_saved_model(model):
-        return mix_weights(model)
+    mix = mix_weights(model)
+    if mix is not None:
+        return mix
     num_layers = encoder.config.num_layers + 1
     return np.full(num_layers, 1 / num_layers, dtype="float32")
 
@@ -202,16 +198,19 @@ def _report(text: TokenizedFile, progress: bool) -> None:
             print(message, file=sys.stderr)
 
 
-def mix_weights(model: StrPath) -> np.ndarray:
-    """Returns the factor of each layer in the mix of an exported model.
+def mix_weights(model: Source) -> np.ndarray | None:
+    """Returns the factor of each layer in the mix of a model, if it has one.
 
     Raises:
         ValueError: its mix is more than a weighted sum.
     """
-    scalars, gamma, layer_norm = read_mix(model)
+    mix = load_mix(model)
+    if mix is None:
+        return None
+    scalars, gamma, layer_norm = mix
     if layer_norm:
         raise ValueError(
-            f"`layers` must be 'all' for {os.fspath(model)}: its mix normalises layers "
+            f"`layers` must be 'all' for {model}: its mix normalises layers "
             "by their batch, which a file does not have"
         )
     weights = np.exp(scalars - np.max(scalars))

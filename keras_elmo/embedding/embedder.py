@@ -7,6 +7,7 @@ from typing import Protocol
 import numpy as np
 
 from keras_elmo.embedding.word_cache import WordCache, as_float32, compiled_halves
+from keras_elmo.files.loading import Source, load
 from keras_elmo.models.encoder import Encoder
 from keras_elmo.text.batching import split_stream
 from keras_elmo.utils.checks import check_positive
@@ -24,7 +25,7 @@ Tokens = list[bytes]
 
 
 def embed(
-    model: Encoder, sentences: Iterable[Sentence], batch_size: int = 32
+    model: Source, sentences: Iterable[Sentence], batch_size: int = 32
 ) -> Iterator[np.ndarray]:
     """Yields the layers of the biLM for each sentence, in the order given.
 
@@ -33,7 +34,8 @@ def embed(
     among the first 65,536 words.
 
     Args:
-        model: an `Encoder`; its weights must not change meanwhile.
+        model: an `Encoder`, whose weights must not change meanwhile, or a name or path
+            or another model as of `load`.
         sentences: lists of tokens.
         batch_size: greatest number of sentences in a batch.
 
@@ -42,8 +44,10 @@ def embed(
         without the sentence boundaries.
 
     Raises:
-        TypeError: a sentence is a string instead of a list of tokens.
-        ValueError: a token is empty, or `batch_size` is not positive.
+        TypeError: a sentence is a string instead of a list of tokens, or `model` is no
+            model.
+        ValueError: a token is empty, `batch_size` is not positive, or there is no such
+            model.
         ImportError: TensorFlow, which makes the character ids, is not installed.
 
     Example:
@@ -60,7 +64,7 @@ def embed(
 
     Reference: Peters et al. 2018, section 3.
     """
-    return Embedder(model).embed(sentences, batch_size)
+    return Embedder(load(model)).embed(sentences, batch_size)
 
 
 class SavedBatches(Protocol):

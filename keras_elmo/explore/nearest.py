@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from keras_elmo.embedding.embedder import embed
-from keras_elmo.files.loading import load
+from keras_elmo.files.loading import Source, load
 from keras_elmo.models.encoder import Encoder
 from keras_elmo.text.batching import tokenized_lines
 from keras_elmo.text.lines import expand_files, is_text, read_lines
@@ -48,7 +48,7 @@ class Occurrence(NamedTuple):
 
 
 def nearest(
-    model: Encoder | StrPath,
+    model: Source,
     word: str,
     sentence: Sentence,
     corpus: Text,
@@ -61,7 +61,7 @@ def nearest(
     Vectors are compared by their cosine. The text is read once and not kept in memory.
 
     Args:
-        model: an `Encoder`, or a name or path as of `load`.
+        model: an `Encoder`, or a name or path or another model as of `load`.
         word: a token of `sentence`; if it comes more than once, the first counts.
         sentence: text, or a list of tokens.
         corpus: text files, as paths or glob patterns, one sentence a line; or
@@ -77,8 +77,8 @@ def nearest(
         out.
 
     Raises:
-        TypeError: a sentence of `corpus` is not a list of tokens, or `model` is neither
-            an encoder nor a name or path.
+        TypeError: a sentence of `corpus` is not a list of tokens, or `model` is no
+            model.
         ValueError: `word` is no token of `sentence`, a token is empty, there is no such
             model, layer or file, or `num` is not positive.
 
@@ -95,7 +95,7 @@ def nearest(
 
     Reference: Peters et al. 2018, table 4.
     """
-    encoder = model if isinstance(model, Encoder) else load(model)
+    encoder = load(model)
     check_positive(num=num)
     layers = encoder.config.num_layers + 1
     if not -layers <= layer < layers:

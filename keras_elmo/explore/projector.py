@@ -8,6 +8,7 @@ from itertools import chain, tee
 import numpy as np
 
 from keras_elmo.embedding.embedder import Sentence, embed, utf8_tokens
+from keras_elmo.files.loading import Source, load
 from keras_elmo.models.encoder import Encoder
 from keras_elmo.utils.files import replacing_text
 from keras_elmo.utils.types import StrPath
@@ -21,7 +22,7 @@ embeddings {
 
 
 def write_projector(
-    encoder: Encoder,
+    encoder: Source,
     sentences: Iterable[Sentence],
     word: str,
     directory: StrPath,
@@ -35,7 +36,7 @@ def write_projector(
     and metadata.tsv.
 
     Args:
-        encoder: an `Encoder`.
+        encoder: an `Encoder`, or a name or path or another model as of `load`.
         sentences: lists of tokens, which are read once.
         word: a token; other spellings are other words.
         directory: the folder of vectors.tsv, metadata.tsv (the sentence with the word
@@ -48,9 +49,10 @@ def write_projector(
         The number of vectors.
 
     Raises:
-        TypeError: a sentence is a string instead of a list of tokens.
+        TypeError: a sentence is a string instead of a list of tokens, or `encoder` is
+            no model.
         ValueError: the word is in no sentence, a token is empty, or there is no such
-            layer.
+            model or layer.
         ImportError: TensorFlow, which encodes the tokens, is not installed.
 
     Example:
@@ -61,6 +63,7 @@ def write_projector(
     keras_elmo.write_projector(encoder, sentences, "bank", "projector")
     ```
     """
+    encoder = load(encoder)
     num_layers = encoder.config.num_layers
     if layer is not None and not 0 <= layer <= num_layers:
         raise ValueError(

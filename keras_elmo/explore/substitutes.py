@@ -6,12 +6,11 @@ import numpy as np
 from keras import ops
 
 from keras_elmo.explore.nearest import Sentence, read_sentence
-from keras_elmo.files.loading import load_language_model
+from keras_elmo.files.loading import Source, load_language_model
 from keras_elmo.models.pretraining import PretrainingModel
 from keras_elmo.text.character_ids import encode_tokens
 from keras_elmo.text.vocabulary import SPECIALS
 from keras_elmo.utils.checks import check_positive
-from keras_elmo.utils.types import StrPath
 
 
 class Substitute(NamedTuple):
@@ -31,7 +30,7 @@ class Substitute(NamedTuple):
 
 
 def substitutes(
-    model: PretrainingModel | StrPath,
+    model: Source,
     sentence: Sentence,
     position: int,
     num: int = 10,
@@ -71,8 +70,7 @@ def substitutes(
     experts by minimizing contrastive divergence", for the product.
     """
     check_positive(num=num)
-    if not isinstance(model, PretrainingModel):
-        model = load_language_model(model)
+    model = load_language_model(model)
     if model.vocabulary is None:
         raise ValueError(
             "`model` must have a vocabulary. Received: model=" + model.name

@@ -18,7 +18,6 @@ from keras_elmo.files.saved_model import (
     write_language_model,
 )
 from keras_elmo.models.elmo_embedding import ElmoEmbedding
-from keras_elmo.models.pretraining import PretrainingModel
 from keras_elmo.text.character_ids import character_ids
 from keras_elmo.text.tokenizer import TOKENIZER_IF_UNKNOWN, Tokenizer
 from keras_elmo.utils.files import replacing, write_json
@@ -45,7 +44,7 @@ def export_saved_model(
     `sequence_len`. The weights of the mix are the only trainable variables.
 
     Args:
-        source: a pretraining directory, an exported SavedModel, an `Encoder`, or an
+        source: a name or path as of `load`, an `Encoder`, a `PretrainingModel`, or an
             `ElmoEmbedding`, whose first mix is exported.
         path: the folder to write, or an exported SavedModel to replace.
         tokenizer: how `default` splits strings into tokens: `"unicode"`, which needs
@@ -63,7 +62,7 @@ def export_saved_model(
 
     Raises:
         RuntimeError: the Keras backend is not TensorFlow.
-        TypeError: `source` is something else, or no path with `language_model`.
+        TypeError: `source` is something else, or has no softmax with `language_model`.
         ValueError: `source` is a path without a model, or without a language model with
             `language_model`; `path` holds something that is not an exported model; or a
             weight is too large for float16 with `half_weights`.
@@ -90,8 +89,8 @@ def export_saved_model(
                 "`path` must not exist, or hold an exported model, which is replaced. "
                 f"Received: path={os.fspath(path)!r}"
             )
-    words = _language_model(source) if language_model else None
-    embedding = _frozen(load_embedding(source), dtype)
+    words = load_language_model(source) if language_model else None
+    embedding = _frozen(source, dtype)
     encoder = embedding.encoder
     if tokenizer == "own":
         tokenizer = encoder.tokenizer or TOKENIZER_IF_UNKNOWN
@@ -118,22 +117,13 @@ def export_saved_model(
         )
 
 
-def _language_model(source: Source) -> PretrainingModel:
-    if not isinstance(source, str | os.PathLike):
-        raise TypeError(
-            "`source` must be the path of a language model where `language_model` is "
-            f"set: an encoder has no softmax. Received: source={source!r}"
-        )
-    return load_language_model(source)
-
-
-def _frozen(embedding: ElmoEmbedding, dtype: str | None) -> ElmoEmbedding:
+def _frozen(source: Source, dtype: str | None) -> ElmoEmbedding:
     """Returns a copy of which the first mix alone is trainable."""
-    encoder = embedding.encoder
-    encoder = encoder if dtype is None else encoder.with_dtype(dtype)
-    copy = ElmoEmbedding(encoder, layer_norm=embedding.layer_norm)
-    copy.mixes[0].scalars.assign(embedding.mixes[0].scalars)
-    copy.mixes[0].gamma.assign(embedding.mixes[0].gamma)
+    given = source if isinstance(source, ElmoEmbedding) else load_embedding(source)
+    encoder = given.encoder if dtype is None else given.encoder.with_dtype(dtype)
+    copy = ElmoEmbedding(encoder, layer_norm=given.layer_norm)
+    copy.mixes[0].scalars.assign(given.mixes[0].scalars)
+    copy.mixes[0].gamma.assign(given.mixes[0].gamma)
     return copy
 
 

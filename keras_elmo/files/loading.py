@@ -1,14 +1,17 @@
-"""Loads a model by name or path, whatever kind of folder holds it."""
+"""Every argument that is a model comes here: a name, a path, or the model itself."""
 
-import os
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
+from keras import ops
+
+from keras_elmo.files.finding import find_model
 from keras_elmo.files.run_directory import PretrainingDirectory
 from keras_elmo.files.saved_model import (
+    Mix,
     is_saved_model,
-    read_embedding,
     read_language_model,
+    read_mix,
     read_saved_model,
 )
 from keras_elmo.models.elmo_embedding import ElmoEmbedding
@@ -16,28 +19,29 @@ from keras_elmo.models.encoder import Encoder
 from keras_elmo.models.pretraining import PretrainingModel
 from keras_elmo.utils.types import StrPath
 
-# What can be exported.
-Source: TypeAlias = Encoder | ElmoEmbedding | StrPath
-
-# A source checkout has finished models beside the package.
-_SHIPPED = Path(__file__).parents[2] / "saved_models"
+# What stands for a model, wherever one is an argument.
+Source: TypeAlias = StrPath | Encoder | ElmoEmbedding | PretrainingModel
 
 
-def load(name_or_path: StrPath) -> Encoder:
+def load(name_or_path: Source) -> Encoder:
     """Loads an encoder.
 
     Args:
-        name_or_path: a pretraining directory, a folder written by
-            `export_saved_model`, or the name of a shipped model, `"elmo-en"` or
-            `"elmo-ko"`, in a source checkout.
+        name_or_path: the name of a shipped model, `"elmo-en"` or `"elmo-ko"`; the path
+            of a pretraining directory, of a checkpoint in it, of a folder written by
+            `export_saved_model`, or of a .zip of such a folder; or `"hf://OWNER/NAME"`,
+            a repository of such files on the Hugging Face Hub (extra `hub`), and
+            `"hf://OWNER/NAME@REVISION"` one revision of it. An `Encoder` is returned as
+            it is, of an `ElmoEmbedding` or a `PretrainingModel` the encoder.
 
     Returns:
         A frozen or trainable `Encoder`, as it was saved. Its `tokenizer` names how its
         training text was split into words.
 
     Raises:
-        TypeError: `name_or_path` is neither a name nor a path.
+        TypeError: `name_or_path` is something else.
         ValueError: there is no such model, or its files are damaged.
+        OSError: it cannot be downloaded.
 
     Example:
 
@@ -51,24 +55,31 @@ def load(name_or_path: StrPath) -> Encoder:
     print(layers.shape)  # (layers, tokens, 2 * projection_units)
     ```
     """
+    if isinstance(name_or_path, ElmoEmbedding | PretrainingModel):
+        return name_or_path.encoder
+    if isinstance(name_or_path, Encoder):
+        return name_or_path
     path = find_model(name_or_path)
     if is_saved_model(path):
         return read_saved_model(path)
-    return PretrainingDirectory(path).read_encoder()
+    run = PretrainingDirectory(path)
+    return run.read_encoder() if run.holds_a_model() else _read_checkpoint(path).encoder
 
 
-def load_language_model(name_or_path: StrPath) -> PretrainingModel:
+def load_language_model(name_or_path: Source) -> PretrainingModel:
     """Loads a language model: an encoder, its softmax and the words it predicts.
 
     Args:
         name_or_path: as of `load`. A SavedModel must have been exported with
-            `language_model=True`, as the shipped models are.
+            `language_model=True`, as the shipped models are. A `PretrainingModel` is
+            returned as it is.
 
     Returns:
         A `PretrainingModel` with the attributes `encoder` and `vocabulary`.
 
     Raises:
-        TypeError: `name_or_path` is neither a name nor a path.
+        TypeError: `name_or_path` is something else, such as an `Encoder`, which has
+            no softmax.
         ValueError: there is no such model, it has no softmax, or its files are damaged.
 
     Example:
@@ -84,53 +95,49 @@ def load_language_model(name_or_path: StrPath) -> PretrainingModel:
     print(model.vocabulary.words)
     ```
     """
+    if isinstance(name_or_path, PretrainingModel):
+        return name_or_path
+    if isinstance(name_or_path, Encoder | ElmoEmbedding):
+        raise TypeError(
+            "`model` must be a language model: a name, a path or a PretrainingModel. "
+            f"Received: a {type(name_or_path).__name__}, which has no softmax"
+        )
     path = find_model(name_or_path)
     if is_saved_model(path):
         return read_language_model(path)
-    return PretrainingDirectory(path).read_model()
+    run = PretrainingDirectory(path)
+    return run.read_model() if run.holds_a_model() else _read_checkpoint(path)
 
 
-def find_model(name_or_path: StrPath) -> Path:
-    """Returns the folder of a model; the errors are those of `load`."""
-    if not isinstance(name_or_path, str | os.PathLike):
-        raise TypeError(
-            "a model must be given as a name or a path here. "
-            f"Received: a {type(name_or_path).__name__}"
-        )
-    candidates = [Path(name_or_path)]
-    if len(candidates[0].parts) == 1:
-        candidates.append(_SHIPPED / name_or_path)
-    for path in candidates:
-        if is_saved_model(path) or PretrainingDirectory(path).holds_a_model():
-            return path
-    run = PretrainingDirectory(candidates[0])
-    if run.holds_a_run():
-        raise ValueError(
-            f"{run.path}: the run has no weights yet ({run.weights}): it writes them "
-            "at its first validation; train on until then"
-        )
-    shipped = sorted(path.name for path in _SHIPPED.glob("*/") if is_saved_model(path))
-    raise ValueError(
-        "`name_or_path` must be a pretraining directory (options.json and "
-        "weights.hdf5), a folder written by export_saved_model, or the name of a "
-        f"shipped model in a source checkout: {_SHIPPED} has "
-        f"{', '.join(shipped) or 'none'}. "
-        f"Received: name_or_path={os.fspath(name_or_path)!r}"
-    )
+def _read_checkpoint(path: Path) -> PretrainingModel:
+    """Returns the model of a run's checkpoint, or of the last one of a run."""
+    if path.is_file():
+        return PretrainingDirectory(path.absolute().parents[1]).read_checkpoint(path)
+    return PretrainingDirectory(path).read_checkpoint()
 
 
-def load_embedding(source: Source) -> ElmoEmbedding:
-    """Returns an encoder with its mix."""
-    if isinstance(source, str | os.PathLike):
-        path = find_model(source)
-        if is_saved_model(path):
-            return read_embedding(path)
-        source = load(path)
-    if isinstance(source, Encoder):
-        source = ElmoEmbedding(source)
-    if not isinstance(source, ElmoEmbedding):
-        raise TypeError(
-            "`source` must be a path, an Encoder or an ElmoEmbedding. "
-            f"Received: source={source!r}"
-        )
-    return source
+def load_mix(source: Source) -> Mix | None:
+    """Returns the first mix of a model; `None`, if it has none."""
+    if isinstance(source, ElmoEmbedding):
+        mix = source.mixes[0]
+        scalars, gamma = map(ops.convert_to_numpy, (mix.scalars, mix.gamma))
+        return scalars, gamma, source.layer_norm
+    if isinstance(source, Encoder | PretrainingModel):
+        return None
+    path = find_model(source)
+    return read_mix(path) if is_saved_model(path) else None
+
+
+def load_embedding(
+    source: Source, cls: type[ElmoEmbedding] = ElmoEmbedding, **kwargs: Any
+) -> ElmoEmbedding:
+    """Returns a new layer of a model; each mix begins as that of the model, if any."""
+    mix = load_mix(source)
+    if mix is None:
+        return cls(load(source), **kwargs)
+    scalars, gamma, layer_norm = mix
+    layer = cls(load(source), **{"layer_norm": layer_norm, **kwargs})
+    for each in layer.mixes:
+        each.scalars.assign(scalars)
+        each.gamma.assign(gamma)
+    return layer

@@ -32,7 +32,7 @@ def export_onnx(source: Source, path: StrPath) -> None:
     The metadata of the file has the `tokenizer` of the training text, if it is known.
 
     Args:
-        source: a pretraining directory, an exported SavedModel, an `Encoder`, or an
+        source: a name or path as of `load`, an `Encoder`, a `PretrainingModel`, or an
             `ElmoEmbedding`, whose first mix is exported.
         path: the file to write or to replace.
 

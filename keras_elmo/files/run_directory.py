@@ -2,9 +2,11 @@
 
 import os
 import reprlib
+import warnings
 from collections.abc import Iterator
 
 from keras_elmo.config import ElmoConfig
+from keras_elmo.files.checkpoint import Checkpoints, restore_checkpoint
 from keras_elmo.files.published import (
     Dataset,
     encoder_datasets,
@@ -57,6 +59,9 @@ class PretrainingDirectory:
     def holds_a_language_model(self) -> bool:
         return self.holds_a_model() and os.path.exists(self.vocabulary)
 
+    def holds_a_checkpoint(self) -> bool:
+        return os.path.exists(self.options) and bool(self._checkpoints().steps())
+
     def holds_a_run(self) -> bool:
         return os.path.exists(self.training)
 
@@ -88,7 +93,52 @@ class PretrainingDirectory:
         Raises:
             ValueError: the directory holds an encoder only, or is damaged.
         """
-        for file in (self.options, self.weights):
+        model, described_by = self._new_model([self.weights])
+        read_datasets(self.weights, _datasets(model), described_by)
+        return model
+
+    def read_checkpoint(self, path: StrPath | None = None) -> PretrainingModel:
+        """Returns the language model of a checkpoint.
+
+        Args:
+            path: the checkpoint; if `None`, the last one that is whole, and a warning
+                says which step that is.
+
+        Raises:
+            ValueError: the checkpoint is damaged, or the directory holds no run.
+        """
+        checkpoints = self._checkpoints()
+        paths = [path] if path else map(checkpoints.path, checkpoints.steps())
+        model, _ = self._new_model([*paths])
+        words = None if model.vocabulary is None else model.vocabulary.digest()
+
+        def check(progress: Config) -> None:
+            if progress.get("vocabulary", words) != words:
+                raise ValueError(
+                    f"{self.vocabulary} is not the one that the checkpoints of "
+                    f"{self.path} were trained with"
+                )
+
+        if path is not None:
+            restore_checkpoint(path, model, check)
+            return model
+        progress = checkpoints.restore(model, warnings.warn, check) or {}
+        warnings.warn(
+            f"{self.path}: no validation has chosen weights yet: those of step "
+            f"{progress.get('step')}, the last checkpoint, are taken",
+            stacklevel=3,
+        )
+        return model
+
+    def _checkpoints(self) -> Checkpoints:
+        return Checkpoints(self.checkpoints)
+
+    def _new_model(self, weights: list[StrPath]) -> tuple[PretrainingModel, str]:
+        """Returns a model of the run's sizes, and the files that say them.
+
+        `weights` are the files with its numbers, which must be large enough for it.
+        """
+        for file in (self.options, *weights):
             if not os.path.exists(file):
                 raise ValueError(f"{self.path}: holds no model: {file} is missing")
         manifest = self.read_manifest()
@@ -113,12 +163,11 @@ class PretrainingDirectory:
         config = ElmoConfig.from_options(self.options)
         num_weights = config.num_weights + size * (config.projection_units + 1)
         described_by = f"{self.options} and {source}"
-        check_size(num_weights, [self.weights], described_by)
+        check_size(num_weights, weights, described_by)
         model = PretrainingModel(config, size, manifest["num_sampled"])
-        read_datasets(self.weights, _datasets(model), described_by)
         model.encoder.tokenizer = tokenizer
         model.vocabulary = vocabulary
-        return model
+        return model, described_by
 
     def read_vocabulary(self) -> Vocabulary:
         return Vocabulary.load(self.vocabulary)

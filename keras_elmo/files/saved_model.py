@@ -3,7 +3,7 @@
 import os
 import reprlib
 from collections.abc import Mapping
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 
@@ -15,7 +15,6 @@ from keras_elmo.files.published import (
 )
 from keras_elmo.files.tf_checkpoint import TFCheckpoint
 from keras_elmo.files.validation import check_dtype, check_size, check_tokenizer
-from keras_elmo.models.elmo_embedding import ElmoEmbedding
 from keras_elmo.models.encoder import Encoder, copy_weights
 from keras_elmo.models.pretraining import PretrainingModel
 from keras_elmo.text.tokenizer import register_operations
@@ -33,6 +32,9 @@ FORMAT = 1
 WEIGHTS = "encoder_weights"
 SCALARS = "mix_scalars"
 GAMMA = "mix_gamma"
+
+# The raw scalars of a mix, its gamma, and its `layer_norm`.
+Mix: TypeAlias = tuple[np.ndarray, np.ndarray, bool]
 
 _KEYS = ("format", "options", "tokenizer", "dtype", "layer_norm")
 
@@ -57,8 +59,8 @@ def read_saved_model(path: StrPath) -> Encoder:
     return encoder
 
 
-def read_mix(path: StrPath) -> tuple[np.ndarray, np.ndarray, bool]:
-    """Returns the raw scalars of the exported mix, its gamma, and its `layer_norm`."""
+def read_mix(path: StrPath) -> Mix:
+    """Returns the mix of an exported SavedModel."""
     stored = read_description(path)
     where = _description_file(path)
     if not isinstance(stored["layer_norm"], bool):
@@ -67,18 +69,6 @@ def read_mix(path: StrPath) -> tuple[np.ndarray, np.ndarray, bool]:
     variables = _Variables(path)
     scalars = variables.attribute(SCALARS, (num_layers + 1,))
     return scalars, variables.attribute(GAMMA, ()), stored["layer_norm"]
-
-
-def read_embedding(
-    path: StrPath, cls: type[ElmoEmbedding] = ElmoEmbedding, **kwargs: Any
-) -> ElmoEmbedding:
-    """Rebuilds the layer of an exported SavedModel, each mix as the exported one."""
-    scalars, gamma, layer_norm = read_mix(path)
-    layer = cls(read_saved_model(path), **{"layer_norm": layer_norm, **kwargs})
-    for mix in layer.mixes:
-        mix.scalars.assign(scalars)
-        mix.gamma.assign(gamma)
-    return layer
 
 
 def read_tokenizer(path: StrPath) -> str | None:

@@ -9,13 +9,13 @@ from collections.abc import Mapping
 import numpy as np
 
 from keras_elmo.config import ElmoConfig
+from keras_elmo.files.checkpoint import Checkpoints
 from keras_elmo.files.published import Dataset, encoder_datasets, softmax_datasets
 from keras_elmo.files.run_directory import IMPORTED, PretrainingDirectory
 from keras_elmo.files.validation import check_size
 from keras_elmo.importing.bilm_variables import SUMS, TRAINED, BilmVariables
 from keras_elmo.models.pretraining import PretrainingModel
 from keras_elmo.text.vocabulary import SPECIALS, Vocabulary, read_words
-from keras_elmo.training.checkpoint import Checkpoints
 from keras_elmo.training.optimizers import PublishedAdagrad
 from keras_elmo.training.options import LEARNING_RATES
 from keras_elmo.training.recorder import RunState

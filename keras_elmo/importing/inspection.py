@@ -9,7 +9,8 @@ from itertools import islice
 import numpy as np
 
 from keras_elmo.config import ElmoConfig
-from keras_elmo.files.loading import find_model
+from keras_elmo.files.checkpoint import Checkpoints
+from keras_elmo.files.finding import find_model
 from keras_elmo.files.run_directory import PretrainingDirectory
 from keras_elmo.files.saved_model import (
     language_model_files,
@@ -22,7 +23,6 @@ from keras_elmo.importing.bilm_variables import MODULE, BilmVariables
 from keras_elmo.importing.checkpoint import open_checkpoint, read_step
 from keras_elmo.importing.hub import read_hub_mix, read_sizes
 from keras_elmo.text.vocabulary import read_words
-from keras_elmo.training.checkpoint import Checkpoints
 from keras_elmo.training.history import read_history
 from keras_elmo.utils.types import Config, StrPath
 
@@ -62,8 +62,7 @@ def inspect_model(model: StrPath) -> Config:
     ```
     """
     path = os.fspath(model)
-    if not os.path.exists(path):
-        # A name.
+    if not os.path.exists(path) or path.endswith(".zip"):
         path = os.fspath(find_model(model))
     kind = kinds.kind_of(path)
     described = {
@@ -118,7 +117,7 @@ def _run(path: str) -> Config:
     steps = Checkpoints(files.checkpoints).steps()
     rows = [row.perplexity_mean for row in read_history(files.history)]
     commands = []
-    if files.holds_a_model():
+    if files.holds_a_model() or files.holds_a_checkpoint():
         commands = list(_ENCODER)
     if files.holds_a_language_model():
         commands += _LANGUAGE_MODEL

@@ -24,7 +24,8 @@ class ElmoEmbedding(keras.layers.Layer):
     needs no other file.
 
     Args:
-        encoder: the biLM, an `Encoder`.
+        encoder: the biLM: an `Encoder`, or a name or path as of `load`, or another
+            layer, of which the encoder alone is taken.
         num_representations: number of separate mixes of the same biLM layers.
         dropout: rate, on the result, while training.
         layer_norm: see `ScalarMix`.
@@ -48,8 +49,8 @@ class ElmoEmbedding(keras.layers.Layer):
     pooling layers divide by the number of unmasked positions.
 
     Raises:
-        TypeError: `encoder` is not an `Encoder`.
-        ValueError: `num_representations` is not positive.
+        TypeError: `encoder` is something else.
+        ValueError: `num_representations` is not positive, or there is no such model.
 
     Example:
 
@@ -69,7 +70,7 @@ class ElmoEmbedding(keras.layers.Layer):
 
     def __init__(
         self,
-        encoder: Encoder,
+        encoder: "Encoder | ElmoEmbedding | StrPath",
         num_representations: int = 1,
         dropout: float = 0.0,
         layer_norm: bool = False,
@@ -81,12 +82,8 @@ class ElmoEmbedding(keras.layers.Layer):
         # Set last: while it is False, Keras would create every weight frozen.
         trainable = kwargs.pop("trainable", True)
         super().__init__(**kwargs)
-        if not isinstance(encoder, Encoder):
-            raise TypeError(
-                "`encoder` must be an Encoder, as build_encoder, load and "
-                f"load_published_weights return it. Received: encoder={encoder!r}"
-            )
         check_positive(num_representations=num_representations)
+        given: Encoder = provided("load")(encoder)
         self.num_representations = num_representations
         self.dropout = dropout
         self.layer_norm = layer_norm
@@ -96,12 +93,12 @@ class ElmoEmbedding(keras.layers.Layer):
         # A new encoder, because weights stay frozen in a SavedModel only if they are
         # created so.
         self.encoder = Encoder(
-            encoder.config,
+            given.config,
             trainable=trainable_encoder,
-            tokenizer=encoder.tokenizer,
-            dtype=encoder.layers_dtype,
+            tokenizer=given.tokenizer,
+            dtype=given.layers_dtype,
         )
-        copy_weights(encoder, self.encoder)
+        copy_weights(given, self.encoder)
         self.mixes = [
             ScalarMix(
                 layer_norm=layer_norm,
@@ -112,29 +109,33 @@ class ElmoEmbedding(keras.layers.Layer):
             )
             for k in range(num_representations)
         ]
-        layer = (None, None, 2 * encoder.config.projection_units)
+        layer = (None, None, 2 * given.config.projection_units)
         for mix in self.mixes:
-            mix.build([layer] * (encoder.config.num_layers + 1))
+            mix.build([layer] * (given.config.num_layers + 1))
         self.output_dropout = keras.layers.Dropout(dropout, dtype="float32")
         self.supports_jit = keras.backend.backend() != "tensorflow"
         self.supports_masking = True
         self.trainable = trainable
 
     @classmethod
-    def from_saved_model(cls, path: StrPath, **kwargs: Any) -> "ElmoEmbedding":
-        """Rebuilds the layer from an exported SavedModel.
+    def from_saved_model(
+        cls, path: "Encoder | ElmoEmbedding | StrPath", **kwargs: Any
+    ) -> "ElmoEmbedding":
+        """Builds the layer of a model together with its mix.
 
         All weights are copied: the folder is not needed afterwards. Each mix begins as
-        the exported one.
+        that of the exported model, or of the layer; as a new one, if there is none.
 
         Args:
-            path: the folder that `export_saved_model` wrote.
+            path: the folder that `export_saved_model` wrote, or another model as of
+                `ElmoEmbedding`.
             **kwargs: arguments of `ElmoEmbedding` but `encoder`.
 
         Raises:
-            ValueError: the folder is not an exported model.
+            TypeError: `path` is no model.
+            ValueError: there is no such model.
         """
-        return provided("read_embedding")(path, cls, **kwargs)
+        return provided("load_embedding")(path, cls, **kwargs)
 
     def call(self, char_ids: Tensor, training: bool | None = None) -> Tensor:
         layers = self.token_layers(char_ids, training)

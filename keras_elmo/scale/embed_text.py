@@ -27,6 +27,7 @@ from keras_elmo.embedding.parts import (
     to_numbers,
 )
 from keras_elmo.embedding.writers import PARQUET_SUFFIX, ParquetWriter
+from keras_elmo.files.finding import find_model
 from keras_elmo.files.saved_model import read_saved_model, read_tokenizer
 from keras_elmo.models.encoder import Encoder
 from keras_elmo.scale.shared_files import (
@@ -65,7 +66,8 @@ def embed_text(
     goes on when it is started again: parts that exist are left out.
 
     Args:
-        model: an exported SavedModel, which every worker finds under this path.
+        model: an exported SavedModel, by its path, which every worker finds it under,
+            or by a name as of `load`.
         files: a path or a glob pattern, or several; with Beam's packages for them,
             also of object stores (`gs://`, `s3://`). No two of one name.
         out: the folder.
@@ -103,7 +105,7 @@ def embed_text(
             f"`files` must not have two files of one name. Received: {doubled[0]}, "
             f"{names[doubled[0]]} times"
         )
-    model, out = os.path.abspath(model), absolute(out)
+    model, out = os.path.abspath(find_model(model)), absolute(out)
     embedding = EmbedText(model, out, chosen)
     sizes = {os.path.basename(path): size for path, size in texts.items()}
     manifest = {**dataclasses.asdict(chosen), "model": folder_hash(model)}

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from keras_elmo.files.finding import find_model
 from keras_elmo.serving import metrics
 from keras_elmo.serving.batching import Batcher
 from keras_elmo.serving.grpc import GrpcServer
@@ -41,8 +42,8 @@ def serve(
     """Serves a model until SIGINT or SIGTERM, and finishes the requests it has then.
 
     Args:
-        model: an exported model, or a folder of exported models in folders whose names
-            are numbers; the newest one that loads is served.
+        model: an exported model by its name or path, or a folder of exported models in
+            folders whose names are numbers; the newest one that loads is served.
         log: called with a sentence when the server is ready and when the version
             changes.
         name: the model's name in requests; that of its folder if `None`.
@@ -59,6 +60,8 @@ def serve(
         ValueError: there is no model, or its name would not do in a path.
     """
     name = name or os.path.basename(os.path.abspath(model))
+    # A folder of versions is no model by itself.
+    folder = model if os.path.isdir(model) else find_model(model)
     if not name or set(name) & set("/:"):
         raise ValueError(f"`name` must have no '/' or ':'. Received: name={name!r}")
     limits = limits or Limits()
@@ -68,7 +71,7 @@ def serve(
         # fails only when it listens.)
         with _bound_socket(host, port) as listening:
             rpc = GrpcServer(_address(host, grpc_port), limits)
-            models = await asyncio.to_thread(ModelManager, model, name, log)
+            models = await asyncio.to_thread(ModelManager, folder, name, log)
             return await _run(models, listening, rpc, limits, log)
 
     return asyncio.run(run())

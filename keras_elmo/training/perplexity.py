@@ -1,25 +1,20 @@
 """Perplexity of held-out text."""
 
 import math
-import os
 from collections.abc import Iterable
 from typing import cast
 
 import numpy as np
 
-from keras_elmo.files.loading import load_language_model
-from keras_elmo.models.pretraining import PretrainingModel
+from keras_elmo.files.loading import Source, load_language_model
 from keras_elmo.text.corpus import Corpus
 from keras_elmo.text.lines import Files, is_text
 from keras_elmo.text.tokenizer import TOKENIZER_IF_UNKNOWN
 from keras_elmo.text.vocabulary import PADDING_ID, UNKNOWN
 from keras_elmo.training.data import Batch, Batches
-from keras_elmo.utils.types import StrPath
 
 
-def perplexity(
-    model: PretrainingModel | StrPath, corpus: Files | Batches
-) -> dict[str, float]:
+def perplexity(model: Source, corpus: Files | Batches) -> dict[str, float]:
     """Returns the perplexity of a language model on held-out text.
 
     `exp(-mean log p(token))` with the exact softmax, each sentence on its own. The
@@ -54,8 +49,7 @@ def perplexity(
 
     Reference: Peters et al. 2018, section 3.1 and 3.4.
     """
-    if isinstance(model, (str, os.PathLike)):
-        model = load_language_model(model)
+    model = load_language_model(model)
     if is_text(corpus):
         if model.vocabulary is None:
             raise ValueError(

@@ -9,13 +9,13 @@ from typing import Any
 import keras
 
 from keras_elmo.config import ElmoConfig
+from keras_elmo.files.checkpoint import Checkpoints
 from keras_elmo.files.run_directory import PretrainingDirectory
 from keras_elmo.models.pretraining import PretrainingModel, build_pretraining_model
 from keras_elmo.text.corpus import Corpus
 from keras_elmo.text.lines import is_text
 from keras_elmo.text.stats import CorpusStats
 from keras_elmo.text.vocabulary import Vocabulary
-from keras_elmo.training.checkpoint import Checkpoints
 from keras_elmo.training.data import TrainingData, json_path
 from keras_elmo.training.devices import choose_devices
 from keras_elmo.training.hardware import dtype_message, memory_message

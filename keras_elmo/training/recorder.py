@@ -9,9 +9,9 @@ from typing import NoReturn
 
 import numpy as np
 
+from keras_elmo.files.checkpoint import Checkpoints
 from keras_elmo.files.run_directory import PretrainingDirectory
 from keras_elmo.models.pretraining import PretrainingModel
-from keras_elmo.training.checkpoint import Checkpoints
 from keras_elmo.training.data import Batches
 from keras_elmo.training.devices.base import Devices
 from keras_elmo.training.history import HistoryRow, write_curves

@@ -8,10 +8,11 @@ import numpy as np
 from keras import ops
 
 from keras_elmo.config import ElmoConfig
+from keras_elmo.files.finding import find_model
 from keras_elmo.files.hdf5 import find_dataset, open_hdf5
-from keras_elmo.files.loading import find_model, load
+from keras_elmo.files.loading import load
 from keras_elmo.files.run_directory import PretrainingDirectory
-from keras_elmo.files.saved_model import language_model_files
+from keras_elmo.files.saved_model import is_saved_model, language_model_files
 from keras_elmo.models.pretraining import PretrainingModel
 from keras_elmo.text.vocabulary import Vocabulary
 from keras_elmo.utils.large_variables import blocks_of
@@ -35,11 +36,17 @@ class WarmStart:
 
     def __init__(self, path: StrPath) -> None:
         self.path = os.fspath(path)
-        self._encoder = load(path)
+        folder = find_model(path)
+        directory = PretrainingDirectory(folder)
+        if not (is_saved_model(folder) or directory.holds_a_model()):
+            raise ValueError(
+                f"{self.path}: `init` must have weights that a validation has chosen; "
+                "export a checkpoint with its language model, and begin from that"
+            )
+        self._encoder = load(folder)
         self.config: ElmoConfig = self._encoder.config
         self.tokenizer: str | None = self._encoder.tokenizer
         self.vocabulary: Vocabulary | None = None
-        directory = PretrainingDirectory(find_model(path))
         # There, the softmax is in the file of all weights.
         self._words, self._softmax = directory.vocabulary, directory.weights
         if not directory.holds_a_language_model():

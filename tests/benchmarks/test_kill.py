@@ -5,7 +5,7 @@ import shutil
 import numpy as np
 import pytest
 
-from keras_elmo.training.checkpoint import PROGRESS
+from keras_elmo.files.checkpoint import PROGRESS
 from keras_elmo.training.pretrain import pretrain
 from tests.training.runs import CONFIG, ready_made, write_text
 

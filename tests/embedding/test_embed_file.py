@@ -18,7 +18,7 @@ from keras_elmo.embedding import embedder as embedder_module
 from keras_elmo.embedding.embed_file import embed_file
 from keras_elmo.embedding.embedder import Embedder, embed
 from keras_elmo.embedding.options import EmbedOptions
-from keras_elmo.files import loading
+from keras_elmo.files import finding, loading
 from keras_elmo.files.export import export_saved_model
 from keras_elmo.files.loading import load
 from keras_elmo.files.published import save_published_weights
@@ -124,7 +124,7 @@ def small_parts(monkeypatch):
 @pytest.mark.usefixtures("small_parts")
 def test_shipped_mix(layer, models, text, tmp_path, monkeypatch):
     """Named, as given by its path."""
-    monkeypatch.setattr(loading, "_SHIPPED", models)
+    monkeypatch.setattr(finding, "SHIPPED", models)
     found = loading.load_embedding("exported").mix_weights
     for (weights, gamma), expected in zip(found, layer.mix_weights, strict=True):
         np.testing.assert_allclose([*weights, gamma], [*expected[0], expected[1]])

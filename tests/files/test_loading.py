@@ -1,9 +1,19 @@
+import h5py
+import keras
+import numpy as np
 import pytest
 
-from keras_elmo.files import loading
+import keras_elmo
+from keras_elmo.embedding.embed_file import embed_file
+from keras_elmo.files import finding, loading
 from keras_elmo.files.loading import load
 from keras_elmo.files.published import save_published_weights
-from tests.files.test_run_directory import assert_same_weights, directory, model
+from tests.files.test_run_directory import (
+    VOCABULARY,
+    assert_same_weights,
+    directory,
+    model,
+)
 
 __all__ = ["directory", "model"]
 
@@ -21,9 +31,9 @@ def test_relative_path(directory, model, monkeypatch, tmp_path):
 
 def test_shipped_model(directory, model, monkeypatch, tmp_path):
     """Load takes the name of a shipped model."""
-    monkeypatch.setattr(loading, "_SHIPPED", tmp_path / "not yet")
+    monkeypatch.setattr(finding, "SHIPPED", tmp_path / "not yet")
     assert_same_weights(load("run"), model.encoder)
-    with pytest.raises(ValueError, match="Received: name_or_path='not/run'"):
+    with pytest.raises(ValueError, match="Received: model='not/run'"):
         load("not/run")
 
 
@@ -39,12 +49,93 @@ def test_published_weights(model, tmp_path):
 @pytest.mark.parametrize("name", ["nowhere", "no/where", "elmo-xx"])
 def test_missing_model(name):
     """A model that is not there."""
-    with pytest.raises(ValueError, match=f"Received: name_or_path='{name}'"):
+    with pytest.raises(ValueError, match=f"Received: model='{name}'"):
         load(name)
 
 
 def test_wrong_type(model):
-    """An object that is neither a name nor a path is a TypeError."""
-    for read in (load, loading.load_language_model):
-        with pytest.raises(TypeError, match="a name or a path here. Received: a Enc"):
-            read(model.encoder)
+    """An object that is no model is a TypeError; so is one that has no softmax."""
+    for read in (load, loading.load_language_model, keras_elmo.ElmoEmbedding):
+        with pytest.raises(TypeError, match="`model` must be .* Received: a int"):
+            read(3)
+    with pytest.raises(TypeError, match="a language model: .* Received: a Encoder, wh"):
+        loading.load_language_model(model.encoder)
+
+
+SENTENCE = ["the", "bank", "lends", "money"]
+
+
+def nearest(model, path):
+    (found,) = keras_elmo.nearest(model, "bank", SENTENCE, [["a", "bank"]], num=1)
+    return found.cosine
+
+
+def export(model, path):
+    keras_elmo.export_saved_model(model, path / "model", tokenizer="whitespace")
+    return np.stack(next(keras_elmo.embed(path / "model", [SENTENCE])))
+
+
+def write_projector(model, path):
+    keras_elmo.write_projector(model, [SENTENCE], "bank", path)
+    return np.loadtxt(path / "vectors.tsv", ndmin=2)
+
+
+def embed_to_file(model, path):
+    (path / "text.txt").write_text(" ".join(SENTENCE))
+    embed_file(model, path / "text.txt", path / "out.hdf5", layers="mix")
+    with h5py.File(path / "out.hdf5") as file:
+        return file["0"][...]
+
+
+def called(layer):
+    return np.asarray(layer(keras_elmo.CharacterIds()([SENTENCE])))
+
+
+TAKERS = {
+    "embed": lambda model, path: next(keras_elmo.embed(model, [SENTENCE])),
+    "nearest": nearest,
+    "write_projector": write_projector,
+    "ElmoEmbedding": lambda model, path: called(keras_elmo.ElmoEmbedding(model)),
+    "from_saved_model": lambda model, path: called(
+        keras_elmo.ElmoEmbedding.from_saved_model(model)
+    ),
+    "export_saved_model": export,
+    "embed_file": embed_to_file,
+}
+
+
+@pytest.mark.skipif(
+    keras.backend.backend() != "tensorflow", reason="a SavedModel is one of TensorFlow"
+)
+@pytest.mark.parametrize("taker", TAKERS)
+def test_any_form_of_a_model(taker, directory, model, monkeypatch, tmp_path):
+    """A name, a path and each object do alike wherever a model is taken."""
+    monkeypatch.setattr(finding, "SHIPPED", tmp_path / "not yet")
+    layer = keras_elmo.ElmoEmbedding(model.encoder)
+    results = []
+    for k, form in enumerate(["run", directory.path, model.encoder, model, layer]):
+        (tmp_path / str(k)).mkdir()
+        results.append(TAKERS[taker](form, tmp_path / str(k)))
+    for result in results[1:]:
+        np.testing.assert_allclose(result, results[0], atol=1e-6)
+
+
+def test_language_model_in_any_form(directory, model, monkeypatch, tmp_path):
+    """A name, a path and the object do alike where a softmax is needed."""
+    monkeypatch.setattr(finding, "SHIPPED", tmp_path / "not yet")
+    monkeypatch.setattr(model, "vocabulary", VOCABULARY)
+    found = [
+        keras_elmo.substitutes(form, SENTENCE, 1, num=1)[0].probability
+        for form in ("run", directory.path, model)
+    ]
+    np.testing.assert_allclose(found, found[0], rtol=1e-5)
+
+
+def test_mix_of_any_form(model):
+    """The mix comes along with a layer, and not where the encoder alone is taken."""
+    layer = keras_elmo.ElmoEmbedding(model.encoder, layer_norm=True)
+    layer.mixes[0].gamma.assign(2.0)
+    copy = keras_elmo.ElmoEmbedding.from_saved_model(layer, num_representations=2)
+    assert [gamma for _, gamma in copy.mix_weights] == [2, 2] and copy.layer_norm
+    assert copy is not layer
+    assert keras_elmo.ElmoEmbedding(layer).mix_weights[0][1] == 1

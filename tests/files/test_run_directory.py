@@ -5,11 +5,13 @@ import h5py
 import numpy as np
 import pytest
 
-from keras_elmo.files.loading import load
+from keras_elmo.files.checkpoint import Checkpoints
+from keras_elmo.files.loading import load, load_language_model
 from keras_elmo.files.published import load_published_weights
 from keras_elmo.files.run_directory import PretrainingDirectory
 from keras_elmo.models.pretraining import build_pretraining_model
 from keras_elmo.text.vocabulary import Vocabulary
+from keras_elmo.training.optimizers import PublishedAdagrad
 from tests.full_disk import files_of_at_most
 from tests.layers.layer_checks import numpy_of
 from tests.layers.published_names import randomise
@@ -115,11 +117,44 @@ def test_missing_file(file, directory, tmp_path):
     assert not directory.holds_a_model()
     with pytest.raises(ValueError, match=f"holds no model: .*{file}"):
         directory.read_model()
-    with pytest.raises(ValueError, match=f"has no weights yet .*{directory.weights}"):
+    with pytest.raises(ValueError, match=f"has no weights yet: .*{directory.weights}"):
         load(directory.path)
     (tmp_path / directory.training).unlink()
-    with pytest.raises(ValueError, match="`name_or_path` must be"):
+    with pytest.raises(ValueError, match="`model` must be"):
         load(directory.path)
+
+
+def test_run_without_a_validation(directory):
+    """Stopped before it, a run has the weights of its last checkpoint that is whole."""
+    os.remove(directory.weights)
+    trained = build_pretraining_model(CONFIG, 6, num_sampled=4)
+    trained.compile(PublishedAdagrad())
+    trained.optimizer.build(trained.trainable_variables)
+    checkpoints = Checkpoints(directory.checkpoints)
+    for step in (2, 4, 6):
+        randomise(trained, np.random.default_rng(step), scale=0.5)
+        progress = {"step": step, "vocabulary": VOCABULARY.digest()}
+        checkpoints.save(step, trained, progress)
+    with pytest.warns(UserWarning, match=r"run: no validation .* those of step 6, the"):
+        found = load_language_model(directory.path)
+    assert_same_weights(found, trained)
+    assert found.encoder.tokenizer == "unicode"
+    assert found.vocabulary.words == VOCABULARY.words
+    # One of several, by its path, is no matter of a warning.
+    assert_same_weights(load(checkpoints.path(6)), trained.encoder)
+    with open(checkpoints.path(6), "r+b") as file:
+        file.truncate(5000)
+    with (
+        pytest.warns(UserWarning, match="skipped a damaged checkpoint: .*00006"),
+        pytest.warns(UserWarning, match="those of step 4, the last checkpoint, are"),
+    ):
+        encoder = load(directory.path)
+    assert_same_weights(encoder, load(checkpoints.path(4)))
+    with pytest.raises(ValueError, match=r"00006\.npz: has 5,000 bytes, too few"):
+        load(checkpoints.path(6))
+    Vocabulary([*VOCABULARY.words[:-1], "boat"]).save(directory.vocabulary)
+    with pytest.raises(ValueError, match=r"vocabulary\.txt is not the one that the ch"):
+        load(checkpoints.path(4))
 
 
 @pytest.mark.parametrize("key", ["vocabulary_size", "num_sampled", "tokenizer"])

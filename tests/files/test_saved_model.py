@@ -173,7 +173,7 @@ def test_no_language_model(directory, tmp_path):
 def test_encoder_has_no_language_model(exported, tmp_path):
     """An encoder has no language model to export."""
     encoder = load(exported)
-    with pytest.raises(TypeError, match="`source` must be the path of a language mod"):
+    with pytest.raises(TypeError, match="`model` must be a language model"):
         export_saved_model(encoder, tmp_path / "again", None, language_model=True)
     assert not os.path.exists(tmp_path / "again")
 

@@ -13,8 +13,8 @@ import keras
 
 import keras_elmo
 from keras_elmo.cli import main as command_line
-from keras_elmo.training.checkpoint import restore_checkpoint, save_checkpoint
-from tests.training.test_checkpoint import compiled
+from keras_elmo.files.checkpoint import restore_checkpoint, save_checkpoint
+from tests.files.test_checkpoint import compiled
 
 FORBIDDEN = {
     "code.__new__",

@@ -9,7 +9,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from keras_elmo.training.checkpoint import (
+from keras_elmo.files.checkpoint import (
     PROGRESS,
     DamagedCheckpoint,
     restore_checkpoint,
@@ -17,8 +17,8 @@ from keras_elmo.training.checkpoint import (
 )
 from keras_elmo.training.recorder import RunState
 from tests.command_line import command
+from tests.files.test_checkpoint import compiled
 from tests.training.runs import write_text
-from tests.training.test_checkpoint import compiled
 
 ARRAY = "model/0000.npy"
 BIG = 3 << 28

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import keras_elmo
+from keras_elmo.files.checkpoint import Checkpoints
 from keras_elmo.files.loading import load_language_model
 from keras_elmo.importing.checkpoint import find_checkpoint, read_vocabulary
 from keras_elmo.importing.models import import_model
 from keras_elmo.models.pretraining import PretrainingModel
-from keras_elmo.training.checkpoint import Checkpoints
 from keras_elmo.training.optimizers import PublishedAdagrad
 from tests import numpy_reference
 from tests.command_line import assert_one_line, command

@@ -294,8 +294,8 @@ def test_float32_whatever_the_policy():
 
 
 def test_bad_arguments():
-    with pytest.raises(TypeError, match="`encoder` must .*Received"):
-        ElmoEmbedding("elmo-en")
+    with pytest.raises(TypeError, match="`model` must .*Received"):
+        ElmoEmbedding(3)
     with pytest.raises(ValueError, match="`num_representations` must .*Received"):
         ElmoEmbedding(random_encoder(), num_representations=0)
     with pytest.raises(ValueError, match="rate|dropout"):

@@ -5,7 +5,7 @@ import json
 
 import numpy as np
 
-from keras_elmo.training.checkpoint import PROGRESS
+from keras_elmo.files.checkpoint import PROGRESS
 from keras_elmo.training.history import read_history
 from tests.models import small
 

@@ -9,13 +9,13 @@ import keras
 import numpy as np
 import pytest
 
+from keras_elmo.files.checkpoint import Checkpoints
 from keras_elmo.files.loading import load
 from keras_elmo.files.run_directory import PretrainingDirectory
 from keras_elmo.text.corpus import Corpus
 from keras_elmo.text.vocabulary import SPECIALS, Vocabulary
 from keras_elmo.training import hardware
 from keras_elmo.training import recorder as record
-from keras_elmo.training.checkpoint import Checkpoints
 from keras_elmo.training.perplexity import perplexity
 from keras_elmo.training.pretrain import pretrain
 from keras_elmo.training.recorder import Diverged

@@ -152,8 +152,10 @@ def _variables(model: PretrainingModel) -> Iterator[tuple[str, keras.Variable]]:
     # Named by index: Keras's names depend on what else was built in the process.
     for k, variable in enumerate(model.variables):
         yield f"model/{k:04}.npy", variable
-    for k, variable in enumerate(model.optimizer.variables):
-        yield f"optimizer/{k:04}.npy", variable
+    # Absent where the weights alone are read.
+    if (optimizer := getattr(model, "optimizer", None)) is not None:
+        for k, variable in enumerate(optimizer.variables):
+            yield f"optimizer/{k:04}.npy", variable
 
 
 class Checkpoints:

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from hypothesis import strategies
 
-from keras_elmo.models.pretraining import build_pretraining_model
-from keras_elmo.training import checkpoint
-from keras_elmo.training.checkpoint import (
+from keras_elmo.files import checkpoint
+from keras_elmo.files.checkpoint import (
     Checkpoints,
     DamagedCheckpoint,
     restore_checkpoint,
     save_checkpoint,
 )
+from keras_elmo.models.pretraining import build_pretraining_model
 from keras_elmo.training.optimizers import PublishedAdagrad
 from keras_elmo.utils.files import write_json
 from tests.full_disk import files_of_at_most

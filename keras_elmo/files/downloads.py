@@ -1,0 +1,125 @@
+"""A cache of models that come in an archive or from the Hugging Face Hub."""
+
+import hashlib
+import os
+import re
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from keras_elmo.utils.files import replacing
+from keras_elmo.utils.lazy import import_extra
+
+HUB = "hf://"
+# The files of a model, whatever else its repository holds.
+_FILES = (
+    *("*.json", "*.hdf5", "*vocabulary.txt", "*README.md"),
+    *("*saved_model.pb", "*fingerprint.pb", "*variables/*"),
+)
+# An archive that unpacks to more than so many times its size is no model: weights
+# hardly shrink.
+_MAX_RATIO = 20
+
+
+def download(name: str) -> Path:
+    """Returns the folder of a repository of the Hub, `hf://OWNER/NAME[@REVISION]`.
+
+    What the cache has is not downloaded again, and taken where there is no network.
+    Every file is compared with its checksum.
+
+    Raises:
+        ImportError: the extra `hub` is not installed.
+        ValueError: `name` has another form, or a file is damaged.
+        OSError: the repository cannot be read.
+    """
+    form = re.fullmatch(r"hf://([\w.-]+/[\w.-]+?)(?:@([\w./-]+))?", name)
+    if form is None:
+        raise ValueError(
+            "`model` must have the form hf://OWNER/NAME or hf://OWNER/NAME@REVISION. "
+            f"Received: model={name!r}"
+        )
+    hub = import_extra("huggingface_hub", f"Loading {name}", "hub")
+    repository, revision = form.groups()
+    try:
+        folder = Path(
+            hub.snapshot_download(
+                repository, revision=revision, allow_patterns=list(_FILES)
+            )
+        )
+    except Exception as error:
+        # Their classes depend on the HTTP library below, which has changed.
+        reason = " ".join(str(error).split())
+        raise OSError(f"{name}: cannot be downloaded: {reason}") from error
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            _check(path)
+    return folder
+
+
+def _check(path: Path) -> None:
+    """Compares a file of the Hub's cache with its checksum, which is its name there."""
+    stored = path.resolve()
+    if re.fullmatch("[0-9a-f]{64}", stored.name):
+        with open(stored, "rb") as file:
+            found = hashlib.file_digest(file, "sha256").hexdigest()
+    elif re.fullmatch("[0-9a-f]{40}", stored.name):
+        # That of Git, which small files have.
+        content = stored.read_bytes()
+        content = b"blob %d\0" % len(content) + content
+        found = hashlib.sha1(content, usedforsecurity=False).hexdigest()
+    else:
+        return
+    if found != stored.name:
+        raise ValueError(
+            f"{path}: is damaged: its checksum is {found}, not {stored.name}; remove "
+            f"{stored} to download it again"
+        )
+
+
+def unpack(archive: Path) -> Path:
+    """Returns the folder of what a .zip holds; unpacked once, by its checksum.
+
+    Raises:
+        ValueError: the file is no .zip or damaged, or unpacks to too much for a model.
+    """
+    with open(archive, "rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    folder = _cache() / f"{archive.stem}-{digest[:16]}"
+    if folder.is_dir():
+        return folder
+    try:
+        with zipfile.ZipFile(archive) as file, replacing(folder) as temporary:
+            size = sum(member.file_size for member in file.infolist())
+            if size > _MAX_RATIO * archive.stat().st_size:
+                raise ValueError(f"unpacks to {size:,} bytes, too many for a model")
+            # Names that point elsewhere are brought inside, and checksums are compared.
+            file.extractall(temporary)
+    except (ValueError, RuntimeError, EOFError, zipfile.BadZipFile) as error:
+        raise ValueError(f"{archive}: not a .zip file of a model: {error}") from error
+    return folder
+
+
+def _cache() -> Path:
+    home = os.environ.get("KERAS_HOME") or Path.home() / ".keras"
+    return Path(home) / "keras_elmo"
+
+
+def cached_folders() -> Iterator[tuple[str, Path]]:
+    """Yields what the caches hold: the name, "" of an archive, and the folder."""
+    yield from _hub_folders()
+    for folder in sorted(_cache().glob("[!.]*/")):
+        yield "", folder
+
+
+def _hub_folders() -> Iterator[tuple[str, Path]]:
+    try:
+        hub = import_extra("huggingface_hub", "Listing models", "hub")
+        constants = import_extra("huggingface_hub.constants", "Listing models", "hub")
+    except ImportError:
+        return
+    if not os.path.isdir(constants.HF_HUB_CACHE):
+        return
+    for each in sorted(hub.scan_cache_dir().repos, key=lambda each: each.repo_id):
+        if each.repo_type == "model" and each.revisions:
+            newest = max(each.revisions, key=lambda revision: revision.last_modified)
+            yield HUB + each.repo_id, newest.snapshot_path
