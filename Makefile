@@ -19,8 +19,8 @@ COMPILED = tests/layers tests/embedding/test_embedder.py tests/files/test_export
 	tests/models/test_elmo_embedding.py tests/models/test_encoder.py \
 	tests/serving/test_model.py
 
-.PHONY: help demo test test-fast test-benchmarks test-processors lint format install \
-	clean
+.PHONY: help demo test test-fast test-benchmarks test-processors lint format dist \
+	install clean
 
 help:
 	@echo "make demo             train a small model, use it in a classifier, draw a picture"
@@ -30,6 +30,7 @@ help:
 	@echo "make test-processors  fast tests of compiled graphs, as on other processors"
 	@echo "make lint             ruff and mypy"
 	@echo "make format           let ruff rewrite the files"
+	@echo "make dist             build a wheel and an sdist, and try the wheel elsewhere"
 	@echo "make install          make $(VENV) and install the package (the others do)"
 	@echo "make clean            remove $(VENV) and the caches"
 
@@ -58,6 +59,11 @@ lint: $(INSTALLED)
 format: $(INSTALLED)
 	$(RUN) -m ruff check --fix .
 	$(RUN) -m ruff format .
+
+dist: $(INSTALLED)
+	rm -rf dist
+	$(RUN) -m build --no-isolation
+	$(RUN) .ci/check_wheel.py dist/*.whl
 
 install: $(INSTALLED)
 
