@@ -93,7 +93,9 @@ def _inspect(parser: argparse.ArgumentParser) -> Run:
     The model may be of another program: then it has to be imported first.
     """
     parser.add_argument(
-        "model", metavar="MODEL", help="A folder, or the name of a shipped model"
+        "model",
+        metavar="MODEL",
+        help="A folder, or what --model of other commands takes",
     )
     parser.add_argument("--json", action="store_true", help="Print JSON")
 
@@ -131,6 +133,8 @@ def _lines(found: Given) -> Iterator[tuple[str, str]]:
     yield "parameters", f"{numbers['encoder']:,} in the encoder{softmax}"
     yield "computes in", found["dtype"]
     yield "tokenizer", found["tokenizer"] or "not known"
+    if found["languages"]:
+        yield "languages", ", ".join(found["languages"])
     words = found["vocabulary"]
     yield "vocabulary", f"{words:,} words" if words else "none: it predicts no words"
     if found["scripts"]:
@@ -143,4 +147,4 @@ def _lines(found: Given) -> Iterator[tuple[str, str]]:
         yield "step", f"{found['step']:,}"
     if found["perplexity"] is not None:
         yield "perplexity", f"{found['perplexity']:.2f}, the lowest of the run"
-    yield "commands", ", ".join(found["commands"])
+    yield "for", ", ".join(found["uses"])

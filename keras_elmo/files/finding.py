@@ -69,6 +69,13 @@ def _info(name: str, folder: Path, card: Path) -> ModelInfo:
     return ModelInfo(name, _said(card, "language"), size, _said(card, "license"))
 
 
+def language_of(folder: Path) -> str:
+    """Returns the language of a model's text; "" if its card does not say."""
+    shipped = folder.resolve().parent == SHIPPED.resolve()
+    card = folder.with_suffix(".md") if shipped else folder / "README.md"
+    return _said(card, "language")
+
+
 def _said(card: Path, key: str) -> str:
     """Returns a value of the head of a card, as the Hub reads it; "" without."""
     if not card.is_file():

@@ -5,12 +5,13 @@ import os
 import unicodedata
 from collections.abc import Sequence
 from itertools import islice
+from pathlib import Path
 
 import numpy as np
 
 from keras_elmo.config import ElmoConfig
 from keras_elmo.files.checkpoint import Checkpoints
-from keras_elmo.files.finding import find_model
+from keras_elmo.files.finding import find_model, language_of
 from keras_elmo.files.run_directory import PretrainingDirectory
 from keras_elmo.files.saved_model import (
     language_model_files,
@@ -41,12 +42,12 @@ def inspect_model(model: StrPath) -> Config:
     Returns:
         Dictionary that JSON can hold: `kind`; `config`, the sizes, as of `ElmoConfig`;
         `vector_units`, of each of the `num_layers + 1` layers; `parameters`, of the
-        encoder and of the softmax; `dtype`; `tokenizer`; `vocabulary`, the number of
-        words that the softmax predicts; `scripts`, in which the 5,000 most frequent
-        ones are written, with shares; `mix`, its `weights`, which sum to 1, and
-        `gamma`; `step`, of a run's or checkpoint's last update; `perplexity`, the
-        lowest of the run; and `commands`, what can be done with it. What is not known
-        is `None`.
+        encoder and of the softmax; `dtype`; `tokenizer`; `languages`, as its card says;
+        `vocabulary`, the number of words that the softmax predicts; `scripts`, in which
+        the 5,000 most frequent ones are written, with shares; `mix`, its `weights`,
+        which sum to 1, and `gamma`; `step`, of a run's or checkpoint's last update;
+        `perplexity`, the lowest of the run; and `uses`, what can be done with it. What
+        is not known is `None`.
 
     Raises:
         ValueError: there is no such model, or a file is damaged.
@@ -73,6 +74,7 @@ def inspect_model(model: StrPath) -> Config:
         kinds.HUB: _hub,
     }[kind](path)
     config: ElmoConfig = described.pop("config")
+    language = language_of(Path(path))
     words = described.pop("words", None)
     num_words = described.pop("num_words", words and len(words)) or 0
     return {
@@ -86,6 +88,7 @@ def inspect_model(model: StrPath) -> Config:
         },
         "dtype": "float32",
         "tokenizer": None,
+        "languages": language.split(", ") if language else None,
         "vocabulary": num_words or None,
         "scripts": _scripts(words) if words else None,
         "mix": None,
@@ -107,7 +110,7 @@ def _exported(path: str) -> Config:
         "tokenizer": check_tokenizer(stored["tokenizer"], where),
         "words": _read(words) if has_words else None,
         "mix": {**_mix(scalars, gamma), "layer_norm": layer_norm},
-        "commands": [*_ENCODER, "serve", *(_LANGUAGE_MODEL if has_words else [])],
+        "uses": [*_ENCODER, "serve", *(_LANGUAGE_MODEL if has_words else [])],
     }
 
 
@@ -116,11 +119,11 @@ def _run(path: str) -> Config:
     manifest = files.read_manifest()
     steps = Checkpoints(files.checkpoints).steps()
     rows = [row.perplexity_mean for row in read_history(files.history)]
-    commands = []
+    uses = []
     if files.holds_a_model() or files.holds_a_checkpoint():
-        commands = list(_ENCODER)
+        uses = list(_ENCODER)
     if files.holds_a_language_model():
-        commands += _LANGUAGE_MODEL
+        uses += _LANGUAGE_MODEL
     has_words = os.path.exists(files.vocabulary)
     return {
         "config": ElmoConfig.from_options(files.options),
@@ -128,7 +131,7 @@ def _run(path: str) -> Config:
         "words": _read(files.vocabulary) if has_words else None,
         "step": steps[-1] if steps else None,
         "perplexity": min((row for row in rows if row is not None), default=None),
-        "commands": [*commands, "pretrain --resume"],
+        "uses": [*uses, "pretrain --resume"],
     }
 
 
@@ -138,7 +141,7 @@ def _published(path: str) -> Config:
     has_names = PretrainingDirectory(path).holds_a_model()
     return {
         "config": ElmoConfig.from_options(options[0]),
-        "commands": _ENCODER if has_names else ["import"],
+        "uses": _ENCODER if has_names else ["import"],
     }
 
 
@@ -149,7 +152,7 @@ def _checkpoint(path: str) -> Config:
         "tokenizer": "whitespace",
         "num_words": variables.shape("softmax/W")[0],
         "step": read_step(variables),
-        "commands": ["import --vocabulary FILE"],
+        "uses": ["import --vocabulary FILE"],
     }
 
 
@@ -160,7 +163,7 @@ def _hub(path: str) -> Config:
         "config": config,
         "tokenizer": "whitespace",
         "mix": {**_mix(*read_hub_mix(variables, config)), "layer_norm": False},
-        "commands": ["import"],
+        "uses": ["import"],
     }
 
 

@@ -14,6 +14,7 @@ import keras
 import keras_elmo
 from keras_elmo.cli import main as command_line
 from keras_elmo.files.checkpoint import restore_checkpoint, save_checkpoint
+from keras_elmo.importing.hub import read_hub_module
 from tests.files.test_checkpoint import compiled
 
 FORBIDDEN = {
@@ -42,6 +43,12 @@ def load(originals, folder, model):
         originals / "directory" / "options.json",
         originals / "directory" / "weights.hdf5",
     )
+    imported = folder / f"imported-{len(list(folder.glob('imported-*')))}"
+    words = originals / "bilm" / "vocab.txt"
+    keras_elmo.import_model(originals / "bilm", imported, vocabulary=words)
+    read_hub_module(originals / "hub")
+    for name in ("bilm", "hub", "directory", "saved_model"):
+        keras_elmo.inspect_model(originals / name)
     keras_elmo.Vocabulary.load(originals / "directory" / "vocabulary.txt")
     restore_checkpoint(folder / "checkpoint.npz", model)
     keras.models.load_model(folder / "model.keras")

@@ -8,6 +8,11 @@ from keras_elmo.files.export import export_saved_model
 from keras_elmo.files.run_directory import PretrainingDirectory
 from tests.files.exports import embedding
 from tests.files.pretrained import write_pretrained
+from tests.importing.bilm_files import (
+    module_variables,
+    write_checkpoint,
+    write_module,
+)
 from tests.little_memory import memory_of_at_most
 from tests.models.small import CONFIG
 
@@ -24,6 +29,8 @@ def originals(tmp_path_factory):
     export_saved_model(embedding(), folder / "saved_model", None)
     words = folder / "language_model"
     export_saved_model(folder / "directory", words, None, language_model=True)
+    write_checkpoint(folder / "bilm")
+    write_module(folder / "hub", module_variables(CONFIG.to_options())[0])
     return folder
 
 

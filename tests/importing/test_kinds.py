@@ -120,8 +120,8 @@ def test_inspect(name, models):
         np.testing.assert_allclose(sum(found["mix"]["weights"]), 1, rtol=1e-6)
     assert found["step"] == (STEP if name == "checkpoint" else None)
     imports = name in ("checkpoint", "hub", "published")
-    assert found["commands"][0].startswith("import" if imports else "embed")
-    assert ("evaluate" in found["commands"]) == (name in ("run", "exported"))
+    assert found["uses"][0].startswith("import" if imports else "embed")
+    assert ("evaluate" in found["uses"]) == (name in ("run", "exported"))
 
 
 def test_inspect_for_people(models):
@@ -135,6 +135,6 @@ def test_inspect_for_people(models):
     assert lines["mix"] == "0.333 0.333 0.333, gamma 1.000"
     assert lines["vocabulary"] == "6 words"
     assert lines["scripts"] == "Latin 66.7%, Hangul 33.3%"
-    assert lines["commands"].startswith("embed, export, pretrain --init, serve")
+    assert lines["for"].startswith("embed, export, pretrain --init, serve")
     result = command("inspect", models / "nowhere")
     assert_one_line(*result, str(models / "nowhere"))
