@@ -95,7 +95,7 @@ def _inspect(parser: argparse.ArgumentParser) -> Run:
     parser.add_argument(
         "model",
         metavar="MODEL",
-        help="A folder, or what --model of other commands takes",
+        help="A folder, or what --model takes elsewhere",
     )
     parser.add_argument("--json", action="store_true", help="Print JSON")
 
