@@ -19,7 +19,7 @@ COMPILED = tests/layers tests/embedding/test_embedder.py tests/files/test_export
 	tests/models/test_elmo_embedding.py tests/models/test_encoder.py \
 	tests/serving/test_model.py
 
-.PHONY: help demo test test-fast test-benchmarks test-processors lint format dist \
+.PHONY: help demo test test-fast test-benchmarks test-processors lint format dist docs \
 	install clean
 
 help:
@@ -31,6 +31,7 @@ help:
 	@echo "make lint             ruff and mypy"
 	@echo "make format           let ruff rewrite the files"
 	@echo "make dist             build a wheel and an sdist, and try the wheel elsewhere"
+	@echo "make docs             the documentation as web pages, in build/docs"
 	@echo "make install          make $(VENV) and install the package (the others do)"
 	@echo "make clean            remove $(VENV) and the caches"
 
@@ -65,6 +66,15 @@ dist: $(INSTALLED)
 	$(RUN) -m build --no-isolation
 	$(RUN) .ci/check_wheel.py dist/*.whl
 
+# A warning, such as of a link to nowhere, is an error.
+docs: $(VENV)/.docs
+	$(RUN) -m sphinx -q -W --keep-going docs build/docs
+	@echo "Open build/docs/index.html"
+
+$(VENV)/.docs: $(INSTALLED)
+	@$(RUN) -m pip install --quiet --quiet --no-compile --editable '.[docs]'
+	@touch $@
+
 install: $(INSTALLED)
 
 # The stamp is older than pyproject.toml when the dependencies have changed.
@@ -81,4 +91,5 @@ $(INSTALLED): pyproject.toml
 
 clean:
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf build/docs
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -6,6 +6,8 @@ from pathlib import Path
 import keras
 import pytest
 
+import keras_elmo
+
 ROOT = Path(__file__).parents[1]
 PAGES = ("README.md", "docs/keras.md")
 
@@ -30,3 +32,12 @@ def test_blocks_run(page, tmp_path, monkeypatch):
     assert found
     for block in found:
         exec(compile(block, page, "exec"), names)
+
+
+def test_reference_has_every_public_name():
+    """A name that is added to the package is added to docs/api.md, too."""
+    text = (ROOT / "docs/api.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^```{reference} keras_elmo\n(.*?)^```$", text, re.M | re.S)
+    assert sorted(" ".join(listed).split()) == sorted(
+        set(keras_elmo.__all__) - {"plots"}
+    )

@@ -1,0 +1,91 @@
+"""Sphinx's configuration; `make docs` builds the pages into build/docs."""
+
+import importlib
+import inspect
+import re
+import textwrap
+
+from sphinx.util.docutils import SphinxDirective
+from sphinx.util.inspect import stringify_signature
+
+import keras_elmo
+
+project = "keras_elmo"
+copyright = "the authors of keras_elmo, Apache License 2.0"
+version = release = keras_elmo.__version__
+extensions = ["myst_parser", "sphinx.ext.mathjax"]
+html_theme = "furo"
+html_title = "keras_elmo"
+html_show_sourcelink = False
+myst_enable_extensions = ["attrs_block", "deflist", "dollarmath"]
+myst_heading_anchors = 3
+add_module_names = False
+# Annotations such as Callable[[str], None] are long.
+maximum_signature_line_length = 70
+
+
+def markdown(docstring: str) -> str:
+    """Sections with entries, as the docstrings have them, to headings and lists."""
+
+    def section(match: re.Match[str]) -> str:
+        body = textwrap.dedent(match[2])
+        if match[1] in ("Args", "Attributes", "Call arguments", "Raises"):
+            body = re.sub(r"(?m)^([*\w.`, ]+): ", r"- **`\1`**: ", body)
+        return f"**{match[1]}**\n\n{body}\n"
+
+    text = re.sub(r"(?m)^(\w[\w ]*):\n((?: .*\n|\n)+)", section, docstring + "\n")
+    return re.sub(r"(?m)^(Example|Masking|Reference|Training):", r"**\1**:", text)
+
+
+class Reference(SphinxDirective):
+    """Documents the names in its body, which a module has."""
+
+    required_arguments = 1
+    has_content = True
+
+    def run(self):
+        module = importlib.import_module(self.arguments[0])
+        text = f"```{{py:currentmodule}} {module.__name__}\n```\n\n"
+        for name in self.content:
+            text += self.documented(name, getattr(module, name))
+        return self.parse_text_to_nodes(text)
+
+    def documented(self, name: str, thing: object, inside: bool = False) -> str:
+        kind, inner, arguments = "method" if inside else "function", "", ""
+        if isinstance(thing, property):
+            kind = "property"
+        elif inspect.isclass(thing):
+            kind, arguments = "class", _signature(thing.__init__)
+            inner = "".join(
+                self.documented(part, getattr(thing, part), inside=True)
+                for part, value in vars(thing).items()
+                if not part.startswith("_") and _has_own_text(value)
+            )
+        else:
+            arguments = _signature(thing)
+        fence = "`" * (4 if inside else 5)
+        body = markdown(inspect.getdoc(thing))
+        return f"{fence}{{py:{kind}}} {name}{arguments}\n{body}\n{inner}{fence}\n\n"
+
+
+def _has_own_text(value: object) -> bool:
+    value = getattr(value, "__func__", value)
+    kinds = inspect.isfunction(value) or isinstance(value, property)
+    return kinds and bool(value.__doc__)
+
+
+def _signature(function: object) -> str:
+    signature = inspect.signature(function)
+    given = [p for p in signature.parameters.values() if p.name != "self"]
+    signature = signature.replace(parameters=given)
+    return stringify_signature(signature, unqualified_typehints=True)
+
+
+def _cards_here(app, docname: str, source: list[str]) -> None:
+    """The models' cards lie outside of this folder; cards/ includes them."""
+    source[0] = source[0].replace("../saved_models/elmo-", "cards/elmo-")
+
+
+def setup(app):
+    app.add_directive("reference", Reference)
+    app.connect("source-read", _cards_here)
