@@ -17,6 +17,8 @@ MAX_CHARACTERS = 50
 # Bytes of a word; its begin and its end take the other two.
 MAX_BYTES = MAX_CHARACTERS - 2
 NUM_CHARACTERS = 262
+# The kinds of `Tokenizer`.
+TOKENIZERS = ("unicode", "whitespace", "published", "treebank")
 
 # No model has more; sizes that would exhaust the memory are refused.
 _MOST_LAYERS = 100

@@ -362,6 +362,14 @@ def test_import(imported, fixtures):
     assert load(imported).tokenizer is None
 
 
+def test_import_tokenizer(imported, tmp_path):
+    """The tokenizer is remembered with the model."""
+    files = ["--options", imported / "options.json", "--weights"]
+    files += [imported / "weights.hdf5", "--out", tmp_path / "model"]
+    assert command("import", *files, "--tokenizer", "published") == (0, "", "")
+    assert load(tmp_path / "model").tokenizer == "published"
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("source", ["run", "exported", "imported"])
 def test_embed(source, request, folder, tmp_path):

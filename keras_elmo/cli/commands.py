@@ -22,7 +22,7 @@ from keras_elmo.cli.parsing import (
     import_keras,
     refuse_existing,
 )
-from keras_elmo.config import PRESETS, ElmoConfig
+from keras_elmo.config import PRESETS, TOKENIZERS, ElmoConfig
 from keras_elmo.embedding.options import EmbedOptions
 from keras_elmo.text.lines import check_is_text, expand_files
 from keras_elmo.training.options import TrainingOptions
@@ -130,7 +130,7 @@ def _export(parser: argparse.ArgumentParser) -> Run:
     saved_model = parser.add_argument_group("of a SavedModel")
     saved_model.add_argument(
         "--tokenizer",
-        choices=("unicode", "whitespace", "none"),
+        choices=(*TOKENIZERS, "none"),
         help="How signature default splits strings; if not given, as the training text "
         "was split, or by whitespace where that is not known; none leaves it out",
     )

@@ -13,6 +13,7 @@ from keras_elmo.cli.parsing import (
     import_keras,
     refuse_existing,
 )
+from keras_elmo.config import TOKENIZERS
 
 
 @command(
@@ -53,6 +54,12 @@ def _import(parser: argparse.ArgumentParser) -> Run:
         "--vocabulary",
         metavar="FILE",
         help="The words that the softmax of a checkpoint predicts, a line each",
+    )
+    parser.add_argument(
+        "--tokenizer",
+        choices=TOKENIZERS,
+        help="How the model's text was split, remembered with it: published for the "
+        "original English models; if not given, text is taken as tokenized",
     )
     add_out(parser, "directory", "DIR", "The directory to write")
 

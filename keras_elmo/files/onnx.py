@@ -1,27 +1,37 @@
 """Exports an encoder and its mix to ONNX."""
 
 import os
+import warnings
+
+import keras
 
 from keras_elmo.config import MAX_CHARACTERS
 from keras_elmo.files.loading import Source, load_embedding
 from keras_elmo.files.onnx_graph import TO_THE_END, OnnxGraph
 from keras_elmo.files.onnx_layers import add_bilm, add_char_cnn, add_scalar_mix
 from keras_elmo.models.elmo_embedding import ElmoEmbedding
+from keras_elmo.models.encoder import Encoder
+from keras_elmo.models.pretraining import PretrainingModel
 from keras_elmo.utils.files import check_room, replacing
+from keras_elmo.utils.lazy import import_extra
 from keras_elmo.utils.types import StrPath
 
 # The limit of the file format.
 _MAX_BYTES = 2**31 - 1
 
 
-def export_onnx(source: Source, path: StrPath) -> None:
+def export_onnx(source: Source | keras.Model, path: StrPath) -> None:
     """Writes a model as an ONNX file, which runs without TensorFlow and Keras.
 
-    The file computes from character ids what an exported SavedModel computes from
-    tokens. Its input is `char_ids`, `(batch, tokens + 2, 50)` int32, as `CharacterIds`
-    returns them: with the boundaries of each sentence, 0 where masked. The numbers of
-    sentences and of tokens are free. Its outputs, all without the boundaries and 0
-    where masked, are
+    Of a Keras model with an `ElmoEmbedding` in it, the file has the model's own inputs
+    and outputs; the model has to begin with the character ids, because ONNX has no
+    tokenizer.
+
+    Of an encoder, the file computes from character ids what an exported SavedModel
+    computes from tokens. Its input is `char_ids`, `(batch, tokens + 2, 50)` int32, as
+    `CharacterIds` returns them: with the boundaries of each sentence, 0 where masked.
+    The numbers of sentences and of tokens are free. Its outputs, all without the
+    boundaries and 0 where masked, are
 
     - `word_emb`: `(batch, tokens, projection_units)` float32, the token alone;
     - `lstm_outputs1` .. `lstm_outputsL`: `(batch, tokens, 2 * projection_units)`;
@@ -32,8 +42,9 @@ def export_onnx(source: Source, path: StrPath) -> None:
     The metadata of the file has the `tokenizer` of the training text, if it is known.
 
     Args:
-        source: a name or path as of `load`, an `Encoder`, a `PretrainingModel`, or an
-            `ElmoEmbedding`, whose first mix is exported.
+        source: a name or path as of `load`, an `Encoder`, a `PretrainingModel`, an
+            `ElmoEmbedding`, whose first mix is exported, or a Keras model with an
+            `ElmoEmbedding` in it.
         path: the file to write or to replace.
 
     Raises:
@@ -41,7 +52,8 @@ def export_onnx(source: Source, path: StrPath) -> None:
         OSError: the disk has no room for the file.
         TypeError: `source` is something else.
         ValueError: `source` is a path without a model, `path` is a folder, or the model
-            is larger than an ONNX file can be, 2 GB.
+            is larger than an ONNX file can be, 2 GB, begins with strings, or does not
+            compute in float32.
 
     Example:
 
@@ -62,19 +74,43 @@ def export_onnx(source: Source, path: StrPath) -> None:
     path = os.fspath(path)
     if os.path.isdir(path):
         raise ValueError(f"`path` must be a file. Received: path={path!r}, a folder")
+    if isinstance(source, keras.Model) and not isinstance(
+        source, Encoder | PretrainingModel
+    ):
+        _export_downstream(source, path)
+        return
     embedding = load_embedding(source)
-    size = 4 * embedding.encoder.count_params()
-    if size > _MAX_BYTES:
-        raise ValueError(
-            f"{path}: the model has {size:,} bytes, and an ONNX file at most "
-            f"{_MAX_BYTES:,}"
-        )
+    _check_size(embedding.encoder, path)
     tokenizer = embedding.encoder.tokenizer
     metadata = {"tokenizer": tokenizer} if tokenizer else {}
     content = _graph(embedding).serialize(metadata)
     check_room(path, len(content))
     with replacing(path) as temporary, open(temporary, "wb") as file:
         file.write(content)
+
+
+def _check_size(model: keras.Model, path: str) -> None:
+    size = 4 * model.count_params()
+    if size > _MAX_BYTES:
+        raise ValueError(
+            f"{path}: the model has {size:,} bytes, and an ONNX file at most "
+            f"{_MAX_BYTES:,}"
+        )
+
+
+def _export_downstream(model: keras.Model, path: str) -> None:
+    import_extra("tf2onnx", "Writing a downstream model as ONNX", "onnx")
+    _check_size(model, path)
+    # Keras finds the signature of a model that has been called; this one may be new.
+    specs = [
+        keras.InputSpec(shape=(None, *x.shape[1:]), dtype=x.dtype, name=x.name)
+        for x in model.inputs
+    ]
+    signature = specs if len(specs) == 1 else None
+    with replacing(path) as temporary, warnings.catch_warnings():
+        # Keras asks NumPy for a name that it has no more.
+        warnings.simplefilter("ignore", FutureWarning)
+        model.export(temporary, format="onnx", verbose=False, input_signature=signature)
 
 
 def _graph(embedding: ElmoEmbedding) -> OnnxGraph:

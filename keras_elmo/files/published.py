@@ -11,7 +11,7 @@ from keras import ops
 
 from keras_elmo.config import ElmoConfig
 from keras_elmo.files.hdf5 import find_dataset, open_hdf5
-from keras_elmo.files.validation import check_size
+from keras_elmo.files.validation import check_size, check_tokenizer
 from keras_elmo.models.encoder import Encoder
 from keras_elmo.models.pretraining import LanguageModelHead
 from keras_elmo.utils.files import check_room, replacing, write_json
@@ -22,21 +22,26 @@ from keras_elmo.utils.types import StrPath
 _HEADERS = 100_000
 
 
-def load_published_weights(options: StrPath, weights: StrPath) -> Encoder:
+def load_published_weights(
+    options: StrPath, weights: StrPath, tokenizer: str | None = None
+) -> Encoder:
     """Loads an encoder from files in the published format.
 
     Args:
         options: path of the options.json.
         weights: path of the weights.hdf5.
+        tokenizer: the kind of `Tokenizer` for its text, which the files do not name:
+            `"published"` for the original English models. If `None`, text is taken as
+            tokenized beforehand, as that of the published models was.
 
     Returns:
-        An `Encoder`. Its `tokenizer` is `None`, because the files do not name one: the
-        published models were trained on text that was tokenized beforehand.
+        An `Encoder`.
 
     Raises:
         FileNotFoundError: a file is missing.
-        ValueError: a file cannot be read, options.json lacks a key, or the two
-            contradict each other; names the file, and the dataset with both shapes.
+        ValueError: there is no such tokenizer; or a file cannot be read, options.json
+            lacks a key, or the two contradict each other; names the file, and the
+            dataset with both shapes.
 
     Example:
 
@@ -46,9 +51,10 @@ def load_published_weights(options: StrPath, weights: StrPath) -> Encoder:
     encoder = keras_elmo.load_published_weights("options.json", "weights.hdf5")
     ```
     """
+    tokenizer = check_tokenizer(tokenizer, "`tokenizer`")
     config = ElmoConfig.from_options(options)
     check_size(config.num_weights, [weights], os.fspath(options))
-    encoder = Encoder(config)
+    encoder = Encoder(config, tokenizer=tokenizer)
     read_datasets(weights, encoder_datasets(encoder), os.fspath(options))
     return encoder
 

@@ -83,9 +83,7 @@ class PretrainingDirectory:
         """Returns the encoder without reading the rows of the softmax."""
         manifest = self.read_manifest()
         tokenizer = check_tokenizer(manifest.get("tokenizer"), self.training)
-        encoder = load_published_weights(self.options, self.weights)
-        encoder.tokenizer = tokenizer
-        return encoder
+        return load_published_weights(self.options, self.weights, tokenizer)
 
     def read_model(self) -> PretrainingModel:
         """Returns the language model.

@@ -4,12 +4,12 @@ import os
 import reprlib
 from collections.abc import Iterable, Mapping
 
+from keras_elmo.config import TOKENIZERS
 from keras_elmo.utils.types import StrPath
 
 # Of a weight, compressed: 1.7 in float16, 3.6 in float32, by gzip.
 _MIN_BYTES = 0.5
 
-_TOKENIZERS = ("unicode", "whitespace")
 _DTYPES = ("float32", "bfloat16", "float16", "mixed_bfloat16", "mixed_float16")
 
 
@@ -39,10 +39,10 @@ def _size(path: str) -> int:
 
 def check_tokenizer(value: object, where: str) -> str | None:
     """Returns the kind of tokenizer that a file names, `None` if it is not known."""
-    if value is None or (isinstance(value, str) and value in _TOKENIZERS):
+    if value is None or (isinstance(value, str) and value in TOKENIZERS):
         return value
     raise ValueError(
-        f"{where}: the tokenizer must be 'unicode', 'whitespace' or null. "
+        f"{where}: the tokenizer must be {', '.join(map(repr, TOKENIZERS))} or null. "
         f"Received: {reprlib.repr(value)}"
     )
 

@@ -93,7 +93,10 @@ def read_step(variables: BilmVariables) -> int:
 
 
 def import_checkpoint(
-    checkpoint: StrPath, vocabulary: StrPath, directory: StrPath
+    checkpoint: StrPath,
+    vocabulary: StrPath,
+    directory: StrPath,
+    tokenizer: str | None = None,
 ) -> None:
     """Writes a run that goes on where bilm-tf's ended.
 
@@ -102,6 +105,7 @@ def import_checkpoint(
             of one checkpoint's files there.
         vocabulary: the words of its softmax, a line each.
         directory: to write.
+        tokenizer: of its text; `None` is `"whitespace"`.
 
     Raises:
         ValueError: a file is missing or damaged, or two contradict each other.
@@ -133,7 +137,7 @@ def import_checkpoint(
     manifest = {
         # The first command that resumes the run adds the other arguments.
         IMPORTED: os.path.basename(prefix),
-        "tokenizer": "whitespace",
+        "tokenizer": tokenizer or "whitespace",
         "vocabulary_size": None,
         "num_sampled": num_sampled,
         "optimizer": "adagrad",

@@ -131,7 +131,8 @@ def _run(path: str) -> Config:
         "words": _read(files.vocabulary) if has_words else None,
         "step": steps[-1] if steps else None,
         "perplexity": min((row for row in rows if row is not None), default=None),
-        "uses": [*uses, "pretrain --resume"],
+        # Imported weights have a manifest, too, if their tokenizer is known.
+        "uses": [*uses, *["pretrain --resume"] * ("num_sampled" in manifest)],
     }
 
 

@@ -5,6 +5,7 @@ import os
 from keras_elmo.files.export import export_saved_model
 from keras_elmo.files.published import load_published_weights, save_published_weights
 from keras_elmo.files.run_directory import PretrainingDirectory
+from keras_elmo.files.validation import check_tokenizer
 from keras_elmo.importing import kinds
 from keras_elmo.importing.checkpoint import import_checkpoint
 from keras_elmo.importing.hub import read_hub_module
@@ -23,6 +24,7 @@ def import_model(
     directory: StrPath,
     kind: str | None = None,
     vocabulary: StrPath | None = None,
+    tokenizer: str | None = None,
 ) -> None:
     """Converts a model of another program to one that every function here takes.
 
@@ -39,6 +41,9 @@ def import_model(
         kind: one of these names; found out if `None`.
         vocabulary: with a checkpoint: the file of the words that its softmax predicts,
             a line each. bilm-tf keeps it elsewhere than in the folder.
+        tokenizer: the kind of `Tokenizer` for the model's text, which none of them
+            names: `"published"` for the original English models. If `None`, text is
+            taken as tokenized.
 
     Raises:
         ValueError: a file is missing or damaged, or two contradict each other; names
@@ -62,6 +67,7 @@ def import_model(
             f"`kind` must be {', '.join(map(repr, _KINDS))} or None. "
             f"Received: kind={kind!r}"
         )
+    check_tokenizer(tokenizer, "`tokenizer`")
     check_empty(directory)
     found = kinds.kind_of(source) if kind is None else _KINDS[kind]
     if found == kinds.CHECKPOINT:
@@ -70,7 +76,7 @@ def import_model(
                 "`vocabulary` must be the file of the words that the softmax of "
                 f"{source} predicts. Received: vocabulary=None"
             )
-        import_checkpoint(source, vocabulary, directory)
+        import_checkpoint(source, vocabulary, directory, tokenizer)
         return
     if vocabulary is not None:
         raise ValueError(
@@ -78,19 +84,28 @@ def import_model(
             f"Received: vocabulary={os.fspath(vocabulary)!r}"
         )
     if found == kinds.HUB:
-        export_saved_model(read_hub_module(source), directory)
+        module = read_hub_module(source)
+        module.encoder.tokenizer = tokenizer or module.encoder.tokenizer
+        export_saved_model(module, directory)
     elif found == kinds.PUBLISHED:
-        import_published(*_two_files(source), directory)
+        import_published(*_two_files(source), directory, tokenizer)
     else:
         raise ValueError(f"{source}: is {found} already; there is nothing to import")
 
 
-def import_published(options: StrPath, weights: StrPath, directory: StrPath) -> None:
+def import_published(
+    options: StrPath,
+    weights: StrPath,
+    directory: StrPath,
+    tokenizer: str | None = None,
+) -> None:
     """Checks options.json and weights.hdf5 and writes a directory of them."""
-    encoder = load_published_weights(options, weights)
+    encoder = load_published_weights(options, weights, tokenizer)
     with replacing(directory) as temporary:
         files = PretrainingDirectory(temporary)
         os.makedirs(temporary)
+        if tokenizer is not None:
+            files.write_manifest(encoder.config, {"tokenizer": tokenizer})
         save_published_weights(encoder, files.options, files.weights)
 
 

@@ -130,7 +130,7 @@ class BiLM(keras.layers.Layer):
         directions = [layout.pack(inputs), layout.pack(inputs, reverse=True)]
         layers = [ops.concatenate([inputs, inputs], axis=-1)]
         if mask is not None:
-            layers[0] *= ops.cast(mask, inputs.dtype)[..., None]
+            layers[0] *= ops.expand_dims(ops.cast(mask, inputs.dtype), -1)
         states = []
         for k, pair in enumerate(
             zip(self.forward_layers, self.backward_layers, strict=True)

@@ -6,6 +6,7 @@ import keras
 from keras import ops
 
 from keras_elmo.layers.highway import Highway
+from keras_elmo.utils.exporting import export_format
 from keras_elmo.utils.lazy import tf
 from keras_elmo.utils.types import Config, Shape, Tensor
 
@@ -15,7 +16,7 @@ def unique_words(char_ids: Tensor, max_width: int) -> tuple[Tensor, Tensor]:
 
     Half of the words of a batch of natural text are repetitions, and most characters
     of a word are padding. A backend that needs static shapes gets all words, as they
-    are.
+    are, and so does a runtime that is exported to, which cannot find unique words.
 
     Args:
         char_ids: `(positions, characters)` integers.
@@ -25,7 +26,7 @@ def unique_words(char_ids: Tensor, max_width: int) -> tuple[Tensor, Tensor]:
         `(unique words, characters)`, cut behind the padding that each convolution has
         to see once; and `(positions,)` int32.
     """
-    if keras.backend.backend() == "tensorflow":
+    if keras.backend.backend() == "tensorflow" and export_format() is None:
         # A masked word in front, so that a batch without words has one to embed.
         padded = tf.pad(char_ids, [[1, 0], [0, 0]])
         words, positions = tf.raw_ops.UniqueV2(x=padded, axis=[0])
@@ -172,7 +173,7 @@ class CharCNNEmbedding(keras.layers.Layer):
         embeddings = ops.take(self._embed(words), indices, axis=0)
         embeddings = ops.reshape(embeddings, (batch, tokens, self.projection_units))
         mask = ops.cast(self.compute_mask(char_ids), embeddings.dtype)
-        return embeddings * mask[..., None]
+        return embeddings * ops.expand_dims(mask, -1)
 
     def _embed(self, words: Tensor) -> Tensor:
         """`(words, characters)` ids to `(words, projection_units)`."""
@@ -213,5 +214,12 @@ class CharCNNEmbedding(keras.layers.Layer):
 
 
 def _convolved(characters: Tensor, kernel: Tensor) -> Tensor:
+    if export_format() == "OpenVINO":
+        # Its convolution of any number of words returns other numbers.
+        width, units, filters = kernel.shape
+        windows = characters.shape[1] - width + 1
+        parts = [characters[:, k : k + windows] for k in range(width)]
+        flat = ops.reshape(kernel, (width * units, filters))
+        return ops.matmul(ops.concatenate(parts, axis=-1), flat)
     # Keras's default is a setting, made for images.
     return ops.conv(characters, kernel, data_format="channels_last")

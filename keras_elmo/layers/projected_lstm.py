@@ -12,11 +12,12 @@ from keras_elmo.layers.recurrence import (
     PaddedLayout,
     State,
 )
+from keras_elmo.utils.exporting import export_format
 from keras_elmo.utils.types import Config, Shape, Tensor
 
 
 def batch_layout(batch: Tensor, time: Tensor, mask: Tensor) -> BatchLayout:
-    """Selects the recurrence for the backend.
+    """Selects the recurrence for the backend, or for an exported model.
 
     Args:
         batch: number of rows.
@@ -25,6 +26,10 @@ def batch_layout(batch: Tensor, time: Tensor, mask: Tensor) -> BatchLayout:
             `None` for all.
     """
     if keras.backend.backend() == "tensorflow":
+        if export_format() is not None:
+            from keras_elmo.layers.exported_layout import ExportedLayout
+
+            return ExportedLayout(time, mask)
         from keras_elmo.layers.packed_layout import PackedLayout
 
         return PackedLayout(batch, time, mask)

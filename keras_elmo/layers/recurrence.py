@@ -124,7 +124,7 @@ class PaddedLayout:
         x = self._reversed(x) if reverse else x
         if self._mask is None:
             return x
-        return x * ops.cast(self._mask, x.dtype)[..., None]
+        return x * ops.expand_dims(ops.cast(self._mask, x.dtype), -1)
 
     def _reversed(self, x: Tensor) -> Tensor:
         """Reverses the unmasked positions of each row; its own inverse."""

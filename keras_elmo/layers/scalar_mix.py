@@ -129,7 +129,7 @@ def _normalize(layer: Tensor, mask: Tensor) -> Tensor:
     """Zero mean and unit variance over the unmasked elements."""
     if mask is None:
         mask = ops.ones(ops.shape(layer)[:-1], dtype=layer.dtype)
-    mask = ops.cast(mask, layer.dtype)[..., None]
+    mask = ops.expand_dims(ops.cast(mask, layer.dtype), -1)
     # At least one, so that a batch without any word divides by something.
     count = ops.maximum(ops.sum(mask) * layer.shape[-1], 1.0)
     mean = ops.sum(layer * mask) / count

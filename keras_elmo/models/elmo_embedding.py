@@ -160,14 +160,15 @@ class ElmoEmbedding(keras.layers.Layer):
         if not self.keep_boundaries:
             layers = [layer[:, 1:-1] for layer in layers]
         # The last boundary of a short sentence lies inside the row.
-        kept = ops.cast(self._token_mask(char_ids), layers[0].dtype)[..., None]
+        kept = ops.cast(self._token_mask(char_ids), layers[0].dtype)
+        kept = ops.expand_dims(kept, -1)
         return [layer * kept for layer in layers]
 
     def mixed(self, layers: list[Tensor], char_ids: Tensor, k: int = 0) -> Tensor:
         """Returns mix `k` of what `token_layers` returned."""
         mask = self._token_mask(char_ids)
         mix = self.mixes[k](layers, mask=mask)
-        return mix * ops.cast(mask, mix.dtype)[..., None]
+        return mix * ops.expand_dims(ops.cast(mask, mix.dtype), -1)
 
     def _token_mask(self, char_ids: Tensor) -> Tensor:
         valid = ops.greater(char_ids[..., 0], 0)

@@ -17,8 +17,8 @@ class Encoder(keras.Model):
         config: the sizes.
         trainable: whether the weights are created trainable. Frozen ones stay frozen
             in every file that the model is saved in.
-        tokenizer: the kind of `Tokenizer` of the training text, `"unicode"` or
-            `"whitespace"`; `None` if it is not known.
+        tokenizer: the kind of `Tokenizer` of the training text; `None` if it is not
+            known.
         dtype: dtype policy of every layer.
         **kwargs: `name`.
 

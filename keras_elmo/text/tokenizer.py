@@ -1,7 +1,12 @@
 """Raw text to tokens, in a Keras model or a tf.data pipeline."""
 
+from collections.abc import Callable
+
 import keras
 
+from keras_elmo.config import TOKENIZERS
+from keras_elmo.text.english import MARK, NUMBER, split_english
+from keras_elmo.utils.exporting import export_format
 from keras_elmo.utils.lazy import do_not_convert, tf, tf_text
 from keras_elmo.utils.types import Config, Shape, Tensor
 
@@ -33,6 +38,13 @@ class StringLayer(keras.layers.Layer):
     def _strings(self, value: Tensor, argument: str) -> Tensor:
         """Converts to a string tensor, checks backend and axes."""
         self._require_tensorflow_backend()
+        if (runtime := export_format()) is not None:
+            raise ValueError(
+                f"{type(self).__name__} takes strings, which a model for {runtime} "
+                "cannot: export a model that begins with the character ids, "
+                "`keras.Input((None, 50), dtype='int32')`, and make the ids before it. "
+                f"Received: {argument} in a model to be exported"
+            )
         tensor = tf.convert_to_tensor(value, tf.string)
         self._check_axes(tensor.shape, argument)
         return tensor
@@ -103,27 +115,30 @@ _OTHER_SPACES = (
 _SPACES = rf"{_OTHER_SPACES[:-1]}\x{{200b}}]"
 # The byte order mark and the marks of direction, which are no part of a word.
 _INVISIBLE = r"[\x{61c}\x{200e}\x{200f}\x{202a}-\x{202e}\x{2066}-\x{2069}\x{feff}]"
-# A number with its inner points and commas, or one punctuation mark, symbol or number
-# like ½, with the accents, variation selectors or joiners after it. Few of them have a
-# script to be split at.
-_NUMBER_OR_MARK = (
-    r"(?:\p{Nd}+(?:[.,]\p{Nd}+)*|[\p{P}\p{S}\p{No}])[\p{M}\x{200c}\x{200d}]*"
-)
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
 class Tokenizer(StringLayer):
     """Splits raw text into tokens.
 
-    Both kinds replace invalid UTF-8 by U+FFFD, and split at NUL and at Unicode's white
-    space.
+    All kinds replace invalid UTF-8 by U+FFFD, and split at NUL and at Unicode's white
+    space. All but `"whitespace"` keep a joined emoji and a flag whole, split at U+200B,
+    and drop marks of direction and of byte order.
 
     Args:
-        kind: `"unicode"` is for text in any language: it normalizes to NFC, also splits
-            where the script changes, around every number, punctuation mark and symbol,
-            and at U+200B, and drops marks of direction and of byte order; it needs
-            tensorflow-text. `"whitespace"` is for text that is already tokenized: it
-            uses TensorFlow's core ops only and does not normalize.
+        kind: what text the model learned from.
+
+            - `"unicode"`: text in any language. It normalizes to NFC, and splits where
+              the script changes and around every number, punctuation mark and symbol.
+              It needs tensorflow-text; the others use TensorFlow's core ops only.
+            - `"published"`: English as in the 1 Billion Word Benchmark, which the
+              published models learned from: `don 't`, `it 's`, `U.S.`, `Mr.`, `5,300`
+              and `ever-changing`; typographic quotes become `"` and `'`, dashes `--`.
+              Addresses of the web and of e-mail stay whole.
+            - `"treebank"`: the same as in the Penn Treebank, and in most labelled
+              English data: `do n't`, `can not`, `o'clock`, `and/or`, `10:30`. Quotes
+              stay `"`.
+            - `"whitespace"`: text that is already tokenized.
         **kwargs: arguments of `keras.layers.Layer`.
 
     Call arguments:
@@ -134,7 +149,7 @@ class Tokenizer(StringLayer):
         `tokens` is at least 1.
 
     Raises:
-        ValueError: `kind` is neither of the two, or `strings` has not one axis.
+        ValueError: `kind` is none of them, or `strings` has not one axis.
         RuntimeError: called on another Keras backend than TensorFlow; `ragged`
             works there, too.
 
@@ -147,7 +162,13 @@ class Tokenizer(StringLayer):
     assert tokens[1].numpy().tolist() == [b"Hi", b"!", b"", b"", b"", b""]
     words = keras_elmo.Tokenizer("whitespace").ragged(["The bank's open.", "Hi!"])
     assert words.to_list() == [[b"The", b"bank's", b"open."], [b"Hi!"]]
+    words = keras_elmo.Tokenizer("published").ragged(["The U.S. bank isn't open."])
+    assert b" ".join(words[0].numpy()) == b"The U.S. bank isn 't open ."
     ```
+
+    Reference: Chelba et al. 2014, One Billion Word Benchmark for Measuring Progress in
+    Statistical Language Modeling; Marcus et al. 1993, Building a Large Annotated Corpus
+    of English: The Penn Treebank.
     """
 
     _num_axes = 1
@@ -155,9 +176,10 @@ class Tokenizer(StringLayer):
 
     def __init__(self, kind: str = "unicode", **kwargs: object) -> None:
         super().__init__(**kwargs)
-        if kind not in ("unicode", "whitespace"):
+        if kind not in TOKENIZERS:
             raise ValueError(
-                f"`kind` must be 'unicode' or 'whitespace'. Received: kind={kind!r}"
+                f"`kind` must be one of {', '.join(map(repr, TOKENIZERS))}. "
+                f"Received: kind={kind!r}"
             )
         self.kind = kind
 
@@ -172,7 +194,13 @@ class Tokenizer(StringLayer):
             A `tf.RaggedTensor` of shape `(batch, None)`.
         """
         strings = tf.convert_to_tensor(strings, tf.string)
-        return _unicode(strings) if self.kind == "unicode" else _whitespace(strings)
+        strings = _valid(strings)
+        if self.kind == "whitespace":
+            return _split(strings, _OTHER_SPACES)
+        strings = tf.strings.regex_replace(strings, _INVISIBLE, "")
+        if self.kind == "unicode":
+            return _unicode(strings)
+        return _each_word(strings, lambda words: split_english(words, self.kind))
 
     def call(self, strings: Tensor) -> Tensor:
         tokens = self.ragged(self._strings(strings, "strings")).to_tensor("")
@@ -197,18 +225,17 @@ def register_operations(kind: str | None) -> None:
 
 
 def _unicode(strings: Tensor) -> Tensor:
-    strings = tf.strings.regex_replace(_valid(strings), _INVISIBLE, "")
     strings = tf_text.normalize_utf8(strings, "NFC")
-    strings = tf.strings.regex_replace(strings, _NUMBER_OR_MARK, r" \0 ")
+    # Few of these have a script to be split at.
+    strings = tf.strings.regex_replace(strings, rf"{NUMBER}|{MARK}", r" \0 ")
+    return _each_word(strings, split_at_scripts)
+
+
+def _each_word(strings: Tensor, split: Callable[[Tensor], Tensor]) -> Tensor:
+    """Splits each unique word once: a text has few of them."""
     words = _split(strings, _SPACES)
-    # Each unique word once: a text has few of them.
     unique, indices = tf.unique(words.values)
-    parts = split_at_scripts(unique)
-    return tf.gather(parts, words.with_values(indices)).merge_dims(1, 2)
-
-
-def _whitespace(strings: Tensor) -> Tensor:
-    return _split(_valid(strings), _OTHER_SPACES)
+    return tf.gather(split(unique), words.with_values(indices)).merge_dims(1, 2)
 
 
 def _valid(strings: Tensor) -> Tensor:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from numbers import Real
 from typing import TYPE_CHECKING
 
-from keras_elmo.config import ElmoConfig
+from keras_elmo.config import TOKENIZERS, ElmoConfig
 from keras_elmo.utils.options import check_options, describe, option
 from keras_elmo.utils.types import StrPath
 
@@ -79,10 +79,11 @@ class TrainingOptions:
     tokenizer: str | None = option(
         None,
         'How text is split into words: "unicode" splits raw text of any language, '
-        '"whitespace" keeps text that is tokenized already. That of `init`, or '
-        '"unicode", if not given.',
+        '"published" English as the published models had it, "treebank" as the Penn '
+        'Treebank has it; "whitespace" keeps text that is tokenized already. That of '
+        '`init`, or "unicode", if not given.',
         _MODEL,
-        choices=("unicode", "whitespace"),
+        choices=TOKENIZERS,
     )
     vocabulary_size: int | None = option(
         None,

@@ -32,7 +32,7 @@ from tests.installed import require_installed
 from tests.layers.layer_checks import numpy_of
 from tests.models.small import CONFIG, char_ids, random_encoder
 
-TOKENIZERS = ("unicode", "whitespace", None)
+TOKENIZERS = ("unicode", "whitespace", "published", None)
 
 
 @pytest.fixture(scope="module")
@@ -231,7 +231,7 @@ def elsewhere(folders, tmp_path_factory):
     """What a process without this package has found."""
     folder = tmp_path_factory.mktemp("elsewhere")
     script = ROOT / "tests" / "files" / "without_this_package.py"
-    paths = [folders[name] for name in ("whitespace", None, "unicode")]
+    paths = [folders[name] for name in ("published", None, "unicode")]
     output = run_python(
         script, *paths, folder / "outputs.npz", cwd=folder, PYTHONPATH=""
     )
@@ -245,7 +245,7 @@ def test_without_package(elsewhere, models):
     # Loading the unicode one needs the ops of tensorflow-text.
     assert re.search("op", found["missing"], re.IGNORECASE)
     strings = ["I sat on the bank", "배 가"]
-    assert_equal(dict(outputs), numpy_of(from_strings(models["whitespace"], strings)))
+    assert_equal(dict(outputs), numpy_of(from_strings(models["published"], strings)))
 
 
 @pytest.mark.slow

@@ -1,6 +1,6 @@
 """Uses exported models in a process that never imports the package.
 
-Arguments: the folders of a whitespace model, one without a tokenizer, one with the
+Arguments: the folders of a published model, one without a tokenizer, one with the
 unicode tokenizer; then a file for what the first returns.
 """
 
@@ -19,9 +19,9 @@ def sentences_and_tokens():
     return strings, tf.constant(padded), tf.constant([5, 2])
 
 
-def core_ops_are_enough(whitespace, tokens_alone, unicode):
+def core_ops_are_enough(published, tokens_alone, unicode):
     strings, tokens, lengths = sentences_and_tokens()
-    model = tf.saved_model.load(whitespace)
+    model = tf.saved_model.load(published)
     from_strings = model.signatures["default"](strings=strings)
     other = tf.saved_model.load(tokens_alone)
     from_tokens = other.signatures["tokens"](tokens=tokens, sequence_len=lengths)
@@ -75,10 +75,10 @@ def fine_tuned_through_tfsm_layer(path):
     }
 
 
-def main(whitespace, tokens_alone, unicode, outputs):
-    arrays, missing = core_ops_are_enough(whitespace, tokens_alone, unicode)
+def main(published, tokens_alone, unicode, outputs):
+    arrays, missing = core_ops_are_enough(published, tokens_alone, unicode)
     np.savez(outputs, **arrays)
-    found = fine_tuned_through_tfsm_layer(whitespace)
+    found = fine_tuned_through_tfsm_layer(published)
     assert not any(name.startswith("keras_elmo") for name in sys.modules)
     print(json.dumps({**found, "missing": missing}))
 

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tensorflow_text import UnicodeScriptTokenizer
 
+from keras_elmo.config import TOKENIZERS
 from keras_elmo.text.character_ids import CharacterIds
 from keras_elmo.text.tokenizer import Tokenizer
 
@@ -16,7 +17,7 @@ pytestmark = pytest.mark.skipif(
     keras.backend.backend() != "tensorflow", reason="only TensorFlow has strings"
 )
 
-KINDS = ("unicode", "whitespace")
+KINDS = TOKENIZERS
 # Unicode's White_Space property, all of it.
 SPACES = (
     "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008"
@@ -96,6 +97,8 @@ def test_common_characters(text, expected):
         ("m² ½컵 ①첫째", ["m", "²", "½", "컵", "①", "첫째"]),
         ("ខ្ញុំ\u200bទៅ", ["ខ្ញុំ", "ទៅ"]),
         ("1\u200cها", ["1\u200c", "ها"]),
+        ("hi👩\u200d👩\u200d👧👍🏽!", ["hi", "👩\u200d👩\u200d👧", "👍🏽", "!"]),
+        ("🇰🇷🇺🇸x", ["🇰🇷", "🇺🇸", "x"]),
     ],
 )
 def test_marks_and_numbers(text, expected):
@@ -153,7 +156,7 @@ def test_invalid_utf8_is_replaced(kind):
     assert set("".join(words(tokens)[1])) == {"\ufffd"}
 
 
-@given(st.lists(st.text(), max_size=4), st.sampled_from(KINDS))
+@given(st.lists(st.text(), max_size=4), st.sampled_from(("unicode", "whitespace")))
 def test_tokens_are_the_text_without_spaces(texts, kind):
     ragged = Tokenizer(kind).ragged(texts)
     got = [b"".join(row).decode() for row in ragged.to_list()]

@@ -1,0 +1,63 @@
+"""The recurrence in operators that LiteRT, ONNX and OpenVINO have."""
+
+import tensorflow as tf
+
+from keras_elmo.layers.recurrence import LSTMInputs, PaddedLayout, State, lstm_step
+from keras_elmo.utils.types import Tensor
+
+
+class ExportedLayout(PaddedLayout):
+    """A `PaddedLayout` whose loop any runtime can run, for inference."""
+
+    def _reversed(self, x: Tensor) -> Tensor:
+        if self._mask is None:
+            return tf.reverse(x, [1])
+        lengths = tf.reduce_sum(tf.cast(self._mask, tf.int32), axis=1)
+        return tf.reverse_sequence(x, lengths, seq_axis=1, batch_axis=0)
+
+    def run_lstm(
+        self, lstms: list[LSTMInputs], return_state: bool, training: bool | None
+    ) -> tuple[list[Tensor], list[State]]:
+        for lstm in lstms:
+            if lstm.gates.dtype != tf.float32:
+                raise ValueError(
+                    "an exported model must compute in float32: rebuild it with "
+                    f"encoder.with_dtype('float32'). Received: {lstm.gates.dtype.name}"
+                )
+        # Variables are read once, not at every step.
+        cells = [
+            lstm.cell._replace(
+                kernel=tf.convert_to_tensor(lstm.cell.kernel),
+                projection_kernel=tf.convert_to_tensor(lstm.cell.projection_kernel),
+            )
+            for lstm in lstms
+        ]
+        num_steps = tf.shape(lstms[0].gates)[0]
+        # Outputs are concatenated, because LiteRT has no arrays of tensors whose size
+        # is not known: at the length of a sentence that costs nothing. They begin with
+        # one that is dropped, because its tensors must not be empty either.
+        outputs = [tf.expand_dims(lstm.state.h, 0) for lstm in lstms]
+
+        def step(k: Tensor, states: list[State], outputs: list[Tensor]) -> Tensor:
+            after = [
+                lstm_step(lstm.gates[k], state, cell)[0]
+                for lstm, state, cell in zip(lstms, states, cells, strict=True)
+            ]
+            outputs = [
+                tf.concat([before, tf.expand_dims(state.h, 0)], axis=0)
+                for before, state in zip(outputs, after, strict=True)
+            ]
+            return k + 1, after, outputs
+
+        states = [lstm.state for lstm in lstms]
+        _, states, outputs = tf.while_loop(
+            lambda k, *_: k < num_steps,
+            step,
+            (tf.constant(0), states, outputs),
+            shape_invariants=(
+                tf.TensorShape([]),
+                tf.nest.map_structure(lambda x: x.shape, states),
+                [tf.TensorShape([None, *x.shape[1:]]) for x in outputs],
+            ),
+        )
+        return [output[1:] for output in outputs], states

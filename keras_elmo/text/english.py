@@ -1,0 +1,110 @@
+"""English text to the tokens of the published models' corpus, or of the treebanks.
+
+Every rule is a regular expression of TensorFlow (RE2, which looks neither ahead nor
+behind), applied to words that hold no white space.
+"""
+
+from keras_elmo.utils.lazy import tf
+from keras_elmo.utils.types import Tensor
+
+# What belongs to the character before it: marks, joiners, skin tones, tags of flags;
+# and what a joiner adds to it.
+_TAIL = r"(?:[\p{M}\x{200c}\x{1f3fb}-\x{1f3ff}\x{e0020}-\x{e007f}]|\x{200d}[\p{S}]?)*"
+# One mark or symbol that is seen as one: a joined emoji, too, and a flag.
+MARK = rf"(?:[\x{{1f1e6}}-\x{{1f1ff}}]{{2}}|[\p{{P}}\p{{S}}\p{{No}}]){_TAIL}"
+# One number with its inner points and commas.
+NUMBER = rf"\p{{Nd}}+(?:[.,]\p{{Nd}}+)*{_TAIL}"
+
+# As the published corpus was normalized.
+_NORMALIZED = (
+    (r"[‘’‚`´]", "'"),
+    (r"[“”„″«»]|''", '"'),
+    (r"[–—]", "--"),
+    (r"…", "..."),
+)
+
+# Letters, numbers and marks, in few and wide ranges: of `[\p{L}\p{N}\p{M}]` RE2 makes a
+# program that is too large for it.
+_LETTERS = r"A-Za-z\x{aa}\x{b5}\x{ba}\x{c0}-\x{d6}\x{d8}-\x{f6}\x{f8}-\x{1fff}"
+_ALNUM = (
+    rf"[0-9{_LETTERS}\x{{ad}}\x{{200c}}\x{{200d}}\x{{20d0}}-\x{{20ff}}\x{{2c00}}-\x{{2dff}}"
+    r"\x{3040}-\x{d7ff}\x{f900}-\x{fdff}\x{fe00}-\x{fe0f}\x{ff10}-\x{ff19}"
+    r"\x{ff21}-\x{ff3a}\x{ff41}-\x{ff5a}\x{ff66}-\x{ffdc}"
+    r"\x{10000}-\x{1cfff}\x{1e000}-\x{1efff}\x{20000}-\x{3ffff}]"
+)
+_LETTER = f"[{_LETTERS}]"
+_URL_PART = r"\([^\s()<>\"']*\)"
+_URL = (
+    r"(?:(?:https?|ftp)://|www\.)"
+    rf"(?:{_URL_PART}|[^\s()<>\"'])*(?:{_URL_PART}|[^\s()<>\"'.,;:!?\[\]{{}}])"
+)
+_E_MAIL = r"[\w.+%-]+@[\w-]+(?:\.[\w-]+)+"
+# Those that the published corpus kept, and more that treebanks keep.
+_TITLES = (
+    r"Adm|Asst|Bldg|Brig|Bros|Capt|Cmdr|Col|Corp|Cpl|Drs?|Gen|Gov|Hon|Hosp|Lt|Maj|"
+    r"Messrs|Mlle|Mme|Mrs?|Ms|Msgr|Pfc|Ph|Prof|Pvt|Reps?|Rev|Sens?|Sgt|Sr|St|Supt|vs?"
+)
+_MORE_TITLES = r"Co|Esq|Ft|Inc|Jr|Ltd|Mt|etc|Jan|Feb|Mar|Apr|Aug|Sept?|Oct|Nov|Dec"
+_CLITIC = r"'(?i:s|t|re|ve|ll|m|d|em)\b"
+
+
+def _tokens(titles: str, joiners: str, others: str) -> str:
+    """One token of any kind.
+
+    Args:
+        titles: abbreviations that keep their point.
+        joiners: characters that may stand between two parts of a word.
+        others: what else a word may go on with, or be.
+    """
+    # U.S.A. and Ph.D.; an initial; a title; 5,300; letters.
+    part = (
+        rf"(?:(?:{_LETTER}{{1,3}}\.){{2,}}{_ALNUM}*|[A-Z]\.{_ALNUM}*|(?:{titles})\.|"
+        rf"\d+(?:,\d+)+{_ALNUM}*|{_ALNUM}+)"
+    )
+    inner = rf"(?:'{_LETTER}{_ALNUM}*|[{joiners}]{part}{others})"
+    word = rf"-?(?:\.\d+|{part}){inner}*-?"
+    return rf"{_URL}|{_E_MAIL}|{_CLITIC}|{word}|\.{{2,}}|-{{2,}}{others}|{MARK}"
+
+
+# Each rule with its replacement. Every token has a space before and after it.
+_CONTRACTIONS = {
+    # The first rule twice, for a word of two contractions.
+    "published": ((rf"({_ALNUM})('{_LETTER})", r"\1 \2"),) * 2,
+    "treebank": (
+        *((r"(?i)([^ '])('(?:s|m|d|ll|re|ve)) ", r"\1 \2 "),) * 2,
+        (rf"(?i)({_LETTER})(n't) ", r"\1 \2 "),
+        (r"(?i) (can)(not) ", r" \1 \2 "),
+        (r"(?i) (gon|wan)(na) ", r" \1 \2 "),
+        (r"(?i) (got)(ta) ", r" \1 \2 "),
+        (r"(?i) (gim|lem)(me) ", r" \1 \2 "),
+    ),
+}
+_TOKENS = {
+    "published": _tokens(_TITLES, ".-", ""),
+    "treebank": _tokens(
+        f"{_TITLES}|{_MORE_TITLES}",
+        r"-./\\_+=*~^|",
+        rf"|:\d+{_ALNUM}*|_{{2,}}|={{2,}}|\*{{2,}}|~{{2,}}",
+    ),
+}
+
+
+def split_english(words: Tensor, kind: str) -> Tensor:
+    """Splits words into tokens.
+
+    Args:
+        words: a string tensor of shape `(words,)`, of UTF-8; none is empty.
+        kind: `"published"` or `"treebank"`.
+
+    Returns:
+        A `tf.RaggedTensor` of shape `(words, None)`.
+    """
+    replace = tf.strings.regex_replace
+    for pattern, character in _NORMALIZED:
+        words = replace(words, pattern, character)
+    # Dashes first, but not those of an address.
+    words = replace(words, rf"{_URL}|-{{2,}}", r" \0 ")
+    words = replace(words, _TOKENS[kind], r" \0 ")
+    for pattern, replacement in _CONTRACTIONS[kind]:
+        words = replace(words, pattern, replacement)
+    return tf.strings.split(words)
