@@ -4,7 +4,8 @@
         --model saved_models/my-elmo --train train.txt --dev dev.txt
 
 Files hold one example a line: `label sentence`, or columns separated by tabs with the
-label last and the sentence before it.
+label last and the sentence before it. Without them, sentences are generated, in which a
+word alone does not tell: "anything but dull" is praise.
 """
 
 import argparse
@@ -12,7 +13,8 @@ from pathlib import Path
 
 import keras
 import tensorflow as tf
-from labelled_sentences import DATA, numbered, read_examples
+from labelled_sentences import numbered, read_examples
+from sentiment_sentences import write_sentences
 from shipped_models import ENGLISH
 
 import keras_elmo
@@ -24,27 +26,30 @@ def build_classifier(model: Path, num_labels: int) -> keras.Model:
     # Cut into words as the text was that the model learned from.
     tokens = keras_elmo.Tokenizer(elmo.encoder.tokenizer or "whitespace")(text)
     words = elmo(keras_elmo.CharacterIds()(tokens))
-    # The average is over the words of a sentence, not over the padding.
-    sentence = keras.layers.GlobalAveragePooling1D()(words)
+    # It reads the words of a sentence, not the padding: they come with a mask.
+    sentence = keras.layers.Bidirectional(keras.layers.LSTM(64))(words)
+    sentence = keras.layers.Dropout(0.3)(sentence)
     label = keras.layers.Dense(num_labels, activation="softmax")(sentence)
     return keras.Model(text, label)
 
 
 def main(
     model: Path,
-    train: Path,
-    dev: Path,
+    train: Path | None,
+    dev: Path | None,
     epochs: int,
     batch_size: int,
     out: Path,
 ) -> None:
     keras.utils.set_random_seed(0)
+    if train is None or dev is None:
+        train, dev = write_sentences(out.parent, 1000)
     names = sorted(set(read_examples(train)[1]))
     sentences, labels = numbered(train, names)
     held_out = numbered(dev, names)
     classifier = build_classifier(model, len(names))
     classifier.compile(
-        keras.optimizers.Adam(0.01),
+        keras.optimizers.Adam(0.003),
         "sparse_categorical_crossentropy",
         metrics=["accuracy"],
     )
@@ -62,7 +67,8 @@ def main(
     out.parent.mkdir(parents=True, exist_ok=True)
     classifier.save(out)
     classifier = keras.models.load_model(out)
-    for sentence in sentences[:2]:
+    # Of sentences that it has not seen.
+    for sentence in held_out[0][:5]:
         probabilities = classifier(tf.constant([sentence]))[0].numpy()
         label, sure = names[probabilities.argmax()], probabilities.max()
         print(f"{label} ({sure:.0%} sure): {sentence}")
@@ -72,9 +78,9 @@ def main(
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--model", type=Path, default=ENGLISH)
-    parser.add_argument("--train", type=Path, default=DATA / "sentiment_train.txt")
-    parser.add_argument("--dev", type=Path, default=DATA / "sentiment_dev.txt")
-    parser.add_argument("--epochs", type=int, default=20)
-    parser.add_argument("--batch-size", type=int, default=8)
+    parser.add_argument("--train", type=Path, help="default: generated sentences")
+    parser.add_argument("--dev", type=Path, help="default: generated sentences")
+    parser.add_argument("--epochs", type=int, default=4)
+    parser.add_argument("--batch-size", type=int, default=16)
     parser.add_argument("--out", type=Path, default=Path("runs/sentiment.keras"))
     main(**vars(parser.parse_args()))
