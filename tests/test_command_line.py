@@ -239,7 +239,7 @@ def test_help_lists_commands():
         ["pretrain", "--corpus", "text.txt", "--out", "run", "--steps", "many"],
         ["pretrain", "--corpus", "a", "--out", "run", "--tokenizer", "bpe"],
         ["export", "--model", "run"],
-        ["import", "--options", "options.json", "--out", "run"],
+        ["import", "--options", "options.json"],
         ["embed", "--model", "run", "--input", "a", "--out", "b", "--layers", "top"],
     ],
     ids=" ".join,

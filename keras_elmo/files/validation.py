@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from keras_elmo.config import TOKENIZERS
 from keras_elmo.utils.types import StrPath
 
-# Of a weight, compressed: 1.7 in float16, 3.6 in float32, by gzip.
+# Of a weight: by gzip, one takes 1.8 bytes in float16 and 3.4 in float32.
 _MIN_BYTES = 0.5
 
 _DTYPES = ("float32", "bfloat16", "float16", "mixed_bfloat16", "mixed_float16")
