@@ -38,7 +38,10 @@ class PartBatches:
         for path in self._files:
             # What is damaged is computed again.
             with contextlib.suppress(ValueError, EOFError, zipfile.BadZipFile):
-                with open(path, "rb") as file, np.load(file) as batches:
+                with (
+                    open(path, "rb") as file,
+                    np.load(file, allow_pickle=False) as batches,
+                ):
                     vectors |= {int(name): batches[name] for name in batches}
         return vectors
 

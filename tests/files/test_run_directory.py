@@ -150,7 +150,7 @@ def test_run_without_a_validation(directory):
     ):
         encoder = load(directory.path)
     assert_same_weights(encoder, load(checkpoints.path(4)))
-    with pytest.raises(ValueError, match=r"00006\.npz: has 5,000 bytes, too few"):
+    with pytest.raises(ValueError, match=r"00006\.npz: "):
         load(checkpoints.path(6))
     Vocabulary([*VOCABULARY.words[:-1], "boat"]).save(directory.vocabulary)
     with pytest.raises(ValueError, match=r"vocabulary\.txt is not the one that the ch"):
