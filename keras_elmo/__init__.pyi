@@ -3,8 +3,10 @@
 from . import plots as plots
 from .config import ElmoConfig as ElmoConfig
 from .embedding.embedder import embed as embed
+from .explore.index import Index as Index
 from .explore.nearest import nearest as nearest
 from .explore.projector import write_projector as write_projector
+from .explore.score import score as score
 from .explore.substitutes import substitutes as substitutes
 from .files.export import export_saved_model as export_saved_model
 from .files.finding import list_models as list_models

@@ -27,7 +27,10 @@ from tests.command_line import assert_one_line, command
 from tests.fresh_process import environment, run_python
 from tests.training.runs import write_text
 
-COMMANDS = ("pretrain", "evaluate", "export", "embed", "serve", "import", "inspect")
+COMMANDS = (
+    *("pretrain", "evaluate", "export", "embed", "serve", "import", "inspect"),
+    *("score", "substitutes", "nearest"),
+)
 SIZES = ["--preset", "tiny", "--num-sampled", "8", "--batch-tokens", "132"]
 
 
@@ -172,6 +175,10 @@ WITHOUT_KERAS = {
     "embed --model run --input nowhere.txt --out vectors.hdf5": 2,
     "embed --model run --input picture.png --out vectors.hdf5": 2,
     "pretrain --corpus picture.png --out run": 2,
+    "score --model run --input nowhere.txt": 2,
+    "nearest --model m --word a --sentence a --corpus nowhere.txt": 2,
+    "nearest --model m --word a --sentence a": 2,
+    "substitutes --model m --sentence a": 2,
     "export --model run --out .": 2,
 }
 
@@ -226,7 +233,7 @@ def test_help_lists_commands():
     status, out, _ = command("--help")
     assert status == 0
     for name in COMMANDS:
-        assert re.search(rf"^    {name} +\w", out, re.MULTILINE)
+        assert re.search(rf"^    {name}\s+\w", out, re.MULTILINE)
 
 
 @pytest.mark.parametrize(

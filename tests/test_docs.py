@@ -9,7 +9,7 @@ import pytest
 import keras_elmo
 
 ROOT = Path(__file__).parents[1]
-PAGES = ("README.md", "docs/keras.md", "docs/models.md")
+PAGES = ("README.md", "docs/keras.md", "docs/models.md", "docs/explore.md")
 # Runtimes that a block shows, which need not be installed.
 OPTIONAL = {"ai_edge_litert"}
 

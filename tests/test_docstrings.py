@@ -20,14 +20,14 @@ def public_names():
     """The names of `__all__`, read without importing apache_beam or matplotlib."""
     for name in sorted(set(keras_elmo.__all__) - {"plots"}):
         yield pytest.param("keras_elmo", name, id=name)
-    for module in ("plots.py", "scale/__init__.py"):
+    for module in ("plots/__init__.py", "scale/__init__.py"):
         tree = ast.parse((ROOT / "keras_elmo" / module).read_text(encoding="utf-8"))
         (names,) = (
             ast.literal_eval(node.value)
             for node in tree.body
             if isinstance(node, ast.Assign) and node.targets[0].id == "__all__"
         )
-        package = f"keras_elmo.{Path(module).parts[0].removesuffix('.py')}"
+        package = f"keras_elmo.{Path(module).parts[0]}"
         # Apache Beam takes seconds to import.
         marks = [pytest.mark.slow] if package == "keras_elmo.scale" else []
         for name in names:

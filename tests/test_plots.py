@@ -8,16 +8,18 @@ import sys
 import numpy as np
 import pytest
 
-from keras_elmo import plots
 from keras_elmo.plots import (
+    history,
+    occurrences,
     plot_history,
     plot_layer_scores,
     plot_mix_weights,
     plot_occurrences,
     plot_sample_efficiency,
-    spread,
+    tasks,
 )
-from keras_elmo.training.history import HistoryRow
+from keras_elmo.plots.data import spread
+from keras_elmo.training.history import HistoryRow, write_history
 from tests.images import size_of_png
 
 
@@ -27,7 +29,7 @@ def figures(monkeypatch):
     pytest.importorskip("matplotlib")
 
     drawn = []
-    picture = plots.picture
+    picture = history.picture
 
     @contextlib.contextmanager
     def recording(*arguments):
@@ -35,7 +37,8 @@ def figures(monkeypatch):
             yield figure
         drawn.append(figure)
 
-    monkeypatch.setattr(plots, "picture", recording)
+    for module in (history, occurrences, tasks):
+        monkeypatch.setattr(module, "picture", recording)
     return drawn
 
 
@@ -128,6 +131,24 @@ def test_history_of_one_row(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_history_of_files(figures, tmp_path):
+    """A run's file, or its folder, is drawn as its rows are."""
+    rows = [ROW, dataclasses.replace(LATER, perplexity_forward=None)]
+    write_history(tmp_path / "history.csv", rows)
+    for given in (rows, tmp_path / "history.csv", str(tmp_path)):
+        assert plot_history(given, tmp_path / "a.png")
+    curves = [
+        [line.get_ydata() for line in figure.axes[0].get_lines()] for figure in figures
+    ]
+    for found in curves[1:]:
+        np.testing.assert_array_equal(found, curves[0])
+    with pytest.raises(FileNotFoundError, match="nowhere.csv"):
+        plot_history(tmp_path / "nowhere.csv", tmp_path / "b.png")
+    with pytest.raises(ValueError, match="history.csv: lacks the column epoch"):
+        (tmp_path / "history.csv").write_text("a,b\n", encoding="utf-8")
+        plot_mix_weights(tmp_path / "history.csv", tmp_path / "b.png")
+
+
 def test_history_without_matplotlib(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     assert not plot_history([ROW, LATER], tmp_path / "history.png")
@@ -150,6 +171,20 @@ def test_mix_weights(figures, tmp_path):
     heights = [[patch.get_height() for patch in bar.patches] for bar in bars]
     np.testing.assert_allclose(heights, [[0.3, 0.1], [0.4, 0.1], [0.3, 0.8]])
     assert [bar.get_label() for bar in bars] == ["layer 0", "layer 1", "layer 2"]
+
+
+def test_mix_weights_of_file(figures, tmp_path):
+    """What MixWeightsLogger writes: the last epoch, with one mix or more."""
+    text = "epoch,elmo/layer_0,elmo/layer_1,elmo/gamma,e/mix_1/layer_0,e/mix_1/layer_1"
+    rows = [text, "0,0.5,0.5,1.0,0.5,0.5", "1,0.2,0.8,1.1,0.7,0.3", ""]
+    (tmp_path / "mix.csv").write_text("\n".join(rows), encoding="utf-8")
+    plot_mix_weights(tmp_path / "mix.csv", tmp_path / "a.png")
+    (axes,) = figures[0].axes
+    names = [label.get_text() for label in axes.get_xticklabels()]
+    assert names == ["elmo", "e/mix_1"]
+    bars = [container for container in axes.containers if hasattr(container, "patches")]
+    heights = [[patch.get_height() for patch in bar.patches] for bar in bars]
+    np.testing.assert_allclose(heights, [[0.2, 0.7], [0.8, 0.3]])
 
 
 @pytest.mark.parametrize("score", [99.9, 0.1])
@@ -185,12 +220,19 @@ def test_layer_scores(figures, tmp_path):
     scores = {"tags": [[90, 92], [95, 97], [93, 93]], "senses": [[50], [60], [70]]}
     plot_layer_scores(scores, tmp_path / "a.png", baselines={"senses": 55.0})
     size_of_png(tmp_path / "a.png")
-    tags, senses = figures[0].axes
-    assert (tags.get_title(), senses.get_title()) == ("tags", "senses")
-    np.testing.assert_allclose(tags.lines[0].get_ydata(), [91, 96, 93])
-    np.testing.assert_allclose(senses.lines[0].get_ydata(), [50, 60, 70])
-    drawn = [np.unique(line.get_ydata()).tolist() for line in senses.lines]
-    assert [55.0] in drawn
+    # All tasks have one scale: points more than layer 0.
+    (axes,) = figures[0].axes
+    names = [label.get_text() for label in axes.get_yticklabels()]
+    assert names == ["tags\nlayer 0: 91.0 %", "senses\nlayer 0: 50.0 %"]
+    np.testing.assert_allclose(
+        [bar.get_width() for bar in axes.patches], [5, 2, 10, 20]
+    )
+    assert [text.get_text() for text in axes.texts] == ["96.0", "93.0", "60.0", "70.0"]
+    colors = [text.get_color() for text in axes.texts]
+    assert colors == ["black", "0.5", "0.5", "black"]
+    assert [5, 5] in [list(line.get_xdata()) for line in axes.lines]
+    labels = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert sorted(labels) == ["baseline", "layer 1", "layer 2"]
     with pytest.raises(ValueError, match="must hold a task"):
         plot_layer_scores({}, tmp_path / "b.png")
 
@@ -213,23 +255,25 @@ def test_sample_efficiency(figures, tmp_path):
 
 
 def test_occurrences(figures, tmp_path):
-    # In layer 0 a word has one vector; in layer 1 the two senses lie apart.
-    vectors = np.zeros((6, 2, 5), "float32")
+    # In layer 0 a word has one vector, which is not drawn.
+    vectors = np.zeros((6, 3, 5), "float32")
     vectors[:, 0] = [1, 2, 3, 4, 5]
     senses = ["boat", "pear"] * 3
-    vectors[1::2, 1] = [10, 10, 0, 0, 0]
+    vectors[1::2, 2] = [10, 10, 0, 0, 0]
     plot_occurrences({"배": (vectors, senses)}, tmp_path / "a.png")
     size_of_png(tmp_path / "a.png")
     first, second = figures[0].axes
-    assert first.get_title() == "배, layer 0 (the word alone)"
-    assert second.get_title() == "배, layer 1"
+    assert first.get_title() == "배, layer 1"
+    assert second.get_title() == "배, layer 2"
     for panel, apart in ((first, 0), (second, np.sqrt(200))):
         boat, pear = (points.get_offsets() for points in panel.collections)
         assert len(boat) == len(pear) == 3
         distance = np.linalg.norm(boat.mean(0) - pear.mean(0))
         np.testing.assert_allclose(distance, apart, atol=1e-3)
-    labels = [text.get_text() for text in second.get_legend().get_texts()]
-    assert labels == ["boat", "pear"]
+    legend = second.get_legend()
+    assert [text.get_text() for text in legend.get_texts()] == ["boat", "pear"]
+    # It hides no point.
+    assert legend.get_window_extent().x0 >= second.get_window_extent().x1
 
 
 def test_half_precision_occurrences(figures, tmp_path):

@@ -27,6 +27,7 @@ NUM_LAYERS = 3
 # The names of scores, by the way to find a sense and by the vector of a word.
 SENSE_PROBES = {"voted": "semcor", "nearest_mean": "semcor by means"}
 MOST_FREQUENT = "semcor, most frequent"
+UNMET_LEMMAS = "semcor, unmet lemmas by WordNet's first sense"
 PAIR_PROBES = {"of_word": "kobest wic", "of_place": "kobest wic by places"}
 # One of each kind, in both languages.
 _FEW_TASKS = ("ewt", "wnut17", "sst5", "gsd")

@@ -18,6 +18,7 @@ from experiments import (
     PAIR_PROBES,
     SENSE_PROBES,
     TITLES,
+    UNMET_LEMMAS,
     WORDS,
     Run,
     probe_key,
@@ -139,7 +140,18 @@ def _probe_rows(found: Found, language: str) -> list[list[str]]:
     if most_frequent and language != "ko":
         cells = [_cell(most_frequent)] * NUM_LAYERS
         rows.append(["SemCor, the most frequent sense", *cells])
+    for points in found.one(UNMET_LEMMAS) if language != "ko" else []:
+        # They are the same whatever finds the other senses.
+        rows += [
+            [f"{title}; of unmet lemmas the first", *(_added(c, points) for c in cells)]
+            for title, *cells in rows
+            if PROBES[SENSE_PROBES["voted"]] in title or title.endswith("quent sense")
+        ]
     return rows
+
+
+def _added(cell: str, points: float) -> str:
+    return f"{float(cell) + points:.2f}"
 
 
 def _probe_rows_of_equal_time(found: Found) -> list[list[str]]:
@@ -160,8 +172,8 @@ def draw(folder: Path, scores: Scores, seeds: int) -> None:
     found = Found(scores, seeds)
     folder.mkdir(exist_ok=True)
     mixes = {
-        task: [mix for (mix,) in found.all(Run(task, "elmo"), "mixes")]
-        for task in TITLES
+        title: [mix for (mix,) in found.all(Run(task, "elmo"), "mixes")]
+        for task, title in TITLES.items()
     }
     if mixes := {task: seeds for task, seeds in mixes.items() if seeds}:
         plots.plot_mix_weights(mixes, folder / "mix-weights.png")

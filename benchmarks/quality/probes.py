@@ -1,13 +1,20 @@
 """What single layers know of senses, without any training of a head."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import common
 import numpy as np
 import senses
 import word_in_context
 from encoders import Encoders
-from experiments import MOST_FREQUENT, PAIR_PROBES, SENSE_PROBES, probe_key
+from experiments import (
+    MOST_FREQUENT,
+    PAIR_PROBES,
+    SENSE_PROBES,
+    UNMET_LEMMAS,
+    probe_key,
+)
 from scores import Scores
 
 _ENCODERS = ("elmo", "random", "young", "bert")
@@ -34,6 +41,18 @@ def measure(
             )
             for key, score in found.items():
                 say(f"{key}: {score:.2f}")
+
+
+def measure_unmet_lemmas(wordnet: Path, scores: Scores) -> None:
+    """Adds what the first sense of unmet lemmas is worth; no vector takes part."""
+    folder = common.data_folder() / "semcor"
+    train, dev = (
+        senses.read_senses(folder / f"{split}.jsonl.xz")[1]
+        for split in ("train", "dev")
+    )
+    lexicon = senses.SenseLexicon(train, np.ones((len(train), 1), "float32"))
+    points = lexicon.unmet(dev, senses.first_senses(wordnet))
+    scores[UNMET_LEMMAS] = {"score": points}
 
 
 def _senses(encoder: str, encoders: Encoders) -> dict[str, float]:

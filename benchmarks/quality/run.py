@@ -33,6 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         elmo=([], "models; without any, only the page is written", of_languages),
         static=([], "files of static vectors", of_languages),
         young=([], "models that were trained for as long as --bert", of_languages),
+        wordnet=(None, "index.sense of WordNet 3.0", {"type": Path, "metavar": "FILE"}),
         bert=([], "folders of pretrain_bert.py", of_languages),
         experiments=(list(EXPERIMENTS), "", {"choices": EXPERIMENTS, "nargs": "*"}),
         words=(list(COMPARED), "what `main` and `linear` compare"),
@@ -50,6 +51,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     if options.elmo:
         _measure(list(runs), options, scores)
+    if options.wordnet:
+        from probes import measure_unmet_lemmas
+
+        measure_unmet_lemmas(options.wordnet, scores)
     import page
 
     for path in (options.page, *options.cards):

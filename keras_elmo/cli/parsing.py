@@ -102,10 +102,13 @@ def add_model(
     parser: argparse.ArgumentParser,
     dest: str,
     help: str = "A run, imported weights, an exported model",
+    required: bool = True,
 ) -> None:
     """Adds --model."""
     help += ", a shipped name such as elmo-en, a .zip, or hf://OWNER/NAME"
-    parser.add_argument("--model", required=True, metavar="DIR", dest=dest, help=help)
+    parser.add_argument(
+        "--model", required=required, metavar="DIR", dest=dest, help=help
+    )
 
 
 def add_out(

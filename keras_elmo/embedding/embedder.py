@@ -97,11 +97,14 @@ class Embedder:
         sentences: Iterable[Sentence],
         batch_size: int,
         mix: np.ndarray | None = None,
+        keep_boundaries: bool = False,
     ) -> Iterator[np.ndarray]:
         """Yields the vectors of each sentence; see `embed_window`."""
         check_positive(batch_size=batch_size)
         for window in windows(map(utf8_tokens, sentences), batch_size):
-            yield from self.embed_window(window, batch_size, mix)
+            yield from self.embed_window(
+                window, batch_size, mix, keep_boundaries=keep_boundaries
+            )
 
     def cache_words(self, window: Sequence[Tokens]) -> None:
         """Computes the vectors of words and keeps them while there is room."""
@@ -114,6 +117,7 @@ class Embedder:
         mix: np.ndarray | None = None,
         keep_words: bool = True,
         saved: SavedBatches | None = None,
+        keep_boundaries: bool = False,
     ) -> list[np.ndarray]:
         """Returns the vectors of each sentence.
 
@@ -124,7 +128,10 @@ class Embedder:
                 layers, of shape `(tokens, 2 * projection_units)`.
             keep_words: whether new words are cached while there is room.
             saved: batches that are there already; new ones are added.
+            keep_boundaries: whether the vectors of a sentence begin and end with those
+                of its boundaries.
         """
+        first = 0 if keep_boundaries else 1
         words = _unique_words(window)
         table = self._cache.vectors(words, keep_words)
         rows = {word: row for row, word in enumerate(words, start=2)}
@@ -140,8 +147,8 @@ class Embedder:
                 layers = [_weighted_sum(layers, mix)]
             batch = {}
             for row, index in enumerate(indices):
-                end = lengths[index] + 1
-                vectors = np.stack([layer[row, 1:end] for layer in layers])
+                end = lengths[index] + 2 - first
+                vectors = np.stack([layer[row, first:end] for layer in layers])
                 batch[index] = vectors if mix is None else vectors[0]
             results |= batch
             if saved:

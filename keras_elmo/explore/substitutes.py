@@ -1,14 +1,13 @@
 """Finds the words that could stand in place of a token."""
 
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
-from keras import ops
 
-from keras_elmo.explore.nearest import Sentence, read_sentence
-from keras_elmo.files.loading import Source, load_language_model
-from keras_elmo.models.pretraining import PretrainingModel
-from keras_elmo.text.character_ids import encode_tokens
+from keras_elmo.explore.predictions import Predictions, log_softmax
+from keras_elmo.explore.sentences import Sentence, find_word, read_sentence
+from keras_elmo.files.loading import Source
 from keras_elmo.text.vocabulary import SPECIALS
 from keras_elmo.utils.checks import check_positive
 
@@ -18,7 +17,7 @@ class Substitute(NamedTuple):
 
     Attributes:
         word: of the model's vocabulary.
-        probability: by both directions.
+        probability: given both sides.
         forward: given the tokens before.
         backward: given the tokens after.
     """
@@ -32,28 +31,37 @@ class Substitute(NamedTuple):
 def substitutes(
     model: Source,
     sentence: Sentence,
-    position: int,
+    position: int | str,
     num: int = 10,
+    *,
+    skip_punctuation: bool = False,
+    skip_word: bool = False,
 ) -> list[Substitute]:
     """Finds the words that a language model expects in place of a token.
 
-    Neither direction sees the token itself. The probability of a word is the product of
-    both directions' probabilities, divided by its sum over the vocabulary.
+    Neither direction sees the token itself. The probability of a word `w` is
+    `p_f(w) p_b(w) / p(w)`, divided by its sum over the vocabulary: each direction has
+    the prior `p(w)` in it, so the product has it once too often. The prior is the
+    word's count in the training text, or log-uniform by its rank in a model that keeps
+    no counts.
 
     Args:
         model: a language model, or a name or path as of `load_language_model`.
         sentence: text, or a list of tokens.
-        position: of the token to replace, from 0.
+        position: of the token to replace, from 0; or the token, the first one that is
+            spelt so.
         num: number of words to return.
+        skip_punctuation: whether to leave out words without a letter or a digit.
+        skip_word: whether to leave out the token itself, in upper or lower case.
 
     Returns:
         A list of `Substitute(word, probability, forward, backward)`, the most likely
-        first. The token itself may be among them.
+        first. Probabilities are over the whole vocabulary, whatever is left out.
 
     Raises:
-        TypeError: `model` is neither a language model nor a name or path.
+        TypeError: `model` is no language model.
         ValueError: there is no such language model, it has no vocabulary, the sentence
-            has no such position or an empty token, or `num` is not positive.
+            has no such token or an empty one, or `num` is not positive.
 
     Example:
 
@@ -62,45 +70,40 @@ def substitutes(
     words = ["<S>", "</S>", "<UNK>", "bank", "boat", "river"]
     model = keras_elmo.build_pretraining_model(config, len(words), num_sampled=2)
     model.vocabulary = keras_elmo.Vocabulary(words)
-    for each in keras_elmo.substitutes(model, ["the", "boat", "sank"], 1, num=2):
+    for each in keras_elmo.substitutes(model, "the boat sank", "boat", num=2):
         print(each.word, each.probability)
     ```
 
     Reference: Peters et al. 2018, section 3.1; Hinton 2002, "Training products of
-    experts by minimizing contrastive divergence", for the product.
+    experts by minimizing contrastive divergence", for the product; Amrami and Goldberg
+    2018, "Word sense induction with neural biLM and symmetric patterns", for
+    substitutes from both directions.
     """
     check_positive(num=num)
-    model = load_language_model(model)
-    if model.vocabulary is None:
-        raise ValueError(
-            "`model` must have a vocabulary. Received: model=" + model.name
-        )
-    tokens = read_sentence(sentence, model.encoder.tokenizer)
+    predictions = Predictions(model)
+    tokens = read_sentence(sentence, predictions.tokenizer)
+    if isinstance(position, str):
+        position = find_word(position, tokens, "position")
     if not 0 <= position < len(tokens):
         raise ValueError(
-            f"`position` must be one of the sentence's {len(tokens)} tokens, from 0. "
-            f"Received: position={position}"
+            f"`position` must be one of the sentence's {len(tokens)} tokens, from 0, "
+            f"or the token itself. Received: position={position}"
         )
-    logs = _log_probabilities(model, tokens, position)
-    rows = np.exp([_log_softmax(logs.sum(0)), *logs])
-    best = np.argsort(-rows[0], kind="stable")[:num]
-    words = model.vocabulary.words[len(SPECIALS) :]
-    return [Substitute(words[k], *rows[:, k].tolist()) for k in best]
-
-
-def _log_probabilities(
-    model: PretrainingModel, tokens: list[str], position: int
-) -> np.ndarray:
-    """Returns the logarithms of the words' probabilities, a row for each direction."""
-    char_ids = ops.convert_to_tensor(encode_tokens(tokens))
-    top = ops.convert_to_numpy(model.encoder(char_ids)[-1])[0]
-    units = top.shape[-1] // 2
-    # With the boundaries, the token is at position + 1, between these two.
-    hidden = np.stack([top[position, :units], top[position + 2, units:]])
-    softmax = model.head.softmax
-    kernel, bias = map(ops.convert_to_numpy, (softmax.kernel, softmax.bias))
-    return _log_softmax((hidden @ kernel.T + bias)[:, len(SPECIALS) :])
-
-
-def _log_softmax(logits: np.ndarray) -> np.ndarray:
-    return ops.convert_to_numpy(ops.log_softmax(logits, axis=-1))
+    replaced = tokens[position].casefold()
+    (states,) = predictions.states([tokens])
+    directions = predictions.of_directions(states, np.array([position + 1]))
+    both = predictions.of_both(directions, first=len(SPECIALS))
+    rows = np.exp([*both, *log_softmax(directions[:, 0, len(SPECIALS) :])])
+    found = (
+        Substitute(
+            predictions.vocabulary.words[len(SPECIALS) + k], *rows[:, k].tolist()
+        )
+        for k in np.argsort(-rows[0], kind="stable").tolist()
+    )
+    kept = (
+        each
+        for each in found
+        if not (skip_punctuation and not any(map(str.isalnum, each.word)))
+        and not (skip_word and each.word.casefold() == replaced)
+    )
+    return list(islice(kept, num))

@@ -32,7 +32,8 @@ class PretrainingDirectory:
 
     - `options.json`: the sizes of the model, in the published format.
     - `weights.hdf5`: the best encoder so far, in the published format, and its softmax.
-    - `vocabulary.txt`: the words that the softmax predicts, in the published format.
+    - `vocabulary.txt`: the words that the softmax predicts, in the published format;
+      `vocabulary.counts.txt`: how often each occurs in the text.
     - `training.json`: the manifest: the tokenizer, and what else the run began with.
     - `checkpoints/`: the last states of the run, to resume from.
     - `history.csv`, `history.png`: the learning curves; `tensorboard/` has them for

@@ -128,6 +128,8 @@ def _save(
         # As many more as the specials, which a text may hold, and which are no words.
         words = heapq.nsmallest(max_size + len(SPECIALS), words, key=_order)
     vocabulary = Vocabulary.from_counts(dict(words), max_size, min_count)
+    # One file is written, and how many words were left out is not known here.
+    vocabulary.counts = None
     write_whole(out, vocabulary.save)
 
 

@@ -1,79 +1,17 @@
 """The words that a language model predicts, and their ids."""
 
+import contextlib
 import hashlib
 import itertools
 import os
 import reprlib
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from keras_elmo.text.batching import TOKENIZER_THREADS, token_chunks
-from keras_elmo.text.lines import BYTE_ORDER_MARK, Files, expand_files, read_lines
+from keras_elmo.text.lines import BYTE_ORDER_MARK, Files, expand_files
 from keras_elmo.text.stats import CorpusStats
-from keras_elmo.utils.files import replacing
-from keras_elmo.utils.progress import Progress
+from keras_elmo.text.word_counts import WordCounts
+from keras_elmo.utils.files import replacing_text
 from keras_elmo.utils.types import StrPath
-
-
-class WordCounts:
-    """Counts words in bounded memory, by lossy counting.
-
-    When there are too many distinct words, the rarest are dropped until half of the
-    room is free. A dropped word that occurs again is counted anew. So no count is too
-    high, and none is too low by more than `stats.max_count_error`, which also bounds
-    the number of times that a dropped word occurs.
-
-    Args:
-        max_distinct: words in memory after an update. A word of up to 15 bytes takes
-            100 to 160 bytes at the peak; 20 million took 2.1 GB.
-        stats: counts what is read and dropped.
-
-    Attributes:
-        counts: the count of each word in memory.
-
-    Reference: Manku and Motwani 2002, Approximate Frequency Counts over Data Streams;
-    there the error is given and the memory follows.
-    """
-
-    def __init__(self, max_distinct: int, stats: CorpusStats) -> None:
-        self.counts: Counter[bytes] = Counter()
-        self._max_distinct = max_distinct
-        self._stats = stats
-
-    def read(self, paths: Sequence[str], tokenizer: str, progress: bool) -> None:
-        """Counts the words of text files, with or without a progress bar on stderr."""
-        bytes_read = 0
-
-        def advance(count: int) -> None:
-            nonlocal bytes_read
-            bytes_read += count
-
-        lines = read_lines(paths, self._stats, advance)
-        chunks = token_chunks(lines, tokenizer, self._stats, TOKENIZER_THREADS)
-        if not progress:
-            for tokens, _ in chunks:
-                self.update(tokens)
-            return
-        with Progress("Counting words", sum(map(os.path.getsize, paths))) as bar:
-            for tokens, _ in chunks:
-                self.update(tokens)
-                bar.update(len(tokens), position=bytes_read)
-
-    def update(self, words: Iterable[bytes]) -> None:
-        """Counts more words; until it returns, all of them may be in memory."""
-        self.counts.update(words)
-        if len(self.counts) > self._max_distinct:
-            self._drop_rarest(len(self.counts) - (self._max_distinct + 1) // 2)
-
-    def _drop_rarest(self, number: int) -> None:
-        # Of equally rare words, drop the older ones.
-        rarest = sorted(self.counts, key=self.counts.__getitem__)[:number]
-        self._stats.max_count_error += self.counts[rarest[-1]]
-        for word in rarest:
-            self._stats.dropped_words += self.counts.pop(word)
-        # A dictionary does not shrink by itself.
-        self.counts = self.counts.copy()
-
 
 START, END, UNKNOWN = 0, 1, 2
 # The target id of a padded position.
@@ -89,19 +27,23 @@ class Vocabulary:
     """The target ids of a language model: special words, then words by frequency.
 
     The ids of `<S>`, `</S>` and `<UNK>` are 0, 1 and 2. A file has one word a line, as
-    the vocabularies of the published models.
+    the vocabularies of the published models. Counts are in a file beside it, a line
+    for each word: vocabulary.counts.txt beside vocabulary.txt.
 
     Args:
         words: the three special words, then distinct words, the most frequent first.
+        counts: how often each occurs in the text, if that is known; that of `<UNK>` is
+            of all other words, those of `<S>` and `</S>` are 0.
 
     Attributes:
         words: the word of every id.
+        counts: as given, `substitutes` and `score` read them.
         lookup: the id of each word in UTF-8, without the special words: a word of a
             text that is spelt like one is an unknown word.
 
     Raises:
         ValueError: the special words are missing, or a word is empty, repeated, or
-            contains a line end; names the line.
+            contains a line end; names the line. Or there is not one count a word.
 
     Example:
 
@@ -116,8 +58,11 @@ class Vocabulary:
     ```
     """
 
-    def __init__(self, words: Iterable[str]) -> None:
+    def __init__(
+        self, words: Iterable[str], counts: Sequence[int] | None = None
+    ) -> None:
         self.words = list(words)
+        self.counts = counts
         if tuple(self.words[:3]) != SPECIALS:
             raise ValueError(
                 f"lines 1 to 3 must be {', '.join(SPECIALS)}. "
@@ -137,6 +82,11 @@ class Vocabulary:
                 )
             if word in SPECIALS:
                 raise ValueError(f"line {token_id + 1} repeats a special: {word!r}")
+        if counts is not None and len(counts) != len(self.words):
+            raise ValueError(
+                "`counts` must hold a number for each word. "
+                f"Received: {len(counts)} for {len(self.words)} words"
+            )
 
     @classmethod
     def count(
@@ -215,25 +165,41 @@ class Vocabulary:
             )
         if max_size is not None:
             del kept[max_size - len(SPECIALS) :]
-        return cls([*SPECIALS, *(word.decode() for word in kept)])
+        of_kept = [counts[word] for word in kept]
+        unknown = sum(counts.values()) - sum(of_kept)
+        return cls(
+            [*SPECIALS, *(word.decode() for word in kept)], [0, 0, unknown, *of_kept]
+        )
 
     @classmethod
     def load(cls, path: StrPath) -> "Vocabulary":
-        """Reads a file of one word a line.
+        """Reads a file of one word a line, and the counts beside it if there are any.
 
         Raises:
             ValueError: a line is not what it must be; names the file and the line.
         """
         try:
-            return cls(read_words(path))
+            vocabulary = cls(read_words(path))
         except ValueError as error:
             raise ValueError(f"{os.fspath(path)}: {error}") from error
+        counts = _counts_file(path)
+        if os.path.exists(counts):
+            vocabulary.counts = _read_counts(counts, len(vocabulary))
+        return vocabulary
 
     def save(self, path: StrPath) -> None:
-        """Writes a file of one word a line, replacing one of that name."""
-        with replacing(path) as temporary:
-            with open(temporary, "w", encoding="utf-8", newline="\n") as file:
-                file.writelines(f"{word}\n" for word in self.words)
+        """Writes a file of one word a line, and one of the counts if they are known.
+
+        Files of these names are replaced.
+        """
+        with replacing_text(path) as file:
+            file.writelines(f"{word}\n" for word in self.words)
+            # Those of other words must not stay, whatever happens next.
+            with contextlib.suppress(FileNotFoundError):
+                os.remove(_counts_file(path))
+        if self.counts is not None:
+            with replacing_text(_counts_file(path)) as file:
+                file.writelines(f"{count}\n" for count in self.counts)
 
     def ids(self, tokens: Iterable[str | bytes]) -> list[int]:
         """Returns the id of each token, that of `<UNK>` for an unknown one."""
@@ -282,3 +248,23 @@ def read_words(path: StrPath) -> Iterator[str]:
                 yield line.removesuffix(b"\n").removesuffix(b"\r").decode()
             except UnicodeDecodeError as error:
                 raise ValueError(f"line {number} is not UTF-8: {error}") from error
+
+
+def _counts_file(path: StrPath) -> str:
+    return f"{os.path.splitext(path)[0]}.counts.txt"
+
+
+def _read_counts(path: str, size: int) -> list[int]:
+    try:
+        lines = list(itertools.islice(read_words(path), size + 1))
+        if len(lines) != size:
+            raise ValueError(f"must have {size:,} lines, one a word; or remove it")
+        for number, line in enumerate(lines, start=1):
+            if not (line.isascii() and line.isdigit() and len(line) < 20):
+                received = reprlib.repr(line)
+                raise ValueError(
+                    f"line {number} must be a number. Received: {received}"
+                )
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
+    return list(map(int, lines))

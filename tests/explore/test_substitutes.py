@@ -3,6 +3,7 @@ import pytest
 
 from keras_elmo import substitutes
 from keras_elmo.models.pretraining import build_pretraining_model
+from keras_elmo.text.vocabulary import Vocabulary
 from tests import numpy_reference
 from tests.files.pretrained import model_of, write_pretrained
 from tests.layers.layer_checks import numpy_of
@@ -48,13 +49,49 @@ def by_hand(model, position):
 def test_against_reference(model, position):
     """Equals a computation by hand."""
     expected = by_hand(model, position)
-    both = expected.prod(1) / expected.prod(1).sum()
+    prior = np.log1p(1 / (1 + np.arange(3, 3 + len(WORDS))))
+    both = expected.prod(1) / prior
+    both /= both.sum()
     found = substitutes(model, SENTENCE, position, num=100)
     assert [each.word for each in found] == [WORDS[k] for k in np.argsort(-both)]
     for each in found:
         k = WORDS.index(each.word)
         assert each[1:] == pytest.approx((both[k], *expected[k]), rel=1e-4)
     assert substitutes(model, " ".join(SENTENCE), position, num=2) == found[:2]
+
+
+def test_counts(model, monkeypatch):
+    """A prior from counts, where the vocabulary has them."""
+    counts = [0, 0, 50, 40, 0, 7, 30, 2, 1]
+    monkeypatch.setattr(model.vocabulary, "counts", counts)
+    expected = by_hand(model, 2)
+    # A word that was never counted has no prior of 0.
+    both = expected.prod(1) / np.maximum(counts[3:], 1)
+    both /= both.sum()
+    for each in substitutes(model, SENTENCE, 2):
+        k = WORDS.index(each.word)
+        assert each[1:] == pytest.approx((both[k], *expected[k]), rel=1e-4)
+
+
+def test_by_word(model):
+    """The token instead of its position; the first one counts."""
+    assert substitutes(model, SENTENCE, "river") == substitutes(model, SENTENCE, 2)
+    text = " ".join(SENTENCE)
+    assert substitutes(model, text, "the") == substitutes(model, SENTENCE, 0)
+    with pytest.raises(ValueError, match="`position` must be a token .*='The'"):
+        substitutes(model, SENTENCE, "The")
+
+
+def test_left_out(model, monkeypatch):
+    """Neither punctuation nor the token itself; the others keep their probability."""
+    words = [*ALL_WORDS[:-2], "River", "--"]
+    monkeypatch.setattr(model, "vocabulary", Vocabulary(words))
+    found = substitutes(model, SENTENCE, 2)
+    assert {each.word for each in found} == set(words[3:])
+    wanted = [each for each in found if each.word not in ("--", "river", "River")]
+    kept = substitutes(model, SENTENCE, 2, skip_punctuation=True, skip_word=True)
+    assert kept == wanted
+    assert substitutes(model, SENTENCE, 2, num=1, skip_word=True)[0] in found[:3]
 
 
 def test_token_is_not_seen(model):
@@ -87,7 +124,7 @@ def test_empty_token(model):
 
 def test_encoder(model):
     """An encoder is no language model."""
-    with pytest.raises(TypeError, match="a name or a path here. Received: a Encoder"):
+    with pytest.raises(TypeError, match="Received: a Encoder, which has no softmax"):
         substitutes(model.encoder, SENTENCE, 0)
 
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from keras_elmo.text import batching
-from keras_elmo.text import vocabulary as vocabulary_module
+from keras_elmo.text import batching, word_counts
 from keras_elmo.text.stats import CorpusStats
-from keras_elmo.text.vocabulary import END, START, UNKNOWN, Vocabulary, WordCounts
+from keras_elmo.text.vocabulary import END, START, UNKNOWN, Vocabulary
+from keras_elmo.text.word_counts import WordCounts
 
 SPECIALS = ["<S>", "</S>", "<UNK>"]
 
@@ -194,6 +194,41 @@ def test_wrong_files(tmp_path, content, rule):
         Vocabulary.load(path)
 
 
+def test_counts(tmp_path):
+    """Counts stand beside the words; <UNK> has those of all that are left out."""
+    counted = {b"the": 5, b"bank": 3, b"of": 2, b"<S>": 4, b"river": 1}
+    vocabulary = Vocabulary.from_counts(counted, max_size=5)
+    assert vocabulary.words == [*SPECIALS, "the", "bank"]
+    assert vocabulary.counts == [0, 0, 7, 5, 3]
+    path = tmp_path / "vocabulary.txt"
+    vocabulary.save(path)
+    assert Vocabulary.load(path).counts == vocabulary.counts
+    # Those of other words do not stay.
+    Vocabulary([*SPECIALS, "a", "b"]).save(path)
+    assert Vocabulary.load(path).counts is None
+    assert list(tmp_path.iterdir()) == [path]
+    with pytest.raises(ValueError, match="number for each word. Received: 2 for 4 wo"):
+        Vocabulary([*SPECIALS, "a"], [1, 2])
+
+
+@pytest.mark.parametrize(
+    ("content", "rule"),
+    [
+        (b"0\n0\n7\n", "must have 4 lines, one a word"),
+        (b"0\n0\n7\n5\n" * 99, "must have 4 lines, one a word"),
+        (b"0\n0\n7\n-5\n", "line 4 must be a number. Received: '-5'"),
+        (b"0\n\xff\n7\n5\n", "line 2 is not UTF-8"),
+    ],
+)
+def test_wrong_counts(tmp_path, content, rule):
+    """An error names the file of the counts."""
+    path = tmp_path / "vocabulary.txt"
+    Vocabulary([*SPECIALS, "a"]).save(path)
+    (tmp_path / "vocabulary.counts.txt").write_bytes(content)
+    with pytest.raises(ValueError, match=f"vocabulary.counts.txt: {rule}"):
+        Vocabulary.load(path)
+
+
 def test_wrong_words():
     with pytest.raises(ValueError, match="line 4 must be a word without a line end"):
         Vocabulary([*SPECIALS, "a\nb"])
@@ -259,7 +294,7 @@ def test_errors_add_up():
 def test_memory_is_bounded(tmp_path, monkeypatch):
     """A text with more words takes no more memory."""
     # How many chunks threads have ready where most is held would be chance.
-    monkeypatch.setattr(vocabulary_module, "TOKENIZER_THREADS", 0)
+    monkeypatch.setattr(word_counts, "TOKENIZER_THREADS", 0)
 
     def peak(num_lines):
         path = tmp_path / f"{num_lines}.txt"

@@ -95,6 +95,30 @@ def test_the_sense_of_a_word(quality):
     assert entry.voted(np.array([0.1, 1.0])) == "money"
 
 
+def test_first_senses_of_unmet_lemmas(quality, tmp_path):
+    senses = quality("senses")
+    index = tmp_path / "index.sense"
+    index.write_text(
+        "bank%1:14:00:: 08420278 2 20\nbank%1:17:01:: 09213565 1 25\n"
+        "bank%2:40:00:: 02343056 1 3\nbig%5:00:01:large:00 01382086 1 9\n",
+        encoding="utf-8",
+    )
+    first = senses.first_senses(index)
+    assert first == {
+        ("bank", "N"): "1:17:01::",
+        ("bank", "V"): "2:40:00::",
+        ("big", "J"): "5:00:01:large:00",
+    }
+    met = senses.Mention(0, (0, 1), ("bank", "N"), "1:14:00::")
+    lexicon = senses.SenseLexicon([met], np.ones((1, 2)))
+    dev = [
+        senses.Mention(0, (0, 1), lemma, sense)
+        for lemma, sense in {**first, ("pear", "N"): "1:13:00::"}.items()
+    ]
+    # Of four, "bank" was met and "pear" is in neither.
+    assert lexicon.unmet(dev, first) == 50
+
+
 def test_the_nearest_vote(quality):
     mention = quality("senses").Mention
     module = quality("senses")

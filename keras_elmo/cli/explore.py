@@ -1,0 +1,238 @@
+"""The subcommands of `keras-elmo` that ask a model about sentences."""
+
+import argparse
+import contextlib
+import io
+import json
+import os
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, TextIO
+
+import keras_elmo
+from keras_elmo.cli.parsing import (
+    Given,
+    Run,
+    add_model,
+    command,
+    import_keras,
+    refuse_existing,
+)
+from keras_elmo.text.lines import expand_files, read_lines
+from keras_elmo.utils.files import replacing_text
+from keras_elmo.utils.progress import Progress
+
+if TYPE_CHECKING:
+    from keras_elmo.explore.score import Score
+
+_STANDARD = "-"
+# Likelihoods are written with so many decimals.
+_DECIMALS = 5
+
+
+@command(
+    "score",
+    "measure how likely sentences are",
+    "score --model elmo-en --input sentences.txt --out scores.jsonl",
+    name_or_path="--model",
+)
+def _score(parser: argparse.ArgumentParser) -> Run:
+    """Writes the log likelihoods of every line of a text, in nats, as JSON lines.
+
+    An object a line: tokens; forward, backward and pseudo of the sentence;
+    token_forward, token_backward and token_pseudo of each token; and unknown, the
+    tokens that the vocabulary lacks. pseudo is given both sides of each token.
+    """
+    add_model(parser, "model", "A run, a model exported with --language-model")
+    parser.add_argument(
+        "--input",
+        required=True,
+        metavar="FILE",
+        help="A text, a sentence a line; - is standard input",
+    )
+    parser.add_argument(
+        "--out",
+        default=_STANDARD,
+        metavar="FILE",
+        help="A name in .jsonl; if not given, standard output",
+    )
+
+    def run(given: Given) -> None:
+        out = given["out"]
+        if out != _STANDARD:
+            refuse_existing(out)
+        with _lines(given["input"]) as (lines, total):
+            import_keras()
+            scores = keras_elmo.score(given["model"], lines)
+            with _written(out) as file, contextlib.ExitStack() as stack:
+                bar = None
+                if out != _STANDARD:
+                    bar = stack.enter_context(Progress("Scoring", total))
+                for number, each in enumerate(scores, start=1):
+                    file.write(_json(each) + "\n")
+                    if bar:
+                        bar.update(len(each.tokens), total and number)
+
+    return run
+
+
+@command(
+    "substitutes",
+    "find words that could stand in place of one",
+    "substitutes --model elmo-en --sentence 'We sat on the bank .' --word bank",
+    name_or_path="--model",
+    position="--word",
+)
+def _substitutes(parser: argparse.ArgumentParser) -> Run:
+    """Prints a probability and a word a line, the most likely first."""
+    add_model(parser, "model", "A run, a model exported with --language-model")
+    _add_sentence(parser)
+    place = parser.add_mutually_exclusive_group(required=True)
+    place.add_argument(
+        "--word", metavar="WORD", dest="position", help="The token to replace"
+    )
+    place.add_argument(
+        "--position",
+        type=int,
+        metavar="N",
+        dest="position",
+        help="Its position, from 0",
+    )
+    _add_num(parser)
+    parser.add_argument(
+        "--skip-punctuation",
+        action="store_true",
+        help="Leave out words without a letter or a digit",
+    )
+    parser.add_argument(
+        "--skip-word", action="store_true", help="Leave out the token itself"
+    )
+
+    def run(given: Given) -> None:
+        import_keras()
+        for each in keras_elmo.substitutes(**given):
+            print(f"{each.probability:.4f}\t{each.word}")
+
+    return run
+
+
+@command(
+    "nearest",
+    "find words that mean the same in a text",
+    "nearest --model elmo-en --corpus 'text/*.txt' --index runs/index \\\n"
+    "      --sentence 'We sat on the bank .' --word bank",
+    name_or_path="--model",
+    words="--same-word",
+    path="--index",
+)
+def _nearest(parser: argparse.ArgumentParser) -> Run:
+    """Prints a cosine and a sentence a line, the word that was found in brackets.
+
+    With --index, the vectors of the text are kept there; later calls need neither
+    --model nor --corpus.
+    """
+    add_model(parser, "model", required=False)
+    parser.add_argument("--corpus", nargs="+", metavar="GLOB", help="The text")
+    parser.add_argument(
+        "--index",
+        metavar="DIR",
+        help="The folder of an index, which is built if it is not there",
+    )
+    parser.add_argument(
+        "--approximate",
+        action="store_true",
+        help="Build the index for approximate search, beyond a million words",
+    )
+    _add_sentence(parser)
+    parser.add_argument(
+        "--word", required=True, metavar="WORD", help="A token of the sentence"
+    )
+    _add_num(parser)
+    parser.add_argument(
+        "--layer",
+        type=int,
+        metavar="N",
+        help="Of the vectors: 0 is the word without its context (default: the last)",
+    )
+    parser.add_argument(
+        "--same-word",
+        action="store_const",
+        const="same",
+        dest="words",
+        help="Compare the same word alone, in upper or lower case",
+    )
+
+    def run(given: Given) -> None:
+        path = given.pop("index", None)
+        exists = path is not None and os.path.exists(path)
+        built = {"model", "corpus", "layer", "approximate"} & given.keys()
+        if exists and built:
+            raise ValueError(
+                f"--{min(built)} is of a new index; {path} exists already: name "
+                "another, or remove it"
+            )
+        if path is None and "approximate" in given:
+            raise ValueError("--approximate must have an --index to build")
+        if not exists and not {"model", "corpus"} <= given.keys():
+            raise ValueError("--model and --corpus must be given, or an --index")
+        if not exists:
+            expand_files(given["corpus"])
+        import_keras()
+        if path is None:
+            found = keras_elmo.nearest(**given)
+        else:
+            if not exists:
+                build = {name: given.pop(name) for name in built}
+                keras_elmo.Index.build(**build, progress=True).save(path)
+            found = keras_elmo.Index.load(path).query(**given)
+        for each in found:
+            words = [*each.sentence]
+            words[each.position] = f"[{each.word}]"
+            print(f"{each.cosine:.3f}\t{' '.join(words)}")
+
+    return run
+
+
+def _add_sentence(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--sentence", required=True, metavar="TEXT")
+
+
+def _add_num(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--num", type=int, metavar="N", help="Lines to print (default: 10)"
+    )
+
+
+@contextlib.contextmanager
+def _lines(path: str) -> Iterator[tuple[Iterator[str], int | None]]:
+    """Yields the lines of a text, blank ones included, and their number, if known."""
+    if path != _STANDARD:
+        files = expand_files(path)
+        total = sum(1 for _ in read_lines(files, keep_blank=True))
+        yield read_lines(files, keep_blank=True), total
+        return
+    text = io.TextIOWrapper(sys.stdin.buffer, "utf-8", "replace", newline="\n")
+    try:
+        yield (line.rstrip("\r\n") for line in text), None
+    finally:
+        # It would be closed with the wrapper.
+        text.detach()
+
+
+@contextlib.contextmanager
+def _written(path: str) -> Iterator[TextIO]:
+    if path == _STANDARD:
+        yield sys.stdout
+        return
+    with replacing_text(path) as file:
+        yield file
+
+
+def _json(score: "Score") -> str:
+    """Returns a score as a JSON object, the array of each token's as a list."""
+    values = score._asdict()
+    for name in ("forward", "backward", "pseudo"):
+        values[name] = round(values[name], _DECIMALS)
+        of_tokens = values[f"token_{name}"].tolist()
+        values[f"token_{name}"] = [round(each, _DECIMALS) for each in of_tokens]
+    return json.dumps(values, ensure_ascii=False)

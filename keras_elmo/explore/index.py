@@ -1,0 +1,281 @@
+"""Keeps the vectors of a text's tokens, to find those that mean the same as a word."""
+
+import os
+from collections.abc import Callable
+from contextlib import ExitStack
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from keras_elmo.embedding.embedder import Embedder
+from keras_elmo.embedding.parts import encoder_hash
+from keras_elmo.explore.index_files import (
+    Arrays,
+    build_graph,
+    load_index,
+    save_index,
+)
+from keras_elmo.explore.sentences import (
+    Sentence,
+    Text,
+    find_word,
+    read_corpus,
+    read_sentence,
+)
+from keras_elmo.explore.token_vectors import (
+    Occurrence,
+    check_words,
+    normalize,
+    one_layer,
+    token_arrays,
+)
+from keras_elmo.files.loading import Source, load
+from keras_elmo.models.encoder import Encoder
+from keras_elmo.utils.checks import check_positive
+from keras_elmo.utils.lazy import import_extra
+from keras_elmo.utils.progress import Progress
+from keras_elmo.utils.types import Config, StrPath
+
+
+class Index:
+    """The contextual vectors of a text's tokens, computed once and asked often.
+
+    `build` makes one, `save` writes it to a folder, `load` maps that folder into memory
+    without reading it all, and `query` finds the tokens with the greatest cosine.
+
+    A query compares all vectors, of which a million of the shipped models' take 2 GB.
+    For more of them, build with `approximate=True`: a graph of neighbours (HNSW), of
+    which a query visits some thousands.
+
+    Attributes:
+        model: the name or path of its model; `None` if that was given as an object.
+        layer: of the vectors.
+
+    Example:
+
+    ```python
+    encoder = keras_elmo.build_encoder(keras_elmo.ElmoConfig.preset("tiny"))
+    text = [["the", "bank", "lends", "money"], ["the", "bank", "of", "a", "river"]]
+    keras_elmo.Index.build(encoder, text).save("my-index")
+
+    index = keras_elmo.Index.load("my-index", encoder)
+    for each in index.query("bank", "we sat on the bank", num=2):
+        print(each.cosine, each.word, each.sentence)
+    ```
+
+    Reference: Malkov and Yashunin 2018, "Efficient and robust approximate nearest
+    neighbor search using hierarchical navigable small world graphs".
+    """
+
+    def __init__(
+        self,
+        arrays: Arrays,
+        description: Config,
+        graph: Any = None,
+        encoder: Encoder | None = None,
+    ) -> None:
+        self._arrays = arrays
+        self._description = description
+        self._graph = graph
+        self._given = encoder
+        self.model: str | None = description["model"]
+        self.layer: int = description["layer"]
+
+    def __len__(self) -> int:
+        """Returns the number of vectors."""
+        return len(self._arrays["vectors"])
+
+    @classmethod
+    def build(
+        cls,
+        model: Source,
+        corpus: Text,
+        layer: int = -1,
+        among: Callable[[str], bool] | None = None,
+        approximate: bool = False,
+        progress: bool = False,
+    ) -> "Index":
+        """Computes the vectors of a text; they stand in a temporary file meanwhile.
+
+        Args:
+            model: an `Encoder`, or a name or path or another model as of `load`.
+            corpus: text files, as paths or glob patterns, one sentence a line; or
+                sentences, as lists of tokens.
+            layer: of the vectors: 0 is the token without its context, -1 the top layer.
+            among: which tokens can be found, such as `str.isalpha`; all if `None`.
+            approximate: whether to build a graph for approximate search (extra
+                `index`).
+            progress: whether to show words/s on stderr.
+
+        Raises:
+            TypeError: a sentence of `corpus` is not a list of tokens, or `model` is no
+                model.
+            ValueError: there is no such model, layer or file, or a token is empty.
+            ImportError: `approximate` without the extra.
+        """
+        if approximate:
+            import_extra("usearch.index", "An approximate index", "index")
+        encoder = load(model)
+        mix = one_layer(layer, encoder)
+        sentences = read_corpus(corpus, encoder.tokenizer)
+        with ExitStack() as stack:
+            bar = stack.enter_context(Progress("Indexing")) if progress else None
+            arrays = token_arrays(encoder, sentences, mix, among, bar)
+        description = {
+            "model": os.fspath(model) if isinstance(model, str | os.PathLike) else None,
+            "layer": int(np.argmax(mix)),
+        }
+        graph = build_graph(arrays["vectors"]) if approximate else None
+        return cls(arrays, description, graph, encoder)
+
+    def save(self, path: StrPath) -> None:
+        """Writes a folder, or replaces one of an index.
+
+        Raises:
+            ValueError: something else stands there.
+        """
+        description = {**self._description, "model_hash": encoder_hash(self.encoder)}
+        save_index(path, self._arrays, description, self._graph)
+
+    @classmethod
+    def load(cls, path: StrPath, model: Source | None = None) -> "Index":
+        """Maps a folder that `save` wrote into memory.
+
+        Args:
+            path: the folder.
+            model: its model; if `None`, the one of the name or path that it was built
+                with, which is loaded by the first query.
+
+        Raises:
+            ValueError: there is no index, it is damaged, `model` is another model, or
+                is not given where the index knows no name.
+            ImportError: an approximate index without the extra `index`.
+        """
+        arrays, description, graph = load_index(path)
+        if model is None and description["model"] is None:
+            raise ValueError(
+                "`model` must be given: the index was built with an object, which has "
+                f"no name. Received: path={os.fspath(path)!r}, model=None"
+            )
+        encoder = None
+        if model is not None:
+            encoder = load(model)
+            _check_model(encoder, description)
+        return cls(arrays, description, graph, encoder)
+
+    @cached_property
+    def encoder(self) -> Encoder:
+        """The model of the vectors."""
+        if self._given is None:
+            self._given = load(str(self.model))
+            _check_model(self._given, self._description)
+        return self._given
+
+    def query(
+        self, word: str, sentence: Sentence, num: int = 10, words: str = "any"
+    ) -> list[Occurrence]:
+        """Finds the tokens whose contextual vectors are closest to a word's.
+
+        Args:
+            word: a token of `sentence`; if it comes more than once, the first counts.
+            sentence: text, or a list of tokens.
+            num: number of tokens to return.
+            words: which tokens are compared: `"any"`, or `"same"`, those spelt as
+                `word`, in upper or lower case; they are always compared exactly.
+
+        Returns:
+            A list of `Occurrence(cosine, sentence, position)`, the closest first. One
+            at the same position of the same sentence as another, or as `word` itself,
+            is left out.
+
+        Raises:
+            ValueError: `word` is no token of `sentence`, a token is empty, `words` has
+                another value, or `num` is not positive.
+        """
+        check_positive(num=num)
+        check_words(words)
+        tokens = read_sentence(sentence, self.encoder.tokenizer)
+        position = find_word(word, tokens)
+        (vectors,) = self._embedder.embed(
+            [tokens], 1, one_layer(self.layer, self.encoder)
+        )
+        vector = normalize(vectors[position])
+        rows = self._rows_of(tokens[position]) if words == "same" else None
+        total = len(self) if rows is None else len(rows)
+        count = 2 * num
+        while True:
+            found = self._closest(vector, rows, min(count, total))
+            occurrences = self._occurrences(*found, (position, tuple(tokens)))
+            if len(occurrences) >= num or count >= total:
+                return occurrences[:num]
+            # Most of them were at the same place of equal sentences.
+            count *= 4
+
+    def _closest(
+        self, vector: np.ndarray, rows: np.ndarray | None, count: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Returns the rows of the greatest cosines, and those, the greatest first."""
+        vectors = np.asarray(self._arrays["vectors"])
+        if rows is None and self._graph is not None:
+            rows = np.sort(self._graph.search(vector, count).keys.astype("int64"))
+        cosines = (vectors if rows is None else vectors[rows]) @ vector
+        best = np.arange(len(cosines))
+        if count < len(cosines):
+            best = np.argpartition(-cosines, count)[:count]
+        best = best[np.lexsort((best, -cosines[best]))]
+        return best if rows is None else rows[best], cosines[best]
+
+    def _occurrences(
+        self,
+        rows: np.ndarray,
+        cosines: np.ndarray,
+        left_out: tuple[int, tuple[str, ...]],
+    ) -> list[Occurrence]:
+        """Returns what stands in the rows, each place of equal sentences once."""
+        limits, tokens = self._arrays["sentence_limits"], self._arrays["tokens"]
+        unique: dict[tuple[int, tuple[str, ...]], float] = {}
+        for place, cosine in zip(
+            self._arrays["places"][rows].tolist(), cosines.tolist(), strict=True
+        ):
+            sentence = int(np.searchsorted(limits, place, side="right")) - 1
+            start, end = limits[sentence : sentence + 2].tolist()
+            words = tuple(self._word(k) for k in tokens[start:end].tolist())
+            unique.setdefault((place - start, words), cosine)
+        unique.pop(left_out, None)
+        return [Occurrence(c, list(words), at) for (at, words), c in unique.items()]
+
+    def _rows_of(self, word: str) -> np.ndarray:
+        """Returns the rows of a word, in upper or lower case."""
+        wanted = np.zeros(len(self._arrays["word_limits"]), bool)
+        wanted[self._spellings.get(word.casefold(), [])] = True
+        return np.flatnonzero(wanted[self._word_ids])
+
+    def _word(self, k: int) -> str:
+        start, end = self._arrays["word_limits"][k : k + 2].tolist()
+        return self._arrays["words"][start:end].tobytes().decode()
+
+    @cached_property
+    def _spellings(self) -> dict[str, list[int]]:
+        """The numbers of the words that differ in case alone."""
+        found: dict[str, list[int]] = {}
+        for k in range(len(self._arrays["word_limits"]) - 1):
+            found.setdefault(self._word(k).casefold(), []).append(k)
+        return found
+
+    @cached_property
+    def _word_ids(self) -> np.ndarray:
+        """The number of each row's word."""
+        return self._arrays["tokens"][self._arrays["places"]]
+
+    @cached_property
+    def _embedder(self) -> Embedder:
+        return Embedder(self.encoder)
+
+
+def _check_model(encoder: Encoder, description: Config) -> None:
+    if encoder_hash(encoder) != description["model_hash"]:
+        raise ValueError(
+            "`model` must be the one that the index was built with; its weights are "
+            f"others. Received: model={description['model'] or encoder.name!r}"
+        )

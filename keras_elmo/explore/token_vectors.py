@@ -1,0 +1,119 @@
+"""Contextual vectors of the tokens of a text, as the arrays of an index."""
+
+import tempfile
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import tee
+from typing import NamedTuple
+
+import numpy as np
+
+from keras_elmo.embedding.embedder import Embedder
+from keras_elmo.explore.index_files import Arrays
+from keras_elmo.models.encoder import Encoder
+from keras_elmo.utils.progress import Progress
+
+_BATCH_SIZE = 128
+
+
+class Occurrence(NamedTuple):
+    """A token of a text, and how close it is to the word that was asked for.
+
+    Attributes:
+        cosine: of the two contextual vectors.
+        sentence: the tokens around it.
+        position: of the token in the sentence, from 0.
+    """
+
+    cosine: float
+    sentence: list[str]
+    position: int
+
+    @property
+    def word(self) -> str:
+        return self.sentence[self.position]
+
+
+def token_arrays(
+    encoder: Encoder,
+    sentences: Iterable[Sequence[str]],
+    mix: np.ndarray,
+    among: Callable[[str], bool] | None,
+    bar: Progress | None,
+) -> Arrays:
+    """Returns the arrays of an index; the vectors stand in a temporary file.
+
+    Args:
+        encoder: computes the vectors.
+        sentences: lists of tokens. One without a token to compare is left out.
+        mix: weights of the layers.
+        among: which tokens are compared.
+        bar: is told of the tokens.
+    """
+    words: dict[str, int] = {}
+    tokens, places, limits = array("i"), array("q"), array("q", [0])
+    # `embed` reads some sentences ahead: only those are kept meanwhile.
+    kept, ahead = tee(_with_places(sentences, among))
+    embedded = Embedder(encoder).embed((each for each, _ in ahead), _BATCH_SIZE, mix)
+    with tempfile.TemporaryFile() as file:
+        for (sentence, compared), vectors in zip(kept, embedded, strict=True):
+            file.write(normalize(vectors[compared]).tobytes())
+            places.extend(len(tokens) + k for k in compared)
+            tokens.extend(words.setdefault(word, len(words)) for word in sentence)
+            limits.append(len(tokens))
+            if bar:
+                bar.update(len(sentence))
+        file.flush()
+        shape = len(places), 2 * encoder.config.projection_units
+        # A file without a byte cannot be mapped; the map of another one keeps it.
+        vectors = (
+            np.memmap(file, "float32", "r", shape=shape)
+            if places
+            else np.empty(shape, "float32")
+        )
+    spelt = [word.encode() for word in words]
+    return {
+        "vectors": vectors,
+        "places": np.array(places, "int64"),
+        "tokens": np.array(tokens, "int32"),
+        "sentence_limits": np.array(limits, "int64"),
+        "words": np.frombuffer(b"".join(spelt), "uint8"),
+        "word_limits": np.cumsum([0, *map(len, spelt)], dtype="int64"),
+    }
+
+
+def _with_places(
+    sentences: Iterable[Sequence[str]], among: Callable[[str], bool] | None
+) -> Iterator[tuple[Sequence[str], list[int]]]:
+    """Yields the sentences with tokens to compare, and the positions of those."""
+    for sentence in sentences:
+        places = [k for k, word in enumerate(sentence) if not among or among(word)]
+        if places:
+            yield sentence, places
+
+
+def check_words(words: str) -> None:
+    """Raises a `ValueError` unless such tokens can be asked for."""
+    if words not in ("any", "same"):
+        raise ValueError(f"`words` must be 'any' or 'same'. Received: words={words!r}")
+
+
+def one_layer(layer: int, encoder: Encoder) -> np.ndarray:
+    """Returns the weights of a mix that is one layer.
+
+    Raises:
+        ValueError: there is no such layer.
+    """
+    layers = encoder.config.num_layers + 1
+    if not -layers <= layer < layers:
+        raise ValueError(
+            f"`layer` must be one of the model's {layers}, {-layers} to {layers - 1}. "
+            f"Received: layer={layer}"
+        )
+    return np.eye(layers, dtype="float32")[layer]
+
+
+def normalize(vectors: np.ndarray) -> np.ndarray:
+    """Returns vectors of length 1; a vector of zeros stays."""
+    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    return vectors / np.maximum(lengths, np.finfo(np.float32).tiny)

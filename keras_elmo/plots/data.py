@@ -1,0 +1,52 @@
+"""What the plots are drawn from: scores of seeds, and files that the package writes."""
+
+import csv
+import os
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from keras_elmo.utils.types import StrPath
+
+
+def spread(points: Sequence[ArrayLike], name: str) -> np.ndarray:
+    """Returns the means of the points' seeds, and how far they go below and above."""
+    arrays = [np.asarray(seeds, dtype="float64") for seeds in points]
+    if not all(seeds.size for seeds in arrays):
+        raise ValueError(
+            f"`{name}` must hold a score of at least one seed for each point. "
+            f"Received: {[seeds.tolist() for seeds in arrays]}"
+        )
+    means = np.array([seeds.mean() for seeds in arrays])
+    below = means - [seeds.min() for seeds in arrays]
+    above = [seeds.max() for seeds in arrays] - means
+    # The mean of equal numbers may differ from them by a rounding error.
+    return np.array([means, np.maximum(below, 0), np.maximum(above, 0)])
+
+
+def read_csv(path: StrPath, column: str) -> list[dict[str, float | None]]:
+    """Returns the rows of a file that has a column; an empty cell is `None`."""
+    with open(path, encoding="utf-8", newline="") as file:
+        reader = csv.DictReader(file)
+        if column not in (reader.fieldnames or ()):
+            raise ValueError(f"{os.fspath(path)}: lacks the column {column}")
+        try:
+            return [
+                {name: float(cell) if cell else None for name, cell in row.items()}
+                for row in reader
+            ]
+        except (TypeError, ValueError) as error:
+            where = f"{os.fspath(path)}: line {reader.line_num}"
+            raise ValueError(f"{where} must hold numbers: {error}") from error
+
+
+def read_mixes(path: StrPath) -> dict[str, list[list[float]]]:
+    """Returns the mixes of the last epoch, by the names of their layers in Keras."""
+    mixes: dict[str, list[list[float]]] = {}
+    for row in read_csv(path, "epoch")[-1:]:
+        for name, value in row.items():
+            prefix, found, layer = name.rpartition("/layer_")
+            if found and layer.isdigit() and value is not None:
+                mixes.setdefault(prefix, [[]])[0].append(value)
+    return mixes

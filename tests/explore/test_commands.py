@@ -1,0 +1,117 @@
+"""The subcommands that ask a model about sentences."""
+
+import io
+import json
+import sys
+
+import pytest
+
+import keras_elmo
+from tests.command_line import assert_one_line, command
+from tests.explore.test_substitutes import ALL_WORDS, SENTENCE
+from tests.files.pretrained import write_pretrained
+from tests.training.runs import CONFIG
+
+LINES = [" ".join(SENTENCE), "", "the bank"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("explore")
+    write_pretrained(folder / "run", CONFIG, ALL_WORDS)
+    (folder / "text.txt").write_text("\n".join(LINES) + "\n", encoding="utf-8")
+    return folder
+
+
+def test_score(folder, tmp_path):
+    """A JSON object for each line, blank ones included."""
+    arguments = ["--model", folder / "run", "--input", folder / "text.txt"]
+    out = tmp_path / "scores.jsonl"
+    status, printed, err = command("score", *arguments, "--out", out)
+    assert (status, printed) == (0, "")
+    assert err.startswith("Scoring: 100 %, ") and "8 words in" in err
+    rows = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
+    for row, each in zip(rows, keras_elmo.score(folder / "run", LINES), strict=True):
+        assert row["tokens"] == each.tokens and row["unknown"] == each.unknown
+        for name in ("forward", "backward", "pseudo"):
+            assert row[name] == pytest.approx(getattr(each, name), abs=1e-4)
+            of_tokens = getattr(each, f"token_{name}").tolist()
+            assert row[f"token_{name}"] == pytest.approx(of_tokens, abs=1e-4)
+    assert_one_line(*command("score", *arguments, "--out", out), "exists already")
+
+
+def test_score_of_standard_input(folder, monkeypatch):
+    """From one pipe to another."""
+    text = io.TextIOWrapper(io.BytesIO("the 배\r\nbank ".encode() + b"\xff"))
+    monkeypatch.setattr(sys, "stdin", text)
+    status, printed, err = command("score", "--model", folder / "run", "--input", "-")
+    assert (status, err) == (0, "")
+    rows = list(map(json.loads, printed.splitlines()))
+    assert [row["tokens"] for row in rows] == [["the", "배"], ["bank", "\ufffd"]]
+
+
+def test_score_without_a_text(folder, tmp_path):
+    """Nothing is written."""
+    arguments = ["--model", folder / "run", "--out", tmp_path / "scores.jsonl"]
+    result = command("score", *arguments, "--input", tmp_path / "nowhere.txt")
+    assert_one_line(*result, "no file matches", "nowhere.txt")
+    result = command(
+        "score", "--model", tmp_path / "nowhere", "--input", folder / "text.txt"
+    )
+    assert_one_line(*result, "nowhere")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_substitutes(folder):
+    """By the word and by its position."""
+    arguments = ["--model", folder / "run", "--sentence", LINES[0], "--num", "3"]
+    expected = [
+        f"{each.probability:.4f}\t{each.word}"
+        for each in keras_elmo.substitutes(folder / "run", LINES[0], 2, num=3)
+    ]
+    for place in (["--word", "river"], ["--position", "2"]):
+        status, printed, err = command("substitutes", *arguments, *place)
+        assert (status, err) == (0, "")
+        assert printed.splitlines() == expected
+    skipped = ["--word", "river", "--skip-word", "--skip-punctuation"]
+    status, printed, err = command("substitutes", *arguments, *skipped)
+    assert status == 0 and "river" not in printed
+    result = command("substitutes", *arguments, "--word", "Bank")
+    assert_one_line(*result, "--word must be a token", "Received: --word 'Bank'")
+
+
+def test_nearest(folder):
+    """The word that was found stands in brackets."""
+    arguments = ["--model", folder / "run", "--sentence", "a bank", "--word", "bank"]
+    arguments += ["--corpus", folder / "text.txt", "--num", "8"]
+    status, printed, err = command("nearest", *arguments)
+    assert (status, err) == (0, "")
+    rows = [line.split("\t") for line in printed.splitlines()]
+    assert len(rows) == 8
+    cosines = [float(cosine) for cosine, _ in rows]
+    assert cosines == sorted(cosines, reverse=True)
+    assert "the [bank]" in [sentence for _, sentence in rows]
+    result = command("nearest", *arguments, "--layer", "7")
+    assert_one_line(*result, "--layer must be one of the model's 3")
+
+
+def test_nearest_of_index(folder, tmp_path):
+    """The first call builds it, others need neither model nor text."""
+    index = ["--index", tmp_path / "index"]
+    text = ["--model", folder / "run", "--corpus", folder / "text.txt"]
+    asked = ["--sentence", "a bank", "--word", "bank", "--num", "8"]
+    expected = command("nearest", *text, *asked)
+    status, printed, err = command("nearest", *text, *index, *asked)
+    assert (status, printed) == expected[:2]
+    assert err.startswith("Indexing: ")
+    assert command("nearest", *index, *asked) == (0, printed, "")
+    status, printed, _ = command("nearest", *index, *asked, "--same-word")
+    assert printed == "".join(
+        line for line in expected[1].splitlines(True) if "[bank]" in line
+    )
+    result = command("nearest", *index, *text, *asked)
+    assert_one_line(*result, "--corpus is of a new index", "index exists already")
+    result = command("nearest", *asked)
+    assert_one_line(*result, "--model and --corpus must be given")
+    result = command("nearest", "--index", folder, *asked)
+    assert_one_line(*result, "--index must be a folder that Index.save wrote")

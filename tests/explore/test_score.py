@@ -1,0 +1,118 @@
+import numpy as np
+import pytest
+
+from keras_elmo import perplexity, score
+from keras_elmo.models.pretraining import build_pretraining_model
+from tests import numpy_reference
+from tests.explore.test_substitutes import ALL_WORDS, SENTENCE
+from tests.files.pretrained import model_of
+from tests.layers.layer_checks import numpy_of
+from tests.layers.published_names import randomise
+from tests.models.small import published
+from tests.training.runs import CONFIG
+
+SENTENCES = [SENTENCE, ["배"], [], ["of", "the", "bank"] * 30]
+
+
+@pytest.fixture(scope="module")
+def model():
+    model = model_of(CONFIG, ALL_WORDS)
+    randomise(model, np.random.default_rng(0), scale=0.5)
+    model.encoder.tokenizer = "whitespace"
+    return model
+
+
+def by_hand(model, tokens, ids):
+    """The log likelihood of each id by each direction, from the oracle."""
+    options, weights = published(model.encoder)
+    kernel, bias = map(numpy_of, (model.head.softmax.kernel, model.head.softmax.bias))
+    char_ids = numpy_reference.character_ids(tokens)
+    losses = numpy_reference.language_model_nll(
+        char_ids, np.array(ids), options, weights, kernel, bias
+    )
+    return [-each for each in losses]
+
+
+def test_against_reference(model):
+    """Equals a computation by hand, whatever is scored beside a sentence."""
+    found = list(score(model, SENTENCES, batch_size=2))
+    assert [each.tokens for each in found] == SENTENCES
+    for tokens, each in zip(SENTENCES, found, strict=True):
+        ids = [0, *model.vocabulary.ids(tokens), 1]
+        forward, backward = by_hand(model, tokens, ids)
+        # The end of the sentence is predicted forward, its start backward.
+        np.testing.assert_allclose(each.token_forward, forward[:-1], atol=1e-4)
+        np.testing.assert_allclose(each.token_backward, backward[1:], atol=1e-4)
+        assert each.forward == pytest.approx(forward.sum(), rel=1e-4)
+        assert each.backward == pytest.approx(backward.sum(), rel=1e-4)
+    assert found[0].unknown == ["strange"]
+    assert found[1].unknown == found[2].unknown == []
+
+
+def test_both_sides(model):
+    """The product of the directions, divided by the prior, over words and <UNK>."""
+    tokens = ["the", "river", "of"]
+    (found,) = score(model, [tokens])
+    for place, token in enumerate(tokens):
+        logs = []
+        for token_id in range(2, len(ALL_WORDS)):
+            ids = [0, *model.vocabulary.ids(tokens), 1]
+            ids[place + 1] = token_id
+            forward, backward = by_hand(model, tokens, ids)
+            prior = np.log(np.log1p(1 / (token_id + 1)))
+            logs.append(forward[place] + backward[place + 1] - prior)
+        (word_id,) = model.vocabulary.ids([token])
+        expected = logs[word_id - 2] - np.log(np.exp(logs).sum())
+        assert found.token_pseudo[place] == pytest.approx(expected, abs=1e-4)
+    assert found.pseudo == pytest.approx(found.token_pseudo.sum(), abs=1e-4)
+
+
+def test_perplexity(model, tmp_path):
+    """Agrees with the perplexity of the text."""
+    text = tmp_path / "text.txt"
+    lines = [" ".join(tokens) for tokens in SENTENCES[:2]]
+    text.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    measured = perplexity(model, text)
+    found = list(score(model, lines))
+    predictions = sum(len(each.tokens) + 1 for each in found)
+    for direction in ("forward", "backward"):
+        total = sum(getattr(each, direction) for each in found)
+        expected = pytest.approx(measured[direction], rel=1e-4)
+        assert np.exp(-total / predictions) == expected
+
+
+def test_text_and_tokens(model):
+    """Strings are cut by the model's tokenizer, and stand beside lists of tokens."""
+    mixed = [" ".join(SENTENCE), "", SENTENCE, "the  river"]
+    found = list(score(model, iter(mixed)))
+    tokens = [SENTENCE, [], SENTENCE, ["the", "river"]]
+    assert [each.tokens for each in found] == tokens
+    assert found[0].forward == pytest.approx(found[2].forward, rel=1e-5)
+    assert found[1].pseudo == 0 and len(found[1].token_forward) == 0
+    assert list(score(model, [])) == []
+
+
+def test_small_blocks(model, monkeypatch):
+    """However many probabilities are in memory."""
+    expected = list(score(model, SENTENCES))
+    module = "keras_elmo.explore.score"
+    monkeypatch.setattr(f"{module}._PROBABILITIES", 30)
+    monkeypatch.setattr(f"{module}._POSITIONS", 9)
+    for each, other in zip(score(model, SENTENCES), expected, strict=True):
+        assert each.forward == pytest.approx(other.forward, rel=1e-5)
+        np.testing.assert_allclose(each.token_pseudo, other.token_pseudo, atol=1e-5)
+
+
+def test_invalid_arguments(model):
+    """Before anything is computed."""
+    with pytest.raises(TypeError, match=r"\[sentence\] for one. Received: .*'a boat'"):
+        score(model, "a boat")
+    with pytest.raises(ValueError, match="`batch_size` must be positive"):
+        score(model, SENTENCES, batch_size=0)
+    with pytest.raises(TypeError, match="Received: a Encoder, which has no softmax"):
+        score(model.encoder, SENTENCES)
+    with pytest.raises(ValueError, match="tokens that are not empty"):
+        list(score(model, [["the", ""]]))
+    no_words = build_pretraining_model(CONFIG, 9, num_sampled=4)
+    with pytest.raises(ValueError, match="`model` must have a vocabulary"):
+        score(no_words, SENTENCES)
