@@ -9,7 +9,20 @@ import pytest
 import keras_elmo
 
 ROOT = Path(__file__).parents[1]
-PAGES = ("README.md", "docs/keras.md", "docs/models.md", "docs/explore.md")
+# These load a shipped model and train a classifier on it, whose graph alone takes 10 s,
+# or export a model.
+LONG = (
+    "README.md",
+    "README.ko.md",
+    "docs/coming_from.md",
+    "docs/explore.md",
+    "docs/keras.md",
+    "docs/models.md",
+    "docs/start.md",
+    "docs/start.ko.md",
+)
+SHORT = ("docs/api.md", "docs/faq.md", "docs/how_it_works.md")
+PAGES = [pytest.param(page, marks=pytest.mark.slow) for page in LONG] + [*SHORT]
 # Runtimes that a block shows, which need not be installed.
 OPTIONAL = {"ai_edge_litert"}
 
@@ -23,8 +36,6 @@ def blocks(page):
     return re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
 
 
-# Loads elmo-en and trains a classifier on it: the graph alone takes 10 s.
-@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES)
 def test_blocks_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
