@@ -27,6 +27,7 @@ register_lazily(
         "StaticEmbedding": "keras_elmo.models.static_embedding",
         "TokenMask": "keras_elmo.models.token_mask",
         "Tokenizer": "keras_elmo.text.tokenizer",
+        "VocabularyEmbedding": "keras_elmo.layers.vocabulary_embedding",
     }
 )
 

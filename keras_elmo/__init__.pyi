@@ -22,6 +22,7 @@ from .layers.char_cnn_embedding import CharCNNEmbedding as CharCNNEmbedding
 from .layers.highway import Highway as Highway
 from .layers.sampled_softmax import SampledSoftmax as SampledSoftmax
 from .layers.scalar_mix import ScalarMix as ScalarMix
+from .layers.vocabulary_embedding import VocabularyEmbedding as VocabularyEmbedding
 from .models.callbacks import MixWeightsLogger as MixWeightsLogger
 from .models.elmo_embedding import ElmoEmbedding as ElmoEmbedding
 from .models.encoder import Encoder as Encoder
@@ -32,6 +33,7 @@ from .text.character_ids import CharacterIds as CharacterIds
 from .text.corpus import Corpus as Corpus
 from .text.tokenizer import Tokenizer as Tokenizer
 from .text.vocabulary import Vocabulary as Vocabulary
+from .token_vocabulary import TokenVocabulary as TokenVocabulary
 from .training.perplexity import perplexity as perplexity
 from .training.pretrain import pretrain as pretrain
 

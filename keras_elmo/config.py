@@ -1,13 +1,13 @@
 """The sizes of a model, by name, by hand, or from a published options.json."""
 
 import dataclasses
-import math
-import numbers
 import os
 import reprlib
 from collections.abc import Mapping
-from typing import Any, NoReturn, TypeGuard
+from typing import Any
 
+from keras_elmo.token_vocabulary import TokenVocabulary
+from keras_elmo.utils.checks import is_integer, is_number, refuse
 from keras_elmo.utils.files import read_json_object
 from keras_elmo.utils.types import Config, StrPath
 
@@ -29,6 +29,7 @@ _RANGES = {
     "units": (1, _MOST_UNITS),
     "projection_units": (1, _MOST_UNITS),
     "num_layers": (1, _MOST_LAYERS),
+    "word_embedding_units": (0, _MOST_UNITS),
 }
 _Filters = tuple[tuple[int, int], ...]
 _PUBLISHED_FILTERS: _Filters = tuple(
@@ -36,19 +37,22 @@ _PUBLISHED_FILTERS: _Filters = tuple(
 )
 
 
-def _refuse(name: str, rule: str, value: object) -> NoReturn:
-    raise ValueError(f"`{name}` must be {rule}. Received: {name}={reprlib.repr(value)}")
-
-
-def _filters(given: object) -> _Filters:
+def _filters(given: object, vocabulary: TokenVocabulary | None) -> _Filters:
     """Returns pairs of integers as tuples."""
+    most = MAX_CHARACTERS
+    if vocabulary is not None:
+        if not isinstance(vocabulary, TokenVocabulary):
+            refuse("token_vocabulary", "a TokenVocabulary or None", vocabulary)
+        if not vocabulary.characters:
+            return () if not given else refuse("filters", "empty: words alone", given)
+        most = vocabulary.max_characters or 0
     if (
         not isinstance(given, list | tuple)
         or not 1 <= len(given) <= _MOST_LAYERS
         or not all(
             isinstance(pair, list | tuple)
             and len(pair) == 2
-            and all(map(_is_integer, pair))
+            and all(map(is_integer, pair))
             for pair in given
         )
     ):
@@ -57,26 +61,12 @@ def _filters(given: object) -> _Filters:
             f"count). Received: filters={reprlib.repr(given)}"
         )
     for width, count in given:
-        if not (1 <= width <= MAX_CHARACTERS and 1 <= count <= _MOST_UNITS):
+        if not (1 <= width <= most and 1 <= count <= _MOST_UNITS):
             raise ValueError(
-                f"`filters` must have widths of 1 to {MAX_CHARACTERS} and counts of 1 "
+                f"`filters` must have widths of 1 to {most} and counts of 1 "
                 f"to {_MOST_UNITS:,}. Received: filters={reprlib.repr(given)}"
             )
     return tuple((int(width), int(count)) for width, count in given)
-
-
-def _is_integer(value: object) -> TypeGuard[int]:
-    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
-
-
-def _is_number(value: object) -> TypeGuard[float]:
-    if not isinstance(value, numbers.Real) or isinstance(value, bool):
-        return False
-    try:
-        return math.isfinite(value)
-    except OverflowError:
-        # An integer that is larger than any float.
-        return False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -98,6 +88,9 @@ class ElmoConfig:
         skip_connections: whether every LSTM layer but the first adds its input
             to its output.
         dropout: rate while pretraining; not a property of the weights.
+        word_embedding_units: size of a word's vector, of a model that looks words up.
+        token_vocabulary: the `TokenVocabulary` of a model that looks words and Unicode
+            characters up; `None`, as published, for the bytes of UTF-8.
 
     Raises:
         ValueError: a value is not possible.
@@ -127,40 +120,58 @@ class ElmoConfig:
     projection_clip: float | None = 3.0
     skip_connections: bool = True
     dropout: float = 0.1
+    word_embedding_units: int = 0
+    token_vocabulary: TokenVocabulary | None = None
 
     def __post_init__(self) -> None:
         # JSON has lists and no numbers of NumPy: a config holds tuples and Python's
         # numbers, is hashable, and can be written.
-        object.__setattr__(self, "filters", _filters(self.filters))
+        vocabulary = self.token_vocabulary
+        object.__setattr__(self, "filters", _filters(self.filters, vocabulary))
         for name, (least, most) in _RANGES.items():
             value = getattr(self, name)
-            if not _is_integer(value) or not least <= value <= most:
-                _refuse(name, f"an integer of {least} to {most:,}", value)
+            if not is_integer(value) or not least <= value <= most:
+                refuse(name, f"an integer of {least} to {most:,}", value)
             object.__setattr__(self, name, int(value))
         for name in ("cell_clip", "projection_clip"):
             clip = getattr(self, name)
-            if clip is not None and not (_is_number(clip) and clip > 0):
-                _refuse(name, "a positive number or None", clip)
+            if clip is not None and not (is_number(clip) and clip > 0):
+                refuse(name, "a positive number or None", clip)
             object.__setattr__(self, name, clip and float(clip))
+        if bool(self.word_embedding_units) != bool(vocabulary and vocabulary.words):
+            rule = f"positive if, and only if, there are words, of {vocabulary}"
+            refuse("word_embedding_units", rule, self.word_embedding_units)
         if self.activation not in ("relu", "tanh"):
-            _refuse("activation", "'relu' or 'tanh'", self.activation)
+            refuse("activation", "'relu' or 'tanh'", self.activation)
         if not isinstance(self.skip_connections, bool):
-            _refuse("skip_connections", "True or False", self.skip_connections)
-        if not (_is_number(self.dropout) and 0 <= self.dropout < 1):
-            _refuse("dropout", "at least 0 and below 1", self.dropout)
+            refuse("skip_connections", "True or False", self.skip_connections)
+        if not (is_number(self.dropout) and 0 <= self.dropout < 1):
+            refuse("dropout", "at least 0 and below 1", self.dropout)
         object.__setattr__(self, "dropout", float(self.dropout))
+
+    @property
+    def ids_per_token(self) -> int:
+        """The number of ids by which an encoder is given a token."""
+        vocabulary = self.token_vocabulary
+        return MAX_CHARACTERS if vocabulary is None else vocabulary.ids_per_token
 
     @property
     def num_weights(self) -> int:
         """The number of weights of an encoder."""
         features = sum(count for _, count in self.filters)
-        characters = NUM_CHARACTERS * self.char_embedding_units + sum(
+        rows, words = NUM_CHARACTERS, 0
+        if self.token_vocabulary is not None:
+            rows = bool(self.filters) * (len(self.token_vocabulary.characters) + 1)
+            words = len(self.token_vocabulary.words)
+        characters = rows * self.char_embedding_units + sum(
             (width * self.char_embedding_units + 1) * count
             for width, count in self.filters
         )
+        characters += words * self.word_embedding_units
         highways = self.num_highway_layers * 2 * (features + 1) * features
-        projection = (features + 1) * self.projection_units
-        if features == self.projection_units:
+        inputs = features + self.word_embedding_units
+        projection = (inputs + 1) * self.projection_units
+        if inputs == self.projection_units and not (self.token_vocabulary and features):
             projection = 0
         gates = (2 * self.projection_units + 1) * 4 * self.units
         direction = self.num_layers * (gates + self.units * self.projection_units)
@@ -210,20 +221,19 @@ class ElmoConfig:
                 value = value[key]
             return value
 
-        num_characters = read("char_cnn", "n_characters")
-        if num_characters not in (261, 262):
-            # 261 while the file's model was in training, 262 with the mask.
-            raise ValueError(
-                f"{where}: char_cnn.n_characters must be 261 or 262. "
-                f"Received: {reprlib.repr(num_characters)}"
-            )
-        max_characters = read("char_cnn", "max_characters_per_token")
-        if max_characters != MAX_CHARACTERS:
-            raise ValueError(
-                f"{where}: char_cnn.max_characters_per_token must be "
-                f"{MAX_CHARACTERS}. Received: {reprlib.repr(max_characters)}"
-            )
+        vocabulary = read("token_vocabulary", default=None)
+        # 261 while the file's model was in training, 262 with the mask.
+        rules = {"n_characters": (261, 262), "max_characters_per_token": (50,)}
+        for key, values in rules.items() if vocabulary is None else ():
+            if read("char_cnn", key) not in values:
+                raise ValueError(
+                    f"{where}: char_cnn.{key} must be "
+                    f"{' or '.join(map(str, values))}. "
+                    f"Received: {reprlib.repr(read('char_cnn', key))}"
+                )
         try:
+            if vocabulary is not None:
+                vocabulary = TokenVocabulary.from_dict(vocabulary)
             return cls(
                 filters=read("char_cnn", "filters"),
                 num_highway_layers=read("char_cnn", "n_highway", default=0) or 0,
@@ -236,6 +246,8 @@ class ElmoConfig:
                 projection_clip=read("lstm", "proj_clip", default=None),
                 skip_connections=read("lstm", "use_skip_connections", default=False),
                 dropout=read("dropout", default=0.1),
+                word_embedding_units=read("word_embedding", "dim", default=0),
+                token_vocabulary=vocabulary,
             )
         except (TypeError, ValueError) as error:
             raise ValueError(
@@ -244,14 +256,20 @@ class ElmoConfig:
 
     def to_options(self) -> Config:
         """Returns the content of an options.json that describes this model."""
+        ids: Config = {"max_characters_per_token": MAX_CHARACTERS}
+        ids["n_characters"] = NUM_CHARACTERS
+        words: Config = {}
+        if self.token_vocabulary is not None:
+            ids = {}
+            words["word_embedding"] = {"dim": self.word_embedding_units}
+            words["token_vocabulary"] = self.token_vocabulary.to_dict()
         return {
             "bidirectional": True,
             "char_cnn": {
                 "activation": self.activation,
                 "embedding": {"dim": self.char_embedding_units},
                 "filters": [list(pair) for pair in self.filters],
-                "max_characters_per_token": MAX_CHARACTERS,
-                "n_characters": NUM_CHARACTERS,
+                **ids,
                 "n_highway": self.num_highway_layers,
             },
             "dropout": self.dropout,
@@ -263,6 +281,7 @@ class ElmoConfig:
                 "projection_dim": self.projection_units,
                 "use_skip_connections": self.skip_connections,
             },
+            **words,
         }
 
 

@@ -16,6 +16,7 @@ PACKAGE = ROOT / "keras_elmo"
 
 FLOORS = {
     "utils": 0,
+    "token_vocabulary": 0,
     "config": 1,
     "text": 2,
     "layers": 2,

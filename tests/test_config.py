@@ -10,6 +10,7 @@ import pytest
 
 from keras_elmo.config import ElmoConfig
 from tests import numpy_reference
+from tests.models.looked_up import VOCABULARY
 
 SEVEN_WIDTHS = ((1, 32), (2, 32), (3, 64), (4, 128), (5, 256), (6, 512), (7, 1024))
 
@@ -161,6 +162,8 @@ def test_every_field_round_trips():
         projection_clip=5.0,
         skip_connections=False,
         dropout=0.25,
+        word_embedding_units=4,
+        token_vocabulary=VOCABULARY,
     )
     defaults = ElmoConfig()
     for field in dataclasses.fields(ElmoConfig):

@@ -105,6 +105,7 @@ def _evaluate(parser: argparse.ArgumentParser) -> Run:
             given["corpus"],
             model.vocabulary,
             model.encoder.tokenizer or TOKENIZER_IF_UNKNOWN,
+            token_vocabulary=model.config.token_vocabulary,
         )
         print(json.dumps(keras_elmo.perplexity(model, corpus)))
         for message in corpus.report.messages():

@@ -22,13 +22,13 @@ from keras_elmo.config import TOKENIZERS
     "import elmo-dutch --out runs/dutch\n"
     "  keras-elmo import --checkpoint ckpt --vocabulary vocab.txt --out runs/mine",
     directory="--out",
-    kind="--checkpoint, --hub, or --options with --weights,",
+    kind="--checkpoint, --hub, --many-langs, or --options with --weights,",
 )
 def _import(parser: argparse.ArgumentParser) -> Run:
     """Checks a model that another program made and writes one that every command takes.
 
-    Of published weights and of a checkpoint, that is a directory that embed, export and
-    pretrain --init take; of a TF Hub module, an exported model.
+    Of a TF Hub module, that is an exported model; of all others, a directory that
+    embed, export and pretrain --init take.
     """
     source = parser.add_mutually_exclusive_group()
     source.add_argument(
@@ -47,13 +47,19 @@ def _import(parser: argparse.ArgumentParser) -> Run:
         "--hub", metavar="DIR", help="A module of TensorFlow Hub, with its mix"
     )
     source.add_argument(
+        "--many-langs",
+        metavar="DIR",
+        help="A model of ELMoForManyLangs. Needs: pip install 'keras-elmo[torch]'",
+    )
+    source.add_argument(
         "--options", metavar="FILE", help="Published sizes, with --weights"
     )
     parser.add_argument("--weights", metavar="FILE", help="Published weights")
     parser.add_argument(
         "--vocabulary",
         metavar="FILE",
-        help="The words that the softmax of a checkpoint predicts, a line each",
+        help="The words that the softmax of a checkpoint predicts, or of which "
+        "published weights have an embedding, a line each",
     )
     parser.add_argument(
         "--tokenizer",
@@ -68,20 +74,18 @@ def _import(parser: argparse.ArgumentParser) -> Run:
         if ("options" in given) != ("weights" in given):
             raise ValueError("--options and --weights must be given together")
         if "options" in given:
-            if "vocabulary" in given:
-                raise ValueError("--vocabulary is of a --checkpoint alone")
             import_keras()
             from keras_elmo.importing.models import import_published
 
             import_published(**given)
             return
-        for kind in ("checkpoint", "hub"):
+        for kind in ("checkpoint", "hub", "many_langs"):
             if kind in given:
                 given |= {"source": given.pop(kind), "kind": kind}
         if "source" not in given:
             raise ValueError(
-                "one of DIR, --checkpoint, --hub, and --options with --weights, must "
-                "say what to import"
+                "one of DIR, --checkpoint, --hub, --many-langs, and --options with "
+                "--weights, must say what to import"
             )
         import_keras()
         keras_elmo.import_model(**given)
@@ -131,11 +135,16 @@ def _lines(found: Given) -> Iterator[tuple[str, str]]:
         f"{found['vector_units']:,} for each word",
     )
     count = sum(number for _, number in cnn["filters"])
-    yield (
-        "characters",
-        f"{count:,} filters of widths {', '.join(str(w) for w, _ in cnn['filters'])}, "
-        f"{cnn['n_highway']} highway layers",
-    )
+    if count:
+        yield (
+            "characters",
+            f"{count:,} filters of widths "
+            f"{', '.join(str(w) for w, _ in cnn['filters'])}, "
+            f"{cnn['n_highway']} highway layers",
+        )
+    if table := found["config"].get("token_vocabulary"):
+        looked_up = (f"{table[each]:,} {each}" for each in table if table[each])
+        yield "looks up", " and ".join(looked_up)
     softmax = f", {numbers['softmax']:,} in the softmax" if numbers["softmax"] else ""
     yield "parameters", f"{numbers['encoder']:,} in the encoder{softmax}"
     yield "computes in", found["dtype"]

@@ -90,7 +90,8 @@ class Embedder:
 
     def __init__(self, model: Encoder) -> None:
         character_cnn, self._bilm = compiled_halves(model)
-        self._cache = WordCache(character_cnn, _CACHED_WORDS)
+        vocabulary = model.config.token_vocabulary
+        self._cache = WordCache(character_cnn, _CACHED_WORDS, vocabulary)
 
     def embed(
         self,

@@ -8,6 +8,7 @@ import numpy as np
 
 from keras_elmo.models.encoder import Encoder
 from keras_elmo.text.character_ids import encode_tokens
+from keras_elmo.token_vocabulary import TokenVocabulary
 from keras_elmo.utils.lazy import tf
 from keras_elmo.utils.types import Tensor
 
@@ -20,13 +21,20 @@ class WordCache:
     """Vectors of words, from the character CNN.
 
     Args:
-        character_cnn: computes them from character ids of shape `(1, words, 50)`.
+        character_cnn: computes them from character ids of shape `(1, words, ids)`.
         capacity: number of words to keep; those that come later are not kept.
+        vocabulary: where words are looked up, of a model that does.
     """
 
-    def __init__(self, character_cnn: "CompiledLayer", capacity: int) -> None:
+    def __init__(
+        self,
+        character_cnn: "CompiledLayer",
+        capacity: int,
+        vocabulary: TokenVocabulary | None = None,
+    ) -> None:
         self._character_cnn = character_cnn
         self._capacity = capacity
+        self._vocabulary = vocabulary
         self._rows: dict[bytes, int] = {}
         # The sentence boundaries, then a row a word; empty until the first pass.
         self._table = np.empty((0, 0), "float32")
@@ -73,7 +81,7 @@ class WordCache:
         return vectors
 
     def _run(self, words: list[bytes]) -> np.ndarray:
-        char_ids = encode_tokens(words)
+        char_ids = encode_tokens(words, self._vocabulary)
         size = char_ids.shape[1]
         # Few shapes, because some backends compile each anew.
         padding = (1 << (size - 1).bit_length()) - size
@@ -125,8 +133,8 @@ _COMPILED = weakref.WeakKeyDictionary()
 
 
 def compiled_halves(model: Encoder) -> list[CompiledLayer]:
-    """Returns the character CNN and the biLM of an encoder."""
+    """Returns the token embedding and the biLM of an encoder."""
     if model not in _COMPILED:
-        names = "char_cnn_embedding", "bilm"
-        _COMPILED[model] = [CompiledLayer(model.get_layer(name)) for name in names]
+        layers = model.token_embedding, model.get_layer("bilm")
+        _COMPILED[model] = [CompiledLayer(layer) for layer in layers]
     return _COMPILED[model]

@@ -20,6 +20,7 @@ from keras_elmo.files.saved_model import (
 from keras_elmo.models.elmo_embedding import ElmoEmbedding
 from keras_elmo.text.character_ids import character_ids
 from keras_elmo.text.tokenizer import TOKENIZER_IF_UNKNOWN, Tokenizer
+from keras_elmo.text.vocabulary_ids import vocabulary_encoding
 from keras_elmo.utils.files import replacing, write_json
 from keras_elmo.utils.lazy import tf
 from keras_elmo.utils.types import StrPath, Tensor
@@ -150,10 +151,13 @@ def _served(
     setattr(served, WEIGHTS, stored)
     setattr(served, SCALARS, embedding.mixes[0].scalars.value)
     setattr(served, GAMMA, embedding.mixes[0].gamma.value)
+    vocabulary = embedding.encoder.config.token_vocabulary
+    if vocabulary is not None:
+        served.words = vocabulary_encoding(vocabulary).table
 
     def from_tokens(tokens: Tensor, sequence_len: Tensor) -> dict[str, Tensor]:
         mask = tf.sequence_mask(sequence_len, tf.shape(tokens)[1])
-        char_ids = character_ids(tf.where(mask, tokens, ""))
+        char_ids = character_ids(tf.where(mask, tokens, ""), vocabulary)
         outputs = _outputs(embedding, stored, char_ids)
         return {**outputs, "sequence_len": tf.identity(sequence_len)}
 

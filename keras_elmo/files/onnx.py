@@ -5,10 +5,13 @@ import warnings
 
 import keras
 
-from keras_elmo.config import MAX_CHARACTERS
 from keras_elmo.files.loading import Source, load_embedding
 from keras_elmo.files.onnx_graph import TO_THE_END, OnnxGraph
-from keras_elmo.files.onnx_layers import add_bilm, add_char_cnn, add_scalar_mix
+from keras_elmo.files.onnx_layers import (
+    add_bilm,
+    add_scalar_mix,
+    add_token_embedding,
+)
 from keras_elmo.models.elmo_embedding import ElmoEmbedding
 from keras_elmo.models.encoder import Encoder
 from keras_elmo.models.pretraining import PretrainingModel
@@ -29,9 +32,10 @@ def export_onnx(source: Source | keras.Model, path: StrPath) -> None:
 
     Of an encoder, the file computes from character ids what an exported SavedModel
     computes from tokens. Its input is `char_ids`, `(batch, tokens + 2, 50)` int32, as
-    `CharacterIds` returns them: with the boundaries of each sentence, 0 where masked.
-    The numbers of sentences and of tokens are free. Its outputs, all without the
-    boundaries and 0 where masked, are
+    `CharacterIds` returns them: with the boundaries of each sentence, 0 where masked; a
+    model with a `TokenVocabulary` has as many ids a token as that has. The numbers of
+    sentences and of tokens are free. Its outputs, all without the boundaries and 0
+    where masked, are
 
     - `word_emb`: `(batch, tokens, projection_units)` float32, the token alone;
     - `lstm_outputs1` .. `lstm_outputsL`: `(batch, tokens, 2 * projection_units)`;
@@ -116,8 +120,8 @@ def _export_downstream(model: keras.Model, path: str) -> None:
 def _graph(embedding: ElmoEmbedding) -> OnnxGraph:
     units = embedding.encoder.config.projection_units
     graph = OnnxGraph("elmo")
-    axes = ("batch", "positions", MAX_CHARACTERS)
-    char_ids = graph.input("char_ids", "int32", axes)
+    num_ids = embedding.encoder.config.ids_per_token
+    char_ids = graph.input("char_ids", "int32", ("batch", "positions", num_ids))
 
     # === Masks ===
     first = graph.add("Gather", char_ids, graph.constant(0, "int64"), axis=2)
@@ -129,7 +133,8 @@ def _graph(embedding: ElmoEmbedding) -> OnnxGraph:
     mask = graph.add("Unsqueeze", mask, graph.integers(2))
 
     # === Layers ===
-    x = add_char_cnn(graph, embedding.encoder.get_layer("char_cnn_embedding"), char_ids)
+    layer = embedding.encoder.token_embedding
+    x = add_token_embedding(graph, layer, char_ids, num_ids)
     shape = graph.add(
         "Concat", graph.add("Shape", valid), graph.integers(units), axis=0
     )

@@ -3,47 +3,79 @@
 import numpy as np
 from keras import ops
 
-from keras_elmo.config import MAX_CHARACTERS
 from keras_elmo.files.onnx_graph import TO_THE_END, OnnxGraph, array_of
 from keras_elmo.layers.bilm import BiLM
 from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
 from keras_elmo.layers.highway import Highway
 from keras_elmo.layers.projected_lstm import ProjectedLSTM
 from keras_elmo.layers.scalar_mix import ScalarMix
+from keras_elmo.layers.vocabulary_embedding import VocabularyEmbedding
 
 
-def add_char_cnn(graph: OnnxGraph, layer: CharCNNEmbedding, char_ids: str) -> str:
+def add_token_embedding(
+    graph: OnnxGraph,
+    layer: CharCNNEmbedding | VocabularyEmbedding,
+    char_ids: str,
+    num_ids: int,
+) -> str:
     """Embeds each unique word of a batch once.
 
-    Maps `(batch, positions, 50)` int32 to `(batch * positions, projection_units)`,
+    Maps `(batch, positions, num_ids)` int32 to `(batch * positions, projection_units)`,
     where masked positions hold any numbers.
     """
-    words = graph.add("Reshape", char_ids, graph.integers(-1, MAX_CHARACTERS))
+    words = graph.add("Reshape", char_ids, graph.integers(-1, num_ids))
     # A masked word comes first, so that a batch without words has one to embed.
-    masked = graph.constant(np.zeros((1, MAX_CHARACTERS)), "int32")
+    masked = graph.constant(np.zeros((1, num_ids)), "int32")
     words = graph.add("Concat", masked, words, axis=0)
     # ONNX Runtime finds unique rows of 64-bit numbers only.
     words = graph.cast(words, "int64")
     words, _, indices, _ = graph.add_several(4, "Unique", words, axis=0, sorted=0)
-    widest = max(width for width, _ in layer.filters)
-    embeddings = _embed_words(graph, layer, _without_padding(graph, words, widest))
+    if isinstance(layer, VocabularyEmbedding):
+        embeddings = _look_up(graph, layer, words, num_ids)
+    else:
+        embeddings = _embed_characters(graph, layer, words, num_ids)
     indices = graph.slice(indices, 1, TO_THE_END, axis=0)
     return graph.add("Gather", embeddings, indices, axis=0)
 
 
-def _without_padding(graph: OnnxGraph, words: str, widest: int) -> str:
+def _look_up(
+    graph: OnnxGraph, layer: VocabularyEmbedding, words: str, num_ids: int
+) -> str:
+    zero = graph.constant(0, "int64")
+    parts = []
+    if layer.word_embedding is not None:
+        ids = graph.add("Gather", words, zero, axis=1)
+        # The masked id has no row; its vector is not used.
+        rows = graph.add("Max", graph.add("Sub", ids, graph.integers(1)), zero)
+        table = graph.constant(array_of(layer.word_embedding))
+        parts.append(graph.add("Gather", table, rows, axis=0))
+        words = graph.slice(words, 1, TO_THE_END, axis=1)
+        num_ids -= 1
+    if layer.char_cnn is not None:
+        parts.append(_embed_characters(graph, layer.char_cnn, words, num_ids))
+    x = graph.add("Concat", *parts, axis=1)
+    if layer.projection_kernel is None:
+        return x
+    return graph.affine(x, layer.projection_kernel, layer.projection_bias)
+
+
+def _without_padding(graph: OnnxGraph, words: str, widest: int, num_ids: int) -> str:
     """Keeps one window, of each width, of the padding that ends all words."""
     padding = graph.slice(words, -1, TO_THE_END, axis=1)
     is_character = graph.add("Not", graph.add("Equal", words, padding))
-    number = graph.integers(*range(1, MAX_CHARACTERS + 1))
+    number = graph.integers(*range(1, num_ids + 1))
     number = graph.add("Mul", graph.cast(is_character, "int64"), number)
     longest = graph.add("ReduceMax", number, axes=[0, 1], keepdims=0)
     stop = graph.add("Add", longest, graph.integers(widest))
     return graph.add("Slice", words, graph.integers(0), stop, graph.integers(1))
 
 
-def _embed_words(graph: OnnxGraph, layer: CharCNNEmbedding, words: str) -> str:
-    """Maps `(words, characters)` ids to `(words, projection_units)` vectors."""
+def _embed_characters(
+    graph: OnnxGraph, layer: CharCNNEmbedding, words: str, num_ids: int
+) -> str:
+    """Maps `(words, num_ids)` ids to `(words, projection_units)` vectors."""
+    widest = max(width for width, _ in layer.filters)
+    words = _without_padding(graph, words, widest, num_ids)
     table = graph.constant(array_of(layer.char_embedding))
     characters = graph.add("Gather", table, words, axis=0)
     characters = graph.add("Transpose", characters, perm=[0, 2, 1])

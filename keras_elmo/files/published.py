@@ -12,18 +12,27 @@ from keras import ops
 from keras_elmo.config import ElmoConfig
 from keras_elmo.files.hdf5 import find_dataset, open_hdf5
 from keras_elmo.files.validation import check_size, check_tokenizer
+from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
+from keras_elmo.layers.vocabulary_embedding import VocabularyEmbedding
 from keras_elmo.models.encoder import Encoder
 from keras_elmo.models.pretraining import LanguageModelHead
-from keras_elmo.utils.files import check_room, replacing, write_json
+from keras_elmo.text.vocabulary import SPECIALS, read_words
+from keras_elmo.token_vocabulary import TokenVocabulary
+from keras_elmo.utils.files import check_room, read_json_object, replacing, write_json
 from keras_elmo.utils.large_variables import blocks_of, fill
-from keras_elmo.utils.types import StrPath
+from keras_elmo.utils.types import Config, StrPath
 
 # Bytes that HDF5 writes beside the numbers, at most.
 _HEADERS = 100_000
+# How the names of an encoder's datasets begin.
+_ENCODER = ("embedding", "char", "CNN", "RNN")
 
 
 def load_published_weights(
-    options: StrPath, weights: StrPath, tokenizer: str | None = None
+    options: StrPath,
+    weights: StrPath,
+    tokenizer: str | None = None,
+    vocabulary: StrPath | None = None,
 ) -> Encoder:
     """Loads an encoder from files in the published format.
 
@@ -33,6 +42,8 @@ def load_published_weights(
         tokenizer: the kind of `Tokenizer` for its text, which the files do not name:
             `"published"` for the original English models. If `None`, text is taken as
             tokenized beforehand, as that of the published models was.
+        vocabulary: path of the words, a line each, of a model of word ids: one whose
+            weights have an `embedding` of words instead of characters.
 
     Returns:
         An `Encoder`.
@@ -52,11 +63,50 @@ def load_published_weights(
     ```
     """
     tokenizer = check_tokenizer(tokenizer, "`tokenizer`")
-    config = ElmoConfig.from_options(options)
+    described = read_json_object(options)
+    if vocabulary is not None:
+        described = _with_words(described, options, vocabulary)
+    elif "char_cnn" not in described:
+        raise ValueError(
+            f"{os.fspath(options)}: lacks the key char_cnn; of a model of word ids, "
+            "`vocabulary` must be the file of its words. Received: vocabulary=None"
+        )
+    try:
+        config = ElmoConfig.from_options(described)
+    except ValueError as error:
+        message = str(error).removeprefix("options: ")
+        raise ValueError(f"{os.fspath(options)}: {message}") from error
     check_size(config.num_weights, [weights], os.fspath(options))
     encoder = Encoder(config, tokenizer=tokenizer)
     read_datasets(weights, encoder_datasets(encoder), os.fspath(options))
     return encoder
+
+
+def _with_words(described: Config, options: StrPath, vocabulary: StrPath) -> Config:
+    """Adds the words of the trainer's vocabulary to sizes that lack characters."""
+    if "char_cnn" in described:
+        raise ValueError(
+            "`vocabulary` is of a checkpoint, or of weights of word ids, and "
+            f"{os.fspath(options)} describes a model of characters. "
+            f"Received: vocabulary={os.fspath(vocabulary)!r}"
+        )
+    lstm = described.get("lstm")
+    if not isinstance(lstm, dict) or "projection_dim" not in lstm:
+        raise ValueError(f"{os.fspath(options)}: lacks the key lstm.projection_dim")
+    try:
+        begin, end, unknown = SPECIALS
+        words = TokenVocabulary(
+            list(read_words(vocabulary)), begin=begin, end=end, unknown=unknown
+        )
+    except ValueError as error:
+        raise ValueError(f"{os.fspath(vocabulary)}: {error}") from error
+    return {
+        **described,
+        # No characters.
+        "char_cnn": {"filters": [], "embedding": {"dim": 1}, "activation": "relu"},
+        "word_embedding": {"dim": lstm["projection_dim"]},
+        "token_vocabulary": words.to_dict(),
+    }
 
 
 def save_published_weights(
@@ -106,7 +156,7 @@ def _encoder_dataset_names(file: h5py.File) -> list[str]:
     names: list[str] = []
 
     def add(name: str, item: object) -> None:
-        if isinstance(item, h5py.Dataset) and name.startswith(("char", "CNN", "RNN")):
+        if isinstance(item, h5py.Dataset) and name.startswith(_ENCODER):
             names.append(name)
 
     file.visititems(add)
@@ -171,7 +221,28 @@ class Dataset:
 
 def encoder_datasets(encoder: Encoder) -> Iterator[Dataset]:
     """Yields the dataset of each weight of an encoder."""
-    embedding = encoder.get_layer("char_cnn_embedding")
+    embedding = encoder.token_embedding
+    if isinstance(embedding, VocabularyEmbedding):
+        if embedding.word_embedding is not None:
+            # By the name of the published trainer, of models of word ids.
+            yield Dataset("embedding", embedding.word_embedding)
+        if embedding.char_cnn is not None:
+            yield from _character_datasets(embedding.char_cnn)
+    else:
+        yield from _character_datasets(embedding)
+    if embedding.projection_kernel is not None:
+        yield Dataset("CNN_proj/W_proj", embedding.projection_kernel)
+        yield Dataset("CNN_proj/b_proj", embedding.projection_bias)
+    bilm = encoder.get_layer("bilm")
+    for direction, layers in enumerate((bilm.forward_layers, bilm.backward_layers)):
+        for k, layer in enumerate(layers):
+            cell = f"RNN_{direction}/RNN/MultiRNNCell/Cell{k}/LSTMCell"
+            yield Dataset(f"{cell}/W_0", layer.kernel)
+            yield Dataset(f"{cell}/B", layer.bias)
+            yield Dataset(f"{cell}/W_P_0", layer.projection_kernel)
+
+
+def _character_datasets(embedding: CharCNNEmbedding) -> Iterator[Dataset]:
     # The file has no row for id 0, the mask.
     rows, units = embedding.char_embedding.shape
     yield Dataset("char_embed", embedding.char_embedding, (rows - 1, units))
@@ -185,16 +256,6 @@ def encoder_datasets(encoder: Encoder) -> Iterator[Dataset]:
         yield Dataset(f"CNN_high_{k}/b_carry", highway.carry_bias)
         yield Dataset(f"CNN_high_{k}/W_transform", highway.transform_kernel)
         yield Dataset(f"CNN_high_{k}/b_transform", highway.transform_bias)
-    if embedding.projection_kernel is not None:
-        yield Dataset("CNN_proj/W_proj", embedding.projection_kernel)
-        yield Dataset("CNN_proj/b_proj", embedding.projection_bias)
-    bilm = encoder.get_layer("bilm")
-    for direction, layers in enumerate((bilm.forward_layers, bilm.backward_layers)):
-        for k, layer in enumerate(layers):
-            cell = f"RNN_{direction}/RNN/MultiRNNCell/Cell{k}/LSTMCell"
-            yield Dataset(f"{cell}/W_0", layer.kernel)
-            yield Dataset(f"{cell}/B", layer.bias)
-            yield Dataset(f"{cell}/W_P_0", layer.projection_kernel)
 
 
 def softmax_datasets(head: LanguageModelHead) -> Iterator[Dataset]:

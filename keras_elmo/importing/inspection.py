@@ -23,6 +23,7 @@ from keras_elmo.importing import kinds
 from keras_elmo.importing.bilm_variables import MODULE, BilmVariables
 from keras_elmo.importing.checkpoint import open_checkpoint, read_step
 from keras_elmo.importing.hub import read_hub_mix, read_sizes
+from keras_elmo.importing.many_langs import read_config
 from keras_elmo.text.vocabulary import read_words
 from keras_elmo.training.history import read_history
 from keras_elmo.utils.types import Config, StrPath
@@ -72,15 +73,21 @@ def inspect_model(model: StrPath) -> Config:
         kinds.PUBLISHED: _published,
         kinds.CHECKPOINT: _checkpoint,
         kinds.HUB: _hub,
+        kinds.MANY_LANGS: _many_langs,
     }[kind](path)
     config: ElmoConfig = described.pop("config")
     language = language_of(Path(path))
     words = described.pop("words", None)
     num_words = described.pop("num_words", words and len(words)) or 0
+    options = config.to_options()
+    if table := config.token_vocabulary:
+        # Their numbers instead of themselves.
+        numbers = {"words": len(table.words), "characters": len(table.characters)}
+        options["token_vocabulary"] = numbers
     return {
         "path": path,
         "kind": kind,
-        "config": config.to_options(),
+        "config": options,
         "vector_units": 2 * config.projection_units,
         "parameters": {
             "encoder": config.num_weights,
@@ -164,6 +171,17 @@ def _hub(path: str) -> Config:
         "config": config,
         "tokenizer": "whitespace",
         "mix": {**_mix(*read_hub_mix(variables, config)), "layer_norm": False},
+        "uses": ["import"],
+    }
+
+
+def _many_langs(path: str) -> Config:
+    config = read_config(path)
+    vocabulary = config.token_vocabulary
+    entries = vocabulary and (vocabulary.words or vocabulary.characters)
+    return {
+        "config": config,
+        "scripts": _scripts(entries) if entries else None,
         "uses": ["import"],
     }
 

@@ -6,6 +6,7 @@ import os
 from keras_elmo.files.run_directory import PretrainingDirectory
 from keras_elmo.files.saved_model import is_saved_model
 from keras_elmo.importing.checkpoint import find_checkpoint
+from keras_elmo.importing.many_langs import is_many_langs
 from keras_elmo.utils.types import StrPath
 
 # Kinds of models, as messages name them.
@@ -14,6 +15,7 @@ EXPORTED = "an exported model"
 CHECKPOINT = "a training folder of bilm-tf"
 HUB = "a TF Hub module"
 PUBLISHED = "published weights"
+MANY_LANGS = "a model of ELMoForManyLangs"
 
 
 def kind_of(path: StrPath) -> str:
@@ -33,6 +35,8 @@ def kind_of(path: StrPath) -> str:
         found.append(CHECKPOINT)
     if os.path.isfile(os.path.join(path, "variables", "variables.index")):
         found.append(HUB)
+    if is_many_langs(path):
+        found.append(MANY_LANGS)
     options, weights = published_files(path)
     if options and weights:
         found.append(PUBLISHED)
@@ -44,7 +48,8 @@ def kind_of(path: StrPath) -> str:
         raise ValueError(
             f"{path}: holds no model that is known: no options.json with weights in "
             "HDF5, no checkpoint of bilm-tf (model.ckpt-*.index), no TF Hub module "
-            "(variables/variables.index)"
+            "(variables/variables.index), no encoder.pkl, token_embedder.pkl and "
+            "config.json of ELMoForManyLangs"
         )
     raise ValueError(
         f"{path}: holds {' and '.join(found)}: `kind` must say which one to import"

@@ -9,6 +9,8 @@ from keras_elmo.files.validation import check_tokenizer
 from keras_elmo.importing import kinds
 from keras_elmo.importing.checkpoint import import_checkpoint
 from keras_elmo.importing.hub import read_hub_module
+from keras_elmo.importing.many_langs import read_many_langs
+from keras_elmo.models.encoder import Encoder
 from keras_elmo.utils.files import replacing
 from keras_elmo.utils.types import StrPath
 
@@ -16,6 +18,7 @@ _KINDS = {
     "published": kinds.PUBLISHED,
     "checkpoint": kinds.CHECKPOINT,
     "hub": kinds.HUB,
+    "many_langs": kinds.MANY_LANGS,
 }
 
 
@@ -34,18 +37,23 @@ def import_model(
       `resume` goes on with the next update.
     - `"hub"`: the folder of TensorFlow Hub's module, `saved_model.pb` and `variables`.
       What is written is an exported model with the module's mix.
+    - `"many_langs"`: the folder of a model of ELMoForManyLangs: config.json,
+      encoder.pkl, token_embedder.pkl, char.dic and word.dic. Reading it needs PyTorch.
 
     Args:
         source: the folder; of a checkpoint also the prefix of its files.
         directory: to write; it must not exist, or be empty.
         kind: one of these names; found out if `None`.
         vocabulary: with a checkpoint: the file of the words that its softmax predicts,
-            a line each. bilm-tf keeps it elsewhere than in the folder.
+            a line each. bilm-tf keeps it elsewhere than in the folder. With published
+            weights: the words that the rows of `embedding` are of, in a model of word
+            ids.
         tokenizer: the kind of `Tokenizer` for the model's text, which none of them
             names: `"published"` for the original English models. If `None`, text is
             taken as tokenized.
 
     Raises:
+        ImportError: PyTorch is needed and not installed.
         ValueError: a file is missing or damaged, or two contradict each other; names
             the file, and the variable with both shapes. Or there is no such model.
         OSError: the disk has no room.
@@ -78,17 +86,22 @@ def import_model(
             )
         import_checkpoint(source, vocabulary, directory, tokenizer)
         return
+    if found == kinds.PUBLISHED:
+        import_published(*_two_files(source), directory, tokenizer, vocabulary)
+        return
     if vocabulary is not None:
         raise ValueError(
-            f"`vocabulary` is of a checkpoint, and {source} holds {found}. "
-            f"Received: vocabulary={os.fspath(vocabulary)!r}"
+            "`vocabulary` is of a checkpoint or of published weights, and "
+            f"{source} holds {found}. Received: vocabulary={os.fspath(vocabulary)!r}"
         )
     if found == kinds.HUB:
         module = read_hub_module(source)
         module.encoder.tokenizer = tokenizer or module.encoder.tokenizer
         export_saved_model(module, directory)
-    elif found == kinds.PUBLISHED:
-        import_published(*_two_files(source), directory, tokenizer)
+    elif found == kinds.MANY_LANGS:
+        encoder = read_many_langs(source)
+        encoder.tokenizer = tokenizer
+        _write(encoder, directory)
     else:
         raise ValueError(f"{source}: is {found} already; there is nothing to import")
 
@@ -98,14 +111,19 @@ def import_published(
     weights: StrPath,
     directory: StrPath,
     tokenizer: str | None = None,
+    vocabulary: StrPath | None = None,
 ) -> None:
     """Checks options.json and weights.hdf5 and writes a directory of them."""
-    encoder = load_published_weights(options, weights, tokenizer)
+    encoder = load_published_weights(options, weights, tokenizer, vocabulary)
+    _write(encoder, directory)
+
+
+def _write(encoder: Encoder, directory: StrPath) -> None:
     with replacing(directory) as temporary:
         files = PretrainingDirectory(temporary)
         os.makedirs(temporary)
-        if tokenizer is not None:
-            files.write_manifest(encoder.config, {"tokenizer": tokenizer})
+        if encoder.tokenizer is not None:
+            files.write_manifest(encoder.config, {"tokenizer": encoder.tokenizer})
         save_published_weights(encoder, files.options, files.weights)
 
 

@@ -3,15 +3,16 @@
 import keras
 from keras import ops
 
-from keras_elmo.config import MAX_CHARACTERS, NUM_CHARACTERS, ElmoConfig
+from keras_elmo.config import NUM_CHARACTERS, ElmoConfig
 from keras_elmo.layers.bilm import BiLM
 from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
+from keras_elmo.layers.vocabulary_embedding import VocabularyEmbedding
 from keras_elmo.utils.types import Config, DType
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
 class Encoder(keras.Model):
-    """A pretrained or new biLM with its character CNN, as a functional model.
+    """A pretrained or new biLM with its token embedding, as a functional model.
 
     Args:
         config: the sizes.
@@ -23,8 +24,8 @@ class Encoder(keras.Model):
         **kwargs: `name`.
 
     Call arguments:
-        char_ids: `(batch, tokens + 2, 50)` integers with the sentence boundaries, 0
-            where masked.
+        char_ids: `(batch, tokens + 2, ids)` integers, `config.ids_per_token` for each
+            token, with the sentence boundaries; 0 where masked.
 
     Returns:
         List of `num_layers + 1` tensors `(batch, tokens + 2, 2 * projection_units)`.
@@ -53,16 +54,7 @@ class Encoder(keras.Model):
     ) -> None:
         # === Layers ===
         common = {"trainable": trainable, "dtype": dtype}
-        embedding = CharCNNEmbedding(
-            filters=config.filters,
-            projection_units=config.projection_units,
-            num_highway_layers=config.num_highway_layers,
-            char_embedding_units=config.char_embedding_units,
-            activation=config.activation,
-            num_characters=NUM_CHARACTERS,
-            name="char_cnn_embedding",
-            **common,
-        )
+        embedding = _token_embedding(config, common)
         bilm = BiLM(
             units=config.units,
             projection_units=config.projection_units,
@@ -76,7 +68,9 @@ class Encoder(keras.Model):
         )
 
         # === Functional model ===
-        char_ids = keras.Input((None, MAX_CHARACTERS), dtype="int32", name="char_ids")
+        char_ids = keras.Input(
+            (None, config.ids_per_token), dtype="int32", name="char_ids"
+        )
         super().__init__(
             inputs=char_ids,
             outputs=bilm(embedding(char_ids)),
@@ -89,6 +83,11 @@ class Encoder(keras.Model):
         self.created_trainable = trainable
         # As it is now: Keras's global one may change.
         self.layers_dtype = keras.dtype_policies.get(dtype)
+
+    @property
+    def token_embedding(self) -> CharCNNEmbedding | VocabularyEmbedding:
+        """The layer that embeds tokens without their context."""
+        return self.layers[1]
 
     def with_dtype(self, dtype: DType) -> "Encoder":
         """Returns a copy that computes in another type.
@@ -123,6 +122,32 @@ class Encoder(keras.Model):
         if frozen:
             encoder.trainable = False
         return encoder
+
+
+def _token_embedding(
+    config: ElmoConfig, common: Config
+) -> CharCNNEmbedding | VocabularyEmbedding:
+    """Returns the one of the two that the tokens of a model are given to."""
+    sizes = {
+        "filters": config.filters,
+        "projection_units": config.projection_units,
+        "num_highway_layers": config.num_highway_layers,
+        "char_embedding_units": config.char_embedding_units,
+        "activation": config.activation,
+        **common,
+    }
+    vocabulary = config.token_vocabulary
+    if vocabulary is None:
+        return CharCNNEmbedding(
+            num_characters=NUM_CHARACTERS, name="char_cnn_embedding", **sizes
+        )
+    return VocabularyEmbedding(
+        num_words=len(vocabulary.words),
+        word_embedding_units=config.word_embedding_units,
+        num_characters=len(vocabulary.characters),
+        name="vocabulary_embedding",
+        **sizes,
+    )
 
 
 def copy_weights(source: keras.Model, target: keras.Model) -> None:

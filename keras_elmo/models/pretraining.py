@@ -5,7 +5,7 @@ from collections.abc import Callable
 import keras
 from keras import ops
 
-from keras_elmo.config import MAX_CHARACTERS, ElmoConfig
+from keras_elmo.config import ElmoConfig
 from keras_elmo.layers.sampled_softmax import SampledSoftmax
 from keras_elmo.models.encoder import Encoder, read_options
 from keras_elmo.text.vocabulary import PADDING_ID, Vocabulary
@@ -156,7 +156,7 @@ class PretrainingModel(keras.Model):
         # === Functional model ===
         inputs = {
             "char_ids": keras.Input(
-                (None, MAX_CHARACTERS), dtype="int32", name="char_ids"
+                (None, config.ids_per_token), dtype="int32", name="char_ids"
             ),
             "token_ids": keras.Input((None,), dtype="int32", name="token_ids"),
         }

@@ -1,19 +1,22 @@
-"""Tokens to the character ids of the published models.
+"""Tokens to the ids that a model embeds: of bytes, or of words and characters.
 
-No other module knows the special ids. All ids are the published ones plus 1, because 0
-is a masked position.
+No other module knows the special ids of the published models. All ids are the published
+ones plus 1, because 0 is a masked position.
 """
 
 import functools
 from collections.abc import Callable, Sequence
+from typing import Protocol
 
 import keras
 import numpy as np
 
 from keras_elmo.config import MAX_BYTES, MAX_CHARACTERS
 from keras_elmo.text.tokenizer import StringLayer
+from keras_elmo.text.vocabulary_ids import vocabulary_encoding
+from keras_elmo.token_vocabulary import TokenVocabulary
 from keras_elmo.utils.lazy import do_not_convert, tf
-from keras_elmo.utils.types import Tensor
+from keras_elmo.utils.types import Config, Shape, Tensor
 
 _BEGIN_OF_SENTENCE = 257
 _END_OF_SENTENCE = 258
@@ -30,7 +33,13 @@ class CharacterIds(StringLayer):
     end, and padding. A sentence boundary is a word of one id of its own. No token is
     special, even if it is spelt like a special word of a vocabulary.
 
+    With a `TokenVocabulary` the ids are those of a token's word and of its Unicode
+    characters, as models of ELMoForManyLangs and of word ids take them. There a token
+    that is spelt like a boundary is one.
+
     Args:
+        vocabulary: `encoder.config.token_vocabulary`: `None`, as of published and
+            pretrained models, for bytes.
         **kwargs: arguments of `keras.layers.Layer`.
 
     Call arguments:
@@ -39,7 +48,8 @@ class CharacterIds(StringLayer):
 
     Returns:
         Character ids of shape `(batch, tokens + 2, 50)`, int32: the begin of the
-        sentence, its words, its end, then zeros.
+        sentence, its words, its end, then zeros. With a vocabulary the last axis has
+        `vocabulary.ids_per_token` elements.
 
     Masking:
         A row ends at its last token other than `""`; the ids after its end of sentence
@@ -68,68 +78,122 @@ class CharacterIds(StringLayer):
     _num_axes = 2
     _alternative = "the ids, with keras_elmo.text.character_ids.character_ids,"
 
+    def __init__(
+        self, vocabulary: TokenVocabulary | None = None, **kwargs: object
+    ) -> None:
+        super().__init__(**kwargs)
+        self.vocabulary = vocabulary
+        self._encoding: Encoding | None = None
+
+    def build(self, tokens_shape: Shape) -> None:
+        # An attribute, so that files of a graph have its table.
+        self._encoding = _encoding(self.vocabulary)
+
     def call(self, tokens: Tensor) -> Tensor:
-        return character_ids(self._strings(tokens, "tokens"))
+        return character_ids(self._strings(tokens, "tokens"), self.vocabulary)
 
     def compute_output_spec(self, tokens: Tensor) -> keras.KerasTensor:
         self._require_tensorflow_backend()
         self._check_axes(tokens.shape, "tokens")
         batch, length = tokens.shape
         length = None if length is None else length + 2
-        return keras.KerasTensor((batch, length, MAX_CHARACTERS), dtype="int32")
+        ids = MAX_CHARACTERS
+        if self.vocabulary is not None:
+            ids = self.vocabulary.ids_per_token
+        return keras.KerasTensor((batch, length, ids), dtype="int32")
+
+    def get_config(self) -> Config:
+        vocabulary = self.vocabulary and self.vocabulary.to_dict()
+        return {**super().get_config(), "vocabulary": vocabulary}
+
+    @classmethod
+    def from_config(cls, config: Config) -> "CharacterIds":
+        vocabulary = config.get("vocabulary")
+        if vocabulary is not None:
+            vocabulary = TokenVocabulary.from_dict(vocabulary)
+        return cls(**{**config, "vocabulary": vocabulary})
+
+
+class Encoding(Protocol):
+    """What tells one kind of ids from the other."""
+
+    begin: list[int]  # the ids of the begin of a sentence
+    end: list[int]
+
+    def encode(self, tokens: Tensor) -> Tensor:
+        """Returns the ids of a string tensor, on a new last axis."""
 
 
 @do_not_convert
-def character_ids(tokens: Tensor) -> Tensor:
+def character_ids(tokens: Tensor, vocabulary: TokenVocabulary | None = None) -> Tensor:
     """Returns what `CharacterIds` does; core ops of TensorFlow, on any Keras backend.
 
     Args:
         tokens: a string tensor of shape `(batch, tokens)`.
+        vocabulary: as of `CharacterIds`.
 
     Returns:
-        An int32 tensor of shape `(batch, tokens + 2, 50)`.
+        An int32 tensor of shape `(batch, tokens + 2, ids)`.
     """
+    encoding = _encoding(vocabulary)
     tokens = tf.pad(tokens, [[0, 0], [1, 1]], constant_values="")
     # The boundaries have a position each now. The last axis is that of characters.
     position = tf.range(tf.shape(tokens)[1])[:, tf.newaxis]
     filled = tf.where(tokens != "", position[:, 0], 0)
     end = 1 + tf.reduce_max(filled, axis=1)[:, tf.newaxis, tf.newaxis]
-    ids = tf.where(position < end, _encode(tokens), 0)
-    ids = tf.where(position == end, _boundary(_END_OF_SENTENCE), ids)
-    return tf.where(position == 0, _boundary(_BEGIN_OF_SENTENCE), ids)
+    ids = tf.where(position < end, encoding.encode(tokens), 0)
+    ids = tf.where(position == end, encoding.end, ids)
+    return tf.where(position == 0, encoding.begin, ids)
 
 
-def encode_tokens(sentence: Sequence[str | bytes]) -> np.ndarray:
+def _encoding(vocabulary: TokenVocabulary | None) -> Encoding:
+    return _Bytes() if vocabulary is None else vocabulary_encoding(vocabulary)
+
+
+def encode_tokens(
+    sentence: Sequence[str | bytes], vocabulary: TokenVocabulary | None = None
+) -> np.ndarray:
     """Returns the character ids of one sentence as a NumPy array.
 
     Args:
         sentence: tokens.
+        vocabulary: as of `CharacterIds`.
 
     Returns:
-        An int32 array of shape `(1, tokens + 2, 50)`.
+        An int32 array of shape `(1, tokens + 2, ids)`.
     """
     tokens = tf.constant([sentence], tf.string, (1, len(sentence)))
-    return _graph()(tokens).numpy()
+    return _graph(vocabulary)(tokens).numpy()
 
 
-@functools.cache
-def _graph() -> Callable[[Tensor], Tensor]:
+@functools.lru_cache(8)
+def _graph(vocabulary: TokenVocabulary | None) -> Callable[[Tensor], Tensor]:
     """`character_ids` as one call: op by op it takes longer than a biLM."""
     signature = [tf.TensorSpec((None, None), tf.string)]
-    return tf.function(character_ids, input_signature=signature, autograph=False)
-
-
-def _encode(tokens: Tensor) -> Tensor:
-    length = tf.minimum(tf.strings.length(tokens, unit="BYTE"), MAX_BYTES)
-    length = length[..., tf.newaxis]
-    encoded = tf.io.decode_raw(tokens, tf.uint8, fixed_length=MAX_BYTES)
-    encoded = tf.pad(tf.cast(encoded, tf.int32) + 1, [[0, 0], [0, 0], [1, 1]])
-    character = tf.range(MAX_CHARACTERS)
-    ids = tf.where(character <= length, encoded, _PADDING)
-    ids = tf.where(character == length + 1, _END_OF_WORD, ids)
-    return tf.where(character == 0, _BEGIN_OF_WORD, ids)
+    return tf.function(
+        lambda tokens: character_ids(tokens, vocabulary),
+        input_signature=signature,
+        autograph=False,
+    )
 
 
 def _boundary(sentence_id: int) -> list[int]:
     word = [_BEGIN_OF_WORD, sentence_id, _END_OF_WORD]
     return word + [_PADDING] * (MAX_CHARACTERS - len(word))
+
+
+class _Bytes:
+    """The ids of the published models."""
+
+    begin = _boundary(_BEGIN_OF_SENTENCE)
+    end = _boundary(_END_OF_SENTENCE)
+
+    def encode(self, tokens: Tensor) -> Tensor:
+        length = tf.minimum(tf.strings.length(tokens, unit="BYTE"), MAX_BYTES)
+        length = length[..., tf.newaxis]
+        encoded = tf.io.decode_raw(tokens, tf.uint8, fixed_length=MAX_BYTES)
+        encoded = tf.pad(tf.cast(encoded, tf.int32) + 1, [[0, 0], [0, 0], [1, 1]])
+        character = tf.range(MAX_CHARACTERS)
+        ids = tf.where(character <= length, encoded, _PADDING)
+        ids = tf.where(character == length + 1, _END_OF_WORD, ids)
+        return tf.where(character == 0, _BEGIN_OF_WORD, ids)

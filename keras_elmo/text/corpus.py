@@ -19,6 +19,7 @@ from keras_elmo.text.lines import Files, Shard, expand_files, read_lines
 from keras_elmo.text.stats import CorpusStats
 from keras_elmo.text.tokenizer import Tokenizer
 from keras_elmo.text.vocabulary import END, PADDING_ID, START, UNKNOWN, Vocabulary
+from keras_elmo.token_vocabulary import TokenVocabulary
 from keras_elmo.utils.lazy import do_not_convert, tf
 from keras_elmo.utils.types import Tensor
 
@@ -48,6 +49,7 @@ class Corpus:
         shard: index and number of shards, to read a part of the text: `(2, 4)` is the
             third of four. Shards are of whole files if there are enough, else of lines.
         share: former name of `shard`.
+        token_vocabulary: that of the model's config, of a model that looks tokens up.
 
     Attributes:
         files: the paths.
@@ -84,6 +86,7 @@ class Corpus:
         seed: int = 0,
         shard: tuple[int, int] = (0, 1),
         share: tuple[int, int] | None = None,
+        token_vocabulary: TokenVocabulary | None = None,
     ) -> None:
         if not isinstance(vocabulary, Vocabulary):
             raise TypeError(
@@ -110,6 +113,7 @@ class Corpus:
         self.max_tokens = max_tokens
         self.seed = seed
         self.shard = shard
+        self.token_vocabulary = token_vocabulary
         self.report = CorpusStats()
         self.error: Exception | None = None
         # Not later, where the error would be one of TensorFlow.
@@ -127,7 +131,7 @@ class Corpus:
 
         Returns:
             A `tf.data.Dataset` of dictionaries: `"char_ids"` of shape
-            `(batch, tokens, 50)`, and `"token_ids"` of shape `(batch, tokens)` with
+            `(batch, tokens, ids)`, and `"token_ids"` of shape `(batch, tokens)` with
             the boundaries and -1 for padding. Both are int32.
 
         Raises:
@@ -142,11 +146,17 @@ class Corpus:
                 tf.TensorSpec((None, None), tf.int32),
             ),
         )
-        features = arrays.map(_features, num_parallel_calls=2, deterministic=True)
+
+        @do_not_convert
+        def features(tokens: Tensor, token_ids: Tensor) -> dict[str, Tensor]:
+            ids = character_ids(tokens, self.token_vocabulary)
+            return {"char_ids": ids, "token_ids": token_ids}
+
+        batches = arrays.map(features, num_parallel_calls=2, deterministic=True)
         options = tf.data.Options()
         # On a single core, `fit` would wait up to a minute for the tuner at its end.
         options.autotune.enabled = False
-        return features.prefetch(_BATCHES_AHEAD).with_options(options)
+        return batches.prefetch(_BATCHES_AHEAD).with_options(options)
 
     def batches(
         self, epoch: int = 0, shuffle: bool = True, skip: int = 0
@@ -224,11 +234,6 @@ class Corpus:
         stats.positions += token_ids.size
         stats.padding_positions += int((token_ids == PADDING_ID).sum())
         return tokens, token_ids
-
-
-@do_not_convert
-def _features(tokens: Tensor, token_ids: Tensor) -> dict[str, Tensor]:
-    return {"char_ids": character_ids(tokens), "token_ids": token_ids}
 
 
 def _check_at_least(name: str, value: int, least: int) -> None:

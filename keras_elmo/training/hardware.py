@@ -5,7 +5,6 @@ from pathlib import Path
 
 from keras import ops
 
-from keras_elmo.config import MAX_CHARACTERS
 from keras_elmo.models.pretraining import PretrainingModel
 
 _FLOAT_BYTES = 4
@@ -38,7 +37,7 @@ def estimate_memory(
     filters = sum(count for _, count in config.filters)
     position = (
         2 * config.num_layers * _GATES * config.units
-        + _UNIQUE_WORDS * MAX_CHARACTERS * filters
+        + _UNIQUE_WORDS * model.config.ids_per_token * filters
         + 2 * _LOGITS * model.head.num_sampled
     )
     return {

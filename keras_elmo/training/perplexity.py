@@ -57,7 +57,10 @@ def perplexity(model: Source, corpus: Files | Batches) -> dict[str, float]:
                 f"vocabulary. Received: corpus={corpus!r}"
             )
         corpus = Corpus(
-            corpus, model.vocabulary, model.encoder.tokenizer or TOKENIZER_IF_UNKNOWN
+            corpus,
+            model.vocabulary,
+            model.encoder.tokenizer or TOKENIZER_IF_UNKNOWN,
+            token_vocabulary=model.config.token_vocabulary,
         )
     if isinstance(corpus, Corpus):
         known = model.vocabulary

@@ -17,25 +17,32 @@ from keras_elmo.utils.types import Tensor
 _MIN_TOKENS = 2
 
 
-def split_batch(batch: Batch | None, parts: int) -> list[Batch]:
+def split_batch(
+    batch: Batch | None, parts: int, num_ids: int = MAX_CHARACTERS
+) -> list[Batch]:
     """Returns a part of the rows for each device, all of the same shape.
 
     Every `parts`-th row, because rows of similar length follow each other.
     """
     rows = 0 if batch is None else len(batch["token_ids"])
     # At least one row each: a device cannot multiply an empty part.
-    padded = pad_batch(batch, parts * max(1, -(-rows // parts)))
+    padded = pad_batch(batch, parts * max(1, -(-rows // parts)), num_ids=num_ids)
     return [
         {name: value[part::parts] for name, value in padded.items()}
         for part in range(parts)
     ]
 
 
-def pad_batch(batch: Batch | None, rows: int, tokens: int = _MIN_TOKENS) -> Batch:
+def pad_batch(
+    batch: Batch | None,
+    rows: int,
+    tokens: int = _MIN_TOKENS,
+    num_ids: int = MAX_CHARACTERS,
+) -> Batch:
     """Returns the batch with at least so many rows and positions, masked ones."""
     if batch is None:
         batch = {
-            "char_ids": np.zeros((0, _MIN_TOKENS, MAX_CHARACTERS), "int32"),
+            "char_ids": np.zeros((0, _MIN_TOKENS, num_ids), "int32"),
             "token_ids": np.full((0, _MIN_TOKENS), PADDING_ID, "int32"),
         }
     char_ids, token_ids = (np.asarray(batch[k]) for k in ("char_ids", "token_ids"))

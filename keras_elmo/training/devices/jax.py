@@ -66,7 +66,7 @@ class JaxDevices(Devices):
         rows = max(status.rows for status in statuses)
         rows = self.num_replicas * -(-rows // self.num_replicas)
         tokens = max(status.tokens for status in statuses)
-        padded = pad_batch(batch, rows, tokens)
+        padded = pad_batch(batch, rows, tokens, model.config.ids_per_token)
         with self.scope():
             return step_metrics(model.train_on_batch(padded, return_dict=True), model)
 

@@ -6,7 +6,6 @@ import json
 import os
 from collections.abc import Callable, Iterator
 
-from keras_elmo.config import MAX_CHARACTERS
 from keras_elmo.models.pretraining import PretrainingModel
 from keras_elmo.training.data import Batch
 from keras_elmo.training.devices.base import (
@@ -58,7 +57,7 @@ class TensorFlowDevices(Devices):
     ) -> dict[str, float]:
         if self._step is None:
             self._step = self._make_step(model)
-        parts = split_batch(batch, self.num_replicas)
+        parts = split_batch(batch, self.num_replicas, model.config.ids_per_token)
         with _reports_lost_workers():
             return step_metrics(self._step(parts), model)
 
@@ -109,7 +108,9 @@ class TensorFlowDevices(Devices):
             return {name: value / total for name, value in sums.items()}
 
         specs = {
-            "char_ids": tf.TensorSpec((None, None, MAX_CHARACTERS), "int32"),
+            "char_ids": tf.TensorSpec(
+                (None, None, model.config.ids_per_token), "int32"
+            ),
             "token_ids": tf.TensorSpec((None, None), "int32"),
         }
 

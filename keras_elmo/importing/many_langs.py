@@ -1,0 +1,296 @@
+"""Reads the folder of a model of ELMoForManyLangs."""
+
+import os
+import re
+import reprlib
+from collections.abc import Mapping
+from itertools import count
+from typing import Any
+
+import numpy as np
+
+from keras_elmo.config import ElmoConfig
+from keras_elmo.files.validation import check_size
+from keras_elmo.importing.torch_state import TorchState
+from keras_elmo.layers.projected_lstm import ProjectedLSTM
+from keras_elmo.models.encoder import Encoder
+from keras_elmo.token_vocabulary import TokenVocabulary
+from keras_elmo.utils.files import read_json_object
+from keras_elmo.utils.types import Config, StrPath
+
+_WORDS = "word_emb_layer.embedding.weight"
+_CHARACTERS = "char_emb_layer.embedding.weight"
+# Of a line of a dictionary; a word of a natural text has some ten.
+_MOST_BYTES = 10_000
+# The sizes that come with the program and not with a model, under two names.
+_STOCK = re.compile(r"cnn_(0|50)_100_512_4096_sample\.json")
+_STOCK_SIZES: Config = {
+    "encoder": {
+        "name": "elmo",
+        "projection_dim": 512,
+        "cell_clip": 3,
+        "proj_clip": 3,
+        "dim": 4096,
+        "n_layers": 2,
+    },
+    "token_embedder": {
+        "name": "cnn",
+        "activation": "relu",
+        "filters": [
+            *([1, 32], [2, 32], [3, 64], [4, 128], [5, 256], [6, 512], [7, 1024])
+        ],
+        "n_highway": 2,
+        "word_dim": 100,
+        "char_dim": 50,
+        "max_characters_per_token": 50,
+    },
+    "dropout": 0.1,
+}
+
+
+def is_many_langs(path: StrPath) -> bool:
+    """Whether `path` is a folder of ELMoForManyLangs."""
+    names = ("config.json", "encoder.pkl", "token_embedder.pkl")
+    return all(os.path.isfile(os.path.join(path, name)) for name in names)
+
+
+def read_config(path: StrPath) -> ElmoConfig:
+    """Returns the sizes and the vocabulary of a folder; see `read_many_langs`."""
+    path = os.fspath(path)
+    sizes, described_by = _read_sizes(path)
+    embedder = TorchState(os.path.join(path, "token_embedder.pkl"), described_by)
+    return _config(path, sizes, described_by, embedder)
+
+
+def read_many_langs(path: StrPath) -> Encoder:
+    """Returns the encoder of a folder of ELMoForManyLangs.
+
+    Its files are `config.json`, the sizes that it names, `char.dic`, `word.dic`,
+    `encoder.pkl` and `token_embedder.pkl`. PyTorch reads the last two, as numbers only.
+
+    Raises:
+        ImportError: the extra `torch` is not installed.
+        ValueError: a file is missing or damaged, or two contradict each other; names
+            the file, and the tensor with both shapes.
+    """
+    path = os.fspath(path)
+    sizes, described_by = _read_sizes(path)
+    embedder = TorchState(os.path.join(path, "token_embedder.pkl"), described_by)
+    lstms = TorchState(os.path.join(path, "encoder.pkl"), described_by)
+    config = _config(path, sizes, described_by, embedder)
+    check_size(config.num_weights, [embedder.path, lstms.path], described_by)
+    encoder = Encoder(config)
+    _read_token_embedding(encoder, embedder)
+    bilm = encoder.get_layer("bilm")
+    for k, pair in enumerate(
+        zip(bilm.forward_layers, bilm.backward_layers, strict=True)
+    ):
+        for direction, layer in zip(("forward", "backward"), pair, strict=True):
+            _read_lstm(layer, lstms, f"{direction}_layer_{k}")
+    for state in (embedder, lstms):
+        state.check_all_read()
+    return encoder
+
+
+# === Sizes ===
+
+
+def _read_sizes(path: str) -> tuple[Config, str]:
+    """Returns the sizes, and the file that says them."""
+    where = os.path.join(path, "config.json")
+    named = read_json_object(where).get("config_path")
+    if not isinstance(named, str) or "\0" in named:
+        raise ValueError(
+            f"{where}: config_path must be the name of a file with the sizes. "
+            f"Received: {reprlib.repr(named)}"
+        )
+    # Many name a folder of the machine that trained them.
+    name = re.split(r"[/\\]", named)[-1]
+    described_by = os.path.join(path, name)
+    if name and os.path.exists(described_by):
+        return read_json_object(described_by), described_by
+    if _STOCK.fullmatch(name):
+        return _STOCK_SIZES, f"{where} ({name})"
+    raise ValueError(f"{described_by}: no such file; {where} names it for the sizes")
+
+
+def _config(path: str, sizes: Config, where: str, embedder: TorchState) -> ElmoConfig:
+    """Returns the sizes with the words and characters."""
+
+    def read(*keys: str) -> Any:
+        value: object = sizes
+        for key in keys:
+            if not isinstance(value, Mapping) or key not in value:
+                raise ValueError(f"{where}: lacks the key {'.'.join(keys)}")
+            value = value[key]
+        return value
+
+    for part, kind in (("token_embedder", "cnn"), ("encoder", "elmo")):
+        if str(read(part, "name")).lower() != kind:
+            raise ValueError(
+                f"{where}: {part}.name must be {kind}: other kinds are not read. "
+                f"Received: {reprlib.repr(read(part, 'name'))}"
+            )
+    dims = {name: read("token_embedder", name) for name in ("word_dim", "char_dim")}
+    if sizes is _STOCK_SIZES:
+        # Both files say the same, though one of them is named for words alone.
+        given = {"word_dim": _WORDS, "char_dim": _CHARACTERS}
+        dims = {name: dims[name] * (given[name] in embedder) for name in dims}
+    for name, dim in dims.items():
+        if type(dim) is not int or not 0 <= dim < 1 << 20:
+            raise ValueError(
+                f"{where}: token_embedder.{name} must be an integer of 0 or more. "
+                f"Received: {reprlib.repr(dim)}"
+            )
+    word_dim, char_dim = dims.values()
+    entries = {}
+    for name, tensor, dim in (
+        ("word", _WORDS, word_dim),
+        ("char", _CHARACTERS, char_dim),
+    ):
+        if dim:
+            rows = embedder.num_rows(tensor, dim)
+            entries[name] = _read_entries(os.path.join(path, f"{name}.dic"), rows)
+    try:
+        vocabulary = TokenVocabulary(
+            entries.get("word", ()),
+            entries.get("char", ()),
+            read("token_embedder", "max_characters_per_token"),
+        )
+    except ValueError as error:
+        message = str(error).replace("`words`", os.path.join(path, "word.dic"))
+        message = message.replace("`characters`", os.path.join(path, "char.dic"))
+        raise ValueError(f"{where}: {message}") from error
+    values = {
+        "filters": read("token_embedder", "filters") if char_dim else (),
+        "num_highway_layers": read("token_embedder", "n_highway") if char_dim else 0,
+        "char_embedding_units": char_dim or 1,
+        "activation": read("token_embedder", "activation") if char_dim else "relu",
+        "units": read("encoder", "dim"),
+        "projection_units": read("encoder", "projection_dim"),
+        "num_layers": read("encoder", "n_layers"),
+        "cell_clip": read("encoder", "cell_clip") or None,
+        "projection_clip": read("encoder", "proj_clip") or None,
+        "dropout": read("dropout"),
+    }
+    try:
+        return ElmoConfig(
+            **values,
+            word_embedding_units=word_dim,
+            token_vocabulary=vocabulary,
+        )
+    except ValueError as error:
+        raise ValueError(f"{where}: {error}") from error
+
+
+def _read_entries(path: str, num_rows: int) -> list[str]:
+    """Returns the entries of a dictionary in the order of their ids."""
+    entries: dict[int, str] = {}
+    known = set()
+    if not os.path.isfile(path):
+        raise ValueError(f"{path}: no such file")
+    with open(path, "rb") as file:
+        for number in count(1):
+            line = file.readline(_MOST_BYTES + 1)
+            if not line:
+                break
+            entry, row = _read_entry(line, f"{path}, line {number:,}")
+            if row >= num_rows:
+                problem = f"the id {row:,} must be below {num_rows:,}, the rows of "
+                problem += "the embedding"
+            elif row in entries:
+                problem = f"the id {row:,} comes twice"
+            elif entry in known:
+                problem = f"the entry {reprlib.repr(entry)} comes twice"
+            else:
+                entries[row] = entry
+                known.add(entry)
+                continue
+            raise ValueError(f"{path}, line {number:,}: {problem}")
+    if len(entries) < num_rows:
+        raise ValueError(
+            f"{path}: has {len(entries):,} entries, but the embedding {num_rows:,} rows"
+        )
+    return [entries[row] for row in range(num_rows)]
+
+
+def _read_entry(line: bytes, where: str) -> tuple[str, int]:
+    fields = []
+    if len(line) <= _MOST_BYTES:
+        try:
+            fields = line.decode().strip().split("\t")
+        except UnicodeError as error:
+            raise ValueError(f"{where}: not UTF-8: {error}") from error
+    if len(fields) == 1:
+        # The wide space, which is stripped off.
+        fields.insert(0, "\u3000")
+    if len(fields) != 2 or not re.fullmatch("[0-9]{1,18}", fields[1]):
+        raise ValueError(
+            f"{where}: must be an entry, a tab and its id. "
+            f"Received: {reprlib.repr(line)}"
+        )
+    return fields[0], int(fields[1])
+
+
+# === Numbers ===
+
+
+def _read_token_embedding(encoder: Encoder, state: TorchState) -> None:
+    layer = encoder.token_embedding
+    units = encoder.config.projection_units
+    inputs = encoder.config.word_embedding_units
+    cnn = layer.char_cnn
+    if cnn is not None:
+        rows, size = cnn.char_embedding.shape
+        characters = state.read(_CHARACTERS, (rows - 1, size))
+        # The masked id has a row of its own here.
+        cnn.char_embedding.assign(np.pad(characters, [(1, 0), (0, 0)]))
+        for k, (kernel, bias) in enumerate(zip(cnn.kernels, cnn.biases, strict=True)):
+            name = f"convolutions.{k}"
+            array = state.read(f"{name}.weight", tuple(kernel.shape)[::-1])
+            kernel.assign(array.transpose(2, 1, 0))
+            bias.assign(state.read(f"{name}.bias", tuple(bias.shape)))
+        features = cnn.projection_units
+        for k, highway in enumerate(cnn.highways):
+            name = f"highways._layers.{k}"
+            kernel = state.read(f"{name}.weight", (2 * features, features)).T
+            bias = state.read(f"{name}.bias", (2 * features,))
+            highway.transform_kernel.assign(kernel[:, :features])
+            highway.transform_bias.assign(bias[:features])
+            # Their gate weighs the input, ours what is made of it.
+            highway.carry_kernel.assign(-kernel[:, features:])
+            highway.carry_bias.assign(-bias[features:])
+        inputs += features
+    kernel = state.read("projection.weight", (units, inputs)).T
+    bias = state.read("projection.bias", (units,))
+    projection = layer.projection_kernel, layer.projection_bias
+    for weight, array in zip(projection, (kernel, bias), strict=True):
+        if weight is not None:
+            weight.assign(array)
+    if layer.word_embedding is not None:
+        words = state.read(_WORDS, tuple(layer.word_embedding.shape))
+        if layer.projection_kernel is None:
+            # Words alone that have the size of the result have none here.
+            words = words @ kernel + bias
+        layer.word_embedding.assign(words)
+
+
+def _read_lstm(layer: ProjectedLSTM, state: TorchState, name: str) -> None:
+    gates, units = 4 * layer.units, layer.projection_units
+    kernels = [
+        _gates(state.read(f"{name}.{part}_linearity.weight", (gates, units)).T)
+        for part in ("input", "state")
+    ]
+    layer.kernel.assign(np.concatenate(kernels))
+    bias = _gates(state.read(f"{name}.state_linearity.bias", (gates,)))
+    # Ours adds 1 to the forget gate's.
+    bias[2 * layer.units : 3 * layer.units] -= 1
+    layer.bias.assign(bias)
+    projection = state.read(f"{name}.state_projection.weight", (units, layer.units))
+    layer.projection_kernel.assign(projection.T)
+
+
+def _gates(array: np.ndarray) -> np.ndarray:
+    """Puts the candidate before the forget gate."""
+    i, f, j, o = np.split(array, 4, axis=-1)
+    return np.concatenate([i, j, f, o], axis=-1)
