@@ -1,12 +1,17 @@
-"""The Python blocks of the README and of the guides run as they stand."""
+"""The Python blocks of the README and of the guides run as they stand.
+
+Of the others, every command that they show has the options that it is shown with.
+"""
 
 import re
+import shlex
 from pathlib import Path
 
 import keras
 import pytest
 
 import keras_elmo
+from keras_elmo import cli
 
 ROOT = Path(__file__).parents[1]
 # These load a shipped model and train a classifier on it, whose graph alone takes 10 s,
@@ -57,3 +62,20 @@ def test_reference_has_every_public_name():
     assert sorted(" ".join(listed).split()) == sorted(
         set(keras_elmo.__all__) - {"plots"}
     )
+
+
+def commands():
+    """Every call of `keras-elmo` in a block of a page, with the page's name."""
+    for path in sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")]):
+        text = path.read_text(encoding="utf-8")
+        for block in re.findall(r"^```\w*\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
+            for line in block.replace("\\\n", " ").splitlines():
+                if line.startswith("keras-elmo ") and "..." not in line:
+                    yield path.name, line.split(" | ")[0]
+
+
+@pytest.mark.parametrize(("page", "line"), commands())
+def test_commands_have_their_options(page, line):
+    """Nothing runs; a wrong option ends the process."""
+    _, *arguments = shlex.split(line, comments=True)
+    cli._parser().parse_args(arguments)
