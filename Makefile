@@ -25,7 +25,7 @@ COMPILED = tests/layers tests/embedding/test_embedder.py tests/files/test_export
 help:
 	@echo "make demo             train a small model, use it in a classifier, draw a picture"
 	@echo "make test             all tests but those of the benchmarks"
-	@echo "make test-fast        the tests that take seconds"
+	@echo "make test-fast        the tests that build no graphs, in a minute"
 	@echo "make test-benchmarks  whole benchmarks at small size"
 	@echo "make test-processors  fast tests of compiled graphs, as on other processors"
 	@echo "make lint             ruff and mypy"
@@ -42,7 +42,7 @@ test: $(INSTALLED)
 	@$(PYTEST) -m "not benchmark"
 
 test-fast: $(INSTALLED)
-	@$(PYTEST) -m "not slow"
+	@$(PYTEST) -m "not slow and not graph"
 
 test-benchmarks: $(INSTALLED)
 	@$(PYTEST) -m benchmark

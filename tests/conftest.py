@@ -1,5 +1,6 @@
 """What every test starts from: quiet logs, a fixed seed, and the files kept outside."""
 
+import gc
 import os
 from pathlib import Path
 
@@ -37,12 +38,17 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Slow files run first: quick ones fill up the time of the last slow one."""
+    """Slow files run first: quick ones fill up the time of the last slow one.
+
+    Then what is imported by now is left out of every garbage collection, a tenth of the
+    time of a graph.
+    """
     for item in items:
         if item.get_closest_marker("benchmark"):
             item.add_marker("slow")
     slow = {item.path for item in items if item.get_closest_marker("slow")}
     items.sort(key=lambda item: item.path not in slow)
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

@@ -2,17 +2,18 @@
 
 import atexit
 import functools
-import json
 import os
+import shlex
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
+_HERE = Path(__file__).parent
+ROOT = _HERE.parent
 # JAX and PyTorch are here for some tests alone. TensorFlow and Beam import them where
 # they are, which takes seconds, and a user's process does without.
-_ABSENT = ROOT / "tests" / "absent"
+_ABSENT = _HERE / "absent"
 
 
 def environment(**variables):
@@ -34,40 +35,46 @@ def run_python(*arguments, cwd, **variables):
     return run(sys.executable, *arguments, cwd=cwd, **variables)
 
 
-def run_script(script, *arguments, cwd):
+def run_script(script, *arguments, cwd, **variables):
     """Runs a script like `run_python`, in a process that has TensorFlow already.
 
     It takes seconds less. Nothing of this package is imported yet, nothing computed.
     """
-    with tempfile.TemporaryDirectory() as folder:
-        said, errors = Path(folder, "stdout"), Path(folder, "stderr")
-        request = {
-            "arguments": list(map(str, [script, *arguments])),
-            "cwd": str(cwd),
-            "stdout": str(said),
-            "stderr": str(errors),
-        }
-        server = _fork_server()
-        print(json.dumps(request), file=server.stdin, flush=True)
-        status = int(server.stdout.readline() or -1)
-        assert status == 0, said.read_text() + errors.read_text()
-        return said.read_text()
+    return run(forked_python(), script, *arguments, cwd=cwd, **variables)
 
 
 @functools.cache
-def _fork_server():
+def forked_python(backend="tensorflow"):
+    """Returns a `python` that has imported the backend and Keras.
+
+    It reads neither PYTHONPATH nor Python's own options. `keras-elmo` is beside it.
+    """
+    # The path of a socket is short.
+    folder = Path(tempfile.mkdtemp(prefix="fork"))
     server = subprocess.Popen(
-        [sys.executable, Path(__file__).with_name("fork_server.py")],
-        env=environment(),
+        [sys.executable, _HERE / "fork_server.py", folder / "socket"],
+        env=environment(KERAS_BACKEND=backend),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
-        text=True,
     )
     # It ends with its stdin.
     atexit.register(server.wait)
     atexit.register(server.stdin.close)
-    return server
+    python = folder / "python"
+    client = [
+        sys.executable,
+        "-IS",
+        _HERE / "fork_client.py",
+        folder / "socket",
+        python,
+    ]
+    for path, arguments in ((python, ""), (folder / "keras-elmo", "-m keras_elmo ")):
+        command = shlex.join(map(str, client))
+        path.write_text(f'#!/bin/sh\nexec {command} {arguments}"$@"\n')
+        path.chmod(0o755)
+    assert server.stdout.readline() == b"ready\n"
+    return python
 
 
 def run(*command, cwd, **variables):

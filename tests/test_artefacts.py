@@ -12,7 +12,7 @@ import tensorflow as tf
 
 import keras_elmo
 from keras_elmo import ElmoConfig
-from tests.fresh_process import run_python
+from tests.fresh_process import run_script
 
 # A process of its own, four runs in it and ten models: 15 seconds.
 pytestmark = pytest.mark.slow
@@ -171,11 +171,11 @@ def expected(folder):
 
 @pytest.fixture(scope="module")
 def outputs(folder):
-    """Computed by a new process, which has imported nothing but the package.
+    """Computed by a new process, which has imported nothing of the tests.
 
     More threads add up in another order.
     """
-    run_python(
+    run_script(
         Path(__file__),
         cwd=folder,
         TF_NUM_INTRAOP_THREADS="1",

@@ -24,8 +24,10 @@ from keras_elmo.files.loading import load, load_language_model
 from keras_elmo.files.run_directory import PretrainingDirectory
 from keras_elmo.training.history import read_history
 from tests.command_line import assert_one_line, command
-from tests.fresh_process import environment, run_python
+from tests.fresh_process import environment, forked_python, run_python
 from tests.training.runs import write_text
+
+pytestmark = pytest.mark.graph
 
 COMMANDS = (
     *("pretrain", "evaluate", "export", "embed", "serve", "import", "inspect"),
@@ -603,7 +605,7 @@ def test_pretrain_terminated(folder, tmp_path):
     """SIGTERM: status 0 long before its million steps, and a checkpoint."""
     arguments = ["--corpus", folder / "train-*", "--out", tmp_path / "run", *SIZES]
     arguments += ["--steps", "1000000", "--validate-every", "2", "--resume"]
-    process = start("pretrain", *arguments, cwd=tmp_path)
+    process = start("pretrain", *arguments, cwd=tmp_path, python=forked_python())
     wait_until_measured(process, tmp_path / "run")
     process.terminate()
     out, err = process.communicate(timeout=60)
@@ -754,9 +756,9 @@ def _interrupted(*arguments, **options):
 # ---------------------------------------------------------------- a process of its own
 
 
-def start(*arguments, cwd):
+def start(*arguments, cwd, python=sys.executable):
     return subprocess.Popen(
-        [sys.executable, "-m", "keras_elmo", *map(str, arguments)],
+        [python, "-m", "keras_elmo", *map(str, arguments)],
         cwd=cwd,
         env=environment(),
         stdout=subprocess.PIPE,
@@ -790,7 +792,9 @@ def test_pretrain_interrupted_and_resumed(folder, tmp_path):
         *SIZES,
         *("--validate-every", "2"),
     ]
-    process = start(*arguments, "--steps", "1000000", cwd=tmp_path)
+    process = start(
+        *arguments, "--steps", "1000000", cwd=tmp_path, python=forked_python()
+    )
     wait_until_measured(process, tmp_path / "run")
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=300)

@@ -15,6 +15,8 @@ import tensorflow as tf
 import keras_elmo
 from tests.fresh_process import ROOT
 
+pytestmark = pytest.mark.graph
+
 
 def public_names():
     """The names of `__all__`, read without importing apache_beam or matplotlib."""

@@ -22,6 +22,8 @@ from keras_elmo.plots.data import spread
 from keras_elmo.training.history import HistoryRow, write_history
 from tests.images import size_of_png
 
+pytestmark = pytest.mark.graph
+
 
 @pytest.fixture
 def figures(monkeypatch):

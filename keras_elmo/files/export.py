@@ -96,11 +96,10 @@ def export_saved_model(
     if tokenizer == "own":
         tokenizer = encoder.tokenizer or TOKENIZER_IF_UNKNOWN
     served = _served(embedding, tokenizer, half_weights)
-    signatures = {"tokens": served.tokens.get_concrete_function()}
+    signatures = {"tokens": served.tokens}
     if tokenizer is not None:
-        signatures["default"] = served.default.get_concrete_function()
-        # For clients that name no signature.
-        signatures["serving_default"] = signatures["default"]
+        # The second is for clients that name no signature.
+        signatures |= dict.fromkeys(("default", "serving_default"), served.default)
     with replacing(path) as temporary:
         tf.saved_model.save(served, temporary, signatures)
         if words is not None:
@@ -141,7 +140,10 @@ def _half(weight: keras.Variable) -> "tf.Variable":
 def _served(
     embedding: ElmoEmbedding, tokenizer: str | None, half_weights: bool
 ) -> "tf.Module":
-    """Returns the variables, and the functions of the signatures."""
+    """Returns the variables, and the functions of the signatures.
+
+    Concrete functions are saved as they are; others would be traced once more.
+    """
     served = tf.Module(name="elmo")
     # TensorFlow's own variables: through Keras's, each would be stored twice.
     stored = [
@@ -161,19 +163,21 @@ def _served(
         outputs = _outputs(embedding, stored, char_ids)
         return {**outputs, "sequence_len": tf.identity(sequence_len)}
 
+    tokens = tf.TensorSpec([None, None], tf.string, "tokens")
+    lengths = tf.TensorSpec([None], tf.int32, "sequence_len")
+    function = tf.function(from_tokens, [tokens, lengths], autograph=False)
+    served.tokens = function.get_concrete_function()
     if tokenizer is not None:
         split = Tokenizer(tokenizer)
 
         def from_strings(strings: Tensor) -> dict[str, Tensor]:
             tokens = split.ragged(strings)
             lengths = tf.cast(tokens.row_lengths(), tf.int32)
-            return from_tokens(tokens.to_tensor(""), lengths)
+            return served.tokens(tokens=tokens.to_tensor(""), sequence_len=lengths)
 
         strings = tf.TensorSpec([None], tf.string, "strings")
-        served.default = tf.function(from_strings, [strings], autograph=False)
-    tokens = tf.TensorSpec([None, None], tf.string, "tokens")
-    lengths = tf.TensorSpec([None], tf.int32, "sequence_len")
-    served.tokens = tf.function(from_tokens, [tokens, lengths], autograph=False)
+        function = tf.function(from_strings, [strings], autograph=False)
+        served.default = function.get_concrete_function()
     return served
 
 

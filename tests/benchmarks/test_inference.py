@@ -12,6 +12,8 @@ from tests.benchmarks.conftest import BENCHMARKS
 from tests.fresh_process import environment
 from tests.models.small import random_encoder
 
+pytestmark = pytest.mark.graph
+
 SENTENCES = [["I", "sat", "down", "."], ["배", "가", "고프다"], ["Why", "?"]]
 
 

@@ -10,6 +10,8 @@ import pytest
 
 import keras_elmo
 
+pytestmark = pytest.mark.graph
+
 SENTENCES = [
     "the bank closed",
     "the river flows by the bank .",

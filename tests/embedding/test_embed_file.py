@@ -28,6 +28,8 @@ from tests.files.exports import embedding
 from tests.full_disk import files_of_at_most
 from tests.models.small import random_encoder
 
+pytestmark = pytest.mark.graph
+
 LINES = ["I sat on the bank .", "", "배 가 고프다", "The bank closed", "  "]
 SENTENCES = [line.split() for line in LINES]
 

@@ -6,6 +6,8 @@ from keras_elmo.embedding.embedder import embed
 from tests import numpy_reference
 from tests.models.small import CONFIG, SENTENCES, published, random_encoder
 
+pytestmark = pytest.mark.graph
+
 SHAPE_OF_ONE = CONFIG.num_layers + 1, 2 * CONFIG.projection_units
 
 

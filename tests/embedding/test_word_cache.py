@@ -12,6 +12,9 @@ from keras_elmo.embedding.word_cache import WordCache
 from tests.layers.layer_checks import numpy_of
 from tests.models.small import char_ids, random_encoder
 
+pytestmark = pytest.mark.graph
+
+
 # One byte, many bytes, more than a word has room for, and the longest that fits.
 WORDS = [b"a", "뱅크".encode(), b"x" * 48, b"x" * 49, b"x" * 47, b"bank", b"\x00", b"z"]
 

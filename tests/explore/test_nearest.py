@@ -9,6 +9,8 @@ from keras_elmo.files.export import export_saved_model
 from tests import numpy_reference
 from tests.models.small import CONFIG, published, random_encoder
 
+pytestmark = pytest.mark.graph
+
 QUERY = ["I", "sat", "on", "the", "bank", "of", "the", "river"]
 CORPUS = [
     ["The", "bank", "lends", "money", "."],

@@ -8,6 +8,8 @@ from keras_elmo.embedding.embedder import embed
 from keras_elmo.explore.projector import write_projector
 from tests.models.small import random_encoder
 
+pytestmark = pytest.mark.graph
+
 SENTENCES = [
     ["I", "sat", "on", "the", "bank", "of", "the", "river", "."],
     ["no", "such", "word", ",", "only", "banks", "and", "Bank"],

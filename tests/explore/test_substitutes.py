@@ -11,6 +11,8 @@ from tests.layers.published_names import randomise
 from tests.models.small import published
 from tests.training.runs import CONFIG
 
+pytestmark = pytest.mark.graph
+
 WORDS = ["the", "bank", "river", "of", "boat", "배"]
 ALL_WORDS = ["<S>", "</S>", "<UNK>", *WORDS]
 SENTENCE = ["the", "strange", "river", "of", "the", "boat"]

@@ -20,6 +20,8 @@ from tests.full_disk import files_of_at_most
 from tests.layers.layer_checks import numpy_of
 from tests.training.runs import CONFIG
 
+pytestmark = pytest.mark.graph
+
 PROGRESS = {"step": 3, "words": 77, "seconds": 1.5, "places": [[1, 2]]}
 BITS = strategies.integers(0, 7)
 

@@ -32,6 +32,8 @@ from tests.installed import require_installed
 from tests.layers.layer_checks import numpy_of
 from tests.models.small import CONFIG, char_ids, random_encoder
 
+pytestmark = pytest.mark.graph
+
 TOKENIZERS = ("unicode", "whitespace", "published", None)
 
 

@@ -28,6 +28,8 @@ from tests.layers.layer_checks import numpy_of
 from tests.models.combinations import BATCHES
 from tests.models.small import CONFIG, char_ids, published, random_encoder
 
+pytestmark = pytest.mark.graph
+
 TOLERANCE = 1e-5
 
 

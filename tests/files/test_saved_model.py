@@ -21,6 +21,8 @@ from tests.models.small import CONFIG as SMALL
 from tests.models.small import char_ids
 from tests.training.runs import CONFIG, write_text
 
+pytestmark = pytest.mark.graph
+
 WORDS = ["<S>", "</S>", "<UNK>", "the", "of", "Ann", "bank", "."]
 
 

@@ -20,6 +20,8 @@ from tests.command_line import command
 from tests.files.test_checkpoint import compiled
 from tests.training.runs import write_text
 
+pytestmark = pytest.mark.graph
+
 ARRAY = "model/0000.npy"
 BIG = 3 << 28
 

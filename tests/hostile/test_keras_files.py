@@ -18,6 +18,7 @@ from keras_elmo.models.elmo_embedding import ElmoEmbedding
 from tests.models.small import CONFIG, random_encoder
 
 pytestmark = [
+    pytest.mark.graph,
     pytest.mark.usefixtures("little_memory"),
     # What Keras says besides when a weight cannot be loaded.
     pytest.mark.filterwarnings("ignore:Skipping nested container"),

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.fresh_process import ROOT, run_python
+from tests.fresh_process import ROOT, run_script
 
 
 @pytest.mark.slow
 def test_audit(originals, tmp_path):
     """Loading each kind of file unpickles and runs nothing."""
     script = Path(__file__).with_name("load_everything.py")
-    output = run_python(script, originals, tmp_path, cwd=tmp_path)
+    output = run_script(script, originals, tmp_path, cwd=tmp_path)
     told = json.loads(output.splitlines()[-1])
     opened = [what for event, what in told["loading"] if event == "open"]
     others = [event for event, _ in told["loading"] if event != "open"]

@@ -14,6 +14,8 @@ from keras_elmo.models.elmo_embedding import ElmoEmbedding
 from tests.command_line import assert_one_line, command
 from tests.files.exports import TOKENS
 
+pytestmark = pytest.mark.graph
+
 HUGE = 10**12
 
 

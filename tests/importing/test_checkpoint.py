@@ -26,6 +26,8 @@ from tests.importing.bilm_files import (
 from tests.layers.layer_checks import numpy_of
 from tests.models.small import CONFIG, SENTENCES, char_ids
 
+pytestmark = pytest.mark.graph
+
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory):

@@ -11,6 +11,8 @@ from tests.command_line import assert_one_line, command
 from tests.importing.bilm_files import in_module, module_variables, write_module
 from tests.models.small import CONFIG
 
+pytestmark = pytest.mark.graph
+
 TOKENS = [["the", "bank", "closed"], ["배"]]
 
 

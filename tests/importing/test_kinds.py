@@ -21,6 +21,8 @@ from tests.importing.bilm_files import (
 )
 from tests.models.small import CONFIG
 
+pytestmark = pytest.mark.graph
+
 OUR_WORDS = ["<S>", "</S>", "<UNK>", "the", "배", "bank"]
 
 

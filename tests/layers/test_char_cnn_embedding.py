@@ -9,6 +9,8 @@ from tests import numpy_reference
 from tests.layers.layer_checks import check_layer, numpy_of
 from tests.layers.published_names import options_of, randomise, weights_of
 
+pytestmark = pytest.mark.graph
+
 SENTENCES = [["a", "bank", "a"], ["배", "x" * 70], []]
 
 

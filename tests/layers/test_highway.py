@@ -7,6 +7,8 @@ from keras_elmo.layers.highway import Highway
 from tests import numpy_reference
 from tests.layers.layer_checks import check_layer, numpy_of
 
+pytestmark = pytest.mark.graph
+
 
 def test_contract(tmp_path):
     inputs = np.random.default_rng(0).normal(size=(2, 5, 7)).astype("float32")

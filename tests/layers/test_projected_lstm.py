@@ -9,6 +9,8 @@ from keras_elmo.layers.projected_lstm import ProjectedLSTM
 from tests import numpy_reference
 from tests.layers.layer_checks import check_layer, numpy_of
 
+pytestmark = pytest.mark.graph
+
 CLIPS = [None, 0.3, 3.0]
 
 

@@ -13,6 +13,8 @@ from keras_elmo.layers.sampled_softmax import (
 from tests import numpy_reference
 from tests.layers.layer_checks import check_layer, numpy_of
 
+pytestmark = pytest.mark.graph
+
 
 def problem(rng, positions=12, vocabulary_size=40, units=5):
     """Random `hidden, targets, kernel, bias`."""

@@ -8,6 +8,8 @@ from keras_elmo.layers.scalar_mix import ScalarMix
 from tests import numpy_reference
 from tests.layers.layer_checks import check_layer, numpy_of
 
+pytestmark = pytest.mark.graph
+
 
 def random_layers(rng, num_layers=3, shape=(2, 5, 4)):
     return [rng.normal(2, 3, shape).astype("float32") for _ in range(num_layers)]

@@ -6,6 +6,8 @@ from tests import numpy_reference
 from tests.models.combinations import BATCHES, DTYPES, check_combination
 from tests.models.small import published, random_encoder
 
+pytestmark = pytest.mark.graph
+
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("batch", BATCHES)

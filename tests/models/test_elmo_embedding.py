@@ -9,6 +9,8 @@ from tests import numpy_reference
 from tests.layers.layer_checks import numpy_of
 from tests.models.small import CONFIG, SENTENCES, char_ids, published, random_encoder
 
+pytestmark = pytest.mark.graph
+
 LENGTHS = [len(tokens) for tokens in SENTENCES]
 SIZE = 2 * CONFIG.projection_units
 

@@ -13,6 +13,8 @@ from tests import numpy_reference
 from tests.layers.layer_checks import numpy_of
 from tests.models.small import CONFIG, SENTENCES, char_ids, published, random_encoder
 
+pytestmark = pytest.mark.graph
+
 VARIANTS = {
     "as published": {},
     "tanh": {"activation": "tanh"},

@@ -10,6 +10,8 @@ from tests.layers.layer_checks import numpy_of
 from tests.layers.published_names import randomise
 from tests.models.small import CONFIG, char_ids, published
 
+pytestmark = pytest.mark.graph
+
 VOCABULARY_SIZE = 30
 SENTENCES = [["a", "bank", "in", "배"], [], ["x"], ["she", "sat", "by", "a", "bank"]]
 

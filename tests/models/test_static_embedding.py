@@ -7,6 +7,8 @@ from keras_elmo import CharacterIds, ElmoEmbedding, StaticEmbedding, Tokenizer
 from tests.layers.layer_checks import numpy_of
 from tests.models.small import random_encoder
 
+pytestmark = pytest.mark.graph
+
 TOKENS = [
     ["the", "The", "배", "zebra", "Seoul"],
     ["", "the", "", "", ""],

@@ -10,18 +10,17 @@ import sys
 import time
 from pathlib import Path
 
-from tests.fresh_process import environment
-
-# The pool starts its workers as `python`.
-PATH = os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]])
+from tests.fresh_process import environment, forked_python
 
 
-def start(*arguments, cwd, log):
+def start(python, *arguments, cwd, log):
+    # The pool starts its workers as `python`.
+    path = os.pathsep.join([str(forked_python().parent), os.environ["PATH"]])
     with open(log, "ab") as file:
         return subprocess.Popen(
-            [sys.executable, *map(str, arguments)],
+            [python, *map(str, arguments)],
             cwd=cwd,
-            env=environment(PATH=PATH),
+            env=environment(PATH=path),
             stdout=file,
             stderr=file,
         )
@@ -29,7 +28,7 @@ def start(*arguments, cwd, log):
 
 def start_job(name, arguments, options, cwd):
     module = ("-m", "tests.scale.job", name, json.dumps(arguments, default=os.fspath))
-    return start(*module, *options, cwd=cwd, log=cwd / f"{name}.log")
+    return start(forked_python(), *module, *options, cwd=cwd, log=cwd / f"{name}.log")
 
 
 def run_job(name, arguments, options, cwd):
@@ -70,7 +69,8 @@ def running(*commands, cwd):
     with contextlib.ExitStack() as stack:
         processes = []
         for number, command in enumerate(commands):
-            process = start(*command, cwd=cwd, log=cwd / f"server-{number}.log")
+            log = cwd / f"server-{number}.log"
+            process = start(sys.executable, *command, cwd=cwd, log=log)
             stack.callback(_end, process)
             processes.append(process)
         yield processes

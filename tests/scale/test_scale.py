@@ -23,6 +23,9 @@ from tests.scale.engines import (
     wait_until,
 )
 
+pytestmark = pytest.mark.graph
+
+
 # Words that a vocabulary may stumble over, too.
 WORDS = [
     "the",

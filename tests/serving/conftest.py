@@ -1,5 +1,6 @@
 """An exported model, in this process and behind a server in one of its own."""
 
+import contextlib
 import sys
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from keras_elmo.files.export import export_saved_model
 from tests.benchmarks.conftest import BENCHMARKS, benchmark
 from tests.files.exports import embedding
-from tests.fresh_process import environment
+from tests.fresh_process import environment, forked_python
 
 __all__ = ["benchmark"]
 
@@ -52,8 +53,14 @@ def served():
     finally:
         sys.path.remove(str(BENCHMARKS))
 
+    @contextlib.contextmanager
     def start(model, *options):
-        return served(model, *options, environment=environment())
+        with contextlib.ExitStack() as stack:
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(sys, "executable", str(forked_python()))
+                server = served(model, *options, environment=environment())
+                started = stack.enter_context(server)
+            yield started
 
     return start
 

@@ -15,6 +15,8 @@ from keras_elmo.serving.limits import Code, Limits, ServingError
 from keras_elmo.serving.model import LENGTHS, Model, Signature
 from tests.files.exports import embedding
 
+pytestmark = pytest.mark.graph
+
 LIMITS = Limits(tokens=1000, waiting=10)
 WORDS = st.text(st.sampled_from("ab배쓰 .\u3000"), max_size=40)
 

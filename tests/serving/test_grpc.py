@@ -20,6 +20,8 @@ from tests.serving.conftest import LIMITS
 from tests.serving.test_json_request import STRINGS
 from tests.serving.test_json_request import TOKENS as ARGUMENTS
 
+pytestmark = pytest.mark.graph
+
 TEXTS = st.lists(st.binary(max_size=9), max_size=5)
 
 

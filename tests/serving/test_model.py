@@ -11,6 +11,8 @@ from keras_elmo.serving.limits import ServingError
 from keras_elmo.serving.model import LENGTHS, Model, Signature
 from tests.files.exports import SENTENCES, SIZES, TOKENS, padded
 
+pytestmark = pytest.mark.graph
+
 OUTPUTS = {*SIZES, "default", LENGTHS}
 
 

@@ -22,6 +22,8 @@ from keras_elmo.serving.model import Argument
 from tests.files.exports import SENTENCES, TOKENS, in_memory, padded
 from tests.serving.conftest import LIMITS
 
+pytestmark = pytest.mark.graph
+
 OUTPUTS = {
     "default": np.array([[0.1, 1.0], [-2.0, 3e-8]], np.float32),
     "sequence_len": np.array([1, 0], np.int32),

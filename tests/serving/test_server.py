@@ -24,6 +24,8 @@ from tests.command_line import assert_one_line, command
 from tests.fresh_process import run_python
 from tests.models.small import random_encoder
 
+pytestmark = pytest.mark.graph
+
 
 def body(*words):
     """A request for the mean vector of one sentence."""

@@ -9,6 +9,8 @@ from keras_elmo.serving import versions
 from keras_elmo.serving.limits import Code, ServingError
 from keras_elmo.serving.versions import ModelManager
 
+pytestmark = pytest.mark.graph
+
 
 class Loaded:
     """A model that is loaded at once, unless its folder has a file `damaged`."""

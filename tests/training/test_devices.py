@@ -3,7 +3,6 @@
 import json
 import socket
 import subprocess
-import sys
 import time
 
 import numpy as np
@@ -12,7 +11,7 @@ import pytest
 from keras_elmo.training.devices.base import pad_batch, split_batch
 from keras_elmo.training.devices.jax import choose_jax_devices
 from keras_elmo.training.devices.tensorflow import choose_tensorflow_devices
-from tests.fresh_process import environment
+from tests.fresh_process import environment, forked_python
 from tests.installed import require_installed
 from tests.training.runs import ready_made
 
@@ -44,9 +43,9 @@ def started(backend):
 
 @pytest.fixture(scope="module")
 def folder(backend, tmp_path_factory):
-    """What one process comes to: on three devices, on one, and on three and then one.
+    """Runs on two devices, on three, on one, and on three and then one.
 
-    TensorFlow has groups of one size in a process.
+    In two processes: TensorFlow has groups of one size in a process.
     """
     folder = tmp_path_factory.mktemp(backend)
     runs = [
@@ -55,7 +54,9 @@ def folder(backend, tmp_path_factory):
         ("moved", 3, 8),
         ("moved", 1, STEPS),
     ]
-    finish(process_of(backend, folder, *runs))
+    processes = [process_of(backend, folder, *runs)]
+    processes.append(process_of(backend, folder, ("two", 2, STEPS)))
+    finish(*processes)
     return folder
 
 
@@ -64,7 +65,12 @@ def process_of(backend, folder, *runs, workers=1, hold=0, **variables):
     for name, devices, steps in runs:
         arguments += [folder / name, devices, steps]
     return subprocess.Popen(
-        [sys.executable, "-m", "tests.training.run_elsewhere", *map(str, arguments)],
+        [
+            forked_python(backend),
+            "-m",
+            "tests.training.run_elsewhere",
+            *map(str, arguments),
+        ],
         env=environment(KERAS_BACKEND=backend, **variables),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -129,13 +135,14 @@ def assert_close(directory, other):
         )
 
 
-# Its fixture trains on three devices and on one, in new processes: 45 seconds.
-def test_three_devices(folder):
+# Its fixture trains five times, in new processes: 45 seconds.
+@pytest.mark.parametrize("devices", ["two", "three"])
+def test_several_devices(devices, folder):
     """Their updates are those of one, clipping and the sampled softmax included.
 
-    Seven rows do not divide by three.
+    Seven rows divide neither by two nor by three.
     """
-    assert_close(folder / "three", folder / "one")
+    assert_close(folder / devices, folder / "one")
     # Which is one that changes something.
     halfway = weights(folder / "one", step=STEPS // 2)
     assert not np.allclose(weights(folder / "one")[0], halfway[0], atol=1e-3)

@@ -10,6 +10,9 @@ from tests.layers.published_names import randomise
 from tests.models.small import CONFIG
 from tests.training.runs import ready_made
 
+pytestmark = pytest.mark.graph
+
+
 RATE, BETA_1, BETA_2, EPSILON, CLIP = 0.01, 0.9, 0.999, 1e-7, 0.05
 ADAGRAD_RATE, ADAGRAD_CLIP, FACTOR = 0.2, 10.0, 20.0
 

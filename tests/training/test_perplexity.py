@@ -13,6 +13,8 @@ from tests.layers.published_names import randomise
 from tests.models.small import published
 from tests.training.runs import CONFIG
 
+pytestmark = pytest.mark.graph
+
 LINES = [
     "the bank of the river",
     "the boat",

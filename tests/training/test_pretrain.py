@@ -29,6 +29,8 @@ from tests.training.runs import (
     write_text,
 )
 
+pytestmark = pytest.mark.graph
+
 FILES = [
     "checkpoints",
     "history.csv",

@@ -5,6 +5,8 @@ import pytest
 
 from keras_elmo.training.signals import Interrupted, SignalGuard, exit_for_signal
 
+pytestmark = pytest.mark.graph
+
 
 @pytest.fixture(autouse=True)
 def as_in_a_terminal():

@@ -17,6 +17,8 @@ from tests.files.pretrained import model_of, write_pretrained
 from tests.layers.layer_checks import numpy_of
 from tests.training.runs import CONFIG, write_text
 
+pytestmark = pytest.mark.graph
+
 WORDS = ["<S>", "</S>", "<UNK>", "the", "of", "Ann", "bank", "."]
 OTHERS = ["<S>", "</S>", "<UNK>", "bank", "film", "the", "."]
 

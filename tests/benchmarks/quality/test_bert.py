@@ -7,6 +7,9 @@ import keras
 import numpy as np
 import pytest
 
+pytestmark = pytest.mark.graph
+
+
 pytest.importorskip("keras_hub")
 
 SENTENCES = [

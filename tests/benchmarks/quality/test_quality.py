@@ -7,6 +7,8 @@ import pytest
 
 import keras_elmo
 
+pytestmark = pytest.mark.graph
+
 PAGE = """# Results
 
 <!-- table main -->

@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+pytestmark = pytest.mark.graph
+
 
 @pytest.fixture
 def read(quality, data):

@@ -6,6 +6,8 @@ import pytest
 
 import keras_elmo
 
+pytestmark = pytest.mark.graph
+
 SENTENCES = [["a", "river"], ["the", "bank", "closes"], [], ["배"]]
 
 
