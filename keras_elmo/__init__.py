@@ -14,6 +14,7 @@ register_lazily(
         "BiLM": "keras_elmo.layers.bilm",
         "CharCNNEmbedding": "keras_elmo.layers.char_cnn_embedding",
         "CharacterIds": "keras_elmo.text.character_ids",
+        "CharacterMask": "keras_elmo.models.token_mask",
         "ElmoEmbedding": "keras_elmo.models.elmo_embedding",
         "Encoder": "keras_elmo.models.encoder",
         "Highway": "keras_elmo.layers.highway",

@@ -5,13 +5,14 @@ from collections.abc import Sequence
 import keras
 from keras import ops
 
+from keras_elmo.layers.freezable_layer import FreezableLayer
 from keras_elmo.layers.projected_lstm import ProjectedLSTM, batch_layout
 from keras_elmo.layers.recurrence import State
 from keras_elmo.utils.types import Config, Shape, Tensor
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
-class BiLM(keras.layers.Layer):
+class BiLM(FreezableLayer):
     """Stacked LSTMs over token embeddings, in both directions; returns every layer.
 
     `h_(k,0) = [x_k; x_k]` and `h_(k,j) = [forward_(k,j); backward_(k,j)]`, where layer
@@ -27,8 +28,7 @@ class BiLM(keras.layers.Layer):
         skip_connections: whether every LSTM layer but the first adds its input to its
             output; the sum is neither clipped nor fed back.
         dropout: rate, on the input of every LSTM layer, while training.
-        **kwargs: arguments of `keras.layers.Layer`. With `trainable=False` the
-            weights are created frozen, and stay so in an exported SavedModel.
+        **kwargs: arguments of `keras.layers.Layer`.
 
     Call arguments:
         inputs: `(batch, tokens, projection_units)` token embeddings.

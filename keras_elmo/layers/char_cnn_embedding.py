@@ -5,8 +5,10 @@ from collections.abc import Sequence
 import keras
 from keras import ops
 
+from keras_elmo.layers.freezable_layer import FreezableLayer
 from keras_elmo.layers.highway import Highway
 from keras_elmo.utils.exporting import export_format
+from keras_elmo.utils.large_variables import looked_up_rows
 from keras_elmo.utils.lazy import tf
 from keras_elmo.utils.types import Config, Shape, Tensor
 
@@ -43,7 +45,7 @@ def _cut_padding(words: Tensor, max_width: int) -> Tensor:
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
-class CharCNNEmbedding(keras.layers.Layer):
+class CharCNNEmbedding(FreezableLayer):
     """Embeds each word by convolutions over its characters.
 
     `x = P(highway(concat_w max_t f(conv_w(characters))))`: convolutions of several
@@ -57,8 +59,7 @@ class CharCNNEmbedding(keras.layers.Layer):
         char_embedding_units: length of a character's vector.
         activation: `"relu"` or `"tanh"`, of the convolutions.
         num_characters: number of character ids, the masked 0 included.
-        **kwargs: arguments of `keras.layers.Layer`. With `trainable=False` the
-            weights are created frozen, and stay so in an exported SavedModel.
+        **kwargs: arguments of `keras.layers.Layer`.
 
     Call arguments:
         char_ids: `(batch, tokens, characters)` integers; all 0 in a masked position.
@@ -120,13 +121,11 @@ class CharCNNEmbedding(keras.layers.Layer):
         ]
 
     def build(self, char_ids_shape: Shape) -> None:
-        common = {"trainable": self.trainable}
         num_filters = sum(count for _, count in self.filters)
         self.char_embedding = self.add_weight(
             name="char_embedding",
             shape=(self.num_characters, self.char_embedding_units),
             initializer=keras.initializers.RandomUniform(-1.0, 1.0),
-            **common,
         )
         # The published initialisers: uniform for relu, Glorot's normal for tanh.
         self.kernels = [
@@ -138,14 +137,11 @@ class CharCNNEmbedding(keras.layers.Layer):
                 else keras.initializers.RandomNormal(
                     stddev=(width * self.char_embedding_units) ** -0.5
                 ),
-                **common,
             )
             for k, (width, count) in enumerate(self.filters)
         ]
         self.biases = [
-            self.add_weight(
-                name=f"bias_{k}", shape=(count,), initializer="zeros", **common
-            )
+            self.add_weight(name=f"bias_{k}", shape=(count,), initializer="zeros")
             for k, (_, count) in enumerate(self.filters)
         ]
         for highway in self.highways:
@@ -156,13 +152,11 @@ class CharCNNEmbedding(keras.layers.Layer):
                 name="projection_kernel",
                 shape=(num_filters, self.projection_units),
                 initializer=keras.initializers.RandomNormal(stddev=num_filters**-0.5),
-                **common,
             )
             self.projection_bias = self.add_weight(
                 name="projection_bias",
                 shape=(self.projection_units,),
                 initializer="zeros",
-                **common,
             )
 
     def call(self, char_ids: Tensor) -> Tensor:
@@ -179,7 +173,7 @@ class CharCNNEmbedding(keras.layers.Layer):
         """`(words, characters)` ids to `(words, projection_units)`."""
         activation = ops.relu if self.activation == "relu" else ops.tanh
         table = ops.cast(self.char_embedding, self.compute_dtype)
-        characters = ops.take(table, words, axis=0)
+        characters = looked_up_rows(table, words)
         # Adding the bias and the activation are monotonic, so they can follow the
         # maximum: one value a word instead of one a character.
         x = ops.concatenate(

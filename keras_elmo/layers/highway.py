@@ -20,8 +20,7 @@ class Highway(keras.layers.Layer):
     Args:
         carry_bias: initial value of `b_c`. A negative one starts the layer near the
             identity.
-        **kwargs: arguments of `keras.layers.Layer`. With `trainable=False` the
-            weights are created frozen, and stay so in an exported SavedModel.
+        **kwargs: arguments of `keras.layers.Layer`.
 
     Call arguments:
         inputs: `(..., units)` float tensor.
@@ -60,22 +59,20 @@ class Highway(keras.layers.Layer):
             )
         kernel = keras.initializers.RandomNormal(stddev=1 / math.sqrt(units))
         bias = keras.initializers.Constant(self.carry_bias_value)
-        common = {"trainable": self.trainable}
         self.carry_kernel = self.add_weight(
-            name="carry_kernel", shape=(units, units), initializer=kernel, **common
+            name="carry_kernel", shape=(units, units), initializer=kernel
         )
         self.carry_bias = self.add_weight(
-            name="carry_bias", shape=(units,), initializer=bias, **common
+            name="carry_bias", shape=(units,), initializer=bias
         )
         self.transform_kernel = self.add_weight(
             name="transform_kernel",
             shape=(units, units),
             # A second object: one initializer would draw the same values twice.
             initializer=kernel.clone(),
-            **common,
         )
         self.transform_bias = self.add_weight(
-            name="transform_bias", shape=(units,), initializer="zeros", **common
+            name="transform_bias", shape=(units,), initializer="zeros"
         )
 
     def call(self, inputs: Tensor) -> Tensor:

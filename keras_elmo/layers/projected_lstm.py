@@ -49,8 +49,7 @@ class ProjectedLSTM(keras.layers.Layer):
         projection_units: size of the output `h`.
         cell_clip: bound on every element of `c`, or `None`.
         projection_clip: bound on every element of `h`, or `None`.
-        **kwargs: arguments of `keras.layers.Layer`. With `trainable=False` the
-            weights are created frozen, and stay so in an exported SavedModel.
+        **kwargs: arguments of `keras.layers.Layer`.
 
     Call arguments:
         inputs: `(batch, time, features)` float tensor.
@@ -92,23 +91,20 @@ class ProjectedLSTM(keras.layers.Layer):
                 "`inputs` must have a known last axis. "
                 f"Received: inputs.shape={inputs_shape}"
             )
-        common = {"trainable": self.trainable}
         # Rows are [input; hidden], columns the gates i, j, f, o: the published
         # layout, in which import and export are copies.
         self.kernel = self.add_weight(
             name="kernel",
             shape=(features + self.projection_units, 4 * self.units),
             initializer="glorot_uniform",
-            **common,
         )
         self.bias = self.add_weight(
-            name="bias", shape=(4 * self.units,), initializer="zeros", **common
+            name="bias", shape=(4 * self.units,), initializer="zeros"
         )
         self.projection_kernel = self.add_weight(
             name="projection_kernel",
             shape=(self.units, self.projection_units),
             initializer="glorot_uniform",
-            **common,
         )
 
     def call(

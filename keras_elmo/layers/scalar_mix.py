@@ -86,11 +86,9 @@ class ScalarMix(keras.layers.Layer):
             shape=(num_layers,),
             initializer="zeros" if fixed is None else lambda *_, **__: ops.array(fixed),
             regularizer=self.regularizer if fixed is None else None,
-            trainable=fixed is None and self.trainable,
+            trainable=fixed is None,
         )
-        self.gamma = self.add_weight(
-            name="gamma", shape=(), initializer="ones", trainable=self.trainable
-        )
+        self.gamma = self.add_weight(name="gamma", shape=(), initializer="ones")
 
     def call(self, layers: list[Tensor], mask: Tensor = None) -> Tensor:
         if self.layer_norm:

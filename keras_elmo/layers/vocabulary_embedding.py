@@ -4,12 +4,13 @@ import keras
 from keras import ops
 
 from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
+from keras_elmo.layers.freezable_layer import FreezableLayer
 from keras_elmo.utils.large_variables import looked_up_rows
 from keras_elmo.utils.types import Config, Shape, Tensor
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
-class VocabularyEmbedding(keras.layers.Layer):
+class VocabularyEmbedding(FreezableLayer):
     """Embeds each token by its word, its characters, or both.
 
     `x = [word; highway(concat_w max_t f(conv_w(characters)))] W + b`: a row of the
@@ -25,8 +26,7 @@ class VocabularyEmbedding(keras.layers.Layer):
         num_highway_layers: highway layers above the convolutions.
         char_embedding_units: length of a character's vector.
         activation: `"relu"` or `"tanh"`, of the convolutions.
-        **kwargs: arguments of `keras.layers.Layer`. With `trainable=False` the
-            weights are created frozen, and stay so in an exported SavedModel.
+        **kwargs: arguments of `keras.layers.Layer`.
 
     Call arguments:
         char_ids: `(batch, tokens, ids)` integers, all 0 in a masked position: the id of
@@ -98,7 +98,6 @@ class VocabularyEmbedding(keras.layers.Layer):
             )
 
     def build(self, char_ids_shape: Shape) -> None:
-        common = {"trainable": self.trainable}
         units = 0
         self.word_embedding: keras.Variable | None = None
         self.projection_kernel = self.projection_bias = None
@@ -110,7 +109,6 @@ class VocabularyEmbedding(keras.layers.Layer):
                 initializer=keras.initializers.RandomNormal(stddev=1.0),
                 # Cast row by row: a table may be large.
                 autocast=False,
-                **common,
             )
         if self.char_cnn is not None:
             characters = char_ids_shape[-1]
@@ -124,13 +122,11 @@ class VocabularyEmbedding(keras.layers.Layer):
             name="projection_kernel",
             shape=(units, self.projection_units),
             initializer=keras.initializers.RandomNormal(stddev=units**-0.5),
-            **common,
         )
         self.projection_bias = self.add_weight(
             name="projection_bias",
             shape=(self.projection_units,),
             initializer="zeros",
-            **common,
         )
 
     def call(self, char_ids: Tensor) -> Tensor:

@@ -6,16 +6,24 @@ import keras
 import numpy as np
 from keras import ops
 
+from keras_elmo.layers.freezable_layer import FreezableLayer
 from keras_elmo.layers.scalar_mix import ScalarMix
 from keras_elmo.models.encoder import Encoder, copy_weights
-from keras_elmo.models.token_mask import keep_first_of_empty
+from keras_elmo.models.freezing import freeze_layers, frozen_layers, is_frozen
+from keras_elmo.models.inputs import char_ids_of, check_ids, is_text
+from keras_elmo.models.token_mask import CharacterMask
+from keras_elmo.text.tokenizer import TOKENIZER_IF_UNKNOWN
 from keras_elmo.utils.checks import check_positive
 from keras_elmo.utils.lazy import provided
 from keras_elmo.utils.types import Config, StrPath, Tensor
 
 
+def _are_layers(inputs: Tensor) -> bool:
+    return len(getattr(inputs, "shape", ())) == 4
+
+
 @keras.saving.register_keras_serializable("keras_elmo")
-class ElmoEmbedding(keras.layers.Layer):
+class ElmoEmbedding(FreezableLayer):
     """Contextual word vectors: a biLM's layers, mixed with weights that a task learns.
 
     `ELMo_k = gamma * sum_j softmax(s)_j h_(k,j)`.
@@ -32,11 +40,18 @@ class ElmoEmbedding(keras.layers.Layer):
         mix_regularizer: of the raw weights `s`, such as `keras.regularizers.L2(0.001)`.
         keep_boundaries: whether the vectors of the sentence boundaries are kept.
         trainable_encoder: whether the biLM is fine-tuned; otherwise it is frozen and
-            no gradient reaches it.
-        **kwargs: arguments of `keras.layers.Layer`.
+            no gradient reaches it. Set `trainable` of the layer, of its `encoder`, or
+            of layers inside of that, to change it; then compile the model again.
+        **kwargs: arguments of `keras.layers.Layer`. `dtype` is the policy of the
+            encoder, too. By default that is the one the encoder was given, if it is not
+            float32, else Keras's global one.
 
     Call arguments:
-        char_ids: `(batch, tokens + 2, 50)` integers, from `CharacterIds`.
+        inputs: text, `(batch,)` or `(batch, 1)` strings, which are split as the text of
+            the encoder was; words, `(batch, tokens)` strings padded with `""`; or
+            `(batch, tokens + 2, 50)` integers, from `CharacterIds`. Strings need the
+            TensorFlow backend; for another one, `char_ids` makes ids of them. Or
+            `(batch, *layers_shape)` numbers, the layers from `precompute`.
         training: whether dropout is applied.
 
     Returns:
@@ -50,15 +65,16 @@ class ElmoEmbedding(keras.layers.Layer):
 
     Raises:
         TypeError: `encoder` is something else.
-        ValueError: `num_representations` is not positive, or there is no such model.
+        ValueError: `num_representations` is not positive, there is no such model, or
+            the inputs have another rank.
+        RuntimeError: the inputs are strings, and Keras does not run on TensorFlow.
 
     Example:
 
     ```python
     encoder = keras_elmo.build_encoder(keras_elmo.ElmoConfig.preset("tiny"))
     text = keras.Input((), dtype="string")
-    tokens = keras_elmo.Tokenizer()(text)
-    vectors = keras_elmo.ElmoEmbedding(encoder)(keras_elmo.CharacterIds()(tokens))
+    vectors = keras_elmo.ElmoEmbedding(encoder)(text)
     pooled = keras.layers.GlobalAveragePooling1D()(vectors)
     model = keras.Model(text, keras.layers.Dense(1, activation="sigmoid")(pooled))
     assert model(tf.constant(["By the river.", "At the bank."])).shape == (2, 1)
@@ -79,24 +95,25 @@ class ElmoEmbedding(keras.layers.Layer):
         trainable_encoder: bool = False,
         **kwargs: object,
     ) -> None:
-        # Set last: while it is False, Keras would create every weight frozen.
+        # Set last, on all that is made here.
         trainable = kwargs.pop("trainable", True)
-        super().__init__(**kwargs)
         check_positive(num_representations=num_representations)
         given: Encoder = provided("load")(encoder)
+        policy = given.layers_dtype
+        if kwargs.get("dtype") is None and policy.name != "float32":
+            kwargs["dtype"] = policy
+        super().__init__(**kwargs)
         self.num_representations = num_representations
         self.dropout = dropout
         self.layer_norm = layer_norm
         self.mix_regularizer = keras.regularizers.get(mix_regularizer)
         self.keep_boundaries = keep_boundaries
-        self.trainable_encoder = trainable_encoder
-        # A new encoder, because weights stay frozen in a SavedModel only if they are
-        # created so.
+        # A copy: to freeze it leaves the given one as it is.
         self.encoder = Encoder(
             given.config,
             trainable=trainable_encoder,
             tokenizer=given.tokenizer,
-            dtype=given.layers_dtype,
+            dtype=self.dtype_policy,
         )
         copy_weights(given, self.encoder)
         self.mixes = [
@@ -113,9 +130,12 @@ class ElmoEmbedding(keras.layers.Layer):
         for mix in self.mixes:
             mix.build([layer] * (given.config.num_layers + 1))
         self.output_dropout = keras.layers.Dropout(dropout, dtype="float32")
+        self._mask = CharacterMask(keep_boundaries)
         self.supports_jit = keras.backend.backend() != "tensorflow"
         self.supports_masking = True
-        self.trainable = trainable
+        # Set to True it would unfreeze the encoder.
+        if not trainable:
+            self.trainable = False
 
     @classmethod
     def from_saved_model(
@@ -137,10 +157,50 @@ class ElmoEmbedding(keras.layers.Layer):
         """
         return provided("load_embedding")(path, cls, **kwargs)
 
-    def call(self, char_ids: Tensor, training: bool | None = None) -> Tensor:
-        layers = self.token_layers(char_ids, training)
+    def __call__(self, inputs: Tensor, *args: object, **kwargs: object) -> Tensor:
+        if is_text(inputs) and keras.backend.backend() != "tensorflow":
+            raise RuntimeError(
+                "ElmoEmbedding takes strings on Keras's TensorFlow backend only; the "
+                "others have none. Make ids of them before the model, with its method "
+                f"`char_ids`. Received: backend={keras.backend.backend()!r}"
+            )
+        if not _are_layers(inputs):
+            inputs = self.char_ids(inputs)
+        return super().__call__(inputs, *args, **kwargs)
+
+    def char_ids(self, inputs: Tensor) -> Tensor:
+        """Returns the character ids of what the layer may be called with.
+
+        On any backend, and in `tf.data.Dataset.map`; TensorFlow has to be installed.
+
+        Args:
+            inputs: text, words, or ids.
+
+        Returns:
+            `(batch, tokens + 2, 50)` integers.
+        """
+        if not is_text(inputs):
+            return check_ids(inputs)
+        kind = self.encoder.tokenizer or TOKENIZER_IF_UNKNOWN
+        ids = char_ids_of(inputs, kind, self.encoder.config.token_vocabulary)
+        if keras.backend.backend() != "tensorflow" and hasattr(ids, "numpy"):
+            return ids.numpy()
+        return ids
+
+    @property
+    def layers_shape(self) -> tuple[int, None, int]:
+        """The shape of a sentence's layers.
+
+        `(num_layers + 1, tokens, 2 * projection_units)`, where the number of tokens,
+        with the boundaries if they are kept, varies and is `None`.
+        """
+        config = self.encoder.config
+        return config.num_layers + 1, None, 2 * config.projection_units
+
+    def call(self, inputs: Tensor, training: bool | None = None) -> Tensor:
+        layers = self.token_layers(inputs, training)
         representations = [
-            self.output_dropout(self.mixed(layers, char_ids, k), training=training)
+            self.output_dropout(self.mixed(layers, inputs, k), training=training)
             for k in range(self.num_representations)
         ]
         return self._one_or_all(representations)
@@ -149,48 +209,47 @@ class ElmoEmbedding(keras.layers.Layer):
         return values if self.num_representations > 1 else values[0]
 
     def token_layers(
-        self, char_ids: Tensor, training: bool | None = None
+        self, inputs: Tensor, training: bool | None = None
     ) -> list[Tensor]:
         """Returns the layers of the biLM at the positions of the result."""
+        if _are_layers(inputs):
+            return ops.unstack(inputs, self.layers_shape[0], axis=1)
         # A frozen biLM is a function of the sentence alone: no dropout inside it.
         training = bool(training and self.trainable_encoder)
-        layers = self.encoder(char_ids, training=training)
+        layers = self.encoder(inputs, training=training)
         if not self.trainable_encoder:
             layers = [ops.stop_gradient(layer) for layer in layers]
         if not self.keep_boundaries:
             layers = [layer[:, 1:-1] for layer in layers]
         # The last boundary of a short sentence lies inside the row.
-        kept = ops.cast(self._token_mask(char_ids), layers[0].dtype)
+        kept = ops.cast(self._mask.tokens(inputs), layers[0].dtype)
         kept = ops.expand_dims(kept, -1)
         return [layer * kept for layer in layers]
 
-    def mixed(self, layers: list[Tensor], char_ids: Tensor, k: int = 0) -> Tensor:
+    def mixed(self, layers: list[Tensor], inputs: Tensor, k: int = 0) -> Tensor:
         """Returns mix `k` of what `token_layers` returned."""
-        mask = self._token_mask(char_ids)
+        mask = self._mask.tokens(inputs)
         mix = self.mixes[k](layers, mask=mask)
         return mix * ops.expand_dims(ops.cast(mask, mix.dtype), -1)
 
-    def _token_mask(self, char_ids: Tensor) -> Tensor:
-        valid = ops.greater(char_ids[..., 0], 0)
-        # A position holds a token where the one after it is valid: that leaves out
-        # both boundaries and the padding.
-        return valid if self.keep_boundaries else valid[:, 2:]
-
-    def compute_mask(self, char_ids: Tensor, previous_mask: Tensor = None) -> Tensor:
-        mask = keep_first_of_empty(self._token_mask(char_ids))
+    def compute_mask(self, inputs: Tensor, previous_mask: Tensor = None) -> Tensor:
+        mask = self._mask(inputs)
         return self._one_or_all([mask] * self.num_representations)
 
     def compute_output_spec(
-        self, char_ids: Tensor, training: bool | None = None
+        self, inputs: Tensor, training: bool | None = None
     ) -> Tensor:
-        batch, tokens, _ = char_ids.shape
-        if tokens is not None and not self.keep_boundaries:
-            tokens -= 2
-        shape = (batch, tokens, 2 * self.encoder.config.projection_units)
+        positions = self._mask.compute_output_spec(inputs).shape
+        shape = (*positions, self.layers_shape[-1])
         specs = [
             keras.KerasTensor(shape, "float32") for _ in range(self.num_representations)
         ]
         return self._one_or_all(specs)
+
+    @property
+    def trainable_encoder(self) -> bool:
+        """Whether any of the biLM is trained."""
+        return not is_frozen(self.encoder)
 
     @property
     def mix_weights(self) -> list[tuple[np.ndarray, float]]:
@@ -213,9 +272,17 @@ class ElmoEmbedding(keras.layers.Layer):
             "mix_regularizer": keras.regularizers.serialize(self.mix_regularizer),
             "keep_boundaries": self.keep_boundaries,
             "trainable_encoder": self.trainable_encoder,
+            "frozen_layers": frozen_layers(self),
         }
 
     @classmethod
     def from_config(cls, config: Config) -> "ElmoEmbedding":
         config = dict(config)
-        return cls(Encoder.from_config(config.pop("encoder")), **config)
+        names = config.pop("frozen_layers", None)
+        if names is None:
+            # A file of version 0.1.0, where the encoder had a policy of its own.
+            config["dtype"] = config["encoder"].get("dtype")
+        layer = cls(Encoder.from_config(config.pop("encoder")), **config)
+        if names is not None:
+            freeze_layers(layer, names)
+        return layer

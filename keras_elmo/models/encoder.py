@@ -6,8 +6,11 @@ from keras import ops
 from keras_elmo.config import NUM_CHARACTERS, ElmoConfig
 from keras_elmo.layers.bilm import BiLM
 from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
+from keras_elmo.layers.freezable_layer import set_trainable
 from keras_elmo.layers.vocabulary_embedding import VocabularyEmbedding
-from keras_elmo.utils.types import Config, DType
+from keras_elmo.models.freezing import freeze_layers, frozen_layers, tell_tensorflow
+from keras_elmo.models.inputs import check_not_negative
+from keras_elmo.utils.types import Config, DType, Tensor
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
@@ -16,8 +19,8 @@ class Encoder(keras.Model):
 
     Args:
         config: the sizes.
-        trainable: whether the weights are created trainable. Frozen ones stay frozen
-            in every file that the model is saved in.
+        trainable: whether the model is trained, at first. Set `trainable` of it, or of
+            layers inside of it, to freeze and unfreeze them; files keep that.
         tokenizer: the kind of `Tokenizer` of the training text; `None` if it is not
             known.
         dtype: dtype policy of every layer.
@@ -53,8 +56,7 @@ class Encoder(keras.Model):
         **kwargs: object,
     ) -> None:
         # === Layers ===
-        common = {"trainable": trainable, "dtype": dtype}
-        embedding = _token_embedding(config, common)
+        embedding = _token_embedding(config, dtype)
         bilm = BiLM(
             units=config.units,
             projection_units=config.projection_units,
@@ -64,7 +66,7 @@ class Encoder(keras.Model):
             skip_connections=config.skip_connections,
             dropout=config.dropout,
             name="bilm",
-            **common,
+            dtype=dtype,
         )
 
         # === Functional model ===
@@ -80,9 +82,29 @@ class Encoder(keras.Model):
         # === Config ===
         self.config = config
         self.tokenizer = tokenizer
-        self.created_trainable = trainable
         # As it is now: Keras's global one may change.
         self.layers_dtype = keras.dtype_policies.get(dtype)
+        self.dtype_policy = self.layers_dtype
+        if not trainable:
+            self.trainable = False
+
+    def __setattr__(self, name: str, value: object) -> None:
+        # As a `FreezableLayer`, which a functional model cannot be.
+        if name == "trainable":
+            set_trainable(self, bool(value))
+        else:
+            super().__setattr__(name, value)
+
+    def call(
+        self,
+        inputs: Tensor,
+        training: bool | None = None,
+        mask: Tensor = None,
+        **kwargs: object,
+    ) -> list[Tensor]:
+        check_not_negative(inputs)
+        tell_tensorflow(self)
+        return super().call(inputs, training, mask, **kwargs)
 
     @property
     def token_embedding(self) -> CharCNNEmbedding | VocabularyEmbedding:
@@ -106,26 +128,28 @@ class Encoder(keras.Model):
     def get_config(self) -> Config:
         return {
             "options": self.config.to_options(),
-            "trainable": self.created_trainable,
+            "trainable": self.trainable,
+            "frozen_layers": frozen_layers(self),
             "tokenizer": self.tokenizer,
             "dtype": keras.dtype_policies.serialize(self.layers_dtype),
-            "frozen": not self.trainable,
             "name": self.name,
         }
 
     @classmethod
     def from_config(cls, config: Config, custom_objects: object = None) -> "Encoder":
         config = dict(config)
-        frozen = config.pop("frozen", False)
+        # Files of version 0.1.0 say it this way.
+        if config.pop("frozen", False):
+            config["trainable"] = False
+        names = config.pop("frozen_layers", None)
         encoder = cls(read_options(config.pop("options")), **config)
-        # Set on the model, not on its weights, it can be undone.
-        if frozen:
-            encoder.trainable = False
+        if names is not None:
+            freeze_layers(encoder, names)
         return encoder
 
 
 def _token_embedding(
-    config: ElmoConfig, common: Config
+    config: ElmoConfig, dtype: DType
 ) -> CharCNNEmbedding | VocabularyEmbedding:
     """Returns the one of the two that the tokens of a model are given to."""
     sizes = {
@@ -134,7 +158,7 @@ def _token_embedding(
         "num_highway_layers": config.num_highway_layers,
         "char_embedding_units": config.char_embedding_units,
         "activation": config.activation,
-        **common,
+        "dtype": dtype,
     }
     vocabulary = config.token_vocabulary
     if vocabulary is None:
@@ -177,7 +201,7 @@ def build_encoder(
 
     Args:
         config: the sizes.
-        trainable: whether the weights are created trainable.
+        trainable: whether the model is trained, at first.
         dtype: dtype policy of every layer; Keras's global one if `None`.
 
     Returns:

@@ -7,7 +7,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_elmo.models.token_mask import TokenMask, is_ids, keep_first_of_empty
+from keras_elmo.models.token_mask import TokenMask, is_ids
 from keras_elmo.text.tokenizer import StringLayer
 from keras_elmo.text.vector_file import read_vector_file
 from keras_elmo.utils.lazy import do_not_convert, tf
@@ -142,7 +142,7 @@ class StaticEmbedding(StringLayer):
         found = table.lookup(tokens)
         lower = table.lookup(tf.strings.lower(tokens, "utf-8"))
         found = tf.where(found == _UNKNOWN, lower, found)
-        return tf.where(TokenMask().call(tokens), found, _PADDING)
+        return tf.where(TokenMask().tokens(tokens), found, _PADDING)
 
     def _as_ids(self, tokens: Tensor) -> Tensor:
         if is_ids(tokens):
@@ -160,7 +160,7 @@ class StaticEmbedding(StringLayer):
         return self._table
 
     def compute_mask(self, tokens: Tensor, previous_mask: Tensor = None) -> Tensor:
-        return keep_first_of_empty(TokenMask()(tokens))
+        return TokenMask()(tokens)
 
     def compute_output_spec(self, tokens: Tensor) -> keras.KerasTensor:
         if not is_ids(tokens):

@@ -4,7 +4,7 @@ import keras
 from keras import ops
 
 from keras_elmo.utils.lazy import tf
-from keras_elmo.utils.types import Tensor
+from keras_elmo.utils.types import Config, Tensor
 
 
 def keep_first_of_empty(mask: Tensor) -> Tensor:
@@ -25,7 +25,8 @@ def keep_first_of_empty(mask: Tensor) -> Tensor:
 class TokenMask(keras.Operation):
     """The positions up to a sentence's last token that is not `""`, or not 0.
 
-    An operation, because a functional model needs one for strings and Keras has none.
+    A sentence without any keeps its first. An operation, because a functional model
+    needs one for strings and Keras has none, and to be one row of its summary.
 
     Call arguments:
         tokens: `(batch, tokens)` strings or integers.
@@ -35,6 +36,10 @@ class TokenMask(keras.Operation):
     """
 
     def call(self, tokens: Tensor) -> Tensor:
+        return keep_first_of_empty(self.tokens(tokens))
+
+    def tokens(self, tokens: Tensor) -> Tensor:
+        """Returns the mask in which a sentence without any token has no position."""
         if is_ids(tokens):
             return ops.not_equal(tokens, 0)
         tokens = tf.convert_to_tensor(tokens, tf.string)
@@ -44,6 +49,52 @@ class TokenMask(keras.Operation):
 
     def compute_output_spec(self, tokens: Tensor) -> keras.KerasTensor:
         return keras.KerasTensor(tokens.shape, "bool")
+
+
+@keras.saving.register_keras_serializable("keras_elmo")
+class CharacterMask(keras.Operation):
+    """The mask of `ElmoEmbedding`.
+
+    One operation, so that it is one row of a model's summary.
+
+    Args:
+        keep_boundaries: whether the boundaries of a sentence are kept.
+
+    Call arguments:
+        inputs: `(batch, tokens + 2, 50)` integers, 0 where masked; or the layers of
+            `precompute`, `(batch, num_layers + 1, tokens, units)`.
+
+    Returns:
+        `(batch, tokens)` booleans; with the boundaries, `(batch, tokens + 2)`.
+    """
+
+    def __init__(self, keep_boundaries: bool = False, name: str | None = None) -> None:
+        super().__init__(name=name)
+        self.keep_boundaries = keep_boundaries
+
+    def call(self, inputs: Tensor) -> Tensor:
+        return keep_first_of_empty(self.tokens(inputs))
+
+    def tokens(self, inputs: Tensor) -> Tensor:
+        """Returns the mask in which a sentence without any token has no position."""
+        if len(inputs.shape) == 4:
+            return ops.any(ops.not_equal(inputs[:, -1], 0), axis=-1)
+        valid = ops.greater(inputs[..., 0], 0)
+        # A position holds a token where the one after it is valid: that leaves out
+        # both boundaries and the padding.
+        return valid if self.keep_boundaries else valid[:, 2:]
+
+    def compute_output_spec(self, inputs: Tensor) -> keras.KerasTensor:
+        if len(inputs.shape) == 4:
+            batch, _, tokens, _ = inputs.shape
+            return keras.KerasTensor((batch, tokens), "bool")
+        batch, tokens = inputs.shape[:2]
+        if tokens is not None and not self.keep_boundaries:
+            tokens -= 2
+        return keras.KerasTensor((batch, tokens), "bool")
+
+    def get_config(self) -> Config:
+        return {"keep_boundaries": self.keep_boundaries, "name": self.name}
 
 
 def is_ids(tokens: Tensor) -> bool:

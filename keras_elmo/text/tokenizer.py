@@ -142,14 +142,15 @@ class Tokenizer(StringLayer):
         **kwargs: arguments of `keras.layers.Layer`.
 
     Call arguments:
-        strings: raw text, a string tensor of shape `(batch,)`, or a list.
+        strings: raw text, a string tensor of shape `(batch,)` or `(batch, 1)`, or a
+            list.
 
     Returns:
         Tokens, a string tensor of shape `(batch, tokens)` padded with `""`, where
         `tokens` is at least 1.
 
     Raises:
-        ValueError: `kind` is none of them, or `strings` has not one axis.
+        ValueError: `kind` is none of them, or `strings` has another shape.
         RuntimeError: called on another Keras backend than TensorFlow; `ragged`
             works there, too.
 
@@ -203,10 +204,12 @@ class Tokenizer(StringLayer):
         return _each_word(strings, lambda words: split_english(words, self.kind))
 
     def call(self, strings: Tensor) -> Tensor:
-        tokens = self.ragged(self._strings(strings, "strings")).to_tensor("")
-        # Later layers need at least one position.
-        missing = tf.cast(tf.shape(tokens)[1] == 0, tf.int32)
-        return tf.pad(tokens, [[0, 0], [0, missing]], constant_values="")
+        strings = self._strings(strings, "strings")
+        return padded(self.ragged(tf.reshape(strings, [-1])))
+
+    def _check_axes(self, shape: Shape, argument: str) -> None:
+        # A column of texts, as `keras.Input((1,), dtype="string")` takes it.
+        super()._check_axes(shape[:1] if shape[1:] == (1,) else shape, argument)
 
     def compute_output_spec(self, strings: Tensor) -> keras.KerasTensor:
         self._require_tensorflow_backend()
@@ -215,6 +218,14 @@ class Tokenizer(StringLayer):
 
     def get_config(self) -> Config:
         return {**super().get_config(), "kind": self.kind}
+
+
+def padded(tokens: Tensor) -> Tensor:
+    """Fills up a `tf.RaggedTensor` of tokens with `""`, to one position at least."""
+    tokens = tokens.to_tensor("")
+    # Later layers need at least one position.
+    missing = tf.cast(tf.shape(tokens)[1] == 0, tf.int32)
+    return tf.pad(tokens, [[0, 0], [0, missing]], constant_values="")
 
 
 def register_operations(kind: str | None) -> None:

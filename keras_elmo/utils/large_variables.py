@@ -24,8 +24,10 @@ def looked_up_rows(weight: Tensor, ids: Tensor) -> Tensor:
         weight: `(rows, ...)`, a tensor or a variable that is not autocast.
         ids: integers of any shape.
     """
-    if keras.backend.backend() == "tensorflow" and isinstance(weight, keras.Variable):
-        return tf.gather(weight.value, ids)
+    if keras.backend.backend() == "tensorflow":
+        # Unlike Keras, it refuses negative ids on a processor.
+        weight = weight.value if isinstance(weight, keras.Variable) else weight
+        return tf.gather(weight, ids)
     return ops.take(weight, ids, axis=0)
 
 

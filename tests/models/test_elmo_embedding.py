@@ -172,8 +172,6 @@ def test_the_whole_layer_may_be_frozen():
     layer = ElmoEmbedding(random_encoder(), trainable=False)
     layer(char_ids(SENTENCES))
     assert layer.trainable_weights == []
-    layer.trainable = True
-    assert len(layer.trainable_weights) == 2
 
 
 def test_dropout_is_of_the_result_alone():
@@ -293,6 +291,51 @@ def test_float32_whatever_the_policy():
     layer = ElmoEmbedding(random_encoder(), dtype="mixed_bfloat16")
     assert layer(char_ids(SENTENCES)).dtype == "float32"
     assert layer.mixes[0].compute_dtype == "float32"
+
+
+@pytest.fixture
+def mixed_bfloat16():
+    before = keras.config.dtype_policy()
+    keras.config.set_dtype_policy("mixed_bfloat16")
+    yield
+    keras.config.set_dtype_policy(before)
+
+
+def policies_of(layer):
+    return {
+        each.dtype_policy.name
+        for each in (layer, layer.encoder, *layer.encoder.layers[1:])
+    }
+
+
+def test_dtype_is_the_encoders():
+    """The policy that the layer reports is what its encoder computes in."""
+    encoder = random_encoder()
+    layer = ElmoEmbedding(encoder, dtype="mixed_bfloat16")
+    assert policies_of(layer) == {"mixed_bfloat16"}
+    found, wanted = numpy_of(
+        [each(char_ids(SENTENCES)) for each in (layer, ElmoEmbedding(encoder))]
+    )
+    np.testing.assert_allclose(found, wanted, atol=0.15)
+    assert not np.array_equal(found, wanted)
+    # A type that the encoder was given is kept.
+    low = encoder.with_dtype("bfloat16")
+    assert policies_of(ElmoEmbedding(low)) == {"bfloat16"}
+    assert policies_of(ElmoEmbedding(low, dtype="float32")) == {"float32"}
+
+
+@pytest.mark.usefixtures("mixed_bfloat16")
+def test_global_policy():
+    """Keras's own; a layer of a file has that of its creation."""
+    encoder = random_encoder().with_dtype("float32")
+    layer = ElmoEmbedding(encoder)
+    assert policies_of(layer) == {"mixed_bfloat16"}
+    full = ElmoEmbedding(encoder, dtype="float32")
+    assert policies_of(ElmoEmbedding.from_config(full.get_config())) == {"float32"}
+    # Version 0.1.0 gave the layer a policy, and the encoder its own one.
+    old = {**full.get_config(), "dtype": "mixed_bfloat16"}
+    del old["frozen_layers"]
+    assert policies_of(ElmoEmbedding.from_config(old)) == {"float32"}
 
 
 def test_bad_arguments():

@@ -3,11 +3,11 @@ import dataclasses
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keras_elmo.config import ElmoConfig
-from keras_elmo.models.elmo_embedding import ElmoEmbedding
 from keras_elmo.models.encoder import Encoder, build_encoder
 from tests import numpy_reference
 from tests.layers.layer_checks import numpy_of
@@ -138,7 +138,6 @@ def test_frozen():
     """A frozen encoder has no trainable weights."""
     encoder = build_encoder(CONFIG, trainable=False)
     assert encoder.trainable_weights == []
-    # Frozen one by one: a SavedModel knows nothing of a layer's `trainable`.
     assert not any(weight.trainable for weight in encoder.weights)
     assert build_encoder(CONFIG).trainable_weights
 
@@ -161,14 +160,23 @@ def test_the_type_is_that_of_its_creation():
     before = keras.config.dtype_policy()
     keras.config.set_dtype_policy("mixed_bfloat16")
     try:
-        assert (
-            ElmoEmbedding(encoder).encoder.get_layer("bilm").compute_dtype == "float32"
-        )
         copy = Encoder.from_config(encoder.get_config())
-        assert build_encoder(CONFIG).get_layer("bilm").compute_dtype == "bfloat16"
+        low = build_encoder(CONFIG)
     finally:
         keras.config.set_dtype_policy(before)
-    assert copy.get_layer("bilm").compute_dtype == "float32"
+    for each, wanted in ((copy, "float32"), (low, "bfloat16")):
+        assert each.dtype_policy.compute_dtype == wanted
+        assert each.get_layer("bilm").compute_dtype == wanted
+
+
+def test_negative_ids():
+    """Keras would count them from the end of the table."""
+    ids = char_ids(SENTENCES)
+    ids[0, 1, 2] = -1
+    with pytest.raises(ValueError, match="`char_ids` must not be negative"):
+        random_encoder()(ids)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="-1 is not in"):
+        random_encoder().predict(ids, verbose=0)
 
 
 @pytest.mark.parametrize("trainable", [True, False])

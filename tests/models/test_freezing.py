@@ -1,0 +1,127 @@
+import dataclasses
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from keras_elmo.models.elmo_embedding import ElmoEmbedding
+from keras_elmo.models.encoder import Encoder
+from tests.layers.layer_checks import numpy_of
+from tests.models.small import CONFIG, random_encoder
+from tests.models.unfreezing import (
+    IDS,
+    check_unfreezing,
+    compiled,
+    moved_by_fit,
+    paths,
+    regressor,
+    top_layers,
+)
+
+
+def test_unfreezing(tmp_path):
+    """Keras's `trainable` freezes and unfreezes any layer, at any time."""
+    check_unfreezing(tmp_path / "model.keras")
+
+
+def test_layer_as_a_whole():
+    """`layer.trainable` is that of all in it; frozen is the default."""
+    layer = ElmoEmbedding(random_encoder())
+    assert len(layer.trainable_weights) == 2 and not layer.trainable_encoder
+    layer.trainable = True
+    assert len(layer.trainable_weights) == len(layer.weights)
+    assert layer.trainable_encoder
+    layer.trainable = False
+    assert layer.trainable_weights == []
+
+
+def test_inner_layers_follow():
+    """Also where the outer one does not change; Keras on TensorFlow leaves them."""
+    layer = ElmoEmbedding(random_encoder())
+    bilm = layer.encoder.get_layer("bilm")
+    for outer in (bilm, layer.encoder):
+        for top in top_layers(layer):
+            top.trainable = True
+        assert layer.trainable_encoder
+        outer.trainable = False
+        assert not layer.trainable_encoder
+    embedding = layer.encoder.get_layer("char_cnn_embedding")
+    embedding.trainable = True
+    embedding.highways[0].trainable = False
+    embedding.trainable = True
+    assert len(embedding.trainable_weights) == len(embedding.weights)
+
+
+def test_encoder_in_a_model():
+    """An encoder that was made frozen, without ElmoEmbedding."""
+    encoder = Encoder(CONFIG, trainable=False)
+    encoder.set_weights(random_encoder().get_weights())
+    ids = keras.Input((None, 50), dtype="int32")
+    pooled = keras.layers.GlobalAveragePooling1D()(encoder(ids)[-1])
+    model = keras.Model(ids, keras.layers.Dense(1, name="head")(pooled))
+    assert moved_by_fit(compiled(model)) == paths(model.get_layer("head"))
+    encoder.trainable = True
+    assert moved_by_fit(compiled(model)) == paths(model)
+
+
+def test_dropout_follows():
+    """The biLM drops, in training, while any of it is trained."""
+    config = dataclasses.replace(CONFIG, dropout=0.5)
+    layer = ElmoEmbedding(random_encoder(config))
+
+    def drops():
+        return not np.allclose(
+            numpy_of(layer(IDS, training=True)), numpy_of(layer(IDS))
+        )
+
+    found = [drops()]
+    for trainable in (True, False):
+        top_layers(layer)[0].trainable = trainable
+        found.append(drops())
+    assert found == [False, True, False]
+
+
+@pytest.mark.parametrize("unfrozen", [False, True])
+def test_copies(unfrozen):
+    """Copies keep what is frozen, layer by layer, and the mix, too."""
+    layer = ElmoEmbedding(random_encoder(), trainable_encoder=unfrozen)
+    layer.mixes[0].trainable = False
+    top_layers(layer)[0].trainable = True
+    copy = ElmoEmbedding.from_config(layer.get_config())
+    assert copy.get_config() == layer.get_config()
+    wanted = [weight.trainable for weight in layer.weights]
+    assert [weight.trainable for weight in copy.weights] == wanted
+    encoder = layer.encoder.with_dtype("bfloat16")
+    wanted = [weight.trainable for weight in layer.encoder.weights]
+    assert [weight.trainable for weight in encoder.weights] == wanted
+
+
+@pytest.mark.slow
+def test_model_export(tmp_path):
+    """A SavedModel has the trainable variables of the moment; training goes on."""
+    layer = ElmoEmbedding(random_encoder())
+    model = compiled(regressor(layer))
+
+    def exported():
+        model.export(str(tmp_path / "exported"), verbose=False)
+        served = tf.saved_model.load(str(tmp_path / "exported"))
+        return len(served.signatures["serving_default"].trainable_variables)
+
+    assert exported() == len(model.trainable_weights) == 4
+    layer.encoder.trainable = True
+    assert exported() == len(model.trainable_weights) == len(model.weights)
+    assert moved_by_fit(compiled(model)) == paths(model)
+
+
+def test_old_configs():
+    """Version 0.1.0 stored one flag, or two."""
+    config = random_encoder().get_config()
+    del config["frozen_layers"]
+    for old, wanted in (
+        ({"trainable": True, "frozen": False}, True),
+        ({"trainable": True, "frozen": True}, False),
+        ({"trainable": False, "frozen": True}, False),
+    ):
+        encoder = Encoder.from_config({**config, **old})
+        assert bool(encoder.trainable_weights) is wanted
