@@ -7,9 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from keras_elmo.embedding.embedder import Embedder, Tokens, windows
+from keras_elmo.embedding.embedder import Embedder, windows
 from keras_elmo.embedding.options import EmbedOptions
 from keras_elmo.embedding.parts import PartFolder
+from keras_elmo.embedding.sentences import Tokens
 from keras_elmo.models.encoder import Encoder
 from keras_elmo.text.batching import TokenizedFile
 

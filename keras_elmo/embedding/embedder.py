@@ -2,15 +2,23 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Protocol
+from typing import Literal, Protocol, overload
 
 import numpy as np
 
+from keras_elmo.embedding.sentences import (
+    Sentence,
+    Tokens,
+    read_sentences,
+    utf8_tokens,
+)
 from keras_elmo.embedding.word_cache import WordCache, as_float32, compiled_halves
-from keras_elmo.files.loading import Source, load
+from keras_elmo.files.loading import Source, load, load_mix
 from keras_elmo.models.encoder import Encoder
 from keras_elmo.text.batching import split_stream
-from keras_elmo.utils.checks import check_positive
+from keras_elmo.text.tokenizer import TOKENIZER_IF_UNKNOWN
+from keras_elmo.utils.checks import check_choice, check_positive
+from keras_elmo.utils.types import Tensor
 
 # A window holds the sentences of so many batches, sorted by length: little padding.
 _WINDOW_BATCHES = 16
@@ -20,14 +28,38 @@ _MAX_POSITIONS = 16_384
 # Words whose vectors a cache keeps.
 _CACHED_WORDS = 65_536
 
-Sentence = Sequence[str | bytes]
-Tokens = list[bytes]
+
+@overload
+def embed(
+    model: Source,
+    sentences: Iterable[Sentence] | Tensor,
+    batch_size: int = 32,
+    *,
+    layers: str = "all",
+    pooling: None = None,
+) -> Iterator[np.ndarray]: ...
+
+
+@overload
+def embed(
+    model: Source,
+    sentences: Iterable[Sentence] | Tensor,
+    batch_size: int = 32,
+    *,
+    layers: str = "all",
+    pooling: Literal["mean", "max"],
+) -> np.ndarray: ...
 
 
 def embed(
-    model: Source, sentences: Iterable[Sentence], batch_size: int = 32
-) -> Iterator[np.ndarray]:
-    """Yields the layers of the biLM for each sentence, in the order given.
+    model: Source,
+    sentences: Iterable[Sentence] | Tensor,
+    batch_size: int = 32,
+    *,
+    layers: str = "all",
+    pooling: str | None = None,
+) -> Iterator[np.ndarray] | np.ndarray:
+    """Yields the vectors of each sentence, in the order given.
 
     Sentences are read a window of up to 16 batches ahead and sorted by length within
     it. The character CNN computes a word once a window, and once in all if it is
@@ -36,35 +68,91 @@ def embed(
     Args:
         model: an `Encoder`, whose weights must not change meanwhile, or a name or path
             or another model as of `load`.
-        sentences: lists of tokens.
+        sentences: texts, which are split as the training text of the model was, lists
+            of tokens, or both; or a tensor or array of strings: texts `(sentences,)`,
+            or words `(sentences, tokens)`, ragged or padded with `""`.
         batch_size: greatest number of sentences in a batch.
+        layers: `"all"`, or `"mix"`, their weighted sum: the first mix of an
+            `ElmoEmbedding`, or the average.
+        pooling: `"mean"` or `"max"` over the tokens, for one vector a sentence; 0 for
+            a sentence without any.
 
     Yields:
-        float32 arrays of shape `(num_layers + 1, tokens, 2 * projection_units)`,
-        without the sentence boundaries.
+        float32 arrays of shape `(num_layers + 1, tokens, 2 * projection_units)`, or
+        `(tokens, 2 * projection_units)` with `layers="mix"`, without the sentence
+        boundaries.
+
+    Returns:
+        With `pooling`, one array of shape
+        `(sentences, num_layers + 1, 2 * projection_units)`, or
+        `(sentences, 2 * projection_units)` with `layers="mix"`.
 
     Raises:
-        TypeError: a sentence is a string instead of a list of tokens, or `model` is no
+        TypeError: a sentence is neither a text nor a list of tokens, or `model` is no
             model.
-        ValueError: a token is empty, `batch_size` is not positive, or there is no such
-            model.
+        ValueError: a token is empty, `batch_size` is not positive, there is no such
+            model, `layers` or `pooling` is another one, or the mix is one with
+            `layer_norm`.
         ImportError: TensorFlow, which makes the character ids, is not installed.
 
     Example:
 
     ```python
     encoder = keras_elmo.build_encoder(keras_elmo.ElmoConfig.preset("tiny"))
-    sentences = [["I", "sat", "on", "the", "bank", "."], ["The", "bank", "closed"]]
+    sentences = [["I", "sat", "on", "the", "bank", "."], "The bank closed"]
     first, second = keras_elmo.embed(encoder, sentences)
     layers, tokens, dimensions = first.shape
     assert (layers, tokens) == (3, 6)
     # The same word has another vector in another sentence.
     assert not np.allclose(first[2, 4], second[2, 1])
+    # A vector for each sentence.
+    vectors = keras_elmo.embed(encoder, sentences, layers="mix", pooling="mean")
+    assert vectors.shape == (2, dimensions)
     ```
 
     Reference: Peters et al. 2018, section 3.
     """
-    return Embedder(load(model)).embed(sentences, batch_size)
+    check_choice(("all", "mix"), layers=layers)
+    check_choice((None, "mean", "max"), pooling=pooling)
+    check_positive(batch_size=batch_size)
+    encoder = load(model)
+    read = read_sentences(
+        sentences,
+        encoder.tokenizer or TOKENIZER_IF_UNKNOWN,
+        max_ahead=batch_size * _WINDOW_BATCHES,
+    )
+    mix = _mix_of(model, encoder) if layers == "mix" else None
+    vectors = Embedder(encoder).embed(read, batch_size, mix)
+    if pooling is None:
+        return vectors
+    pooled = [_pooled(each, pooling) for each in vectors]
+    config = encoder.config
+    units = 2 * config.projection_units
+    shape = (units,) if layers == "mix" else (config.num_layers + 1, units)
+    return np.stack(pooled) if pooled else np.empty((0, *shape), "float32")
+
+
+def _mix_of(model: Source, encoder: Encoder) -> np.ndarray:
+    """Returns the factor of each layer."""
+    mix = load_mix(model)
+    if mix is None:
+        num_layers = encoder.config.num_layers + 1
+        return np.full(num_layers, 1 / num_layers, "float32")
+    scalars, gamma, layer_norm = mix
+    if layer_norm:
+        raise ValueError(
+            "`layers` must be 'all' for this model: its mix normalises layers by their "
+            "batch"
+        )
+    weights = np.exp(scalars - np.max(scalars))
+    return gamma * weights / weights.sum()
+
+
+def _pooled(vectors: np.ndarray, pooling: str) -> np.ndarray:
+    """Reduces the second last axis, that of the tokens."""
+    if not vectors.shape[-2]:
+        return np.zeros_like(vectors, shape=(*vectors.shape[:-2], vectors.shape[-1]))
+    return vectors.mean(axis=-2) if pooling == "mean" else vectors.max(axis=-2)
 
 
 class SavedBatches(Protocol):
@@ -180,26 +268,6 @@ def _weighted_sum(layers: list[np.ndarray], weights: np.ndarray) -> np.ndarray:
     for weight, layer in zip(weights[1:], layers[1:], strict=True):
         total += weight * layer
     return total
-
-
-def utf8_tokens(sentence: Sentence) -> Tokens:
-    """Returns the tokens as bytes.
-
-    Raises:
-        TypeError: the sentence is a string.
-        ValueError: a token is empty.
-    """
-    if isinstance(sentence, str | bytes):
-        raise TypeError(
-            f"`sentences` must hold lists of tokens. Received: a sentence {sentence!r}"
-        )
-    if not all(sentence):
-        # At the end of a row it would be taken for padding.
-        raise ValueError(
-            "`sentences` must hold tokens that are not empty. "
-            f"Received: a sentence {sentence!r}"
-        )
-    return [token if isinstance(token, bytes) else token.encode() for token in sentence]
 
 
 def windows(sentences: Iterable[Tokens], batch_size: int) -> Iterator[list[Tokens]]:

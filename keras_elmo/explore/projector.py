@@ -7,7 +7,8 @@ from itertools import chain, tee
 
 import numpy as np
 
-from keras_elmo.embedding.embedder import Sentence, embed, utf8_tokens
+from keras_elmo.embedding.embedder import embed
+from keras_elmo.embedding.sentences import Sentence, utf8_tokens
 from keras_elmo.files.loading import Source, load
 from keras_elmo.models.encoder import Encoder
 from keras_elmo.utils.files import replacing_text

@@ -3,6 +3,7 @@
 import math
 import numbers
 import reprlib
+from collections.abc import Sequence
 from typing import NoReturn, TypeGuard
 
 
@@ -36,3 +37,18 @@ def is_number(value: object) -> TypeGuard[float]:
 def refuse(name: str, rule: str, value: object) -> NoReturn:
     """Raises the `ValueError` of an argument that breaks a rule."""
     raise ValueError(f"`{name}` must be {rule}. Received: {name}={reprlib.repr(value)}")
+
+
+def check_choice(choices: Sequence[str | None], **arguments: str | None) -> None:
+    """Refuses values that are none of the choices.
+
+    Raises:
+        ValueError: names the first one.
+    """
+    for name, value in arguments.items():
+        if value not in choices:
+            *others, last = map(repr, choices)
+            raise ValueError(
+                f"`{name}` must be {', '.join(others)} or {last}. "
+                f"Received: {name}={value!r}"
+            )

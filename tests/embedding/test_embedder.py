@@ -1,13 +1,16 @@
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from keras_elmo.embedding import embedder as embeddings
 from keras_elmo.embedding.embedder import embed
+from keras_elmo.models.elmo_embedding import ElmoEmbedding
 from tests import numpy_reference
 from tests.models.small import CONFIG, SENTENCES, published, random_encoder
 
 pytestmark = pytest.mark.graph
 
+TEXTS = [" ".join(tokens) for tokens in SENTENCES]
 SHAPE_OF_ONE = CONFIG.num_layers + 1, 2 * CONFIG.projection_units
 
 
@@ -97,10 +100,83 @@ def test_bfloat16(encoder):
     np.testing.assert_allclose(found, wanted, atol=0.1)
 
 
-@pytest.mark.parametrize("sentence", ["a bank", b"a bank"])
-def test_string_is_no_sentence(sentence, encoder):
-    with pytest.raises(TypeError, match="`sentences` must hold lists of tokens"):
-        list(embed(encoder, [["fine"], sentence]))
+FORMS = {
+    "texts": TEXTS,
+    "bytes": [text.encode() for text in TEXTS],
+    "texts and tokens": [TEXTS[0], *SENTENCES[1:3], TEXTS[3], SENTENCES[4]],
+    "tensors": [tf.constant(TEXTS[0]), *map(tf.constant, SENTENCES[1:])],
+    "a tensor": tf.constant(TEXTS),
+    "a column": np.array(TEXTS)[:, np.newaxis],
+    "a ragged tensor": tf.ragged.constant(SENTENCES, tf.string),
+    "a padded tensor": tf.ragged.constant(SENTENCES, tf.string).to_tensor(""),
+    "NumPy's objects": np.array(TEXTS, object),
+    "a dataset": tf.data.Dataset.from_tensor_slices(TEXTS),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_forms(form, encoder, wanted):
+    """Text is split as the model's own; tensors are read row by row."""
+    assert_vectors(embed(encoder, FORMS[form]), wanted)
+
+
+def test_one_text(encoder, wanted):
+    """A string is a sentence, not a list of letters."""
+    assert_vectors(embed(encoder, TEXTS[0]), wanted[:1])
+
+
+def test_tokenizer(encoder):
+    """The tokenizer is that of the training text."""
+    other = encoder.with_dtype("float32")
+    other.tokenizer = "unicode"
+    lengths = [next(embed(e, ["Don't go."])).shape[1] for e in (encoder, other)]
+    assert lengths == [2, 5]
+
+
+def test_pooling(encoder, wanted):
+    """One vector a sentence, of each layer or of their mix."""
+    elmo = ElmoEmbedding(encoder)
+    elmo.mixes[0].scalars.assign([0.5, -1.0, 2.0])
+    elmo.mixes[0].gamma.assign(1.5)
+    shares, gamma = elmo.mix_weights[0]
+    layers, size = SHAPE_OF_ONE
+    for pooling, reduce in (("mean", np.mean), ("max", np.max)):
+        expected = [
+            reduce(each, axis=1) if each.size else np.zeros((layers, size))
+            for each in wanted
+        ]
+        found = embed(encoder, SENTENCES, pooling=pooling)
+        np.testing.assert_allclose(found, expected, atol=1e-5)
+        assert found.dtype == np.float32
+    mixes = {
+        "the average": (encoder, np.full(layers, 1 / layers)),
+        "a trained one": (elmo, gamma * shares),
+    }
+    for name, (model, weights) in mixes.items():
+        found = embed(model, TEXTS, pooling="mean", layers="mix")
+        expected = [np.tensordot(weights, each, axes=1) for each in wanted]
+        np.testing.assert_allclose(
+            found,
+            [each.mean(axis=0) if each.size else np.zeros(size) for each in expected],
+            atol=1e-5,
+            err_msg=name,
+        )
+        mixed = list(embed(model, TEXTS, layers="mix"))
+        assert_vectors(mixed, expected)
+    assert embed(encoder, [], pooling="mean").shape == (0, layers, size)
+    assert embed(encoder, [], pooling="mean", layers="mix").shape == (0, size)
+
+
+def test_refused(encoder):
+    for sentences in ([1, 2], [["a", 1]], [None]):
+        with pytest.raises(TypeError, match="`sentences` must hold .*Received"):
+            list(embed(encoder, sentences))
+    with pytest.raises(ValueError, match="`layers` must be 'all' or 'mix'"):
+        embed(encoder, TEXTS, layers="top")
+    with pytest.raises(ValueError, match="`pooling` must be None, 'mean' or 'max'"):
+        embed(encoder, TEXTS, pooling="cls")
+    with pytest.raises(ValueError, match="`layers` must be 'all' for this model"):
+        embed(ElmoEmbedding(encoder, layer_norm=True), TEXTS, layers="mix")
 
 
 @pytest.mark.parametrize("sentence", [["a", ""], [b"", b"a"]])
