@@ -3,6 +3,7 @@
 from . import plots as plots
 from .config import ElmoConfig as ElmoConfig
 from .embedding.embedder import embed as embed
+from .embedding.precompute import precompute as precompute
 from .explore.index import Index as Index
 from .explore.nearest import nearest as nearest
 from .explore.projector import write_projector as write_projector

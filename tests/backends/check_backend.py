@@ -60,6 +60,7 @@ from tests.models.test_pretraining import (  # noqa: E402
     expected_nll,
     random_model,
 )
+from tests.models.unfreezing import check_unfreezing  # noqa: E402
 
 
 def close(found, wanted, tolerance=TOLERANCE):
@@ -160,6 +161,41 @@ def check_downstream():
     close(numpy_of(loaded(ids)), numpy_of(model(ids)))
 
 
+def check_freezing():
+    with tempfile.TemporaryDirectory() as folder:
+        check_unfreezing(Path(folder) / "model.keras")
+
+
+def check_strings():
+    """Whoever gives the layer text is told what to do."""
+    layer = keras_elmo.ElmoEmbedding(random_encoder())
+    for text in (["The bank"], [["The", "bank"]], keras.Input((), dtype="string")):
+        try:
+            layer(text)
+        except RuntimeError as error:
+            assert "`char_ids`" in str(error), error
+        else:
+            raise AssertionError("no error")
+    if not WITHOUT_TENSORFLOW:
+        found = layer.char_ids([["The", "bank"], ["bank"]])
+        np.testing.assert_array_equal(found, char_ids([["The", "bank"], ["bank"]]))
+
+
+def check_precompute():
+    layer = keras_elmo.ElmoEmbedding(random_encoder())
+    ids, targets = char_ids(SENTENCES), np.arange(5.0)
+    cached = keras_elmo.precompute(layer, [(ids, targets)])
+    ((layers, found),) = list(cached)
+    close(numpy_of(found), targets)
+    close(numpy_of(layer(layers)), numpy_of(layer(ids)))
+    inputs = keras.Input(layer.layers_shape)
+    pooled = keras.layers.GlobalAveragePooling1D()(layer(inputs))
+    model = keras.Model(inputs, keras.layers.Dense(1)(pooled))
+    model.compile("sgd", "mse")
+    model.fit(cached, shuffle=False, verbose=0)
+    assert layer.mix_weights[0][1] != 1
+
+
 def check_pretraining():
     batch = batch_of(SENTENCES, extra=1)
     for num_sampled, training in ((8, False), (VOCABULARY_SIZE, True)):
@@ -236,17 +272,19 @@ def main():
         check_state,
         check_mix,
         check_downstream,
+        check_freezing,
+        check_precompute,
         check_pretraining,
         check_training,
         check_published,
     ]
     if WITHOUT_TENSORFLOW:
-        checks = [*arithmetic, check_what_needs_tensorflow]
+        checks = [*arithmetic, check_strings, check_what_needs_tensorflow]
     elif backend == "tensorflow":
         checks = [*arithmetic, check_combinations]
     else:
         # The rest is the same where TensorFlow is not installed.
-        checks = [check_training, check_combinations]
+        checks = [check_training, check_combinations, check_strings]
     for check in checks:
         keras.utils.set_random_seed(0)
         check()

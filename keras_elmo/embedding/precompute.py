@@ -1,0 +1,237 @@
+"""The layers of a frozen biLM, computed once, for many epochs of training on them."""
+
+import math
+import tempfile
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import NamedTuple, TypeAlias
+
+import keras
+import numpy as np
+from keras import ops
+
+from keras_elmo.embedding.embedder import batches_of_like_length
+from keras_elmo.embedding.word_cache import CompiledLayer, as_float32
+from keras_elmo.models.elmo_embedding import ElmoEmbedding
+from keras_elmo.text.batching import split_stream
+from keras_elmo.utils.checks import check_positive
+from keras_elmo.utils.lazy import tf
+from keras_elmo.utils.types import StrPath, Tensor
+
+# What `fit` takes: inputs; with targets; and with weights of the samples.
+Batch: TypeAlias = Tensor | tuple[Tensor, ...]
+
+# A window, whose sentences are sorted by length, ends at either bound.
+_WINDOW_POSITIONS = 16_384
+_WINDOW_SENTENCES = 1_024
+# Sentences of a pass.
+_BATCH_SIZE = 64
+
+
+def precompute(
+    elmo: ElmoEmbedding,
+    dataset: Iterable[Batch],
+    shuffle: bool = False,
+    max_memory: int = 2**30,
+    directory: StrPath | None = None,
+) -> "tf.data.Dataset | keras.utils.PyDataset":
+    """Computes the layers of the biLM for each sentence of a dataset, once.
+
+    `elmo(layers)` of the result equals `elmo(text)`, so a model on the layers learns
+    the mix and what follows as one on text does, and the biLM need not run again in
+    every epoch. Layers that both models share are trained for both.
+
+    Args:
+        elmo: the layer, whose encoder is frozen.
+        dataset: batches as `fit` takes them, `x`, `(x, y)` or
+            `(x, y, sample_weight)`, where `x` is text, words or ids.
+        shuffle: whether the batches come in another order in each epoch.
+        max_memory: bytes of layers that are kept in memory; if there are more, all are
+            in a temporary file.
+        directory: the folder of that file; by default the system's.
+
+    Returns:
+        The same batches with the layers for `x`, float32 of shape
+        `(batch, *elmo.layers_shape)`, which is
+        `(batch, num_layers + 1, tokens, 2 * projection_units)`, 0 where masked: a
+        `tf.data.Dataset`, or on another backend than TensorFlow a
+        `keras.utils.PyDataset`.
+
+    Raises:
+        ValueError: the encoder is not frozen, the dataset has no end, or its batches
+            are of another form.
+
+    Example:
+
+    ```python
+    encoder = keras_elmo.build_encoder(keras_elmo.ElmoConfig.preset("tiny"))
+    elmo = keras_elmo.ElmoEmbedding(encoder)
+    pooling, dense = keras.layers.GlobalAveragePooling1D(), keras.layers.Dense(2)
+    texts, labels = ["a warm film", "dull", "a funny film"], [1, 0, 1]
+    dataset = tf.data.Dataset.from_tensor_slices((texts, labels)).batch(2)
+
+    layers = keras.Input(elmo.layers_shape)
+    training_model = keras.Model(layers, dense(pooling(elmo(layers))))
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    training_model.compile("adam", loss)
+    cached = keras_elmo.precompute(elmo, dataset)
+    training_model.fit(cached, epochs=3, shuffle=False, verbose=0)
+
+    # It shares the mix and the dense layer.
+    text = keras.Input((), dtype="string")
+    model = keras.Model(text, dense(pooling(elmo(text))))
+    model.predict(tf.constant(texts), verbose=0)
+    ```
+    """
+    check_positive(max_memory=max_memory)
+    if elmo.trainable_encoder:
+        raise ValueError(
+            "`elmo` must have a frozen encoder: what is trained changes its vectors. "
+            "Set elmo.encoder.trainable = False"
+        )
+    if getattr(dataset, "cardinality", int)() == -1:
+        raise ValueError("`dataset` must have an end. Received: one that repeats")
+    batches: list[_Batch] = []
+    encoder = CompiledLayer(elmo.encoder)
+    sentences = _sentences(elmo, dataset, batches)
+    windows = split_stream(sentences, len, _WINDOW_POSITIONS, _WINDOW_SENTENCES)
+    computed = (_computed(encoder, each, elmo.keep_boundaries) for each in windows)
+    stored = _stored(chain.from_iterable(computed), max_memory, directory)
+    if not batches:
+        raise ValueError("`dataset` must have a batch. Received: none")
+    return _dataset(_Batches(elmo, stored, batches, shuffle))
+
+
+class _Batch(NamedTuple):
+    """Which sentences a batch has, how many positions, and what comes with them."""
+
+    rows: range
+    positions: int
+    rest: tuple[Tensor, ...]
+
+
+def _sentences(
+    elmo: ElmoEmbedding, dataset: Iterable[Batch], batches: list[_Batch]
+) -> Iterator[np.ndarray]:
+    """Yields the ids of each sentence, and adds its batches to `batches`."""
+    first = 0
+    for batch in dataset:
+        x, *rest = batch if isinstance(batch, tuple | list) else (batch,)
+        if len(rest) > 2:
+            raise ValueError(
+                "`dataset` must have batches x, (x, y) or (x, y, sample_weight). "
+                f"Received: one of {len(rest) + 1} parts"
+            )
+        ids = ops.convert_to_numpy(elmo.char_ids(x))
+        rows = range(first, first + len(ids))
+        positions = ids.shape[1] - (0 if elmo.keep_boundaries else 2)
+        rest = keras.tree.map_structure(ops.convert_to_numpy, tuple(rest))
+        batches.append(_Batch(rows, positions, rest))
+        first = rows.stop
+        for row, length in zip(ids, (ids[..., 0] > 0).sum(axis=1), strict=True):
+            yield row[:length]
+
+
+def _computed(
+    encoder: CompiledLayer, window: list[np.ndarray], keep_boundaries: bool
+) -> list[np.ndarray]:
+    """Returns the layers of each sentence, `(layers, tokens, units)`."""
+    inside = slice(None) if keep_boundaries else slice(1, -1)
+    results = [np.empty(0)] * len(window)
+    lengths = [len(ids) for ids in window]
+    for indices in batches_of_like_length(lengths, _BATCH_SIZE):
+        longest = max(lengths[k] for k in indices)
+        ids = np.zeros((len(indices), longest, window[0].shape[1]), "int32")
+        for padded, k in zip(ids, indices, strict=True):
+            padded[: lengths[k]] = window[k]
+        layers = [as_float32(each) for each in encoder.predict_on_batch([ids])]
+        for row, k in enumerate(indices):
+            results[k] = np.stack(
+                [layer[row, : lengths[k]][inside] for layer in layers]
+            )
+    return results
+
+
+def _stored(
+    arrays: Iterable[np.ndarray], max_memory: int, directory: StrPath | None
+) -> list[np.ndarray]:
+    """Returns float32 arrays, in memory or as parts of a file that has no name."""
+    kept: list[np.ndarray] = []
+    shapes, num_bytes, file = [], 0, None
+    for array in arrays:
+        kept.append(array)
+        shapes.append(array.shape)
+        num_bytes += array.nbytes
+        if num_bytes > max_memory:
+            file = file or tempfile.TemporaryFile(dir=directory)
+            file.writelines(each.data for each in kept)
+            kept.clear()
+    if file is None:
+        return kept
+    with file:
+        file.flush()
+        numbers = np.asarray(np.memmap(file, "float32", "r"))
+    ends = np.cumsum([math.prod(shape) for shape in shapes])
+    parts = np.split(numbers, ends[:-1])
+    return [part.reshape(shape) for part, shape in zip(parts, shapes, strict=True)]
+
+
+class _Batches(keras.utils.PyDataset):
+    """Batches of stored layers, padded with 0."""
+
+    def __init__(
+        self,
+        elmo: ElmoEmbedding,
+        stored: list[np.ndarray],
+        batches: list[_Batch],
+        shuffle: bool,
+    ) -> None:
+        super().__init__()
+        self.layers_shape = elmo.layers_shape
+        self.batches = batches
+        self._stored = stored
+        self._shuffle = shuffle
+        self._order = np.arange(len(batches))
+        self.on_epoch_end()
+
+    def __len__(self) -> int:
+        return len(self.batches)
+
+    def __getitem__(self, index: int) -> tuple[Tensor, ...]:
+        rows, positions, rest = self.batches[self._order[index]]
+        num_layers, _, units = self.layers_shape
+        layers = np.zeros((len(rows), num_layers, positions, units), "float32")
+        for padded, row in zip(layers, rows, strict=True):
+            padded[:, : self._stored[row].shape[1]] = self._stored[row]
+        return layers, *rest
+
+    def on_epoch_end(self) -> None:
+        if self._shuffle:
+            # Of the seed that `keras.utils.set_random_seed` sets.
+            np.random.shuffle(self._order)
+
+
+def _dataset(batches: _Batches) -> "tf.data.Dataset | keras.utils.PyDataset":
+    """Returns what Keras reads fastest on its backend."""
+    if keras.backend.backend() != "tensorflow":
+        return batches
+
+    def generate() -> Iterator[tuple[Tensor, ...]]:
+        yield from (batches[k] for k in range(len(batches)))
+        batches.on_epoch_end()
+
+    # Keras would take the shapes of the first batches for those of all.
+    specs = (
+        tf.TensorSpec((None, *batches.layers_shape), tf.float32),
+        *keras.tree.map_structure(_spec, *(batch.rest for batch in batches.batches)),
+    )
+    dataset = tf.data.Dataset.from_generator(generate, output_signature=specs)
+    known = tf.data.experimental.assert_cardinality(len(batches))
+    return dataset.apply(known).prefetch(2)
+
+
+def _spec(*arrays: np.ndarray) -> "tf.TensorSpec":
+    """The type and shape of a part of the batches, whose sizes may vary."""
+    sizes = zip(*(array.shape for array in arrays), strict=True)
+    shape = [size.pop() if len(size) == 1 else None for size in map(set, sizes)]
+    return tf.TensorSpec([None, *shape[1:]], arrays[0].dtype)

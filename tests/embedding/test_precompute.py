@@ -1,0 +1,137 @@
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from keras_elmo.embedding import precompute as module
+from keras_elmo.embedding.precompute import precompute
+from keras_elmo.models.elmo_embedding import ElmoEmbedding
+from tests.layers.layer_checks import numpy_of
+from tests.models.small import SENTENCES, char_ids, random_encoder
+
+TEXTS = [" ".join(tokens) for tokens in SENTENCES]
+LABELS = [0, 1, 0, 1, 1]
+
+
+@pytest.fixture(scope="module")
+def encoder():
+    return random_encoder()
+
+
+@pytest.fixture
+def elmo(encoder):
+    return ElmoEmbedding(encoder)
+
+
+def batches(inputs, *rest):
+    return tf.data.Dataset.from_tensor_slices((inputs, *rest)).batch(2)
+
+
+def assert_equal_vectors(elmo, found, inputs, atol=1e-5):
+    wanted = numpy_of(elmo(inputs))
+    vectors = elmo(found)
+    np.testing.assert_allclose(numpy_of(vectors), wanted, atol=atol)
+    mask = elmo(inputs)._keras_mask
+    np.testing.assert_array_equal(numpy_of(vectors._keras_mask), numpy_of(mask))
+
+
+@pytest.mark.parametrize("max_memory", [2**30, 5_000, 1])
+def test_equal_vectors(max_memory, elmo):
+    """The layer has the same result for text and for its layers, stored anywhere."""
+    cached = precompute(elmo, batches(TEXTS, LABELS), max_memory=max_memory)
+    assert len(cached) == 3
+    for (layers, labels), (text, wanted) in zip(
+        cached, batches(TEXTS, LABELS), strict=True
+    ):
+        np.testing.assert_array_equal(labels, wanted)
+        assert_equal_vectors(elmo, layers, text)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [{"keep_boundaries": True}, {"layer_norm": True}, {"dtype": "mixed_bfloat16"}],
+    ids=lambda arguments: next(iter(arguments)),
+)
+def test_options(arguments, encoder):
+    elmo = ElmoEmbedding(encoder, **arguments)
+    ids = char_ids(SENTENCES)
+    ((layers,),) = precompute(elmo, [ids])
+    # Sums of another order, of 8 bits.
+    assert_equal_vectors(elmo, layers, ids, 0.05 if "dtype" in arguments else 1e-5)
+
+
+def test_several_representations(encoder):
+    elmo = ElmoEmbedding(encoder, num_representations=2)
+    elmo.mixes[1].gamma.assign(2.0)
+    ((layers,),) = precompute(elmo, [char_ids(SENTENCES)])
+    for found, wanted in zip(elmo(layers), elmo(char_ids(SENTENCES)), strict=True):
+        np.testing.assert_allclose(found, wanted, atol=1e-5)
+
+
+def test_training(encoder):
+    """Training on layers is training on text; the text's model has its mix."""
+
+    def models():
+        keras.utils.set_random_seed(0)
+        elmo = ElmoEmbedding(encoder)
+        pooling = keras.layers.GlobalAveragePooling1D()
+        dense = keras.layers.Dense(2, activation="softmax")
+        text, layers = keras.Input((), dtype="string"), keras.Input(elmo.layers_shape)
+        pair = [keras.Model(x, dense(pooling(elmo(x)))) for x in (text, layers)]
+        for model in pair:
+            model.compile(
+                keras.optimizers.Adam(0.01), "sparse_categorical_crossentropy"
+            )
+        return elmo, *pair
+
+    dataset = batches(TEXTS, LABELS)
+    _, wanted, _ = models()
+    wanted.fit(dataset, epochs=3, shuffle=False, verbose=0)
+    elmo, found, on_layers = models()
+    on_layers.fit(precompute(elmo, dataset), epochs=3, shuffle=False, verbose=0)
+    np.testing.assert_allclose(
+        *(model.predict(dataset, verbose=0) for model in (found, wanted)), atol=1e-5
+    )
+    assert elmo.mix_weights[0][1] != 1
+
+
+def test_rest_of_a_batch(elmo):
+    """Targets of any structure, weights, and batches without either."""
+    targets = {"a": np.arange(5.0)[:, np.newaxis], "b": np.ones((5, 3))}
+    cached = precompute(elmo, batches(TEXTS, targets, np.ones(5)))
+    _, spec, weights = cached.element_spec
+    assert (spec["a"].shape, spec["b"].shape) == ([None, 1], [None, 3])
+    assert weights.dtype == tf.float64
+    assert [len(batch) for batch in precompute(elmo, batches(TEXTS))] == [1] * 3
+
+
+def test_shuffle(elmo):
+    """Another order in each epoch, of the same batches."""
+    ids = char_ids([["a"]] * 20)
+    dataset = tf.data.Dataset.from_tensor_slices((ids, np.arange(20))).batch(1)
+    cached = precompute(elmo, dataset, shuffle=True)
+    first, second = ([int(y[0]) for _, y in cached] for _ in range(2))
+    assert sorted(first) == sorted(second) == list(range(20)) and first != second
+    kept = precompute(elmo, dataset)
+    assert [int(y[0]) for _, y in kept] == list(range(20))
+
+
+def test_windows(elmo, monkeypatch):
+    """Sentences keep their places when they are sorted by length."""
+    monkeypatch.setattr(module, "_WINDOW_SENTENCES", 3)
+    monkeypatch.setattr(module, "_BATCH_SIZE", 2)
+    ((layers,),) = precompute(elmo, [char_ids(SENTENCES)])
+    assert_equal_vectors(elmo, layers, char_ids(SENTENCES))
+
+
+def test_refused(encoder, elmo):
+    with pytest.raises(ValueError, match="`elmo` must have a frozen encoder"):
+        precompute(ElmoEmbedding(encoder, trainable_encoder=True), batches(TEXTS))
+    with pytest.raises(ValueError, match="`dataset` must have an end"):
+        precompute(elmo, batches(TEXTS).repeat())
+    with pytest.raises(ValueError, match="`dataset` must have a batch"):
+        precompute(elmo, [])
+    with pytest.raises(ValueError, match="`dataset` must have batches x, .*4 parts"):
+        precompute(elmo, [(char_ids(SENTENCES), 1, 2, 3)])
+    with pytest.raises(ValueError, match="`inputs` must be text"):
+        precompute(elmo, batches(TEXTS).unbatch())
