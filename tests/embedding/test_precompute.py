@@ -9,6 +9,8 @@ from keras_elmo.models.elmo_embedding import ElmoEmbedding
 from tests.layers.layer_checks import numpy_of
 from tests.models.small import SENTENCES, char_ids, random_encoder
 
+pytestmark = pytest.mark.graph
+
 TEXTS = [" ".join(tokens) for tokens in SENTENCES]
 LABELS = [0, 1, 0, 1, 1]
 

@@ -19,6 +19,8 @@ from tests.models.unfreezing import (
     top_layers,
 )
 
+pytestmark = pytest.mark.graph
+
 
 def test_unfreezing(tmp_path):
     """Keras's `trainable` freezes and unfreezes any layer, at any time."""

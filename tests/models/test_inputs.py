@@ -9,6 +9,8 @@ from keras_elmo.models.elmo_embedding import ElmoEmbedding
 from tests.layers.layer_checks import numpy_of
 from tests.models.small import char_ids, random_encoder
 
+pytestmark = pytest.mark.graph
+
 TOKENS = [["The", "bank", "closed"], ["배"], []]
 TEXT = [" ".join(tokens) for tokens in TOKENS]
 PADDED = [tokens + [""] * (3 - len(tokens)) for tokens in TOKENS]
