@@ -74,7 +74,7 @@ def commands():
                     yield path.name, line.split(" | ")[0]
 
 
-@pytest.mark.parametrize(("page", "line"), commands())
+@pytest.mark.parametrize(("page", "line"), list(commands()))
 def test_commands_have_their_options(page, line):
     """Nothing runs; a wrong option ends the process."""
     _, *arguments = shlex.split(line, comments=True)
