@@ -102,6 +102,7 @@ def pretrain(options: TrainingOptions) -> PretrainingModel:
         batch_tokens=options.batch_tokens,
         max_tokens=options.max_tokens,
         seed=options.seed,
+        token_vocabulary=config.token_vocabulary,
     )
     manifest = {
         # Before all else that depends on them.

@@ -19,6 +19,8 @@ from keras_elmo.files.published import save_published_weights
 from keras_elmo.importing.many_langs import is_many_langs, read_many_langs
 from keras_elmo.models.elmo_embedding import ElmoEmbedding
 from keras_elmo.text.character_ids import CharacterIds
+from keras_elmo.training.perplexity import perplexity
+from keras_elmo.training.pretrain import pretrain
 from tests.files.exports import padded
 from tests.importing.many_langs_oracle import SENTENCES, ManyLangs, sizes
 from tests.layers.layer_checks import numpy_of
@@ -139,6 +141,34 @@ def test_saved_model(model, encoder, tmp_path):
     assert reloaded.config == encoder.config
     (layers,) = embed(reloaded, SENTENCES[:1])
     np.testing.assert_allclose(layers, model.layers(SENTENCES[0]), atol=TOLERANCE)
+
+
+@pytest.mark.slow
+def test_pretrain(encoder, tmp_path):
+    """A run begins with their token embedding and trains it."""
+    save_published_weights(
+        encoder, tmp_path / "ours" / "options.json", tmp_path / "ours" / "weights.hdf5"
+    )
+    text = tmp_path / "text.txt"
+    text.write_text("the bank 한국어 是书\nbank the 👍\n" * 9, "utf-8")
+    pretrain(
+        None,
+        str(text),
+        directory=tmp_path / "run",
+        init=tmp_path / "ours",
+        tokenizer="whitespace",
+        validation=str(text),
+        num_sampled=3,
+        steps=2,
+        progress=False,
+    )
+    trained = load(tmp_path / "run")
+    assert trained.config == encoder.config
+    table, before = (
+        numpy_of(each.token_embedding.word_embedding) for each in (trained, encoder)
+    )
+    assert not np.array_equal(table, before)
+    assert perplexity(tmp_path / "run", str(text))["unknown_rate"] == 0
 
 
 def test_onnx(model, encoder, tmp_path):
