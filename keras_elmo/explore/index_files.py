@@ -101,7 +101,7 @@ def _mapped(file: str, dtype: str, axes: int) -> np.ndarray:
         # Opening a pipe would block.
         if not os.path.isfile(file):
             raise ValueError("no such file")
-        values: np.ndarray = np.load(file, mmap_mode="r", allow_pickle=False)
+        values: np.ndarray = np.load(file, allow_pickle=False, mmap_mode="r")
     except (ValueError, EOFError) as error:
         raise ValueError(f"{file}: cannot be read: {error}") from error
     if values.dtype != dtype or values.ndim != axes:
