@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.fresh_process import forked_python
+
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
 
@@ -17,3 +19,10 @@ def benchmark():
         yield importlib.import_module
     finally:
         sys.path.remove(str(BENCHMARKS))
+
+
+@pytest.fixture(autouse=True)
+def forked_processes(request, monkeypatch):
+    """The processes of a whole benchmark have imported TensorFlow already."""
+    if request.node.get_closest_marker("benchmark"):
+        monkeypatch.setattr(sys, "executable", str(forked_python()))

@@ -32,6 +32,7 @@ def test_the_whole_benchmark(benchmark, tmp_path, capsys):
     assert "| tiny | 2 |" in reported
 
 
+@pytest.mark.slow
 def test_a_run_that_fails_is_not_measured(benchmark, tmp_path):
     out = tmp_path / "devices.json"
     nowhere = ["--corpus", str(tmp_path / "nowhere.txt"), "--out", str(out)]

@@ -116,6 +116,7 @@ def test_seed_and_epoch(corpus):
     assert not equal(first, batches(corpus, shuffle=False))
 
 
+@pytest.mark.slow
 def test_other_process(corpus):
     """Another process gives the same batches."""
     script = (
