@@ -36,6 +36,7 @@ FLOORS = {
 
 # Run by TensorFlow alone: imported where Keras is known to run on it.
 ON_TENSORFLOW = {
+    "keras_elmo.layers.exported_layout",
     "keras_elmo.layers.packed_layout",
     "keras_elmo.layers.packed_recurrence",
 }
