@@ -14,6 +14,8 @@ ROOT = _HERE.parent
 # JAX and PyTorch are here for some tests alone. TensorFlow and Beam import them where
 # they are, which takes seconds, and a user's process does without.
 _ABSENT = _HERE / "absent"
+# Tests of benchmarks put a forked one in its place.
+_PYTHON = sys.executable
 
 
 def environment(**variables):
@@ -32,7 +34,7 @@ def environment(**variables):
 
 def run_python(*arguments, cwd, **variables):
     """Runs `python ARGUMENTS`, which has to succeed, and returns its output."""
-    return run(sys.executable, *arguments, cwd=cwd, **variables)
+    return run(_PYTHON, *arguments, cwd=cwd, **variables)
 
 
 def run_script(script, *arguments, cwd, **variables):
@@ -52,7 +54,7 @@ def forked_python(backend="tensorflow"):
     # The path of a socket is short.
     folder = Path(tempfile.mkdtemp(prefix="fork"))
     server = subprocess.Popen(
-        [sys.executable, _HERE / "fork_server.py", folder / "socket"],
+        [_PYTHON, _HERE / "fork_server.py", folder / "socket"],
         env=environment(KERAS_BACKEND=backend),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -63,7 +65,7 @@ def forked_python(backend="tensorflow"):
     atexit.register(server.stdin.close)
     python = folder / "python"
     client = [
-        sys.executable,
+        _PYTHON,
         "-IS",
         _HERE / "fork_client.py",
         folder / "socket",

@@ -504,7 +504,10 @@ def test_pretrain_on_dirty_text(tmp_path):
         b"word " * 200_000,
     ]
     text.write_bytes(b"\n".join(lines * 1))
-    status, out, err = pretrain("--corpus", text, "--out", tmp_path / "run")
+    arguments = ["--corpus", text, "--out", tmp_path / "run"]
+    assert_one_line(*pretrain(*arguments), str(text), "NUL", "pass --force")
+    assert names(tmp_path) == ["dirt.txt"]
+    status, out, err = pretrain(*arguments, "--force")
     assert (status, out) == (0, ""), err
     told = [
         "2 lines held invalid UTF-8; the bad bytes were replaced by U+FFFD",

@@ -176,7 +176,7 @@ def test_bad_arguments_leave_nothing(folder, texts, tmp_path):
     for arguments, said in [
         ((model, folder / "nowhere", out), "no file matches"),
         ((model, twice, out), r"two files of one name. Received: text 0\.txt, 2 times"),
-        ((tmp_path, texts, out), "export_saved_model"),
+        ((tmp_path, texts, out), "`model` must be an exported model"),
         ((model, texts, out, "top"), "`layers` must be"),
         ((tmp_path / "norm", texts, out, "mix"), "`layers` must be 'all' for .*norm"),
     ]:

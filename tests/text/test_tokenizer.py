@@ -234,11 +234,9 @@ def test_config():
 def test_wrong_arguments():
     with pytest.raises(ValueError, match="`kind` must be .* Received: kind='bpe'"):
         Tokenizer("bpe")
-    for wrong in ("text", [["text"]]):
+    for wrong in ("text", [["a", "text"]], keras.Input((2,), dtype="string")):
         with pytest.raises(ValueError, match="`strings` must have 1 axes"):
             Tokenizer()(wrong)
-    with pytest.raises(ValueError, match="`strings` must have 1 axes"):
-        Tokenizer()(keras.Input((1,), dtype="string"))
 
 
 def test_another_backend_is_named(monkeypatch):

@@ -37,6 +37,7 @@ FILES = [
     "history.png",
     "options.json",
     "training.json",
+    "vocabulary.counts.txt",
     "vocabulary.txt",
     "weights.hdf5",
 ]
@@ -591,6 +592,8 @@ def test_resume_with_other_vocabulary(whole, folder):
     shutil.copytree(folder / "whole", folder / "other words")
     words = folder / "other words" / "vocabulary.txt"
     own = words.read_text("utf-8")
+    # Which must be of as many words.
+    (folder / "other words" / "vocabulary.counts.txt").unlink()
     # Another word, and one word less.
     for other in (own.replace("boat", "ship"), own.replace("boat\n", "")):
         words.write_text(other, "utf-8")
