@@ -156,13 +156,15 @@ def test_equals_nltk(data_folder):
     addresses, abbreviations, emoticons, and points that do not end the line.
     """
     nltk = pytest.importorskip("nltk.tokenize")
-    with lzma.open(data_folder / "ud_en_ewt" / "dev.conllu.xz", "rt", "utf-8") as file:
+    path = data_folder / "ud_en_ewt" / "dev.conllu.xz"
+    with lzma.open(path, "rt", encoding="utf-8") as file:
         texts = [line[9:-1] for line in file if line.startswith("# text = ")]
     # NLTK's tokenizer knows ASCII's quotes only.
     texts = [text.translate({8217: "'", 8220: '"', 8221: '"'}) for text in texts]
     tokenize = nltk.TreebankWordTokenizer().tokenize
     wanted = [re.sub("``|''", '"', " ".join(tokenize(text))) for text in texts]
-    found = [b" ".join(row).decode() for row in Tokenizer("treebank").ragged(texts)]
+    tokens = Tokenizer("treebank").ragged(texts).to_list()
+    found = [b" ".join(row).decode() for row in tokens]
     same = sum(map(str.__eq__, found, wanted))
     assert len(texts) > 1000
     assert same > 0.9 * len(texts)
