@@ -25,7 +25,7 @@ COMPILED = tests/layers tests/embedding/test_embedder.py tests/files/test_export
 help:
 	@echo "make demo             train a small model, use it in a classifier, draw a picture"
 	@echo "make test             all tests but those of the benchmarks"
-	@echo "make test-fast        the tests that build no graphs, in a minute"
+	@echo "make test-fast        the tests that build no graphs, in 100 seconds"
 	@echo "make test-benchmarks  whole benchmarks at small size"
 	@echo "make test-processors  fast tests of compiled graphs, as on other processors"
 	@echo "make lint             ruff and mypy"
