@@ -9,9 +9,8 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 
-import numpy as np
-
 from keras_elmo.embedding.compute_parts import Part, compute_parts, expected_bytes
+from keras_elmo.embedding.embedder import mix_or_average
 from keras_elmo.embedding.options import EmbedOptions
 from keras_elmo.embedding.parts import (
     PartFolder,
@@ -28,7 +27,7 @@ from keras_elmo.embedding.writers import (
     open_writer,
     read_manifest,
 )
-from keras_elmo.files.loading import Source, load, load_mix
+from keras_elmo.files.loading import Source, load
 from keras_elmo.models.encoder import Encoder
 from keras_elmo.text.batching import TokenizedFile
 from keras_elmo.text.lines import expand_files, read_lines
@@ -125,7 +124,7 @@ def _text_file(input: str) -> Iterator[str]:
 
 def _to_stdout(model: Source, path: str, options: EmbedOptions, progress: bool) -> None:
     encoder = load(model)
-    mix = _mix(model, encoder) if options.layers == "mix" else None
+    mix = mix_or_average(model, encoder) if options.layers == "mix" else None
     text = _text(path, encoder)
     writer = JsonLinesWriter(sys.stdout, options)
     with _progress(path, progress) as update:
@@ -147,7 +146,7 @@ def _to_file(
     if not complete:
         parts.check_out()
     encoder = load(model)
-    mix = _mix(model, encoder) if options.layers == "mix" else None
+    mix = mix_or_average(model, encoder) if options.layers == "mix" else None
     manifest = {
         **dataclasses.asdict(options),
         "input": file_hash(path),
@@ -183,38 +182,10 @@ def _text(path: str, encoder: Encoder) -> TokenizedFile:
     return TokenizedFile(path, encoder.tokenizer or TOKENIZER_IF_UNKNOWN)
 
 
-def _mix(model: Source, encoder: Encoder) -> np.ndarray:
-    """Returns the weights of the layers, the average if the model has none."""
-    mix = mix_weights(model)
-    if mix is not None:
-        return mix
-    num_layers = encoder.config.num_layers + 1
-    return np.full(num_layers, 1 / num_layers, dtype="float32")
-
-
 def _report(text: TokenizedFile, progress: bool) -> None:
     if progress:
         for message in text.stats.messages():
             print(message, file=sys.stderr)
-
-
-def mix_weights(model: Source) -> np.ndarray | None:
-    """Returns the factor of each layer in the mix of a model, if it has one.
-
-    Raises:
-        ValueError: its mix is more than a weighted sum.
-    """
-    mix = load_mix(model)
-    if mix is None:
-        return None
-    scalars, gamma, layer_norm = mix
-    if layer_norm:
-        raise ValueError(
-            f"`layers` must be 'all' for {model}: its mix normalises layers "
-            "by their batch, which a file does not have"
-        )
-    weights = np.exp(scalars - np.max(scalars))
-    return gamma * weights / weights.sum()
 
 
 def _check_out(out: str, options: EmbedOptions, resume: bool) -> None:

@@ -121,7 +121,7 @@ def embed(
         encoder.tokenizer or TOKENIZER_IF_UNKNOWN,
         max_ahead=batch_size * _WINDOW_BATCHES,
     )
-    mix = _mix_of(model, encoder) if layers == "mix" else None
+    mix = mix_or_average(model, encoder) if layers == "mix" else None
     vectors = Embedder(encoder).embed(read, batch_size, mix)
     if pooling is None:
         return vectors
@@ -132,20 +132,32 @@ def embed(
     return np.stack(pooled) if pooled else np.empty((0, *shape), "float32")
 
 
-def _mix_of(model: Source, encoder: Encoder) -> np.ndarray:
-    """Returns the factor of each layer."""
+def mix_weights(model: Source) -> np.ndarray | None:
+    """Returns the factor of each layer in the mix of a model, if it has one.
+
+    Raises:
+        ValueError: its mix is more than a weighted sum.
+    """
     mix = load_mix(model)
     if mix is None:
-        num_layers = encoder.config.num_layers + 1
-        return np.full(num_layers, 1 / num_layers, "float32")
+        return None
     scalars, gamma, layer_norm = mix
     if layer_norm:
         raise ValueError(
-            "`layers` must be 'all' for this model: its mix normalises layers by their "
+            f"`layers` must be 'all' for {model}: its mix normalises layers by their "
             "batch"
         )
     weights = np.exp(scalars - np.max(scalars))
     return gamma * weights / weights.sum()
+
+
+def mix_or_average(model: Source, encoder: Encoder) -> np.ndarray:
+    """Returns the factor of each layer, the same for all if the model has no mix."""
+    mix = mix_weights(model)
+    if mix is not None:
+        return mix
+    num_layers = encoder.config.num_layers + 1
+    return np.full(num_layers, 1 / num_layers, "float32")
 
 
 def _pooled(vectors: np.ndarray, pooling: str) -> np.ndarray:

@@ -54,6 +54,7 @@ class PartBatches:
         path = f"{stem}.{len(self._files)}.npz"
         with self._writing(), replacing(path) as temporary:
             with open(temporary, "wb") as file:
+                # Its types take any name for the option `allow_pickle`.
                 np.savez(file, **self._new)  # type: ignore[arg-type]
         self._files.append(path)
         self._new, self._saved_at = {}, monotonic()

@@ -16,8 +16,7 @@ from apache_beam.options.pipeline_options import PipelineOptions
 from apache_beam.utils.shared import Shared
 
 from keras_elmo.embedding.compute_parts import BATCH_SIZE
-from keras_elmo.embedding.embed_file import mix_weights
-from keras_elmo.embedding.embedder import Embedder
+from keras_elmo.embedding.embedder import Embedder, mix_weights
 from keras_elmo.embedding.options import EmbedOptions
 from keras_elmo.embedding.parts import (
     Manifest,
