@@ -16,6 +16,8 @@ from keras_elmo.serving.model import LENGTHS, Arrays, Model, Signature
 
 # The longest wait for the clients of the last batch, as a share of its seconds.
 _WAIT_SHARE = 0.15
+# Tokens, padding included, beyond which a request is long, and those of its parts.
+_PART_TOKENS = 2_048
 
 
 class Request(NamedTuple):
@@ -26,6 +28,24 @@ class Request(NamedTuple):
     outputs: Collection[str]
     sentences: int
     longest: int
+
+    @property
+    def is_long(self) -> bool:
+        """Whether it takes too long for others to wait for it."""
+        return self.sentences * self.longest > _PART_TOKENS
+
+    def parts(self) -> "list[Request]":
+        """Cuts a long request into parts of whole sentences."""
+        if not (self.is_long and self.signature.batchable):
+            return [self]
+        size = max(1, _PART_TOKENS // self.longest)
+        return [
+            self._replace(
+                inputs={name: x[k : k + size] for name, x in self.inputs.items()},
+                sentences=min(size, self.sentences - k),
+            )
+            for k in range(0, self.sentences, size)
+        ]
 
 
 Waiting = tuple[Request, "Future[Arrays]"]
@@ -61,12 +81,25 @@ def compute(requests: Sequence[Request]) -> list[Arrays]:
     return answers
 
 
+def compute_in_parts(request: Request) -> Arrays:
+    """Computes one request; a long one takes no more memory at a time than a part."""
+    answers = [compute([part])[0] for part in request.parts()]
+    if len(answers) == 1:
+        return answers[0]
+    return {
+        name: _concatenate([answer[name] for answer in answers])
+        for name in request.outputs
+    }
+
+
 def _concatenate(arrays: Sequence[np.ndarray]) -> np.ndarray:
     """Joins arrays along the first axis; tokens are padded to the longest row."""
-    if arrays[0].ndim == 1:
+    first = arrays[0]
+    if first.ndim == 1:
         return np.concatenate(arrays)
     longest = max(array.shape[1] for array in arrays)
-    joined = np.full((sum(map(len, arrays)), longest), b"", object)
+    shape = (sum(map(len, arrays)), longest, *first.shape[2:])
+    joined = np.full(shape, b"" if first.dtype.kind == "O" else 0, first.dtype)
     start = 0
     for array in arrays:
         joined[start : start + len(array), : array.shape[1]] = array
@@ -80,25 +113,23 @@ class Batcher:
     A request is computed at once if no other is. Those that arrive meanwhile are
     computed together after it, so batches grow with the load.
 
-    Clients that were answered together come back one after the other, and the first
-    would be computed alone. So after a batch of several requests the next one waits
-    until as many have arrived, for 15 % of the time that the batch took at most.
+    Long requests have a thread of their own, one after the other and in parts, so that
+    the others do not wait for them; both threads share the processor.
     """
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        self._waiting: deque[Waiting] = deque()
-        self._changed = threading.Condition()
-        self._closed = False
-        self.num_batches = 0
-        self._expected = 0
-        self._max_wait = 0.0
-        self._thread = threading.Thread(target=self._run, name="batcher", daemon=True)
-        self._thread.start()
+        self._short = _Queue(limits.tokens, "batcher")
+        self._long = _Queue(limits.tokens, "long requests")
 
     def __len__(self) -> int:
         """Returns the number of requests that wait."""
-        return len(self._waiting)
+        return len(self._short) + len(self._long)
+
+    @property
+    def num_batches(self) -> int:
+        """The batches that have been computed."""
+        return self._short.num_batches + self._long.num_batches
 
     async def predict(
         self,
@@ -138,10 +169,10 @@ class Batcher:
             longest = inputs[signature.token_argument].shape[1]
         else:
             (strings,) = inputs.values()
-            # A string has at most as many tokens as bytes, which nearly always
-            # suffices; otherwise the tokenizer counts.
+            # A string has at most as many tokens as bytes, which mostly suffices;
+            # otherwise the tokenizer counts.
             longest = max(map(len, strings), default=0)
-            if sentences * longest > limit:
+            if sentences * longest > min(limit, _PART_TOKENS):
                 counted = await asyncio.to_thread(signature, inputs, [LENGTHS])
                 longest = int(counted[LENGTHS].max())
         if sentences * longest > limit:
@@ -153,21 +184,51 @@ class Batcher:
 
     def submit(self, request: Request) -> "Future[Arrays]":
         """Queues a request, which is dropped if its future is cancelled."""
+        if len(self) >= self._limits.waiting:
+            raise ServingError(
+                Code.UNAVAILABLE,
+                f"{self._limits.waiting} requests wait already; try again later",
+            )
+        return (self._long if request.is_long else self._short).submit(request)
+
+    def close(self) -> None:
+        """Computes the waiting requests and stops."""
+        self._short.close()
+        self._long.close()
+
+
+class _Queue:
+    """Requests that wait, and the thread that computes them in batches.
+
+    Clients that were answered together come back one after the other, and the first
+    would be computed alone. So after a batch of several requests the next one waits
+    until as many have arrived, for 15 % of the time that the batch took at most.
+    """
+
+    def __init__(self, max_tokens: int, name: str) -> None:
+        self._max_tokens = max_tokens
+        self._waiting: deque[Waiting] = deque()
+        self._changed = threading.Condition()
+        self._closed = False
+        self.num_batches = 0
+        self._expected = 0
+        self._max_wait = 0.0
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self._thread.start()
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def submit(self, request: Request) -> "Future[Arrays]":
         future: Future[Arrays] = Future()
         with self._changed:
             if self._closed:
                 raise ServingError(Code.UNAVAILABLE, "The server is shutting down")
-            if len(self._waiting) >= self._limits.waiting:
-                raise ServingError(
-                    Code.UNAVAILABLE,
-                    f"{self._limits.waiting} requests wait already; try again later",
-                )
             self._waiting.append((request, future))
             self._changed.notify()
         return future
 
     def close(self) -> None:
-        """Computes the waiting requests and stops."""
         with self._changed:
             self._closed = True
             self._changed.notify()
@@ -209,16 +270,21 @@ class Batcher:
     def _fits(self, request: Request, batch: list[Request]) -> bool:
         if not batch:
             return True
+        if request.is_long:
+            return False
         together = [*batch, request]
         sentences = sum(each.sentences for each in together)
         tokens = sentences * max(each.longest for each in together)
         signature = batch[0].signature
         batchable = request.signature is signature and signature.batchable
-        return batchable and tokens <= self._limits.tokens
+        return batchable and tokens <= self._max_tokens
 
     def _compute(self, batch: list[Waiting]) -> None:
         try:
-            answers = compute([request for request, _ in batch])
+            if len(batch) == 1:
+                answers = [compute_in_parts(batch[0][0])]
+            else:
+                answers = compute([request for request, _ in batch])
         except Exception as error:
             if len(batch) == 1:
                 batch[0][1].set_exception(error)

@@ -15,7 +15,7 @@ from tensorflow_serving.apis.predict_pb2 import PredictRequest, PredictResponse
 from keras_elmo.serving.batching import Batcher
 from keras_elmo.serving.limits import Code, Limits, ServingError, invalid
 from keras_elmo.serving.metrics import count_request
-from keras_elmo.serving.model import Argument, Arrays
+from keras_elmo.serving.model import Argument, Arrays, encode
 from keras_elmo.serving.versions import ModelManager
 
 _SERVICE = "tensorflow.serving.PredictionService"
@@ -80,10 +80,9 @@ class GrpcServer:
         """Begins to answer."""
         self._models = models
         self._batcher = batcher
-        # Bodies are parsed here: grpc calls one it cannot parse its own failure.
-        predict = grpc.unary_unary_rpc_method_handler(
-            self._predict, response_serializer=PredictResponse.SerializeToString
-        )
+        # Bytes in and out: grpc calls a body it cannot parse its own failure, and would
+        # write an answer in the event loop.
+        predict = grpc.unary_unary_rpc_method_handler(self._predict)
         handlers = grpc.method_handlers_generic_handler(_SERVICE, {"Predict": predict})
         self._server.add_generic_rpc_handlers((handlers,))
         await self._server.start()
@@ -101,9 +100,7 @@ class GrpcServer:
         await self._server.stop(None)
         await stopping
 
-    async def _predict(
-        self, body: bytes, context: grpc.aio.ServicerContext
-    ) -> PredictResponse:
+    async def _predict(self, body: bytes, context: grpc.aio.ServicerContext) -> bytes:
         # The task of the call, which also sends the answer.
         if task := asyncio.current_task():
             self._calls.add(task)
@@ -118,7 +115,7 @@ class GrpcServer:
             code, message = Code.INTERNAL, "The server failed; see its log"
         return await context.abort(grpc.StatusCode[code.name], message)
 
-    async def _answer(self, body: bytes) -> PredictResponse:
+    async def _answer(self, body: bytes) -> bytes:
         try:
             request = PredictRequest.FromString(body)
         except DecodeError as error:
@@ -139,6 +136,12 @@ class GrpcServer:
         response.model_spec.name = spec.name
         response.model_spec.version.value = model.version
         response.model_spec.signature_name = spec.signature_name or "serving_default"
-        for name, array in outputs.items():
-            response.outputs[name].CopyFrom(tf.make_tensor_proto(array))
-        return response
+        return await encode(_serialized, outputs, response)
+
+
+def _serialized(outputs: Arrays, response: PredictResponse) -> bytes:
+    """Adds the outputs to a response."""
+    for name, array in outputs.items():
+        response.outputs[name].CopyFrom(tf.make_tensor_proto(array))
+    body: bytes = response.SerializeToString()
+    return body

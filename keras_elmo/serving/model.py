@@ -1,12 +1,13 @@
 """An exported SavedModel, loaded and ready to be called."""
 
+import asyncio
 import os
 import re
 import threading
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 import tensorflow as tf
@@ -19,6 +20,10 @@ from keras_elmo.serving.limits import Code, ServingError
 
 Arrays = dict[str, np.ndarray]
 ConcreteFunction: TypeAlias = tf.types.experimental.ConcreteFunction
+_Other = TypeVar("_Other")
+
+# It takes about a millisecond to write these.
+NUMBERS_AT_ONCE = 16_384
 
 LENGTHS = "sequence_len"
 _WORDS = "word_emb"
@@ -26,6 +31,15 @@ _LAYER = re.compile(r"lstm_outputs(\d+)")
 _DEFAULT = "serving_default"
 # What TensorFlow and protobuf raise on damaged or foreign files.
 _ERRORS = (tf.errors.OpError, DecodeError, OSError, ValueError, LookupError, TypeError)
+
+
+async def encode(
+    write: Callable[[Arrays, _Other], bytes], outputs: Arrays, other: _Other
+) -> bytes:
+    """Calls `write`, so that the event loop goes on if the outputs are large."""
+    if sum(array.size for array in outputs.values()) <= NUMBERS_AT_ONCE:
+        return write(outputs, other)
+    return await asyncio.to_thread(write, outputs, other)
 
 
 class Argument(NamedTuple):

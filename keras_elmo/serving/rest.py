@@ -17,13 +17,11 @@ from keras_elmo.serving.batching import Batcher
 from keras_elmo.serving.json_request import JsonRequest
 from keras_elmo.serving.limits import Code, Limits, ServingError, invalid
 from keras_elmo.serving.metrics import count_request
-from keras_elmo.serving.model import Arrays
+from keras_elmo.serving.model import NUMBERS_AT_ONCE, Arrays, encode
 from keras_elmo.serving.versions import ModelManager
 
 # After these the client may still send what nobody reads.
 _CLOSING = (Code.TOO_SLOW, Code.TOO_LARGE)
-# orjson holds the interpreter's lock for about a millisecond to write these.
-_NUMBERS_AT_ONCE = 16_384
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 
@@ -46,10 +44,7 @@ def rest_app(
             outputs = await batcher.predict(
                 model, signature, inputs, asked.output_filter
             )
-            if sum(array.size for array in outputs.values()) <= _NUMBERS_AT_ONCE:
-                return _json(encode_outputs(outputs, asked.by_row))
-            # The event loop answers other requests meanwhile.
-            return _json(await asyncio.to_thread(encode_outputs, outputs, asked.by_row))
+            return _json(await encode(encode_outputs, outputs, asked.by_row))
 
     def status(request: Request) -> Response:
         status = models.status(**request.path_params)
@@ -159,7 +154,8 @@ def _encode_object(arrays: Arrays) -> Iterator[bytes]:
 
 
 def _encode_array(array: np.ndarray) -> Iterator[bytes]:
-    if array.size <= _NUMBERS_AT_ONCE:
+    # orjson holds the interpreter's lock while it writes.
+    if array.size <= NUMBERS_AT_ONCE:
         yield _dumps(array)
         return
     for place, part in enumerate(array):

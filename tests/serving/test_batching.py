@@ -264,6 +264,94 @@ def test_cancelled_request_is_dropped(held):
     assert held.batches == [1, 2, 1, 1]
 
 
+def long_request(held, texts, outputs=("default",)):
+    strings = np.array([text.encode() for text in texts], object)
+    longest = max(map(len, strings))
+    return Request(held, {"strings": strings}, outputs, len(strings), longest)
+
+
+@pytest.fixture
+def small_parts(monkeypatch):
+    """Requests of more than 40 tokens are long."""
+    monkeypatch.setattr(batching, "_PART_TOKENS", 40)
+
+
+def test_parts_equal_whole(held, model, small_parts):
+    """Sentences keep their order; each output is padded as if computed at once."""
+    texts = ["a bank", "", "the river of a boat", "a", "a b c d e f g h", "of", "the"]
+    outputs = model.signatures["default"].outputs
+    whole = long_request(model.signatures["default"], texts, outputs)
+    held.go_on.set()
+    batcher = Batcher(LIMITS)
+    answer = batcher.submit(long_request(held, texts, outputs)).result(30)
+    rows = [text.split() for text in texts]
+    tokens = of_tokens(model, rows, 3, model.signatures["tokens"].outputs)
+    of_those = batcher.submit(tokens).result(30)
+    batcher.close()
+    # The longest has 19 bytes.
+    assert held.batches == [2, 2, 2, 1]
+    assert_as_if_alone([whole, tokens], [answer, of_those])
+
+
+def test_short_request_behind_long_one(held, model, small_parts):
+    """It is answered while the first part of the long one is computed."""
+    other = Held(model.signatures["default"])
+    other.go_on.set()
+    batcher = Batcher(LIMITS)
+    longs = [batcher.submit(long_request(held, ["a bank"] * 20)) for _ in range(2)]
+    while not held.batches:
+        time.sleep(0.001)
+    assert batcher.submit(request(other)).result(30)["default"].shape == (1, 14)
+    assert held.batches == [6]
+    assert not any(future.done() for future in longs)
+    held.go_on.set()
+    for future in longs:
+        assert future.result(30)["default"].shape == (20, 14)
+    batcher.close()
+    # One after the other.
+    assert held.batches == [6, 6, 6, 2] * 2
+
+
+def test_bad_sentence_of_long_request(held, small_parts):
+    batcher = Batcher(LIMITS)
+    held.go_on.set()
+    texts = ["a bank"] * 20
+    bad = batcher.submit(long_request(held, [*texts[:8], "bad", *texts[9:]]))
+    good = batcher.submit(long_request(held, texts))
+    with pytest.raises(RuntimeError, match="bad"):
+        bad.result(30)
+    assert good.result(30)["default"].shape == (20, 14)
+    batcher.close()
+    # No part after the bad one is computed.
+    assert held.batches == [6, 6, 6, 6, 6, 2]
+
+
+def test_long_requests_wait_are_dropped_and_are_counted(held, small_parts):
+    batcher = Batcher(Limits(tokens=1000, waiting=2))
+    whole = long_request(held, ["a bank"] * 7)
+    first = batcher.submit(whole)
+    while not held.batches:
+        time.sleep(0.001)
+    waiting = [batcher.submit(whole) for _ in range(2)]
+    with pytest.raises(ServingError, match="2 requests wait already"):
+        batcher.submit(request(held))
+    assert waiting[0].cancel()
+    held.go_on.set()
+    first.result(30)
+    batcher.close()
+    assert waiting[1].result(0)["default"].shape == (7, 14)
+    assert held.batches == [6, 1, 6, 1]
+
+
+def test_long_request_of_layer_norm_is_whole(held, small_parts):
+    held.batchable = False
+    held.go_on.set()
+    batcher = Batcher(LIMITS)
+    batcher.submit(long_request(held, ["a bank"] * 20)).result(30)
+    batcher.close()
+    assert held.batches == [20]
+
+
 def test_close_computes_waiting(held):
     batcher = Batcher(LIMITS)
     futures = submit_behind(batcher, held, [request(held)] * 3)

@@ -34,7 +34,7 @@ OUTPUTS = {
 @pytest.mark.parametrize("numbers_at_once", [1, 3, 100])
 def test_encode_outputs(numbers_at_once, monkeypatch):
     """By row or by column as the request, in however many pieces."""
-    monkeypatch.setattr(rest, "_NUMBERS_AT_ONCE", numbers_at_once)
+    monkeypatch.setattr(rest, "NUMBERS_AT_ONCE", numbers_at_once)
     by_column = json.loads(rest.encode_outputs(OUTPUTS, by_row=False))["outputs"]
     by_row = json.loads(rest.encode_outputs(OUTPUTS, by_row=True))["predictions"]
     for name, array in OUTPUTS.items():
