@@ -212,17 +212,25 @@ def run_measured(*arguments: Any) -> dict[str, Any]:
     return {**figures, "stderr": done.stderr}
 
 
-def call_in_process(module: str, function: str, *arguments: Any) -> str:
+def call_in_process(
+    module: str, function: str, *arguments: Any, python: str = sys.executable
+) -> str:
     """Calls a function of a benchmark with strings in a fresh process.
 
     The process that measures has to stay small: on Linux the peak memory of a new one
     begins with that of the one that starts it.
 
+    Args:
+        module: the benchmark.
+        function: its name.
+        *arguments: of the function, as strings.
+        python: the interpreter, of a peer's environment if it is a peer's code.
+
     Returns:
         What the function prints.
     """
     code = f"import sys, {module}; {module}.{function}(*sys.argv[1:])"
-    command = [sys.executable, "-c", code, *map(str, arguments)]
+    command = [python, "-c", code, *map(str, arguments)]
     return subprocess.run(
         command, cwd=_HERE, check=True, stdout=subprocess.PIPE, text=True
     ).stdout

@@ -78,7 +78,7 @@ def _measure(
         systems["simple_elmo"] = (options.peer, "simple_elmo", "float32")
     with contextlib.ExitStack() as stack:
         children = {
-            name: stack.enter_context(_Child(*system, model, batch_size))
+            name: stack.enter_context(Child(*system, model, batch_size))
             for name, system in systems.items()
         }
         first = {
@@ -133,7 +133,7 @@ def agreement(
     }
 
 
-class _Child:
+class Child:
     """A process that embeds."""
 
     def __init__(
@@ -152,7 +152,7 @@ class _Child:
         self._system = system
         self._answer()
 
-    def __enter__(self) -> "_Child":
+    def __enter__(self) -> "Child":
         return self
 
     def __exit__(self, *error: object) -> None:
