@@ -23,10 +23,9 @@ import keras_elmo
 def build_classifier(model: Path, num_labels: int) -> keras.Model:
     text = keras.Input((), dtype="string", name="text")
     elmo = keras_elmo.ElmoEmbedding.from_saved_model(model, dropout=0.2)
-    # Cut into words as the text was that the model learned from.
-    tokens = keras_elmo.Tokenizer(elmo.encoder.tokenizer or "whitespace")(text)
-    words = elmo(keras_elmo.CharacterIds()(tokens))
-    # It reads the words of a sentence, not the padding: they come with a mask.
+    # Cut as the text was that the model learned from. The words come with a mask: what
+    # follows does not read the padding.
+    words = elmo(text)
     sentence = keras.layers.Bidirectional(keras.layers.LSTM(64))(words)
     sentence = keras.layers.Dropout(0.3)(sentence)
     label = keras.layers.Dense(num_labels, activation="softmax")(sentence)

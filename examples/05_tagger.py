@@ -49,8 +49,7 @@ def batches(sentences: Sentences, tags: list[str], size: int) -> tf.data.Dataset
 
 def build_tagger(model: Path, num_tags: int) -> keras.Model:
     words = keras.Input((None,), dtype="string", name="words")
-    char_ids = keras_elmo.CharacterIds()(words)
-    vectors = keras_elmo.ElmoEmbedding.from_saved_model(model, dropout=0.2)(char_ids)
+    vectors = keras_elmo.ElmoEmbedding.from_saved_model(model, dropout=0.2)(words)
     tag = keras.layers.Dense(num_tags, activation="softmax")(vectors)
     return keras.Model(words, tag)
 

@@ -27,32 +27,27 @@ import keras_elmo
 def accuracies(model: Path, train: Path, dev: Path, seeds: int) -> list[float]:
     """Returns how often the classifier is right about `dev`, for each seed."""
     encoder = keras_elmo.load(model)
-    tokenizer = keras_elmo.Tokenizer(encoder.tokenizer or "whitespace")
-    to_ids = keras_elmo.CharacterIds()
     names = sorted(set(read_examples(train)[1]))
 
     def examples(path: Path) -> tf.data.Dataset:
         return tf.data.Dataset.from_tensor_slices(numbered(path, names))
 
-    def batches(examples: tf.data.Dataset) -> tf.data.Dataset:
-        return examples.batch(32).map(lambda text, y: (to_ids(tokenizer(text)), y))
-
     found = []
     for seed in range(seeds):
         keras.utils.set_random_seed(seed)
-        char_ids = keras.Input((None, 50), dtype="int32")
+        text = keras.Input((), dtype="string")
         elmo = keras_elmo.ElmoEmbedding(encoder, dropout=0.2, layer_norm=True)
-        sentence = keras.layers.GlobalAveragePooling1D()(elmo(char_ids))
+        sentence = keras.layers.GlobalAveragePooling1D()(elmo(text))
         label = keras.layers.Dense(len(names), activation="softmax")(sentence)
-        classifier = keras.Model(char_ids, label)
+        classifier = keras.Model(text, label)
         classifier.compile(
             keras.optimizers.Adam(0.003),
             "sparse_categorical_crossentropy",
             metrics=["accuracy"],
         )
-        shuffled = examples(train).shuffle(100_000, seed=seed)
-        classifier.fit(batches(shuffled), epochs=5, shuffle=False, verbose=0)
-        found.append(classifier.evaluate(batches(examples(dev)), verbose=0)[1])
+        shuffled = examples(train).shuffle(100_000, seed=seed).batch(32)
+        classifier.fit(shuffled, epochs=5, shuffle=False, verbose=0)
+        found.append(classifier.evaluate(examples(dev).batch(32), verbose=0)[1])
     return found
 
 

@@ -76,8 +76,7 @@ def sense_classifier(elmo: keras_elmo.ElmoEmbedding, num_senses: int) -> keras.M
     """A sentence and the place of a word in it to the sense of that word."""
     text = keras.Input((), dtype="string", name="text")
     position = keras.Input((), dtype="int32", name="position")
-    char_ids = keras_elmo.CharacterIds()(keras_elmo.Tokenizer("unicode")(text))
-    words = elmo(char_ids)
+    words = elmo(text)
     place = keras.ops.reshape(position, (-1, 1, 1))
     word = keras.ops.take_along_axis(words, place, axis=1)[:, 0]
     sense = keras.layers.Dense(num_senses, activation="softmax")(word)
@@ -185,7 +184,7 @@ def main(out: Path, saved_model: Path, sentences: int, steps: int, epochs: int) 
     train, test = SenseData(corpus, "train"), SenseData(corpus, "test")
     num_senses = len(set(train.senses))
     elmo = keras_elmo.ElmoEmbedding.from_saved_model(saved_model)
-    untrained = keras_elmo.ElmoEmbedding(keras_elmo.build_encoder(CONFIG))
+    untrained = keras_elmo.ElmoEmbedding(keras_elmo.Encoder(CONFIG, tokenizer="unicode"))
     right = {
         "most frequent sense": most_frequent(train, test),
         "bag of words": fit(bag_of_words(train, num_senses), train, test, epochs),

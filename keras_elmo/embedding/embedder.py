@@ -1,6 +1,7 @@
 """Contextual vectors of sentences, computed window by window."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain
 from typing import Literal, Protocol, overload
 
@@ -16,6 +17,7 @@ from keras_elmo.embedding.word_cache import WordCache, as_float32, compiled_halv
 from keras_elmo.files.loading import Source, load, load_mix
 from keras_elmo.models.encoder import Encoder
 from keras_elmo.text.batching import split_stream
+from keras_elmo.text.character_ids import encode_tokens
 from keras_elmo.text.tokenizer import TOKENIZER_IF_UNKNOWN
 from keras_elmo.utils.checks import check_choice, check_positive
 from keras_elmo.utils.types import Tensor
@@ -25,8 +27,6 @@ _WINDOW_BATCHES = 16
 # A window ends at so many positions; a padded batch has at most so many, but for a
 # sentence that is longer by itself.
 _MAX_POSITIONS = 16_384
-# Words whose vectors a cache keeps.
-_CACHED_WORDS = 65_536
 
 
 @overload
@@ -190,8 +190,8 @@ class Embedder:
 
     def __init__(self, model: Encoder) -> None:
         character_cnn, self._bilm = compiled_halves(model)
-        vocabulary = model.config.token_vocabulary
-        self._cache = WordCache(character_cnn, _CACHED_WORDS, vocabulary)
+        encode = partial(encode_tokens, vocabulary=model.config.token_vocabulary)
+        self._cache = WordCache(character_cnn, encode)
 
     def embed(
         self,

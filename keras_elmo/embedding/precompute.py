@@ -3,6 +3,7 @@
 import math
 import tempfile
 from collections.abc import Iterable, Iterator
+from functools import partial
 from itertools import chain
 from typing import NamedTuple, TypeAlias
 
@@ -11,7 +12,7 @@ import numpy as np
 from keras import ops
 
 from keras_elmo.embedding.embedder import batches_of_like_length
-from keras_elmo.embedding.word_cache import CompiledLayer, as_float32
+from keras_elmo.embedding.word_cache import WordCache, as_float32, compiled_halves
 from keras_elmo.models.elmo_embedding import ElmoEmbedding
 from keras_elmo.text.batching import split_stream
 from keras_elmo.utils.checks import check_positive
@@ -20,6 +21,9 @@ from keras_elmo.utils.types import StrPath, Tensor
 
 # What `fit` takes: inputs; with targets; and with weights of the samples.
 Batch: TypeAlias = Tensor | tuple[Tensor, ...]
+
+# The words of a sentence with its boundaries; each is the bytes of its ids.
+_Words: TypeAlias = list[bytes]
 
 # A window, whose sentences are sorted by length, ends at either bound.
 _WINDOW_POSITIONS = 16_384
@@ -92,11 +96,10 @@ def precompute(
     if getattr(dataset, "cardinality", int)() == -1:
         raise ValueError("`dataset` must have an end. Received: one that repeats")
     batches: list[_Batch] = []
-    encoder = CompiledLayer(elmo.encoder)
     sentences = _sentences(elmo, dataset, batches)
     windows = split_stream(sentences, len, _WINDOW_POSITIONS, _WINDOW_SENTENCES)
-    computed = (_computed(encoder, each, elmo.keep_boundaries) for each in windows)
-    stored = _stored(chain.from_iterable(computed), max_memory, directory)
+    computed = chain.from_iterable(map(_LayersOfIds(elmo), windows))
+    stored = _stored(computed, max_memory, directory)
     if not batches:
         raise ValueError("`dataset` must have a batch. Received: none")
     return _dataset(_Batches(elmo, stored, batches, shuffle))
@@ -112,8 +115,8 @@ class _Batch(NamedTuple):
 
 def _sentences(
     elmo: ElmoEmbedding, dataset: Iterable[Batch], batches: list[_Batch]
-) -> Iterator[np.ndarray]:
-    """Yields the ids of each sentence, and adds its batches to `batches`."""
+) -> Iterator[_Words]:
+    """Yields the words of each sentence, and adds its batches to `batches`."""
     first = 0
     for batch in dataset:
         x, *rest = batch if isinstance(batch, tuple | list) else (batch,)
@@ -122,34 +125,49 @@ def _sentences(
                 "`dataset` must have batches x, (x, y) or (x, y, sample_weight). "
                 f"Received: one of {len(rest) + 1} parts"
             )
-        ids = ops.convert_to_numpy(elmo.char_ids(x))
+        ids = ops.convert_to_numpy(elmo.char_ids(x)).astype("int32", copy=False)
         rows = range(first, first + len(ids))
         positions = ids.shape[1] - (0 if elmo.keep_boundaries else 2)
         rest = keras.tree.map_structure(ops.convert_to_numpy, tuple(rest))
         batches.append(_Batch(rows, positions, rest))
         first = rows.stop
         for row, length in zip(ids, (ids[..., 0] > 0).sum(axis=1), strict=True):
-            yield row[:length]
+            yield [word.tobytes() for word in row[:length]]
 
 
-def _computed(
-    encoder: CompiledLayer, window: list[np.ndarray], keep_boundaries: bool
-) -> list[np.ndarray]:
-    """Returns the layers of each sentence, `(layers, tokens, units)`."""
-    inside = slice(None) if keep_boundaries else slice(1, -1)
-    results = [np.empty(0)] * len(window)
-    lengths = [len(ids) for ids in window]
-    for indices in batches_of_like_length(lengths, _BATCH_SIZE):
-        longest = max(lengths[k] for k in indices)
-        ids = np.zeros((len(indices), longest, window[0].shape[1]), "int32")
-        for padded, k in zip(ids, indices, strict=True):
-            padded[: lengths[k]] = window[k]
-        layers = [as_float32(each) for each in encoder.predict_on_batch([ids])]
-        for row, k in enumerate(indices):
-            results[k] = np.stack(
-                [layer[row, : lengths[k]][inside] for layer in layers]
-            )
-    return results
+class _LayersOfIds:
+    """Computes the layers of sentences that are given as the ids of their words."""
+
+    def __init__(self, elmo: ElmoEmbedding) -> None:
+        character_cnn, self._bilm = compiled_halves(elmo.encoder)
+        encode = partial(_ids_of, ids_per_word=elmo.encoder.config.ids_per_token)
+        self._cache = WordCache(character_cnn, encode)
+        self._inside = slice(None) if elmo.keep_boundaries else slice(1, -1)
+
+    def __call__(self, window: list[_Words]) -> list[np.ndarray]:
+        """Returns the layers of each sentence, `(layers, tokens, units)`."""
+        words = dict.fromkeys(chain.from_iterable(window))
+        # The first two rows are masked words.
+        table = self._cache.vectors(list(words), keep=True)
+        rows = {word: row for row, word in enumerate(words, start=2)}
+        results = [np.empty(0)] * len(window)
+        lengths = [len(sentence) for sentence in window]
+        for indices in batches_of_like_length(lengths, _BATCH_SIZE):
+            places = np.zeros((len(indices), max(lengths[k] for k in indices)), int)
+            for place, k in zip(places, indices, strict=True):
+                place[: lengths[k]] = [rows[word] for word in window[k]]
+            layers = self._bilm.predict_on_batch([table[places], places > 0])
+            arrays = [as_float32(layer) for layer in layers]
+            for row, k in enumerate(indices):
+                parts = [each[row, : lengths[k]][self._inside] for each in arrays]
+                results[k] = np.stack(parts)
+        return results
+
+
+def _ids_of(words: _Words, ids_per_word: int) -> np.ndarray:
+    """Returns the ids that words are, between two masked ones."""
+    ids = np.frombuffer(b"".join(words), "int32").reshape(1, -1, ids_per_word)
+    return np.pad(ids, [(0, 0), (1, 1), (0, 0)])
 
 
 def _stored(

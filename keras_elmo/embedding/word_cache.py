@@ -8,13 +8,14 @@ import numpy as np
 
 from keras_elmo.models.encoder import Encoder
 from keras_elmo.text.character_ids import encode_tokens
-from keras_elmo.token_vocabulary import TokenVocabulary
 from keras_elmo.utils.lazy import tf
 from keras_elmo.utils.types import Tensor
 
 # Words a pass through the character CNN: the convolutions of the published models take
 # up to 400 KB a word.
 _CNN_BATCH_SIZE = 512
+# Words whose vectors a cache keeps.
+_CACHED_WORDS = 65_536
 
 
 class WordCache:
@@ -22,19 +23,20 @@ class WordCache:
 
     Args:
         character_cnn: computes them from character ids of shape `(1, words, ids)`.
+        encode: returns the ids of words with a boundary before and behind them,
+            `(1, words + 2, ids)`.
         capacity: number of words to keep; those that come later are not kept.
-        vocabulary: where words are looked up, of a model that does.
     """
 
     def __init__(
         self,
         character_cnn: "CompiledLayer",
-        capacity: int,
-        vocabulary: TokenVocabulary | None = None,
+        encode: Callable[[list[bytes]], np.ndarray] = encode_tokens,
+        capacity: int = _CACHED_WORDS,
     ) -> None:
         self._character_cnn = character_cnn
+        self._encode = encode
         self._capacity = capacity
-        self._vocabulary = vocabulary
         self._rows: dict[bytes, int] = {}
         # The sentence boundaries, then a row a word; empty until the first pass.
         self._table = np.empty((0, 0), "float32")
@@ -81,7 +83,7 @@ class WordCache:
         return vectors
 
     def _run(self, words: list[bytes]) -> np.ndarray:
-        char_ids = encode_tokens(words, self._vocabulary)
+        char_ids = self._encode(words)
         size = char_ids.shape[1]
         # Few shapes, because some backends compile each anew.
         padding = (1 << (size - 1).bit_length()) - size
