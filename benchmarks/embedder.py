@@ -1,4 +1,4 @@
-"""The child of `inference.py` and `many_langs.py`: embeds sentences when asked; prints the seconds.
+"""The child of `inference.py` and `many_langs.py`: embeds when asked, and times it.
 
 Each line of JSON on standard input names a file of sentences, how many of them to
 embed, and, if the vectors are to be compared, an .npz to write the mean of the layers

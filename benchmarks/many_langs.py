@@ -1,9 +1,10 @@
 """How fast is a model of ELMoForManyLangs, next to its own program? Words/s.
 
 A model of the stock size with random weights, written by the program itself, its words
-those that come twice in the text. Both systems embed the same real sentences, in batches
-of like length as each of them makes them, and return the mean of the layers; each runs
-in a process of its own, in turn. The first batch is compared before anything is timed.
+those that come twice in the text. Both systems embed the same real sentences, in
+batches of like length as each of them makes them, and return the mean of the layers;
+each runs in a process of its own, in turn. The first batch is compared before anything
+is timed.
 
     python benchmarks/many_langs.py --peer many-langs/bin/python --out many_langs.json
 

@@ -184,7 +184,9 @@ def main(out: Path, saved_model: Path, sentences: int, steps: int, epochs: int) 
     train, test = SenseData(corpus, "train"), SenseData(corpus, "test")
     num_senses = len(set(train.senses))
     elmo = keras_elmo.ElmoEmbedding.from_saved_model(saved_model)
-    untrained = keras_elmo.ElmoEmbedding(keras_elmo.Encoder(CONFIG, tokenizer="unicode"))
+    untrained = keras_elmo.ElmoEmbedding(
+        keras_elmo.Encoder(CONFIG, tokenizer="unicode")
+    )
     right = {
         "most frequent sense": most_frequent(train, test),
         "bag of words": fit(bag_of_words(train, num_senses), train, test, epochs),

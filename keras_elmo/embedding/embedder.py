@@ -144,8 +144,8 @@ def mix_weights(model: Source) -> np.ndarray | None:
     scalars, gamma, layer_norm = mix
     if layer_norm:
         raise ValueError(
-            f"`layers` must be 'all' for {model}: its mix normalises layers by their "
-            "batch"
+            "`layers` must be 'all' for this model: its mix normalises layers by their "
+            f"batch. Received: layers='mix', model={model}"
         )
     weights = np.exp(scalars - np.max(scalars))
     return gamma * weights / weights.sum()

@@ -218,7 +218,7 @@ class _Batches(keras.utils.PyDataset):
     def __getitem__(self, index: int) -> tuple[Tensor, ...]:
         rows, positions, rest = self.batches[self._order[index]]
         num_layers, _, units = self.layers_shape
-        layers = np.zeros((len(rows), num_layers, positions, units), "float32")
+        layers = _zeros(len(rows), num_layers, positions, units)
         for padded, row in zip(layers, rows, strict=True):
             padded[:, : self._stored[row].shape[1]] = self._stored[row]
         return layers, *rest
@@ -227,6 +227,14 @@ class _Batches(keras.utils.PyDataset):
         if self._shuffle:
             # Of the seed that `keras.utils.set_random_seed` sets.
             np.random.shuffle(self._order)
+
+
+def _zeros(*shape: int) -> np.ndarray:
+    """Returns float32 zeros at a multiple of 64 bytes: TensorFlow copies others."""
+    size = math.prod(shape)
+    space = np.zeros(size + 16, "float32")
+    first = -space.ctypes.data % 64 // 4
+    return space[first : first + size].reshape(shape)
 
 
 def _dataset(batches: _Batches) -> "tf.data.Dataset | keras.utils.PyDataset":

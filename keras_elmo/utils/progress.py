@@ -125,6 +125,8 @@ class Progress:
             left = max(self._total - self._position, 0)
             seconds = elapsed * left / (self._position - self._start)
             facts.append(f"{_time(seconds)} left")
+        if not (finished or self._metrics):
+            facts.append(f"{self._count:,.0f} {self._unit}")
         # Last, because a narrow terminal cuts the end off.
         facts += [f"{name} {_number(value)}" for name, value in self._metrics.items()]
         return facts

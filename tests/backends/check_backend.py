@@ -47,6 +47,13 @@ from tests.models.combinations import (  # noqa: E402
     DTYPES,
     check_combination,
 )
+from tests.models.looked_up import (  # noqa: E402
+    LOOKED_UP,
+    VOCABULARY,
+    expected_layers,
+    looked_up_ids,
+)
+from tests.models.looked_up import SENTENCES as LOOKED_UP_SENTENCES  # noqa: E402
 from tests.models.small import (  # noqa: E402
     CONFIG,
     SENTENCES,
@@ -161,6 +168,32 @@ def check_downstream():
     close(numpy_of(loaded(ids)), numpy_of(model(ids)))
 
 
+def check_looked_up():
+    """Words and characters that are looked up: the layers, training, and its file."""
+    encoder = random_encoder(LOOKED_UP)
+    ids = looked_up_ids(LOOKED_UP_SENTENCES, VOCABULARY)
+    layers = numpy_of(encoder(ids))
+    for row, sentence in enumerate(ids):
+        wanted = expected_layers(encoder, sentence[sentence[:, 0] > 0])
+        for found, layer in zip(layers, wanted, strict=True):
+            close(found[row, : len(layer)], layer)
+            assert not found[row, len(layer) :].any()
+    elmo = keras_elmo.ElmoEmbedding(encoder, trainable_encoder=True)
+    inputs = keras.Input((None, VOCABULARY.ids_per_token), dtype="int32")
+    pooled = keras.layers.GlobalAveragePooling1D()(elmo(inputs))
+    model = keras.Model(inputs, keras.layers.Dense(1)(pooled))
+    model.compile(keras.optimizers.Adam(0.01), "mse")
+    before = [numpy_of(weight) for weight in model.weights]
+    model.fit(ids, np.arange(float(len(ids))), batch_size=len(ids), verbose=0)
+    for weight, old in zip(model.weights, before, strict=True):
+        assert not np.array_equal(numpy_of(weight), old), weight.path
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.keras"
+        model.save(path)
+        loaded = keras.saving.load_model(path)
+    close(numpy_of(loaded(ids)), numpy_of(model(ids)))
+
+
 def check_freezing():
     with tempfile.TemporaryDirectory() as folder:
         check_unfreezing(Path(folder) / "model.keras")
@@ -272,6 +305,7 @@ def main():
         check_state,
         check_mix,
         check_downstream,
+        check_looked_up,
         check_freezing,
         check_precompute,
         check_pretraining,

@@ -346,6 +346,7 @@ def test_progress(models, text, interrupt, tmp_path, monkeypatch, capsys):
     err = capsys.readouterr().err
     found = [int(share) for share in re.findall(shares, err)]
     assert found[0] < 50 and found[-1] == 100
+    assert re.search(r" left, \d+ words$", err, re.M)
     assert " 6 words in " in err
 
 

@@ -14,6 +14,7 @@ from keras_elmo.text.tokenizer import Tokenizer
 from tests.files.exports import SENTENCES, embedding
 from tests.fresh_process import ROOT, run_script
 from tests.layers.layer_checks import numpy_of
+from tests.models.looked_up import LOOKED_UP
 from tests.models.small import random_encoder
 
 pytestmark = pytest.mark.slow
@@ -70,10 +71,19 @@ def fine_tuned():
 
 
 @pytest.fixture(scope="module")
-def reloaded(frozen, fine_tuned, tmp_path_factory):
+def looked_up():
+    """Of words and characters that are looked up."""
+    text = keras.Input((), dtype="string")
+    words = ElmoEmbedding(random_encoder(LOOKED_UP))(text)
+    label = keras.layers.Dense(2)(keras.layers.GlobalAveragePooling1D()(words))
+    return keras.Model(text, label), None
+
+
+@pytest.fixture(scope="module")
+def reloaded(frozen, fine_tuned, looked_up, tmp_path_factory):
     """What a new process predicts with each of them."""
     folder = tmp_path_factory.mktemp("reloaded")
-    models = {"frozen": frozen, "fine_tuned": fine_tuned}
+    models = {"frozen": frozen, "fine_tuned": fine_tuned, "looked_up": looked_up}
     for name, (model, _) in models.items():
         model.save(folder / f"{name}.keras")
     (folder / "sentences.txt").write_text("\n".join(SENTENCES), encoding="utf-8")
@@ -87,7 +97,7 @@ def reloaded(frozen, fine_tuned, tmp_path_factory):
     return dict(np.load(folder / "predictions.npz"))
 
 
-@pytest.mark.parametrize("name", ["frozen", "fine_tuned"])
+@pytest.mark.parametrize("name", ["frozen", "fine_tuned", "looked_up"])
 def test_reload_in_new_process(name, reloaded, request):
     """A new process predicts the same."""
     model, _ = request.getfixturevalue(name)

@@ -9,15 +9,15 @@ from keras_elmo.config import ElmoConfig
 from keras_elmo.layers.vocabulary_embedding import VocabularyEmbedding
 from keras_elmo.models.encoder import build_encoder
 from keras_elmo.token_vocabulary import TokenVocabulary
-from tests import numpy_reference
 from tests.layers.layer_checks import check_layer, numpy_of
-from tests.layers.published_names import options_of, randomise, weights_of
+from tests.layers.published_names import randomise
 from tests.models.looked_up import (
     LOOKED_UP,
     SENTENCES,
     VOCABULARY,
     WORDS_ALONE,
     looked_up_ids,
+    token_vectors,
 )
 
 IDS = looked_up_ids(SENTENCES, VOCABULARY)
@@ -55,17 +55,7 @@ def test_equals_the_oracle(words, characters):
     ids = IDS if words else IDS[..., 1:]
     layer.build(ids.shape)
     randomise(layer, np.random.default_rng(0))
-    parts = []
-    if words:
-        parts.append(numpy_of(layer.word_embedding)[ids[..., 0][MASK] - 1])
-    if characters:
-        cnn = layer.char_cnn
-        spelt = IDS[..., 1:][MASK]
-        parts.append(
-            numpy_reference.token_embeddings(spelt, options_of(cnn), weights_of(cnn))
-        )
-    kernel, bias = numpy_of([layer.projection_kernel, layer.projection_bias])
-    wanted = np.concatenate(parts, axis=-1) @ kernel + bias
+    wanted = token_vectors(layer, ids[MASK])
     np.testing.assert_allclose(numpy_of(layer(ids))[MASK], wanted, atol=1e-5)
 
 

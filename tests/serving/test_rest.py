@@ -16,10 +16,18 @@ from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 from tensorflow_serving.apis.get_model_metadata_pb2 import SignatureDefMap
 from tensorflow_serving.apis.get_model_status_pb2 import GetModelStatusResponse
 
+from keras_elmo.files.export import export_saved_model
 from keras_elmo.serving import rest
 from keras_elmo.serving.limits import Limits
 from keras_elmo.serving.model import Argument
 from tests.files.exports import SENTENCES, TOKENS, in_memory, padded
+from tests.models.looked_up import (
+    LOOKED_UP,
+    VOCABULARY,
+    expected_layers,
+    looked_up_ids,
+)
+from tests.models.small import random_encoder
 from tests.serving.conftest import LIMITS
 
 pytestmark = pytest.mark.graph
@@ -175,6 +183,19 @@ def test_strings(server, wanted):
     assert server.predict(instances=named, signature_name="default") == by_row
     coded = [{"b64": base64.b64encode(text.encode()).decode()} for text in SENTENCES]
     assert server.predict(instances=coded, signature_name="serving_default") == by_row
+
+
+def test_strings_that_are_looked_up(served, tmp_path):
+    """Both lookups, of words and of characters, are in the graph."""
+    encoder = random_encoder(LOOKED_UP)
+    export_saved_model(encoder, tmp_path / "looked-up", "whitespace")
+    texts = ["the bank 배가", "😀x abnkabnkab the unknown"]
+    with served(tmp_path / "looked-up") as server:
+        found = server.predict(inputs=texts)["elmo"]
+    for text, row in zip(texts, found, strict=True):
+        (ids,) = looked_up_ids([text.split()], VOCABULARY)
+        wanted = np.mean(expected_layers(encoder, ids), axis=0)[1:-1]
+        np.testing.assert_allclose(row[: len(wanted)], wanted, atol=1e-5)
 
 
 def test_tokens(server, wanted):

@@ -70,9 +70,9 @@ def test_speed_and_time_left(clock):
             clock(1)
             bar.update(1)
     lines = stream.getvalue().splitlines()
-    assert lines[0] == "Training: 91 %, 0 words/s, 9:00 left"
+    assert lines[0] == "Training: 91 %, 0 words/s, 9:00 left, 10 words"
     # 70 of 100 took 120 s, so the other 30 take 51 s.
-    assert lines[-2] == "Training: 97 %, 1 words/s, 0:51 left"
+    assert lines[-2] == "Training: 97 %, 1 words/s, 0:51 left, 70 words"
     assert "70 words in 2:00" in lines[-1]
 
 
