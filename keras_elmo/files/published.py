@@ -65,7 +65,7 @@ def load_published_weights(
     tokenizer = check_tokenizer(tokenizer, "`tokenizer`")
     described = read_json_object(options)
     if vocabulary is not None:
-        described = _with_words(described, options, vocabulary)
+        described = with_words(described, options, vocabulary)
     elif "char_cnn" not in described:
         raise ValueError(
             f"{os.fspath(options)}: lacks the key char_cnn; of a model of word ids, "
@@ -82,7 +82,7 @@ def load_published_weights(
     return encoder
 
 
-def _with_words(described: Config, options: StrPath, vocabulary: StrPath) -> Config:
+def with_words(described: Config, options: StrPath, vocabulary: StrPath) -> Config:
     """Adds the words of the trainer's vocabulary to sizes that lack characters."""
     if "char_cnn" in described:
         raise ValueError(

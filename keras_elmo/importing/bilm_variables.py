@@ -27,20 +27,24 @@ class BilmVariables(TFCheckpoint):
         scope: of the variables: `TRAINED` in a checkpoint, `MODULE` in a module.
 
     Raises:
-        ValueError: a file is missing or damaged, or holds no model of characters.
+        ValueError: a file is missing or damaged, or holds no model.
+
+    Attributes:
+        token_embedding: the dataset of the tokens' table: `char_embed`, or `embedding`,
+            of word ids.
     """
 
     def __init__(self, prefix: StrPath, scope: str) -> None:
         super().__init__(prefix)
         self.scope = scope
-        if self.find("char_embed") in self.shapes:
-            return
-        what = "no variables of bilm-tf"
-        if f"{scope}embedding" in self.shapes:
-            what = "a model of word ids, without characters, which is not read"
-        raise ValueError(
-            f"{self.prefix}: lacks the variable {scope}char_embed: it holds {what}"
-        )
+        kinds = ["char_embed", *(["embedding"] if scope == TRAINED else [])]
+        found = [name for name in kinds if self.find(name) in self.shapes]
+        if not found:
+            raise ValueError(
+                f"{self.prefix}: lacks the variable {scope}char_embed: it holds no "
+                "variables of bilm-tf"
+            )
+        self.token_embedding = found[0]
 
     def find(self, dataset: str, suffix: str = "") -> str:
         """Returns the name of the variable that a dataset would be written from."""
@@ -62,7 +66,9 @@ class BilmVariables(TFCheckpoint):
     def check_no_others(self, datasets: Iterable[Dataset], described_by: str) -> None:
         """Raises `ValueError` if there are more weights than those of a model."""
         known = {self.find(dataset.name) for dataset in datasets}
-        weights = tuple(self.scope + part for part in ("char", "CNN", "RNN"))
+        weights = tuple(
+            self.scope + part for part in ("embedding", "char", "CNN", "RNN")
+        )
         for name, shape in sorted(self.shapes.items()):
             is_weight = name.startswith(weights) and not name.endswith(SUMS)
             if is_weight and name not in known:

@@ -10,7 +10,12 @@ import numpy as np
 
 from keras_elmo.config import ElmoConfig
 from keras_elmo.files.checkpoint import Checkpoints
-from keras_elmo.files.published import Dataset, encoder_datasets, softmax_datasets
+from keras_elmo.files.published import (
+    Dataset,
+    encoder_datasets,
+    softmax_datasets,
+    with_words,
+)
 from keras_elmo.files.run_directory import IMPORTED, PretrainingDirectory
 from keras_elmo.files.validation import check_size
 from keras_elmo.importing.bilm_variables import SUMS, TRAINED, BilmVariables
@@ -58,8 +63,12 @@ def find_checkpoint(path: StrPath) -> str | None:
     return next((p for p in prefixes if os.path.isfile(f"{p}.index")), None)
 
 
-def open_checkpoint(checkpoint: StrPath) -> tuple[BilmVariables, ElmoConfig, str]:
+def open_checkpoint(
+    checkpoint: StrPath, vocabulary: StrPath | None = None
+) -> tuple[BilmVariables, ElmoConfig, str]:
     """Returns the variables of a checkpoint, its sizes, and the file that says them.
+
+    The sizes of a model of word ids have its words.
 
     Raises:
         ValueError: a file is missing or damaged, or it is of another kind of model.
@@ -71,12 +80,24 @@ def open_checkpoint(checkpoint: StrPath) -> tuple[BilmVariables, ElmoConfig, str
             "(model.ckpt-*.index)"
         )
     options = os.path.join(os.path.dirname(prefix), "options.json")
-    if (found := read_json_object(options).get("bidirectional")) is not True:
+    given = read_json_object(options)
+    if (found := given.get("bidirectional")) is not True:
         raise ValueError(
             f"{options}: bidirectional must be true. Received: {reprlib.repr(found)}"
         )
     variables = BilmVariables(prefix, TRAINED)
-    config = ElmoConfig.from_options(options)
+    if variables.token_embedding == "embedding":
+        if vocabulary is None:
+            raise ValueError(
+                f"{prefix}: holds a model of word ids, whose sizes are known with its "
+                "words: `vocabulary` must be the file of them. Received: None"
+            )
+        given = with_words(given, options, vocabulary)
+    try:
+        config = ElmoConfig.from_options(given)
+    except ValueError as error:
+        message = str(error).removeprefix("options: ")
+        raise ValueError(f"{options}: {message}") from error
     shape = variables.shape("softmax/W")
     if len(shape) != 2 or shape[1] != config.projection_units:
         raise ValueError(
@@ -110,7 +131,7 @@ def import_checkpoint(
     Raises:
         ValueError: a file is missing or damaged, or two contradict each other.
     """
-    variables, config, options = open_checkpoint(checkpoint)
+    variables, config, options = open_checkpoint(checkpoint, vocabulary)
     prefix, given = variables.prefix, read_json_object(options)
     num_rows, _ = variables.shape("softmax/W")
     words, rows = read_vocabulary(vocabulary, num_rows, f"{prefix}: lm/softmax/W")
@@ -216,7 +237,8 @@ def _read_variables(
     """Assigns the weights, and the sums of squares that Adagrad keeps for each."""
     encoder = list(encoder_datasets(model.encoder))
     variables.check_no_others(encoder, options)
-    has_sums = variables.find("char_embed", SUMS) in variables.shapes
+    first = variables.find(variables.token_embedding, SUMS)
+    has_sums = first in variables.shapes
     if not has_sums:
         warnings.warn(
             f"{variables.prefix}: holds no sums of Adagrad; they begin anew",

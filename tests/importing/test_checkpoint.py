@@ -234,7 +234,7 @@ REFUSED = {
         lambda variables, options: variables.update(global_step=np.float32(np.nan)),
         ["global_step must be a positive number. Received: nan"],
     ),
-    "words": (word_ids, ["lacks the variable lm/char_embed", "a model of word ids"]),
+    "words": (word_ids, ["options.json describes a model of characters"]),
     "layers": (another_layer, ["holds the variable lm/RNN_0/rnn", "cell_1"]),
     "one direction": (
         with_option("bidirectional", False),

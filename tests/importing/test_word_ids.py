@@ -7,9 +7,15 @@ import pytest
 
 from keras_elmo.cli import main
 from keras_elmo.embedding.embedder import embed
-from keras_elmo.files.loading import load
+from keras_elmo.files.loading import load, load_language_model
 from keras_elmo.files.published import load_published_weights
 from tests import numpy_reference
+from tests.importing.bilm_files import (
+    checkpoint_options,
+    checkpoint_variables,
+    write_checkpoint,
+)
+from tests.layers.layer_checks import numpy_of
 
 WORDS = ["</S>", "<S>", "<UNK>", "the", "bank", "배가"]
 SENTENCES = [["the", "bank"], ["bank"], ["배가", "unknown", "x" * 70, "the"]]
@@ -53,6 +59,44 @@ def test_layers(folder):
         layers, _ = numpy_reference.bilm(weights["embedding"][rows], options, weights)
         wanted = np.array(layers)[:, 1:-1]
         np.testing.assert_allclose(found, wanted, atol=2e-6)
+
+
+def word_id_checkpoint(path):
+    """A training folder; returns its options and the weights by published names."""
+    options = checkpoint_options()
+    variables, weights = checkpoint_variables(options)
+    del options["char_cnn"]
+    rng = np.random.default_rng(2)
+    weights["embedding"] = rng.normal(0, 0.5, (len(WORDS), 7)).astype("float32")
+    without = ("lm/char", "lm/CNN")
+    variables = {k: v for k, v in variables.items() if not k.startswith(without)}
+    variables["lm/embedding"] = weights["embedding"]
+    variables["lm/embedding/Adagrad"] = 1 + weights["embedding"] ** 2
+    write_checkpoint(path, options, variables, WORDS)
+    return options, weights
+
+
+def test_checkpoint(tmp_path, capsys):
+    """Its rows of both tables are those of the file; the run goes on."""
+    theirs, ours = tmp_path / "theirs", tmp_path / "ours"
+    options, weights = word_id_checkpoint(theirs)
+    words = ["--vocabulary", str(theirs / "vocab.txt")]
+    assert main(["import", str(theirs), *words, "--out", str(ours)]) == 0
+    model = load_language_model(ours)
+    assert model.vocabulary.words == ["<S>", "</S>", "<UNK>", *WORDS[3:]]
+    rows = [WORDS.index(word) for word in model.vocabulary.words]
+    kernel = numpy_of(model.head.softmax.kernel)
+    np.testing.assert_array_equal(kernel, weights["softmax/W"][rows])
+    (found,) = embed(load(ours), [["the", "unknown"]])
+    ids = [WORDS.index(word) for word in ("<S>", "the", "<UNK>", "</S>")]
+    layers, _ = numpy_reference.bilm(weights["embedding"][ids], options, weights)
+    np.testing.assert_allclose(found, np.array(layers)[:, 1:-1], atol=2e-6)
+    text = tmp_path / "text.txt"
+    text.write_text("the bank\n" * 40, encoding="utf-8")
+    resume = ["--resume", "--num-sampled", "4", "--steps", "1251", "--corpus"]
+    assert main(["pretrain", "--out", str(ours), *resume, str(text)]) == 0
+    assert main(["inspect", str(theirs)]) == 2
+    assert "holds a model of word ids" in capsys.readouterr().err
 
 
 def test_refused(folder, capsys):
