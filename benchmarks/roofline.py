@@ -1,14 +1,16 @@
-"""How close do vectors come to what the processor can multiply?
+"""How close do vectors come to what the processor can multiply, and read?
 
 Times the encoder on batches of real sentences in their natural order, a large matrix
-product in turn with it, and the parts of the encoder by themselves. The share is that
-of the multiplications that have to be made: of every live position in the biLM, of
-every distinct word of a batch in the character CNN, none of padding.
+product and one of a single row in turn with it, and the parts of the encoder by
+themselves. The bound is the least time of the products that have to be made: of every
+live position in the biLM, of every distinct word of a batch in the character CNN, none
+of padding. A product takes its multiplications at the speed of the large product, or
+the reading of its weights at the speed of the product of one row, whichever is longer;
+in the recurrence that is so for each step.
 
     python benchmarks/roofline.py --out roofline.json
 """
 
-import argparse
 import statistics
 import time
 from collections.abc import Callable, Sequence
@@ -20,7 +22,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 from common import markdown_table
-from flops import bilm_flops, character_cnn_flops
+from flops import character_cnn_flops
 from inference import read_sentences
 from keras import ops
 
@@ -30,7 +32,10 @@ from keras_elmo.layers.char_cnn_embedding import unique_words
 from keras_elmo.text.character_ids import character_ids
 
 _PRODUCT_SIZE = 2048
+PRODUCT_FLOPS = 2 * _PRODUCT_SIZE**3
 _NUM_BATCHES = 5
+_LEAST_SENTENCES = 32
+_BOUNDS = ("multiplying", "reading", "seconds")
 
 Run = Callable[[], Any]
 
@@ -42,53 +47,58 @@ def main(arguments: Sequence[str] | None = None) -> None:
         arguments,
         default_corpus="wikitext2/valid.txt.xz",
         preset="original",
-        batch_size=32,
+        batch_sizes=[1, 32],
         dtypes=["float32", "bfloat16"],
         repeats=5,
     )
-    count = _NUM_BATCHES * options.batch_size
-    sentences = read_sentences(options.corpus)[:count]
-    words = sum(map(len, sentences))
+    sentences = read_sentences(options.corpus)
     keras.utils.set_random_seed(0)
     encoder = keras_elmo.build_encoder(ElmoConfig.preset(options.preset))
     rows = [
-        _measure(encoder.with_dtype(dtype), sentences, options)
+        _measure(encoder.with_dtype(dtype), sentences, batch_size, options.repeats)
         for dtype in options.dtypes
+        for batch_size in options.batch_sizes
     ]
-    common.publish(options, table, batches=_NUM_BATCHES, words=words, rows=rows)
+    common.publish(options, table, rows=rows)
 
 
 def _measure(
-    encoder: Any, sentences: Sequence[Sequence[str]], options: argparse.Namespace
+    encoder: Any, sentences: Sequence[Sequence[str]], batch_size: int, repeats: int
 ) -> dict[str, Any]:
-    """Times the encoder, its parts and the large product, in turn."""
+    """Times the encoder, its parts and the two products, in turn."""
+    count = max(_NUM_BATCHES * batch_size, _LEAST_SENTENCES)
     batches = [
-        _char_ids(sentences[start : start + options.batch_size])
-        for start in range(0, len(sentences), options.batch_size)
+        _char_ids(sentences[start : start + batch_size])
+        for start in range(0, count, batch_size)
     ]
-    flops = _flops(encoder, batches)
     dtype = encoder.get_layer("bilm").compute_dtype
     runs = {
         "whole": lambda: [encoder.predict_on_batch(batch) for batch in batches],
-        "product": _product(dtype),
+        "product": large_product(dtype),
+        "reading": _reading(encoder.config),
         **_parts(encoder, batches),
     }
-    timed = {name: partial(_seconds, run) for name, run in runs.items()}
-    seconds = common.in_turn(timed, options.repeats, f"seconds, {dtype}, ")
+    timed = {name: partial(seconds_of, run) for name, run in runs.items()}
+    label = f"seconds, {dtype}, {batch_size}, "
+    seconds = common.in_turn(timed, repeats, label)
     medians = {name: statistics.median(values) for name, values in seconds.items()}
-    ceiling = 2 * _PRODUCT_SIZE**3 / medians.pop("product")
-    needed = flops["character CNN"] + flops["biLM"]
+    ceiling = PRODUCT_FLOPS / medians.pop("product")
+    bandwidth = _kernel_bytes(encoder.config) / medians.pop("reading")
+    item_bytes = tf.as_dtype(dtype).size
     return {
         "dtype": dtype,
+        "batch_size": batch_size,
+        "batches": len(batches),
         "ceiling": ceiling,
-        "share": needed / ceiling / medians["whole"],
+        "bandwidth": bandwidth,
+        "bounds": bounds(encoder.config, batches, item_bytes, ceiling, bandwidth),
         "seconds": medians,
         "measured": seconds,
-        "flops": {"whole": needed, **flops},
     }
 
 
-def _seconds(run: Run) -> float:
+def seconds_of(run: Run) -> float:
+    """Returns how long a call takes."""
     began = time.perf_counter()
     run()
     return time.perf_counter() - began
@@ -100,25 +110,85 @@ def _char_ids(sentences: Sequence[Sequence[str]]) -> np.ndarray:
     return character_ids(tf.constant(padded)).numpy()
 
 
-def _flops(encoder: Any, batches: Sequence[np.ndarray]) -> dict[str, float]:
-    config = encoder.config
-    tokens = sum(int((batch[..., 0] > 0).sum()) for batch in batches)
-    words = sum(
+def bounds(
+    config: ElmoConfig,
+    batches: Sequence[np.ndarray],
+    item_bytes: int,
+    ceiling: float,
+    bandwidth: float,
+) -> dict[str, dict[str, float]]:
+    """Returns the least seconds of the encoder and of its parts.
+
+    Args:
+        config: the sizes.
+        batches: character ids.
+        item_bytes: of a weight.
+        ceiling: operations a second.
+        bandwidth: bytes a second.
+
+    Returns:
+        For each part `multiplying` and `reading`, as if only one of them took time, and
+        `seconds`, the sum of the longer one of every product.
+    """
+    units, projection_units = config.units, config.projection_units
+    lstms = 2 * config.num_layers
+
+    def products(rows: Sequence[int], flops: int, weights: int) -> dict[str, float]:
+        """Products of so many rows each; `flops` are those of one row."""
+        multiplying = [count * flops / ceiling for count in rows]
+        reading = weights * item_bytes / bandwidth
+        return {
+            "multiplying": sum(multiplying),
+            "reading": len(rows) * reading,
+            "seconds": sum(max(each, reading) for each in multiplying),
+        }
+
+    words = [
         int(ops.shape(unique_words(batch.reshape(-1, MAX_CHARACTERS), 1)[0])[0])
         for batch in batches
-    )
-    recurrent = config.projection_units * 4 * config.units
-    layers = 2 * 2 * config.num_layers * tokens
-    return {
-        "character CNN": words * character_cnn_flops(config),
-        "biLM": tokens * bilm_flops(config),
-        "its products of inputs": layers * recurrent,
-        "its products of a step": layers * recurrent,
-        "its projections of a step": layers * config.units * config.projection_units,
+    ]
+    sizes = [_step_sizes(batch[..., 0] > 0).numpy() for batch in batches]
+    tokens = [int(each.sum()) for each in sizes]
+    steps = [int(size) for each in sizes for size in each]
+    kernel, projection = 4 * units * projection_units, units * projection_units
+    filters = sum(count for _, count in config.filters)
+    # The filters themselves are few and applied to every character.
+    cnn_weights = 2 * config.num_highway_layers * filters**2
+    cnn_weights += filters * projection_units
+    parts = {
+        "character CNN": products(words, character_cnn_flops(config), cnn_weights),
+        "its products of inputs": products(tokens, 2 * lstms * kernel, lstms * kernel),
+        "its products of a step": products(steps, 2 * lstms * kernel, lstms * kernel),
+        "its projections of a step": products(
+            steps, 2 * lstms * projection, lstms * projection
+        ),
     }
+    bilm = {
+        name: sum(parts[part][name] for part in parts if part.startswith("its"))
+        for name in _BOUNDS
+    }
+    whole = {name: bilm[name] + parts["character CNN"][name] for name in _BOUNDS}
+    return {"whole": whole, "biLM": bilm, **parts}
 
 
-def _product(dtype: str) -> Run:
+def _kernel_bytes(config: ElmoConfig) -> int:
+    """The bytes of the float32 kernels that `_reading` reads."""
+    return 2 * config.num_layers * config.projection_units * 4 * config.units * 4
+
+
+def _reading(config: ElmoConfig) -> Run:
+    """Products of one row and each LSTM's kernel, in float32.
+
+    No type reads bytes faster.
+    """
+    shape = (config.projection_units, 4 * config.units)
+    kernels = [tf.random.normal(shape) for _ in range(2 * config.num_layers)]
+    row = tf.random.normal((1, config.projection_units))
+    products = _compiled(lambda: [tf.matmul(row, kernel)[0, 0] for kernel in kernels])
+    return lambda: [product.numpy() for product in products()]
+
+
+def large_product(dtype: str) -> Run:
     """A large matrix product: the most that the processor is seen to multiply."""
     size = (_PRODUCT_SIZE, _PRODUCT_SIZE)
     one, other = (tf.cast(tf.random.normal(size), dtype) for _ in range(2))
@@ -192,20 +262,23 @@ def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def table(result: common.Result) -> str:
     """Returns the figures, a row a part of the encoder."""
-    header = ["Preset", "Type", "Part", "ms a batch", "GFLOP/s"]
-    header += ["of a large product's, %"]
-    rows = (
-        [
-            result["preset"],
-            row["dtype"],
-            part,
-            f"{1000 * seconds / result['batches']:,.0f}",
-            f"{row['flops'][part] / seconds / 1e9:,.0f}",
-            f"{100 * row['flops'][part] / seconds / row['ceiling']:.0f}",
-        ]
-        for row in result["rows"]
-        for part, seconds in row["seconds"].items()
-    )
+    header = ["Preset", "Type", "Sentences a batch", "Part", "ms a batch"]
+    header += ["multiplying alone, ms", "reading alone, ms", "bound, ms", "share, %"]
+    rows = []
+    for row in result["rows"]:
+        for part, seconds in row["seconds"].items():
+            bound = row["bounds"][part]
+            times = [seconds, *(bound[name] for name in _BOUNDS)]
+            rows.append(
+                [
+                    result["preset"],
+                    row["dtype"],
+                    str(row["batch_size"]),
+                    part,
+                    *(f"{1000 * each / row['batches']:,.1f}" for each in times),
+                    f"{100 * bound['seconds'] / seconds:.0f}",
+                ]
+            )
     return markdown_table(header, rows)
 
 

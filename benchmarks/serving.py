@@ -4,7 +4,8 @@ A `keras-elmo serve` process: requests of one client and calls of the exported m
 signature without a server, some of each in turn; the difference is what the server
 adds. Then 1, 16 and 64 clients, each a process of its own that sends its next request
 when it has read the answer to the last: real sentences in, their mean vectors out, or
-every layer.
+every layer. And one client alone and beside another one, whose requests are as long as
+the server takes them.
 
     python benchmarks/serving.py --out serving.json
 """
@@ -35,6 +36,8 @@ _KINDS = {
 # Seconds until every client has been started.
 _START = 1.0
 _START_A_CLIENT = 0.15
+# Sentences and words of a long request.
+_LONG = (256, 64)
 _CALLS_AT_A_TIME = 25
 _TIMES = ("request", "call", "added")
 
@@ -56,8 +59,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
         # First, so that neither process has done anything else.
         overhead = _overhead(server, model, texts, options.calls)
         rows = _rows(server, texts, options)
+        beside = _beside_long(server, texts, options)
         memory = server.metric("process_resident_memory_bytes")
-    common.publish(options, table, rows=rows, resident_bytes=memory, overhead=overhead)
+    common.publish(
+        options,
+        table,
+        rows=rows,
+        beside_long=beside,
+        resident_bytes=memory,
+        overhead=overhead,
+    )
 
 
 def read_texts(corpus: Path) -> list[str]:
@@ -104,6 +115,39 @@ def _load(
     context = multiprocessing.get_context("spawn")
     with concurrent.futures.ProcessPoolExecutor(clients, context) as pool:
         return [each for times in pool.map(ask, range(clients)) for each in times]
+
+
+def _beside_long(
+    server: Served, texts: Sequence[str], options: argparse.Namespace
+) -> list[dict[str, Any]]:
+    """Seconds of one client's requests of a sentence, alone and beside long ones."""
+    shorts = [
+        json.dumps({"instances": [text], "output_filter": ["default"]})
+        for text in texts
+    ]
+    rows, width = _LONG
+    words = list(islice(cycle(" ".join(texts).split()), rows * width))
+    tokens = [words[k : k + width] for k in range(0, len(words), width)]
+    inputs = {"tokens": tokens, "sequence_len": [width] * rows}
+    long = {"signature_name": "tokens", "inputs": inputs, "output_filter": ["default"]}
+
+    def load(*bodies: list[str]) -> list[float]:
+        """Returns the seconds of the first client's requests."""
+        begin = time.time() + _START + _START_A_CLIENT * len(bodies)
+        ask = functools.partial(_ask_until, server.host, server.port, server.name)
+        context = multiprocessing.get_context("spawn")
+        with concurrent.futures.ProcessPoolExecutor(len(bodies), context) as pool:
+            clients = [
+                pool.submit(ask, each, begin, options.seconds, 0) for each in bodies
+            ]
+            return clients[0].result()
+
+    loads = {
+        "alone": lambda: load(shorts),
+        "beside long ones": lambda: load(shorts, [json.dumps(long)]),
+    }
+    measured = measure(loads, options.seconds, options.repeats)
+    return [{"how": how, **row} for how, row in measured]
 
 
 def _ask_until(
@@ -175,7 +219,7 @@ def _overhead(
 
 
 def table(result: common.Result) -> str:
-    """Returns two tables: a row a load, and what the server adds."""
+    """Returns tables: a row a load, beside long requests, and what the server adds."""
     header = ["Preset", "A request's answer", "Clients", *LATENCIES]
     header += ["Requests/s, median", "least to most", "Sentences/s", "of one client's"]
     one = min(row["clients"] for row in result["rows"])
@@ -192,7 +236,13 @@ def table(result: common.Result) -> str:
     header = ["Preset", "A request, ms", "A call, ms", "Added, ms"]
     header += ["Server's memory, MB"]
     overhead = [result["preset"], *times, megabytes(result["resident_bytes"])]
-    return f"{loads}\n\n{markdown_table(header, [overhead])}"
+    names = ["Preset", "A sentence's vector", *LATENCIES]
+    cells = (
+        [result["preset"], row["how"], *latency_cells(row)]
+        for row in result["beside_long"]
+    )
+    tables = [loads, markdown_table(names, cells), markdown_table(header, [overhead])]
+    return "\n\n".join(tables)
 
 
 if __name__ == "__main__":

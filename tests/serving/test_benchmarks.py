@@ -1,5 +1,7 @@
 """The benchmarks of the server, at a small size, with one server for all of them."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from keras_elmo.serving.limits import Limits
@@ -71,6 +73,15 @@ def test_load(kind, benchmark, server):
     assert all(0 < each < 10 for each in seconds)
 
 
+def test_beside_long_requests(benchmark, server, monkeypatch):
+    serving = benchmark("serving")
+    monkeypatch.setattr(serving, "_LONG", (20, 64))
+    options = SimpleNamespace(seconds=2.0, repeats=1)
+    alone, beside = serving._beside_long(server, TEXTS, options)
+    assert (alone["how"], beside["how"]) == ("alone", "beside long ones")
+    assert 0 < alone["p50"] and 0 < beside["p50"]
+
+
 def test_overhead(benchmark, server, exported):
     serving = benchmark("serving")
     times = serving._overhead(server, exported, TEXTS, calls=20)
@@ -89,7 +100,9 @@ def test_overhead(benchmark, server, exported):
         for clients in (1, 4)
     ]
     result = {"preset": "tiny", "rows": rows, "overhead": times, "resident_bytes": 5e8}
+    result["beside_long"] = [{"how": "alone", "p50": 0.005, "p99": 0.01}]
     table = serving.table(result)
+    assert "| tiny | alone | 5.0 | 10.0 |" in table
     assert (
         "| tiny | mean vector | 4 | 5.0 | 10.0 | 80 | 40 to 120 | 640 | 4.00 |" in table
     )
