@@ -1,7 +1,7 @@
 """Keeps the vectors of a text's tokens, to find those that mean the same as a word."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from functools import cached_property
 from typing import Any
@@ -23,6 +23,7 @@ from keras_elmo.explore.sentences import (
     read_corpus,
     read_sentence,
 )
+from keras_elmo.explore.token_table import Place, TokenTable
 from keras_elmo.explore.token_vectors import (
     Occurrence,
     check_words,
@@ -79,6 +80,7 @@ class Index:
         self._description = description
         self._graph = graph
         self._given = encoder
+        self._table = TokenTable(arrays)
         self.model: str | None = description["model"]
         self.layer: int = description["layer"]
 
@@ -117,17 +119,11 @@ class Index:
         if approximate:
             import_extra("usearch.index", "An approximate index", "index")
         encoder = load(model)
-        mix = one_layer(layer, encoder)
-        sentences = read_corpus(corpus, encoder.tokenizer)
-        with ExitStack() as stack:
-            bar = stack.enter_context(Progress("Indexing")) if progress else None
-            arrays = token_arrays(encoder, sentences, mix, among, bar)
-        description = {
-            "model": os.fspath(model) if isinstance(model, str | os.PathLike) else None,
-            "layer": int(np.argmax(mix)),
-        }
+        layer = int(np.argmax(one_layer(layer, encoder)))
+        (arrays,) = _read_text(encoder, corpus, [layer], among, progress)
+        name = os.fspath(model) if isinstance(model, str | os.PathLike) else None
         graph = build_graph(arrays["vectors"]) if approximate else None
-        return cls(arrays, description, graph, encoder)
+        return cls(arrays, {"model": name, "layer": layer}, graph, encoder)
 
     def save(self, path: StrPath) -> None:
         """Writes a folder, or replaces one of an index.
@@ -200,17 +196,47 @@ class Index:
         (vectors,) = self._embedder.embed(
             [tokens], 1, one_layer(self.layer, self.encoder)
         )
-        vector = normalize(vectors[position])
-        rows = self._rows_of(tokens[position]) if words == "same" else None
+        same = tokens[position] if words == "same" else None
+        return self.closest(vectors[position], num, same, (position, tuple(tokens)))
+
+    def closest(
+        self,
+        vector: np.ndarray,
+        num: int = 10,
+        word: str | None = None,
+        left_out: Place | None = None,
+    ) -> list[Occurrence]:
+        """Finds the tokens whose contextual vectors are closest to a vector.
+
+        Args:
+            vector: of shape `(units,)`, such as `embed` yields.
+            num: number of tokens to return.
+            word: what the tokens are spelt as, in upper or lower case; any if `None`.
+            left_out: a position and the tokens of a sentence, which are not returned.
+
+        Returns:
+            As `query`.
+        """
+        vector = normalize(vector)
+        rows = None if word is None else self._table.rows_of(word)
         total = len(self) if rows is None else len(rows)
         count = 2 * num
         while True:
             found = self._closest(vector, rows, min(count, total))
-            occurrences = self._occurrences(*found, (position, tuple(tokens)))
+            occurrences = self._table.occurrences(*found, left_out)
             if len(occurrences) >= num or count >= total:
                 return occurrences[:num]
             # Most of them were at the same place of equal sentences.
             count *= 4
+
+    def occurrences(self, word: str) -> tuple[np.ndarray, list[Place]]:
+        """Returns a word's vectors, `(occurrences, units)`, and where each stands.
+
+        A place is a position and the tokens of the sentence. Equal places come once.
+        """
+        rows = self._table.rows_of(word)
+        places = {self._table.place(row): row for row in reversed(rows.tolist())}
+        return self._arrays["vectors"][[*places.values()]], [*places]
 
     def _closest(
         self, vector: np.ndarray, rows: np.ndarray | None, count: int
@@ -226,48 +252,6 @@ class Index:
         best = best[np.lexsort((best, -cosines[best]))]
         return best if rows is None else rows[best], cosines[best]
 
-    def _occurrences(
-        self,
-        rows: np.ndarray,
-        cosines: np.ndarray,
-        left_out: tuple[int, tuple[str, ...]],
-    ) -> list[Occurrence]:
-        """Returns what stands in the rows, each place of equal sentences once."""
-        limits, tokens = self._arrays["sentence_limits"], self._arrays["tokens"]
-        unique: dict[tuple[int, tuple[str, ...]], float] = {}
-        for place, cosine in zip(
-            self._arrays["places"][rows].tolist(), cosines.tolist(), strict=True
-        ):
-            sentence = int(np.searchsorted(limits, place, side="right")) - 1
-            start, end = limits[sentence : sentence + 2].tolist()
-            words = tuple(self._word(k) for k in tokens[start:end].tolist())
-            unique.setdefault((place - start, words), cosine)
-        unique.pop(left_out, None)
-        return [Occurrence(c, list(words), at) for (at, words), c in unique.items()]
-
-    def _rows_of(self, word: str) -> np.ndarray:
-        """Returns the rows of a word, in upper or lower case."""
-        wanted = np.zeros(len(self._arrays["word_limits"]), bool)
-        wanted[self._spellings.get(word.casefold(), [])] = True
-        return np.flatnonzero(wanted[self._word_ids])
-
-    def _word(self, k: int) -> str:
-        start, end = self._arrays["word_limits"][k : k + 2].tolist()
-        return self._arrays["words"][start:end].tobytes().decode()
-
-    @cached_property
-    def _spellings(self) -> dict[str, list[int]]:
-        """The numbers of the words that differ in case alone."""
-        found: dict[str, list[int]] = {}
-        for k in range(len(self._arrays["word_limits"]) - 1):
-            found.setdefault(self._word(k).casefold(), []).append(k)
-        return found
-
-    @cached_property
-    def _word_ids(self) -> np.ndarray:
-        """The number of each row's word."""
-        return self._arrays["tokens"][self._arrays["places"]]
-
     @cached_property
     def _embedder(self) -> Embedder:
         return Embedder(self.encoder)
@@ -279,3 +263,29 @@ def _check_model(encoder: Encoder, description: Config) -> None:
             "`model` must be the one that the index was built with; its weights are "
             f"others. Received: model={description['model'] or encoder.name!r}"
         )
+
+
+def layer_indexes(
+    encoder: Encoder, corpus: Text, progress: bool = False
+) -> list[Index]:
+    """Returns an index of each layer, for which the text is read once."""
+    layers = range(encoder.config.num_layers + 1)
+    arrays = _read_text(encoder, corpus, layers, None, progress)
+    return [
+        Index(of_layer, {"model": None, "layer": layer}, None, encoder)
+        for layer, of_layer in zip(layers, arrays, strict=True)
+    ]
+
+
+def _read_text(
+    encoder: Encoder,
+    corpus: Text,
+    layers: Sequence[int],
+    among: Callable[[str], bool] | None,
+    progress: bool,
+) -> list[Arrays]:
+    """Returns the arrays of a text for each layer."""
+    sentences = read_corpus(corpus, encoder.tokenizer)
+    with ExitStack() as stack:
+        bar = stack.enter_context(Progress("Indexing")) if progress else None
+        return token_arrays(encoder, sentences, layers, among, bar)

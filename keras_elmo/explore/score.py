@@ -88,12 +88,13 @@ def score(
     check_positive(batch_size=batch_size)
     predictions = Predictions(model)
     tokens = read_sentences(sentences, predictions.tokenizer)
-    return _score(predictions, tokens, batch_size)
+    return score_tokens(predictions, tokens, batch_size)
 
 
-def _score(
+def score_tokens(
     predictions: Predictions, sentences: Iterable[list[str]], batch_size: int
 ) -> Iterator[Score]:
+    """Yields the scores of tokens, as `score`."""
     # `states` reads some sentences ahead: only those are kept meanwhile.
     kept, ahead = tee(sentences)
     pairs = zip(kept, predictions.states(ahead, batch_size), strict=True)

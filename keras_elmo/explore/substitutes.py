@@ -91,9 +91,7 @@ def substitutes(
         )
     replaced = tokens[position].casefold()
     (states,) = predictions.states([tokens])
-    directions = predictions.of_directions(states, np.array([position + 1]))
-    both = predictions.of_both(directions, first=len(SPECIALS))
-    rows = np.exp([*both, *log_softmax(directions[:, 0, len(SPECIALS) :])])
+    rows = word_probabilities(predictions, states, position)
     found = (
         Substitute(
             predictions.vocabulary.words[len(SPECIALS) + k], *rows[:, k].tolist()
@@ -107,3 +105,16 @@ def substitutes(
         and not (skip_word and each.word.casefold() == replaced)
     )
     return list(islice(kept, num))
+
+
+def word_probabilities(
+    predictions: Predictions, states: np.ndarray, position: int
+) -> np.ndarray:
+    """Returns what is expected in place of a token, `(3, words)`.
+
+    Given both sides, the tokens before, and those after; of the vocabulary without the
+    boundaries and the unknown word. `states` is the top layer with its boundaries.
+    """
+    directions = predictions.of_directions(states, np.array([position + 1]))
+    both = predictions.of_both(directions, first=len(SPECIALS))
+    return np.exp([*both, *log_softmax(directions[:, 0, len(SPECIALS) :])])

@@ -3,8 +3,9 @@
 import tempfile
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from itertools import tee
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
@@ -37,16 +38,16 @@ class Occurrence(NamedTuple):
 def token_arrays(
     encoder: Encoder,
     sentences: Iterable[Sequence[str]],
-    mix: np.ndarray,
+    layers: Sequence[int],
     among: Callable[[str], bool] | None,
     bar: Progress | None,
-) -> Arrays:
-    """Returns the arrays of an index; the vectors stand in a temporary file.
+) -> list[Arrays]:
+    """Returns the arrays of an index of each layer; vectors stand in temporary files.
 
     Args:
         encoder: computes the vectors.
         sentences: lists of tokens. One without a token to compare is left out.
-        mix: weights of the layers.
+        layers: those whose vectors are kept.
         among: which tokens are compared.
         bar: is told of the tokens.
     """
@@ -54,32 +55,39 @@ def token_arrays(
     tokens, places, limits = array("i"), array("q"), array("q", [0])
     # `embed` reads some sentences ahead: only those are kept meanwhile.
     kept, ahead = tee(_with_places(sentences, among))
+    # One layer alone is less to copy.
+    mix = one_layer(layers[0], encoder) if len(layers) == 1 else None
     embedded = Embedder(encoder).embed((each for each, _ in ahead), _BATCH_SIZE, mix)
-    with tempfile.TemporaryFile() as file:
+    with ExitStack() as stack:
+        files = [stack.enter_context(tempfile.TemporaryFile()) for _ in layers]
         for (sentence, compared), vectors in zip(kept, embedded, strict=True):
-            file.write(normalize(vectors[compared]).tobytes())
+            found = [vectors] if mix is not None else [vectors[k] for k in layers]
+            for file, of_layer in zip(files, found, strict=True):
+                file.write(normalize(of_layer[compared]).tobytes())
             places.extend(len(tokens) + k for k in compared)
             tokens.extend(words.setdefault(word, len(words)) for word in sentence)
             limits.append(len(tokens))
             if bar:
                 bar.update(len(sentence))
-        file.flush()
         shape = len(places), 2 * encoder.config.projection_units
-        # A file without a byte cannot be mapped; the map of another one keeps it.
-        vectors = (
-            np.memmap(file, "float32", "r", shape=shape)
-            if places
-            else np.empty(shape, "float32")
-        )
+        stored = [_mapped(file, shape) for file in files]
     spelt = [word.encode() for word in words]
-    return {
-        "vectors": vectors,
+    shared = {
         "places": np.array(places, "int64"),
         "tokens": np.array(tokens, "int32"),
         "sentence_limits": np.array(limits, "int64"),
         "words": np.frombuffer(b"".join(spelt), "uint8"),
         "word_limits": np.cumsum([0, *map(len, spelt)], dtype="int64"),
     }
+    return [{"vectors": vectors, **shared} for vectors in stored]
+
+
+def _mapped(file: BinaryIO, shape: tuple[int, int]) -> np.ndarray:
+    """Maps a file, which lives as long as its map."""
+    file.flush()
+    # A file without a byte cannot be mapped.
+    empty = np.empty(shape, "float32")
+    return np.memmap(file, "float32", "r", shape=shape) if shape[0] else empty
 
 
 def _with_places(

@@ -2,7 +2,8 @@
 
 import csv
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import TextIO
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,23 +29,37 @@ def spread(points: Sequence[ArrayLike], name: str) -> np.ndarray:
 def read_csv(path: StrPath, column: str) -> list[dict[str, float | None]]:
     """Returns the rows of a file that has a column; an empty cell is `None`."""
     with open(path, encoding="utf-8", newline="") as file:
-        reader = csv.DictReader(file)
-        if column not in (reader.fieldnames or ()):
-            raise ValueError(f"{os.fspath(path)}: lacks the column {column}")
-        try:
-            return [
-                {name: float(cell) if cell else None for name, cell in row.items()}
-                for row in reader
-            ]
-        except (TypeError, ValueError) as error:
-            where = f"{os.fspath(path)}: line {reader.line_num}"
-            raise ValueError(f"{where} must hold numbers: {error}") from error
+        return parse_csv(file, column, os.fspath(path))
+
+
+def parse_csv(
+    file: TextIO, column: str, name: str = "the CSV"
+) -> list[dict[str, float | None]]:
+    """Returns the rows of an open file, which messages call `name`."""
+    reader = csv.DictReader(file)
+    if column not in (reader.fieldnames or ()):
+        raise ValueError(f"{name}: lacks the column {column}")
+    try:
+        return [
+            {name: float(cell) if cell else None for name, cell in row.items()}
+            for row in reader
+        ]
+    except (TypeError, ValueError, csv.Error) as error:
+        where = f"{name}: line {reader.line_num}"
+        raise ValueError(f"{where} must hold numbers: {error}") from error
 
 
 def read_mixes(path: StrPath) -> dict[str, list[list[float]]]:
     """Returns the mixes of the last epoch, by the names of their layers in Keras."""
+    return last_mixes(read_csv(path, "epoch"))
+
+
+def last_mixes(
+    rows: Sequence[Mapping[str, float | None]],
+) -> dict[str, list[list[float]]]:
+    """Returns the mixes of the last row."""
     mixes: dict[str, list[list[float]]] = {}
-    for row in read_csv(path, "epoch")[-1:]:
+    for row in rows[-1:]:
         for name, value in row.items():
             prefix, found, layer = name.rpartition("/layer_")
             if found and layer.isdigit() and value is not None:

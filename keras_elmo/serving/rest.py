@@ -1,27 +1,23 @@
 """TensorFlow Serving's REST interface, as an ASGI application."""
 
-import asyncio
 import re
 from collections.abc import Awaitable, Callable, Iterator
 
 import numpy as np
-import orjson
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from starlette.applications import Starlette
 from starlette.convertors import CONVERTOR_TYPES, IntegerConvertor, StringConvertor
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
 from keras_elmo.serving.batching import Batcher
+from keras_elmo.serving.http import dumps, json_response, read_body, refuse
 from keras_elmo.serving.json_request import JsonRequest
 from keras_elmo.serving.limits import Code, Limits, ServingError, invalid
 from keras_elmo.serving.metrics import count_request
 from keras_elmo.serving.model import NUMBERS_AT_ONCE, Arrays, encode
 from keras_elmo.serving.versions import ModelManager
-
-# After these the client may still send what nobody reads.
-_CLOSING = (Code.TOO_SLOW, Code.TOO_LARGE)
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 
@@ -44,18 +40,18 @@ def rest_app(
             outputs = await batcher.predict(
                 model, signature, inputs, asked.output_filter
             )
-            return _json(await encode(encode_outputs, outputs, asked.by_row))
+            return json_response(await encode(encode_outputs, outputs, asked.by_row))
 
     def status(request: Request) -> Response:
         status = models.status(**request.path_params)
-        return _json(_dumps({"model_version_status": status}))
+        return json_response(dumps({"model_version_status": status}))
 
     def metadata(request: Request) -> Response:
         model = models.find(**request.path_params)
         version = str(model.version)
         spec = {"name": models.name, "signature_name": "", "version": version}
         definitions = {"signature_def": {"signature_def": model.signature_defs}}
-        return _json(_dumps({"model_spec": spec, "metadata": definitions}))
+        return json_response(dumps({"model_spec": spec, "metadata": definitions}))
 
     def readyz(request: Request) -> Response:
         return Response("ready\n") if is_ready() else Response("stopping\n", 503)
@@ -89,7 +85,7 @@ def rest_app(
         routes.append(_Route(path + ":predict", predict, "POST"))
     routes += [_Route(path, after_body(answer)) for path, answer in lookups.items()]
     routes.append(_Route("/{path:path}", after_body(no_route), None))
-    handlers = dict.fromkeys((ServingError, Exception), _refuse)
+    handlers = dict.fromkeys((ServingError, Exception), refuse)
     return Starlette(routes=routes, exception_handlers=handlers)
 
 
@@ -115,26 +111,6 @@ class _Route(Route):
         self.path_regex = re.compile(self.path_regex.pattern, re.IGNORECASE)
 
 
-async def _refuse(request: Request, error: Exception) -> Response:
-    if isinstance(error, ServingError):
-        code, message = error.code, str(error)
-    else:
-        # Starlette raises it again, and uvicorn logs it.
-        code, message = Code.INTERNAL, "The server failed; see its log"
-    headers = {"connection": "close"} if code in _CLOSING else {}
-    return _json(_dumps({"error": message}), code.value, headers)
-
-
-def _json(
-    body: bytes, status: int = 200, headers: dict[str, str] | None = None
-) -> Response:
-    return Response(body, status, headers, media_type="application/json")
-
-
-def _dumps(value: object) -> bytes:
-    return orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY)
-
-
 def encode_outputs(outputs: Arrays, by_row: bool) -> bytes:
     """Writes the outputs of a model as JSON; other threads take turns meanwhile."""
     if not by_row:
@@ -148,7 +124,7 @@ def encode_outputs(outputs: Arrays, by_row: bool) -> bytes:
 
 def _encode_object(arrays: Arrays) -> Iterator[bytes]:
     for place, (name, array) in enumerate(arrays.items()):
-        yield (b"," if place else b"{") + _dumps(name) + b":"
+        yield (b"," if place else b"{") + dumps(name) + b":"
         yield from _encode_array(array)
     yield b"}"
 
@@ -156,42 +132,9 @@ def _encode_object(arrays: Arrays) -> Iterator[bytes]:
 def _encode_array(array: np.ndarray) -> Iterator[bytes]:
     # orjson holds the interpreter's lock while it writes.
     if array.size <= NUMBERS_AT_ONCE:
-        yield _dumps(array)
+        yield dumps(array)
         return
     for place, part in enumerate(array):
         yield b"," if place else b"["
         yield from _encode_array(part)
     yield b"]"
-
-
-async def read_body(request: Request, limits: Limits) -> bytes:
-    """Returns the body, unless it is too large, too slow, or compressed."""
-    if request.headers.get("content-encoding", "identity") != "identity":
-        raise invalid("The body must come without a Content-Encoding")
-    too_large = ServingError(
-        Code.TOO_LARGE, f"The body must have at most {limits.body_bytes:,} bytes"
-    )
-    announced = int(request.headers.get("content-length", 0))
-    if announced > limits.body_bytes and "expect" in request.headers:
-        # The client asks before it sends the body.
-        raise too_large
-    body = bytearray()
-    size = 0
-    try:
-        async with asyncio.timeout(limits.receive_seconds):
-            async for chunk in request.stream():
-                size += len(chunk)
-                # Most clients look for an answer only when they have sent everything,
-                # so a body that is too large is read and dropped.
-                if max(size, announced) <= limits.body_bytes:
-                    body += chunk
-    except TimeoutError:
-        raise ServingError(
-            Code.TOO_SLOW,
-            f"The body must arrive within {limits.receive_seconds:g} seconds",
-        ) from None
-    except ClientDisconnect:
-        raise ServingError(Code.CANCELLED, "The client went away") from None
-    if size > limits.body_bytes:
-        raise too_large
-    return bytes(body)

@@ -1,0 +1,61 @@
+"""The tokens of an indexed text, and which of its rows is which."""
+
+from functools import cached_property
+
+import numpy as np
+
+from keras_elmo.explore.index_files import Arrays
+from keras_elmo.explore.token_vectors import Occurrence
+
+# A position in a sentence, and the sentence.
+Place = tuple[int, tuple[str, ...]]
+
+
+class TokenTable:
+    """What stands in the rows of an index's arrays."""
+
+    def __init__(self, arrays: Arrays) -> None:
+        self._arrays = arrays
+
+    def place(self, row: int) -> Place:
+        """Returns where the token of a row stands."""
+        place = int(self._arrays["places"][row])
+        limits, tokens = self._arrays["sentence_limits"], self._arrays["tokens"]
+        sentence = int(np.searchsorted(limits, place, side="right")) - 1
+        start, end = limits[sentence : sentence + 2].tolist()
+        words = tuple(self._word(k) for k in tokens[start:end].tolist())
+        return place - start, words
+
+    def occurrences(
+        self, rows: np.ndarray, cosines: np.ndarray, left_out: Place | None
+    ) -> list[Occurrence]:
+        """Returns what stands in the rows, each place of equal sentences once."""
+        unique: dict[Place, float] = {}
+        for row, cosine in zip(rows.tolist(), cosines.tolist(), strict=True):
+            unique.setdefault(self.place(row), cosine)
+        if left_out is not None:
+            unique.pop(left_out, None)
+        return [Occurrence(c, list(words), at) for (at, words), c in unique.items()]
+
+    def rows_of(self, word: str) -> np.ndarray:
+        """Returns the rows of a word, in upper or lower case."""
+        wanted = np.zeros(len(self._arrays["word_limits"]), bool)
+        wanted[self._spellings.get(word.casefold(), [])] = True
+        return np.flatnonzero(wanted[self._word_ids])
+
+    def _word(self, k: int) -> str:
+        start, end = self._arrays["word_limits"][k : k + 2].tolist()
+        return self._arrays["words"][start:end].tobytes().decode()
+
+    @cached_property
+    def _spellings(self) -> dict[str, list[int]]:
+        """The numbers of the words that differ in case alone."""
+        found: dict[str, list[int]] = {}
+        for k in range(len(self._arrays["word_limits"]) - 1):
+            found.setdefault(self._word(k).casefold(), []).append(k)
+        return found
+
+    @cached_property
+    def _word_ids(self) -> np.ndarray:
+        """The number of each row's word."""
+        return self._arrays["tokens"][self._arrays["places"]]

@@ -1,0 +1,157 @@
+"""The page's requests: JSON in, JSON out."""
+
+import importlib.util
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import orjson
+
+from keras_elmo.explorer.explorer import Answer, Explorer
+from keras_elmo.explorer.mixes import Mixes, parse_mix_csv
+from keras_elmo.serving.limits import Code, ServingError, invalid
+
+# Characters of a text for each token that it may have.
+_CHARACTERS = 40
+# Of a value that an error shows.
+_SHOWN = 60
+
+
+class Api:
+    """Checks requests and asks the explorers.
+
+    Args:
+        explorers: by the names of the models.
+        mixes: to show from the start.
+        max_tokens: of a sentence.
+    """
+
+    def __init__(
+        self, explorers: Mapping[str, Explorer], mixes: Mixes, max_tokens: int
+    ) -> None:
+        self._explorers = explorers
+        self._mixes = mixes
+        self._max_tokens = max_tokens
+        self._methods: dict[str, Callable[[Answer], Answer]] = {
+            "models": self._models,
+            "tokens": self._tokens,
+            "neighbours": self._neighbours,
+            "substitutes": self._substitutes,
+            "map": self._map,
+            "compare": self._compare,
+            "score": self._score,
+            "mix": self._mix,
+        }
+
+    def answer(self, method: str, body: bytes) -> bytes:
+        """Answers a request.
+
+        Raises:
+            ServingError: it is refused; the message is for the page.
+        """
+        if method not in self._methods:
+            raise ServingError(Code.NOT_FOUND, f"There is no /api/{method[:_SHOWN]}")
+        try:
+            request = orjson.loads(body)
+        except orjson.JSONDecodeError as error:
+            raise invalid(f"JSON Parse error: {error}") from None
+        if not isinstance(request, dict):
+            raise invalid("The body must be an object")
+        return orjson.dumps(self._methods[method](request))
+
+    def _models(self, request: Answer) -> Answer:
+        described = {name: each.describe() for name, each in self._explorers.items()}
+        return {
+            "models": described,
+            "mixes": self._mixes,
+            "umap": importlib.util.find_spec("umap") is not None,
+        }
+
+    def _tokens(self, request: Answer) -> Answer:
+        return {"tokens": self._sentence(request, "text")}
+
+    def _neighbours(self, request: Answer) -> Answer:
+        tokens, position = self._place(request)
+        same_word = request.get("same_word", False) is True
+        return self._explorer(request).neighbours(tokens, position, same_word)
+
+    def _substitutes(self, request: Answer) -> Answer:
+        place = self._place(request)
+        return self._predicting(request).substitutes(*place)
+
+    def _map(self, request: Answer) -> Answer:
+        method = request.get("method", "pca")
+        if method not in ("pca", "umap"):
+            raise invalid("'method' must be 'pca' or 'umap'", _shown(method))
+        try:
+            return self._explorer(request).map(*self._place(request), method)
+        except ImportError as error:
+            raise invalid(str(error)) from None
+
+    def _compare(self, request: Answer) -> Answer:
+        sentences = [self._sentence(request, name) for name in ("first", "second")]
+        return self._explorer(request).compare(*sentences)
+
+    def _score(self, request: Answer) -> Answer:
+        names = [name for name in ("first", "second") if request.get(name)]
+        sentences = [self._sentence(request, name) for name in names or ["first"]]
+        return self._predicting(request).score(sentences)
+
+    def _mix(self, request: Answer) -> Answer:
+        csv, name = (_string(request, key) for key in ("csv", "name"))
+        try:
+            return {"mixes": parse_mix_csv(csv, name[:_SHOWN])}
+        except ValueError as error:
+            raise invalid(str(error)) from None
+
+    def _explorer(self, request: Answer) -> Explorer:
+        name = request.get("model")
+        if not isinstance(name, str) or name not in self._explorers:
+            names = " or ".join(map(repr, self._explorers))
+            raise invalid(f"'model' must be {names}", _shown(name))
+        return self._explorers[name]
+
+    def _predicting(self, request: Answer) -> Explorer:
+        explorer = self._explorer(request)
+        if explorer.predictions is None:
+            raise invalid(
+                "This model predicts no words: it was exported without --language-model"
+            )
+        return explorer
+
+    def _sentence(self, request: Answer, name: str) -> tuple[str, ...]:
+        text = _string(request, name)
+        characters = _CHARACTERS * self._max_tokens
+        if len(text) > characters:
+            raise invalid(
+                f"A sentence may have {characters:,} characters", f"{len(text):,}"
+            )
+        tokens = self._explorer(request).tokens(text)
+        if not tokens:
+            raise invalid("A sentence must have at least one word")
+        if len(tokens) > self._max_tokens:
+            raise invalid(
+                f"A sentence may have {self._max_tokens:,} tokens", f"{len(tokens):,}"
+            )
+        return tokens
+
+    def _place(self, request: Answer) -> tuple[tuple[str, ...], int]:
+        tokens = self._sentence(request, "text")
+        position = request.get("position")
+        # A bool is an int in Python, too.
+        if type(position) is not int or not 0 <= position < len(tokens):
+            raise invalid(
+                f"'position' must be one of the {len(tokens)} tokens, from 0",
+                _shown(position),
+            )
+        return tokens, position
+
+
+def _string(request: Answer, name: str) -> str:
+    value = request.get(name)
+    if not isinstance(value, str):
+        raise invalid(f"'{name}' must be a string", _shown(value))
+    return value
+
+
+def _shown(value: Any) -> str:
+    return orjson.dumps(value).decode()[:_SHOWN]

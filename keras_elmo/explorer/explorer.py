@@ -1,0 +1,255 @@
+"""What the page asks of one model and one text."""
+
+import functools
+import math
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from keras_elmo.embedding.embedder import Embedder
+from keras_elmo.explore.index import layer_indexes
+from keras_elmo.explore.predictions import Predictions
+from keras_elmo.explore.score import score_tokens
+from keras_elmo.explore.sentences import Text, find_word, read_corpus, read_sentence
+from keras_elmo.explore.substitutes import word_probabilities
+from keras_elmo.explore.token_table import Place
+from keras_elmo.explore.token_vectors import normalize
+from keras_elmo.explorer.plane import (
+    clusters,
+    context_words,
+    principal_planes,
+    umap_planes,
+)
+from keras_elmo.explorer.samples import EXAMPLES, language, sample
+from keras_elmo.files.loading import load, load_language_model
+from keras_elmo.models.encoder import Encoder
+from keras_elmo.models.pretraining import PretrainingModel
+from keras_elmo.text.vocabulary import SPECIALS
+
+# JSON of an answer.
+Answer = dict[str, Any]
+
+_NUM_NEIGHBOURS = 12
+_NUM_SUBSTITUTES = 10
+# Points of a map, and words on each side of one that is shown.
+_MAX_POINTS = 200
+_WINDOW = 10
+_KEPT_SENTENCES = 32
+_KEPT_MAPS = 256
+
+
+class Explorer:
+    """Answers questions about the words of a sentence.
+
+    A method takes tokens as a tuple. It computes what it has not computed lately.
+
+    Args:
+        model: a language model; or an encoder, for which `substitutes` and `score`
+            have nothing to ask.
+        corpus: the text to look for neighbours in; if `None`, the sample in the
+            language of the model.
+        max_sentences: of the text, that are read.
+        progress: whether to show words/s on stderr.
+    """
+
+    def __init__(
+        self,
+        model: PretrainingModel | Encoder,
+        corpus: Text | None = None,
+        max_sentences: int = 5000,
+        progress: bool = False,
+    ) -> None:
+        is_language_model = isinstance(model, PretrainingModel)
+        encoder = model.encoder if is_language_model else model
+        predictions = Predictions(model) if is_language_model else None
+        words = predictions.vocabulary.words if predictions else []
+        self.language = language(words[len(SPECIALS) :])
+        self.predictions = predictions
+        self.num_layers = encoder.config.num_layers + 1
+        text = read_corpus(corpus or sample(self.language), encoder.tokenizer)
+        sentences = islice(text, max_sentences)
+        self._indexes = layer_indexes(encoder, sentences, progress)
+        self._embedder = Embedder(encoder)
+        self._tokenizer = encoder.tokenizer
+        self.tokens = functools.lru_cache(_KEPT_SENTENCES)(self._tokens)
+        self._layers = functools.lru_cache(_KEPT_SENTENCES)(self._embed)
+        self._occurrences_of = functools.lru_cache(_KEPT_MAPS)(self._find_occurrences)
+
+    @classmethod
+    def load(cls, name_or_path: str, *args: Any, **kwargs: Any) -> "Explorer":
+        """Loads a model, with its softmax if it has one; see `Explorer`."""
+        try:
+            return cls(load_language_model(name_or_path), *args, **kwargs)
+        except ValueError:
+            # If it is no model at all, this says why.
+            return cls(load(name_or_path), *args, **kwargs)
+
+    def _tokens(self, text: str) -> tuple[str, ...]:
+        return tuple(read_sentence(text, self._tokenizer))
+
+    def _embed(self, tokens: tuple[str, ...]) -> np.ndarray:
+        """Returns the layers with their boundaries."""
+        (layers,) = self._embedder.embed([tokens], 1, keep_boundaries=True)
+        return layers
+
+    def describe(self) -> Answer:
+        """Returns what the page has to know of the model."""
+        examples = EXAMPLES[self.language]
+        places = [
+            {"text": text, "position": find_word(word, list(self.tokens(text)))}
+            for text, word in examples.words
+        ]
+        return {
+            "layers": self.num_layers,
+            "language": self.language,
+            "predicts": self.predictions is not None,
+            "indexed": len(self._indexes[0]),
+            "examples": {**examples._asdict(), "words": places},
+        }
+
+    def neighbours(
+        self, tokens: tuple[str, ...], position: int, same_word: bool
+    ) -> Answer:
+        """Returns the closest tokens of the text to one of a sentence, by layer."""
+        vectors = self._layers(tokens)[:, position + 1]
+        word = tokens[position] if same_word else None
+        here = position, tokens
+        return {
+            "layers": [
+                [
+                    {"cosine": round(each.cosine, 3)}
+                    | _in_context(each.sentence, each.position)
+                    for each in index.closest(vector, _NUM_NEIGHBOURS, word, here)
+                ]
+                for index, vector in zip(self._indexes, vectors, strict=True)
+            ]
+        }
+
+    def substitutes(self, tokens: tuple[str, ...], position: int) -> Answer:
+        """Returns the likeliest words in place of a token, and their probabilities."""
+        predictions = self._language_model()
+        states = self._layers(tokens)[-1]
+        found = word_probabilities(predictions, states, position)
+        words = predictions.vocabulary.words
+        answer = {}
+        for name, row in zip(("both", "forward", "backward"), found, strict=True):
+            count = min(_NUM_SUBSTITUTES, len(row))
+            best = np.argpartition(-row, count - 1)[:count]
+            best = best[np.argsort(-row[best], kind="stable")]
+            answer[name] = [
+                {
+                    "word": words[len(SPECIALS) + k],
+                    "probability": round(float(row[k]), 5),
+                }
+                for k in best.tolist()
+            ]
+        return answer
+
+    def map(
+        self, tokens: tuple[str, ...], position: int, method: str = "pca"
+    ) -> Answer:
+        """Returns a token and its occurrences in the text as points of each layer.
+
+        The token itself is the first point.
+        """
+        found, places, total = self._occurrences_of(tokens[position].casefold())
+        own = normalize(self._layers(tokens)[:, position + 1])
+        others = [k for k, place in enumerate(places) if place != (position, tokens)]
+        vectors = np.concatenate([own[:, np.newaxis], found[:, others]], axis=1)
+        shown = [(position, tokens), *(places[k] for k in others)]
+        plane = umap_planes if method == "umap" and len(shown) > 2 else principal_planes
+        # By the top layer, so that a point keeps its colour from layer to layer.
+        labels = clusters(vectors[-1].astype("float64"))
+        words = context_words([words for _, words in shown], labels, tokens[position])
+        sizes = np.bincount(labels).tolist()
+        return {
+            "layers": plane(vectors).tolist(),
+            "points": [
+                {"cluster": label} | _in_context(words, at)
+                for (at, words), label in zip(shown, labels.tolist(), strict=True)
+            ],
+            "clusters": [
+                {"size": size, "words": beside}
+                for size, beside in zip(sizes, words, strict=True)
+            ],
+            "total": total,
+        }
+
+    def _find_occurrences(self, word: str) -> tuple[np.ndarray, list[Place], int]:
+        """Returns `(layers, occurrences, units)`, places, and how many there are."""
+        found = [index.occurrences(word) for index in self._indexes]
+        places = found[0][1]
+        count = min(len(places), _MAX_POINTS)
+        kept = np.linspace(0, len(places) - 1, count).round().astype("int64")
+        vectors = np.stack([np.asarray(vectors[kept]) for vectors, _ in found])
+        return vectors, [places[k] for k in kept.tolist()], len(places)
+
+    def compare(self, first: tuple[str, ...], second: tuple[str, ...]) -> Answer:
+        """Returns the cosine of each token of a sentence with each of another."""
+        one, other = (
+            normalize(self._layers(tokens)[:, 1:-1]) for tokens in (first, second)
+        )
+        cosines = one @ other.transpose(0, 2, 1)
+        return {
+            "first": first,
+            "second": second,
+            "layers": np.round(cosines.astype("float64"), 3).tolist(),
+        }
+
+    def score(self, sentences: Sequence[tuple[str, ...]]) -> Answer:
+        """Returns how surprising each token is, in bits, and each sentence."""
+        rows = score_tokens(self._language_model(), map(list, sentences), 1)
+        return {
+            "sentences": [
+                {
+                    "tokens": row.tokens,
+                    "unknown": row.unknown,
+                    "bits": {
+                        name: {
+                            "sentence": _bits([getattr(row, key)])[0],
+                            "tokens": _bits(getattr(row, f"token_{key}")),
+                        }
+                        for name, key in _DIRECTIONS.items()
+                    },
+                }
+                for row in rows
+            ]
+        }
+
+    def warm_up(self) -> None:
+        """Answers an example, so that the first click finds all graphs compiled."""
+        text, word = EXAMPLES[self.language].words[0]
+        tokens = self.tokens(text)
+        position = find_word(word, list(tokens))
+        self.neighbours(tokens, position, same_word=False)
+        self.map(tokens, position)
+        if self.predictions:
+            self.substitutes(tokens, position)
+            self.score([tokens])
+
+    def _language_model(self) -> Predictions:
+        if self.predictions is None:
+            raise ValueError(
+                "This model has no softmax: it was exported without --language-model"
+            )
+        return self.predictions
+
+
+_DIRECTIONS = {"both": "pseudo", "forward": "forward", "backward": "backward"}
+
+
+def _bits(log_likelihoods: Iterable[float]) -> list[float]:
+    return [round(-float(each) / math.log(2), 2) for each in log_likelihoods]
+
+
+def _in_context(sentence: Sequence[str], position: int) -> Answer:
+    """Returns a token and the words around it."""
+    before = sentence[max(0, position - _WINDOW) : position]
+    after = sentence[position + 1 : position + 1 + _WINDOW]
+    return {
+        "before": " ".join(before),
+        "word": sentence[position],
+        "after": " ".join(after),
+    }

@@ -1,0 +1,48 @@
+"""The mixes of trained models, for the page."""
+
+import io
+import os
+from collections.abc import Iterable
+from typing import Any
+
+import keras
+
+from keras_elmo.models.callbacks import MixWeightsLogger
+from keras_elmo.plots.data import last_mixes, parse_csv, read_csv
+
+Mixes = list[dict[str, Any]]
+
+
+def read_mix_file(path: str) -> Mixes:
+    """Returns the mixes of a `.keras` model, or of a CSV of `MixWeightsLogger`.
+
+    Raises:
+        ValueError: there is no mix, or the file is of something else.
+        FileNotFoundError: there is no such file.
+    """
+    if not os.path.exists(path):
+        raise FileNotFoundError(f"there is no file {path}")
+    name = os.path.basename(path)
+    if not path.endswith(".keras"):
+        return _mixes(read_csv(path, "epoch"), name)
+    # Keras's safe mode: nothing in the file is run.
+    logger = MixWeightsLogger()
+    logger.set_model(keras.saving.load_model(path, compile=False))
+    logger.on_train_begin()
+    logger.on_epoch_begin(0)
+    return _mixes(logger.rows, name)
+
+
+def parse_mix_csv(text: str, name: str) -> Mixes:
+    """Returns the mixes of a CSV of `MixWeightsLogger`, given as text."""
+    return _mixes(parse_csv(io.StringIO(text, newline=""), "epoch", name), name)
+
+
+def _mixes(rows: Iterable[Any], name: str) -> Mixes:
+    found = [
+        {"task": f"{name}: {layer}", "weights": seeds[0]}
+        for layer, seeds in last_mixes([*rows]).items()
+    ]
+    if not found:
+        raise ValueError(f"{name}: has no columns NAME/layer_0, NAME/layer_1, ...")
+    return found

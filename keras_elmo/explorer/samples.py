@@ -1,0 +1,82 @@
+"""The text and the examples that the explorer shows if it is given none."""
+
+import unicodedata
+from collections.abc import Iterable
+from importlib.resources import files
+from itertools import islice
+from typing import NamedTuple
+
+# Words of a vocabulary that show its language.
+_WORDS = 1000
+
+
+class Examples(NamedTuple):
+    """What a newcomer can click on.
+
+    Attributes:
+        words: a sentence, and the word of it to look at.
+        pairs: two sentences to compare, word by word.
+        minimal_pairs: a likely sentence, and an unlikely one.
+    """
+
+    words: list[tuple[str, str]]
+    pairs: list[tuple[str, str]]
+    minimal_pairs: list[tuple[str, str]]
+
+
+EXAMPLES = {
+    "en": Examples(
+        [
+            ("We sat on the bank of the river and watched the boats .", "bank"),
+            ("She opened an account at a bank in the city .", "bank"),
+            ("The play was first performed in London in 1892 .", "play"),
+            ("The children like to play in the park .", "play"),
+            ("They planted seeds in the spring .", "spring"),
+            ("The match ended with a late goal .", "match"),
+        ],
+        [
+            (
+                "We sat on the bank of the river .",
+                "She opened an account at a bank in the city .",
+            ),
+            ("The play was a great success .", "They play football on Sundays ."),
+        ],
+        [
+            ("The boats are old .", "The boats is old ."),
+            (
+                "The author of the books has won a prize .",
+                "The author of the books have won a prize .",
+            ),
+        ],
+    ),
+    "ko": Examples(
+        [
+            ("배를 타고 섬으로 갔다 .", "배를"),
+            ("배가 고파서 밥을 먹었다 .", "배가"),
+            ("눈이 내려서 길이 하얗게 변했다 .", "눈이"),
+            ("눈이 나빠서 안경을 썼다 .", "눈이"),
+            ("다리를 건너 마을로 들어갔다 .", "다리를"),
+            ("다리를 다쳐서 병원에 갔다 .", "다리를"),
+        ],
+        [
+            ("배를 타고 섬으로 갔다 .", "배를 깎아서 접시에 담았다 ."),
+            ("눈이 내려서 길이 하얗게 변했다 .", "눈이 나빠서 안경을 썼다 ."),
+        ],
+        [
+            ("그는 학교에서 공부를 했다 .", "그는 학교를 공부에서 했다 ."),
+            ("이 섬은 바다에 있다 .", "이 섬을 바다에 있다 ."),
+        ],
+    ),
+}
+
+
+def language(words: Iterable[str]) -> str:
+    """Returns the language of a vocabulary, among those of the examples."""
+    letters = [c for word in islice(words, _WORDS) for c in word if c.isalpha()]
+    hangul = sum(unicodedata.name(c, "").startswith("HANGUL") for c in letters)
+    return "ko" if hangul > len(letters) / 2 else "en"
+
+
+def sample(code: str) -> str:
+    """Returns the path of the sample text of a language, a sentence a line."""
+    return str(files("keras_elmo.explore") / "samples" / f"{code}.txt")

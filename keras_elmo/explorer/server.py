@@ -1,0 +1,182 @@
+"""The page's server."""
+
+import asyncio
+import ipaddress
+import signal
+import socket
+import webbrowser
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from importlib.resources import files
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.datastructures import MutableHeaders
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from keras_elmo.explorer.api import Api
+from keras_elmo.explorer.explorer import Explorer
+from keras_elmo.explorer.mixes import Mixes, read_mix_file
+from keras_elmo.explorer.options import ExploreOptions
+from keras_elmo.serving.http import (
+    address,
+    bound_socket,
+    first_signal,
+    http_server,
+    json_response,
+    read_body,
+    refuse,
+    start_listening,
+)
+from keras_elmo.serving.limits import Code, Limits, ServingError, invalid
+
+_HEADERS = {
+    # Neither scripts nor styles in the page itself, and nothing from elsewhere.
+    "content-security-policy": "default-src 'self'; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors 'none'; object-src 'none'",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+    "cache-control": "no-cache",
+}
+
+
+def explore(
+    models: Sequence[str],
+    log: Callable[[str], None],
+    text: Sequence[str] | None = None,
+    mix: Sequence[str] = (),
+    browser: bool = True,
+    options: ExploreOptions | None = None,
+) -> signal.Signals:
+    """Serves the page until SIGINT or SIGTERM.
+
+    Args:
+        models: names or paths, as of `load_language_model` or `load`.
+        log: called with a sentence when the page can be opened.
+        text: files or glob patterns, a sentence a line; the samples if `None`.
+        mix: `.keras` models, and CSV files of `MixWeightsLogger`.
+        browser: whether to open the page.
+        options: where the page is, and what requests may ask for.
+
+    Returns:
+        The signal that ended it.
+
+    Raises:
+        OSError: the port is not free, or there is no such file.
+        ValueError: there is no such model, text or mix.
+    """
+    options = options or ExploreOptions()
+
+    def load() -> Api:
+        mixes: Mixes = [each for path in mix for each in read_mix_file(path)]
+        explorers = {}
+        for name in dict.fromkeys(models):
+            log(f"reading {name} and the text")
+            explorers[name] = Explorer.load(name, text, options.sentences, True)
+            explorers[name].warm_up()
+        return Api(explorers, mixes, options.tokens)
+
+    async def run() -> signal.Signals:
+        # The port first, for loading takes long.
+        with bound_socket(options.host, options.port) as listening:
+            api = await asyncio.to_thread(load)
+            ended = first_signal()
+            server = http_server(explore_app(api, options), options.limits)
+            host, port = start_listening(listening)
+            serving = asyncio.create_task(server.serve([listening]))
+            url = f"http://{address(host, port)}/"
+            log(f"open {url}")
+            if browser:
+                await asyncio.to_thread(webbrowser.open, url)
+            number = await ended
+            server.should_exit = True
+            await serving
+            return number
+
+    return asyncio.run(run())
+
+
+def explore_app(api: Api, options: ExploreOptions) -> ASGIApp:
+    """Returns the application: the page's files and the answers of the API."""
+    limits = options.limits
+    # One request at a time has all processors.
+    worker = ThreadPoolExecutor(1, thread_name_prefix="explorer")
+    waiting = 0
+
+    async def answer(request: Request) -> Response:
+        nonlocal waiting
+        body = await read_body(request, limits)
+        # Other sites' pages may send forms and plain text, but no JSON.
+        if not request.headers.get("content-type", "").startswith("application/json"):
+            raise invalid("The body must be application/json")
+        _check_waiting(waiting, limits)
+        waiting += 1
+        try:
+            loop = asyncio.get_running_loop()
+            method = request.path_params["method"]
+            return json_response(
+                await loop.run_in_executor(worker, api.answer, method, body)
+            )
+        finally:
+            waiting -= 1
+
+    static = StaticFiles(directory=str(files(__package__) / "static"), html=True)
+    app = Starlette(
+        routes=[
+            Route("/api/{method}", answer, methods=["POST"]),
+            Mount("/", static),
+        ],
+        exception_handlers=dict.fromkeys((ServingError, Exception), refuse),
+    )
+    return _Guard(app, options.host)
+
+
+def _check_waiting(waiting: int, limits: Limits) -> None:
+    if waiting >= limits.waiting:
+        raise ServingError(
+            Code.UNAVAILABLE,
+            f"{limits.waiting} requests wait already; try again later",
+        )
+
+
+class _Guard:
+    """Refuses requests for other hosts, and adds headers to every answer.
+
+    A page elsewhere may have its own name point here (DNS rebinding), and would then
+    read the answers; the browser says that name in the header Host.
+    """
+
+    def __init__(self, app: ASGIApp, host: str) -> None:
+        self._app = app
+        self._names = {"localhost", host.lower(), socket.gethostname().lower()}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def send_with_headers(message: MutableMapping[str, Any]) -> None:
+            if message["type"] == "http.response.start":
+                headers: Mapping[str, str] = _HEADERS
+                MutableHeaders(scope=message).update(headers)
+            await send(message)
+
+        if self._is_here(Request(scope).headers.get("host", "")):
+            await self._app(scope, receive, send_with_headers)
+            return
+        refused = json_response(
+            b'{"error":"The header Host must name this machine"}', 421
+        )
+        await refused(scope, receive, send_with_headers)
+
+    def _is_here(self, host: str) -> bool:
+        name = host.lower()
+        # Without the port; an IPv6 address has colons of its own.
+        name = name[1:].partition("]")[0] if name[:1] == "[" else name.split(":")[0]
+        try:
+            ipaddress.ip_address(name)
+        except ValueError:
+            return name in self._names
+        return True

@@ -1,0 +1,222 @@
+"""HTTP with limits: the socket, its connections, and the body of a request."""
+
+import asyncio
+import contextlib
+import functools
+import signal
+import socket
+from asyncio import TimerHandle
+from collections.abc import Iterator
+
+import orjson
+import uvicorn
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.types import ASGIApp
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from keras_elmo.serving.limits import Code, Limits, ServingError, invalid
+
+_HEAD_BYTES = 64 * 1024
+_IDLE_SECONDS = 60
+# After these the client may still send what nobody reads.
+_CLOSING = (Code.TOO_SLOW, Code.TOO_LARGE)
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+def http_server(app: ASGIApp, limits: Limits) -> uvicorn.Server:
+    """Returns a server of an application; ending it is left to the caller."""
+    config = uvicorn.Config(
+        app,
+        http=functools.partial(_Connection, limits.receive_seconds),  # type: ignore[arg-type]
+        ws="none",
+        lifespan="off",
+        # Clients are told what they do wrong; the log is for faults of the server.
+        log_level="error",
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_keep_alive=_IDLE_SECONDS,
+    )
+    server = uvicorn.Server(config)
+    # uvicorn would end the process by the signal that it catches.
+    server.capture_signals = contextlib.nullcontext  # type: ignore[method-assign, assignment]
+    return server
+
+
+def first_signal() -> "asyncio.Future[signal.Signals]":
+    """Returns a future of the first signal; a second one ends the process at once."""
+    loop = asyncio.get_running_loop()
+    ended: asyncio.Future[signal.Signals] = loop.create_future()
+
+    def end(number: signal.Signals) -> None:
+        ended.set_result(number)
+        for each in _SIGNALS:
+            loop.remove_signal_handler(each)
+
+    for number in _SIGNALS:
+        loop.add_signal_handler(number, end, number)
+    return ended
+
+
+@contextlib.contextmanager
+def bound_socket(host: str, port: int) -> Iterator[socket.socket]:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # With the protocol named, asyncio turns off Nagle's algorithm, which would delay
+    # answers by 40 ms.
+    with socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP) as bound:
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            bound.bind((host, port))
+        except (OSError, OverflowError) as error:
+            where = address(host, port)
+            raise OSError(f"cannot listen at {where}: {error}") from error
+        yield bound
+
+
+def address(host: str, port: int) -> str:
+    # IPv6 addresses have colons of their own.
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def start_listening(bound: socket.socket) -> tuple[str, int]:
+    """Returns the address, which others can connect to from now on."""
+    host, port = bound.getsockname()[:2]
+    try:
+        bound.listen()
+    except OSError as error:
+        raise OSError(f"cannot listen at {address(host, port)}: {error}") from error
+    return host, port
+
+
+class _Connection(HttpToolsProtocol):
+    """uvicorn's connection, with limits for slow clients and for large heads."""
+
+    def __init__(self, receive_seconds: float, **uvicorn_arguments: object) -> None:
+        super().__init__(**uvicorn_arguments)  # type: ignore[arg-type]
+        self._receive_seconds = receive_seconds
+        self._in_head = False
+        self._head_bytes = 0
+        self._head_timer: TimerHandle | None = None
+        self._answer_timer: TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        # So writing is paused, and the timer runs, while anything is unsent.
+        transport.set_write_buffer_limits(high=0)
+        self._await_head()
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self._in_head = True
+        self._head_bytes = 0
+        self._await_head()
+
+    def _await_head(self) -> None:
+        _cancel(self._head_timer)
+        self._head_timer = self.loop.call_later(
+            self._receive_seconds,
+            self._refuse,
+            "408 Request Timeout",
+            f"A request must begin within {self._receive_seconds:g} seconds",
+        )
+
+    def on_headers_complete(self) -> None:
+        self._in_head = False
+        _cancel(self._head_timer)
+        super().on_headers_complete()
+
+    def data_received(self, data: bytes) -> None:
+        # The packet that a head begins in may hold the end of another request.
+        self._head_bytes += len(data) if self._in_head else 0
+        super().data_received(data)
+        if self._in_head and self._head_bytes > _HEAD_BYTES:
+            self._refuse(
+                "431 Request Header Fields Too Large",
+                f"A request's head must have at most {_HEAD_BYTES:,} bytes",
+            )
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._answer_timer = self.loop.call_later(
+            self._receive_seconds, self.transport.abort
+        )
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        _cancel(self._answer_timer)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        _cancel(self._head_timer)
+        _cancel(self._answer_timer)
+        super().connection_lost(exc)
+
+    def _refuse(self, status: str, reason: str) -> None:
+        """Answers and closes; nothing has been answered on this request yet."""
+        body = f'{{"error":"{reason}"}}'
+        head = (
+            f"HTTP/1.1 {status}\r\ncontent-type: application/json\r\n"
+            f"content-length: {len(body)}\r\nconnection: close\r\n\r\n"
+        )
+        if not self.transport.is_closing():
+            self.transport.write((head + body).encode())
+            self.transport.close()
+
+
+def _cancel(timer: TimerHandle | None) -> None:
+    if timer is not None:
+        timer.cancel()
+
+
+async def read_body(request: Request, limits: Limits) -> bytes:
+    """Returns the body, unless it is too large, too slow, or compressed."""
+    if request.headers.get("content-encoding", "identity") != "identity":
+        raise invalid("The body must come without a Content-Encoding")
+    too_large = ServingError(
+        Code.TOO_LARGE, f"The body must have at most {limits.body_bytes:,} bytes"
+    )
+    announced = int(request.headers.get("content-length", 0))
+    if announced > limits.body_bytes and "expect" in request.headers:
+        # The client asks before it sends the body.
+        raise too_large
+    body = bytearray()
+    size = 0
+    try:
+        async with asyncio.timeout(limits.receive_seconds):
+            async for chunk in request.stream():
+                size += len(chunk)
+                # Most clients look for an answer only when they have sent everything,
+                # so a body that is too large is read and dropped.
+                if max(size, announced) <= limits.body_bytes:
+                    body += chunk
+    except TimeoutError:
+        raise ServingError(
+            Code.TOO_SLOW,
+            f"The body must arrive within {limits.receive_seconds:g} seconds",
+        ) from None
+    except ClientDisconnect:
+        raise ServingError(Code.CANCELLED, "The client went away") from None
+    if size > limits.body_bytes:
+        raise too_large
+    return bytes(body)
+
+
+async def refuse(request: Request, error: Exception) -> Response:
+    """Answers with an error, as an exception handler."""
+    if isinstance(error, ServingError):
+        code, message = error.code, str(error)
+    else:
+        # Starlette raises it again, and uvicorn logs it.
+        code, message = Code.INTERNAL, "The server failed; see its log"
+    headers = {"connection": "close"} if code in _CLOSING else {}
+    return json_response(dumps({"error": message}), code.value, headers)
+
+
+def json_response(
+    body: bytes, status: int = 200, headers: dict[str, str] | None = None
+) -> Response:
+    return Response(body, status, headers, media_type="application/json")
+
+
+def dumps(value: object) -> bytes:
+    return orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY)
