@@ -1,0 +1,43 @@
+// The page: which view is shown, and of which model.
+
+import { renderCompare, startCompare } from "./compare.js";
+import { ask, element } from "./dom.js";
+import { renderMix, startMix } from "./mix.js";
+import { change, onChange, start, state } from "./state.js";
+import { renderSurprise, startSurprise } from "./surprise.js";
+import { renderWord, startWord } from "./word.js";
+
+const views = { word: renderWord, compare: renderCompare, surprise: renderSurprise, mix: renderMix };
+const status = document.getElementById("status");
+const select = document.getElementById("model");
+const main = document.querySelector("main");
+
+function render(info) {
+  if (!(state.model in info.models)) state.model = Object.keys(info.models)[0];
+  if (!(state.view in views)) state.view = "word";
+  select.value = state.model;
+  for (const name of Object.keys(views)) {
+    document.getElementById(name).hidden = name !== state.view;
+    const link = document.querySelector(`[data-view=${name}]`);
+    if (name === state.view) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  }
+  views[state.view](info.models[state.model]);
+}
+
+try {
+  const info = await ask("models");
+  select.append(...Object.keys(info.models).map((name) => element("option", { value: name, textContent: name })));
+  start();
+  for (const begin of [startWord, startCompare, startSurprise, startMix]) begin(info);
+  onChange(() => render(info));
+  select.addEventListener("change", () =>
+    // Sentences of another language would say little.
+    change({ model: select.value, text: "", at: null, layer: null, first: "", second: "", likely: "", unlikely: "" }));
+  status.hidden = true;
+  render(info);
+} catch (error) {
+  status.textContent = error.message;
+  status.setAttribute("role", "alert");
+}
+main.setAttribute("aria-busy", "false");

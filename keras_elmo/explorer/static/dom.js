@@ -1,0 +1,86 @@
+// Elements, requests, and panels that load.
+
+export function element(tag, properties = {}, ...children) {
+  const made = Object.assign(document.createElement(tag), properties);
+  made.append(...children);
+  return made;
+}
+
+export function svg(tag, attributes = {}, ...children) {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  made.append(...children);
+  return made;
+}
+
+// Control characters as their pictures, so that they are seen.
+export function shown(text) {
+  return text
+    .replace(/[\u0000-\u001f]/g, (c) => String.fromCharCode(0x2400 + c.charCodeAt(0)))
+    .replace(/[\u007f-\u009f]/g, "\ufffd");
+}
+
+// A piece of text whose direction is its own.
+export function word(text, tag = "bdi") {
+  return element(tag, { dir: "auto", textContent: shown(text) });
+}
+
+export async function ask(method, body = {}) {
+  let answer;
+  try {
+    answer = await fetch(`api/${method}`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(body),
+    });
+  } catch {
+    throw new Error("The server does not answer. Is keras-elmo explore still running?");
+  }
+  let found;
+  try {
+    found = await answer.json();
+  } catch {
+    throw new Error(`The server answered with status ${answer.status}.`);
+  }
+  if (!answer.ok) throw new Error(found.error);
+  return found;
+}
+
+const loaded = new WeakMap();
+
+// Draws what `load` returns; what has the same key is there already.
+export async function fill(panel, key, load, draw) {
+  const body = panel.querySelector(".body");
+  const last = loaded.get(panel);
+  if (last?.key === key) {
+    if (last.data) draw(body, last.data);
+    return;
+  }
+  const mine = { key };
+  loaded.set(panel, mine);
+  panel.setAttribute("aria-busy", "true");
+  try {
+    const data = await load();
+    if (loaded.get(panel) !== mine) return;
+    mine.data = data;
+    draw(body, data);
+  } catch (error) {
+    if (loaded.get(panel) !== mine) return;
+    mine.data = null;
+    const retry = element("button", { type: "button", textContent: "Try again" });
+    retry.addEventListener("click", () => {
+      loaded.delete(panel);
+      fill(panel, key, load, draw);
+    });
+    const sentence = element("p", { textContent: shown(error.message) });
+    sentence.setAttribute("role", "alert");
+    body.replaceChildren(element("div", { className: "error" }, sentence, retry));
+  }
+  panel.setAttribute("aria-busy", "false");
+}
+
+export function clear(panel, ...children) {
+  loaded.delete(panel);
+  panel.setAttribute("aria-busy", "false");
+  panel.querySelector(".body").replaceChildren(...children);
+}

@@ -1,0 +1,53 @@
+// How much of each layer a trained model takes.
+
+import { ask, element, fill } from "./dom.js";
+
+const section = document.getElementById("mix");
+const panel = document.getElementById("mixes");
+let mixes = [];
+let uploads = 0;
+
+export function startMix(info) {
+  mixes = info.mixes;
+  const input = section.querySelector("[type=file]");
+  input.addEventListener("change", () => {
+    const [file] = input.files;
+    if (file) fill(panel, `upload ${++uploads}`, () => upload(file), drawMixes);
+  });
+}
+
+async function upload(file) {
+  if (file.size > 4 << 20) throw new Error("A CSV file may have 4 MiB.");
+  const found = await ask("mix", { csv: await file.text(), name: file.name });
+  mixes = [...found.mixes, ...mixes];
+  return mixes;
+}
+
+export function renderMix() {
+  if (!uploads) fill(panel, "given", async () => mixes, drawMixes);
+}
+
+function drawMixes(body, all) {
+  if (!all.length) {
+    const text = "No mix yet: choose a file above.";
+    body.replaceChildren(element("p", { className: "hint", textContent: text }));
+    return;
+  }
+  const count = Math.max(...all.map(({ weights }) => weights.length));
+  const legend = element("ul", { className: "legend" });
+  for (let k = 0; k < count; k++) {
+    legend.append(element("li", {}, element("span", { className: `swatch layer-${k % 5}`, ariaHidden: "true" }), `layer ${k}`));
+  }
+  const rows = all.map(({ task, weights }) => {
+    const bar = element("div", { className: "stack", ariaHidden: "true" });
+    const list = element("ul", { className: "shares" });
+    weights.forEach((weight, k) => {
+      const part = element("span", { className: `layer-${k % 5}` });
+      part.style.width = `${100 * weight}%`;
+      bar.append(part);
+      list.append(element("li", { textContent: `layer ${k}: ${(100 * weight).toFixed(1)} %` }));
+    });
+    return element("div", { className: "mix" }, element("h3", { dir: "auto", textContent: task }), bar, list);
+  });
+  body.replaceChildren(legend, ...rows);
+}

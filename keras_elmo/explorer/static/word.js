@@ -1,0 +1,146 @@
+// A word in its sentence: neighbours, substitutes, and its map.
+
+import { ask, clear, element, fill, shown, word } from "./dom.js";
+import { drawLayers, layerOf } from "./layers.js";
+import { drawMap } from "./map.js";
+import { change, state } from "./state.js";
+
+const section = document.getElementById("word");
+const find = (selector) => section.querySelector(selector);
+const panels = ["map", "neighbours", "substitutes"].map((id) => document.getElementById(id));
+let playing = null;
+
+export function startWord(info) {
+  find("form").addEventListener("submit", (event) => {
+    event.preventDefault();
+    change({ text: find("#text").value, at: null });
+  });
+  find(".same").addEventListener("change", (event) => change({ same: event.target.checked }));
+  find(".umap").hidden = !info.umap;
+  find(".umap input").addEventListener("change", (event) =>
+    change({ method: event.target.checked ? "umap" : "pca" }));
+  find(".play").addEventListener("click", play);
+}
+
+function play() {
+  clearInterval(playing);
+  change({ layer: 0 }, { replace: true });
+  const last = +find(".layers input").max;
+  playing = setInterval(() => {
+    if (state.layer === null || state.layer >= last) clearInterval(playing);
+    else change({ layer: state.layer + 1 }, { replace: true });
+  }, 1400);
+}
+
+export function renderWord(model) {
+  if (!state.text && model.examples.words.length) {
+    const { text, position } = model.examples.words[0];
+    change({ text, at: position }, { replace: true });
+    return;
+  }
+  if (document.activeElement !== find("#text")) find("#text").value = state.text;
+  find(".same").checked = state.same;
+  find(".umap input").checked = state.method === "umap";
+  drawLayers(find(".layers"), model.layers);
+  find(".examples").replaceChildren(
+    ...model.examples.words.map(({ text, position }) => {
+      const parts = text.split(" ");
+      const button = element("button", { type: "button", dir: "auto" });
+      button.append(`${parts.slice(0, position).join(" ")} `,
+        element("b", { textContent: parts[position] }), ` ${parts.slice(position + 1).join(" ")}`);
+      button.addEventListener("click", () => change({ text, at: position }));
+      return button;
+    }),
+  );
+  const asked = { model: state.model, text: state.text };
+  const key = JSON.stringify(asked);
+  fill(document.getElementById("tokens"), key, () => ask("tokens", asked), drawTokens);
+  if (state.at === null) {
+    const hint = () => element("p", { className: "hint", textContent: "Choose a word of the sentence." });
+    for (const panel of panels) clear(panel, hint());
+    return;
+  }
+  const place = { ...asked, position: state.at };
+  const near = { ...place, same_word: state.same };
+  const mapped = { ...place, method: state.method };
+  fill(panels[0], JSON.stringify(mapped), () => ask("map", mapped), drawMap);
+  fill(panels[1], JSON.stringify(near), () => ask("neighbours", near), drawNeighbours);
+  if (model.predicts) {
+    fill(panels[2], JSON.stringify(place), () => ask("substitutes", place), drawSubstitutes);
+  }
+  panels[2].hidden = !model.predicts;
+}
+
+function drawTokens(body, { tokens }) {
+  let group = body.querySelector(".tokens");
+  if (group?.tokens !== tokens) {
+    group = element("div", { className: "tokens", tokens, dir: "auto" });
+    group.setAttribute("role", "group");
+    group.setAttribute("aria-label", "Words of the sentence");
+    tokens.forEach((token, k) => {
+      const button = element("button", { type: "button" }, word(token));
+      button.addEventListener("click", () => change({ at: k }));
+      group.append(button);
+    });
+    group.addEventListener("keydown", (event) => {
+      const forward = getComputedStyle(group).direction === "rtl" ? "ArrowLeft" : "ArrowRight";
+      const back = forward === "ArrowLeft" ? "ArrowRight" : "ArrowLeft";
+      const step = { [forward]: 1, [back]: -1 }[event.key];
+      if (!step) return;
+      event.preventDefault();
+      const at = [...group.children].indexOf(document.activeElement);
+      group.children[(at + step + tokens.length) % tokens.length].focus();
+    });
+    body.replaceChildren(group);
+  }
+  [...group.children].forEach((button, k) =>
+    button.setAttribute("aria-pressed", String(k === state.at)));
+}
+
+export function context({ before, word: middle, after }, tag = "span") {
+  const line = element(tag, { dir: "auto", className: "context" });
+  line.append(word(before), " ", element("b", {}, word(middle)), " ", word(after));
+  return line;
+}
+
+function drawNeighbours(body, { layers }) {
+  const rows = layers[layerOf(layers.length)];
+  if (!rows.length) {
+    const text = "The text does not have this word elsewhere.";
+    body.replaceChildren(element("p", { className: "hint", textContent: text }));
+    return;
+  }
+  const list = element("ol", { className: "kwic" });
+  for (const row of rows) {
+    const middle = element("button", { type: "button", title: "Look at this one" }, word(row.word));
+    middle.addEventListener("click", () =>
+      change({
+        text: [row.before, row.word, row.after].filter(Boolean).join(" "),
+        at: row.before ? row.before.split(" ").length : 0,
+      }));
+    list.append(element("li", { dir: "auto" },
+      element("span", { className: "cosine", textContent: row.cosine.toFixed(2) }),
+      element("span", { className: "before" }, word(row.before)),
+      element("span", { className: "middle" }, middle),
+      element("span", { className: "after" }, word(row.after))));
+  }
+  body.replaceChildren(list);
+}
+
+const GIVEN = { both: "given both sides", forward: "given what comes before", backward: "given what comes after" };
+
+function drawSubstitutes(body, found) {
+  body.replaceChildren(element("div", { className: "substitutes" },
+    ...Object.entries(GIVEN).map(([name, title]) => {
+      const most = found[name][0]?.probability || 1;
+      const list = element("ol");
+      for (const { word: text, probability } of found[name]) {
+        const bar = element("span", { className: "bar", ariaHidden: "true" });
+        bar.style.setProperty("--share", `${(100 * probability) / most}%`);
+        const percent = (100 * probability).toFixed(probability < 0.0995 ? 1 : 0);
+        list.append(element("li", {}, word(shown(text)), bar,
+          element("span", { className: "percent", textContent: `${percent} %` })));
+      }
+      return element("div", {}, element("h4", { textContent: title }), list);
+    })));
+}
