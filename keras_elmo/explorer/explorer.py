@@ -16,12 +16,7 @@ from keras_elmo.explore.sentences import Text, find_word, read_corpus, read_sent
 from keras_elmo.explore.substitutes import word_probabilities
 from keras_elmo.explore.token_table import Place
 from keras_elmo.explore.token_vectors import normalize
-from keras_elmo.explorer.plane import (
-    clusters,
-    context_words,
-    principal_planes,
-    umap_planes,
-)
+from keras_elmo.explorer.plane import WordMap, context_words
 from keras_elmo.explorer.samples import EXAMPLES, language, sample
 from keras_elmo.files.loading import load, load_language_model
 from keras_elmo.models.encoder import Encoder
@@ -75,7 +70,7 @@ class Explorer:
         self._tokenizer = encoder.tokenizer
         self.tokens = functools.lru_cache(_KEPT_SENTENCES)(self._tokens)
         self._layers = functools.lru_cache(_KEPT_SENTENCES)(self._embed)
-        self._occurrences_of = functools.lru_cache(_KEPT_MAPS)(self._find_occurrences)
+        self._maps = functools.lru_cache(_KEPT_MAPS)(self._build_map)
 
     @classmethod
     def load(cls, name_or_path: str, *args: Any, **kwargs: Any) -> "Explorer":
@@ -154,37 +149,39 @@ class Explorer:
 
         The token itself is the first point.
         """
-        found, places, total = self._occurrences_of(tokens[position].casefold())
+        word_map, places, total = self._maps(
+            tokens[position].casefold(), method == "umap"
+        )
         own = normalize(self._layers(tokens)[:, position + 1])
-        others = [k for k, place in enumerate(places) if place != (position, tokens)]
-        vectors = np.concatenate([own[:, np.newaxis], found[:, others]], axis=1)
-        shown = [(position, tokens), *(places[k] for k in others)]
-        plane = umap_planes if method == "umap" and len(shown) > 2 else principal_planes
-        # By the top layer, so that a point keeps its colour from layer to layer.
-        labels = clusters(vectors[-1].astype("float64"))
-        words = context_words([words for _, words in shown], labels, tokens[position])
-        sizes = np.bincount(labels).tolist()
+        own_point, own_label = word_map.place(own)
+        here = position, tokens
+        others = [k for k, place in enumerate(places) if place != here]
+        planes = [own_point[:, np.newaxis], word_map.points[:, others]]
+        labels = np.array([own_label, *word_map.labels[others]], "int64")
+        shown = [here, *(places[k] for k in others)]
+        beside = context_words([words for _, words in shown], labels, tokens[position])
+        sizes = np.bincount(labels, minlength=len(beside)).tolist()
         return {
-            "layers": plane(vectors).tolist(),
+            "layers": np.concatenate(planes, axis=1).tolist(),
             "points": [
                 {"cluster": label} | _in_context(words, at)
                 for (at, words), label in zip(shown, labels.tolist(), strict=True)
             ],
             "clusters": [
-                {"size": size, "words": beside}
-                for size, beside in zip(sizes, words, strict=True)
+                {"size": size, "words": words}
+                for size, words in zip(sizes, beside, strict=True)
             ],
             "total": total,
         }
 
-    def _find_occurrences(self, word: str) -> tuple[np.ndarray, list[Place], int]:
-        """Returns `(layers, occurrences, units)`, places, and how many there are."""
+    def _build_map(self, word: str, umap: bool) -> tuple[WordMap, list[Place], int]:
+        """Returns the map of a word, what its points are, and how many there are."""
         found = [index.occurrences(word) for index in self._indexes]
         places = found[0][1]
         count = min(len(places), _MAX_POINTS)
         kept = np.linspace(0, len(places) - 1, count).round().astype("int64")
         vectors = np.stack([np.asarray(vectors[kept]) for vectors, _ in found])
-        return vectors, [places[k] for k in kept.tolist()], len(places)
+        return WordMap(vectors, umap), [places[k] for k in kept.tolist()], len(places)
 
     def compare(self, first: tuple[str, ...], second: tuple[str, ...]) -> Answer:
         """Returns the cosine of each token of a sentence with each of another."""

@@ -17,46 +17,89 @@ _ROUNDS = 30
 _CONTEXT_WORDS = 4
 
 
-def principal_planes(vectors: np.ndarray) -> np.ndarray:
-    """Returns the two principal components of each layer, `(layers, points, 2)`.
+class WordMap:
+    """A word's occurrences as points of a plane for each layer.
 
-    All layers have one scale, so that points that are near each other in a layer look
-    so. Each plane is turned to lie like that of the layer above it.
+    The planes are those of the two first principal components, all on one scale, so
+    that points that are near each other in a layer look so; or those of UMAP, each on
+    its own scale. Each plane is turned to lie like that of the layer above it.
 
     Args:
-        vectors: of shape `(layers, points, units)`.
+        vectors: of length 1, `(layers, points, units)`.
+        umap: whether the planes are those of UMAP.
+
+    Attributes:
+        points: `(layers, points, 2)`, within -1 and 1.
+        labels: the number of each point's cluster, by the top layer.
+
+    Raises:
+        ImportError: `umap` without the package umap-learn.
     """
-    planes = np.zeros((*vectors.shape[:2], 2))
-    for layer in reversed(range(len(vectors))):
-        centred = vectors[layer] - vectors[layer].mean(axis=0, dtype="float64")
-        left, singular, _ = np.linalg.svd(centred, full_matrices=False)
-        found = (left * singular)[:, :2]
-        planes[layer, :, : found.shape[1]] = found
-        if layer + 1 < len(vectors):
-            planes[layer] = _turned(planes[layer], planes[layer + 1])
-    # Equal vectors: without this, rounding errors look like a cloud.
-    return np.round(planes / max(np.abs(planes).max(), 1e-3), 4)
+
+    def __init__(self, vectors: np.ndarray, umap: bool = False) -> None:
+        self._vectors = vectors
+        self.labels = clusters(vectors[-1].astype("float64"))
+        # UMAP needs some neighbours.
+        self._umap = umap and vectors.shape[1] > _FEWEST
+        if self._umap:
+            planes = _umap_planes(vectors)
+        else:
+            self._means = vectors.mean(axis=1, dtype="float64")
+            self._bases = np.stack([_principal(rows) for rows in vectors])
+            planes = self._projected(vectors)
+        self._turns = np.stack([np.eye(2)] * len(vectors))
+        for layer in reversed(range(len(planes) - 1)):
+            above = planes[layer + 1] @ self._turns[layer + 1]
+            self._turns[layer] = _turn(planes[layer], above)
+        self._scale = max(np.abs(planes).max(initial=0), 1e-3)
+        self.points = self._finished(planes)
+
+    def place(self, vectors: np.ndarray) -> tuple[np.ndarray, int]:
+        """Returns the points `(layers, 2)` of one more occurrence, and its cluster."""
+        if not len(self.labels):
+            return np.zeros((len(vectors), 2)), 0
+        cosines = self._vectors[-1] @ vectors[-1]
+        nearest = np.argsort(-cosines)[:3]
+        sizes = np.bincount(self.labels)
+        label = int((np.bincount(self.labels, cosines) / sizes).argmax())
+        if self._umap:
+            return self.points[:, nearest].mean(axis=1), label
+        return self._finished(self._projected(vectors[:, np.newaxis]))[:, 0], label
+
+    def _projected(self, vectors: np.ndarray) -> np.ndarray:
+        return (vectors - self._means[:, np.newaxis]) @ self._bases
+
+    def _finished(self, planes: np.ndarray) -> np.ndarray:
+        # Equal vectors: without this, rounding errors look like a cloud.
+        return np.round(planes @ self._turns / self._scale, 4)
 
 
-def umap_planes(vectors: np.ndarray) -> np.ndarray:
-    """Returns each layer's plane by UMAP, each on a scale of its own."""
-    umap = import_extra("umap", "UMAP", "explore")
-    planes = np.zeros((*vectors.shape[:2], 2))
-    for layer, rows in enumerate(vectors):
+def _principal(rows: np.ndarray) -> np.ndarray:
+    """Returns the two first principal components, `(units, 2)`."""
+    basis = np.zeros((rows.shape[1], 2))
+    if len(rows) > 1:
+        centred = rows - rows.mean(axis=0, dtype="float64")
+        _, _, found = np.linalg.svd(centred, full_matrices=False)
+        basis[:, : len(found)] = found[:2].T
+    return basis
+
+
+def _umap_planes(vectors: np.ndarray) -> np.ndarray:
+    umap = import_extra("umap", "A map by UMAP", "explore")
+    planes = []
+    for rows in vectors:
         neighbors = min(15, len(rows) - 1)
         reducer = umap.UMAP(n_neighbors=neighbors, metric="cosine", random_state=0)
-        found = reducer.fit_transform(rows)
-        found = found - found.mean(axis=0)
-        planes[layer] = found / max(np.abs(found).max(), 1e-3)
-    for layer in reversed(range(len(planes) - 1)):
-        planes[layer] = _turned(planes[layer], planes[layer + 1])
-    return np.round(planes / max(np.abs(planes).max(), 1e-3), 4)
+        points = reducer.fit_transform(rows).astype("float64")
+        points -= points.mean(axis=0)
+        planes.append(points / max(np.abs(points).max(), 1e-3))
+    return np.stack(planes)
 
 
-def _turned(points: np.ndarray, towards: np.ndarray) -> np.ndarray:
-    """Turns and mirrors points to be near others (orthogonal Procrustes)."""
+def _turn(points: np.ndarray, towards: np.ndarray) -> np.ndarray:
+    """Returns the turn or mirroring that brings points near others (Procrustes)."""
     left, _, right = np.linalg.svd(points.T @ towards)
-    return points @ (left @ right)
+    return left @ right
 
 
 def clusters(vectors: np.ndarray) -> np.ndarray:

@@ -1,0 +1,115 @@
+"""A page of small models of random weights, served by a thread of this process."""
+
+import asyncio
+import contextlib
+import http.client
+import json
+import threading
+
+import numpy as np
+import pytest
+
+from keras_elmo.explorer.api import Api
+from keras_elmo.explorer.explorer import Explorer
+from keras_elmo.explorer.options import ExploreOptions
+from keras_elmo.explorer.server import explore_app
+from keras_elmo.serving.http import bound_socket, http_server, start_listening
+from tests.files.pretrained import model_of
+from tests.layers.published_names import randomise
+from tests.training.runs import CONFIG
+
+WORDS = ["the", "bank", "river", "of", "boat", "on", "we", "sat", "a", "lends", "money"]
+KOREAN = ["배를", "타고", "섬으로", "갔다", "눈이", "내려서"]
+# Equal vectors would hide what is mixed up.
+TEXT = [
+    *(["the", "bank", "of", "the", word] for word in ("river", "boat", "sea", "lake")),
+    *(["a", "bank", "lends", word] for word in ("money", "gold", "time", "hope")),
+    *(["we", "sat", "on", "the", "Bank", "of", word] for word in "abcdef"),
+    ["배를", "타고", "섬으로", "갔다"],
+    ["שלום", "עולם", "bank"],
+]
+MIXES = [{"task": "mix.csv: elmo", "weights": [0.2, 0.5, 0.3]}]
+
+
+def small_model(words):
+    model = model_of(CONFIG, ["<S>", "</S>", "<UNK>", *words])
+    randomise(model, np.random.default_rng(0), scale=0.5)
+    model.encoder.tokenizer = "whitespace"
+    return model
+
+
+@pytest.fixture(scope="session")
+def explorer():
+    return Explorer(small_model(WORDS), TEXT)
+
+
+@pytest.fixture(scope="session")
+def explorers(explorer):
+    """By name: a model, a Korean one, and one without a softmax."""
+    korean = small_model(KOREAN)
+    return {
+        "small": explorer,
+        "korean": Explorer(korean, TEXT),
+        "encoder": Explorer(korean.encoder, TEXT),
+    }
+
+
+class Page:
+    """A server in a thread."""
+
+    def __init__(self, api, options):
+        self._ready = threading.Event()
+        self._thread = threading.Thread(target=self._run, args=(api, options))
+        self._thread.start()
+        assert self._ready.wait(30)
+
+    def _run(self, api, options):
+        async def run():
+            with bound_socket("127.0.0.1", 0) as bound:
+                self._server = http_server(explore_app(api, options), options.limits)
+                self.host, self.port = start_listening(bound)
+                self._ready.set()
+                await self._server.serve([bound])
+
+        asyncio.run(run())
+
+    @property
+    def url(self):
+        return f"http://{self.host}:{self.port}/"
+
+    def stop(self):
+        self._server.should_exit = self._server.force_exit = True
+        self._thread.join(30)
+
+    def ask(self, method, body=None, **headers):
+        """Returns the status, the headers and the JSON of an answer."""
+        if not isinstance(body, bytes):
+            body = json.dumps(body or {}).encode()
+        headers = {"content-type": "application/json"} | {
+            name.replace("_", "-"): value for name, value in headers.items()
+        }
+        with contextlib.closing(
+            http.client.HTTPConnection(self.host, self.port, timeout=60)
+        ) as connection:
+            connection.request("POST", f"/api/{method}", body, headers)
+            answer = connection.getresponse()
+            return answer.status, answer.headers, json.loads(answer.read())
+
+
+@pytest.fixture(scope="session")
+def start_page(explorers):
+    """Starts pages; they end with the tests."""
+    with contextlib.ExitStack() as stack:
+
+        def start(api=None, **options):
+            options = ExploreOptions(**options)
+            page = Page(api or Api(explorers, MIXES, options.tokens), options)
+            stack.callback(page.stop)
+            return page
+
+        yield start
+
+
+@pytest.fixture(scope="session")
+def page(start_page):
+    return start_page()

@@ -1,0 +1,145 @@
+"""The answers of the explorer, against the functions that a user calls."""
+
+import numpy as np
+import pytest
+
+import keras_elmo
+from keras_elmo.explore.index import Index
+from keras_elmo.explorer import samples
+from keras_elmo.explorer.explorer import Explorer
+from tests.explorer.conftest import TEXT, WORDS, small_model
+
+pytestmark = pytest.mark.graph
+
+SENTENCE = ("we", "sat", "on", "the", "bank", "of", "a", "bank")
+
+
+@pytest.fixture(scope="module")
+def model():
+    return small_model(WORDS)
+
+
+def test_neighbours(explorer, model):
+    """Those of an index of each layer, for the word that was chosen of two."""
+    found = explorer.neighbours(SENTENCE, 7, same_word=False)["layers"]
+    assert len(found) == 3
+    query = ["bank", *SENTENCE[:7]]
+    for layer, rows in enumerate(found):
+        index = Index.build(model.encoder, TEXT, layer)
+        vectors = next(keras_elmo.embed(model, [list(SENTENCE)]))[layer, 7]
+        expected = index.closest(vectors, 12)
+        cosines = [row["cosine"] for row in rows]
+        assert cosines == pytest.approx([e.cosine for e in expected], abs=1e-3)
+        assert cosines == sorted(cosines, reverse=True)
+    assert [row["word"] for row in found[2]] == [each.word for each in expected]
+    assert query  # The first of two tokens would have been found by `query`.
+    same = explorer.neighbours(SENTENCE, 7, same_word=True)["layers"][2]
+    assert {row["word"] for row in same} == {"bank", "Bank"}
+    first, rest = same[0], ["the", "a", "on", "the"]
+    assert first["before"].split()[-1] in rest
+
+
+def test_own_sentence_is_left_out(explorer):
+    """A sentence of the text finds other ones."""
+    tokens = tuple(TEXT[0])
+    for rows in explorer.neighbours(tokens, 1, same_word=True)["layers"]:
+        assert "bank of the river" not in {
+            f"{row['word']} {row['after']}" for row in rows
+        }
+    points = explorer.map(tokens, 1)["points"]
+    assert sum(point["after"] == "of the river" for point in points) == 1
+
+
+def test_substitutes(explorer, model):
+    """Of both sides as the function of the same name."""
+    found = explorer.substitutes(SENTENCE, 4)
+    expected = keras_elmo.substitutes(model, list(SENTENCE), 4, num=10)
+    assert [row["word"] for row in found["both"]] == [e.word for e in expected]
+    for name in ("both", "forward", "backward"):
+        numbers = [row["probability"] for row in found[name]]
+        assert numbers == sorted(numbers, reverse=True) and len(numbers) == 10
+    best = max(
+        keras_elmo.substitutes(model, list(SENTENCE), 4, num=100),
+        key=lambda each: each.forward,
+    )
+    assert found["forward"][0]["word"] == best.word
+
+
+def test_map(explorer):
+    """A point for each occurrence, in the order of the clusters' sizes."""
+    found = explorer.map(SENTENCE, 4)
+    assert np.shape(found["layers"]) == (3, 16, 2)
+    assert found["total"] == 15 and len(found["points"]) == 16
+    own = found["points"][0]
+    assert (own["word"], own["before"]) == ("bank", "we sat on the")
+    assert sum(each["size"] for each in found["clusters"]) == 16
+    labels = {point["cluster"] for point in found["points"]}
+    assert labels <= set(range(len(found["clusters"])))
+
+
+def test_map_of_a_rare_word(explorer):
+    """Nowhere or once in the text."""
+    for word, total in (("nowhere", 0), ("money", 1)):
+        found = explorer.map((word,), 0)
+        assert found["total"] == total and len(found["points"]) == total + 1
+        assert np.isfinite(found["layers"]).all()
+
+
+def test_compare(explorer, model):
+    first, second = SENTENCE, ("the", "bank")
+    found = explorer.compare(first, second)
+    (a, b) = keras_elmo.embed(model, [list(first), list(second)])
+    for layer, cosines in enumerate(found["layers"]):
+        for k, row in enumerate(cosines):
+            for j, cosine in enumerate(row):
+                x, y = a[layer, k], b[layer, j]
+                expected = x @ y / np.linalg.norm(x) / np.linalg.norm(y)
+                assert cosine == pytest.approx(expected, abs=2e-3)
+
+
+def test_score(explorer, model):
+    """In bits."""
+    tokens = ["the", "strange", "bank"]
+    (found,) = explorer.score([tuple(tokens)])["sentences"]
+    (expected,) = keras_elmo.score(model, [tokens])
+    assert found["tokens"] == tokens and found["unknown"] == ["strange"]
+    for name, key in (("both", "pseudo"), ("forward", "forward")):
+        bits = found["bits"][name]
+        total = -getattr(expected, key) / np.log(2)
+        assert bits["sentence"] == pytest.approx(total, abs=0.01)
+        by_token = -getattr(expected, f"token_{key}") / np.log(2)
+        assert bits["tokens"] == pytest.approx(by_token, abs=0.01)
+
+
+def test_encoder_alone(explorers):
+    """It has neighbours and a map, but predicts nothing."""
+    encoder = explorers["encoder"]
+    assert not encoder.describe()["predicts"]
+    assert encoder.map(SENTENCE, 4)["total"] == 15
+    with pytest.raises(ValueError, match="has no softmax"):
+        encoder.score([SENTENCE])
+
+
+def test_text_is_cut(model):
+    """What is read has so many sentences."""
+    explorer = Explorer(model, TEXT, max_sentences=2)
+    assert explorer.describe()["indexed"] == 10
+
+
+@pytest.mark.parametrize("code", ["en", "ko"])
+def test_samples(code):
+    """Every example's word is one of its sentence, and occurs in the sample."""
+    with open(samples.sample(code), encoding="utf-8") as file:
+        text = file.read()
+    assert text.count("\n") > 1000
+    examples = samples.EXAMPLES[code]
+    for sentence, word in examples.words:
+        assert word in sentence.split() and text.count(word) > 2
+    for pair in (*examples.pairs, *examples.minimal_pairs):
+        assert len(pair) == 2
+
+
+def test_language():
+    assert samples.language(["the", "bank", "1892"]) == "en"
+    assert samples.language(["배를", "타고", "a"]) == "ko"
+    assert samples.language([]) == "en"

@@ -1,0 +1,275 @@
+"""The explorer's page in a real browser."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from keras_elmo.explorer.api import Api
+from tests.explorer.browser import Browser
+from tests.explorer.conftest import MIXES
+
+# Chromium starts once.
+pytestmark = [pytest.mark.graph, pytest.mark.slow]
+
+VIEWS = ("word", "compare", "surprise", "mix")
+BANK = "view=word&text=we+sat+on+the+bank&at=4"
+PAIR = "first=the+bank+of+a+river&second=a+bank+lends+money"
+MINIMAL = "likely=we+sat+on+the+bank&unlikely=we+sat+on+the+boats"
+# Of every view.
+STATE = f"{PAIR}&{MINIMAL}&text=we+sat+on+the+bank&at=4"
+AXE = Path(os.environ.get("KERAS_ELMO_AXE", "node_modules/axe-core/axe.min.js"))
+
+
+@pytest.fixture(scope="module")
+def window(tmp_path_factory):
+    browser = Browser(tmp_path_factory.mktemp("chromium"))
+    yield browser
+    browser.driver.quit()
+
+
+@pytest.fixture
+def browser(window, page):
+    """After each test nothing has gone wrong but what the test expects."""
+    window.resize(1280, 1000)
+    window.scheme("light")
+    window.expected = []
+    window.faults(page.url)
+    yield window
+    left = [
+        fault
+        for fault in window.faults(page.url)
+        if not any(each in fault for each in window.expected)
+    ]
+    assert not left
+
+
+def test_word(browser, page):
+    """A click shows neighbours, substitutes, and the map; the slider moves it."""
+    browser.open(page.url, "text=we+sat+on+the+bank")
+    assert "Choose a word" in browser.text("#map")
+    browser.click("#tokens button", 4)
+    assert "at=4" in browser.run("location.hash")
+    assert browser.one("#tokens [aria-pressed=true]").text == "bank"
+    assert len(browser.all("#map g.point")) == 16
+    assert len(browser.all("#neighbours li")) == 12
+    assert len(browser.all("#substitutes ol")) == 3
+    assert len(browser.all("#substitutes li")) == 30
+    browser.click("#neighbours .same")
+    words = {each.text for each in browser.all("#neighbours .middle")}
+    assert words == {"bank", "Bank"}
+    # The word stands in the middle, in a column.
+    left = "[...document.querySelectorAll('#neighbours .after')].map(each =>"
+    left += " Math.round(each.getBoundingClientRect().left))"
+    assert len(set(browser.run(left))) == 1
+    before = browser.run("document.querySelector('#map g').style.transform")
+    browser.one("#word input[type=range]").click()
+    browser.press("HOME")
+    assert browser.run("new URLSearchParams(location.hash).get('layer')") == "0"
+    assert "the word alone" in browser.text("#word output")
+    assert browser.run("document.querySelector('#map g').style.transform") != before
+    # A neighbour is looked at in its turn.
+    browser.click("#neighbours .middle button")
+    assert browser.one("#tokens [aria-pressed=true]").text in ("bank", "Bank")
+
+
+def test_keyboard(browser, page):
+    """Words and points are reached and chosen without a mouse."""
+    browser.open(page.url, BANK)
+    browser.run("document.querySelector('#tokens button').focus()")
+    browser.press("ARROW_RIGHT", "ENTER")
+    assert browser.one("#tokens [aria-pressed=true]").text == "sat"
+    browser.press("ARROW_LEFT", "ARROW_LEFT", "SPACE")
+    assert browser.one("#tokens [aria-pressed=true]").text == "bank"
+    assert "we sat on the bank" in browser.text("#map .readout")
+    browser.run("document.querySelector('#map [tabindex=\"0\"]').focus()")
+    seen = {browser.text("#map .readout")}
+    for _ in range(15):
+        browser.press("ARROW_RIGHT")
+        seen.add(browser.text("#map .readout"))
+    assert len(seen) > 12
+
+
+def test_play(browser, page):
+    """The button goes from layer 0 to the top."""
+    browser.open(page.url, BANK)
+    browser.one("#word .play").click()
+    assert "layer=0" in browser.run("location.hash")
+    browser.wait("location.hash.includes('layer=2')")
+
+
+def test_compare(browser, page):
+    browser.open(page.url, "view=compare")
+    assert browser.one("#first").get_attribute("value").startswith("We sat")
+    browser.run("document.querySelector('#first').value = 'the bank'")
+    browser.write("#second", "a bank lends")
+    assert len(browser.all("#heat tbody td")) == 6
+    assert browser.all("#heat tbody td")[4].text == "1.00" or browser.text("#heat")
+    top = browser.text("#heat tbody")
+    browser.one("#compare input[type=range]").click()
+    browser.press("HOME")
+    assert browser.text("#heat tbody") != top
+    assert browser.all("#heat tbody td")[4].text == "1.00"
+
+
+def test_surprise(browser, page):
+    browser.open(page.url, f"view=surprise&{MINIMAL}")
+    assert len(browser.all("#bits .bits")) == 2
+    assert [each.text.split()[-1] for each in browser.all(".other")] == [
+        "bank",
+        "boats",
+    ]
+    assert "unknown: boats" in browser.text("#bits")
+    assert "times as likely" in browser.text(".verdict")
+    both = browser.text("#bits")
+    browser.click("[value=forward]")
+    assert browser.text("#bits") != both
+
+
+def test_mix(browser, page, tmp_path):
+    browser.open(page.url, "view=mix")
+    assert "layer 1: 50.0 %" in browser.text("#mixes")
+    file = tmp_path / "my-mix.csv"
+    file.write_text("epoch,a/layer_0,a/layer_1\n0,0.5,0.5\n1,0.25,0.75\n")
+    browser.one("[type=file]").send_keys(str(file))
+    browser.wait("document.querySelector('#mixes').innerText.includes('my-mix.csv')")
+    assert "layer 1: 75.0 %" in browser.text("#mixes")
+    browser.expected = ["status of 400"]
+    file.write_text("no mix\n")
+    browser.one("[type=file]").send_keys(str(file))
+    browser.wait("document.querySelector('#mixes [role=alert]')")
+    assert "my-mix.csv: lacks the column epoch" in browser.text("#mixes")
+
+
+MARKUP = "<img src=x onerror=window.hacked=1> <script>window.hacked=1</script>"
+
+
+def test_hostile_text(browser, page):
+    """It is shown as text, or refused by a sentence; the page goes on."""
+    browser.open(page.url, BANK)
+    browser.write("#text", MARKUP)
+    tokens = [each.text for each in browser.all("#tokens button")]
+    assert " ".join(tokens) == MARKUP
+    browser.click("#tokens button", 1)
+    assert browser.text("#map b") == "src=x"
+    browser.write("#text", "a\x07b \u202eevil bank")
+    assert [each.text[:2] for each in browser.all("#tokens button")][0] == "a\u2407"
+    assert not browser.run("window.hacked") and not browser.all("main img")
+    browser.expected = ["status of 400"]
+    for text, said in (
+        ("word " * 200_000, "may have 12,000 characters. Received: 1,000,000"),
+        (" ", "at least one word"),
+    ):
+        browser.write("#text", text)
+        assert said in browser.text("#tokens [role=alert]")
+    browser.write("#text", "the bank")
+    assert not browser.all("[role=alert]")
+
+
+def test_reload(browser, page):
+    """The address holds the state; one that is wrong is said where it is."""
+    browser.open(page.url, f"{BANK}&layer=1&same=1&model=korean")
+    shown = browser.text("#word")
+    browser.driver.refresh()
+    browser.wait("document.querySelector('#map g')")
+    assert browser.text("#word") == shown
+    assert browser.one("#model").get_attribute("value") == "korean"
+    assert browser.one(".same").is_selected()
+    browser.click("[data-view=compare]")
+    browser.driver.back()
+    browser.wait("!document.getElementById('word').hidden")
+    assert browser.text("#word") == shown
+    browser.expected = ["status of 400"]
+    browser.open(page.url, "view=x&model=x&layer=9&text=the+bank&at=7")
+    assert "must be one of the 2 tokens" in browser.text("#map [role=alert]")
+    assert browser.one("#model").get_attribute("value") == "small"
+
+
+def test_two_tabs(browser, page):
+    """Each has a state of its own."""
+    browser.open(page.url, BANK)
+    first, text = browser.driver.current_window_handle, browser.text("#map")
+    browser.driver.switch_to.new_window("tab")
+    browser.open(page.url, "model=korean")
+    assert browser.one("#tokens [aria-pressed=true]").text == "배를"
+    browser.driver.close()
+    browser.driver.switch_to.window(first)
+    assert browser.text("#map") == text
+    browser.click("#tokens button", 0)
+    assert browser.one("#tokens [aria-pressed=true]").text == "we"
+
+
+def test_model_without_softmax(browser, page):
+    """What it cannot answer is not asked."""
+    browser.open(page.url, f"{BANK}&model=encoder")
+    assert not browser.one("#substitutes").is_displayed()
+    browser.click("[data-view=surprise]")
+    assert "predicts no words" in browser.text("#bits")
+
+
+def test_model_that_dies(browser, explorers, start_page):
+    """The panel says so, the others work; so does a server that has ended."""
+
+    class Dying:
+        def __getattr__(self, name):
+            return getattr(explorers["small"], name)
+
+        def map(self, *arguments):
+            raise MemoryError
+
+    page = start_page(Api({"small": Dying()}, MIXES, 300))
+    browser.expected = ["status of 500", "ERR_", "failed:", "elsewhere:"]
+    browser.open(page.url, BANK)
+    assert "The server failed; see its log" in browser.text("#map [role=alert]")
+    assert len(browser.all("#neighbours li")) == 12
+    page.stop()
+    browser.click("#tokens button", 2)
+    for panel in ("#map", "#neighbours", "#substitutes"):
+        assert "does not answer" in browser.text(f"{panel} [role=alert]")
+    browser.click("#neighbours .error button")
+    assert "does not answer" in browser.text("#neighbours [role=alert]")
+
+
+def test_scripts(browser, page):
+    """Hangul, and Hebrew from right to left, the word in the middle."""
+    browser.open(page.url, "text=배를+타고+섬으로&at=0&same=1")
+    assert browser.text("#neighbours .after") == "타고 섬으로 갔다"
+    browser.open(page.url, "text=שלום+עולם+bank&at=2&same=1")
+    direction = "getComputedStyle(document.querySelector('.tokens')).direction"
+    assert browser.run(direction) == "rtl"
+    first, last = (browser.all("#tokens button")[k].location["x"] for k in (0, 2))
+    assert first > last
+    browser.open(page.url, "text=עולם&at=0&same=1")
+    row = {
+        name: browser.one(f"#neighbours .{name}").location["x"]
+        for name in ("before", "middle", "after")
+    }
+    assert row["before"] > row["middle"] > row["after"]
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_phone(browser, page, view):
+    """Nothing is wider than a phone."""
+    browser.resize(360, 740)
+    browser.open(page.url, f"view={view}&{STATE}")
+    assert browser.run("document.documentElement.scrollWidth") <= 360
+
+
+def test_accessible(browser, page):
+    """axe-core finds nothing serious, in light and in dark."""
+    if not AXE.is_file():
+        pytest.skip(f"no {AXE}; KERAS_ELMO_AXE names axe.min.js of axe-core")
+    for scheme in ("light", "dark"):
+        browser.scheme(scheme)
+        for view in VIEWS:
+            browser.open(page.url, f"view={view}&{STATE}")
+            browser.driver.execute_script(AXE.read_text(encoding="utf-8"))
+            found = browser.driver.execute_async_script(
+                "axe.run().then((found) => arguments[0](found.violations))"
+            )
+            serious = [
+                (view, scheme, each["id"], each["nodes"][0]["html"])
+                for each in found
+                if each["impact"] in ("serious", "critical")
+            ]
+            assert not serious

@@ -1,0 +1,188 @@
+"""Requests of the page, wrong ones, and those of pages elsewhere."""
+
+import http.client
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import keras
+import numpy as np
+import pytest
+
+import keras_elmo
+from keras_elmo.explorer.mixes import read_mix_file
+from tests.command_line import assert_one_line, command
+from tests.explorer.conftest import MIXES, TEXT
+from tests.fresh_process import run_python
+from tests.models.small import random_encoder
+
+pytestmark = pytest.mark.graph
+
+ASKED = {"model": "small", "text": "we sat on the bank", "position": 4}
+PAIR = {"model": "small", "first": "the bank", "second": "a bank"}
+CSV = "epoch,elmo/layer_0,elmo/layer_1,elmo/gamma\n1,0.25,0.75,1.0\n"
+
+
+def test_answers(page):
+    status, headers, found = page.ask("models")
+    assert status == 200 and list(found["models"]) == ["small", "korean", "encoder"]
+    assert found["mixes"] == MIXES
+    assert found["models"]["korean"]["language"] == "ko"
+    assert headers["content-security-policy"].startswith("default-src 'self';")
+    assert headers["x-content-type-options"] == "nosniff"
+    for method, body, key in (
+        ("tokens", ASKED, "tokens"),
+        ("neighbours", ASKED, "layers"),
+        ("substitutes", ASKED, "both"),
+        ("map", ASKED, "points"),
+        ("compare", PAIR, "layers"),
+        ("score", PAIR, "sentences"),
+        ("mix", {"csv": CSV, "name": "my.csv"}, "mixes"),
+    ):
+        status, _, found = page.ask(method, body)
+        assert status == 200 and found[key], (method, found)
+    assert found["mixes"] == [{"task": "my.csv: elmo", "weights": [0.25, 0.75]}]
+
+
+@pytest.mark.parametrize(
+    ("method", "body", "said"),
+    [
+        ("nothing", {}, "There is no /api/nothing"),
+        ("tokens", b"{", "JSON Parse error"),
+        ("tokens", b"[]", "must be an object"),
+        ("tokens", {}, "'text' must be a string"),
+        ("tokens", {**ASKED, "model": "other"}, "'model' must be 'small' or 'korean'"),
+        ("tokens", {**ASKED, "model": None}, "Received: null"),
+        ("tokens", {**ASKED, "text": " \n"}, "at least one word"),
+        ("tokens", {**ASKED, "text": "a " * 400}, "may have 300 tokens. Received: 400"),
+        ("tokens", {**ASKED, "text": "a" * 10**6}, "may have 12,000 characters"),
+        ("tokens", b'{"text": "\\ud800"}', "JSON Parse error"),
+        ("map", {**ASKED, "position": 5}, "one of the 5 tokens, from 0. Received: 5"),
+        ("map", {**ASKED, "position": True}, "Received: true"),
+        ("map", {**ASKED, "method": "x"}, "'method' must be 'pca' or 'umap'"),
+        ("neighbours", {**ASKED, "position": None}, "Received: null"),
+        ("substitutes", {**ASKED, "model": "encoder"}, "predicts no words"),
+        ("score", {**PAIR, "model": "encoder"}, "predicts no words"),
+        ("score", {"model": "small"}, "'first' must be a string"),
+        ("compare", {**PAIR, "second": 3}, "'second' must be a string. Received: 3"),
+        ("mix", {"csv": "a,b\n", "name": "x"}, "x: lacks the column epoch"),
+        ("mix", {"csv": "epoch\n1\n", "name": "x"}, "x: has no columns NAME/layer_0"),
+        ("mix", {"csv": CSV + "2,a,1,1\n", "name": "x"}, "x: line 3 must hold numbers"),
+        ("mix", {"csv": "epoch\n\0\n", "name": "x"}, "x: line 2 must hold numbers"),
+    ],
+)
+def test_refused(page, method, body, said):
+    status, headers, found = page.ask(method, body)
+    assert status in (400, 404) and said in found["error"]
+    assert "content-security-policy" in headers
+
+
+def test_hostile_text(page):
+    """Markup, control characters and any script come back as they are."""
+    text = "<script>alert(1)</script> a\x07b \u202eevil bank \x00 שלום 배를"
+    status, _, found = page.ask("tokens", {**ASKED, "text": text})
+    assert status == 200 and found["tokens"][0] == "<script>alert(1)</script>"
+    for k in range(len(found["tokens"])):
+        assert page.ask("map", {**ASKED, "text": text, "position": k})[0] == 200
+    status, _, found = page.ask("tokens", b"x" * (5 * 2**20))
+    assert status == 413 and "at most 4,194,304 bytes" in found["error"]
+
+
+def test_other_hosts(page):
+    """A name that is not this machine's, and what is no JSON, are refused."""
+    for host in ("localhost", f"127.0.0.1:{page.port}", "[::1]:80", "LOCALHOST:1"):
+        assert page.ask("models", host=host)[0] == 200
+    for host in ("evil.example", "127.0.0.1.evil.example:8502", "", "[localhost]"):
+        status, headers, found = page.ask("models", host=host)
+        assert status == 421 and "header Host" in found["error"]
+    status, _, found = page.ask("models", content_type="text/plain")
+    assert status == 400 and "must be application/json" in found["error"]
+
+
+def test_files(page):
+    """The page's own, and no other."""
+    connection = http.client.HTTPConnection(page.host, page.port)
+    for path, status in (
+        ("/", 200),
+        ("/app.js", 200),
+        ("/style.css", 200),
+        ("/../server.py", 404),
+        ("/%2e%2e/server.py", 404),
+        ("/api/models", 405),
+    ):
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        text = answer.read()
+        assert answer.status == status, path
+        assert b"<script>" not in text and b"style=" not in text
+    connection.close()
+
+
+def test_many_at_once(page):
+    """200 clicks at once are answered, each with its own answer."""
+
+    def click(k):
+        sentence = TEXT[k % 8]
+        asked = {"model": "small", "text": " ".join(sentence), "position": 1}
+        status, _, found = page.ask("neighbours", asked)
+        return status, found
+
+    with ThreadPoolExecutor(50) as threads:
+        answers = list(threads.map(click, range(200)))
+    assert {status for status, _ in answers} == {200}
+    assert all(found == answers[k % 8][1] for k, (_, found) in enumerate(answers))
+
+
+class Slow:
+    """Answers when a request has waited."""
+
+    def answer(self, method, body):
+        time.sleep(0.5)
+        if method == "map":
+            raise RuntimeError("the model died")
+        return b"{}"
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_too_many_and_a_fault(start_page):
+    page = start_page(Slow(), waiting=2)
+    with ThreadPoolExecutor(6) as threads:
+        statuses = [each[0] for each in threads.map(page.ask, ["models"] * 6)]
+    assert sorted(set(statuses)) == [200, 503] and statuses.count(200) >= 2
+    status, _, found = page.ask("map")
+    assert (status, found["error"]) == (500, "The server failed; see its log")
+    assert page.ask("models")[0] == 200
+
+
+def test_mix_files(tmp_path):
+    """A model's own mix, or the last epoch's of a CSV."""
+    char_ids = keras.Input((None, 50), dtype="int32")
+    elmo = keras_elmo.ElmoEmbedding(random_encoder(), name="elmo")
+    model = keras.Model(char_ids, elmo(char_ids))
+    elmo.mixes[0].scalars.assign(np.log([0.2, 0.5, 0.3]))
+    model.save(tmp_path / "model.keras")
+    (found,) = read_mix_file(str(tmp_path / "model.keras"))
+    assert found["task"] == "model.keras: elmo"
+    assert found["weights"] == pytest.approx([0.2, 0.5, 0.3])
+    (tmp_path / "mix.csv").write_text(CSV)
+    (found,) = read_mix_file(str(tmp_path / "mix.csv"))
+    assert found["weights"] == [0.25, 0.75]
+
+
+def test_command(tmp_path):
+    """What is wrong is said before anything is loaded."""
+    model = ["--model", tmp_path / "nowhere", "--no-browser", "--port", "0"]
+    assert_one_line(*command("explore", *model, "--text", tmp_path / "x"), "no file")
+    status, out, err = command("explore", *model, "--mix", tmp_path / "x.csv")
+    assert status == 2 and "there is no file" in err
+    result = command("explore", *model, "--max-tokens", "0")
+    assert_one_line(*result, "--max-tokens must be positive")
+    status, out, err = command("explore", *model)
+    assert status == 2 and "nowhere" in err
+
+
+def test_extra_alone(tmp_path):
+    """The page needs neither gRPC nor what else serving has."""
+    missing = ("grpc", "prometheus_client", "tensorflow_serving", "matplotlib")
+    lines = [f"import sys; sys.modules |= dict.fromkeys({missing})"]
+    lines += ["import keras_elmo.explorer.server"]
+    run_python("-c", "\n".join(lines), cwd=tmp_path)
