@@ -31,7 +31,7 @@ pytestmark = pytest.mark.graph
 
 COMMANDS = (
     *("pretrain", "evaluate", "export", "embed", "serve", "import", "inspect"),
-    *("score", "substitutes", "nearest"),
+    *("score", "substitutes", "nearest", "explore"),
 )
 SIZES = ["--preset", "tiny", "--num-sampled", "8", "--batch-tokens", "132"]
 

@@ -44,7 +44,8 @@ class WordMap:
         if self._umap:
             planes = _umap_planes(vectors)
         else:
-            self._means = vectors.mean(axis=1, dtype="float64")
+            count = max(vectors.shape[1], 1)
+            self._means = vectors.sum(axis=1, dtype="float64") / count
             self._bases = np.stack([_principal(rows) for rows in vectors])
             planes = self._projected(vectors)
         self._turns = np.stack([np.eye(2)] * len(vectors))

@@ -31,7 +31,8 @@ def test_clusters(sizes):
 
 def test_one_cluster():
     """No structure, few vectors, none at all, or equal ones: one colour."""
-    noise, _ = groups((40,), 1.0)
+    noise = np.random.default_rng(0).normal(size=(40, 256))
+    noise /= np.linalg.norm(noise, axis=1, keepdims=True)
     assert not clusters(noise).any()
     assert not clusters(groups((3, 3), 0.05)[0]).any()
     assert len(clusters(np.empty((0, 16)))) == 0
