@@ -50,6 +50,8 @@ class Browser:
         options.set_capability("goog:loggingPrefs", logs)
         service = webdriver.ChromeService(driver)
         self.driver = webdriver.Chrome(options=options, service=service)
+        # Not the page that a new window has, which looks for others.
+        self.driver.get("about:blank")
         self.resize(1280, 1000)
 
     def resize(self, width, height):
@@ -130,6 +132,8 @@ class Browser:
                 found.append(f"failed: {parameters['errorText']}")
             elif event["method"] == "Network.requestWillBeSent":
                 address = parameters["request"]["url"]
-                if not address.startswith(url):
+                # Its own pages are the browser's.
+                is_own = address.startswith(("chrome:", "about:", "data:"))
+                if not (is_own or address.startswith(url)):
                     found.append(f"elsewhere: {address}")
         return found

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from keras_elmo.explorer.api import Api
+from keras_elmo.explorer.explorer import Explorer
 from tests.explorer.browser import Browser
 from tests.explorer.conftest import MIXES
 
@@ -151,7 +152,7 @@ def test_hostile_text(browser, page):
     tokens = [each.text for each in browser.all("#tokens button")]
     assert " ".join(tokens) == MARKUP
     browser.click("#tokens button", 1)
-    assert browser.text("#map b") == "src=x"
+    assert browser.text("#map .readout b") == "src=x"
     browser.write("#text", "a\x07b \u202eevil bank")
     assert [each.text[:2] for each in browser.all("#tokens button")][0] == "a\u2407"
     assert not browser.run("window.hacked") and not browser.all("main img")
@@ -273,3 +274,26 @@ def test_accessible(browser, page):
                 if each["impact"] in ("serious", "critical")
             ]
             assert not serious
+
+
+SHOTS = {
+    "word": ("view=word&same=1", 1120),
+    "compare": ("view=compare", 860),
+    "surprise": ("view=surprise", 780),
+}
+
+
+@pytest.mark.skipif(
+    "KERAS_ELMO_SCREENSHOTS" not in os.environ,
+    reason="KERAS_ELMO_SCREENSHOTS names no folder, such as docs/figures",
+)
+def test_screenshots(browser, start_page):
+    """Those of the documentation, of elmo-en."""
+    api = Api({"elmo-en": Explorer.load("elmo-en")}, MIXES, 300)
+    page = start_page(api)
+    folder = Path(os.environ["KERAS_ELMO_SCREENSHOTS"])
+    browser.expected = ["elsewhere:"]
+    for name, (fragment, height) in SHOTS.items():
+        browser.resize(1040, height)
+        browser.open(page.url, fragment)
+        assert browser.driver.save_screenshot(str(folder / f"explorer-{name}.png"))

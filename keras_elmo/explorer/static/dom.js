@@ -20,9 +20,10 @@ export function shown(text) {
     .replace(/[\u007f-\u009f]/g, "\ufffd");
 }
 
-// A piece of text whose direction is its own.
-export function word(text, tag = "bdi") {
-  return element(tag, { dir: "auto", textContent: shown(text) });
+// A piece of text whose direction is its own. (A `bdi` would not count for the direction
+// of what it stands in.)
+export function word(text) {
+  return element("span", { className: "text", textContent: shown(text) });
 }
 
 export async function ask(method, body = {}) {

@@ -13,6 +13,8 @@ export function startMix(info) {
   input.addEventListener("change", () => {
     const [file] = input.files;
     if (file) fill(panel, `upload ${++uploads}`, () => upload(file), drawMixes);
+    // The same file can be chosen again.
+    input.value = "";
   });
 }
 
