@@ -229,13 +229,22 @@ class Index:
             # Most of them were at the same place of equal sentences.
             count *= 4
 
-    def occurrences(self, word: str) -> tuple[np.ndarray, list[Place]]:
-        """Returns a word's vectors, `(occurrences, units)`, and where each stands.
+    def count(self, word: str) -> int:
+        """Returns how often a word has a vector, in upper or lower case."""
+        return len(self._table.rows_of(word))
 
-        A place is a position and the tokens of the sentence. Equal places come once.
+    def occurrences(self, word: str, num: int) -> tuple[np.ndarray, list[Place]]:
+        """Returns vectors of a word, `(occurrences, units)`, and where each stands.
+
+        A place is a position and the tokens of the sentence; equal ones come once. Of
+        more than `num` there are so many, from all over the text.
         """
         rows = self._table.rows_of(word)
-        places = {self._table.place(row): row for row in reversed(rows.tolist())}
+        spread = np.linspace(0, len(rows) - 1, min(len(rows), num))
+        rows = rows[spread.round().astype("int64")]
+        places: dict[Place, int] = {}
+        for row in rows.tolist():
+            places.setdefault(self._table.place(row), row)
         return self._arrays["vectors"][[*places.values()]], [*places]
 
     def _closest(

@@ -1,5 +1,6 @@
 """The tokens of an indexed text, and which of its rows is which."""
 
+import functools
 from functools import cached_property
 
 import numpy as np
@@ -7,6 +8,7 @@ import numpy as np
 from keras_elmo.explore.index_files import Arrays
 from keras_elmo.explore.token_vectors import Occurrence
 
+_KEPT_WORDS = 65_536
 # A position in a sentence, and the sentence.
 Place = tuple[int, tuple[str, ...]]
 
@@ -16,6 +18,7 @@ class TokenTable:
 
     def __init__(self, arrays: Arrays) -> None:
         self._arrays = arrays
+        self._word = functools.lru_cache(_KEPT_WORDS)(self._read_word)
 
     def place(self, row: int) -> Place:
         """Returns where the token of a row stands."""
@@ -43,7 +46,7 @@ class TokenTable:
         wanted[self._spellings.get(word.casefold(), [])] = True
         return np.flatnonzero(wanted[self._word_ids])
 
-    def _word(self, k: int) -> str:
+    def _read_word(self, k: int) -> str:
         start, end = self._arrays["word_limits"][k : k + 2].tolist()
         return self._arrays["words"][start:end].tobytes().decode()
 

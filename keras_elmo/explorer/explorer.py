@@ -176,12 +176,9 @@ class Explorer:
 
     def _build_map(self, word: str, umap: bool) -> tuple[WordMap, list[Place], int]:
         """Returns the map of a word, what its points are, and how many there are."""
-        found = [index.occurrences(word) for index in self._indexes]
-        places = found[0][1]
-        count = min(len(places), _MAX_POINTS)
-        kept = np.linspace(0, len(places) - 1, count).round().astype("int64")
-        vectors = np.stack([np.asarray(vectors[kept]) for vectors, _ in found])
-        return WordMap(vectors, umap), [places[k] for k in kept.tolist()], len(places)
+        found = [index.occurrences(word, _MAX_POINTS) for index in self._indexes]
+        vectors = np.stack([np.asarray(vectors) for vectors, _ in found])
+        return WordMap(vectors, umap), found[0][1], self._indexes[0].count(word)
 
     def compare(self, first: tuple[str, ...], second: tuple[str, ...]) -> Answer:
         """Returns the cosine of each token of a sentence with each of another."""

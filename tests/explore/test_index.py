@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from keras_elmo import Index, nearest
+from keras_elmo.explore.index import layer_indexes
 from keras_elmo.files.export import export_saved_model
 from tests.explore.test_nearest import CORPUS, QUERY, by_hand
 from tests.models.small import random_encoder
@@ -62,6 +63,44 @@ def test_same_word(encoder, built):
     }
     assert built.query("I", QUERY, words="same") == []
     assert_same(nearest(encoder, "bank", QUERY, CORPUS, words="same"), same)
+
+
+def test_occurrences(encoder, built):
+    """All of a word, or some from all over the text; each place of a sentence once."""
+    vectors, places = built.occurrences("THE", 100)
+    expected = [
+        (position, tuple(sentence))
+        for sentence in CORPUS
+        for position, word in enumerate(sentence)
+        if word.lower() == "the"
+    ]
+    assert built.count("the") == len(expected)
+    assert places == list(dict.fromkeys(expected))
+    for vector, (position, sentence) in zip(vectors, places, strict=True):
+        by_model = by_hand(encoder, 2, list(sentence), position)
+        assert vector == pytest.approx(by_model, abs=1e-5)
+    some, few = built.occurrences("the", 2)
+    assert few == [places[0], places[-1]] and len(some) == 2
+    assert built.count("nothing") == len(built.occurrences("nothing", 9)[1]) == 0
+
+
+def test_closest(encoder, built):
+    """By a vector of any length, as by its word."""
+    query = 3 * by_hand(encoder, 2, QUERY, 4)
+    assert_same(built.closest(query, 7), built.query("bank", QUERY, num=7))
+    same = built.query("bank", QUERY, num=100, words="same")
+    assert_same(built.closest(query, 100, "Bank"), same)
+    here = same[0].position, tuple(same[0].sentence)
+    assert_same(built.closest(query, 100, "bank", here), same[1:])
+
+
+def test_layer_indexes(encoder):
+    """One pass over the text has the vectors of one for each layer."""
+    found = layer_indexes(encoder, CORPUS)
+    assert [index.layer for index in found] == [0, 1, 2]
+    for layer, index in enumerate(found):
+        alone = Index.build(encoder, CORPUS, layer)
+        assert_same(index.query("bank", QUERY), alone.query("bank", QUERY))
 
 
 def test_saved(encoder, built, folder):
