@@ -112,10 +112,10 @@ class Api:
 
     def _predicting(self, request: Answer) -> Explorer:
         explorer = self._explorer(request)
-        if explorer.predictions is None:
-            raise invalid(
-                "This model predicts no words: it was exported without --language-model"
-            )
+        try:
+            explorer.language_model()
+        except ValueError as error:
+            raise invalid(str(error)) from None
         return explorer
 
     def _sentence(self, request: Answer, name: str) -> tuple[str, ...]:

@@ -124,7 +124,7 @@ class Explorer:
 
     def substitutes(self, tokens: tuple[str, ...], position: int) -> Answer:
         """Returns the likeliest words in place of a token, and their probabilities."""
-        predictions = self._language_model()
+        predictions = self.language_model()
         states = self._layers(tokens)[-1]
         found = word_probabilities(predictions, states, position)
         words = predictions.vocabulary.words
@@ -194,7 +194,7 @@ class Explorer:
 
     def score(self, sentences: Sequence[tuple[str, ...]]) -> Answer:
         """Returns how surprising each token is, in bits, and each sentence."""
-        rows = score_tokens(self._language_model(), map(list, sentences), 1)
+        rows = score_tokens(self.language_model(), map(list, sentences), 1)
         return {
             "sentences": [
                 {
@@ -223,10 +223,15 @@ class Explorer:
             self.substitutes(tokens, position)
             self.score([tokens])
 
-    def _language_model(self) -> Predictions:
+    def language_model(self) -> Predictions:
+        """Returns what predicts words.
+
+        Raises:
+            ValueError: the model is an encoder alone.
+        """
         if self.predictions is None:
             raise ValueError(
-                "This model has no softmax: it was exported without --language-model"
+                "This model predicts no words: it was exported without --language-model"
             )
         return self.predictions
 

@@ -5,7 +5,7 @@ import ipaddress
 import signal
 import socket
 import webbrowser
-from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, MutableMapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files
 from typing import Any
@@ -159,8 +159,7 @@ class _Guard:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def send_with_headers(message: MutableMapping[str, Any]) -> None:
             if message["type"] == "http.response.start":
-                headers: Mapping[str, str] = _HEADERS
-                MutableHeaders(scope=message).update(headers)
+                MutableHeaders(scope=message).update(_HEADERS)
             await send(message)
 
         if self._is_here(Request(scope).headers.get("host", "")):
