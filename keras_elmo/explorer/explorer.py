@@ -75,11 +75,13 @@ class Explorer:
     @classmethod
     def load(cls, name_or_path: str, *args: Any, **kwargs: Any) -> "Explorer":
         """Loads a model, with its softmax if it has one; see `Explorer`."""
+        model: PretrainingModel | Encoder
         try:
-            return cls(load_language_model(name_or_path), *args, **kwargs)
+            model = load_language_model(name_or_path)
         except ValueError:
             # If it is no model at all, this says why.
-            return cls(load(name_or_path), *args, **kwargs)
+            model = load(name_or_path)
+        return cls(model, *args, **kwargs)
 
     def _tokens(self, text: str) -> tuple[str, ...]:
         return tuple(read_sentence(text, self._tokenizer))

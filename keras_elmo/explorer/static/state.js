@@ -29,7 +29,11 @@ export function change(changes, { replace = false } = {}) {
       kept.set(name, value === true ? "1" : value);
     }
   }
-  history[replace ? "replaceState" : "pushState"](null, "", `#${kept}`);
+  try {
+    history[replace ? "replaceState" : "pushState"](null, "", `#${kept}`);
+  } catch {
+    // Too long, or too often, for this browser: the address stays.
+  }
   for (const listener of listeners) listener();
 }
 
