@@ -1,6 +1,7 @@
 """The public data sets as tasks: sentences, with a label each or one for each token."""
 
 import lzma
+from argparse import ArgumentTypeError
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -149,6 +150,14 @@ class DataSet:
                 pairs = list(zip(tokenized(texts, tokenizer), labels, strict=True))
             splits.append(pairs)
         return Task.of(*splits)
+
+
+def of_a_language(argument: str) -> tuple[str, str]:
+    """Reads `LANGUAGE=PATH` of a command line."""
+    language, equals, path = argument.partition("=")
+    if language not in ("en", "ko") or not equals:
+        raise ArgumentTypeError(f"en=PATH or ko=PATH expected, not {argument}")
+    return language, path
 
 
 # Chosen on a fifth of SST-2's training sentences, where it was better than 5 epochs and

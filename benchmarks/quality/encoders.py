@@ -5,6 +5,7 @@ from hashlib import sha256
 from pathlib import Path
 
 import keras
+import logistic
 import numpy as np
 from data_sets import Task
 from experiments import WORDS
@@ -52,6 +53,7 @@ class Encoders:
         self._digests: dict[str, str] = {}
         self._task: Task | None = None
         self._made: dict[str, FrozenWords] = {}
+        self._pooled: dict[str, np.ndarray] = {}
 
     def has(self, name: str) -> bool:
         """Whether the encoders of a name are there; raises if there are no such."""
@@ -82,10 +84,7 @@ class Encoders:
         """Returns the words of a task's sentences."""
         if "+" in name:
             return JoinedWords([self.words(part, task) for part in name.split("+")])
-        if task is not self._task:
-            # Gigabytes of some tasks.
-            self._made.clear()
-            self._task = task
+        self._begin(task)
         name, _, layer = name.partition(":")
         sentences = task.sentences
         if name not in self._made:
@@ -95,6 +94,33 @@ class Encoders:
                 else contextual_words(sentences, *self.layers(name, sentences))
             )
         return self._made[name].layer(int(layer)) if layer else self._made[name]
+
+    def pooled(self, name: str, task: Task) -> np.ndarray:
+        """Returns the mean and the maximum of a task's sentences.
+
+        The layers stand beside each other: `(sentences, 2, layers * units)`.
+        """
+        if "+" in name:
+            parts = [self.pooled(part, task) for part in name.split("+")]
+            return np.concatenate(parts, axis=-1)
+        self._begin(task)
+        name, _, layer = name.partition(":")
+        if name not in self._pooled:
+            if name == "static":
+                layers = static_words(self._static, task.sentences).layers()
+            else:
+                layers, _ = self.layers(name, task.sentences)
+            self._pooled[name] = logistic.pool(layers)
+        found = self._pooled[name]
+        found = found[:, :, [int(layer)]] if layer else found
+        return found.reshape(*found.shape[:2], -1)
+
+    def _begin(self, task: Task) -> None:
+        if task is not self._task:
+            # Gigabytes of some tasks.
+            self._made.clear()
+            self._pooled.clear()
+            self._task = task
 
     def layers(
         self, name: str, sentences: Sequence[Sequence[str]]

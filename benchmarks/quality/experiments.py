@@ -11,6 +11,7 @@ TITLES = {
     "sst5": "SST-5, sentiment",
     "nsmc": "NSMC, sentiment (Korean)",
 }
+_OF_SENTENCES = ("sst2", "sst5", "nsmc")
 WORDS = {
     "random": "Random biLM",
     "static": "Static",
@@ -28,7 +29,9 @@ NUM_LAYERS = 3
 SENSE_PROBES = {"voted": "semcor", "nearest_mean": "semcor by means"}
 MOST_FREQUENT = "semcor, most frequent"
 UNMET_LEMMAS = "semcor, unmet lemmas by WordNet's first sense"
+FIRST_SENSE = "semcor, WordNet's first sense"
 PAIR_PROBES = {"of_word": "kobest wic", "of_place": "kobest wic by places"}
+_TAGGING = ("ewt", "wnut17", "gsd")
 # One of each kind, in both languages.
 _FEW_TASKS = ("ewt", "wnut17", "sst5", "gsd")
 _SIZES = {
@@ -44,7 +47,8 @@ class Head:
     """How a model goes on from word vectors.
 
     Args:
-        kind: `"bilstm"`, or `"linear"`, which sees each token alone.
+        kind: `"bilstm"`, or `"linear"`: of each token alone, or logistic regression
+            of a whole sentence's pooled vectors.
         mix_l2: lambda of the paper, on the raw mix weights.
     """
 
@@ -72,6 +76,10 @@ class Run:
     above: str = ""
     head: Head = Head()
     size: int | None = None
+
+    @property
+    def is_regression(self) -> bool:
+        return self.head.kind == "linear" and self.task in _OF_SENTENCES
 
     def key(self, seed: int) -> str:
         """Returns the name of the run's score."""
@@ -130,7 +138,7 @@ def _places(words: Sequence[str]) -> Experiment:
         return [Run(task, "static+elmo"), both, Run(task, "static", above="elmo")]
 
     columns = ["Input only", "Input and output", "Output only"]
-    return Experiment(columns, _rows(_FEW_TASKS, runs))
+    return Experiment(columns, _rows(_TAGGING, runs))
 
 
 def _layers(words: Sequence[str]) -> Experiment:
@@ -145,9 +153,9 @@ def _layers(words: Sequence[str]) -> Experiment:
 
 def _equal_time(words: Sequence[str]) -> Experiment:
     """ELMo and BERT, trained on the same text for the same time."""
-    tasks = ("ewt", "wnut17", "sst2", "sst5")
     rows = _rows(
-        tasks, lambda task: [Run(task, n, head=_LINEAR) for n in OF_EQUAL_TIME]
+        ("ewt", "wnut17"),
+        lambda task: [Run(task, n, head=_LINEAR) for n in OF_EQUAL_TIME],
     )
     return Experiment([WORDS[each] for each in OF_EQUAL_TIME], rows)
 

@@ -79,18 +79,21 @@ def build_model(
 
     def normalised(vectors: list[Any]) -> Any:
         parts = [keras.layers.LayerNormalization()(each) for each in vectors]
-        return keras.layers.Dropout(dropout)(ops.concatenate(parts, axis=-1))
+        return ops.concatenate(parts, axis=-1)
 
     mask = keras.Input((None,), dtype="bool")
     inputs, vectors = below.vectors(head.mix_l2)
-    x = normalised(vectors)
+    x = keras.layers.Dropout(dropout)(normalised(vectors))
     if head.kind == "bilstm":
         lstm = keras.layers.LSTM(UNITS, return_sequences=True)
         x = keras.layers.Bidirectional(lstm)(x, mask=mask)
     if above is not None:
         more, vectors = above.vectors(head.mix_l2)
         inputs = [*inputs, *more]
-        x = ops.concatenate([x, normalised(vectors)], axis=-1)
+        # A value dropped from some of the words alone would change their maximum.
+        layers = keras.layers
+        drop = layers.Dropout if task.is_tagging else layers.SpatialDropout1D
+        x = ops.concatenate([x, drop(dropout)(normalised(vectors))], axis=-1)
     if not task.is_tagging:
         x = MaxAndMean()(x, mask)
     classes = keras.layers.Dense(len(task.classes), activation="softmax")(x)

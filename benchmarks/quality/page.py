@@ -12,6 +12,7 @@ from common import markdown_table
 from data_sets import DATA_SETS
 from experiments import (
     EXPERIMENTS,
+    FIRST_SENSE,
     MOST_FREQUENT,
     NUM_LAYERS,
     OF_EQUAL_TIME,
@@ -32,6 +33,7 @@ PROBES = {
     PAIR_PROBES["of_place"]: "KoBEST, the place without the word (Korean)",
 }
 _KOREAN_PROBES = PAIR_PROBES.values()
+_MOST_FREQUENT = "SemCor, the most frequent sense"
 _NOT_YET = "Not measured yet."
 _TABLE = re.compile("<!-- table (.+?) -->\n.*?<!-- end -->", flags=re.DOTALL)
 
@@ -136,17 +138,19 @@ def _probe_rows(found: Found, language: str) -> list[list[str]]:
         for encoder in ("elmo", "random")
         if (scores := found.layers(probe, encoder))
     ]
-    most_frequent = found.one(MOST_FREQUENT)
-    if most_frequent and language != "ko":
-        cells = [_cell(most_frequent)] * NUM_LAYERS
-        rows.append(["SemCor, the most frequent sense", *cells])
-    for points in found.one(UNMET_LEMMAS) if language != "ko" else []:
+    if language == "ko":
+        return rows
+    for score in found.one(MOST_FREQUENT):
+        rows.append([_MOST_FREQUENT, *[f"{score:.2f}"] * NUM_LAYERS])
+    for points in found.one(UNMET_LEMMAS):
         # They are the same whatever finds the other senses.
         rows += [
             [f"{title}; of unmet lemmas the first", *(_added(c, points) for c in cells)]
             for title, *cells in rows
-            if PROBES[SENSE_PROBES["voted"]] in title or title.endswith("quent sense")
+            if PROBES[SENSE_PROBES["voted"]] in title or title == _MOST_FREQUENT
         ]
+    for score in found.one(FIRST_SENSE):
+        rows.append(["SemCor, WordNet's first sense", *[f"{score:.2f}"] * NUM_LAYERS])
     return rows
 
 

@@ -9,6 +9,7 @@ import senses
 import word_in_context
 from encoders import Encoders
 from experiments import (
+    FIRST_SENSE,
     MOST_FREQUENT,
     PAIR_PROBES,
     SENSE_PROBES,
@@ -43,16 +44,21 @@ def measure(
                 say(f"{key}: {score:.2f}")
 
 
-def measure_unmet_lemmas(wordnet: Path, scores: Scores) -> None:
-    """Adds what the first sense of unmet lemmas is worth; no vector takes part."""
+def measure_first_senses(wordnet: Path, scores: Scores) -> None:
+    """Adds what WordNet's first sense is worth, of all lemmas and of unmet ones.
+
+    No vector takes part.
+    """
     folder = common.data_folder() / "semcor"
     train, dev = (
         senses.read_senses(folder / f"{split}.jsonl.xz")[1]
         for split in ("train", "dev")
     )
     lexicon = senses.SenseLexicon(train, np.ones((len(train), 1), "float32"))
-    points = lexicon.unmet(dev, senses.first_senses(wordnet))
-    scores[UNMET_LEMMAS] = {"score": points}
+    first = senses.first_senses(wordnet)
+    right = [first.get(mention.lemma) == mention.sense for mention in dev]
+    scores[FIRST_SENSE] = {"score": 100 * float(np.mean(right))}
+    scores[UNMET_LEMMAS] = {"score": lexicon.unmet(dev, first)}
 
 
 def _senses(encoder: str, encoders: Encoders) -> dict[str, float]:

@@ -19,13 +19,14 @@ from pathlib import Path
 sys.path.append(str(Path(__file__).parents[1]))
 
 import common
-from experiments import COMPARED, EXPERIMENTS, Run
+from data_sets import of_a_language
+from experiments import COMPARED, EXPERIMENTS, TITLES, Run
 from scores import Scores
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Runs what is not measured yet; writes the page."""
-    of_languages = {"nargs": "*", "type": _of_a_language, "metavar": "LANGUAGE=PATH"}
+    of_languages = {"nargs": "*", "type": of_a_language, "metavar": "LANGUAGE=PATH"}
     cards = sorted((common.ROOT / "saved_models").glob("elmo-*.md"))
     options = common.options(
         __doc__,
@@ -33,9 +34,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
         elmo=([], "models; without any, only the page is written", of_languages),
         static=([], "files of static vectors", of_languages),
         young=([], "models that were trained for as long as --bert", of_languages),
-        wordnet=(None, "index.sense of WordNet 3.0", {"type": Path, "metavar": "FILE"}),
+        wordnet=(
+            None,
+            "folder of WordNet 3.0's database, index.noun and others",
+            {"type": Path, "metavar": "FOLDER"},
+        ),
         bert=([], "folders of pretrain_bert.py", of_languages),
         experiments=(list(EXPERIMENTS), "", {"choices": EXPERIMENTS, "nargs": "*"}),
+        tasks=(list(TITLES), "to measure", {"choices": TITLES, "nargs": "*"}),
         words=(list(COMPARED), "what `main` and `linear` compare"),
         seeds=3,
         scores=Path(__file__).with_name("scores.json"),
@@ -48,25 +54,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for name in options.experiments
         for row in EXPERIMENTS[name](options.words).rows.values()
         for run in row
+        if run.task in options.tasks
     )
     if options.elmo:
         _measure(list(runs), options, scores)
     if options.wordnet:
-        from probes import measure_unmet_lemmas
+        from probes import measure_first_senses
 
-        measure_unmet_lemmas(options.wordnet, scores)
+        measure_first_senses(options.wordnet, scores)
     import page
 
     for path in (options.page, *options.cards):
         page.write(path, scores, options.seeds, options.words)
     page.draw(options.page.with_name("figures"), scores, options.seeds)
-
-
-def _of_a_language(argument: str) -> tuple[str, str]:
-    language, equals, path = argument.partition("=")
-    if language not in ("en", "ko") or not equals:
-        raise argparse.ArgumentTypeError(f"en=PATH or ko=PATH expected, not {argument}")
-    return language, path
 
 
 def _measure(runs: list[Run], options: argparse.Namespace, scores: Scores) -> None:

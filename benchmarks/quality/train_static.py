@@ -1,7 +1,8 @@
 """Static vectors of the text that a biLM was trained on: what ELMo is compared with.
 
 fastText's skip-grams by gensim, which knows a vector for any word from its parts, also
-for the tasks' words that the text does not have. Writes word2vec's text format.
+for those that the text does not have. Writes the vectors of the tasks' words, in
+word2vec's text format.
 
     python benchmarks/quality/train_static.py --corpus 'DATA/enwiki/train-*.txt.xz' \\
         --language en --out runs/static-en.txt
@@ -65,13 +66,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
             workers=1,
             seed=1,
         )
-        known = set(model.wv.index_to_key)
-        words = [*model.wv.index_to_key, *sorted(of_tasks - known)]
+        words = sorted(of_tasks)
         vectors = KeyedVectors(options.units)
         vectors.add_vectors(words, [model.wv[word] for word in words])
         vectors.save_word2vec_format(written)
-    added = len(words) - len(known)
-    print(f"{len(known):,} words of the text, {added:,} more of tasks")
+    known = sum(word in model.wv.key_to_index for word in words)
+    print(f"{len(words):,} words of the tasks, {known:,} of them in the text")
 
 
 if __name__ == "__main__":

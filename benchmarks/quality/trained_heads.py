@@ -1,13 +1,14 @@
 """Heads trained on words, and how right they are on the development set."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from itertools import groupby
 from typing import Any
 
 import common
 import head_models
+import logistic
 import numpy as np
 from data_sets import DATA_SETS, Task, Training
 from encoders import Encoders
@@ -50,16 +51,27 @@ def _measure(
 ) -> dict[str, Any]:
     began = time.monotonic()
     indices = task.drawn(run.size)
+    if run.is_regression:
+        vectors = encoders.pooled(run.words, task)
+        found, chosen = logistic.predict(vectors, task, indices, seed)
+        return _result(task, found, indices, began) | chosen
     below = encoders.words(run.words, task)
     above = encoders.words(run.above, task) if run.above else None
     model = head_models.train(run.head, task, below, above, indices, seed, training)
     found = head_models.predict(model, task, below, above, training.batch_size)
     mixes = (layer for layer in model.layers if isinstance(layer, ScalarMix))
+    return _result(task, found, indices, began) | {
+        "mixes": [_mix(layer) for layer in mixes],
+        "parameters": sum(int(np.prod(w.shape)) for w in model.trainable_weights),
+    }
+
+
+def _result(
+    task: Task, found: Mapping[int, np.ndarray], indices: np.ndarray, began: float
+) -> dict[str, Any]:
     return {
         "score": score(task, found),
         "sentences": len(indices),
-        "mixes": [_mix(layer) for layer in mixes],
-        "parameters": sum(int(np.prod(w.shape)) for w in model.trainable_weights),
         "seconds": round(time.monotonic() - began, 1),
     }
 
@@ -69,7 +81,9 @@ def _conditions(run: Run, encoders: Encoders) -> dict[str, Any]:
     names = [run.words, run.above] if run.above else [run.words]
     return {
         "vectors": " above ".join(map(encoders.digest, names)),
-        "training": asdict(DATA_SETS[run.task].training),
+        "training": logistic.PROTOCOL
+        if run.is_regression
+        else asdict(DATA_SETS[run.task].training),
     }
 
 

@@ -5,7 +5,7 @@ values for a batch of sentences, given by their indices in the task.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +74,10 @@ class FrozenWords(Words):
     def layer(self, number: int) -> "FrozenWords":
         """Returns the vectors of one layer alone."""
         return FrozenWords(self._table[:, [number]], self.rows)
+
+    def layers(self) -> Iterator[np.ndarray]:
+        """Yields `(layers, tokens, units)` of each sentence."""
+        return (self._table[rows].transpose(1, 0, 2) for rows in self.rows)
 
     def vectors(self, mix_l2: float) -> Vectors:
         _, num_layers, units = self._table.shape

@@ -59,7 +59,7 @@ def test_the_whole_benchmark(quality, data, encoder, page, card, tmp_path, monke
     monkeypatch.setenv("KERAS_ELMO_DATA", str(data))
     heads, tasks = quality("head_models"), quality("data_sets")
     monkeypatch.setattr(heads, "_LEAST_UPDATES", 1)
-    monkeypatch.setattr(quality("experiments"), "_FEW_TASKS", ("wnut17", "gsd"))
+    monkeypatch.setattr(quality("experiments"), "_TAGGING", ("wnut17", "gsd"))
     for data_set in tasks.DATA_SETS.values():
         monkeypatch.setitem(data_set.__dict__, "training", tasks.Training(1))
     model = tmp_path / "model"
@@ -156,12 +156,12 @@ def test_an_encoder_of_more_layers_has_more_rows(quality, tmp_path):
     # Those that have read for another time are in a table of their own.
     assert len(rows) == 2
     for words, value in (("young", 70.0), ("bert", 80.0)):
-        key = run("sst2", words, head=quality("experiments").Head("linear")).key(0)
+        key = run("ewt", words, head=quality("experiments").Head("linear")).key(0)
         scores[key] = {"score": value}
     table = page._table("equal-time", "", page.Found(scores, 1), ())
     header, _, *rows = table.splitlines()
     assert header == "| Task | Young ELMo | BERT-style |"
-    assert "| SST-2, sentiment | 70.00 | 80.00 |" in rows
+    assert "| UD EWT, parts of speech | 70.00 | 80.00 |" in rows
     title = "| SemCor, senses by ten neighbours, layer"
     assert rows[-5:] == [
         f"{title} 0 | 60.00 | 60.00 |",
