@@ -54,6 +54,14 @@ class Task:
         """Indices of the development sentences."""
         return np.arange(self.num_train, len(self.sentences))
 
+    def part(self, size: int | None) -> "Task":
+        """Returns the task with `size` training sentences, with all if `None`."""
+        kept = [*self.drawn(size), *self.dev]
+        sentences, labels = (
+            [each[k] for k in kept] for each in (self.sentences, self.labels)
+        )
+        return Task(sentences, labels, self.classes, len(kept) - len(self.dev))
+
     def drawn(self, size: int | None) -> np.ndarray:
         """Returns indices of `size` training sentences, of all if `None`.
 

@@ -1,6 +1,6 @@
 """What is compared with what: the rows and columns of each table."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 TITLES = {
@@ -39,6 +39,8 @@ _SIZES = {
     "sst2": (70, 220, 700, 2_200, None),
     "nsmc": (100, 1_000, 10_000, None),
 }
+# Training sentences of a regression; of others all.
+_FITTED = {"nsmc": 20_000}
 _LAMBDAS = (1.0, 0.001)
 
 
@@ -112,10 +114,17 @@ def _rows(
     return {TITLES[task]: runs(task) for task in tasks}
 
 
-def _below(words: Sequence[str], head: Head) -> Experiment:
+def _below(
+    words: Sequence[str], head: Head, sizes: Mapping[str, int] | None = None
+) -> Experiment:
     """Every kind of words on every task, below the same head."""
-    rows = _rows(TITLES, lambda task: [Run(task, each, head=head) for each in words])
-    return Experiment([WORDS.get(each, each) for each in words], rows, True)
+
+    def runs(task: str) -> list[Run]:
+        size = (sizes or {}).get(task)
+        return [Run(task, each, head=head, size=size) for each in words]
+
+    columns = [WORDS.get(each, each) for each in words]
+    return Experiment(columns, _rows(TITLES, runs), True)
 
 
 def _mixes(words: Sequence[str]) -> Experiment:
@@ -176,7 +185,7 @@ def _samples(words: Sequence[str]) -> Experiment:
 # Of each name what makes the table, given the words that `main` and `linear` compare.
 EXPERIMENTS: dict[str, Callable[[Sequence[str]], Experiment]] = {
     "main": lambda words: _below(words, Head()),
-    "linear": lambda words: _below(words, _LINEAR),
+    "linear": lambda words: _below(words, _LINEAR, _FITTED),
     "mixes": _mixes,
     "places": _places,
     "layers": _layers,

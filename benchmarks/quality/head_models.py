@@ -25,7 +25,7 @@ class MaxAndMean(keras.layers.Layer):
         super().__init__(**kwargs)
         self.supports_masking = True
 
-    def call(self, x: Any, mask: Any) -> Any:
+    def call(self, x: Any, mask: Any = None) -> Any:
         kept = ops.cast(mask, x.dtype)[..., None]
         greatest = ops.max(ops.where(mask[..., None], x, -1e9), axis=1)
         mean = ops.sum(x * kept, axis=1) / ops.sum(kept, axis=1)

@@ -21,7 +21,6 @@ PROTOCOL: dict[str, Any] = {
     "C": [1e-5, 1e-4, 1e-3, 1e-2],
     "pooling": ["mean", "mean and maximum"],
     "held_out": 0.1,
-    "most_to_choose_on": 20_000,
 }
 _MOST_ITERATIONS = 1000
 
@@ -45,19 +44,18 @@ def pool(layers: Iterable[np.ndarray]) -> np.ndarray:
 
 
 def predict(
-    vectors: np.ndarray, task: Task, places: np.ndarray, seed: int
+    vectors: np.ndarray, task: Task, seed: int
 ) -> tuple[dict[int, np.ndarray], dict[str, Any]]:
     """Returns the classes of the development sentences, and what was chosen.
 
     Args:
         vectors: `(sentences, 2, units)`, the mean and the maximum.
         task: whose sentences they are.
-        places: of the training sentences.
         seed: of the draw of those that are held out to choose on.
     """
     labels = np.stack(task.labels)
-    drawn = np.random.default_rng(seed).permutation(places)
-    drawn = drawn[: PROTOCOL["most_to_choose_on"]]
+    train = np.arange(task.num_train)
+    drawn = np.random.default_rng(seed).permutation(train)
     held_out, rest = np.split(drawn, [round(PROTOCOL["held_out"] * len(drawn))])
 
     def standardised(pooling: str, *parts: np.ndarray) -> list[np.ndarray]:
@@ -78,8 +76,8 @@ def predict(
                 regression.set_params(C=c).fit(fitted, labels[rest])
                 right[pooling, c] = regression.score(scored, labels[held_out])
         pooling, c = max(right, key=lambda choice: right[choice])
-        fitted, scored = standardised(pooling, places, task.dev)
+        fitted, scored = standardised(pooling, train, task.dev)
         regression = LogisticRegression(C=c, max_iter=_MOST_ITERATIONS)
-        classes = regression.fit(fitted, labels[places]).predict(scored)
+        classes = regression.fit(fitted, labels[train]).predict(scored)
     found = dict(zip(task.dev.tolist(), classes, strict=True))
     return found, {"pooling": pooling, "C": c}

@@ -47,6 +47,8 @@ class Scores(dict[str, dict[str, Any]]):
 
     def has(self, key: str, **conditions: Any) -> bool:
         """Whether that was measured under these conditions, as the score keeps them."""
+        # Perhaps by another process.
+        self._read()
         return key in self and conditions.items() <= self[key].items()
 
     def __setitem__(self, key: str, value: dict[str, Any]) -> None:
@@ -54,7 +56,6 @@ class Scores(dict[str, dict[str, Any]]):
 
     def add(self, scores: Mapping[str, dict[str, Any]]) -> None:
         """Adds scores, all of them or none."""
-        # Another process may have added some meanwhile.
         self._read()
         self.update(scores)
         write_json(self._path, dict(sorted(self.items())))

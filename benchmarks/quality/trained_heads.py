@@ -27,20 +27,35 @@ def measure(
     say: Callable[[str], None],
 ) -> None:
     """Adds the scores of a language's runs that are not there yet."""
+
+    def is_missing(run: Run, seed: int) -> bool:
+        return not scores.has(run.key(seed), **_conditions(run, encoders))
+
     missing = [
         (run, seed)
         for run in runs
         for seed in range(seeds)
         if DATA_SETS[run.task].language == language
         and encoders.has(run.words)
-        and not scores.has(run.key(seed), **_conditions(run, encoders))
+        and is_missing(run, seed)
     ]
-    # One task after the other: its vectors are in memory.
-    missing.sort(key=lambda each: each[0].task)
-    for name, group in groupby(missing, lambda each: each[0].task):
+
+    def sentences(each: tuple[Run, int]) -> tuple[str, int]:
+        """A task, and how many of its training sentences are read; 0 for all."""
+        run, _ = each
+        return run.task, run.size or 0 if run.is_regression else 0
+
+    # One after the other: their vectors are in memory.
+    missing.sort(key=sentences)
+    for (name, size), group in groupby(missing, sentences):
         data_set = DATA_SETS[name]
-        task = data_set.read(common.data_folder(), encoders.tokenizer)
+        task = data_set.read(common.data_folder(), encoders.tokenizer).part(
+            size or None
+        )
         for run, seed in group:
+            # Another process may have been faster.
+            if not is_missing(run, seed):
+                continue
             found = _measure(run, seed, task, data_set.training, encoders)
             scores[run.key(seed)] = _conditions(run, encoders) | found
             say(f"{run.key(seed)}: {found['score']:.2f}")
@@ -53,7 +68,7 @@ def _measure(
     indices = task.drawn(run.size)
     if run.is_regression:
         vectors = encoders.pooled(run.words, task)
-        found, chosen = logistic.predict(vectors, task, indices, seed)
+        found, chosen = logistic.predict(vectors, task, seed)
         return _result(task, found, indices, began) | chosen
     below = encoders.words(run.words, task)
     above = encoders.words(run.above, task) if run.above else None

@@ -243,6 +243,14 @@ def test_nearest(folder):
     assert right["bank"] > 4 and right["배"] > 3 and right["손"] > 4
 
 
+def test_fine_tuning(folder, pretrained):
+    """From the top down; it needs no model that knows anything."""
+    output = run("13", "--model", pretrained[0] / "bilm", "--epochs", 1, cwd=folder)
+    layers = ["frozen", "forward_1, backward_1", "forward_0, backward_0"]
+    found = re.findall(r"^(.+): [\d.]+% right$", output, re.MULTILINE)
+    assert found[:3] == layers and len(found) == 4
+
+
 def test_sense_examples_that_do_not_fit(folder, monkeypatch):
     monkeypatch.syspath_prepend(EXAMPLES)
     import sense_examples
@@ -300,6 +308,6 @@ def test_demo(pretrained, tmp_path):
 
 def test_each_example_is_short():
     scripts = sorted(EXAMPLES.glob("[0-9]*.py"))
-    assert len(scripts) == 12
+    assert len(scripts) == 13
     for script in scripts:
         assert len(script.read_text(encoding="utf-8").splitlines()) < 100, script.name
