@@ -20,7 +20,7 @@ COMPILED = tests/layers tests/embedding/test_embedder.py tests/files/test_export
 	tests/serving/test_model.py
 
 .PHONY: help demo test test-fast test-benchmarks test-processors lint format dist docs \
-	install clean
+	linkcheck install clean
 
 help:
 	@echo "make demo             train a small model, use it in a classifier, draw a picture"
@@ -32,6 +32,7 @@ help:
 	@echo "make format           let ruff rewrite the files"
 	@echo "make dist             build a wheel and an sdist, and try the wheel elsewhere"
 	@echo "make docs             the documentation as web pages, in build/docs"
+	@echo "make linkcheck        ask other hosts whether the documentation's links work"
 	@echo "make install          make $(VENV) and install the package (the others do)"
 	@echo "make clean            remove $(VENV) and the caches"
 
@@ -71,6 +72,10 @@ docs: $(VENV)/.docs
 	$(RUN) -m sphinx -q -W --keep-going docs build/docs
 	@echo "Open build/docs/index.html"
 
+# Needs a network.
+linkcheck: $(VENV)/.docs
+	$(RUN) -m sphinx -q -b linkcheck docs build/linkcheck
+
 $(VENV)/.docs: $(INSTALLED)
 	@$(RUN) -m pip install --quiet --quiet --no-compile --editable '.[docs]'
 	@touch $@
@@ -91,5 +96,5 @@ $(INSTALLED): pyproject.toml
 
 clean:
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis
-	rm -rf build/docs
+	rm -rf build/docs build/linkcheck
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

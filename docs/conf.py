@@ -5,6 +5,8 @@ import inspect
 import re
 import textwrap
 
+from docutils import nodes
+from latex2mathml.converter import convert
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.inspect import stringify_signature
 
@@ -13,7 +15,9 @@ import keras_elmo
 project = "keras_elmo"
 copyright = "the authors of keras_elmo, Apache License 2.0"
 version = release = keras_elmo.__version__
-extensions = ["myst_parser", "sphinx.ext.mathjax"]
+extensions = ["myst_parser"]
+# As browsers know it, without a script of another host.
+html_math_renderer = "mathml"
 html_theme = "furo"
 html_title = "keras_elmo"
 html_show_sourcelink = False
@@ -86,6 +90,28 @@ def _cards_here(app, docname: str, source: list[str]) -> None:
     source[0] = source[0].replace("../saved_models/elmo-", "cards/elmo-")
 
 
+def _formula(translator, node: nodes.Element) -> None:
+    if isinstance(node, nodes.math_block):
+        formula = convert(node.astext().strip(), display="block")
+        translator.body.append(f'<div class="math">{formula}</div>')
+    else:
+        translator.body.append(convert(node.astext()))
+    raise nodes.SkipNode
+
+
+def _levels(app, pagename: str, template: str, context: dict, doctree) -> None:
+    """Headings of the navigation have a level, for screen readers."""
+    for part in ("body", "furo_navigation_tree"):
+        if part in context:
+            context[part] = context[part].replace(
+                'class="caption" role="heading"',
+                'class="caption" role="heading" aria-level="2"',
+            )
+
+
 def setup(app):
+    app.add_html_math_renderer("mathml", (_formula, None), (_formula, None))
     app.add_directive("reference", Reference)
     app.connect("source-read", _cards_here)
+    # After the theme, which makes the navigation.
+    app.connect("html-page-context", _levels, priority=900)

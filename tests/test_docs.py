@@ -6,6 +6,7 @@ Of the others, every command that they show has the options that it is shown wit
 import re
 import shlex
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import keras
 import pytest
@@ -30,6 +31,20 @@ SHORT = ("docs/api.md", "docs/faq.md", "docs/how_it_works.md")
 PAGES = [pytest.param(page, marks=pytest.mark.slow) for page in LONG] + [*SHORT]
 # Runtimes that a block shows, which need not be installed.
 OPTIONAL = {"ai_edge_litert"}
+
+# Where links lead. `make linkcheck`, weekly in a workflow, asks whether they still do.
+HOSTS = {
+    "aclanthology.org",
+    "allenai.org",
+    "beam.apache.org",
+    "creativecommons.org",
+    "docs.allennlp.org",
+    "github.com",
+    "keepachangelog.com",
+    "semver.org",
+    "tfhub.dev",
+    "www.tensorflow.org",
+}
 
 pytestmark = pytest.mark.skipif(
     keras.backend.backend() != "tensorflow", reason="strings need TensorFlow"
@@ -79,3 +94,23 @@ def test_commands_have_their_options(page, line):
     """Nothing runs; a wrong option ends the process."""
     _, *arguments = shlex.split(line, comments=True)
     cli._parser().parse_args(arguments)
+
+
+def links():
+    """Every address of another host in the documents and in the package's source."""
+    documents = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
+    documents += [*(ROOT / "saved_models").glob("*.md")]
+    for path in sorted([*documents, *(ROOT / "keras_elmo").rglob("*.py")]):
+        for link in re.findall(r"\bhttps?://[^\s<>()\"'`\]]+", path.read_text("utf-8")):
+            if not re.match(r"https?://(127\.0\.0\.1|localhost|\[|\{)", link):
+                yield path.relative_to(ROOT), link
+
+
+def test_links_are_sound():
+    found = list(links())
+    assert len(found) > 20
+    for path, link in found:
+        parts = urlsplit(link)
+        assert parts.scheme == "https", (path, link)
+        assert parts.hostname in HOSTS, (path, link)
+        assert re.fullmatch(r"[!-~]*[\w/]", link), (path, link)
