@@ -30,6 +30,8 @@ from common import markdown_table, megabytes, spread
 _SENTENCES = {1: 20, 32: 160, 128: 256}
 _SENTENCE_END = re.compile(r"(?<= [.!?]) ")
 _TOLERANCE = 1e-5
+# The ONNX files of the model.
+_ONNX = ("float32", "int8")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -41,6 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         peer=(None, "that has simple_elmo; keras_elmo alone", {"metavar": "PYTHON"}),
         preset="original",
         batch_sizes=(list(_SENTENCES), "", {"choices": list(_SENTENCES)}),
+        systems=(None, "of ours; all if not given", {"nargs": "+"}),
         repeats=5,
     )
     sentences = read_sentences(options.corpus)
@@ -49,6 +52,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         common.call_in_process(
             "random_model", "write_random_model", options.preset, model
         )
+        files = [model.with_suffix(f".{kind}.onnx") for kind in _ONNX]
+        common.call_in_process("random_model", "export_onnx", model, *files)
         text.write_text(json.dumps(sentences), encoding="utf-8")
         rows = [
             _measure(batch_size, model, text, options)
@@ -70,23 +75,30 @@ def _measure(
     batch_size: int, model: Path, text: Path, options: argparse.Namespace
 ) -> dict[str, Any]:
     """Times every system on the same sentences, in turn."""
+    ours = (sys.executable, "keras_elmo", "float32")
+    exact, rounded = (model.with_suffix(f".{kind}.onnx") for kind in _ONNX)
     systems = {
-        "keras_elmo": (sys.executable, "keras_elmo", "float32"),
-        "keras_elmo, bfloat16": (sys.executable, "keras_elmo", "bfloat16"),
+        "keras_elmo": (*ours, model),
+        "keras_elmo, bfloat16": (sys.executable, "keras_elmo", "bfloat16", model),
+        "keras_elmo, ONNX": (*ours, exact),
+        "keras_elmo, ONNX int8": (*ours, rounded),
     }
+    if options.systems:
+        systems = {name: systems[name] for name in options.systems}
     if options.peer:
-        systems["simple_elmo"] = (options.peer, "simple_elmo", "float32")
+        systems["simple_elmo"] = (options.peer, "simple_elmo", "float32", model)
     with contextlib.ExitStack() as stack:
         children = {
-            name: stack.enter_context(Child(*system, model, batch_size))
+            name: stack.enter_context(Child(*system, batch_size))
             for name, system in systems.items()
         }
         first = {
             name: child.embed(text, batch_size, compare=True)
             for name, child in children.items()
         }
+        reference = first[next(iter(first))]["vectors"]
         agreements = {
-            name: agreement(first["keras_elmo"]["vectors"], answer["vectors"])
+            name: agreement(reference, answer["vectors"])
             for name, answer in first.items()
         }
         peer = agreements.get("simple_elmo")

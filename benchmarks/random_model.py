@@ -1,4 +1,4 @@
-"""An untrained model, in the published format or exported: as fast as any."""
+"""An untrained model, in the published format or exported: as fast as any. And ONNX."""
 
 import keras
 
@@ -15,6 +15,12 @@ def write_random_model(preset: str, folder: str) -> None:
 def export_random_model(preset: str, folder: str) -> None:
     """Writes a SavedModel that cuts raw text itself."""
     keras_elmo.export_saved_model(_encoder(preset), folder, "unicode")
+
+
+def export_onnx(model: str, exact: str, rounded: str) -> None:
+    """Writes the ONNX files of a model, in float32 and in int8."""
+    keras_elmo.export_onnx(model, exact)
+    keras_elmo.export_onnx(model, rounded, quantize="int8")
 
 
 def _encoder(preset: str) -> keras_elmo.Encoder:

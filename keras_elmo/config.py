@@ -19,6 +19,9 @@ MAX_BYTES = MAX_CHARACTERS - 2
 NUM_CHARACTERS = 262
 # The kinds of `Tokenizer`.
 TOKENIZERS = ("unicode", "whitespace", "published", "treebank")
+# Of a model that does not say what split its training text: the published models were
+# trained on text that is tokenized already.
+TOKENIZER_IF_UNKNOWN = "whitespace"
 
 # No model has more; sizes that would exhaust the memory are refused.
 _MOST_LAYERS = 100

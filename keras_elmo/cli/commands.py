@@ -96,7 +96,7 @@ def _evaluate(parser: argparse.ArgumentParser) -> Run:
     def run(given: Given) -> None:
         _check_text(given, "corpus")
         import_keras()
-        from keras_elmo.text.tokenizer import TOKENIZER_IF_UNKNOWN
+        from keras_elmo.config import TOKENIZER_IF_UNKNOWN
 
         model = keras_elmo.load_language_model(given["model"])
         if model.vocabulary is None:
@@ -128,6 +128,12 @@ def _export(parser: argparse.ArgumentParser) -> Run:
     """
     add_model(parser, "source")
     add_out(parser, "path", "DIR", "The folder to write, or a name in .onnx")
+    onnx = parser.add_argument_group("of an ONNX file")
+    onnx.add_argument(
+        "--quantize",
+        choices=("int8",),
+        help="Store matrices in 8 bits, a quarter of the room, and faster",
+    )
     saved_model = parser.add_argument_group("of a SavedModel")
     saved_model.add_argument(
         "--tokenizer",
@@ -155,7 +161,12 @@ def _export(parser: argparse.ArgumentParser) -> Run:
     def run(given: Given) -> None:
         out = given["path"]
         refuse_existing(out)
-        options = given.keys() - {"source", "path"}
+        options = given.keys() - {"source", "path", "quantize"}
+        if not out.endswith(".onnx") and "quantize" in given:
+            raise ValueError(
+                "--quantize is of an ONNX file; --half-weights or --dtype bfloat16 "
+                f"make a SavedModel smaller. Received: --out {out}"
+            )
         if out.endswith(".onnx") and options:
             raise ValueError(
                 f"--{min(options).replace('_', '-')} is of a SavedModel; an ONNX file "
@@ -163,7 +174,8 @@ def _export(parser: argparse.ArgumentParser) -> Run:
             )
         import_keras()
         if out.endswith(".onnx"):
-            keras_elmo.export_onnx(**given)
+            for name, cosine in keras_elmo.export_onnx(**given).items():
+                print(f"{name}: cosine with float32 {cosine:.4f} or more")
             return
         if given.get("tokenizer") == "none":
             given["tokenizer"] = None
@@ -204,7 +216,8 @@ def _embed(parser: argparse.ArgumentParser) -> Run:
 
     def run(given: Given) -> None:
         _check_text(given, "input")
-        import_keras()
+        if not given["model"].endswith(".onnx"):
+            import_keras()
         from keras_elmo.embedding.embed_file import embed_file
 
         with _told_to_resume():

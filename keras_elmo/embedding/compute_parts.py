@@ -11,7 +11,7 @@ from keras_elmo.embedding.embedder import Embedder, windows
 from keras_elmo.embedding.options import EmbedOptions
 from keras_elmo.embedding.parts import PartFolder
 from keras_elmo.embedding.sentences import Tokens
-from keras_elmo.models.encoder import Encoder
+from keras_elmo.files.loading import AnyEncoder
 from keras_elmo.text.batching import TokenizedFile
 
 # Sentences in a batch: a step of many rows costs little more than one of few.
@@ -37,7 +37,9 @@ class Part(NamedTuple):
     position: int
 
 
-def expected_bytes(text: TokenizedFile, encoder: Encoder, options: EmbedOptions) -> int:
+def expected_bytes(
+    text: TokenizedFile, encoder: AnyEncoder, options: EmbedOptions
+) -> int:
     """Returns about how many bytes of vectors a text has, judged by its first part."""
     window = next(windows(text, BATCH_SIZE))
     by_token = options.rows == "tokens"
@@ -52,7 +54,7 @@ def expected_bytes(text: TokenizedFile, encoder: Encoder, options: EmbedOptions)
 
 def compute_parts(
     text: TokenizedFile,
-    encoder: Encoder,
+    encoder: AnyEncoder,
     mix: np.ndarray | None,
     parts: PartFolder | None = None,
 ) -> Iterator[Part]:
@@ -74,7 +76,7 @@ def compute_parts(
         positions += _positions(window)
 
 
-def _embedder(encoder: Encoder, text: TokenizedFile, end: int) -> Embedder:
+def _embedder(encoder: AnyEncoder, text: TokenizedFile, end: int) -> Embedder:
     """Returns an embedder that knows the first words of the lines before `end`."""
     embedder = Embedder(encoder)
     first_line = positions = 0

@@ -19,6 +19,7 @@ from keras_elmo.embedding.parts import (
     file_hash,
     to_numbers,
 )
+from keras_elmo.embedding.sentences import tokenizer_of
 from keras_elmo.embedding.writers import (
     HDF5_SUFFIXES,
     PARQUET_SUFFIX,
@@ -27,11 +28,9 @@ from keras_elmo.embedding.writers import (
     open_writer,
     read_manifest,
 )
-from keras_elmo.files.loading import Source, load
-from keras_elmo.models.encoder import Encoder
+from keras_elmo.files.loading import AnyEncoder, Source, load
 from keras_elmo.text.batching import TokenizedFile
 from keras_elmo.text.lines import expand_files, read_lines
-from keras_elmo.text.tokenizer import TOKENIZER_IF_UNKNOWN
 from keras_elmo.utils.lazy import import_extra
 from keras_elmo.utils.prefetch import prefetch_map
 from keras_elmo.utils.progress import Progress
@@ -178,8 +177,8 @@ def _to_file(
     _report(text, progress)
 
 
-def _text(path: str, encoder: Encoder) -> TokenizedFile:
-    return TokenizedFile(path, encoder.tokenizer or TOKENIZER_IF_UNKNOWN)
+def _text(path: str, encoder: AnyEncoder) -> TokenizedFile:
+    return TokenizedFile(path, tokenizer_of(encoder))
 
 
 def _report(text: TokenizedFile, progress: bool) -> None:

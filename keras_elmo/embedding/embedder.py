@@ -1,31 +1,27 @@
 """Contextual vectors of sentences, computed window by window."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
-from itertools import chain
 from typing import Literal, Protocol, overload
 
 import numpy as np
 
+from keras_elmo.embedding.runners import runner_of
 from keras_elmo.embedding.sentences import (
     Sentence,
     Tokens,
     read_sentences,
+    tokenizer_of,
     utf8_tokens,
 )
-from keras_elmo.embedding.word_cache import WordCache, as_float32, compiled_halves
-from keras_elmo.files.loading import Source, load, load_mix
-from keras_elmo.models.encoder import Encoder
+from keras_elmo.files.loading import AnyEncoder, Source, load, load_mix
+from keras_elmo.files.onnx_encoder import OnnxEncoder
 from keras_elmo.text.batching import split_stream
-from keras_elmo.text.character_ids import encode_tokens
-from keras_elmo.text.tokenizer import TOKENIZER_IF_UNKNOWN
 from keras_elmo.utils.checks import check_choice, check_positive
 from keras_elmo.utils.types import Tensor
 
 # A window holds the sentences of so many batches, sorted by length: little padding.
 _WINDOW_BATCHES = 16
-# A window ends at so many positions; a padded batch has at most so many, but for a
-# sentence that is longer by itself.
+# A window ends at so many positions.
 _MAX_POSITIONS = 16_384
 
 
@@ -93,7 +89,8 @@ def embed(
         ValueError: a token is empty, `batch_size` is not positive, there is no such
             model, `layers` or `pooling` is another one, or the mix is one with
             `layer_norm`.
-        ImportError: TensorFlow, which makes the character ids, is not installed.
+        ImportError: TensorFlow, which makes the character ids, is not installed; an
+            .onnx file needs the extra `onnx` instead.
 
     Example:
 
@@ -118,7 +115,7 @@ def embed(
     encoder = load(model)
     read = read_sentences(
         sentences,
-        encoder.tokenizer or TOKENIZER_IF_UNKNOWN,
+        tokenizer_of(encoder),
         max_ahead=batch_size * _WINDOW_BATCHES,
     )
     mix = mix_or_average(model, encoder) if layers == "mix" else None
@@ -151,9 +148,14 @@ def mix_weights(model: Source) -> np.ndarray | None:
     return gamma * weights / weights.sum()
 
 
-def mix_or_average(model: Source, encoder: Encoder) -> np.ndarray:
+def mix_or_average(model: Source, encoder: AnyEncoder) -> np.ndarray:
     """Returns the factor of each layer, the same for all if the model has no mix."""
-    mix = mix_weights(model)
+    if isinstance(encoder, OnnxEncoder) and encoder.mix is None:
+        raise ValueError(
+            "`layers` must be 'all': the file does not have the weights of its mix; "
+            f"export it again. Received: model={encoder.path!r}"
+        )
+    mix = mix_weights(encoder if isinstance(encoder, OnnxEncoder) else model)
     if mix is not None:
         return mix
     num_layers = encoder.config.num_layers + 1
@@ -185,13 +187,11 @@ class Embedder:
     the same words in the same order.
 
     Args:
-        model: an `Encoder`; its weights must not change meanwhile.
+        model: what `load` returns; its weights must not change meanwhile.
     """
 
-    def __init__(self, model: Encoder) -> None:
-        character_cnn, self._bilm = compiled_halves(model)
-        encode = partial(encode_tokens, vocabulary=model.config.token_vocabulary)
-        self._cache = WordCache(character_cnn, encode)
+    def __init__(self, model: AnyEncoder) -> None:
+        self._runner = runner_of(model)
 
     def embed(
         self,
@@ -209,7 +209,7 @@ class Embedder:
 
     def cache_words(self, window: Sequence[Tokens]) -> None:
         """Computes the vectors of words and keeps them while there is room."""
-        self._cache.vectors(_unique_words(window), keep=True)
+        self._runner.prepare(window, keep_words=True)
 
     def embed_window(
         self,
@@ -232,47 +232,26 @@ class Embedder:
             keep_boundaries: whether the vectors of a sentence begin and end with those
                 of its boundaries.
         """
-        first = 0 if keep_boundaries else 1
-        words = _unique_words(window)
-        table = self._cache.vectors(words, keep_words)
-        rows = {word: row for row, word in enumerate(words, start=2)}
+        layers_of = self._runner.prepare(window, keep_words)
         results = saved.read() if saved else {}
         lengths = [len(sentence) for sentence in window]
-        for indices in batches_of_like_length(lengths, batch_size):
+        most = min(self._runner.max_positions, _MAX_POSITIONS)
+        for indices in batches_of_like_length(lengths, batch_size, most):
             if indices[0] in results:
                 continue
-            inputs = _batch(table, rows, [window[k] for k in indices])
-            layers = [as_float32(each) for each in self._bilm.predict_on_batch(inputs)]
+            layers = layers_of([window[k] for k in indices], keep_boundaries)
             if mix is not None:
                 # Once a batch is less work than once a sentence.
                 layers = [_weighted_sum(layers, mix)]
             batch = {}
             for row, index in enumerate(indices):
-                end = lengths[index] + 2 - first
-                vectors = np.stack([layer[row, first:end] for layer in layers])
+                end = lengths[index] + (2 if keep_boundaries else 0)
+                vectors = np.stack([layer[row, :end] for layer in layers])
                 batch[index] = vectors if mix is None else vectors[0]
             results |= batch
             if saved:
                 saved.add(batch)
         return [results[k] for k in range(len(window))]
-
-
-def _unique_words(window: Iterable[Tokens]) -> list[bytes]:
-    # In the order of the text, so that the same text gives the same bits.
-    return list(dict.fromkeys(chain.from_iterable(window)))
-
-
-def _batch(
-    table: np.ndarray, rows: dict[bytes, int], sentences: Sequence[Tokens]
-) -> list[np.ndarray]:
-    """Returns the token vectors of sentences with their boundaries, and the mask."""
-    lengths = np.array([len(sentence) + 2 for sentence in sentences])
-    mask = np.arange(lengths.max()) < lengths[:, np.newaxis]
-    indices = np.zeros(mask.shape, "int64")
-    for row, sentence in zip(indices, sentences, strict=True):
-        row[1 : len(sentence) + 1] = [rows[word] for word in sentence]
-        row[len(sentence) + 1] = 1
-    return [table[indices], mask]
 
 
 def _weighted_sum(layers: list[np.ndarray], weights: np.ndarray) -> np.ndarray:
@@ -290,13 +269,15 @@ def windows(sentences: Iterable[Tokens], batch_size: int) -> Iterator[list[Token
     )
 
 
-def batches_of_like_length(lengths: list[int], batch_size: int) -> Iterator[list[int]]:
+def batches_of_like_length(
+    lengths: list[int], batch_size: int, max_positions: int = _MAX_POSITIONS
+) -> Iterator[list[int]]:
     """Yields the indices of sentences of similar length, a batch at a time."""
     batch: list[int] = []
     for index in sorted(range(len(lengths)), key=lengths.__getitem__):
         # Sorted, so this sentence would be the longest of the batch.
         positions = (lengths[index] + 2) * (len(batch) + 1)
-        if batch and (len(batch) == batch_size or positions > _MAX_POSITIONS):
+        if batch and (len(batch) == batch_size or positions > max_positions):
             yield batch
             batch = []
         batch.append(index)

@@ -10,12 +10,12 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-import keras
 import numpy as np
 
 from keras_elmo.embedding.options import EmbedOptions
 from keras_elmo.embedding.part_batches import PartBatches
-from keras_elmo.models.encoder import Encoder
+from keras_elmo.files.loading import AnyEncoder
+from keras_elmo.files.onnx_encoder import OnnxEncoder
 from keras_elmo.utils.files import (
     is_leftover,
     lock,
@@ -62,8 +62,15 @@ def folder_hash(path: StrPath) -> str:
     return digest.hexdigest()
 
 
-def encoder_hash(encoder: Encoder, *arrays: Tensor) -> str:
+def encoder_hash(encoder: AnyEncoder, *arrays: Tensor) -> str:
     """Returns the SHA-256 of what an encoder's vectors depend on, and of arrays."""
+    if isinstance(encoder, OnnxEncoder):
+        digest = hashlib.sha256(file_hash(encoder.path).encode())
+        for array in arrays:
+            digest.update(np.asarray(array).tobytes())
+        return digest.hexdigest()
+    from keras import ops
+
     kind = [
         encoder.config.to_options(),
         encoder.tokenizer,
@@ -71,7 +78,7 @@ def encoder_hash(encoder: Encoder, *arrays: Tensor) -> str:
     ]
     digest = hashlib.sha256(json.dumps(kind, sort_keys=True).encode())
     for array in (*encoder.weights, *arrays):
-        digest.update(keras.ops.convert_to_numpy(array).tobytes())
+        digest.update(ops.convert_to_numpy(array).tobytes())
     return digest.hexdigest()
 
 

@@ -1,13 +1,17 @@
 """Sentences in any form to lists of tokens."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import TypeAlias, cast
 
 import numpy as np
 
+from keras_elmo.config import TOKENIZER_IF_UNKNOWN
+from keras_elmo.files.loading import AnyEncoder
+from keras_elmo.files.onnx_encoder import OnnxEncoder
 from keras_elmo.text.batching import split_stream
-from keras_elmo.text.tokenizer import Tokenizer
+from keras_elmo.text.plain_tokenizer import PlainTokenizer
+from keras_elmo.text.splitting import text_splitter
 from keras_elmo.utils.types import Tensor
 
 Sentence: TypeAlias = str | bytes | Sequence[str | bytes]
@@ -17,8 +21,16 @@ Tokens: TypeAlias = list[bytes]
 _CHUNK_CHARACTERS = 1_000_000
 
 
+def tokenizer_of(encoder: AnyEncoder) -> str | PlainTokenizer:
+    """Returns the kind of `Tokenizer` for texts, or one without TensorFlow."""
+    kind = encoder.tokenizer or TOKENIZER_IF_UNKNOWN
+    return PlainTokenizer(kind) if isinstance(encoder, OnnxEncoder) else kind
+
+
 def read_sentences(
-    sentences: Iterable[Sentence] | Tensor, tokenizer: str, max_ahead: int
+    sentences: Iterable[Sentence] | Tensor,
+    tokenizer: str | PlainTokenizer,
+    max_ahead: int,
 ) -> Iterator[Tokens]:
     """Yields the tokens of each sentence.
 
@@ -26,7 +38,7 @@ def read_sentences(
         sentences: texts and lists of tokens; or a tensor or array of strings, texts
             `(sentences,)` or `(sentences, 1)` or words `(sentences, tokens)`, ragged or
             padded with `""`.
-        tokenizer: the kind of `Tokenizer` for texts.
+        tokenizer: the kind of `Tokenizer` for texts, or one without TensorFlow.
         max_ahead: texts that are read before the first is yielded.
 
     Raises:
@@ -39,7 +51,9 @@ def read_sentences(
             yield from map(utf8_tokens, group)
             continue
         for texts in split_stream(group, len, _CHUNK_CHARACTERS, max_ahead):
-            yield from Tokenizer(tokenizer).ragged(texts).to_list()
+            tokens, limits = text_splitter(tokenizer)(texts)
+            for start, end in pairwise(limits):
+                yield tokens[start:end]
 
 
 def _rows(sentences: Iterable[Sentence] | Tensor) -> Iterable[Tensor]:

@@ -2,6 +2,8 @@
 
 import weakref
 from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import chain
 
 import keras
 import numpy as np
@@ -140,3 +142,49 @@ def compiled_halves(model: Encoder) -> list[CompiledLayer]:
         layers = model.token_embedding, model.get_layer("bilm")
         _COMPILED[model] = [CompiledLayer(layer) for layer in layers]
     return _COMPILED[model]
+
+
+class KerasRunner:
+    """Computes layers with Keras, the vectors of words once a window.
+
+    Args:
+        model: the encoder.
+    """
+
+    max_positions = 16_384
+
+    def __init__(self, model: Encoder) -> None:
+        character_cnn, self._bilm = compiled_halves(model)
+        encode = partial(encode_tokens, vocabulary=model.config.token_vocabulary)
+        self._cache = WordCache(character_cnn, encode)
+
+    def prepare(
+        self, window: Sequence[Sequence[bytes]], keep_words: bool
+    ) -> Callable[[Sequence[Sequence[bytes]], bool], list[np.ndarray]]:
+        """Computes the words of a window; returns what computes layers of batches."""
+        # In the order of the text, so that the same text gives the same bits.
+        words = list(dict.fromkeys(chain.from_iterable(window)))
+        table = self._cache.vectors(words, keep_words)
+        rows = {word: row for row, word in enumerate(words, start=2)}
+
+        def layers(
+            sentences: Sequence[Sequence[bytes]], keep_boundaries: bool
+        ) -> list[np.ndarray]:
+            first = 0 if keep_boundaries else 1
+            computed = self._bilm.predict_on_batch(_batch(table, rows, sentences))
+            return [as_float32(layer)[:, first:] for layer in computed]
+
+        return layers
+
+
+def _batch(
+    table: np.ndarray, rows: dict[bytes, int], sentences: Sequence[Sequence[bytes]]
+) -> list[np.ndarray]:
+    """Returns the token vectors of sentences with their boundaries, and the mask."""
+    lengths = np.array([len(sentence) + 2 for sentence in sentences])
+    mask = np.arange(lengths.max()) < lengths[:, np.newaxis]
+    indices = np.zeros(mask.shape, "int64")
+    for row, sentence in zip(indices, sentences, strict=True):
+        row[1 : len(sentence) + 1] = [rows[word] for word in sentence]
+        row[len(sentence) + 1] = 1
+    return [table[indices], mask]

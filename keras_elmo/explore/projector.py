@@ -64,13 +64,13 @@ def write_projector(
     keras_elmo.write_projector(encoder, sentences, "bank", "projector")
     ```
     """
-    encoder = load(encoder)
-    num_layers = encoder.config.num_layers
+    loaded = load(encoder)
+    num_layers = loaded.config.num_layers
     if layer is not None and not 0 <= layer <= num_layers:
         raise ValueError(
             f"`layer` must be None or from 0 to {num_layers}. Received: layer={layer}"
         )
-    occurrences = _occurrences(encoder, sentences, word.encode(), layer)
+    occurrences = _occurrences(loaded, sentences, word.encode(), layer)
     first = next(occurrences, None)
     if first is None:
         raise ValueError(

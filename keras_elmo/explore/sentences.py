@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Any, TypeAlias
 
+from keras_elmo.config import TOKENIZER_IF_UNKNOWN
 from keras_elmo.text.batching import tokenized_lines
 from keras_elmo.text.lines import expand_files, is_text, read_lines
-from keras_elmo.text.tokenizer import TOKENIZER_IF_UNKNOWN
 from keras_elmo.utils.types import StrPath
 
 Sentence: TypeAlias = str | Sequence[str]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import keras
 import numpy as np
 
+from keras_elmo.config import TOKENIZER_IF_UNKNOWN
 from keras_elmo.files.loading import Source, load_embedding, load_language_model
 from keras_elmo.files.saved_model import (
     ASSETS,
@@ -19,7 +20,7 @@ from keras_elmo.files.saved_model import (
 )
 from keras_elmo.models.elmo_embedding import ElmoEmbedding
 from keras_elmo.text.character_ids import character_ids
-from keras_elmo.text.tokenizer import TOKENIZER_IF_UNKNOWN, Tokenizer
+from keras_elmo.text.tokenizer import Tokenizer
 from keras_elmo.text.vocabulary_ids import vocabulary_encoding
 from keras_elmo.utils.files import replacing, write_json
 from keras_elmo.utils.lazy import tf

@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from keras_elmo.files.downloads import HUB, cached_folders, download, unpack
-from keras_elmo.files.run_directory import PretrainingDirectory
-from keras_elmo.files.saved_model import is_saved_model
+from keras_elmo.files.onnx_encoder import ONNX_SUFFIX
 from keras_elmo.utils.types import StrPath
 
 _PACKAGE = Path(__file__).parents[1]
@@ -61,6 +60,8 @@ def list_models() -> list[ModelInfo]:
 
 def shipped_names() -> list[str]:
     """Returns the names of the models that come with the package."""
+    from keras_elmo.files.saved_model import is_saved_model
+
     return sorted(path.name for path in SHIPPED.glob("*/") if is_saved_model(path))
 
 
@@ -106,11 +107,15 @@ def find_model(name_or_path: StrPath) -> Path:
         if found is None:
             raise ValueError(f"{given}: holds no model that keras_elmo reads")
         return found
+    if path.suffix == ONNX_SUFFIX and path.is_file():
+        return path
     is_checkpoint = path.suffix == ".npz" and path.is_file()
     if is_checkpoint or _holds_a_model(path):
         return path
     if len(path.parts) == 1 and _holds_a_model(SHIPPED / path):
         return SHIPPED / path
+    from keras_elmo.files.run_directory import PretrainingDirectory
+
     run = PretrainingDirectory(path)
     if run.holds_a_run():
         raise ValueError(
@@ -119,13 +124,17 @@ def find_model(name_or_path: StrPath) -> Path:
         )
     raise ValueError(
         "`model` must be an exported model or a pretraining directory (options.json "
-        "and weights.hdf5), such a folder in a .zip file, hf://OWNER/NAME, or a "
+        "and weights.hdf5), such a folder in a .zip file, an .onnx file, "
+        "hf://OWNER/NAME, or a "
         f"shipped model ({', '.join(shipped_names()) or 'there is none'}). "
         f"Received: model={given!r}"
     )
 
 
 def _holds_a_model(path: Path) -> bool:
+    from keras_elmo.files.run_directory import PretrainingDirectory
+    from keras_elmo.files.saved_model import is_saved_model
+
     run = PretrainingDirectory(path)
     return is_saved_model(path) or run.holds_a_model() or run.holds_a_checkpoint()
 

@@ -1,29 +1,28 @@
 """Every argument that is a model comes here: a name, a path, or the model itself."""
 
+import os
 from pathlib import Path
-from typing import Any, TypeAlias
-
-from keras import ops
+from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
 from keras_elmo.files.finding import find_model
-from keras_elmo.files.run_directory import PretrainingDirectory
-from keras_elmo.files.saved_model import (
-    Mix,
-    is_saved_model,
-    read_language_model,
-    read_mix,
-    read_saved_model,
-)
-from keras_elmo.models.elmo_embedding import ElmoEmbedding
-from keras_elmo.models.encoder import Encoder
-from keras_elmo.models.pretraining import PretrainingModel
+from keras_elmo.files.onnx_encoder import ONNX_SUFFIX, OnnxEncoder
 from keras_elmo.utils.types import StrPath
 
+if TYPE_CHECKING:
+    from keras_elmo.files.saved_model import Mix
+    from keras_elmo.models.elmo_embedding import ElmoEmbedding
+    from keras_elmo.models.encoder import Encoder
+    from keras_elmo.models.pretraining import PretrainingModel
+
+# What `load` returns.
+AnyEncoder: TypeAlias = Union["Encoder", OnnxEncoder]
 # What stands for a model, wherever one is an argument.
-Source: TypeAlias = StrPath | Encoder | ElmoEmbedding | PretrainingModel
+Source: TypeAlias = Union[
+    StrPath, "Encoder", OnnxEncoder, "ElmoEmbedding", "PretrainingModel"
+]
 
 
-def load(name_or_path: Source) -> Encoder:
+def load(name_or_path: Source) -> Any:
     """Loads an encoder.
 
     Args:
@@ -31,12 +30,14 @@ def load(name_or_path: Source) -> Encoder:
             of a pretraining directory, of a checkpoint in it, of a folder written by
             `export_saved_model`, or of a .zip of such a folder; or `"hf://OWNER/NAME"`,
             a repository of such files on the Hugging Face Hub (extra `hub`), and
-            `"hf://OWNER/NAME@REVISION"` one revision of it. An `Encoder` is returned as
-            it is, of an `ElmoEmbedding` or a `PretrainingModel` the encoder.
+            `"hf://OWNER/NAME@REVISION"` one revision of it; or an .onnx file that
+            `export_onnx` wrote. An `Encoder` is returned as it is, of an
+            `ElmoEmbedding` or a `PretrainingModel` the encoder.
 
     Returns:
         A frozen or trainable `Encoder`, as it was saved. Its `tokenizer` names how its
-        training text was split into words.
+        training text was split into words. Of an .onnx file, an encoder for `embed`
+        and `nearest`, which ONNX Runtime runs without TensorFlow and Keras.
 
     Raises:
         TypeError: `name_or_path` is something else.
@@ -55,18 +56,36 @@ def load(name_or_path: Source) -> Encoder:
     print(layers.shape)  # (layers, tokens, 2 * projection_units)
     ```
     """
+    if isinstance(name_or_path, OnnxEncoder):
+        return name_or_path
+    if isinstance(name_or_path, str | os.PathLike):
+        path = find_model(name_or_path)
+        if path.suffix == ONNX_SUFFIX:
+            return OnnxEncoder(path)
+        return _read_encoder(path)
+    from keras_elmo.models.elmo_embedding import ElmoEmbedding
+    from keras_elmo.models.encoder import Encoder
+    from keras_elmo.models.pretraining import PretrainingModel
+
     if isinstance(name_or_path, ElmoEmbedding | PretrainingModel):
         return name_or_path.encoder
     if isinstance(name_or_path, Encoder):
         return name_or_path
-    path = find_model(name_or_path)
+    # Raises: it is something else.
+    return find_model(name_or_path)
+
+
+def _read_encoder(path: Path) -> "Encoder":
+    from keras_elmo.files.run_directory import PretrainingDirectory
+    from keras_elmo.files.saved_model import is_saved_model, read_saved_model
+
     if is_saved_model(path):
         return read_saved_model(path)
     run = PretrainingDirectory(path)
     return run.read_encoder() if run.holds_a_model() else _read_checkpoint(path).encoder
 
 
-def load_language_model(name_or_path: Source) -> PretrainingModel:
+def load_language_model(name_or_path: Source) -> "PretrainingModel":
     """Loads a language model: an encoder, its softmax and the words it predicts.
 
     Args:
@@ -95,48 +114,83 @@ def load_language_model(name_or_path: Source) -> PretrainingModel:
     print(model.vocabulary.words)
     ```
     """
+    from keras_elmo.files.run_directory import PretrainingDirectory
+    from keras_elmo.files.saved_model import is_saved_model, read_language_model
+    from keras_elmo.models.elmo_embedding import ElmoEmbedding
+    from keras_elmo.models.encoder import Encoder
+    from keras_elmo.models.pretraining import PretrainingModel
+
     if isinstance(name_or_path, PretrainingModel):
         return name_or_path
-    if isinstance(name_or_path, Encoder | ElmoEmbedding):
+    if isinstance(name_or_path, Encoder | ElmoEmbedding | OnnxEncoder):
         raise TypeError(
             "`model` must be a language model: a name, a path or a PretrainingModel. "
             f"Received: a {type(name_or_path).__name__}, which has no softmax"
         )
     path = find_model(name_or_path)
+    if path.suffix == ONNX_SUFFIX:
+        raise ValueError(
+            "`model` must have a language model; an .onnx file has an encoder alone. "
+            f"Received: model={os.fspath(path)!r}"
+        )
     if is_saved_model(path):
         return read_language_model(path)
     run = PretrainingDirectory(path)
     return run.read_model() if run.holds_a_model() else _read_checkpoint(path)
 
 
-def _read_checkpoint(path: Path) -> PretrainingModel:
+def _read_checkpoint(path: Path) -> "PretrainingModel":
     """Returns the model of a run's checkpoint, or of the last one of a run."""
+    from keras_elmo.files.run_directory import PretrainingDirectory
+
     if path.is_file():
         return PretrainingDirectory(path.absolute().parents[1]).read_checkpoint(path)
     return PretrainingDirectory(path).read_checkpoint()
 
 
-def load_mix(source: Source) -> Mix | None:
+def load_mix(source: Source) -> "Mix | None":
     """Returns the first mix of a model; `None`, if it has none."""
-    if isinstance(source, ElmoEmbedding):
-        mix = source.mixes[0]
-        scalars, gamma = map(ops.convert_to_numpy, (mix.scalars, mix.gamma))
-        return scalars, gamma, source.layer_norm
-    if isinstance(source, Encoder | PretrainingModel):
-        return None
-    path = find_model(source)
-    return read_mix(path) if is_saved_model(path) else None
+    if isinstance(source, str | os.PathLike):
+        path = find_model(source)
+        if path.suffix == ONNX_SUFFIX:
+            return OnnxEncoder(path).mix
+        from keras_elmo.files.saved_model import is_saved_model, read_mix
+
+        return read_mix(path) if is_saved_model(path) else None
+    if isinstance(source, OnnxEncoder):
+        return source.mix
+    from keras_elmo.models.elmo_embedding import ElmoEmbedding
+
+    return mix_of(source) if isinstance(source, ElmoEmbedding) else None
+
+
+def mix_of(layer: "ElmoEmbedding") -> "Mix":
+    """Returns the first mix of a layer."""
+    from keras import ops
+
+    mix = layer.mixes[0]
+    scalars, gamma = map(ops.convert_to_numpy, (mix.scalars, mix.gamma))
+    return scalars, gamma, layer.layer_norm
 
 
 def load_embedding(
-    source: Source, cls: type[ElmoEmbedding] = ElmoEmbedding, **kwargs: Any
-) -> ElmoEmbedding:
+    source: Source, cls: "type[ElmoEmbedding] | None" = None, **kwargs: Any
+) -> "ElmoEmbedding":
     """Returns a new layer of a model; each mix begins as that of the model, if any."""
+    from keras_elmo.models.elmo_embedding import ElmoEmbedding
+
+    cls = cls or ElmoEmbedding
+    encoder = load(source)
+    if isinstance(encoder, OnnxEncoder):
+        raise ValueError(
+            "`model` must have weights that Keras reads; an .onnx file has none. "
+            f"Received: model={encoder.path!r}"
+        )
     mix = load_mix(source)
     if mix is None:
-        return cls(load(source), **kwargs)
+        return cls(encoder, **kwargs)
     scalars, gamma, layer_norm = mix
-    layer = cls(load(source), **{"layer_norm": layer_norm, **kwargs})
+    layer = cls(encoder, **{"layer_norm": layer_norm, **kwargs})
     for each in layer.mixes:
         each.scalars.assign(scalars)
         each.gamma.assign(gamma)

@@ -9,6 +9,11 @@ from keras_elmo.utils.lazy import import_extra
 # Operators and file format of 2022.
 _OPSET = 17
 _IR_VERSION = 8
+# Operators of ONNX Runtime alone.
+_RUNTIME = "com.microsoft"
+
+# Numbers of a constant that stays where it is used.
+_SMALL = 1024
 
 TO_THE_END = int(np.iinfo("int64").max)
 
@@ -22,9 +27,15 @@ class OnnxGraph:
     Args:
         name: of the graph. The names of its tensors begin with it, because those in the
             body of a loop must differ from those of the graph around it.
+        outer: the graph around the body of a loop.
+        int8: whether matrices are stored in 8 bits, and multiplied so.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(
+        self, name: str, outer: "OnnxGraph | None" = None, int8: bool = False
+    ) -> None:
+        self._outer = outer
+        self._int8: bool = outer._int8 if outer else int8
         self._onnx = import_extra("onnx", "Writing ONNX", "onnx")
         self._name = name
         self._nodes: list[object] = []
@@ -36,6 +47,19 @@ class OnnxGraph:
         """Adds an input and returns its name."""
         self._inputs.append(self._type_info(name, dtype, axes))
         return name
+
+    def sequence_input(self, name: str) -> str:
+        """Adds an input that is a sequence of float32 tensors; returns its name."""
+        self._inputs.append(self._sequence_info(name))
+        return name
+
+    def sequence_output(self, x: str) -> None:
+        self._outputs.append(self._sequence_info(x))
+
+    def _sequence_info(self, name: str) -> object:
+        helper = self._onnx.helper
+        element = helper.make_tensor_type_proto(self._type("float32"), None)
+        return helper.make_value_info(name, helper.make_sequence_type_proto(element))
 
     def output(
         self, x: str, dtype: DTypeLike, axes: Axes, name: str | None = None
@@ -53,8 +77,11 @@ class OnnxGraph:
 
     def constant(self, value: ArrayLike, dtype: DTypeLike = "float32") -> str:
         """Stores an array with the graph and returns its name."""
-        name = f"{self._name}_constant_{len(self._constants)}"
         array = np.asarray(value, dtype, order="C")
+        if self._outer and array.size > _SMALL:
+            # ONNX Runtime holds what is in the body of a loop three times in memory.
+            return self._outer.constant(array, dtype)
+        name = f"{self._name}_constant_{len(self._constants)}"
         self._constants.append(self._onnx.numpy_helper.from_array(array, name))
         return name
 
@@ -82,8 +109,23 @@ class OnnxGraph:
     def slice(self, x: str, start: int, stop: int, axis: int) -> str:
         return self.add("Slice", x, *map(self.integers, (start, stop, axis)))
 
+    def matmul(self, x: str, kernel: np.ndarray) -> str:
+        """Multiplies `(rows, n)` by a matrix.
+
+        In 8 bits, a column of the matrix has its own scale, and so have the `rows`,
+        together.
+        """
+        if not self._int8:
+            return self.add("MatMul", x, self.constant(kernel))
+        scale = np.maximum(np.abs(kernel).max(axis=0), 1e-30) / 127
+        quantized = self.constant(np.round(kernel / scale), "int8")
+        zero = self.constant(np.zeros_like(scale), "int8")
+        scale = self.constant(scale)
+        operator = "DynamicQuantizeMatMul"
+        return self.add(operator, x, quantized, scale, zero, domain=_RUNTIME)
+
     def affine(self, x: str, kernel: object, bias: object) -> str:
-        product = self.add("MatMul", x, self.constant(array_of(kernel)))
+        product = self.matmul(x, array_of(kernel))
         return self.add("Add", product, self.constant(array_of(bias)))
 
     def build(self) -> object:
@@ -98,7 +140,10 @@ class OnnxGraph:
         model = helper.make_model(
             self.build(),
             producer_name="keras_elmo",
-            opset_imports=[helper.make_opsetid("", _OPSET)],
+            opset_imports=[
+                helper.make_opsetid("", _OPSET),
+                *([helper.make_opsetid(_RUNTIME, 1)] if self._int8 else []),
+            ],
             ir_version=_IR_VERSION,
         )
         helper.set_model_props(model, metadata)

@@ -4,10 +4,8 @@ import numpy as np
 from keras import ops
 
 from keras_elmo.files.onnx_graph import TO_THE_END, OnnxGraph, array_of
-from keras_elmo.layers.bilm import BiLM
 from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
 from keras_elmo.layers.highway import Highway
-from keras_elmo.layers.projected_lstm import ProjectedLSTM
 from keras_elmo.layers.scalar_mix import ScalarMix
 from keras_elmo.layers.vocabulary_embedding import VocabularyEmbedding
 
@@ -17,11 +15,20 @@ def add_token_embedding(
     layer: CharCNNEmbedding | VocabularyEmbedding,
     char_ids: str,
     num_ids: int,
+    positions: str,
 ) -> str:
     """Embeds each unique word of a batch once.
 
-    Maps `(batch, positions, num_ids)` int32 to `(batch * positions, projection_units)`,
-    where masked positions hold any numbers.
+    Args:
+        graph: what the operators are added to.
+        layer: whose weights are stored.
+        char_ids: `(batch, positions, num_ids)` int32.
+        num_ids: ids of a token.
+        positions: `(tokens,)` int64, which positions to embed: 0 is a masked one, the
+            first row begins with 1.
+
+    Returns:
+        `(tokens, projection_units)`.
     """
     words = graph.add("Reshape", char_ids, graph.integers(-1, num_ids))
     # A masked word comes first, so that a batch without words has one to embed.
@@ -34,8 +41,7 @@ def add_token_embedding(
         embeddings = _look_up(graph, layer, words, num_ids)
     else:
         embeddings = _embed_characters(graph, layer, words, num_ids)
-    indices = graph.slice(indices, 1, TO_THE_END, axis=0)
-    return graph.add("Gather", embeddings, indices, axis=0)
+    return graph.add("Gather", embeddings, graph.add("Gather", indices, positions))
 
 
 def _look_up(
@@ -100,98 +106,6 @@ def _add_highway(graph: OnnxGraph, layer: Highway, x: str) -> str:
     # carry * y + (1 - carry) * x
     change = graph.add("Sub", graph.add("Relu", y), x)
     return graph.add("Add", x, graph.add("Mul", graph.add("Sigmoid", carry), change))
-
-
-def add_bilm(graph: OnnxGraph, layer: BiLM, x: str, lengths: str) -> list[str]:
-    """Runs the layers from a fresh state.
-
-    Args:
-        graph, layer: what the operators are added to, and whose weights are stored.
-        x: `(positions, batch, projection_units)`.
-        lengths: `(batch,)` int64, how many positions of a row are not masked.
-
-    Returns:
-        `num_layers + 1` tensors `(positions, batch, 2 * projection_units)`; masked
-        positions hold any numbers.
-    """
-
-    def reverse(x: str) -> str:
-        # Of each row, the positions that are not masked.
-        return graph.add("ReverseSequence", x, lengths, time_axis=0, batch_axis=1)
-
-    inputs = [x, reverse(x)]
-    layers = [graph.add("Concat", x, x, axis=2)]
-    pairs = zip(layer.forward_layers, layer.backward_layers, strict=True)
-    for k, pair in enumerate(pairs):
-        outputs = _run_lstm(graph, f"layer_{k + 1}", pair, inputs)
-        if layer.skip_connections and k > 0:
-            sums = zip(outputs, inputs, strict=True)
-            outputs = [graph.add("Add", *each) for each in sums]
-        inputs = outputs
-        layers.append(graph.add("Concat", outputs[0], reverse(outputs[1]), axis=2))
-    return layers
-
-
-def _run_lstm(
-    graph: OnnxGraph, name: str, pair: tuple[ProjectedLSTM, ...], inputs: list[str]
-) -> list[str]:
-    """Runs both directions of a layer in one loop over the positions.
-
-    Padding follows a row's positions in both, so it reaches nothing that is kept.
-    """
-    body = OnnxGraph(name)
-    batch = graph.slice(graph.add("Shape", inputs[0]), 1, 2, axis=0)
-    initial, states, outputs = [], [], []
-    for k, layer in enumerate(pair):
-        for state, size in (("h", layer.projection_units), ("c", layer.units)):
-            shape = graph.add("Concat", batch, graph.integers(size), axis=0)
-            initial.append(graph.add("ConstantOfShape", shape))
-            states.append(body.input(f"{name}_{state}_{k}", "float32", ("batch", size)))
-    for k, layer in enumerate(pair):
-        gates = body.input(f"{name}_gates_{k}", "float32", ("batch", 4 * layer.units))
-        h, c = _add_step(body, layer, states[2 * k], states[2 * k + 1], gates)
-        body.output(h, "float32", ("batch", layer.projection_units))
-        body.output(c, "float32", ("batch", layer.units))
-        # A state goes to the next step only; what is kept needs another name.
-        outputs.append(body.add("Identity", h))
-    for layer, output in zip(pair, outputs, strict=True):
-        body.output(output, "float32", ("batch", layer.projection_units))
-    gates_of = zip(pair, inputs, strict=True)
-    initial += [_input_gates(graph, layer, x) for layer, x in gates_of]
-    *_, forward, backward = graph.add_several(
-        6, "Scan", *initial, body=body.build(), num_scan_inputs=2
-    )
-    return [forward, backward]
-
-
-def _input_gates(graph: OnnxGraph, layer: ProjectedLSTM, x: str) -> str:
-    """Computes the inputs' share of the gates, for all positions at once."""
-    # The forget gate's bias of one is not among the weights.
-    forget = np.repeat(np.array([0, 0, 1, 0], "float32"), layer.units)
-    kernel = array_of(layer.kernel)[: -layer.projection_units]
-    return graph.affine(x, kernel, array_of(layer.bias) + forget)
-
-
-def _add_step(
-    body: OnnxGraph, layer: ProjectedLSTM, h: str, c: str, gates: str
-) -> tuple[str, str]:
-    """Returns the next `h` and `c`."""
-    kernel = body.constant(array_of(layer.kernel)[-layer.projection_units :])
-    gates = body.add("Add", gates, body.add("MatMul", h, kernel))
-    i, j, f, o = body.add_several(4, "Split", gates, axis=1)
-    i, f, o = (body.add("Sigmoid", gate) for gate in (i, f, o))
-    kept = body.add("Mul", f, c)
-    c = body.add("Add", kept, body.add("Mul", i, body.add("Tanh", j)))
-    c = _clip(body, c, layer.cell_clip)
-    kernel = body.constant(array_of(layer.projection_kernel))
-    h = body.add("MatMul", body.add("Mul", o, body.add("Tanh", c)), kernel)
-    return _clip(body, h, layer.projection_clip), c
-
-
-def _clip(body: OnnxGraph, x: str, bound: float | None) -> str:
-    if bound is None:
-        return x
-    return body.add("Clip", x, body.constant(-bound), body.constant(bound))
 
 
 def add_scalar_mix(

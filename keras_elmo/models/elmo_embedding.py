@@ -6,13 +6,13 @@ import keras
 import numpy as np
 from keras import ops
 
+from keras_elmo.config import TOKENIZER_IF_UNKNOWN
 from keras_elmo.layers.freezable_layer import FreezableLayer
 from keras_elmo.layers.scalar_mix import ScalarMix
 from keras_elmo.models.encoder import Encoder, copy_weights
 from keras_elmo.models.freezing import freeze_layers, frozen_layers, is_frozen
 from keras_elmo.models.inputs import char_ids_of, check_ids, is_text
 from keras_elmo.models.token_mask import CharacterMask
-from keras_elmo.text.tokenizer import TOKENIZER_IF_UNKNOWN
 from keras_elmo.utils.checks import check_positive
 from keras_elmo.utils.lazy import provided
 from keras_elmo.utils.types import Config, StrPath, Tensor

@@ -15,6 +15,7 @@ from apache_beam.io.filesystems import FileSystems
 from apache_beam.options.pipeline_options import PipelineOptions
 from apache_beam.utils.shared import Shared
 
+from keras_elmo.config import TOKENIZER_IF_UNKNOWN
 from keras_elmo.embedding.compute_parts import BATCH_SIZE
 from keras_elmo.embedding.embedder import Embedder, mix_weights
 from keras_elmo.embedding.options import EmbedOptions
@@ -40,7 +41,6 @@ from keras_elmo.scale.shared_files import (
 )
 from keras_elmo.text.batching import tokenized_lines
 from keras_elmo.text.lines import Files
-from keras_elmo.text.tokenizer import TOKENIZER_IF_UNKNOWN
 from keras_elmo.utils.files import parse_json_object
 from keras_elmo.utils.types import StrPath
 

@@ -10,9 +10,9 @@ from typing import TypeVar
 
 from keras_elmo.config import MAX_BYTES
 from keras_elmo.text.lines import Shard, read_lines
+from keras_elmo.text.plain_tokenizer import PlainTokenizer
+from keras_elmo.text.splitting import text_splitter
 from keras_elmo.text.stats import CorpusStats
-from keras_elmo.text.tokenizer import Tokenizer
-from keras_elmo.utils.lazy import tf
 from keras_elmo.utils.prefetch import prefetch_map
 
 T = TypeVar("T")
@@ -61,7 +61,7 @@ def split_stream(
 
 def token_chunks(
     lines: Iterable[str],
-    tokenizer: str,
+    tokenizer: str | PlainTokenizer,
     stats: CorpusStats | None = None,
     num_threads: int = 0,
 ) -> Iterator[tuple[list[bytes], list[int]]]:
@@ -69,7 +69,7 @@ def token_chunks(
 
     Args:
         lines: text.
-        tokenizer: the kind of `Tokenizer`.
+        tokenizer: the kind of `Tokenizer`, or one without TensorFlow.
         stats: counts the words.
         num_threads: threads that tokenize ahead.
 
@@ -78,14 +78,7 @@ def token_chunks(
         are `tokens[limits[k] : limits[k + 1]]`.
     """
     stats = CorpusStats() if stats is None else stats
-    tokenize = Tokenizer(tokenizer).ragged
-
-    def chunk_of(lines: list[str]) -> tuple[list[bytes], list[int]]:
-        # On a GPU the index arithmetic would cost transfers.
-        with tf.device("CPU"):
-            ragged = tokenize(lines)
-            return ragged.values.numpy().tolist(), ragged.row_splits.numpy().tolist()
-
+    chunk_of = text_splitter(tokenizer)
     chunks = split_stream(lines, len, _CHUNK_CHARACTERS, _CHUNK_LINES)
     for tokens, limits in prefetch_map(chunk_of, chunks, num_threads):
         stats.words += len(tokens)
@@ -94,7 +87,9 @@ def token_chunks(
 
 
 def tokenized_lines(
-    lines: Iterable[str], tokenizer: str, stats: CorpusStats | None = None
+    lines: Iterable[str],
+    tokenizer: str | PlainTokenizer,
+    stats: CorpusStats | None = None,
 ) -> Iterator[Sentence]:
     """Yields the tokens of each line; the arguments are those of `token_chunks`."""
     return lines_of(token_chunks(lines, tokenizer, stats))
@@ -114,7 +109,7 @@ class TokenizedFile:
 
     Args:
         path: of the text; plain, `.gz` or `.xz`.
-        tokenizer: the kind of `Tokenizer`.
+        tokenizer: the kind of `Tokenizer`, or one without TensorFlow.
 
     Attributes:
         path: as given.
@@ -124,7 +119,7 @@ class TokenizedFile:
         stats: the `CorpusStats` of the latest iteration, complete at its end.
     """
 
-    def __init__(self, path: str, tokenizer: str) -> None:
+    def __init__(self, path: str, tokenizer: str | PlainTokenizer) -> None:
         self.path = path
         self.tokenizer = tokenizer
         self.position = 0

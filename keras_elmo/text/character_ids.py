@@ -1,8 +1,4 @@
-"""Tokens to the ids that a model embeds: of bytes, or of words and characters.
-
-No other module knows the special ids of the published models. All ids are the published
-ones plus 1, because 0 is a masked position.
-"""
+"""Tokens to the ids that a model embeds: of bytes, or of words and characters."""
 
 import functools
 from collections.abc import Callable, Sequence
@@ -12,17 +8,18 @@ import keras
 import numpy as np
 
 from keras_elmo.config import MAX_BYTES, MAX_CHARACTERS
+from keras_elmo.text.plain_ids import (
+    BEGIN_OF_SENTENCE,
+    BEGIN_OF_WORD,
+    END_OF_SENTENCE,
+    END_OF_WORD,
+    PADDING,
+)
 from keras_elmo.text.tokenizer import StringLayer
 from keras_elmo.text.vocabulary_ids import vocabulary_encoding
 from keras_elmo.token_vocabulary import TokenVocabulary
 from keras_elmo.utils.lazy import do_not_convert, tf
 from keras_elmo.utils.types import Config, Shape, Tensor
-
-_BEGIN_OF_SENTENCE = 257
-_END_OF_SENTENCE = 258
-_BEGIN_OF_WORD = 259
-_END_OF_WORD = 260
-_PADDING = 261
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
@@ -178,15 +175,15 @@ def _graph(vocabulary: TokenVocabulary | None) -> Callable[[Tensor], Tensor]:
 
 
 def _boundary(sentence_id: int) -> list[int]:
-    word = [_BEGIN_OF_WORD, sentence_id, _END_OF_WORD]
-    return word + [_PADDING] * (MAX_CHARACTERS - len(word))
+    word = [BEGIN_OF_WORD, sentence_id, END_OF_WORD]
+    return word + [PADDING] * (MAX_CHARACTERS - len(word))
 
 
 class _Bytes:
     """The ids of the published models."""
 
-    begin = _boundary(_BEGIN_OF_SENTENCE)
-    end = _boundary(_END_OF_SENTENCE)
+    begin = _boundary(BEGIN_OF_SENTENCE)
+    end = _boundary(END_OF_SENTENCE)
 
     def encode(self, tokens: Tensor) -> Tensor:
         length = tf.minimum(tf.strings.length(tokens, unit="BYTE"), MAX_BYTES)
@@ -194,6 +191,6 @@ class _Bytes:
         encoded = tf.io.decode_raw(tokens, tf.uint8, fixed_length=MAX_BYTES)
         encoded = tf.pad(tf.cast(encoded, tf.int32) + 1, [[0, 0], [0, 0], [1, 1]])
         character = tf.range(MAX_CHARACTERS)
-        ids = tf.where(character <= length, encoded, _PADDING)
-        ids = tf.where(character == length + 1, _END_OF_WORD, ids)
-        return tf.where(character == 0, _BEGIN_OF_WORD, ids)
+        ids = tf.where(character <= length, encoded, PADDING)
+        ids = tf.where(character == length + 1, END_OF_WORD, ids)
+        return tf.where(character == 0, BEGIN_OF_WORD, ids)

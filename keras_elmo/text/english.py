@@ -4,6 +4,8 @@ Every rule is a regular expression of TensorFlow (RE2, which looks neither ahead
 behind), applied to words that hold no white space.
 """
 
+from collections.abc import Iterator
+
 from keras_elmo.utils.lazy import tf
 from keras_elmo.utils.types import Tensor
 
@@ -89,6 +91,19 @@ _TOKENS = {
 }
 
 
+def rules(kind: str) -> Iterator[tuple[str, str]]:
+    """Yields each regular expression, and what replaces it, in order.
+
+    Args:
+        kind: `"published"` or `"treebank"`.
+    """
+    yield from _NORMALIZED
+    # Dashes first, but not those of an address.
+    yield rf"{_URL}|-{{2,}}", r" \0 "
+    yield _TOKENS[kind], r" \0 "
+    yield from _CONTRACTIONS[kind]
+
+
 def split_english(words: Tensor, kind: str) -> Tensor:
     """Splits words into tokens.
 
@@ -99,12 +114,6 @@ def split_english(words: Tensor, kind: str) -> Tensor:
     Returns:
         A `tf.RaggedTensor` of shape `(words, None)`.
     """
-    replace = tf.strings.regex_replace
-    for pattern, character in _NORMALIZED:
-        words = replace(words, pattern, character)
-    # Dashes first, but not those of an address.
-    words = replace(words, rf"{_URL}|-{{2,}}", r" \0 ")
-    words = replace(words, _TOKENS[kind], r" \0 ")
-    for pattern, replacement in _CONTRACTIONS[kind]:
-        words = replace(words, pattern, replacement)
+    for pattern, replacement in rules(kind):
+        words = tf.strings.regex_replace(words, pattern, replacement)
     return tf.strings.split(words)

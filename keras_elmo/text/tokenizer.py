@@ -6,13 +6,10 @@ import keras
 
 from keras_elmo.config import TOKENIZERS
 from keras_elmo.text.english import MARK, NUMBER, split_english
+from keras_elmo.text.spaces import INVISIBLE, OTHER_SPACES, SPACES
 from keras_elmo.utils.exporting import export_format
 from keras_elmo.utils.lazy import do_not_convert, tf, tf_text
 from keras_elmo.utils.types import Config, Shape, Tensor
-
-# Of a model that does not say what split its training text: the published models were
-# trained on text that is tokenized already.
-TOKENIZER_IF_UNKNOWN = "whitespace"
 
 
 @do_not_convert
@@ -105,18 +102,6 @@ def split_at_scripts(words: Tensor) -> Tensor:
     )
 
 
-# NUL, and the characters with Unicode's White_Space property that `tf.strings.split`
-# does not split at. RE2 is eight times slower on `\p{Z}`.
-_OTHER_SPACES = (
-    r"[\x{0}\x{85}\x{a0}\x{1680}\x{2000}-\x{200a}"
-    r"\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}]"
-)
-# And U+200B, the zero width space of Khmer and Thai.
-_SPACES = rf"{_OTHER_SPACES[:-1]}\x{{200b}}]"
-# The byte order mark and the marks of direction, which are no part of a word.
-_INVISIBLE = r"[\x{61c}\x{200e}\x{200f}\x{202a}-\x{202e}\x{2066}-\x{2069}\x{feff}]"
-
-
 @keras.saving.register_keras_serializable("keras_elmo")
 class Tokenizer(StringLayer):
     """Splits raw text into tokens.
@@ -197,8 +182,8 @@ class Tokenizer(StringLayer):
         strings = tf.convert_to_tensor(strings, tf.string)
         strings = _valid(strings)
         if self.kind == "whitespace":
-            return _split(strings, _OTHER_SPACES)
-        strings = tf.strings.regex_replace(strings, _INVISIBLE, "")
+            return _split(strings, OTHER_SPACES)
+        strings = tf.strings.regex_replace(strings, INVISIBLE, "")
         if self.kind == "unicode":
             return _unicode(strings)
         return _each_word(strings, lambda words: split_english(words, self.kind))
@@ -244,7 +229,7 @@ def _unicode(strings: Tensor) -> Tensor:
 
 def _each_word(strings: Tensor, split: Callable[[Tensor], Tensor]) -> Tensor:
     """Splits each unique word once: a text has few of them."""
-    words = _split(strings, _SPACES)
+    words = _split(strings, SPACES)
     unique, indices = tf.unique(words.values)
     return tf.gather(split(unique), words.with_values(indices)).merge_dims(1, 2)
 

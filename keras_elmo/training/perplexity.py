@@ -6,10 +6,10 @@ from typing import cast
 
 import numpy as np
 
+from keras_elmo.config import TOKENIZER_IF_UNKNOWN
 from keras_elmo.files.loading import Source, load_language_model
 from keras_elmo.text.corpus import Corpus
 from keras_elmo.text.lines import Files, is_text
-from keras_elmo.text.tokenizer import TOKENIZER_IF_UNKNOWN
 from keras_elmo.text.vocabulary import PADDING_ID, UNKNOWN
 from keras_elmo.training.data import Batch, Batches
 

@@ -1,6 +1,7 @@
 """ONNX Runtime computes what Keras does, and what the NumPy oracle does."""
 
 import dataclasses
+import json
 import sys
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 
 from keras_elmo.config import ElmoConfig
 from keras_elmo.files import onnx as onnx_export
+from keras_elmo.files import onnx_recurrence
 from keras_elmo.files.export import export_saved_model
 from keras_elmo.files.onnx import export_onnx
 from keras_elmo.models.elmo_embedding import ElmoEmbedding
@@ -202,7 +204,7 @@ def test_export_of_saved_model(tmp_path):
     session = Session(str(tmp_path / "saved_model"), tmp_path / "model.onnx")
     assert_equal(session(char_ids(TOKENS)), in_memory(layer), TOLERANCE)
     metadata = session.session.get_modelmeta()
-    assert metadata.custom_metadata_map == {"tokenizer": "whitespace"}
+    assert metadata.custom_metadata_map["tokenizer"] == "whitespace"
     assert metadata.producer_name == "keras_elmo"
 
 
@@ -212,6 +214,39 @@ def test_file_size(tmp_path):
     export_onnx(encoder, tmp_path / "model.onnx")
     weights = 4 * encoder.count_params()
     assert weights < (tmp_path / "model.onnx").stat().st_size < weights + 50_000
+
+
+@pytest.mark.parametrize("lengths", [[5] * 4, [40], [0, 0], [1, 9, 9, 2, 30, 1]])
+def test_segments(lengths, exported, encoder, monkeypatch, tmp_path):
+    """However the steps are cut, rows of any lengths have the same vectors."""
+    sentences = [[f"w{k}" for k in range(length)] for length in lengths]
+    monkeypatch.setattr(onnx_recurrence, "_MAX_POSITIONS", 3)
+    for session in (exported, Session(encoder, tmp_path / "model.onnx")):
+        assert_layers(session(char_ids(sentences)), sentences, encoder)
+
+
+# ---------------------------------------------------------------- int8
+
+
+def test_int8(tmp_path):
+    """Int8 is close to float32, takes a quarter of the room, and says what it costs."""
+    encoder = build_encoder(ElmoConfig.preset("mini"))
+    exact = Session(encoder, tmp_path / "float32.onnx")
+    cosines = export_onnx(encoder, tmp_path / "int8.onnx", quantize="int8")
+    assert list(cosines) == ["lstm_outputs1", "lstm_outputs2", "elmo"]
+    assert all(0.98 < cosine <= 1 for cosine in cosines.values()), cosines
+    session = onnxruntime.InferenceSession(tmp_path / "int8.onnx")
+    metadata = session.get_modelmeta().custom_metadata_map
+    assert json.loads(metadata["keras_elmo"])["least_cosines"] == cosines
+    outputs = session.run(exact.names, {"char_ids": char_ids(TOKENS)})
+    wanted = exact(char_ids(TOKENS))
+    for name, output in zip(exact.names, outputs, strict=True):
+        difference = np.abs(output - wanted[name]).max()
+        assert 0 < difference < 0.05 * np.abs(wanted[name]).max() or (
+            name == "sequence_len" and difference == 0
+        ), name
+    sizes = [(tmp_path / f"{name}.onnx").stat().st_size for name in ("int8", "float32")]
+    assert sizes[0] < 0.4 * sizes[1]
 
 
 # ---------------------------------------------------------------- what cannot be
@@ -236,6 +271,8 @@ def test_invalid_arguments(encoder, tmp_path, monkeypatch):
     ]:
         with pytest.raises(error, match=said):
             export_onnx(source, tmp_path / path)
+    with pytest.raises(ValueError, match="`quantize` must be .*quantize='int4'"):
+        export_onnx(encoder, tmp_path / "model.onnx", quantize="int4")
     monkeypatch.setattr(onnx_export, "_MAX_BYTES", 1000)
     with pytest.raises(ValueError, match=r"model\.onnx: .* bytes, .* at most 1,000"):
         export_onnx(encoder, tmp_path / "model.onnx")

@@ -1,0 +1,142 @@
+"""An encoder in an ONNX file, run by ONNX Runtime without TensorFlow and Keras."""
+
+import json
+import os
+import reprlib
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from keras_elmo.config import ElmoConfig
+from keras_elmo.files.validation import check_tokenizer
+from keras_elmo.text.plain_ids import PlainIds
+from keras_elmo.utils.lazy import import_extra
+from keras_elmo.utils.types import StrPath
+
+ONNX_SUFFIX = ".onnx"
+# The key of the metadata that has what `load` needs, and the version of its content.
+DESCRIPTION = "keras_elmo"
+FORMAT = 1
+_INPUT, _WORDS, _LAYER = "char_ids", "word_emb", "lstm_outputs"
+
+# The raw scalars of a mix, its gamma, and its `layer_norm`.
+_Mix: TypeAlias = tuple[np.ndarray, np.ndarray, bool]
+
+
+def describe(config: ElmoConfig, mix: _Mix, **others: object) -> str:
+    """Returns the description of a file, as JSON for its metadata."""
+    scalars, gamma, layer_norm = mix
+    about = {
+        "format": FORMAT,
+        "options": config.to_options(),
+        "mix": [scalars.tolist(), float(gamma), layer_norm],
+    }
+    return json.dumps({**about, **others})
+
+
+class OnnxEncoder:
+    """The encoder of a file that `export_onnx` wrote.
+
+    Args:
+        path: of the file.
+
+    Attributes:
+        path: as given.
+        config: the sizes. A file of version 0.1.0 knows but the sizes of its outputs;
+            the others are then those of the published models.
+        tokenizer: the kind of `Tokenizer` of the training text; `None` if it is not
+            known.
+        mix: the scalars, gamma and `layer_norm` of the mix; `None` in such a file.
+
+    Raises:
+        ImportError: the extra `onnx` is not installed.
+        ValueError: `export_onnx` did not write the file, or it is damaged.
+    """
+
+    def __init__(self, path: StrPath) -> None:
+        self.path = os.fspath(path)
+        runtime: Any = import_extra("onnxruntime", "Reading ONNX", "onnx")
+        settings = runtime.SessionOptions()
+        # Errors are raised; nothing is printed beside them.
+        settings.log_severity_level = 4
+        try:
+            self._session = runtime.InferenceSession(
+                self.path, settings, providers=["CPUExecutionProvider"]
+            )
+        except Exception as error:
+            # The runtime has a class of its own for each kind of damage.
+            raise ValueError(f"{self.path}: cannot be read: {error}") from error
+        # What is not asked for is not computed.
+        self._run_options = runtime.RunOptions()
+        self._run_options.only_execute_path_to_fetches = True
+        self._read_description()
+        names = [f"{_LAYER}{k}" for k in range(1, self.config.num_layers + 1)]
+        self._names = [_WORDS, *names]
+        self._check_shapes()
+        self._ids = PlainIds(self.config.token_vocabulary)
+
+    def _read_description(self) -> None:
+        metadata = self._session.get_modelmeta()
+        if metadata.producer_name != "keras_elmo":
+            self._refuse("its producer is another program")
+        known = metadata.custom_metadata_map
+        self.tokenizer = check_tokenizer(known.get("tokenizer"), self.path)
+        self.mix: _Mix | None = None
+        if DESCRIPTION not in known:
+            shapes = self._shapes(self._session.get_outputs())
+            units = shapes.get(_WORDS, [None])[-1]
+            num_layers = sum(name.startswith(_LAYER) for name in shapes)
+            if not isinstance(units, int) or not num_layers:
+                self._refuse("it has no layers of a biLM")
+            self.config = ElmoConfig(projection_units=units, num_layers=num_layers)
+            return
+        try:
+            about = json.loads(known[DESCRIPTION])
+            if about["format"] != FORMAT:
+                raise ValueError(f"its format is {reprlib.repr(about['format'])}")
+            if not isinstance(about["options"], dict):
+                raise ValueError("its options are no object")
+            self.config = ElmoConfig.from_options(about["options"])
+            scalars, gamma, layer_norm = about["mix"]
+            scalars, gamma = np.array(scalars, "float32"), np.array(gamma, "float32")
+            if scalars.shape != (self.config.num_layers + 1,) or gamma.shape != ():
+                raise ValueError("its mix has another number of layers")
+            self.mix = scalars, gamma, bool(layer_norm)
+        except (KeyError, TypeError, ValueError) as error:
+            self._refuse(f"its description is damaged: {error}")
+
+    def _check_shapes(self) -> None:
+        """Checks that inputs and outputs are those of the description."""
+        units = self.config.projection_units
+        expected = {_INPUT: self.config.ids_per_token, _WORDS: units}
+        expected |= dict.fromkeys(self._names[1:], 2 * units)
+        inputs, outputs = self._session.get_inputs(), self._session.get_outputs()
+        shapes = self._shapes([*inputs, *outputs])
+        for name, size in expected.items():
+            shape = shapes.get(name, [])
+            if len(shape) != 3 or shape[-1] != size:
+                self._refuse(f"{name} must have 3 axes, the last of {size}")
+        if [each.name for each in inputs] != [_INPUT]:
+            self._refuse(f"its input must be {_INPUT}")
+
+    def _shapes(self, arguments: Sequence[Any]) -> dict[str, list[Any]]:
+        return {each.name: each.shape or [None] for each in arguments}
+
+    def _refuse(self, why: str) -> None:
+        raise ValueError(
+            f"{self.path}: must be an encoder that export_onnx wrote; {why}"
+        )
+
+    def layers(self, sentences: Sequence[Sequence[bytes]]) -> list[np.ndarray]:
+        """Returns the layers of a batch of tokens, without the boundaries.
+
+        Returns:
+            `num_layers + 1` arrays `(batch, tokens, 2 * projection_units)`.
+        """
+        feeds = {_INPUT: self._ids(sentences)}
+        try:
+            words, *layers = self._session.run(self._names, feeds, self._run_options)
+        except Exception as error:
+            raise ValueError(f"{self.path}: cannot be run: {error}") from error
+        return [np.concatenate([words, words], axis=-1), *layers]

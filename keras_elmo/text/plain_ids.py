@@ -1,0 +1,85 @@
+"""What `CharacterIds` does, in NumPy: for a machine that only predicts.
+
+No other module knows the special ids of the published models. All ids are the published
+ones plus 1, because 0 is a masked position.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from keras_elmo.config import MAX_BYTES, MAX_CHARACTERS
+from keras_elmo.token_vocabulary import TokenVocabulary
+
+BEGIN_OF_SENTENCE = 257
+END_OF_SENTENCE = 258
+BEGIN_OF_WORD = 259
+END_OF_WORD = 260
+PADDING = 261
+
+
+class PlainIds:
+    """Encodes tokens as `CharacterIds` does.
+
+    Args:
+        vocabulary: `config.token_vocabulary` of the model.
+    """
+
+    def __init__(self, vocabulary: TokenVocabulary | None = None) -> None:
+        self._vocabulary = vocabulary
+        self.num_ids = MAX_CHARACTERS
+        if vocabulary is not None:
+            self.num_ids = vocabulary.ids_per_token
+            self._words = {word: k for k, word in enumerate(vocabulary.words, 1)}
+            self._characters = {c: k for k, c in enumerate(vocabulary.characters, 1)}
+
+    def __call__(self, sentences: Sequence[Sequence[bytes]]) -> np.ndarray:
+        """Returns int32 ids of shape `(sentences, tokens + 2, ids)`."""
+        longest = max(map(len, sentences), default=0)
+        ids = np.zeros((len(sentences), longest + 2, self.num_ids), "int32")
+        begin, end = self._boundaries()
+        known: dict[bytes, list[int]] = {}
+        for row, tokens in zip(ids, sentences, strict=True):
+            for token in tokens:
+                if token not in known:
+                    known[token] = self._encode(token)
+            row[: len(tokens) + 2] = [begin, *(known[token] for token in tokens), end]
+        return ids
+
+    def _boundaries(self) -> tuple[list[int], list[int]]:
+        if self._vocabulary is None:
+            return _word([BEGIN_OF_SENTENCE]), _word([END_OF_SENTENCE])
+        return self._look_up(self._vocabulary.begin), self._look_up(
+            self._vocabulary.end
+        )
+
+    def _encode(self, token: bytes) -> list[int]:
+        if self._vocabulary is None:
+            return _word([byte + 1 for byte in token[:MAX_BYTES]])
+        return self._look_up(token.decode(errors="replace"))
+
+    def _look_up(self, token: str) -> list[int]:
+        vocabulary = self._vocabulary
+        if vocabulary is None:
+            return []
+        is_boundary = token in (vocabulary.begin, vocabulary.end)
+        most = vocabulary.max_characters
+        cut = token if most is None or is_boundary else token[: most - 2]
+        ids = []
+        if self._words:
+            ids.append(self._words.get(cut, self._words[vocabulary.unknown]))
+        if most is not None and self._characters:
+            row = self._characters
+            # A boundary is one entry; no other token has entries of several letters.
+            entries = [token] if is_boundary else list(cut)
+            unknown = row[vocabulary.unknown]
+            ids.append(row[vocabulary.begin_of_word])
+            ids += [row.get(entry, unknown) for entry in entries]
+            ids.append(row[vocabulary.end_of_word])
+            ids += [row[vocabulary.padding]] * (self.num_ids - len(ids))
+        return ids
+
+
+def _word(inner: list[int]) -> list[int]:
+    ids = [BEGIN_OF_WORD, *inner, END_OF_WORD]
+    return ids + [PADDING] * (MAX_CHARACTERS - len(ids))

@@ -1,0 +1,120 @@
+"""What `Tokenizer` does, without TensorFlow: for a machine that only predicts."""
+
+import functools
+import re
+import unicodedata
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from keras_elmo.text import english
+from keras_elmo.text.spaces import INVISIBLE, OTHER_SPACES, SPACES
+from keras_elmo.utils.lazy import import_extra
+
+# The scripts of Unicode 13, by their ISO codes; the frequent ones are looked for first.
+# All other characters are of one more, as TensorFlow has it.
+_SCRIPTS = """
+Latn Hang Hani Hira Kana Cyrl Arab Grek Adlm Aghb Ahom Armi Armn Avst Bali Bamu Bass
+Batk Beng Bhks Bopo Brah Brai Bugi Buhd Cakm Cans Cari Cham Cher Chrs Copt Cprt Deva
+Diak Dogr Dsrt Dupl Egyp Elba Elym Ethi Geor Glag Gong Gonm Goth Gran Gujr Guru Hano
+Hatr Hebr Hluw Hmng Hmnp Hung Ital Java Kali Khar Khmr Khoj Kits Knda Kthi Lana Laoo
+Lepc Limb Lina Linb Lisu Lyci Lydi Mahj Maka Mand Mani Marc Medf Mend Merc Mero Mlym
+Modi Mong Mroo Mtei Mult Mymr Nand Narb Nbat Newa Nkoo Nshu Ogam Olck Orkh Orya Osge
+Osma Palm Pauc Perm Phag Phli Phlp Phnx Plrd Prti Rjng Rohg Runr Samr Sarb Saur Sgnw
+Shaw Shrd Sidd Sind Sinh Sogd Sogo Sora Soyo Sund Sylo Syrc Tagb Takr Tale Talu Taml
+Tang Tavt Telu Tfng Tglg Thaa Thai Tibt Tirh Ugar Vaii Wara Wcho Xpeo Xsux Yezi Yiii
+Zanb
+""".split()
+# What RE2 means by its classes: ASCII alone.
+_CLASSES = {
+    r"\w": "0-9A-Za-z_",
+    r"\s": r"\t\n\f\r ",
+    r"\d": "[0-9]",
+    r"\b": r"(?:(?<=[0-9A-Za-z_])(?![0-9A-Za-z_])|(?<![0-9A-Za-z_])(?=[0-9A-Za-z_]))",
+}
+
+
+class PlainTokenizer:
+    """Splits texts as a `Tokenizer` does, in Python.
+
+    Args:
+        kind: of the `Tokenizer`.
+
+    Raises:
+        ImportError: the extra `onnx` is not installed; `"whitespace"` does not need it.
+    """
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        self._split: Callable[[str], list[str]]
+        if kind == "unicode":
+            self._split = _scripts().findall
+        else:
+            self._split = functools.partial(_split_english, kind)
+        if kind != "whitespace":
+            # Now, and not in a thread that reads a file.
+            _compiled("")
+
+    def __call__(self, texts: Sequence[str | bytes]) -> list[list[bytes]]:
+        """Returns the tokens of each text, in UTF-8."""
+        known: dict[bytes, list[bytes]] = {}
+        return [self._tokens(_decoded(text), known) for text in texts]
+
+    def _tokens(self, text: str, known: dict[bytes, list[bytes]]) -> list[bytes]:
+        if self.kind == "whitespace":
+            return _words(re.sub(_python(OTHER_SPACES), " ", text))
+        text = re.sub(_python(INVISIBLE), "", text)
+        if self.kind == "unicode":
+            text = unicodedata.normalize("NFC", text)
+            text = _replace(f"{english.NUMBER}|{english.MARK}", r" \0 ", text)
+        tokens: list[bytes] = []
+        for word in _words(re.sub(_python(SPACES), " ", text)):
+            if word not in known:
+                parts = self._split(word.decode())
+                known[word] = [part.encode() for part in parts]
+            tokens += known[word]
+        return tokens
+
+
+def _decoded(text: str | bytes) -> str:
+    encoded = text if isinstance(text, bytes) else text.encode(errors="surrogatepass")
+    return encoded.decode(errors="replace")
+
+
+def _words(text: str) -> list[bytes]:
+    # Bytes are split at ASCII's white space alone.
+    return text.encode().split()
+
+
+@functools.cache
+def _python(pattern: str) -> str:
+    """Returns a pattern of RE2 as one of Python."""
+    pattern = re.sub(r"\\x\{(\w+)\}", lambda x: chr(int(x[1], 16)), pattern)
+    return re.sub(r"\\[wsdb]", lambda x: _CLASSES[x[0]], pattern)
+
+
+@functools.cache
+def _compiled(pattern: str) -> Any:
+    # Python's own module does not know the categories of Unicode.
+    regex = import_extra("regex", "Splitting text without TensorFlow", "onnx")
+    return regex.compile(_python(pattern))
+
+
+def _replace(pattern: str, replacement: str, text: str) -> str:
+    return _compiled(pattern).sub(replacement.replace(r"\0", r"\g<0>"), text)
+
+
+@functools.cache
+def _scripts() -> Any:
+    """Matches a part of a word of one script, as `split_at_scripts` has it."""
+    none = r"\p{Zyyy}\p{Zinh}"
+    known = "".join(rf"\p{{{code}}}" for code in _SCRIPTS)
+    parts = [rf"\p{{{code}}}[\p{{{code}}}{none}]*" for code in _SCRIPTS]
+    parts.append(rf"[^{none}{known}](?:[^{known}])*")
+    return _compiled(rf"[{none}]*(?:{'|'.join(parts)})|[{none}]+")
+
+
+def _split_english(kind: str, word: str) -> list[str]:
+    """Splits a word as `split_english` does."""
+    for pattern, replacement in english.rules(kind):
+        word = _replace(pattern, replacement, word)
+    return [part.decode() for part in _words(word)]

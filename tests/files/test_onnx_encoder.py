@@ -1,0 +1,210 @@
+"""An .onnx file stands for an encoder, without TensorFlow and Keras."""
+
+import json
+import shutil
+
+import numpy as np
+import onnx
+import pytest
+
+import keras_elmo
+from keras_elmo.cli import main
+from keras_elmo.files.onnx import export_onnx
+from tests.files.exports import SENTENCES, TOKENS, embedding
+from tests.fresh_process import run_python
+
+pytestmark = pytest.mark.graph
+
+TOLERANCE = 1e-5
+
+
+@pytest.fixture(scope="module")
+def layer():
+    made = embedding()
+    made.encoder.tokenizer = "unicode"
+    return made
+
+
+@pytest.fixture(scope="module")
+def file(layer, tmp_path_factory):
+    path = tmp_path_factory.mktemp("onnx") / "model.onnx"
+    export_onnx(layer, path)
+    return path
+
+
+def changed(file, path, **metadata):
+    """A copy of a file with other metadata; `None` removes an entry."""
+    model = onnx.load(file)
+    found = {entry.key: entry.value for entry in model.metadata_props}
+    del model.metadata_props[:]
+    merged = {**found, **metadata}
+    kept = {key: value for key, value in merged.items() if value is not None}
+    onnx.helper.set_model_props(model, kept)
+    onnx.save(model, path)
+    return path
+
+
+# ---------------------------------------------------------------- the same functions
+
+
+@pytest.mark.parametrize("sentences", [SENTENCES, TOKENS], ids=["texts", "tokens"])
+@pytest.mark.parametrize("layers", ["all", "mix"])
+def test_embed(sentences, layers, layer, file):
+    """The vectors are those of the layer, of texts and of tokens, in any batches."""
+    encoder = keras_elmo.load(file)
+    assert encoder.tokenizer == "unicode"
+    assert encoder.config == layer.encoder.config
+    wanted = list(keras_elmo.embed(layer, sentences, layers=layers))
+    for model, batch_size in ((encoder, 32), (str(file), 2)):
+        found = list(keras_elmo.embed(model, sentences, batch_size, layers=layers))
+        for one, other in zip(found, wanted, strict=True):
+            np.testing.assert_allclose(one, other, atol=TOLERANCE, rtol=0)
+    pooled = keras_elmo.embed(encoder, sentences, layers=layers, pooling="mean")
+    assert pooled.shape[0] == len(sentences)
+
+
+def test_nearest(layer, file):
+    """Occurrences are found as with the layer's encoder."""
+    corpus = [tokens for tokens in TOKENS if len(tokens) > 1]
+    arguments = ("bank", TOKENS[0], corpus)
+    found = keras_elmo.nearest(keras_elmo.load(file), *arguments, num=3)
+    wanted = keras_elmo.nearest(layer, *arguments, num=3)
+    assert [each[1:] for each in found] == [each[1:] for each in wanted]
+
+
+def test_vocabulary_model(tmp_path):
+    """A model that looks tokens up has its vocabulary in the file."""
+    specials = ["<oov>", "<pad>", "<bos>", "<eos>", "<bow>", "<eow>"]
+    vocabulary = keras_elmo.TokenVocabulary(
+        ["<oov>", "bank", "<bos>"], [*specials, *"abnk"], max_characters=8
+    )
+    config = keras_elmo.ElmoConfig(
+        filters=((1, 4), (2, 5)),
+        units=9,
+        projection_units=7,
+        word_embedding_units=3,
+        token_vocabulary=vocabulary,
+    )
+    encoder = keras_elmo.build_encoder(config)
+    export_onnx(encoder, tmp_path / "model.onnx")
+    sentences = [["bank", "banknotes", "배"], ["<bos>", "<eos>"], []]
+    found = keras_elmo.embed(tmp_path / "model.onnx", sentences)
+    wanted = keras_elmo.embed(encoder, sentences)
+    for one, other in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(one, other, atol=TOLERANCE, rtol=0)
+
+
+_FRESH = """
+import sys
+import keras_elmo
+model = keras_elmo.load(sys.argv[1])
+(vectors,) = keras_elmo.embed(model, ["The bank, closed."])
+assert vectors.shape == (3, 5, 14), vectors.shape
+status = keras_elmo.cli.main(["embed", "--model", sys.argv[1], "--input", "text.txt",
+    "--out", "vectors.hdf5", "--layers", "mix"])
+heavy = {"tensorflow", "tensorflow_text", "keras", "onnx", "h5py"} & sys.modules.keys()
+print(status, sorted(heavy))
+"""
+
+
+def test_without_tensorflow(file, layer, tmp_path):
+    """A process that loads and embeds imports neither TensorFlow nor Keras."""
+    (tmp_path / "text.txt").write_text("The bank\n\nclosed .\n", encoding="utf-8")
+    code = _FRESH.replace("import keras_elmo\n", "import keras_elmo, keras_elmo.cli\n")
+    printed = run_python("-c", code, file, cwd=tmp_path)
+    assert printed.splitlines()[-1] == "0 ['h5py']"
+    import h5py
+
+    (wanted,) = keras_elmo.embed(layer, ["The bank"], layers="mix")
+    with h5py.File(tmp_path / "vectors.hdf5") as found:
+        np.testing.assert_allclose(found["0"], wanted, atol=TOLERANCE, rtol=0)
+        assert found["1"].shape == (0, 14)
+
+
+def test_first_format(layer, file, tmp_path):
+    """Of a file of version 0.1.0 all layers are read; its mix is not known."""
+    old = changed(file, tmp_path / "old.onnx", keras_elmo=None)
+    found = list(keras_elmo.embed(old, TOKENS))
+    wanted = keras_elmo.embed(layer, TOKENS)
+    for one, other in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(one, other, atol=TOLERANCE, rtol=0)
+    with pytest.raises(ValueError, match="weights of its mix; export it again"):
+        keras_elmo.embed(old, TOKENS, layers="mix")
+
+
+# ---------------------------------------------------------------- what cannot be
+
+
+def test_no_language_model(file):
+    """What needs a softmax, or weights, says so."""
+    for model in (file, keras_elmo.load(file)):
+        with pytest.raises((ValueError, TypeError), match="language model"):
+            keras_elmo.substitutes(model, ["the", "bank"], "bank")
+        with pytest.raises((ValueError, TypeError), match="language model"):
+            keras_elmo.score(model, [["the", "bank"]])
+        with pytest.raises(ValueError, match="must have weights .*model.onnx"):
+            export_onnx(model, "other.onnx")
+
+
+def _write_foreign(file, path):
+    model = onnx.load(file)
+    model.producer_name = "another"
+    onnx.save(model, path)
+
+
+def _write_renamed(file, path):
+    model = onnx.load(file)
+    model.graph.output[1].name = "lstm_outputs9"
+    model.graph.node.append(
+        onnx.helper.make_node("Identity", ["lstm_outputs1"], ["lstm_outputs9"])
+    )
+    onnx.save(model, path)
+
+
+def _described(file, **changes):
+    entries = {entry.key: entry.value for entry in onnx.load(file).metadata_props}
+    return json.dumps({**json.loads(entries["keras_elmo"]), **changes})
+
+
+HOSTILE = {
+    "empty": lambda file, path: path.write_bytes(b""),
+    "garbage": lambda file, path: path.write_bytes(b"\x08\x08PK\x03\x04" * 99),
+    "truncated": lambda file, path: path.write_bytes(file.read_bytes()[:-2000]),
+    "another producer": _write_foreign,
+    "an output is missing": _write_renamed,
+    "no JSON": lambda file, path: changed(file, path, keras_elmo="{"),
+    "no object": lambda file, path: changed(file, path, keras_elmo="[]"),
+    "later format": lambda file, path: changed(
+        file, path, keras_elmo=_described(file, format=2)
+    ),
+    "no sizes": lambda file, path: changed(
+        file, path, keras_elmo=_described(file, options="/etc/passwd")
+    ),
+    "other sizes": lambda file, path: changed(
+        file,
+        path,
+        keras_elmo=_described(
+            file, options=keras_elmo.ElmoConfig.preset("tiny").to_options()
+        ),
+    ),
+    "another mix": lambda file, path: changed(
+        file, path, keras_elmo=_described(file, mix=[[1.0], 1.0, False])
+    ),
+    "another tokenizer": lambda file, path: changed(file, path, tokenizer="rm"),
+}
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_hostile_files(kind, file, tmp_path, capsys):
+    """A damaged or foreign file is refused in one line, by its name."""
+    path = tmp_path / "bad.onnx"
+    HOSTILE[kind](file, path)
+    with pytest.raises(ValueError, match=r"bad\.onnx"):
+        keras_elmo.load(path)
+    text = tmp_path / "text.txt"
+    shutil.copyfile(__file__, text)
+    arguments = ["--model", str(path), "--input", str(text), "--out", "-"]
+    assert main(["embed", *arguments]) == 2
+    stdout, stderr = capsys.readouterr()
+    assert stdout == "" and len(stderr.splitlines()) == 1
+    assert "bad.onnx" in stderr
