@@ -242,19 +242,22 @@ def _serve(parser: argparse.ArgumentParser) -> Run:
         "--model",
         required=True,
         metavar="DIR",
-        help="An exported model, the name of a shipped model, or a folder of exported "
-        "models named 1, 2, ..., of which the newest one that loads is served",
+        help="An exported model, the name of a shipped model, an .onnx file (without "
+        "gRPC), or a folder of exported models named 1, 2, ..., of which the newest one "
+        "that loads is served",
     )
     add_options(parser, ServeOptions)
     add_options(parser, Limits)
 
     def run(given: Given) -> None:
-        needed = ("grpc", "httptools", "orjson", "prometheus_client", "starlette")
-        for module in (*needed, "tensorflow_serving", "uvicorn"):
+        needed = ["httptools", "orjson", "prometheus_client", "starlette", "uvicorn"]
+        is_onnx = given["model"].endswith(".onnx")
+        for module in needed + ["grpc", "tensorflow_serving"] * (not is_onnx):
             import_extra(module, "keras-elmo serve", "serve")
         names = [each.name for each in declared_options(Limits) if each.name in given]
         limits = Limits(**{name: given.pop(name) for name in names})
-        import_keras()
+        if not is_onnx:
+            import_keras()
         from keras_elmo.serving.server import serve
 
         def log(sentence: str) -> None:

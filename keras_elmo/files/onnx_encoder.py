@@ -3,7 +3,7 @@
 import json
 import os
 import reprlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -134,9 +134,34 @@ class OnnxEncoder:
         Returns:
             `num_layers + 1` arrays `(batch, tokens, 2 * projection_units)`.
         """
-        feeds = {_INPUT: self._ids(sentences)}
+        words, *layers = self.run(sentences, self._names).values()
+        return [np.concatenate([words, words], axis=-1), *layers]
+
+    def run(
+        self,
+        sentences: Sequence[Sequence[bytes]],
+        outputs: Collection[str],
+        width: int = 0,
+    ) -> dict[str, np.ndarray]:
+        """Returns outputs of the file for a batch of tokens, by their names.
+
+        Args:
+            sentences: tokens.
+            outputs: names.
+            width: least number of tokens of the outputs, which are padded.
+        """
+        feeds = {_INPUT: self._ids(sentences, width)}
         try:
-            words, *layers = self._session.run(self._names, feeds, self._run_options)
+            found = self._session.run(list(outputs), feeds, self._run_options)
         except Exception as error:
             raise ValueError(f"{self.path}: cannot be run: {error}") from error
-        return [np.concatenate([words, words], axis=-1), *layers]
+        return dict(zip(outputs, found, strict=True))
+
+    def output_shapes(self) -> dict[str, list[Any]]:
+        """Returns the shape of each output; a string is an axis of any size."""
+        return self._shapes(self._session.get_outputs())
+
+    @property
+    def outputs(self) -> list[str]:
+        """The names of the file's outputs."""
+        return [output.name for output in self._session.get_outputs()]

@@ -12,7 +12,7 @@ import numpy as np
 
 from keras_elmo.serving import metrics
 from keras_elmo.serving.limits import Code, Limits, ServingError, invalid
-from keras_elmo.serving.model import LENGTHS, Arrays, Model, Signature
+from keras_elmo.serving.signatures import LENGTHS, Arrays, ServedModel, ServedSignature
 
 # The longest wait for the clients of the last batch, as a share of its seconds.
 _WAIT_SHARE = 0.15
@@ -23,7 +23,7 @@ _PART_TOKENS = 2_048
 class Request(NamedTuple):
     """What one client asks for; no sentence has more tokens than `longest`."""
 
-    signature: Signature
+    signature: ServedSignature
     inputs: Mapping[str, np.ndarray]
     outputs: Collection[str]
     sentences: int
@@ -133,8 +133,8 @@ class Batcher:
 
     async def predict(
         self,
-        model: Model,
-        signature: Signature,
+        model: ServedModel,
+        signature: ServedSignature,
         inputs: Arrays,
         output_filter: Sequence[str] | None = None,
     ) -> Arrays:
@@ -161,7 +161,7 @@ class Batcher:
             return await asyncio.wrap_future(self.submit(request))
 
     async def _longest(
-        self, signature: Signature, inputs: Arrays, sentences: int
+        self, signature: ServedSignature, inputs: Arrays, sentences: int
     ) -> int:
         """The tokens of the longest sentence, or an upper bound within the limit."""
         limit = self._limits.tokens

@@ -15,7 +15,7 @@ from tensorflow_serving.apis.predict_pb2 import PredictRequest, PredictResponse
 from keras_elmo.serving.batching import Batcher
 from keras_elmo.serving.limits import Code, Limits, ServingError, invalid
 from keras_elmo.serving.metrics import count_request
-from keras_elmo.serving.model import Argument, Arrays, encode
+from keras_elmo.serving.signatures import Argument, Arrays, encode
 from keras_elmo.serving.versions import ModelManager
 
 _SERVICE = "tensorflow.serving.PredictionService"

@@ -9,7 +9,7 @@ import numpy as np
 import orjson
 
 from keras_elmo.serving.limits import invalid
-from keras_elmo.serving.model import Argument, Arrays
+from keras_elmo.serving.signatures import Argument, Arrays
 
 _INT32 = range(-(2**31), 2**31)
 # Characters of a value that an error shows.

@@ -1,13 +1,10 @@
 """An exported SavedModel, loaded and ready to be called."""
 
-import asyncio
 import os
 import re
-import threading
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from typing import NamedTuple, TypeAlias, TypeVar
+from typing import TypeAlias
 
 import numpy as np
 import tensorflow as tf
@@ -16,37 +13,19 @@ from google.protobuf.message import DecodeError
 from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 
 from keras_elmo.files.saved_model import read_description, register_signature_operations
-from keras_elmo.serving.limits import Code, ServingError
+from keras_elmo.serving.signatures import (
+    DEFAULT,
+    LENGTHS,
+    Argument,
+    Arrays,
+    ServedModel,
+)
 
-Arrays = dict[str, np.ndarray]
 ConcreteFunction: TypeAlias = tf.types.experimental.ConcreteFunction
-_Other = TypeVar("_Other")
-
-# It takes about a millisecond to write these.
-NUMBERS_AT_ONCE = 16_384
-
-LENGTHS = "sequence_len"
 _WORDS = "word_emb"
 _LAYER = re.compile(r"lstm_outputs(\d+)")
-_DEFAULT = "serving_default"
 # What TensorFlow and protobuf raise on damaged or foreign files.
 _ERRORS = (tf.errors.OpError, DecodeError, OSError, ValueError, LookupError, TypeError)
-
-
-async def encode(
-    write: Callable[[Arrays, _Other], bytes], outputs: Arrays, other: _Other
-) -> bytes:
-    """Calls `write`, so that the event loop goes on if the outputs are large."""
-    if sum(array.size for array in outputs.values()) <= NUMBERS_AT_ONCE:
-        return write(outputs, other)
-    return await asyncio.to_thread(write, outputs, other)
-
-
-class Argument(NamedTuple):
-    """The type (`object` for strings) and the rank of an input."""
-
-    dtype: np.dtype
-    rank: int
 
 
 class Signature:
@@ -122,7 +101,7 @@ def _nested_outputs(
     return [*sets, frozenset(outputs)]
 
 
-class Model:
+class Model(ServedModel):
     """One version of a model, loaded from a folder that `export_saved_model` wrote.
 
     Raises:
@@ -130,7 +109,7 @@ class Model:
     """
 
     def __init__(self, path: str | os.PathLike[str], version: int) -> None:
-        self.version = version
+        super().__init__(version)
         about = read_description(path)
         register_signature_operations(path)
         try:
@@ -141,51 +120,17 @@ class Model:
             self.signatures = {
                 name: Signature(function, batchable)
                 for name, function in self.loaded.signatures.items()
-                if name != _DEFAULT
+                if name != DEFAULT
             }
             for signature in self.signatures.values():
                 signature.warm_up()
-            if _DEFAULT in self.loaded.signatures:
+            if DEFAULT in self.loaded.signatures:
                 # The same function, for requests that name no signature.
-                self.signatures[_DEFAULT] = self.signatures["default"]
+                self.signatures[DEFAULT] = self.signatures["default"]
         except _ERRORS as error:
             raise ValueError(
                 f"{os.fspath(path)}: cannot be loaded: {error!r}"
             ) from error
-        self._users = 0
-        self._unused = threading.Condition()
-
-    def signature(self, name: str) -> Signature:
-        """Returns a signature; `""` names the default one.
-
-        Raises:
-            ServingError: there is none of that name.
-        """
-        name = name or _DEFAULT
-        if name not in self.signatures:
-            raise ServingError(
-                Code.INVALID_ARGUMENT,
-                f'Serving signature name: "{name}" not found in signature def; '
-                f"there are {', '.join(sorted(self.signatures))}",
-            )
-        return self.signatures[name]
-
-    @contextmanager
-    def in_use(self) -> Iterator[None]:
-        """While the block runs, `wait_until_unused` waits."""
-        with self._unused:
-            self._users += 1
-        try:
-            yield
-        finally:
-            with self._unused:
-                self._users -= 1
-                self._unused.notify_all()
-
-    def wait_until_unused(self) -> None:
-        """Returns when nobody uses the model."""
-        with self._unused:
-            self._unused.wait_for(lambda: not self._users)
 
 
 def _signature_defs(path: str | os.PathLike[str]) -> dict[str, object]:

@@ -16,7 +16,7 @@ from keras_elmo.serving.http import dumps, json_response, read_body, refuse
 from keras_elmo.serving.json_request import JsonRequest
 from keras_elmo.serving.limits import Code, Limits, ServingError, invalid
 from keras_elmo.serving.metrics import count_request
-from keras_elmo.serving.model import NUMBERS_AT_ONCE, Arrays, encode
+from keras_elmo.serving.signatures import NUMBERS_AT_ONCE, Arrays, encode
 from keras_elmo.serving.versions import ModelManager
 
 Endpoint = Callable[[Request], Awaitable[Response]]

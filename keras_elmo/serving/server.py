@@ -8,11 +8,12 @@ import os
 import signal
 import socket
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from keras_elmo.files.finding import find_model
+from keras_elmo.files.onnx_encoder import ONNX_SUFFIX
 from keras_elmo.serving import metrics
 from keras_elmo.serving.batching import Batcher
-from keras_elmo.serving.grpc import GrpcServer
 from keras_elmo.serving.http import (
     address,
     bound_socket,
@@ -23,6 +24,9 @@ from keras_elmo.serving.http import (
 from keras_elmo.serving.limits import Limits, ServeOptions
 from keras_elmo.serving.rest import rest_app
 from keras_elmo.serving.versions import ModelManager
+
+if TYPE_CHECKING:
+    from keras_elmo.serving.grpc import GrpcServer
 
 _REFRESH_SECONDS = 1.0
 
@@ -41,7 +45,8 @@ def serve(
     """Serves a model until SIGINT or SIGTERM, and finishes the requests it has then.
 
     Args:
-        model: an exported model by its name or path, or a folder of exported models in
+        model: an exported model by its name or path; an .onnx file, without gRPC; or
+            a folder of exported models in
             folders whose names are numbers; the newest one that loads is served.
         log: called with a sentence when the server is ready and when the version
             changes.
@@ -69,7 +74,12 @@ def serve(
         # Ports first, for loading takes long. (Of two servers that start at once, one
         # fails only when it listens.)
         with bound_socket(host, port) as listening:
-            rpc = GrpcServer(address(host, grpc_port), limits)
+            rpc = None
+            if not os.fspath(folder).endswith(ONNX_SUFFIX):
+                # Its messages are TensorFlow's.
+                from keras_elmo.serving.grpc import GrpcServer
+
+                rpc = GrpcServer(address(host, grpc_port), limits)
             models = await asyncio.to_thread(ModelManager, folder, name, log)
             return await _run(models, listening, rpc, limits, log)
 
@@ -79,7 +89,7 @@ def serve(
 async def _run(
     models: ModelManager,
     listening: socket.socket,
-    rpc: GrpcServer,
+    rpc: "GrpcServer | None",
     limits: Limits,
     log: Callable[[str], None],
 ) -> signal.Signals:
@@ -89,19 +99,20 @@ async def _run(
     metrics.MODEL_VERSION.set_function(lambda: models.model.version)
     app = rest_app(models, batcher, limits, lambda: not ended.done())
     http = http_server(app, limits)
-    await rpc.start(models, batcher)
+    if rpc:
+        await rpc.start(models, batcher)
     host, port = start_listening(listening)
     serving = asyncio.create_task(http.serve([listening]))
     refreshing = asyncio.create_task(_refresh(models, batcher))
+    rpc_address = f" and gRPC {address(host, rpc.port)}" if rpc else ""
     log(
         f"serving {models.name}, version {models.model.version}, at "
-        f"http://{address(host, port)}/v1/models/{models.name} "
-        f"and gRPC {address(host, rpc.port)}"
+        f"http://{address(host, port)}/v1/models/{models.name}{rpc_address}"
     )
     number = await ended
     refreshing.cancel()
     http.should_exit = True
-    await asyncio.gather(serving, rpc.stop())
+    await asyncio.gather(serving, *([rpc.stop()] if rpc else []))
     batcher.close()
     return number
 

@@ -7,13 +7,24 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
-from keras_elmo.files.saved_model import is_saved_model
+from keras_elmo.files.onnx_encoder import ONNX_SUFFIX
 from keras_elmo.serving.limits import Code, ServingError
-from keras_elmo.serving.model import Model
+from keras_elmo.serving.signatures import ServedModel
 
 # Of each file: its path, its size, and when it and its permissions changed.
 FileStates = list[tuple[str, int, int, int]]
 Errors = dict[int, Exception]
+
+
+def open_model(path: Path, version: int) -> ServedModel:
+    """Loads a version of a model."""
+    if path.suffix == ONNX_SUFFIX:
+        from keras_elmo.serving.onnx_model import OnnxModel
+
+        return OnnxModel(path, version)
+    from keras_elmo.serving.model import Model
+
+    return Model(path, version)
 
 
 class ModelManager:
@@ -23,8 +34,8 @@ class ModelManager:
     requests. One that does not load is skipped until its files change.
 
     Args:
-        folder: an exported model, which is version 1, or a folder of exported models
-            in folders whose names are numbers.
+        folder: an exported model or an .onnx file, which is version 1, or a folder of
+            exported models in folders whose names are numbers.
         name: the model's name.
         log: called with a sentence for each change.
     """
@@ -66,7 +77,7 @@ class ModelManager:
         # TensorFlow's objects are in cycles, and hold the weights.
         gc.collect()
 
-    def find(self, name: str, version: int | None = None) -> Model:
+    def find(self, name: str, version: int | None = None) -> ServedModel:
         """Returns the model that a request names."""
         model = self.model
         if name != self.name or version not in (None, model.version):
@@ -92,7 +103,7 @@ class ModelManager:
             raise ServingError(Code.NOT_FOUND, f"Could not find {what} of model {name}")
         return found
 
-    def _load_newest(self, served: int = -1) -> tuple[Model | None, Errors]:
+    def _load_newest(self, served: int = -1) -> tuple[ServedModel | None, Errors]:
         """Loads the newest version that loads, if it is another; returns new errors."""
         errors: Errors = {}
         for version, path in self._versions():
@@ -103,7 +114,7 @@ class ModelManager:
                 continue
             self._set_state(version, "LOADING")
             try:
-                model = Model(path, version)
+                model = open_model(path, version)
             except (ValueError, ImportError, OSError) as error:
                 self._set_state(version, "END", "INVALID_ARGUMENT", str(error))
                 self._failed[version] = files
@@ -115,6 +126,10 @@ class ModelManager:
 
     def _versions(self) -> list[tuple[int, Path]]:
         """The versions in the folder, newest first."""
+        if self._folder.suffix == ONNX_SUFFIX and self._folder.is_file():
+            return [(1, self._folder)]
+        from keras_elmo.files.saved_model import is_saved_model
+
         if is_saved_model(self._folder):
             return [(1, self._folder)]
         try:
@@ -142,7 +157,7 @@ class ModelManager:
 
 def _file_states(folder: Path) -> FileStates:
     states = []
-    for path in sorted(folder.rglob("*")):
+    for path in (folder, *sorted(folder.rglob("*"))):
         # A file that is removed meanwhile will have changed the next time.
         with contextlib.suppress(OSError):
             stat = path.stat()

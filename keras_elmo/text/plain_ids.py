@@ -33,9 +33,17 @@ class PlainIds:
             self._words = {word: k for k, word in enumerate(vocabulary.words, 1)}
             self._characters = {c: k for k, c in enumerate(vocabulary.characters, 1)}
 
-    def __call__(self, sentences: Sequence[Sequence[bytes]]) -> np.ndarray:
-        """Returns int32 ids of shape `(sentences, tokens + 2, ids)`."""
+    def __call__(
+        self, sentences: Sequence[Sequence[bytes]], width: int = 0
+    ) -> np.ndarray:
+        """Returns int32 ids of shape `(sentences, tokens + 2, ids)`.
+
+        Args:
+            sentences: tokens.
+            width: least number of tokens of the result.
+        """
         longest = max(map(len, sentences), default=0)
+        longest = max(longest, width)
         ids = np.zeros((len(sentences), longest + 2, self.num_ids), "int32")
         begin, end = self._boundaries()
         known: dict[bytes, list[int]] = {}

@@ -31,7 +31,7 @@ class Loaded:
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    monkeypatch.setattr(versions, "Model", Loaded)
+    monkeypatch.setattr(versions, "open_model", Loaded)
     monkeypatch.setattr(Loaded, "loads", [])
     return tmp_path
 

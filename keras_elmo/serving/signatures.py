@@ -1,0 +1,108 @@
+"""What is served: a model, of whatever kind, and its signatures."""
+
+import asyncio
+import threading
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from typing import NamedTuple, Protocol, TypeVar
+
+import numpy as np
+
+from keras_elmo.serving.limits import Code, ServingError
+
+Arrays = dict[str, np.ndarray]
+_Other = TypeVar("_Other")
+
+# It takes about a millisecond to write these.
+NUMBERS_AT_ONCE = 16_384
+
+LENGTHS = "sequence_len"
+# The signature of requests that name none.
+DEFAULT = "serving_default"
+
+
+async def encode(
+    write: Callable[[Arrays, _Other], bytes], outputs: Arrays, other: _Other
+) -> bytes:
+    """Calls `write`, so that the event loop goes on if the outputs are large."""
+    if sum(array.size for array in outputs.values()) <= NUMBERS_AT_ONCE:
+        return write(outputs, other)
+    return await asyncio.to_thread(write, outputs, other)
+
+
+class Argument(NamedTuple):
+    """The type (`object` for strings) and the rank of an input."""
+
+    dtype: np.dtype
+    rank: int
+
+
+class ServedSignature(Protocol):
+    """A function of NumPy arrays.
+
+    Attributes:
+        batchable: whether a sentence's outputs do not depend on the others of a batch.
+        arguments: by their names.
+        outputs: their names.
+        token_argument: the argument of rank 2; `None` if the model tokenizes strings.
+    """
+
+    batchable: bool
+    arguments: dict[str, Argument]
+    outputs: tuple[str, ...]
+    token_argument: str | None
+
+    def __call__(
+        self, inputs: Mapping[str, np.ndarray], outputs: Collection[str]
+    ) -> Arrays:
+        """Returns an array for each name in `outputs`."""
+
+
+class ServedModel:
+    """One version of a model.
+
+    Attributes:
+        version: its number.
+        signatures: by their names.
+        signature_defs: what clients are told of them, as TensorFlow Serving does.
+    """
+
+    signatures: Mapping[str, ServedSignature]
+    signature_defs: dict[str, object]
+
+    def __init__(self, version: int) -> None:
+        self.version = version
+        self._users = 0
+        self._unused = threading.Condition()
+
+    def signature(self, name: str) -> ServedSignature:
+        """Returns a signature; `""` names the default one.
+
+        Raises:
+            ServingError: there is none of that name.
+        """
+        name = name or DEFAULT
+        if name not in self.signatures:
+            raise ServingError(
+                Code.INVALID_ARGUMENT,
+                f'Serving signature name: "{name}" not found in signature def; '
+                f"there are {', '.join(sorted(self.signatures))}",
+            )
+        return self.signatures[name]
+
+    @contextmanager
+    def in_use(self) -> Iterator[None]:
+        """While the block runs, `wait_until_unused` waits."""
+        with self._unused:
+            self._users += 1
+        try:
+            yield
+        finally:
+            with self._unused:
+                self._users -= 1
+                self._unused.notify_all()
+
+    def wait_until_unused(self) -> None:
+        """Returns when nobody uses the model."""
+        with self._unused:
+            self._unused.wait_for(lambda: not self._users)
