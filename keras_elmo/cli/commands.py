@@ -242,9 +242,9 @@ def _serve(parser: argparse.ArgumentParser) -> Run:
         "--model",
         required=True,
         metavar="DIR",
-        help="An exported model, the name of a shipped model, an .onnx file (without "
-        "gRPC), or a folder of exported models named 1, 2, ..., of which the newest one "
-        "that loads is served",
+        help="An exported model, the name of a shipped model, an .onnx file (no gRPC), "
+        "or a folder of exported models named 1, 2, ..., of which the newest one that "
+        "loads is served",
     )
     add_options(parser, ServeOptions)
     add_options(parser, Limits)

@@ -60,10 +60,8 @@ class _Signature:
     ) -> None:
         self._encoder = encoder
         self._tokenizer = tokenizer
-        # Layer normalisation takes the mean over the whole batch; a product in 8 bits
-        # has one scale for all of its rows.
-        normalizes = encoder.mix is not None and encoder.mix[2]
-        self.batchable = not normalizes
+        # Layer normalisation takes the mean over the whole batch.
+        self.batchable = encoder.mix is None or not encoder.mix[2]
         self.arguments = arguments
         self.outputs = tuple(sorted(encoder.outputs))
         self.token_argument = None if tokenizer else "tokens"

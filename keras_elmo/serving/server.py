@@ -63,7 +63,7 @@ def serve(
         OSError: a port is not free.
         ValueError: there is no model, or its name would not do in a path.
     """
-    name = name or os.path.basename(os.path.abspath(model))
+    name = name or os.path.basename(os.path.abspath(model)).removesuffix(ONNX_SUFFIX)
     # A folder of versions is no model by itself.
     folder = model if os.path.isdir(model) else find_model(model)
     if not name or set(name) & set("/:"):
