@@ -109,24 +109,21 @@ class OnnxGraph:
     def slice(self, x: str, start: int, stop: int, axis: int) -> str:
         return self.add("Slice", x, *map(self.integers, (start, stop, axis)))
 
-    def matmul(self, x: str, kernel: np.ndarray) -> str:
-        """Multiplies `(rows, n)` by a matrix.
+    def affine(self, x: str, kernel: object, bias: object = None) -> str:
+        """Multiplies `(rows, n)` by a matrix, and adds a vector if there is one.
 
-        In 8 bits, a column of the matrix has its own scale, and so have the `rows`,
-        together.
+        In 8 bits, a column of the matrix has a scale of its own, and `x` has one.
         """
+        kernel = array_of(kernel)
+        added = "" if bias is None else self.constant(array_of(bias))
         if not self._int8:
-            return self.add("MatMul", x, self.constant(kernel))
+            product = self.add("MatMul", x, self.constant(kernel))
+            return self.add("Add", product, added) if added else product
         scale = np.maximum(np.abs(kernel).max(axis=0), 1e-30) / 127
         quantized = self.constant(np.round(kernel / scale), "int8")
-        zero = self.constant(np.zeros_like(scale), "int8")
         scale = self.constant(scale)
-        operator = "DynamicQuantizeMatMul"
-        return self.add(operator, x, quantized, scale, zero, domain=_RUNTIME)
-
-    def affine(self, x: str, kernel: object, bias: object) -> str:
-        product = self.matmul(x, array_of(kernel))
-        return self.add("Add", product, self.constant(array_of(bias)))
+        inputs = (x, quantized, scale, *(("", added) if added else ()))
+        return self.add("DynamicQuantizeMatMul", *inputs, domain=_RUNTIME)
 
     def build(self) -> object:
         """Returns the graph, for a model or as the body of a loop."""

@@ -241,14 +241,14 @@ def _add_step(
 ) -> tuple[str, str]:
     """Returns the next `h` and `c`."""
     kernel = array_of(layer.kernel)[-layer.projection_units :]
-    gates = body.add("Add", gates, body.matmul(h, kernel))
+    gates = body.add("Add", gates, body.affine(h, kernel))
     i, j, f, o = body.add_several(4, "Split", gates, axis=1)
     i, f, o = (body.add("Sigmoid", gate) for gate in (i, f, o))
     kept = body.add("Mul", f, c)
     c = body.add("Add", kept, body.add("Mul", i, body.add("Tanh", j)))
     c = _clip(body, c, layer.cell_clip)
     hidden = body.add("Mul", o, body.add("Tanh", c))
-    h = body.matmul(hidden, array_of(layer.projection_kernel))
+    h = body.affine(hidden, array_of(layer.projection_kernel))
     return _clip(body, h, layer.projection_clip), c
 
 
