@@ -1,6 +1,6 @@
-"""How fast is the exported ONNX file, next to the encoder on TensorFlow? Words/s.
+"""How fast are exported ONNX files, next to the encoder on TensorFlow? Words/s.
 
-Both get the same character ids, of real sentences, in batches of like length and in
+All get the same character ids, of real sentences, in batches of like length and in
 their natural order, in one process, in turn. Their layers are compared before anything
 is timed.
 
@@ -37,15 +37,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     sentences = inference.read_sentences(options.corpus)[:_SENTENCES]
     with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "model.onnx"
-        systems = make_systems(options.preset, file)
-        size = file.stat().st_size
+        systems = make_systems(options.preset, Path(folder))
+        sizes = {file.stem: file.stat().st_size for file in Path(folder).iterdir()}
     rows = []
     for order in ("like length", "natural"):
         ordered = sorted(sentences, key=len) if order == "like length" else sentences
         for batch_size in (1, 32):
             batches = list(read_batches(ordered, batch_size))
-            one, other = (run(batches[-1][0]) for run in systems.values())
+            one, _, other = (run(batches[-1][0]) for run in systems.values())
             pairs = zip(one, other, strict=True)
             difference = max(float(np.abs(a - b).max()) for a, b in pairs)
             if difference > _TOLERANCE:
@@ -59,10 +58,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
                     "words_per_second": common.in_turn(timed, options.repeats),
                 }
             )
-    common.publish(options, table, file_bytes=size, rows=rows)
+    common.publish(options, table, file_bytes=sizes, rows=rows)
 
 
-def make_systems(preset: str, file: Path) -> dict[str, Run]:
+def make_systems(preset: str, folder: Path) -> dict[str, Run]:
     """Returns what computes the layers of each, boundaries left out."""
     import keras
     import onnxruntime
@@ -73,13 +72,17 @@ def make_systems(preset: str, file: Path) -> dict[str, Run]:
     keras.utils.set_random_seed(0)
     encoder = keras_elmo.build_encoder(keras_elmo.ElmoConfig.preset(preset))
     embedding = keras_elmo.ElmoEmbedding(encoder)
-    keras_elmo.export_onnx(embedding, file)
-    session = onnxruntime.InferenceSession(file)
+    sessions = {}
+    for kind in (None, "int8"):
+        file = folder / f"{kind or 'float32'}.onnx"
+        keras_elmo.export_onnx(embedding, file, quantize=kind)
+        sessions[kind] = onnxruntime.InferenceSession(file)
     names = [f"lstm_outputs{k + 1}" for k in range(encoder.config.num_layers)]
     ids = tf.TensorSpec([None, None, 50], tf.int32)
     layers = tf.function(embedding.token_layers, [ids], autograph=False)
     return {
-        "ONNX Runtime": lambda x: session.run(names, {"char_ids": x}),
+        "ONNX Runtime": lambda x: sessions[None].run(names, {"char_ids": x}),
+        "int8": lambda x: sessions["int8"].run(names, {"char_ids": x}),
         "TensorFlow": lambda x: [layer.numpy() for layer in layers(x)[1:]],
     }
 
@@ -107,12 +110,12 @@ def _speed(run: Run, batches: Sequence[tuple[np.ndarray, int]]) -> float:
 def table(result: common.Result) -> str:
     """Returns the figures, a row a batch size and an order."""
     header = ["Preset", "Sentences a batch", "Order", "ONNX Runtime, words/s"]
-    header += ["TensorFlow, words/s", "Ratio", "Greatest difference"]
+    header += ["int8, words/s", "TensorFlow, words/s", "Greatest difference"]
     rows = []
     for row in result["rows"]:
-        one, other = map(statistics.median, row["words_per_second"].values())
+        speeds = row["words_per_second"].values()
         about = [result["preset"], str(row["batch_size"]), row["order"]]
-        figures = [f"{one:,.0f}", f"{other:,.0f}", f"{one / other:.2f}"]
+        figures = [f"{statistics.median(each):,.0f}" for each in speeds]
         rows.append([*about, *figures, f"{row['greatest_difference']:.1e}"])
     return markdown_table(header, rows)
 
