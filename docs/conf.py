@@ -18,8 +18,11 @@ version = release = keras_elmo.__version__
 extensions = ["myst_parser"]
 # As browsers know it, without a script of another host.
 html_math_renderer = "mathml"
+# Blocks of the command line.
+highlight_language = "text"
 html_theme = "furo"
 html_title = "keras_elmo"
+html_favicon = "figures/icon.svg"
 html_show_sourcelink = False
 myst_enable_extensions = ["attrs_block", "deflist", "dollarmath"]
 myst_heading_anchors = 3
@@ -99,14 +102,27 @@ def _formula(translator, node: nodes.Element) -> None:
     raise nodes.SkipNode
 
 
-def _levels(app, pagename: str, template: str, context: dict, doctree) -> None:
-    """Headings of the navigation have a level, for screen readers."""
+# What a screen reader or a keyboard needs beyond the theme's HTML.
+_ACCESSIBLE = {
+    'class="caption" role="heading"': 'class="caption" role="heading" aria-level="2"',
+    '<div class="table-wrapper': '<div tabindex="0" class="table-wrapper',
+    '<div class="math-wrapper': '<div tabindex="0" class="math-wrapper',
+    "<pre>": '<pre tabindex="0">',
+}
+# Parameters of a long signature, which Sphinx makes definitions of nothing.
+_PARAMETERS = re.compile(r"<dl>\n((?:<dd>.*</dd>\n)+)</dl>\n")
+
+
+def _accessible(app, pagename: str, template: str, context: dict, doctree) -> None:
+    def lines(match: re.Match[str]) -> str:
+        line = '<span style="display: block; margin-left: 2rem">'
+        return match[1].replace("<dd>", line).replace("</dd>", "</span>")
+
     for part in ("body", "furo_navigation_tree"):
-        if part in context:
-            context[part] = context[part].replace(
-                'class="caption" role="heading"',
-                'class="caption" role="heading" aria-level="2"',
-            )
+        text = _PARAMETERS.sub(lines, context.get(part, ""))
+        for html, better in _ACCESSIBLE.items():
+            text = text.replace(html, better)
+        context[part] = text
 
 
 def setup(app):
@@ -114,4 +130,4 @@ def setup(app):
     app.add_directive("reference", Reference)
     app.connect("source-read", _cards_here)
     # After the theme, which makes the navigation.
-    app.connect("html-page-context", _levels, priority=900)
+    app.connect("html-page-context", _accessible, priority=900)

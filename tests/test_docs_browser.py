@@ -46,6 +46,8 @@ def url():
 @pytest.fixture(scope="module")
 def browser(url, tmp_path_factory):
     browser = Browser(tmp_path_factory.mktemp("chromium"))
+    # Of the page that a new window has.
+    browser.faults(url)
     yield browser
     browser.driver.quit()
 
