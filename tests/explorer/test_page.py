@@ -59,10 +59,12 @@ def test_word(browser, page):
     browser.click("#neighbours .same")
     words = {each.text for each in browser.all("#neighbours .middle")}
     assert words == {"bank", "Bank"}
-    # The word stands in the middle, in a column.
-    left = "[...document.querySelectorAll('#neighbours .after')].map(each =>"
-    left += " Math.round(each.getBoundingClientRect().left))"
-    assert len(set(browser.run(left))) == 1
+    # The word stands in the middle, in a column; what follows it in Hebrew, on the left.
+    starts = [each.location["x"] for each in browser.all("#neighbours .after")]
+    hebrew = [each.text for each in browser.all("#neighbours .before")].index(
+        "שלום עולם"
+    )
+    assert starts.pop(hebrew) < min(starts) and len(set(starts)) == 1
     before = browser.run("document.querySelector('#map g').style.transform")
     browser.one("#word input[type=range]").click()
     browser.press("HOME")
