@@ -59,7 +59,7 @@ def test_word(browser, page):
     browser.click("#neighbours .same")
     words = {each.text for each in browser.all("#neighbours .middle")}
     assert words == {"bank", "Bank"}
-    # The word stands in the middle, in a column; what follows it in Hebrew, on the left.
+    # The word stands in the middle, in a column; after it is on the left in Hebrew.
     starts = [each.location["x"] for each in browser.all("#neighbours .after")]
     hebrew = [each.text for each in browser.all("#neighbours .before")].index(
         "שלום עולם"
