@@ -188,7 +188,7 @@ def _bandwidth(config: ElmoConfig) -> float:
     steps = tf.ones([_READ_STEPS], tf.int32)
     run = _compiled(lambda: _loop(steps, row, kernels))
     size = 4 * _READ_STEPS * len(kernels) * shape[0] * shape[1]
-    return size / min(seconds_of(lambda: run().numpy()) for _ in range(_READ_STEPS))
+    return size / min(seconds_of(lambda: run()[1].numpy()) for _ in range(_READ_STEPS))
 
 
 def large_product(dtype: str) -> Run:

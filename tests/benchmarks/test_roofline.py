@@ -1,11 +1,8 @@
 """The bounds of `roofline.py`: products, or the reading of their weights."""
 
 import numpy as np
-import pytest
 
 import keras_elmo
-
-pytestmark = pytest.mark.benchmark
 
 CONFIG = keras_elmo.ElmoConfig.preset("tiny")
 # Two sentences of three and one words, with their boundaries.
