@@ -209,7 +209,10 @@ def _dataset(task: Task, places: np.ndarray, batch_size: int) -> tf.data.Dataset
             labels = np.stack([task.labels[place] for place in batch])
             yield np.array(padded, object), labels
 
-    signature = (tf.TensorSpec((None, None), tf.string), tf.TensorSpec(None, tf.int32))
+    signature = (
+        tf.TensorSpec((None, None), tf.string),
+        tf.TensorSpec((None,), tf.int32),
+    )
     dataset = tf.data.Dataset.from_generator(examples, output_signature=signature)
     counted = tf.data.experimental.assert_cardinality(len(found))
     return dataset.apply(counted).shuffle(len(found))
