@@ -10,6 +10,7 @@ import numpy as np
 
 from keras_elmo.embedding.embedder import Embedder
 from keras_elmo.embedding.parts import encoder_hash
+from keras_elmo.embedding.sentences import tokenizer_of
 from keras_elmo.explore.index_files import (
     Arrays,
     build_graph,
@@ -31,8 +32,7 @@ from keras_elmo.explore.token_vectors import (
     one_layer,
     token_arrays,
 )
-from keras_elmo.files.loading import Source, load
-from keras_elmo.models.encoder import Encoder
+from keras_elmo.files.loading import AnyEncoder, Source, load
 from keras_elmo.utils.checks import check_positive
 from keras_elmo.utils.lazy import import_extra
 from keras_elmo.utils.progress import Progress
@@ -74,7 +74,7 @@ class Index:
         arrays: Arrays,
         description: Config,
         graph: Any = None,
-        encoder: Encoder | None = None,
+        encoder: AnyEncoder | None = None,
     ) -> None:
         self._arrays = arrays
         self._description = description
@@ -161,7 +161,7 @@ class Index:
         return cls(arrays, description, graph, encoder)
 
     @cached_property
-    def encoder(self) -> Encoder:
+    def encoder(self) -> AnyEncoder:
         """The model of the vectors."""
         if self._given is None:
             self._given = load(str(self.model))
@@ -191,7 +191,7 @@ class Index:
         """
         check_positive(num=num)
         check_words(words)
-        tokens = read_sentence(sentence, self.encoder.tokenizer)
+        tokens = read_sentence(sentence, tokenizer_of(self.encoder))
         position = find_word(word, tokens)
         (vectors,) = self._embedder.embed(
             [tokens], 1, one_layer(self.layer, self.encoder)
@@ -266,7 +266,7 @@ class Index:
         return Embedder(self.encoder)
 
 
-def _check_model(encoder: Encoder, description: Config) -> None:
+def _check_model(encoder: AnyEncoder, description: Config) -> None:
     if encoder_hash(encoder) != description["model_hash"]:
         raise ValueError(
             "`model` must be the one that the index was built with; its weights are "
@@ -275,7 +275,7 @@ def _check_model(encoder: Encoder, description: Config) -> None:
 
 
 def layer_indexes(
-    encoder: Encoder, corpus: Text, progress: bool = False
+    encoder: AnyEncoder, corpus: Text, progress: bool = False
 ) -> list[Index]:
     """Returns an index of each layer, for which the text is read once."""
     layers = range(encoder.config.num_layers + 1)
@@ -287,14 +287,14 @@ def layer_indexes(
 
 
 def _read_text(
-    encoder: Encoder,
+    encoder: AnyEncoder,
     corpus: Text,
     layers: Sequence[int],
     among: Callable[[str], bool] | None,
     progress: bool,
 ) -> list[Arrays]:
     """Returns the arrays of a text for each layer."""
-    sentences = read_corpus(corpus, encoder.tokenizer)
+    sentences = read_corpus(corpus, tokenizer_of(encoder))
     with ExitStack() as stack:
         bar = stack.enter_context(Progress("Indexing")) if progress else None
         return token_arrays(encoder, sentences, layers, among, bar)

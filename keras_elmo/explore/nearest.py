@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from keras_elmo.embedding.sentences import tokenizer_of
 from keras_elmo.explore.index import Index
 from keras_elmo.explore.sentences import Sentence, Text, find_word, read_sentence
 from keras_elmo.explore.token_vectors import Occurrence, check_words, one_layer
@@ -66,7 +67,7 @@ def nearest(
     check_positive(num=num)
     check_words(words)
     one_layer(layer, encoder)
-    tokens = read_sentence(sentence, encoder.tokenizer)
+    tokens = read_sentence(sentence, tokenizer_of(encoder))
     spelt = tokens[find_word(word, tokens)].casefold()
 
     def compared(token: str) -> bool:

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 from keras_elmo.config import TOKENIZER_IF_UNKNOWN
 from keras_elmo.text.batching import tokenized_lines
 from keras_elmo.text.lines import expand_files, is_text, read_lines
+from keras_elmo.text.plain_tokenizer import PlainTokenizer
 from keras_elmo.utils.types import StrPath
 
 Sentence: TypeAlias = str | Sequence[str]
@@ -19,7 +20,9 @@ _EXPECTED = (
 )
 
 
-def read_sentence(sentence: Sentence, tokenizer: str | None) -> list[str]:
+def read_sentence(
+    sentence: Sentence, tokenizer: str | PlainTokenizer | None
+) -> list[str]:
     """Returns the tokens of a sentence; `None` is a tokenizer that is not known."""
     if isinstance(sentence, str):
         (tokens,) = _tokenize([sentence], tokenizer)
@@ -32,7 +35,9 @@ def read_sentence(sentence: Sentence, tokenizer: str | None) -> list[str]:
     return list(sentence)
 
 
-def read_corpus(corpus: Any, tokenizer: str | None) -> Iterator[Sequence[str]]:
+def read_corpus(
+    corpus: Any, tokenizer: str | PlainTokenizer | None
+) -> Iterator[Sequence[str]]:
     if not is_text(corpus):
         return map(_check_tokens, corpus)
     try:
@@ -42,7 +47,9 @@ def read_corpus(corpus: Any, tokenizer: str | None) -> Iterator[Sequence[str]]:
     return _tokenize(read_lines(files), tokenizer)
 
 
-def _tokenize(lines: Iterable[str], tokenizer: str | None) -> Iterator[list[str]]:
+def _tokenize(
+    lines: Iterable[str], tokenizer: str | PlainTokenizer | None
+) -> Iterator[list[str]]:
     # The published models, whose files name no tokenizer, were trained on tokens.
     for tokens in tokenized_lines(lines, tokenizer or TOKENIZER_IF_UNKNOWN):
         yield [token.decode() for token in tokens]
@@ -60,7 +67,7 @@ def _check_tokens(sentence: StrPath | Sequence[str]) -> Sequence[str]:
 
 
 def read_sentences(
-    sentences: Iterable[Sentence], tokenizer: str | None
+    sentences: Iterable[Sentence], tokenizer: str | PlainTokenizer | None
 ) -> Iterator[list[str]]:
     """Yields the tokens of sentences; strings that follow each other are cut at once.
 

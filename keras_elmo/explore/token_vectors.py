@@ -11,7 +11,7 @@ import numpy as np
 
 from keras_elmo.embedding.embedder import Embedder
 from keras_elmo.explore.index_files import Arrays
-from keras_elmo.models.encoder import Encoder
+from keras_elmo.files.loading import AnyEncoder
 from keras_elmo.utils.progress import Progress
 
 _BATCH_SIZE = 128
@@ -36,7 +36,7 @@ class Occurrence(NamedTuple):
 
 
 def token_arrays(
-    encoder: Encoder,
+    encoder: AnyEncoder,
     sentences: Iterable[Sequence[str]],
     layers: Sequence[int],
     among: Callable[[str], bool] | None,
@@ -106,7 +106,7 @@ def check_words(words: str) -> None:
         raise ValueError(f"`words` must be 'any' or 'same'. Received: words={words!r}")
 
 
-def one_layer(layer: int, encoder: Encoder) -> np.ndarray:
+def one_layer(layer: int, encoder: AnyEncoder) -> np.ndarray:
     """Returns the weights of a mix that is one layer.
 
     Raises:

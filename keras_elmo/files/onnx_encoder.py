@@ -43,6 +43,7 @@ class OnnxEncoder:
 
     Attributes:
         path: as given.
+        name: for messages; the path.
         config: the sizes. A file of version 0.1.0 knows but the sizes of its outputs;
             the others are then those of the published models.
         tokenizer: the kind of `Tokenizer` of the training text; `None` if it is not
@@ -55,7 +56,7 @@ class OnnxEncoder:
     """
 
     def __init__(self, path: StrPath) -> None:
-        self.path = os.fspath(path)
+        self.path = self.name = os.fspath(path)
         runtime: Any = import_extra("onnxruntime", "Reading ONNX", "onnx")
         settings = runtime.SessionOptions()
         # Errors are raised; nothing is printed beside them.

@@ -99,6 +99,8 @@ import sys
 import keras_elmo
 model = keras_elmo.load(sys.argv[1])
 (vectors,) = keras_elmo.embed(model, ["The bank, closed."])
+corpus = [["a", "bank"], ["the", "bank"]]
+assert len(keras_elmo.nearest(model, "bank", "My bank.", corpus, num=1)) == 1
 assert vectors.shape == (3, 5, 14), vectors.shape
 status = keras_elmo.cli.main(["embed", "--model", sys.argv[1], "--input", "text.txt",
     "--out", "vectors.hdf5", "--layers", "mix"])
@@ -141,7 +143,7 @@ def test_no_language_model(file):
         with pytest.raises((ValueError, TypeError), match="language model"):
             keras_elmo.substitutes(model, ["the", "bank"], "bank")
         with pytest.raises((ValueError, TypeError), match="language model"):
-            keras_elmo.score(model, [["the", "bank"]])
+            list(keras_elmo.score(model, [["the", "bank"]]))
         with pytest.raises(ValueError, match="must have weights .*model.onnx"):
             export_onnx(model, "other.onnx")
 
