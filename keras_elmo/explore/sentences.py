@@ -13,6 +13,8 @@ from keras_elmo.text.plain_tokenizer import PlainTokenizer
 from keras_elmo.utils.types import StrPath
 
 Sentence: TypeAlias = str | Sequence[str]
+# The kind of a `Tokenizer`, or one without TensorFlow; `None` if it is not known.
+Splitting: TypeAlias = str | PlainTokenizer | None
 Text: TypeAlias = StrPath | Iterable[StrPath | Sequence[str]]
 
 _EXPECTED = (
@@ -20,9 +22,7 @@ _EXPECTED = (
 )
 
 
-def read_sentence(
-    sentence: Sentence, tokenizer: str | PlainTokenizer | None
-) -> list[str]:
+def read_sentence(sentence: Sentence, tokenizer: Splitting) -> list[str]:
     """Returns the tokens of a sentence; `None` is a tokenizer that is not known."""
     if isinstance(sentence, str):
         (tokens,) = _tokenize([sentence], tokenizer)
@@ -35,9 +35,7 @@ def read_sentence(
     return list(sentence)
 
 
-def read_corpus(
-    corpus: Any, tokenizer: str | PlainTokenizer | None
-) -> Iterator[Sequence[str]]:
+def read_corpus(corpus: Any, tokenizer: Splitting) -> Iterator[Sequence[str]]:
     if not is_text(corpus):
         return map(_check_tokens, corpus)
     try:
@@ -47,9 +45,7 @@ def read_corpus(
     return _tokenize(read_lines(files), tokenizer)
 
 
-def _tokenize(
-    lines: Iterable[str], tokenizer: str | PlainTokenizer | None
-) -> Iterator[list[str]]:
+def _tokenize(lines: Iterable[str], tokenizer: Splitting) -> Iterator[list[str]]:
     # The published models, whose files name no tokenizer, were trained on tokens.
     for tokens in tokenized_lines(lines, tokenizer or TOKENIZER_IF_UNKNOWN):
         yield [token.decode() for token in tokens]
@@ -67,7 +63,7 @@ def _check_tokens(sentence: StrPath | Sequence[str]) -> Sequence[str]:
 
 
 def read_sentences(
-    sentences: Iterable[Sentence], tokenizer: str | PlainTokenizer | None
+    sentences: Iterable[Sentence], tokenizer: Splitting
 ) -> Iterator[list[str]]:
     """Yields the tokens of sentences; strings that follow each other are cut at once.
 

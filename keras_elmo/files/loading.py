@@ -114,6 +114,12 @@ def load_language_model(name_or_path: Source) -> "PretrainingModel":
     print(model.vocabulary.words)
     ```
     """
+    given = getattr(name_or_path, "path", name_or_path)
+    if isinstance(given, str | os.PathLike) and os.fspath(given).endswith(ONNX_SUFFIX):
+        raise ValueError(
+            "`model` must have a language model; an .onnx file has an encoder alone. "
+            f"Received: model={os.fspath(given)!r}"
+        )
     from keras_elmo.files.run_directory import PretrainingDirectory
     from keras_elmo.files.saved_model import is_saved_model, read_language_model
     from keras_elmo.models.elmo_embedding import ElmoEmbedding
@@ -122,17 +128,12 @@ def load_language_model(name_or_path: Source) -> "PretrainingModel":
 
     if isinstance(name_or_path, PretrainingModel):
         return name_or_path
-    if isinstance(name_or_path, Encoder | ElmoEmbedding | OnnxEncoder):
+    if isinstance(name_or_path, Encoder | ElmoEmbedding):
         raise TypeError(
             "`model` must be a language model: a name, a path or a PretrainingModel. "
             f"Received: a {type(name_or_path).__name__}, which has no softmax"
         )
     path = find_model(name_or_path)
-    if path.suffix == ONNX_SUFFIX:
-        raise ValueError(
-            "`model` must have a language model; an .onnx file has an encoder alone. "
-            f"Received: model={os.fspath(path)!r}"
-        )
     if is_saved_model(path):
         return read_language_model(path)
     run = PretrainingDirectory(path)
