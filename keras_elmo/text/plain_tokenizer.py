@@ -47,7 +47,7 @@ class PlainTokenizer:
         self.kind = kind
         self._split: Callable[[str], list[str]]
         if kind == "unicode":
-            self._split = _scripts().findall
+            self._split = _split_at_scripts
         else:
             self._split = functools.partial(_split_english, kind)
         if kind != "whitespace":
@@ -111,6 +111,11 @@ def _scripts() -> Any:
     parts = [rf"\p{{{code}}}[\p{{{code}}}{none}]*" for code in _SCRIPTS]
     parts.append(rf"[^{none}{known}](?:[^{known}])*")
     return _compiled(rf"[{none}]*(?:{'|'.join(parts)})|[{none}]+")
+
+
+def _split_at_scripts(word: str) -> list[str]:
+    # Latin letters alone.
+    return [word] if word.isascii() else _scripts().findall(word)
 
 
 def _split_english(kind: str, word: str) -> list[str]:
