@@ -161,19 +161,19 @@ def _export(parser: argparse.ArgumentParser) -> Run:
     def run(given: Given) -> None:
         out = given["path"]
         refuse_existing(out)
-        options = given.keys() - {"source", "path", "quantize"}
-        if not out.endswith(".onnx") and "quantize" in given:
+        is_onnx = out.endswith(".onnx")
+        others = (
+            given.keys() - {"source", "path"} - ({"quantize"} if is_onnx else set())
+        )
+        if is_onnx and others:
             raise ValueError(
-                "--quantize is of an ONNX file; --half-weights or --dtype bfloat16 "
-                f"make a SavedModel smaller. Received: --out {out}"
-            )
-        if out.endswith(".onnx") and options:
-            raise ValueError(
-                f"--{min(options).replace('_', '-')} is of a SavedModel; an ONNX file "
+                f"--{min(others).replace('_', '-')} is of a SavedModel; an ONNX file "
                 f"takes character ids and computes in float32. Received: --out {out}"
             )
+        if "quantize" in others:
+            raise ValueError(f"--quantize is of an ONNX file. Received: --out {out}")
         import_keras()
-        if out.endswith(".onnx"):
+        if is_onnx:
             for name, cosine in keras_elmo.export_onnx(**given).items():
                 print(f"{name}: cosine with float32 {cosine:.4f} or more")
             return
@@ -216,8 +216,7 @@ def _embed(parser: argparse.ArgumentParser) -> Run:
 
     def run(given: Given) -> None:
         _check_text(given, "input")
-        if not given["model"].endswith(".onnx"):
-            import_keras()
+        import_keras(given["model"])
         from keras_elmo.embedding.embed_file import embed_file
 
         with _told_to_resume():
@@ -242,22 +241,21 @@ def _serve(parser: argparse.ArgumentParser) -> Run:
         "--model",
         required=True,
         metavar="DIR",
-        help="An exported model, the name of a shipped model, an .onnx file (no gRPC), "
-        "or a folder of exported models named 1, 2, ..., of which the newest one that "
-        "loads is served",
+        help="An exported model, a shipped model's name, an .onnx file (no gRPC), or a "
+        "folder of exported models named 1, 2, ...: the newest that loads is served",
     )
     add_options(parser, ServeOptions)
     add_options(parser, Limits)
 
     def run(given: Given) -> None:
         needed = ["httptools", "orjson", "prometheus_client", "starlette", "uvicorn"]
-        is_onnx = given["model"].endswith(".onnx")
-        for module in needed + ["grpc", "tensorflow_serving"] * (not is_onnx):
+        if not given["model"].endswith(".onnx"):
+            needed += ["grpc", "tensorflow_serving"]
+        for module in needed:
             import_extra(module, "keras-elmo serve", "serve")
         names = [each.name for each in declared_options(Limits) if each.name in given]
         limits = Limits(**{name: given.pop(name) for name in names})
-        if not is_onnx:
-            import_keras()
+        import_keras(given["model"])
         from keras_elmo.serving.server import serve
 
         def log(sentence: str) -> None:

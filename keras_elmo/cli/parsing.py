@@ -140,13 +140,13 @@ def _renamed(pattern: str, text: str, names: Mapping[str, str], form: str) -> st
     return re.sub(pattern, renamed, text)
 
 
-def import_keras() -> None:
-    """Imports Keras without the start-up notes of TensorFlow.
+def import_keras(model: str = "") -> None:
+    """Imports Keras without the start-up notes of TensorFlow, unless a model is ONNX.
 
     They come from C++ code that writes to standard error before it reads any log
     level, and would stand above every error message.
     """
-    if "keras" in sys.modules:
+    if "keras" in sys.modules or model.endswith(".onnx"):
         return
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     sys.stderr.flush()
