@@ -19,8 +19,7 @@ MAX_BYTES = MAX_CHARACTERS - 2
 NUM_CHARACTERS = 262
 # The kinds of `Tokenizer`.
 TOKENIZERS = ("unicode", "whitespace", "published", "treebank")
-# Of a model that does not say what split its training text: the published models were
-# trained on text that is tokenized already.
+# Of models that do not name theirs, as the published ones, whose text was tokenized.
 TOKENIZER_IF_UNKNOWN = "whitespace"
 
 # No model has more; sizes that would exhaust the memory are refused.

@@ -128,7 +128,7 @@ def load_language_model(name_or_path: Source) -> "PretrainingModel":
 
     if isinstance(name_or_path, PretrainingModel):
         return name_or_path
-    if isinstance(name_or_path, Encoder | ElmoEmbedding):
+    if isinstance(name_or_path, Encoder | ElmoEmbedding | OnnxEncoder):
         raise TypeError(
             "`model` must be a language model: a name, a path or a PretrainingModel. "
             f"Received: a {type(name_or_path).__name__}, which has no softmax"

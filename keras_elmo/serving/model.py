@@ -117,16 +117,17 @@ class Model(ServedModel):
             self.loaded = tf.saved_model.load(os.fspath(path))
             # Layer normalisation takes the mean over the whole batch.
             batchable = not about["layer_norm"]
-            self.signatures = {
+            signatures = {
                 name: Signature(function, batchable)
                 for name, function in self.loaded.signatures.items()
                 if name != DEFAULT
             }
-            for signature in self.signatures.values():
+            for signature in signatures.values():
                 signature.warm_up()
             if DEFAULT in self.loaded.signatures:
                 # The same function, for requests that name no signature.
-                self.signatures[DEFAULT] = self.signatures["default"]
+                signatures[DEFAULT] = signatures["default"]
+            self.signatures = signatures
         except _ERRORS as error:
             raise ValueError(
                 f"{os.fspath(path)}: cannot be loaded: {error!r}"

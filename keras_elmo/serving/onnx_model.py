@@ -42,9 +42,10 @@ class OnnxModel(ServedModel):
                 "tokens": Argument(_STRING, 2),
             },
         )
-        self.signatures = {"default": strings, "tokens": tokens, DEFAULT: strings}
+        signatures = {"default": strings, "tokens": tokens, DEFAULT: strings}
+        self.signatures = signatures
         self.signature_defs = {
-            name: signature.definition() for name, signature in self.signatures.items()
+            name: signature.definition() for name, signature in signatures.items()
         }
         strings({"strings": np.array([b"word"], object)}, strings.outputs)
 
