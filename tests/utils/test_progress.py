@@ -129,7 +129,7 @@ def test_hours_left(clock):
     with Progress("Training", total=3, stream=stream) as bar:
         clock(3725)
         bar.update(1)
-    assert stream.getvalue().splitlines()[0].endswith("2:04:10 left")
+    assert stream.getvalue().splitlines()[0].endswith("2:04:10 left, 1 words")
 
 
 def test_standard_error_by_default(clock, capsys):
