@@ -12,7 +12,7 @@ import h5py
 import numpy as np
 import pytest
 
-from keras_elmo.embedding import compute_parts, part_batches
+from keras_elmo.embedding import compute_parts, part_batches, word_cache
 from keras_elmo.embedding import embed_file as module
 from keras_elmo.embedding import embedder as embedder_module
 from keras_elmo.embedding.embed_file import embed_file
@@ -356,7 +356,7 @@ def test_batches_of_slow_part(damaged, models, text, tmp_path, monkeypatch):
     monkeypatch.setattr(part_batches, "_SAVE_EVERY", 0)
     monkeypatch.setattr(compute_parts, "BATCH_SIZE", 1)
     out, parts = tmp_path / "out.hdf5", tmp_path / "out.hdf5.parts"
-    batch, computed = embedder_module._batch, []
+    batch, computed = word_cache._batch, []
 
     def interrupted(table, rows, sentences):
         computed.append(len(sentences[0]))
@@ -364,7 +364,7 @@ def test_batches_of_slow_part(damaged, models, text, tmp_path, monkeypatch):
             raise KeyboardInterrupt
         return batch(table, rows, sentences)
 
-    monkeypatch.setattr(embedder_module, "_batch", interrupted)
+    monkeypatch.setattr(word_cache, "_batch", interrupted)
     with pytest.raises(KeyboardInterrupt, match="1 part is kept"):
         embed_file(models / "directory", text, out)
     kept = sorted(parts.glob("*.npz"))

@@ -3,6 +3,7 @@ import pytest
 import tensorflow as tf
 
 from keras_elmo.embedding import embedder as embeddings
+from keras_elmo.embedding import word_cache
 from keras_elmo.embedding.embedder import embed
 from keras_elmo.models.elmo_embedding import ElmoEmbedding
 from tests import numpy_reference
@@ -58,14 +59,14 @@ def test_long_sentence(encoder, monkeypatch):
     """Padding is bounded: 128 rows of 10,000 words would be gigabytes."""
     monkeypatch.setattr(embeddings, "_MAX_POSITIONS", 40)
     shapes = []
-    batch = embeddings._batch
+    batch = word_cache._batch
 
     def noted(*arguments):
         vectors, mask = batch(*arguments)
         shapes.append(mask.shape)
         return [vectors, mask]
 
-    monkeypatch.setattr(embeddings, "_batch", noted)
+    monkeypatch.setattr(word_cache, "_batch", noted)
     sentences = [["bank"]] * 6 + [["the"] * 18] + [["bank"]]
     found = [vectors.shape[1] for vectors in embed(encoder, sentences)]
     assert found == [1] * 6 + [18, 1]
