@@ -50,8 +50,13 @@ class LayerwiseAdam(keras.optimizers.Adam):
         super().__init__(learning_rate, **kwargs)
         self._factors = factors
 
+    def build(self, variables: list[Any]) -> None:
+        super().build(variables)
+        # TensorFlow's own variables, which are updated, have no path.
+        self._in_order = [self._factors.get(each.path, 1.0) for each in variables]
+
     def update_step(self, gradient: Any, variable: Any, learning_rate: Any) -> None:
-        rate = learning_rate * self._factors.get(variable.path, 1.0)
+        rate = learning_rate * self._in_order[self._get_variable_index(variable)]
         super().update_step(gradient, variable, rate)
 
 

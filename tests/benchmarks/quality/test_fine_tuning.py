@@ -12,7 +12,10 @@ pytestmark = pytest.mark.graph
 
 
 def test_each_weight_has_its_rate(quality):
-    weights = [keras.Variable(np.ones(3), name=name) for name in ("top", "below")]
+    weights = [
+        keras.Variable(np.ones(3), dtype="float32", name=name)
+        for name in ("top", "below")
+    ]
     factors = {weights[1].path: 0.25}
     optimizer = quality("fine_tuning").LayerwiseAdam(0.1, factors)
     optimizer.apply([np.full(3, 5.0, "float32")] * 2, weights)
