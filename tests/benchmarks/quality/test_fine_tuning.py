@@ -28,23 +28,21 @@ def test_each_weight_has_its_rate(quality):
 def test_the_whole_benchmark(quality, data, encoder, tmp_path, monkeypatch):
     monkeypatch.setenv("KERAS_ELMO_DATA", str(data))
     module, tasks = quality("fine_tuning"), quality("data_sets")
-    for name in ("sst2", "nsmc"):
-        data_set = tasks.DATA_SETS[name].__dict__
-        monkeypatch.setitem(data_set, "training", tasks.Training(1, batch_size=8))
+    data_set = tasks.DATA_SETS["nsmc"].__dict__
+    monkeypatch.setitem(data_set, "training", tasks.Training(1, batch_size=8))
     keras_elmo.save_published_weights(
         encoder, tmp_path / "options.json", tmp_path / "weights.hdf5"
     )
-    models = [f"{language}={tmp_path}" for language in ("en", "ko")]
-    arguments = ["--elmo", *models, "--tasks", "sst2", "nsmc", "--seeds", "1"]
+    arguments = ["--elmo", f"ko={tmp_path}", "--tasks", "nsmc", "--seeds", "1"]
     out = tmp_path / "out.json"
     module.main([*arguments, "--size", "16", "--epochs", "1", "--out", str(out)])
     result = json.loads(out.read_text(encoding="utf-8"))
     ways = ["frozen", "at once", "from the top"]
-    assert [run["way"] for run in result["runs"]] == 2 * ways
+    assert [run["way"] for run in result["runs"]] == ways
     assert all(0 <= run["score"] <= 100 for run in result["runs"])
     header, _, *rows = result["table"]
     assert header == "| Task | Frozen | s | At once | s | From the top | s |"
-    assert len(rows) == 2 and str(tmp_path) not in out.read_text(encoding="utf-8")
+    assert len(rows) == 1 and str(tmp_path) not in out.read_text(encoding="utf-8")
 
 
 def test_layers_are_unfrozen_from_the_top(quality, data, encoder, monkeypatch):
@@ -57,13 +55,14 @@ def test_layers_are_unfrozen_from_the_top(quality, data, encoder, monkeypatch):
     trained = []
 
     def fit(model, optimizer, dataset, epochs):
-        weights = [weight.path for weight in measured.elmo.encoder.trainable_weights]
-        trained.append((len(weights), {optimizer._factors[path] for path in weights}))
+        of_encoder = {weight.path for weight in measured.elmo.encoder.weights}
+        paths = of_encoder & {weight.path for weight in model.trainable_weights}
+        trained.append((len(paths), {optimizer._factors[path] for path in paths}))
 
     monkeypatch.setattr(module, "_fit", fit)
     measured._from_the_top()
     numbers, factors = zip(*trained, strict=True)
     assert list(numbers) == sorted(set(numbers))
     assert numbers[-1] == len(encoder.weights)
-    falling = [1 / module.FACTOR**depth for depth in (1, 2, 3)]
+    falling = [module.FACTOR**-depth for depth in (1, 2, 3)]
     assert factors == tuple(set(falling[:count]) for count in (1, 2, 3))
