@@ -78,8 +78,9 @@ class OnnxGraph:
     def constant(self, value: ArrayLike, dtype: DTypeLike = "float32") -> str:
         """Stores an array with the graph and returns its name."""
         array = np.asarray(value, dtype, order="C")
-        if self._outer and array.size > _SMALL:
-            # ONNX Runtime holds what is in the body of a loop three times in memory.
+        if self._outer and not self._outer._outer and array.size > _SMALL:
+            # ONNX Runtime holds what is in the body of a loop three times in memory. It
+            # packs matrices for its products from one graph further out, no more.
             return self._outer.constant(array, dtype)
         name = f"{self._name}_constant_{len(self._constants)}"
         self._constants.append(self._onnx.numpy_helper.from_array(array, name))
