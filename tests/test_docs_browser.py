@@ -21,7 +21,7 @@ PAGES = sorted(
 )
 WIDTHS = (1280, 390)
 
-# Minutes on a busy machine: every page is loaded four times, and axe-core reads it twice.
+# A minute or more: every page is loaded four times, and axe-core reads it twice.
 pytestmark = pytest.mark.slow
 
 
