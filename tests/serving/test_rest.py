@@ -18,7 +18,7 @@ from tensorflow_serving.apis.get_model_metadata_pb2 import SignatureDefMap
 from tensorflow_serving.apis.get_model_status_pb2 import GetModelStatusResponse
 
 from keras_elmo.files.export import export_saved_model
-from keras_elmo.serving import model, rest
+from keras_elmo.serving import rest, signatures
 from keras_elmo.serving.limits import Limits
 from keras_elmo.serving.model import Argument
 from tests.files.exports import SENTENCES, TOKENS, in_memory, padded
@@ -43,14 +43,14 @@ OUTPUTS = {
 @pytest.mark.parametrize(("numbers_at_once", "in_loop"), [(7, False), (20, True)])
 def test_encode(numbers_at_once, in_loop, monkeypatch):
     """Large answers are written in another thread than the event loop's."""
-    monkeypatch.setattr(model, "NUMBERS_AT_ONCE", numbers_at_once)
+    monkeypatch.setattr(signatures, "NUMBERS_AT_ONCE", numbers_at_once)
     threads = []
 
     def write(outputs, by_row):
         threads.append(threading.current_thread())
         return rest.encode_outputs(outputs, by_row)
 
-    body = asyncio.run(model.encode(write, OUTPUTS, False))
+    body = asyncio.run(signatures.encode(write, OUTPUTS, False))
     assert body == rest.encode_outputs(OUTPUTS, False)
     assert (threads == [threading.main_thread()]) is in_loop
 
