@@ -237,11 +237,14 @@ def table(result: common.Result) -> str:
     header += ["Server's memory, MB"]
     overhead = [result["preset"], *times, megabytes(result["resident_bytes"])]
     names = ["Preset", "A sentence's vector", *LATENCIES]
-    cells = (
+    # Results of earlier versions have none.
+    beside = [
         [result["preset"], row["how"], *latency_cells(row)]
-        for row in result["beside_long"]
-    )
-    tables = [loads, markdown_table(names, cells), markdown_table(header, [overhead])]
+        for row in result.get("beside_long", ())
+    ]
+    tables = [loads, markdown_table(header, [overhead])]
+    if beside:
+        tables.insert(1, markdown_table(names, beside))
     return "\n\n".join(tables)
 
 

@@ -162,23 +162,6 @@ class PublishedAdagrad(ClippedOptimizer, keras.optimizers.Adagrad):
     def _initial_accumulator(self, shape: Shape, dtype: str | None = None) -> Tensor:
         return ops.full(shape, self.initial_accumulator_value, dtype=dtype)
 
-    def update_step(
-        self, gradient: Tensor, variable: keras.Variable, learning_rate: Tensor
-    ) -> None:
-        if keras.backend.backend() != "tensorflow" or is_sparse(gradient):
-            super().update_step(gradient, variable, learning_rate)
-            return
-        # One pass in place. Keras's formula makes a tensor for each of its operations,
-        # for all weights at once: a third of the memory of large models.
-        accumulator = self._accumulators[self._get_variable_index(variable)].value
-        tf.raw_ops.ResourceApplyAdagradV2(
-            var=variable.handle,
-            accum=accumulator.handle,
-            lr=tf.cast(learning_rate, variable.dtype),
-            epsilon=tf.cast(self.epsilon, variable.dtype),
-            grad=tf.cast(gradient, variable.dtype),
-        )
-
     def update_rows(
         self, gradient: Tensor, variable: keras.Variable, learning_rate: Tensor
     ) -> None:
