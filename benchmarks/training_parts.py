@@ -28,6 +28,7 @@ from roofline import PRODUCT_FLOPS, large_product, seconds_of
 import keras_elmo
 from keras_elmo.config import MAX_CHARACTERS, ElmoConfig
 from keras_elmo.layers.char_cnn_embedding import unique_words
+from keras_elmo.models.pretraining import PretrainingModel
 from keras_elmo.text.vocabulary import PADDING_ID
 from keras_elmo.training.data import Batch, EpochIterator
 from keras_elmo.training.optimizers import PublishedAdagrad
@@ -103,9 +104,7 @@ def _measure(
     }
 
 
-def _parts(
-    model: keras_elmo.PretrainingModel, batches: Sequence[Batch]
-) -> dict[str, Run]:
+def _parts(model: PretrainingModel, batches: Sequence[Batch]) -> dict[str, Run]:
     """The layers and the optimizer by themselves."""
     embedding = model.encoder.get_layer("char_cnn_embedding")
     bilm = model.encoder.get_layer("bilm")
@@ -159,7 +158,7 @@ def _parts(
     }
 
 
-def _updates(model: keras_elmo.PretrainingModel, number: int) -> Run:
+def _updates(model: PretrainingModel, number: int) -> Run:
     """Updates of all weights but the softmax's, whose gradients are few rows."""
     variables = model.encoder.trainable_variables
     optimizer = PublishedAdagrad()
