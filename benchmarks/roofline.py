@@ -8,13 +8,19 @@ its multiplications at the speed of the large product, or the reading of its wei
 the speed of the product of one row, whichever is longer; in the recurrence that is so
 for each step.
 
+ONNX Runtime comes after TensorFlow, with each kind of file that `export_onnx` writes;
+its bound is of its own large product. In 8 bits the convolutions, which stay in
+float32, count as products of that kind, too.
+
     python benchmarks/roofline.py --out roofline.json
 """
 
 import statistics
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import common
@@ -28,6 +34,7 @@ from keras import ops
 
 import keras_elmo
 from keras_elmo.config import MAX_CHARACTERS, ElmoConfig
+from keras_elmo.files.onnx_graph import OnnxGraph
 from keras_elmo.layers.char_cnn_embedding import unique_words
 from keras_elmo.text.character_ids import character_ids
 
@@ -50,57 +57,79 @@ def main(arguments: Sequence[str] | None = None) -> None:
         preset="original",
         batch_sizes=[1, 32],
         dtypes=["float32", "bfloat16"],
+        onnx=(["float32", "int8"], "kinds of files for ONNX Runtime"),
         repeats=5,
     )
     sentences = read_sentences(options.corpus)
     keras.utils.set_random_seed(0)
     encoder = keras_elmo.build_encoder(ElmoConfig.preset(options.preset))
     bandwidth = _bandwidth(encoder.config)
-    rows = [
-        _measure(
-            encoder.with_dtype(dtype), sentences, batch_size, bandwidth, options.repeats
-        )
-        for dtype in options.dtypes
-        for batch_size in options.batch_sizes
-    ]
+    kinds = [(dtype, partial(_tensorflow_runs, dtype)) for dtype in options.dtypes]
+    kinds += [(f"ONNX {kind}", partial(_onnx_runs, kind)) for kind in options.onnx]
+    rows = []
+    for kind, make_runs in kinds:
+        for batch_size in options.batch_sizes:
+            count = max(_NUM_BATCHES * batch_size, _LEAST_SENTENCES)
+            batches = [
+                _char_ids(sentences[start : start + batch_size])
+                for start in range(0, count, batch_size)
+            ]
+            item_bytes, runs = make_runs(encoder, batches)
+            timed = {name: partial(seconds_of, run) for name, run in runs.items()}
+            label = f"seconds, {kind}, {batch_size}, "
+            seconds = common.in_turn(timed, options.repeats, label)
+            # The most that the processor has been seen to do.
+            ceiling = PRODUCT_FLOPS / min(seconds.pop("product"))
+            row = {
+                "dtype": kind,
+                "batch_size": batch_size,
+                "batches": len(batches),
+                "ceiling": ceiling,
+                "bounds": bounds(
+                    encoder.config, batches, item_bytes, ceiling, bandwidth
+                ),
+                "seconds": {name: statistics.median(s) for name, s in seconds.items()},
+                "measured": seconds,
+            }
+            rows.append(row)
     common.publish(options, table, bandwidth=bandwidth, rows=rows)
 
 
-def _measure(
-    encoder: Any,
-    sentences: Sequence[Sequence[str]],
-    batch_size: int,
-    bandwidth: float,
-    repeats: int,
-) -> dict[str, Any]:
-    """Times the encoder, its parts and the large product, in turn."""
-    count = max(_NUM_BATCHES * batch_size, _LEAST_SENTENCES)
-    batches = [
-        _char_ids(sentences[start : start + batch_size])
-        for start in range(0, count, batch_size)
-    ]
-    dtype = encoder.get_layer("bilm").compute_dtype
-    runs = {
+def _tensorflow_runs(
+    dtype: str, encoder: Any, batches: Sequence[np.ndarray]
+) -> tuple[int, dict[str, Run]]:
+    """Returns the bytes of a weight, and what is timed: all, a product, the parts."""
+    encoder = encoder.with_dtype(dtype)
+    runs: dict[str, Run] = {
         "whole": lambda: [encoder.predict_on_batch(batch) for batch in batches],
         "product": large_product(dtype),
-        **_parts(encoder, batches),
     }
-    timed = {name: partial(seconds_of, run) for name, run in runs.items()}
-    label = f"seconds, {dtype}, {batch_size}, "
-    seconds = common.in_turn(timed, repeats, label)
-    # The most that the processor has been seen to do.
-    ceiling = PRODUCT_FLOPS / min(seconds.pop("product"))
-    medians = {name: statistics.median(values) for name, values in seconds.items()}
-    item_bytes = tf.as_dtype(dtype).size
-    return {
-        "dtype": dtype,
-        "batch_size": batch_size,
-        "batches": len(batches),
-        "ceiling": ceiling,
-        "bounds": bounds(encoder.config, batches, item_bytes, ceiling, bandwidth),
-        "seconds": medians,
-        "measured": seconds,
+    return tf.as_dtype(dtype).size, runs | _parts(encoder, batches)
+
+
+def _onnx_runs(
+    kind: str, encoder: Any, batches: Sequence[np.ndarray]
+) -> tuple[int, dict[str, Run]]:
+    """Returns the bytes of a weight, and what is timed: all, and a large product."""
+    import onnxruntime
+
+    int8 = kind == "int8"
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "model.onnx"
+        keras_elmo.export_onnx(encoder, file, quantize="int8" if int8 else None)
+        session = onnxruntime.InferenceSession(file)
+    size = (_PRODUCT_SIZE, _PRODUCT_SIZE)
+    one, other = (np.random.normal(size=size).astype("float32") for _ in range(2))
+    graph = OnnxGraph("product", int8=int8)
+    x = graph.input("x", "float32", size)
+    graph.output(graph.affine(x, other), "float32", size)
+    product = onnxruntime.InferenceSession(graph.serialize({}))
+    layers = ["word_emb", "lstm_outputs1", "lstm_outputs2"]
+    runs: dict[str, Run] = {
+        "whole": lambda: [session.run(layers, {"char_ids": ids}) for ids in batches],
+        "product": lambda: product.run(None, {"x": one}),
     }
+    return 1 if int8 else 4, runs
 
 
 def seconds_of(run: Run) -> float:

@@ -23,13 +23,15 @@ def in_fresh_process(code, cwd, **variables):
 def test_import_loads_no_backend(tmp_path):
     """Nor anything else that takes long: a third of a second at most, of the processor.
 
-    The quickest of three, for other processes may be in the way.
+    Nor does the list of models. The quickest of three, for other processes may be in
+    the way.
     """
     code = f"""
 import sys, time
 began = time.process_time()
 import keras_elmo
 print(time.process_time() - began)
+keras_elmo.list_models()
 print([name for name in {HEAVY} if name in sys.modules])
 """
     results = [in_fresh_process(code, tmp_path) for _ in range(3)]

@@ -7,15 +7,13 @@ import keras
 import numpy as np
 
 from keras_elmo.config import TOKENIZER_IF_UNKNOWN
+from keras_elmo.files.finding import ASSETS, DESCRIPTION, is_saved_model
 from keras_elmo.files.loading import Source, load_embedding, load_language_model
 from keras_elmo.files.saved_model import (
-    ASSETS,
-    DESCRIPTION,
     FORMAT,
     GAMMA,
     SCALARS,
     WEIGHTS,
-    is_saved_model,
     write_language_model,
 )
 from keras_elmo.models.elmo_embedding import ElmoEmbedding

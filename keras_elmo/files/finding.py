@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from keras_elmo.files.downloads import HUB, cached_folders, download, unpack
-from keras_elmo.files.onnx_encoder import ONNX_SUFFIX
 from keras_elmo.utils.types import StrPath
 
 _PACKAGE = Path(__file__).parents[1]
@@ -14,6 +13,11 @@ _PACKAGE = Path(__file__).parents[1]
 SHIPPED = _PACKAGE / "saved_models"
 if not SHIPPED.is_dir():
     SHIPPED = _PACKAGE.parent / "saved_models"
+
+# What an exported SavedModel says of itself, in a folder that servers ignore.
+ASSETS = "assets.extra"
+DESCRIPTION = "keras_elmo.json"
+ONNX_SUFFIX = ".onnx"
 
 
 class ModelInfo(NamedTuple):
@@ -58,10 +62,13 @@ def list_models() -> list[ModelInfo]:
     return found
 
 
+def is_saved_model(path: StrPath) -> bool:
+    """Whether `path` is a folder that `export_saved_model` wrote."""
+    return os.path.exists(os.path.join(path, ASSETS, DESCRIPTION))
+
+
 def shipped_names() -> list[str]:
     """Returns the names of the models that come with the package."""
-    from keras_elmo.files.saved_model import is_saved_model
-
     return sorted(path.name for path in SHIPPED.glob("*/") if is_saved_model(path))
 
 
@@ -132,11 +139,12 @@ def find_model(name_or_path: StrPath) -> Path:
 
 
 def _holds_a_model(path: Path) -> bool:
+    if is_saved_model(path):
+        return True
     from keras_elmo.files.run_directory import PretrainingDirectory
-    from keras_elmo.files.saved_model import is_saved_model
 
     run = PretrainingDirectory(path)
-    return is_saved_model(path) or run.holds_a_model() or run.holds_a_checkpoint()
+    return run.holds_a_model() or run.holds_a_checkpoint()
 
 
 def _model_in(folder: Path) -> Path | None:

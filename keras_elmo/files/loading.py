@@ -4,8 +4,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
-from keras_elmo.files.finding import find_model
-from keras_elmo.files.onnx_encoder import ONNX_SUFFIX, OnnxEncoder
+from keras_elmo.files.finding import ONNX_SUFFIX, find_model, is_saved_model
+from keras_elmo.files.onnx_encoder import OnnxEncoder
 from keras_elmo.utils.types import StrPath
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def load(name_or_path: Source) -> Any:
 
 def _read_encoder(path: Path) -> "Encoder":
     from keras_elmo.files.run_directory import PretrainingDirectory
-    from keras_elmo.files.saved_model import is_saved_model, read_saved_model
+    from keras_elmo.files.saved_model import read_saved_model
 
     if is_saved_model(path):
         return read_saved_model(path)
@@ -121,7 +121,7 @@ def load_language_model(name_or_path: Source) -> "PretrainingModel":
             f"Received: model={os.fspath(given)!r}"
         )
     from keras_elmo.files.run_directory import PretrainingDirectory
-    from keras_elmo.files.saved_model import is_saved_model, read_language_model
+    from keras_elmo.files.saved_model import read_language_model
     from keras_elmo.models.elmo_embedding import ElmoEmbedding
     from keras_elmo.models.encoder import Encoder
     from keras_elmo.models.pretraining import PretrainingModel
@@ -155,9 +155,11 @@ def load_mix(source: Source) -> "Mix | None":
         path = find_model(source)
         if path.suffix == ONNX_SUFFIX:
             return OnnxEncoder(path).mix
-        from keras_elmo.files.saved_model import is_saved_model, read_mix
+        if not is_saved_model(path):
+            return None
+        from keras_elmo.files.saved_model import read_mix
 
-        return read_mix(path) if is_saved_model(path) else None
+        return read_mix(path)
     if isinstance(source, OnnxEncoder):
         return source.mix
     from keras_elmo.models.elmo_embedding import ElmoEmbedding

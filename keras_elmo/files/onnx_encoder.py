@@ -14,7 +14,6 @@ from keras_elmo.text.plain_ids import PlainIds
 from keras_elmo.utils.lazy import import_extra
 from keras_elmo.utils.types import StrPath
 
-ONNX_SUFFIX = ".onnx"
 # The key of the metadata that has what `load` needs, and the version of its content.
 DESCRIPTION = "keras_elmo"
 FORMAT = 1

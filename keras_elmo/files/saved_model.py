@@ -8,6 +8,7 @@ from typing import TypeAlias
 import numpy as np
 
 from keras_elmo.config import ElmoConfig
+from keras_elmo.files.finding import ASSETS, DESCRIPTION
 from keras_elmo.files.published import (
     read_datasets,
     softmax_datasets,
@@ -22,10 +23,7 @@ from keras_elmo.text.vocabulary import Vocabulary
 from keras_elmo.utils.files import read_json_object
 from keras_elmo.utils.types import Config, StrPath
 
-# Servers ignore this folder.
-ASSETS = "assets.extra"
-DESCRIPTION = "keras_elmo.json"
-# Version of that file, and of what it describes.
+# Version of the description, and of what it describes.
 FORMAT = 1
 # Names in the checkpoint: the variables of the encoder, in the order of
 # `Encoder.weights`, and those of the mix.
@@ -37,11 +35,6 @@ GAMMA = "mix_gamma"
 Mix: TypeAlias = tuple[np.ndarray, np.ndarray, bool]
 
 _KEYS = ("format", "options", "tokenizer", "dtype", "layer_norm")
-
-
-def is_saved_model(path: StrPath) -> bool:
-    """Whether `path` is a folder that `export_saved_model` wrote."""
-    return os.path.exists(_description_file(path))
 
 
 def read_saved_model(path: StrPath) -> Encoder:

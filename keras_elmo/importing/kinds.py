@@ -3,8 +3,8 @@
 import glob
 import os
 
+from keras_elmo.files.finding import is_saved_model
 from keras_elmo.files.run_directory import PretrainingDirectory
-from keras_elmo.files.saved_model import is_saved_model
 from keras_elmo.importing.checkpoint import find_checkpoint
 from keras_elmo.importing.many_langs import is_many_langs
 from keras_elmo.utils.types import StrPath

@@ -53,13 +53,8 @@ class PackedLayout:
         self, lstms: list[LSTMInputs], return_state: bool, training: bool | None
     ) -> tuple[list[Tensor], list[State]]:
         lstms = [self._sorted(lstm) for lstm in lstms]
-        if training:
-            run = _as_graph(run_lstm_with_gradient, lstms)
-            outputs, last = run(self._steps, lstms)
-        else:
-            run = _as_graph(run_lstm, lstms)
-            recorded, last = run(self._steps, lstms, return_state)
-            outputs = [h for (h,) in recorded]
+        run = _as_graph(run_lstm_with_gradient if training else run_lstm, lstms)
+        outputs, last = run(self._steps, lstms, return_state)
         if not return_state:
             return outputs, []
         back = tf.math.invert_permutation(self._order)

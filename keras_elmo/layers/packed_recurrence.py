@@ -30,8 +30,8 @@ class Steps(NamedTuple):
 
 
 def run_lstm(
-    steps: Steps, lstms: Sequence[LSTMInputs], return_state: bool, record: bool = False
-) -> tuple[list[list[Tensor]], list[State]]:
+    steps: Steps, lstms: Sequence[LSTMInputs], return_state: bool
+) -> tuple[list[Tensor], list[State]]:
     """Runs LSTMs side by side.
 
     Args:
@@ -39,28 +39,39 @@ def run_lstm(
         lstms: gates are `(positions, 4 * units)`, states those of the sorted rows.
         return_state: whether a row that has ended keeps its state, which costs a
             copy a step. Else the last states have no meaning.
-        record: whether to return all that the gradient needs.
 
     Returns:
-        Of each LSTM `[h]`, or `[h, c, i, j, f, o]` if recorded, packed; and the last
-        states of the sorted rows.
+        The outputs of each LSTM, packed, and the last states of the sorted rows.
+    """
+    recorded, last = _recorded(steps, lstms, return_state, record=False)
+    return [h.concat() for (h,) in recorded], last
+
+
+def _recorded(
+    steps: Steps, lstms: Sequence[LSTMInputs], return_state: bool, record: bool
+) -> tuple[list[list[tf.TensorArray]], list[State]]:
+    """Returns of each LSTM an array of `h` a step, and the last states.
+
+    For the gradient those of `c, i, j, f, o` and the `c` before the step follow: what a
+    step has computed, which is not copied.
     """
     cells = [lstm.cell._replace(kernel=_padded(lstm.cell.kernel)) for lstm in lstms]
 
     def step(
-        size: Tensor, start: Tensor, states: list[State]
+        t: Tensor, size: Tensor, start: Tensor, states: list[State]
     ) -> tuple[list[State], list[list[Tensor]]]:
         after, values = [], []
         for lstm, cell, before in zip(lstms, cells, states, strict=True):
             live = State(*(part[:size] for part in before))
             x = lstm.gates[start : start + size]
             state, activated = lstm_step(x, live, cell)
-            values.append([state.h, state.c, *activated] if record else [state.h])
+            kept = [state.c, *activated, live.c] if record else []
+            values.append([state.h, *kept])
             after.append(_replaced(before, state, size) if return_state else state)
         return after, values
 
     first = [lstm.state for lstm in lstms]
-    output_spec = [[h, c, *[c] * 4] if record else [h] for h, c in first]
+    output_spec = [[h, *[c] * 6] if record else [h] for h, c in first]
     return _scan(steps, step, first, output_spec)
 
 
@@ -83,7 +94,7 @@ def _replaced(before: State, after: State, size: Tensor) -> State:
 
 def _scan(
     steps: Steps,
-    step: Callable[[Tensor, Tensor, list[State]], tuple[list[State], Tensor]],
+    step: Callable[..., tuple[list[State], Tensor]],
     states: list[State],
     output_spec: Tensor,
     reverse: bool = False,
@@ -92,13 +103,13 @@ def _scan(
 
     Args:
         steps: how positions are packed.
-        step: `(size, start of its positions, states) -> (states, outputs)`.
+        step: `(t, size, start of its positions, states) -> (states, outputs)`.
         states: of the first call; their number of rows may change.
         output_spec: a tensor of the type and width of each of the outputs.
         reverse: whether to begin with the last step.
 
     Returns:
-        The outputs, packed, and the last states.
+        Arrays of the outputs, an element a step, and the last states.
     """
     num_steps = tf.shape(steps.sizes)[0]
     starts = tf.cumsum(steps.sizes, exclusive=True)
@@ -111,7 +122,7 @@ def _scan(
 
     def body(k: Tensor, states: list[State], arrays: Tensor) -> Tensor:
         t = num_steps - 1 - k if reverse else k
-        states, outputs = step(steps.sizes[t], starts[t], states)
+        states, outputs = step(t, steps.sizes[t], starts[t], states)
         arrays = tf.nest.map_structure(lambda a, x: a.write(t, x), arrays, outputs)
         return k + 1, states, arrays
 
@@ -129,16 +140,13 @@ def _scan(
         # Tells the gradient how much to reserve.
         maximum_iterations=num_steps,
     )
-    return tf.nest.map_structure(lambda a: a.concat(), arrays), states
+    return arrays, states
 
 
 def run_lstm_with_gradient(
-    steps: Steps, lstms: Sequence[LSTMInputs]
+    steps: Steps, lstms: Sequence[LSTMInputs], return_state: bool
 ) -> tuple[list[Tensor], list[State]]:
     """Runs LSTMs as `run_lstm` does; its gradient is computed by hand.
-
-    Returns:
-        The outputs of each LSTM, packed, and the last states of the sorted rows.
 
     Reference: Hochreiter and Schmidhuber 1997, Long Short-Term Memory, appendix.
     """
@@ -156,22 +164,25 @@ def run_lstm_with_gradient(
                 lstms, _groups_of(5, tensors), strict=True
             )
         ]
-        recorded, last = run_lstm(steps, own, return_state=True, record=True)
+        recorded, last = _recorded(steps, own, return_state, record=True)
+        outputs = [h.concat() for h, *_ in recorded]
 
         def gradient(*upstream: Tensor) -> list[Tensor]:
-            return _gradient(steps, own, recorded, _groups_of(3, upstream))
+            d_outputs, d_states = upstream[: len(own)], upstream[len(own) :]
+            d_last = [State(*pair) for pair in _groups_of(2, d_states)] or [
+                State(*map(tf.zeros_like, lstm.state)) for lstm in own
+            ]
+            return _gradient(steps, own, outputs, recorded, d_outputs, d_last)
 
-        results = [
-            [record[0], *state] for record, state in zip(recorded, last, strict=True)
-        ]
-        return tf.nest.flatten(results), gradient
+        return [*outputs, *tf.nest.flatten(last if return_state else [])], gradient
 
     tensors = [
         [gates, cell.kernel, cell.projection_kernel, *state]
         for gates, cell, state in lstms
     ]
-    groups = _groups_of(3, recurrence(*tf.nest.flatten(tensors)))
-    return [outputs for outputs, _, _ in groups], [State(h, c) for _, h, c in groups]
+    results = recurrence(*tf.nest.flatten(tensors))
+    outputs, states = results[: len(lstms)], results[len(lstms) :]
+    return outputs, [State(*pair) for pair in _groups_of(2, states)]
 
 
 def _groups_of(size: int, values: Sequence[Tensor]) -> list[Sequence[Tensor]]:
@@ -181,18 +192,17 @@ def _groups_of(size: int, values: Sequence[Tensor]) -> list[Sequence[Tensor]]:
 def _gradient(
     steps: Steps,
     lstms: Sequence[LSTMInputs],
-    recorded: Sequence[Sequence[Tensor]],
-    upstream: Sequence[Sequence[Tensor]],
+    outputs: Sequence[Tensor],
+    recorded: Sequence[Sequence[tf.TensorArray]],
+    d_outputs: Sequence[Tensor],
+    d_last: list[State],
 ) -> list[Tensor]:
     """Of each LSTM's gates, kernel, projection, first h and first c."""
     before = _previous_indices(steps, tf.shape(lstms[0].state.h)[0])
-    # The output and the cell state before each position.
+    # The output before each position.
     earlier = [
-        [
-            tf.gather(tf.concat([first, later], axis=0), before)
-            for first, later in zip(lstm.state, record[:2], strict=True)
-        ]
-        for lstm, record in zip(lstms, recorded, strict=True)
+        tf.gather(tf.concat([lstm.state.h, later], axis=0), before)
+        for lstm, later in zip(lstms, outputs, strict=True)
     ]
     # Transposed once, not by the product of each step.
     transposed = [
@@ -204,26 +214,24 @@ def _gradient(
     ]
 
     def back(
-        size: Tensor, start: Tensor, states: list[State]
+        t: Tensor, size: Tensor, start: Tensor, states: list[State]
     ) -> tuple[list[State], list[list[Tensor]]]:
-        now = slice(start, start + size)
         d_states, values = [], []
-        for d, cell, (d_outputs, _, _), record, (_, c_before) in zip(
-            states, transposed, upstream, recorded, earlier, strict=True
+        for d, cell, d_output, record in zip(
+            states, transposed, d_outputs, recorded, strict=True
         ):
-            live = State(d.h[:size] + d_outputs[now], d.c[:size])
-            now_recorded = [part[now] for part in (*record, c_before)]
-            d_before, computed = _step_back(live, cell, *now_recorded)
+            live = State(d.h[:size] + d_output[start : start + size], d.c[:size])
+            d_before, computed = _step_back(live, cell, *(x.read(t) for x in record))
             d_states.append(_replaced(d, d_before, size))
             values.append(computed)
         return d_states, values
 
-    d_last = [State(d_h, d_c) for _, d_h, d_c in upstream]
     output_spec = []
     for _, _, (h, c) in lstms:
         hidden = tf.cast(c, h.dtype)
         output_spec.append([tf.concat([hidden] * 4, axis=-1), h, hidden])
-    computed, d_first = _scan(steps, back, d_last, output_spec, reverse=True)
+    arrays, d_first = _scan(steps, back, d_last, output_spec, reverse=True)
+    computed = tf.nest.map_structure(lambda a: a.concat(), arrays)
     return tf.nest.flatten(
         [
             [
@@ -232,7 +240,7 @@ def _gradient(
                 tf.matmul(hidden, d_h, transpose_a=True),
                 *state,
             ]
-            for (d_z, d_h, hidden), (h_before, _), state in zip(
+            for (d_z, d_h, hidden), h_before, state in zip(
                 computed, earlier, d_first, strict=True
             )
         ]

@@ -10,8 +10,7 @@ import socket
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from keras_elmo.files.finding import find_model
-from keras_elmo.files.onnx_encoder import ONNX_SUFFIX
+from keras_elmo.files.finding import ONNX_SUFFIX, find_model
 from keras_elmo.serving import metrics
 from keras_elmo.serving.batching import Batcher
 from keras_elmo.serving.http import (

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
-from keras_elmo.files.onnx_encoder import ONNX_SUFFIX
+from keras_elmo.files.finding import ONNX_SUFFIX, is_saved_model
 from keras_elmo.serving.limits import Code, ServingError
 from keras_elmo.serving.signatures import ServedModel
 
@@ -128,8 +128,6 @@ class ModelManager:
         """The versions in the folder, newest first."""
         if self._folder.suffix == ONNX_SUFFIX and self._folder.is_file():
             return [(1, self._folder)]
-        from keras_elmo.files.saved_model import is_saved_model
-
         if is_saved_model(self._folder):
             return [(1, self._folder)]
         try:

@@ -8,11 +8,11 @@ import numpy as np
 from keras import ops
 
 from keras_elmo.config import ElmoConfig
-from keras_elmo.files.finding import find_model
+from keras_elmo.files.finding import find_model, is_saved_model
 from keras_elmo.files.hdf5 import find_dataset, open_hdf5
 from keras_elmo.files.loading import load
 from keras_elmo.files.run_directory import PretrainingDirectory
-from keras_elmo.files.saved_model import is_saved_model, language_model_files
+from keras_elmo.files.saved_model import language_model_files
 from keras_elmo.models.pretraining import PretrainingModel
 from keras_elmo.text.vocabulary import Vocabulary
 from keras_elmo.utils.large_variables import blocks_of

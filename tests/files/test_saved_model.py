@@ -9,8 +9,8 @@ import pytest
 
 from keras_elmo.explore.substitutes import substitutes
 from keras_elmo.files.export import export_saved_model
+from keras_elmo.files.finding import ASSETS, is_saved_model
 from keras_elmo.files.loading import load, load_language_model
-from keras_elmo.files.saved_model import ASSETS, is_saved_model
 from keras_elmo.models.elmo_embedding import ElmoEmbedding
 from keras_elmo.training.perplexity import perplexity
 from keras_elmo.training.warm_start import WarmStart

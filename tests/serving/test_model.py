@@ -6,7 +6,7 @@ import pytest
 import tensorflow as tf
 from tensorflow.python.eager import context
 
-from keras_elmo.files.saved_model import ASSETS
+from keras_elmo.files.finding import ASSETS
 from keras_elmo.serving.limits import ServingError
 from keras_elmo.serving.model import LENGTHS, Model, Signature
 from tests.files.exports import SENTENCES, SIZES, TOKENS, padded

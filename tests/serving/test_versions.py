@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from keras_elmo.files.saved_model import ASSETS, DESCRIPTION
+from keras_elmo.files.finding import ASSETS, DESCRIPTION
 from keras_elmo.serving import versions
 from keras_elmo.serving.limits import Code, ServingError
 from keras_elmo.serving.versions import ModelManager
