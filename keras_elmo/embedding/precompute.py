@@ -1,7 +1,7 @@
 """The layers of a frozen biLM, computed once, for many epochs of training on them."""
 
-import math
 import tempfile
+from collections import deque
 from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import chain
@@ -16,7 +16,7 @@ from keras_elmo.embedding.word_cache import WordCache, as_float32, compiled_halv
 from keras_elmo.models.elmo_embedding import ElmoEmbedding
 from keras_elmo.text.batching import split_stream
 from keras_elmo.utils.checks import check_positive
-from keras_elmo.utils.lazy import tf
+from keras_elmo.utils.lazy import do_not_convert, tf
 from keras_elmo.utils.types import StrPath, Tensor
 
 # What `fit` takes: inputs; with targets; and with weights of the samples.
@@ -99,16 +99,17 @@ def precompute(
     sentences = _sentences(elmo, dataset, batches)
     windows = split_stream(sentences, len, _WINDOW_POSITIONS, _WINDOW_SENTENCES)
     computed = chain.from_iterable(map(_LayersOfIds(elmo), windows))
-    stored = _stored(computed, max_memory, directory)
+    packed = _stored(computed, batches, max_memory, directory)
     if not batches:
         raise ValueError("`dataset` must have a batch. Received: none")
-    return _dataset(_Batches(elmo, stored, batches, shuffle))
+    return _dataset(_Batches(elmo, packed, batches, shuffle))
 
 
 class _Batch(NamedTuple):
-    """Which sentences a batch has, how many positions, and what comes with them."""
+    """Which sentences a batch has, of what lengths, padded to how many positions."""
 
     rows: range
+    lengths: np.ndarray
     positions: int
     rest: tuple[Tensor, ...]
 
@@ -118,6 +119,7 @@ def _sentences(
 ) -> Iterator[_Words]:
     """Yields the words of each sentence, and adds its batches to `batches`."""
     first = 0
+    compiled = tf.function(elmo.char_ids, autograph=False, reduce_retracing=True)
     for batch in dataset:
         x, *rest = batch if isinstance(batch, tuple | list) else (batch,)
         if len(rest) > 2:
@@ -125,13 +127,16 @@ def _sentences(
                 "`dataset` must have batches x, (x, y) or (x, y, sample_weight). "
                 f"Received: one of {len(rest) + 1} parts"
             )
-        ids = ops.convert_to_numpy(elmo.char_ids(x)).astype("int32", copy=False)
+        char_ids = compiled if tf.is_tensor(x) else elmo.char_ids
+        ids = ops.convert_to_numpy(char_ids(x)).astype("int32", copy=False)
         rows = range(first, first + len(ids))
-        positions = ids.shape[1] - (0 if elmo.keep_boundaries else 2)
+        boundaries = 0 if elmo.keep_boundaries else 2
+        lengths = (ids[..., 0] > 0).sum(axis=1)
+        inside = np.maximum(lengths - boundaries, 0)
         rest = keras.tree.map_structure(ops.convert_to_numpy, tuple(rest))
-        batches.append(_Batch(rows, positions, rest))
+        batches.append(_Batch(rows, inside, ids.shape[1] - boundaries, rest))
         first = rows.stop
-        for row, length in zip(ids, (ids[..., 0] > 0).sum(axis=1), strict=True):
+        for row, length in zip(ids, lengths, strict=True):
             yield [word.tobytes() for word in row[:length]]
 
 
@@ -171,27 +176,36 @@ def _ids_of(words: _Words, ids_per_word: int) -> np.ndarray:
 
 
 def _stored(
-    arrays: Iterable[np.ndarray], max_memory: int, directory: StrPath | None
+    arrays: Iterable[np.ndarray],
+    batches: list[_Batch],
+    max_memory: int,
+    directory: StrPath | None,
 ) -> list[np.ndarray]:
-    """Returns float32 arrays, in memory or as parts of a file that has no name."""
-    kept: list[np.ndarray] = []
-    shapes, num_bytes, file = [], 0, None
+    """Returns the layers of each batch, one sentence after the other.
+
+    They are in memory, or parts of a file that has no name.
+    """
+    kept: deque[np.ndarray] = deque()
+    ends, num_bytes, file = [0], 0, None
     for array in arrays:
         kept.append(array)
-        shapes.append(array.shape)
+        ends.append(ends[-1] + array.size)
         num_bytes += array.nbytes
         if num_bytes > max_memory:
             file = file or tempfile.TemporaryFile(dir=directory)
             file.writelines(each.data for each in kept)
             kept.clear()
     if file is None:
-        return kept
+        # Each array is freed as soon as it has been copied.
+        return [
+            np.concatenate([kept.popleft().ravel() for _ in batch.rows])
+            for batch in batches
+        ]
     with file:
         file.flush()
         numbers = np.asarray(np.memmap(file, "float32", "r"))
-    ends = np.cumsum([math.prod(shape) for shape in shapes])
-    parts = np.split(numbers, ends[:-1])
-    return [part.reshape(shape) for part, shape in zip(parts, shapes, strict=True)]
+    limits = [(batch.rows.start, batch.rows.stop) for batch in batches]
+    return [numbers[ends[first] : ends[last]] for first, last in limits]
 
 
 class _Batches(keras.utils.PyDataset):
@@ -200,14 +214,14 @@ class _Batches(keras.utils.PyDataset):
     def __init__(
         self,
         elmo: ElmoEmbedding,
-        stored: list[np.ndarray],
+        packed: list[np.ndarray],
         batches: list[_Batch],
         shuffle: bool,
     ) -> None:
         super().__init__()
         self.layers_shape = elmo.layers_shape
         self.batches = batches
-        self._stored = stored
+        self._packed = packed
         self._shuffle = shuffle
         self._order = np.arange(len(batches))
         self.on_epoch_end()
@@ -215,12 +229,20 @@ class _Batches(keras.utils.PyDataset):
     def __len__(self) -> int:
         return len(self.batches)
 
+    def packed(self, index: int) -> tuple[Tensor, ...]:
+        """Returns layers one sentence after the other, lengths, positions, the rest."""
+        k = self._order[index]
+        _, lengths, positions, rest = self.batches[k]
+        return self._packed[k], lengths, positions, *rest
+
     def __getitem__(self, index: int) -> tuple[Tensor, ...]:
-        rows, positions, rest = self.batches[self._order[index]]
+        packed, lengths, positions, *rest = self.packed(index)
         num_layers, _, units = self.layers_shape
-        layers = _zeros(len(rows), num_layers, positions, units)
-        for padded, row in zip(layers, rows, strict=True):
-            padded[:, : self._stored[row].shape[1]] = self._stored[row]
+        layers = np.zeros((len(lengths), num_layers, positions, units), "float32")
+        ends = np.cumsum(lengths) * num_layers * units
+        sentences = np.split(packed, ends[:-1])
+        for padded, length, sentence in zip(layers, lengths, sentences, strict=True):
+            padded[:, :length] = sentence.reshape(num_layers, length, units)
         return layers, *rest
 
     def on_epoch_end(self) -> None:
@@ -229,31 +251,37 @@ class _Batches(keras.utils.PyDataset):
             np.random.shuffle(self._order)
 
 
-def _zeros(*shape: int) -> np.ndarray:
-    """Returns float32 zeros at a multiple of 64 bytes: TensorFlow copies others."""
-    size = math.prod(shape)
-    space = np.zeros(size + 16, "float32")
-    first = -space.ctypes.data % 64 // 4
-    return space[first : first + size].reshape(shape)
-
-
 def _dataset(batches: _Batches) -> "tf.data.Dataset | keras.utils.PyDataset":
     """Returns what Keras reads fastest on its backend."""
     if keras.backend.backend() != "tensorflow":
         return batches
+    num_layers, _, units = batches.layers_shape
 
     def generate() -> Iterator[tuple[Tensor, ...]]:
-        yield from (batches[k] for k in range(len(batches)))
+        yield from (batches.packed(k) for k in range(len(batches)))
         batches.on_epoch_end()
+
+    @do_not_convert
+    def pad(
+        packed: Tensor, lengths: Tensor, positions: Tensor, *rest: Tensor
+    ) -> tuple[Tensor, ...]:
+        rows = tf.reshape(packed, [-1, units])
+        lengths = tf.repeat(lengths, num_layers)
+        ragged = tf.RaggedTensor.from_row_lengths(rows, lengths, validate=False)
+        shape = [tf.size(lengths, tf.int64), positions, units]
+        padded = ragged.to_tensor(shape=tf.stack(shape))
+        return tf.reshape(padded, [-1, num_layers, *shape[1:]]), *rest
 
     # Keras would take the shapes of the first batches for those of all.
     specs = (
-        tf.TensorSpec((None, *batches.layers_shape), tf.float32),
+        tf.TensorSpec([None], tf.float32),
+        tf.TensorSpec([None], tf.int64),
+        tf.TensorSpec([], tf.int64),
         *keras.tree.map_structure(_spec, *(batch.rest for batch in batches.batches)),
     )
     dataset = tf.data.Dataset.from_generator(generate, output_signature=specs)
     known = tf.data.experimental.assert_cardinality(len(batches))
-    return dataset.apply(known).prefetch(2)
+    return dataset.apply(known).map(pad).prefetch(2)
 
 
 def _spec(*arrays: np.ndarray) -> "tf.TensorSpec":

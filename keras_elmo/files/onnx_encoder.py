@@ -60,6 +60,8 @@ class OnnxEncoder:
         settings = runtime.SessionOptions()
         # Errors are raised; nothing is printed beside them.
         settings.log_severity_level = 4
+        # It would keep memory for each size of a batch, which is rarely the same.
+        settings.enable_mem_pattern = False
         try:
             self._session = runtime.InferenceSession(
                 self.path, settings, providers=["CPUExecutionProvider"]
