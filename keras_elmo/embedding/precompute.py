@@ -119,7 +119,9 @@ def _sentences(
 ) -> Iterator[_Words]:
     """Yields the words of each sentence, and adds its batches to `batches`."""
     first = 0
-    compiled = tf.function(elmo.char_ids, autograph=False, reduce_retracing=True)
+    graph = None
+    if keras.backend.backend() == "tensorflow":
+        graph = tf.function(elmo.char_ids, autograph=False, reduce_retracing=True)
     for batch in dataset:
         x, *rest = batch if isinstance(batch, tuple | list) else (batch,)
         if len(rest) > 2:
@@ -127,7 +129,7 @@ def _sentences(
                 "`dataset` must have batches x, (x, y) or (x, y, sample_weight). "
                 f"Received: one of {len(rest) + 1} parts"
             )
-        char_ids = compiled if tf.is_tensor(x) else elmo.char_ids
+        char_ids = graph if graph and tf.is_tensor(x) else elmo.char_ids
         ids = ops.convert_to_numpy(char_ids(x)).astype("int32", copy=False)
         rows = range(first, first + len(ids))
         boundaries = 0 if elmo.keep_boundaries else 2
