@@ -48,6 +48,7 @@ class OnnxEncoder:
         tokenizer: the kind of `Tokenizer` of the training text; `None` if it is not
             known.
         mix: the scalars, gamma and `layer_norm` of the mix; `None` in such a file.
+        quantize: `"int8"`, or `None` for float32.
 
     Raises:
         ImportError: the extra `onnx` is not installed.
@@ -85,6 +86,7 @@ class OnnxEncoder:
         known = metadata.custom_metadata_map
         self.tokenizer = check_tokenizer(known.get("tokenizer"), self.path)
         self.mix: _Mix | None = None
+        self.quantize: str | None = None
         if DESCRIPTION not in known:
             shapes = self._shapes(self._session.get_outputs())
             units = shapes.get(_WORDS, [None])[-1]
@@ -105,6 +107,7 @@ class OnnxEncoder:
             if scalars.shape != (self.config.num_layers + 1,) or gamma.shape != ():
                 raise ValueError("its mix has another number of layers")
             self.mix = scalars, gamma, bool(layer_norm)
+            self.quantize = "int8" if about.get("quantize") == "int8" else None
         except (KeyError, TypeError, ValueError) as error:
             self._refuse(f"its description is damaged: {error}")
 

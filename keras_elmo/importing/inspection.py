@@ -12,6 +12,7 @@ import numpy as np
 from keras_elmo.config import ElmoConfig
 from keras_elmo.files.checkpoint import Checkpoints
 from keras_elmo.files.finding import find_model, language_of
+from keras_elmo.files.onnx_encoder import OnnxEncoder
 from keras_elmo.files.run_directory import PretrainingDirectory
 from keras_elmo.files.saved_model import (
     language_model_files,
@@ -69,7 +70,9 @@ def inspect_model(model: StrPath) -> Config:
     kind = kinds.kind_of(path)
     described = {
         kinds.EXPORTED: _exported,
+        kinds.ONNX: _onnx,
         kinds.RUN: _run,
+        kinds.STEP: _step,
         kinds.PUBLISHED: _published,
         kinds.CHECKPOINT: _checkpoint,
         kinds.HUB: _hub,
@@ -119,6 +122,27 @@ def _exported(path: str) -> Config:
         "mix": {**_mix(scalars, gamma), "layer_norm": layer_norm},
         "uses": [*_ENCODER, "serve", *(_LANGUAGE_MODEL if has_words else [])],
     }
+
+
+def _onnx(path: str) -> Config:
+    encoder = OnnxEncoder(path)
+    mix = None
+    if encoder.mix is not None:
+        scalars, gamma, layer_norm = encoder.mix
+        mix = {**_mix(scalars, gamma), "layer_norm": layer_norm}
+    return {
+        "config": encoder.config,
+        "dtype": encoder.quantize or "float32",
+        "tokenizer": encoder.tokenizer,
+        "mix": mix,
+        "uses": ["embed", "nearest", "serve"],
+    }
+
+
+def _step(path: str) -> Config:
+    file = Path(path).absolute()
+    step = int(file.stem.removeprefix("step-"))
+    return {**_run(os.fspath(file.parents[1])), "step": step}
 
 
 def _run(path: str) -> Config:

@@ -1,9 +1,10 @@
-"""Tells what a folder holds."""
+"""Tells what a file or folder holds."""
 
 import glob
 import os
+import re
 
-from keras_elmo.files.finding import is_saved_model
+from keras_elmo.files.finding import ONNX_SUFFIX, is_saved_model
 from keras_elmo.files.run_directory import PretrainingDirectory
 from keras_elmo.importing.checkpoint import find_checkpoint
 from keras_elmo.importing.many_langs import is_many_langs
@@ -11,7 +12,9 @@ from keras_elmo.utils.types import StrPath
 
 # Kinds of models, as messages name them.
 RUN = "a run of keras_elmo"
+STEP = "a checkpoint of a run"
 EXPORTED = "an exported model"
+ONNX = "an ONNX file"
 CHECKPOINT = "a training folder of bilm-tf"
 HUB = "a TF Hub module"
 PUBLISHED = "published weights"
@@ -19,7 +22,7 @@ MANY_LANGS = "a model of ELMoForManyLangs"
 
 
 def kind_of(path: StrPath) -> str:
-    """Returns the kind of model that a folder holds.
+    """Returns the kind of model that a file or folder holds.
 
     Raises:
         ValueError: it holds none, or several.
@@ -27,6 +30,11 @@ def kind_of(path: StrPath) -> str:
     path = os.fspath(path)
     if is_saved_model(path):
         return EXPORTED
+    if os.path.isfile(path):
+        if path.endswith(ONNX_SUFFIX):
+            return ONNX
+        if re.fullmatch(r"step-\d+\.npz", os.path.basename(path)):
+            return STEP
     run = PretrainingDirectory(path)
     if run.holds_a_run():
         return RUN

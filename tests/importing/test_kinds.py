@@ -101,6 +101,30 @@ def test_nothing_to_import(models, tmp_path):
 # ---------------------------------------------------------------- inspect
 
 
+def test_inspect_a_file(models, tmp_path):
+    """An .onnx file of either type, and one checkpoint of a run."""
+    encoder = keras_elmo.load(models / "run")
+    for quantize in (None, "int8"):
+        file = tmp_path / f"{quantize}.onnx"
+        keras_elmo.export_onnx(encoder, file, quantize=quantize)
+        found = keras_elmo.inspect_model(file)
+        assert found["kind"] == kinds.ONNX
+        assert found["dtype"] == (quantize or "float32")
+        assert found["parameters"]["encoder"] == encoder.count_params()
+        assert found["mix"] == keras_elmo.inspect_model(models / "exported")["mix"]
+        assert "serve" in found["uses"]
+    result = command("import", file, "--out", tmp_path / "out")
+    assert_one_line(*result, "is an ONNX file already", "nothing to import")
+
+    run = shutil.copytree(models / "run", tmp_path / "run")
+    checkpoint = run / "checkpoints" / "step-00000017.npz"
+    checkpoint.parent.mkdir()
+    checkpoint.touch()
+    found = keras_elmo.inspect_model(checkpoint)
+    assert (found["kind"], found["step"]) == (kinds.STEP, 17)
+    assert found["vocabulary"] == len(OUR_WORDS)
+
+
 @pytest.mark.parametrize("name", KINDS)
 def test_inspect(name, models):
     """Sizes, words, mix and uses are those of the model, whatever its kind."""
