@@ -262,6 +262,15 @@ def test_wrong_arguments(arguments, tmp_path, monkeypatch):
     assert names(tmp_path) == []
 
 
+def test_unknown_option():
+    """The usage is that of the subcommand."""
+    status, out, err = command("serve", "--model", "run", "--rest-port", "80")
+    assert (status, out) == (2, "")
+    assert err.startswith("usage: keras-elmo serve ")
+    said = "keras-elmo serve: error: unrecognized arguments: --rest-port 80\n"
+    assert err.endswith(said)
+
+
 # ---------------------------------------------------------------- from text to vectors
 
 

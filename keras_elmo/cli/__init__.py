@@ -31,8 +31,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = _parser()
     if "_ARGCOMPLETE" in os.environ:
         importlib.import_module("argcomplete").autocomplete(parser)
-    given = vars(parser.parse_args(arguments))
-    run, names = given.pop("run"), given.pop("names")
+    found, unknown = parser.parse_known_args(arguments)
+    given = vars(found)
+    run, names, refuse = (given.pop(name) for name in ("run", "names", "refuse"))
+    if unknown:
+        # With the usage of the subcommand, which has the options that there are.
+        refuse(f"unrecognized arguments: {' '.join(unknown)}")
     # A line for the user, without the place in the code.
     warnings.formatwarning = lambda message, *_, **__: (
         f"keras-elmo: warning: {message}\n"

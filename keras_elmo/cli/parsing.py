@@ -47,7 +47,8 @@ def command(
             run = add_arguments(parser)
             options = {each.dest: each.option_strings for each in parser._actions}
             flags = {dest: strings[-1] for dest, strings in options.items() if strings}
-            parser.set_defaults(run=run, names={**flags, **names})
+            names_of = {**flags, **names}
+            parser.set_defaults(run=run, names=names_of, refuse=parser.error)
 
         COMMANDS.append(add)
 
