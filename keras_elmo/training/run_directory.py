@@ -97,9 +97,9 @@ def _check_files(argument: str, training: str, before: object, now: object) -> N
     if before == now:
         return
     if before is None or now is None:
+        must, how = ("not be", "without") if before is None else ("be", "with")
         raise ValueError(
-            f"`{argument}` must be {'no text' if before is None else 'text'}, as when "
-            f"the run began: {training}"
+            f"`{argument}` must {must} given: the run of {training} began {how} it"
         )
     names, sizes = _columns(argument, training, before)
     found, found_sizes = _columns(argument, training, now)

@@ -680,7 +680,7 @@ def test_resume_with_other_validation(folder, tmp_path):
     arguments = {"num_sampled": 5, "batch_tokens": 36, "max_tokens": 9}
     for validation, said in [
         (tmp_path / "other.txt", r"other\.txt|held-out\.txt"),
-        (None, "`validation` must be text"),
+        (None, "`validation` must be given: the run of"),
     ]:
         with pytest.raises(ValueError, match=said):
             pretrain(
