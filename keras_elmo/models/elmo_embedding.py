@@ -230,9 +230,6 @@ class ElmoEmbedding(FreezableLayer):
         """Returns mix `k` of what `token_layers` returned."""
         mask = self._mask.tokens(inputs)
         mix = self.mixes[k](layers, mask=mask)
-        if _are_layers(inputs) and not self.layer_norm:
-            # It is 0 where they are.
-            return mix
         return mix * ops.expand_dims(ops.cast(mask, mix.dtype), -1)
 
     def compute_mask(self, inputs: Tensor, previous_mask: Tensor = None) -> Tensor:
