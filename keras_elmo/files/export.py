@@ -7,7 +7,7 @@ import keras
 import numpy as np
 
 from keras_elmo.config import TOKENIZER_IF_UNKNOWN
-from keras_elmo.files.finding import ASSETS, DESCRIPTION, is_saved_model
+from keras_elmo.files.finding import description_file, is_saved_model
 from keras_elmo.files.loading import Source, load_embedding, load_language_model
 from keras_elmo.files.saved_model import (
     FORMAT,
@@ -104,7 +104,7 @@ def export_saved_model(
         if words is not None:
             write_language_model(temporary, words)
         write_json(
-            os.path.join(temporary, ASSETS, DESCRIPTION),
+            description_file(temporary),
             {
                 "format": FORMAT,
                 "tokenizer": encoder.tokenizer or tokenizer,

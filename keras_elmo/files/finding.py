@@ -64,7 +64,12 @@ def list_models() -> list[ModelInfo]:
 
 def is_saved_model(path: StrPath) -> bool:
     """Whether `path` is a folder that `export_saved_model` wrote."""
-    return os.path.exists(os.path.join(path, ASSETS, DESCRIPTION))
+    return os.path.exists(description_file(path))
+
+
+def description_file(path: StrPath) -> str:
+    """Returns the file that describes an exported SavedModel."""
+    return os.path.join(path, ASSETS, DESCRIPTION)
 
 
 def shipped_names() -> list[str]:

@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 
 from keras_elmo.config import ElmoConfig
-from keras_elmo.files.finding import ASSETS, DESCRIPTION
+from keras_elmo.files.finding import ASSETS, description_file
 from keras_elmo.files.published import (
     read_datasets,
     softmax_datasets,
@@ -40,7 +40,7 @@ _KEYS = ("format", "options", "tokenizer", "dtype", "layer_norm")
 def read_saved_model(path: StrPath) -> Encoder:
     """Rebuilds the encoder of an exported SavedModel, on any backend."""
     stored = read_description(path)
-    where = _description_file(path)
+    where = description_file(path)
     config = _config(stored["options"], where)
     tokenizer = check_tokenizer(stored["tokenizer"], where)
     dtype = check_dtype(stored["dtype"], where)
@@ -55,7 +55,7 @@ def read_saved_model(path: StrPath) -> Encoder:
 def read_mix(path: StrPath) -> Mix:
     """Returns the mix of an exported SavedModel."""
     stored = read_description(path)
-    where = _description_file(path)
+    where = description_file(path)
     if not isinstance(stored["layer_norm"], bool):
         raise ValueError(f"{where}: layer_norm must be true or false")
     num_layers = _config(stored["options"], where).num_layers
@@ -74,7 +74,7 @@ def register_signature_operations(path: StrPath) -> None:
     stored = read_description(path)
     # Before 0.1.0 had it, one key stood for both tokenizers.
     kind = stored.get("signature_tokenizer", stored["tokenizer"])
-    register_operations(check_tokenizer(kind, _description_file(path)))
+    register_operations(check_tokenizer(kind, description_file(path)))
 
 
 def read_description(path: StrPath) -> Config:
@@ -84,7 +84,7 @@ def read_description(path: StrPath) -> Config:
         ValueError: the folder is not one that `export_saved_model` wrote, or the
             description is damaged.
     """
-    description = _description_file(path)
+    description = description_file(path)
     if not os.path.exists(description):
         raise ValueError(
             f"`path` must be a folder that export_saved_model wrote; {description} is "
@@ -100,10 +100,6 @@ def read_description(path: StrPath) -> Config:
             f"others. Received: {reprlib.repr(stored['format'])}"
         )
     return stored
-
-
-def _description_file(path: StrPath) -> str:
-    return os.path.join(path, ASSETS, DESCRIPTION)
 
 
 def _config(options: object, where: str) -> ElmoConfig:

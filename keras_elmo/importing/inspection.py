@@ -140,9 +140,8 @@ def _onnx(path: str) -> Config:
 
 
 def _step(path: str) -> Config:
-    file = Path(path).absolute()
-    step = int(file.stem.removeprefix("step-"))
-    return {**_run(os.fspath(file.parents[1])), "step": step}
+    step = int(Path(path).stem.removeprefix("step-"))
+    return {**_run(os.fspath(kinds.run_of_step(path).path)), "step": step}
 
 
 def _run(path: str) -> Config:

@@ -3,6 +3,7 @@
 import glob
 import os
 import re
+from pathlib import Path
 
 from keras_elmo.files.finding import ONNX_SUFFIX, is_saved_model
 from keras_elmo.files.run_directory import PretrainingDirectory
@@ -33,7 +34,8 @@ def kind_of(path: StrPath) -> str:
     if os.path.isfile(path):
         if path.endswith(ONNX_SUFFIX):
             return ONNX
-        if re.fullmatch(r"step-\d+\.npz", os.path.basename(path)):
+        is_step = re.fullmatch(r"step-\d+\.npz", os.path.basename(path))
+        if is_step and run_of_step(path).holds_a_run():
             return STEP
     run = PretrainingDirectory(path)
     if run.holds_a_run():
@@ -62,6 +64,11 @@ def kind_of(path: StrPath) -> str:
     raise ValueError(
         f"{path}: holds {' and '.join(found)}: `kind` must say which one to import"
     )
+
+
+def run_of_step(path: StrPath) -> PretrainingDirectory:
+    """Returns the run that a checkpoint is of."""
+    return PretrainingDirectory(Path(path).absolute().parents[1])
 
 
 def published_files(path: StrPath) -> tuple[list[str], list[str]]:

@@ -123,6 +123,10 @@ def test_inspect_a_file(models, tmp_path):
     found = keras_elmo.inspect_model(checkpoint)
     assert (found["kind"], found["step"]) == (kinds.STEP, 17)
     assert found["vocabulary"] == len(OUR_WORDS)
+    elsewhere = tmp_path / "a" / "b" / checkpoint.name
+    elsewhere.parent.mkdir(parents=True)
+    shutil.copy(checkpoint, elsewhere)
+    assert_one_line(*command("inspect", elsewhere), "holds no model that is known")
 
 
 @pytest.mark.parametrize("name", KINDS)
