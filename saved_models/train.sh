@@ -4,7 +4,8 @@
 #     sh saved_models/train.sh LANGUAGE STEPS DEV TEXT [TEXT ...]
 #
 # The sizes are those of options_LANGUAGE.json. DEV and TEXT are files or patterns in
-# quotes. RUN=DIR and OUT=DIR are where the run and the exported model are written,
+# quotes. INIT=MODEL goes on from a model, with its sizes and words, and larger batches.
+# RUN=DIR and OUT=DIR are where the run and the exported model are written,
 # runs/elmo-LANGUAGE and runs/elmo-LANGUAGE-exported if not given. DTYPE=float32 is faster
 # than mixed_bfloat16 where the processor cannot multiply in bfloat16 (neither amx_bf16 nor
 # avx512_bf16 in /proc/cpuinfo).
@@ -18,12 +19,17 @@ steps=$2
 dev=$3
 shift 3
 here=$(dirname "$0")
-keras-elmo pretrain --resume --out "${RUN:=runs/elmo-$language}" \
-    --options "$here/options_$language.json" --corpus "$@" --validation "$dev" \
-    --vocabulary-size 28000 --num-sampled 2048 --batch-tokens 5120 \
-    --optimizer adam --learning-rate 0.004 --schedule cosine \
-    --steps "$steps" --warmup-steps $((steps / 20)) \
-    --dtype "${DTYPE:-mixed_bfloat16}" --validate-every 2000
+if [ -n "${INIT:-}" ]; then
+    set -- --corpus "$@" --init "$INIT" --batch-tokens 12288 --learning-rate 0.003 --seed 7 \
+        --warmup-steps $((steps / 29)) --validate-every 1000
+else
+    set -- --corpus "$@" --options "$here/options_$language.json" \
+        --vocabulary-size 28000 --batch-tokens 5120 --learning-rate 0.004 \
+        --warmup-steps $((steps / 20)) --validate-every 2000
+fi
+keras-elmo pretrain --resume --out "${RUN:=runs/elmo-$language}" "$@" \
+    --validation "$dev" --steps "$steps" --num-sampled 2048 \
+    --optimizer adam --schedule cosine --dtype "${DTYPE:-mixed_bfloat16}"
 : "${OUT:=$RUN-exported}"
 # One that is older is of another run: export says that it is there, and ends this.
 [ "$OUT" -nt "$RUN/weights.hdf5" ] ||
