@@ -34,7 +34,7 @@ class Recipe:
     """A way to train, beside the options that all share.
 
     Args:
-        optimizer: `"adagrad"` or `"adam"`.
+        optimizer: `"adagrad"`, `"adam"` or `"muon"`.
         learning_rate: the greatest.
         falls: whether it rises for a twentieth of the time, and then falls to 0.
         batch_tokens: of an update.
@@ -57,6 +57,7 @@ RECIPES = {
     "adagrad-falling": Recipe("adagrad", 0.2),
     "adam-constant": Recipe(falls=False, learning_rate=0.001),
     "adam": Recipe(),
+    "muon": Recipe("muon"),
     "adam-0.002": Recipe(learning_rate=0.002),
     "adam-0.008": Recipe(learning_rate=0.008),
     "adam-no-dropout": Recipe(dropout=0.0),

@@ -20,6 +20,7 @@ register_lazily(
         "Highway": "keras_elmo.layers.highway",
         "LanguageModelHead": "keras_elmo.models.pretraining",
         "LazyAdam": "keras_elmo.training.optimizers",
+        "LazyMuon": "keras_elmo.training.optimizers",
         "PretrainingModel": "keras_elmo.models.pretraining",
         "ProjectedLSTM": "keras_elmo.layers.projected_lstm",
         "PublishedAdagrad": "keras_elmo.training.optimizers",

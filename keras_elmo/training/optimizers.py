@@ -1,6 +1,7 @@
 """The optimizers of pretraining."""
 
 import abc
+import re
 from collections.abc import Iterable
 from typing import Any, TypeAlias
 
@@ -9,6 +10,7 @@ from keras import ops
 from keras.optimizers.schedules import CosineDecay, LearningRateSchedule
 
 from keras_elmo.models.pretraining import mean_over_replicas
+from keras_elmo.training.hardware import multiplies_bfloat16
 from keras_elmo.training.options import LEARNING_RATES, TrainingOptions
 from keras_elmo.training.sparse_gradients import is_sparse, sum_gradients
 from keras_elmo.utils.lazy import tf
@@ -230,9 +232,74 @@ class LazyAdam(ClippedOptimizer, keras.optimizers.Adam):
         variable.scatter_sub(tf.IndexedSlices(update, rows))
 
 
+# Read row by row.
+_TABLES = re.compile(r"embedding$|softmax/")
+# An LSTM's, of four matrices beside each other.
+_OF_GATES = re.compile(r"(forward|backward)_\d+/kernel$")
+
+
+@keras.saving.register_keras_serializable("keras_elmo")
+class LazyMuon(LazyAdam):
+    """Muon for the matrices of the encoder, and `LazyAdam` for all other weights.
+
+    A matrix is updated by its momentum, made orthogonal; the kernel of an LSTM is four
+    matrices, one of each gate. Updates have the size of Adam's, so one learning rate
+    serves both. The products are in bfloat16 where the processor multiplies in it.
+
+    Reference: Jordan et al. 2024, Muon: An optimizer for hidden layers in neural
+    networks; Liu et al. 2025, Muon is Scalable for LLM Training, section 2.2 (size of
+    the updates).
+    """
+
+    momentum = 0.95
+
+    def add_slots(self, variables: list[keras.Variable]) -> None:
+        super().add_slots(variables)
+        self._num_matrices = [_num_matrices(each) for each in variables]
+        self._dtype_of_products = "bfloat16" if multiplies_bfloat16() else "float32"
+
+    def update_step(
+        self, gradient: Tensor, variable: keras.Variable, learning_rate: Tensor
+    ) -> None:
+        index = self._get_variable_index(variable)
+        parts = self._num_matrices[index]
+        if not parts:
+            super().update_step(gradient, variable, learning_rate)
+            return
+        sums = self._momentums[index]
+        self.assign(sums, self.momentum * sums + gradient)
+        rows, columns = variable.shape
+        update = ops.reshape(gradient + self.momentum * sums, (rows, parts, -1))
+        update = _orthogonal(ops.swapaxes(update, 0, 1), self._dtype_of_products)
+        update = ops.reshape(ops.swapaxes(update, 0, 1), (rows, columns))
+        size = 0.2 * max(rows, columns // parts) ** 0.5
+        self.assign_sub(variable, ops.cast(learning_rate, update.dtype) * size * update)
+
+
+def _num_matrices(variable: keras.Variable) -> int:
+    """The matrices beside each other in a weight; 0 for a table, vector or filter."""
+    if len(variable.shape) != 2 or _TABLES.search(variable.path):
+        return 0
+    return 4 if _OF_GATES.search(variable.path) else 1
+
+
+def _orthogonal(x: Tensor, dtype: str) -> Tensor:
+    """Brings the singular values of matrices near 1: five Newton-Schulz iterations."""
+    if x.shape[-2] > x.shape[-1]:
+        return ops.swapaxes(_orthogonal(ops.swapaxes(x, -1, -2), dtype), -1, -2)
+    norm = ops.sqrt(ops.sum(ops.square(x), axis=(-2, -1), keepdims=True))
+    y = ops.cast(x / (norm + 1e-7), dtype)
+    for _ in range(5):
+        square = ops.matmul(y, ops.swapaxes(y, -1, -2))
+        polynomial = -4.7750 * square + 2.0315 * ops.matmul(square, square)
+        y = 3.4445 * y + ops.matmul(polynomial, y)
+    return ops.cast(y, x.dtype)
+
+
 OPTIMIZERS: dict[str, type[ClippedOptimizer]] = {
     "adagrad": PublishedAdagrad,
     "adam": LazyAdam,
+    "muon": LazyMuon,
 }
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from keras_elmo.training.data import Batch
 
 # Learning rates of the optimizers, if none is given.
-LEARNING_RATES = {"adagrad": 0.2, "adam": 0.002}
+LEARNING_RATES = {"adagrad": 0.2, "adam": 0.002, "muon": 0.002}
 # Words of the softmax, and passes over the corpus, if nothing says how many.
 VOCABULARY_SIZE = 50_000
 EPOCHS = 10
@@ -120,7 +120,8 @@ class TrainingOptions:
     )
     optimizer: str = option(
         "adagrad",
-        '"adagrad" is the published one; "adam" learns more in the same time.',
+        '"adagrad" is the published one; "adam" learns more in the same time, "muon" '
+        "still more.",
         _UPDATES,
         choices=tuple(LEARNING_RATES),
         fixed=True,

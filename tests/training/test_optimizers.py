@@ -4,7 +4,8 @@ import pytest
 import tensorflow as tf
 
 from keras_elmo.models.pretraining import build_pretraining_model
-from keras_elmo.training.optimizers import LazyAdam, PublishedAdagrad
+from keras_elmo.training import optimizers
+from keras_elmo.training.optimizers import LazyAdam, LazyMuon, PublishedAdagrad
 from tests.layers.layer_checks import numpy_of
 from tests.layers.published_names import randomise
 from tests.models.small import CONFIG
@@ -224,3 +225,97 @@ def test_adam_config():
     assert type(copy) is LazyAdam
     assert copy.get_config() == optimizer.get_config()
     assert copy.get_config()["global_clipnorm"] == 5.0
+
+
+# ---------------------------------------------------------------- Muon
+
+
+@pytest.fixture
+def in_float32(monkeypatch):
+    monkeypatch.setattr(optimizers, "multiplies_bfloat16", lambda: False)
+
+
+def muon_of_keras(weight):
+    """Keras's own Muon, which neither clips nor decays a weight."""
+    muon = keras.optimizers.Muon(RATE, weight_decay=None, adam_weight_decay=None)
+    muon.build([weight])
+    return muon
+
+
+@pytest.mark.usefixtures("in_float32")
+@pytest.mark.parametrize(
+    ("name", "shape"), [("carry_kernel", (6, 6)), ("projection_kernel", (9, 4))]
+)
+def test_muon_matrix(name, shape):
+    """A matrix is updated as by Keras's Muon."""
+    rng = np.random.default_rng(0)
+    start = rng.normal(size=shape)
+    ours, theirs = (keras.Variable(start, dtype="float32", name=name) for _ in range(2))
+    lazy, muon = LazyMuon(RATE, global_clipnorm=None), muon_of_keras(theirs)
+    lazy.build([ours])
+    for _ in range(3):
+        gradient = keras.ops.array(rng.normal(size=shape), "float32")
+        lazy.apply([gradient])
+        muon.apply([gradient])
+    np.testing.assert_allclose(numpy_of(ours), numpy_of(theirs), rtol=1e-4, atol=1e-6)
+    assert np.abs(numpy_of(ours) - start).max() > RATE / 10
+
+
+@pytest.mark.usefixtures("in_float32")
+@pytest.mark.slow
+def test_muon_language_model():
+    """The kernel of an LSTM is four matrices; tables, filters and biases are Adam's."""
+    model = build_pretraining_model(CONFIG, 13, num_sampled=4)
+    randomise(model, np.random.default_rng(0), scale=0.5)
+    weights = model.trainable_weights
+    before = numpy_of(weights)
+    copies = [keras.Variable(old, name="copy") for old in before]
+    muon = LazyMuon(RATE, global_clipnorm=None)
+    adam = LazyAdam(RATE, global_clipnorm=None)
+    muon.build(weights)
+    adam.build(copies)
+    seen = set()
+    gradients = gradients_of(model, ready_made(1)[0])[1]
+    gradients = [keras.ops.cast(gradient, "float32") for gradient in gradients]
+    muon.apply(gradients)
+    adam.apply(gradients)
+    for weight, old, gradient, copy in zip(
+        weights, before, gradients, copies, strict=True
+    ):
+        moved = numpy_of(weight) - old
+        if weight.name in ("char_embedding", "bias") or "softmax" in weight.path:
+            np.testing.assert_array_equal(numpy_of(weight), numpy_of(copy))
+        elif "bilm" in weight.path and weight.name == "kernel":
+            for quarter, found in zip(
+                np.split(numpy_of(gradient), 4, 1), np.split(moved, 4, 1), strict=True
+            ):
+                single = keras.Variable(np.zeros_like(quarter))
+                muon_of_keras(single).apply([keras.ops.array(quarter)])
+                np.testing.assert_allclose(found, numpy_of(single), atol=1e-4 * RATE)
+            seen.add("gates")
+        elif weight.name.endswith("_kernel"):
+            single = keras.Variable(np.zeros_like(old))
+            muon_of_keras(single).apply([gradient])
+            np.testing.assert_allclose(moved, numpy_of(single), atol=1e-4 * RATE)
+            seen.add(weight.name)
+    assert {"gates", "projection_kernel", "carry_kernel"} <= seen
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_muon_singular_values(dtype):
+    """The update turns as the momentum does, and all its singular values are near 1."""
+    matrices = np.random.default_rng(0).normal(size=(2, 24, 32)).astype("float32")
+    found = numpy_of(optimizers._orthogonal(keras.ops.array(matrices), dtype))
+    for matrix, orthogonal in zip(matrices, found, strict=True):
+        left, _, right = np.linalg.svd(matrix, full_matrices=False)
+        values = np.diag(left.T @ orthogonal @ right.T)
+        assert values.min() > 0.6 and values.max() < 1.3
+        assert np.linalg.norm(orthogonal - left * values @ right) < 0.2
+
+
+def test_muon_config():
+    """It goes through a config."""
+    optimizer = LazyMuon(0.1, global_clipnorm=5.0)
+    copy = keras.optimizers.deserialize(keras.optimizers.serialize(optimizer))
+    assert type(copy) is LazyMuon
+    assert copy.get_config() == optimizer.get_config()

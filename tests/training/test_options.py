@@ -60,7 +60,7 @@ def test_help_and_default_are_written_once():
     [
         ({"steps": 0}, "`steps` must be positive"),
         ({"learning_rate": float("nan")}, "`learning_rate` must be positive"),
-        ({"optimizer": "sgd"}, "`optimizer` must be 'adagrad' or 'adam'"),
+        ({"optimizer": "sgd"}, "`optimizer` must be 'adagrad' or 'adam' or 'muon'"),
         ({"seed": -1}, "`seed` must be at least 0"),
         ({"patience": 2}, "`patience` needs a `validation` text"),
         ({"schedule": "cosine"}, "`schedule` cosine needs `steps`"),

@@ -775,11 +775,12 @@ def test_patience(tmp_path):
     assert timeless(tmp_path / "run")[-1].step == 8
 
 
-def test_resume_adam_schedule(tmp_path):
-    """Adam follows a schedule and goes on with it."""
+@pytest.mark.parametrize("optimizer", ["adam", "muon"])
+def test_resume_schedule(tmp_path, optimizer):
+    """An optimizer follows a schedule and goes on with it."""
     arguments = {
         "validation": None,
-        "optimizer": "adam",
+        "optimizer": optimizer,
         "learning_rate": keras.optimizers.schedules.CosineDecay(
             0.0, 6, warmup_target=0.1, warmup_steps=2
         ),
@@ -795,7 +796,7 @@ def test_resume_adam_schedule(tmp_path):
     assert_same_state(state_of(tmp_path / "parts"), state_of(tmp_path / "run"))
     for other, said in [
         ({"learning_rate": 0.2}, "`learning_rate` must be"),
-        ({"optimizer": "adagrad"}, "`optimizer` must be 'adam'"),
+        ({"optimizer": "adagrad"}, f"`optimizer` must be '{optimizer}'"),
     ]:
         with pytest.raises(ValueError, match=said):
             on_batches(
