@@ -5,7 +5,7 @@
 #
 # The sizes are those of options_LANGUAGE.json. DEV and TEXT are files or patterns in
 # quotes. INIT=MODEL goes on from a model, with its sizes and words, and larger batches.
-# OPTIMIZER=muon reaches a lower perplexity than adam, which is used if not given.
+# OPTIMIZER=muon is another optimizer than adam, which is used if not given.
 # RUN=DIR and OUT=DIR are where the run and the exported model are written,
 # runs/elmo-LANGUAGE and runs/elmo-LANGUAGE-exported if not given. DTYPE=float32 is faster
 # than mixed_bfloat16 where the processor cannot multiply in bfloat16 (neither amx_bf16 nor

@@ -120,8 +120,7 @@ class TrainingOptions:
     )
     optimizer: str = option(
         "adagrad",
-        '"adagrad" is the published one; "adam" learns more in the same time, "muon" '
-        "still more.",
+        '"adagrad" is the published one; "adam" and "muon" learn more in the same time.',
         _UPDATES,
         choices=tuple(LEARNING_RATES),
         fixed=True,
