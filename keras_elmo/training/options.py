@@ -120,7 +120,8 @@ class TrainingOptions:
     )
     optimizer: str = option(
         "adagrad",
-        '"adagrad" is the published one; "adam" and "muon" learn more in the same time.',
+        '"adagrad" is the published one; "adam" and "muon" learn more in the same '
+        "time.",
         _UPDATES,
         choices=tuple(LEARNING_RATES),
         fixed=True,
