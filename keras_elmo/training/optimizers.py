@@ -1,122 +1,19 @@
 """The optimizers of pretraining."""
 
-import abc
 import re
-from collections.abc import Iterable
 from typing import Any, TypeAlias
 
 import keras
 from keras import ops
 from keras.optimizers.schedules import CosineDecay, LearningRateSchedule
 
-from keras_elmo.models.pretraining import mean_over_replicas
+from keras_elmo.training.clipped_optimizer import ClippedOptimizer
 from keras_elmo.training.hardware import multiplies_bfloat16
 from keras_elmo.training.options import LEARNING_RATES, TrainingOptions
-from keras_elmo.training.sparse_gradients import is_sparse, sum_gradients
 from keras_elmo.utils.lazy import tf
-from keras_elmo.utils.types import Config, Shape, Tensor
+from keras_elmo.utils.types import Shape, Tensor
 
 LearningRate: TypeAlias = float | LearningRateSchedule
-
-
-class ClippedOptimizer(keras.optimizers.Optimizer, abc.ABC):
-    """Base of optimizers that clip the norm of all gradients together.
-
-    Under a `tf.distribute` strategy, gradients are summed over the replicas before they
-    are clipped, so an update is that of one device with the whole batch. (Keras clips
-    the gradients of each replica.) Rows of a softmax that a batch does not look up are
-    neither read nor written.
-
-    To add an optimizer: subclass this class and one of Keras's optimizers, in this
-    order; make its variables in `add_slots`, update the rows of sparse gradients in
-    `update_rows` and set `num_slots`; dense gradients go to the `update_step` of
-    Keras's optimizer. Then add its name to `OPTIMIZERS` and its learning rate to
-    `LEARNING_RATES` of options.py.
-
-    Attributes:
-        gradient_norm: variable, norm of the loss's gradients before clipping.
-        loss_factor: factor of the loss, before gradients are taken.
-        num_slots: numbers that the optimizer keeps for each weight.
-    """
-
-    loss_factor = 1.0
-    num_slots: int
-
-    def __init__(self, *, global_clipnorm: float | None = None, **kwargs: Any) -> None:
-        # Keras would clip by its own `global_clipnorm` before the replicas are summed.
-        super().__init__(**kwargs)
-        self._max_norm = global_clipnorm
-
-    def build(self, variables: list[keras.Variable]) -> None:
-        if self.built:
-            return
-        keras.optimizers.Optimizer.build(self, variables)
-        self.add_slots(variables)
-        self.gradient_norm = self.add_variable(
-            shape=(),
-            name="gradient_norm",
-            dtype="float32",
-            aggregation="only_first_replica",
-        )
-
-    @abc.abstractmethod
-    def add_slots(self, variables: list[keras.Variable]) -> None:
-        """Creates the variables that Keras's optimizer keeps for each weight."""
-
-    @abc.abstractmethod
-    def update_rows(
-        self, gradient: Tensor, variable: keras.Variable, learning_rate: Tensor
-    ) -> None:
-        """Updates the rows of a `tf.IndexedSlices` without repeated rows."""
-
-    def scale_loss(self, loss: Tensor) -> Tensor:
-        return super().scale_loss(loss * self.loss_factor)
-
-    def apply(
-        self,
-        grads: Iterable[Tensor | None],
-        trainable_variables: list[keras.Variable] | None = None,
-    ) -> None:
-        if keras.backend.backend() == "tensorflow":
-            grads = sum_gradients(grads)
-        norm = ops.sqrt(sum(_squared_norm(g) for g in grads if g is not None))
-        # Each replica rounds for itself: with different norms they would drift apart.
-        norm = mean_over_replicas(norm)
-        if self._max_norm is not None:
-            factor = self._max_norm / ops.maximum(norm, self._max_norm)
-            grads = [None if g is None else _scale(g, factor) for g in grads]
-        super().apply(grads, trainable_variables)
-        self.gradient_norm.assign(norm / self.loss_factor)
-
-    def _all_reduce_sum_gradients(
-        self, grads_and_vars: list[tuple[Tensor, keras.Variable]]
-    ) -> list[tuple[Tensor, keras.Variable]]:
-        # Keras's sum over the replicas, which `apply` has computed.
-        return grads_and_vars
-
-    def update_step(
-        self, gradient: Tensor, variable: keras.Variable, learning_rate: Tensor
-    ) -> None:
-        if is_sparse(gradient):
-            self.update_rows(gradient, variable, learning_rate)
-        else:
-            super().update_step(gradient, variable, learning_rate)
-
-    def get_config(self) -> Config:
-        return {**super().get_config(), "global_clipnorm": self._max_norm}
-
-
-def _squared_norm(gradient: Tensor) -> Tensor:
-    values = gradient.values if is_sparse(gradient) else gradient
-    return ops.sum(ops.square(ops.cast(values, "float32")))
-
-
-def _scale(gradient: Tensor, factor: Tensor) -> Tensor:
-    if is_sparse(gradient):
-        return tf.IndexedSlices(
-            gradient.values * factor, gradient.indices, gradient.dense_shape
-        )
-    return gradient * ops.cast(factor, gradient.dtype)
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
