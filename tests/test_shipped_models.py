@@ -90,6 +90,7 @@ def test_script_of_each_language(language, commands, tmp_path):
     assert "--corpus [ab].txt --options " in pretrained
     assert "--validation dev.txt " in pretrained
     assert "--steps 8000 " in pretrained
+    assert "--optimizer adam " in pretrained
     assert pretrained.endswith(" --dtype mixed_bfloat16")
     out = f"runs/elmo-{language}-exported"
     assert exported.startswith(f"export --model runs/elmo-{language} --out {out} ")
@@ -100,12 +101,14 @@ def test_script_goes_on_from_a_model(commands, tmp_path):
     program, log = commands
     path = os.pathsep.join([str(program), os.environ["PATH"]])
     variables = {"PATH": path, "INIT": "runs/first", "STEPS": "58"}
+    variables["OPTIMIZER"] = "muon"
     script = SAVED_MODELS / "train_en.sh"
     run("sh", script, "dev.txt", "a.txt", "b.txt", cwd=tmp_path, **variables)
     pretrained = log.read_text().splitlines()[0]
     assert "--corpus a.txt b.txt --init runs/first " in pretrained
     assert "--steps 58 " in pretrained
     assert "--warmup-steps 2 " in pretrained
+    assert "--optimizer muon " in pretrained
     # The sizes and the words are those of the model.
     assert "--options" not in pretrained
     assert "--vocabulary-size" not in pretrained

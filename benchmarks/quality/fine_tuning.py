@@ -5,7 +5,7 @@ Then the biLM is unfrozen: at once with one learning rate, or from the top down,
 an epoch, with rates that fall by a factor from layer to layer.
 
     python benchmarks/quality/fine_tuning.py --elmo en=saved_models/elmo-en \\
-        ko=saved_models/elmo-ko --size 2000 --out benchmarks/results/fine_tuning.json
+        ko=saved_models/elmo-ko --size 2000 --out benchmarks/quality/fine_tuning.json
 
 Reference: Howard and Ruder 2018, "Universal Language Model Fine-tuning for Text
 Classification".
