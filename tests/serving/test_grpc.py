@@ -185,17 +185,18 @@ def test_output_filter(stub, wanted):
 
 
 def test_rest_and_grpc_share_batches(server, stub):
-    """One queue: behind a request that fits beside no other, one of each waits."""
-    long = request("", ["default"], strings=["a " * 1900])
+    """One queue: behind requests that fit beside no other, one of each waits."""
+    # So few bytes that none is counted first, which the short ones would overtake.
+    large = request("", ["default"], strings=["a " * 24] * 41)
     short = request("", ["default"], strings=["one over gRPC"] * 3)
-    # One may come after the long one is computed.
+    # One may come after the large ones are computed.
     for _ in range(20):
         before = server.metric("keras_elmo_batch_requests_count")
-        calls = [stub.Predict.future(each) for each in (long, short)]
+        calls = [stub.Predict.future(each) for each in [large] * 30 + [short]]
         server.predict(inputs=["one over REST"], output_filter=["default"])
         shapes = [arrays(call.result())["default"].shape for call in calls]
-        assert shapes == [(1, 14), (3, 14)]
-        if server.metric("keras_elmo_batch_requests_count") - before == 2:
+        assert shapes == [(41, 14)] * 30 + [(3, 14)]
+        if server.metric("keras_elmo_batch_requests_count") - before == 31:
             return
     pytest.fail("never computed together")
 
