@@ -1,11 +1,14 @@
 #!/bin/sh
 # Trains elmo-en, from a held-out text and texts to train on; see train.sh. First on one
-# Wikipedia, then, from the model of that run, on everything:
+# Wikipedia, then, from the model of that run, on everything, and once more:
 #
 #     RUN=runs/elmo-en-1 sh saved_models/train_en.sh DATA/enwiki/dev.txt.xz \
 #         'DATA/enwiki/train-*.txt.xz'
-#     INIT=runs/elmo-en-1 STEPS=2900 sh saved_models/train_en.sh DATA/enwiki/dev.txt.xz \
-#         'DATA/enwiki/train-*.txt.xz' 'DATA/enwiki2/train-*.txt.xz' \
-#         'DATA/enbooks/train-*.txt.xz'
+#     ALL="DATA/enwiki/train-*.txt.xz DATA/enwiki2/train-*.txt.xz
+#         DATA/enbooks/train-*.txt.xz"
+#     INIT=runs/elmo-en-1 RUN=runs/elmo-en-2 STEPS=2900 sh saved_models/train_en.sh \
+#         DATA/enwiki/dev.txt.xz $ALL
+#     INIT=runs/elmo-en-2 RUN=runs/elmo-en-3 STEPS=3000 OPTIMIZER=muon \
+#         LEARNING_RATE=0.002 SEED=9 sh saved_models/train_en.sh DATA/enwiki/dev.txt.xz $ALL
 set -eu
 exec sh "$(dirname "$0")/train.sh" en "${STEPS:-8000}" "$@"

@@ -101,7 +101,7 @@ def test_script_goes_on_from_a_model(commands, tmp_path):
     program, log = commands
     path = os.pathsep.join([str(program), os.environ["PATH"]])
     variables = {"PATH": path, "INIT": "runs/first", "STEPS": "58"}
-    variables["OPTIMIZER"] = "muon"
+    variables |= {"OPTIMIZER": "muon", "LEARNING_RATE": "0.002", "SEED": "9"}
     script = SAVED_MODELS / "train_en.sh"
     run("sh", script, "dev.txt", "a.txt", "b.txt", cwd=tmp_path, **variables)
     pretrained = log.read_text().splitlines()[0]
@@ -109,6 +109,7 @@ def test_script_goes_on_from_a_model(commands, tmp_path):
     assert "--steps 58 " in pretrained
     assert "--warmup-steps 2 " in pretrained
     assert "--optimizer muon " in pretrained
+    assert "--learning-rate 0.002 --seed 9 " in pretrained
     # The sizes and the words are those of the model.
     assert "--options" not in pretrained
     assert "--vocabulary-size" not in pretrained
