@@ -122,15 +122,15 @@ def publish(
         table: makes Markdown of a result; it stands in the benchmark's script.
         **figures: what was measured. The options are added.
     """
-    name = Path(inspect.getfile(table)).stem
+    script = Path(inspect.getfile(table)).resolve()
     chosen = [
         f"--{option.replace('_', '-')} {_shown(value)}"
         for option, value in options.settings.items()
         if value is not None
     ]
     result = {
-        "benchmark": name,
-        "command": " ".join([f"python benchmarks/{name}.py", *chosen]),
+        "benchmark": script.stem,
+        "command": " ".join(["python", str(script.relative_to(ROOT)), *chosen]),
         "environment": environment(),
         **options.settings,
         **figures,
