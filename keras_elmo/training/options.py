@@ -41,7 +41,8 @@ class TrainingOptions:
     config: ElmoConfig | None = dataclasses.field(
         metadata=describe(
             "Sizes and dropout rate (on the command line, `--preset` or `--options`); "
-            "`None` for those of the run to resume, or of `init`.",
+            "`None` for those of the run to resume, or of `init`. Training may go on "
+            "from `init` with more `units`.",
             flag="",
         )
     )

@@ -4,6 +4,7 @@ import dataclasses
 import gc
 import os
 
+import keras
 import numpy as np
 from keras import ops
 
@@ -55,26 +56,31 @@ class WarmStart:
             self.vocabulary = Vocabulary.load(self._words)
 
     def checked(self, config: ElmoConfig | None) -> ElmoConfig:
-        """Returns the sizes to train with; raises ValueError if they are others."""
+        """Returns the sizes to train with; raises ValueError if they cannot be."""
         if config is None:
             return self.config
         # The dropout rate is no property of the weights.
-        if dataclasses.replace(config, dropout=self.config.dropout) != self.config:
+        same = dataclasses.replace(
+            self.config, dropout=config.dropout, units=config.units
+        )
+        if config != same or config.units < self.config.units:
             raise ValueError(
-                f"`config` must have the sizes of {self.path}, or be None. "
-                f"Received: config={config}"
+                f"`config` must have the sizes of {self.path}, at most more `units`, "
+                f"or be None. Received: config={config}"
             )
         return config
 
     def load_into(self, model: PretrainingModel) -> int:
-        """Assigns the weights to a model of the same sizes, once, and frees them.
+        """Assigns the weights to a model of `checked` sizes, once, and frees them.
 
-        Words that only the new model knows keep its initial rows of the softmax.
+        The first cells of an LSTM of more `units` are the source's; the others
+        do not change its output until they are trained. Words that only the new model
+        knows keep its initial rows of the softmax.
         Returns how many words both know, the special ones included.
         """
         pairs = zip(model.encoder.weights, self._encoder.weights, strict=True)
         for weight, source in pairs:
-            weight.assign(ops.convert_to_numpy(source))
+            weight.assign(_widened(weight, ops.convert_to_numpy(source)))
         # Keras models are in reference cycles: without this, it stays in memory.
         del self._encoder, pairs, weight, source
         gc.collect()
@@ -93,3 +99,24 @@ class WarmStart:
                 array[list(rows)] = stored.read()[list(sources)]
                 weight.assign(array)
         return len(rows)
+
+
+def _widened(weight: keras.Variable, source: np.ndarray) -> np.ndarray:
+    """Returns a source's values, among those of more cells if `weight` has more.
+
+    Nothing reads the new cells: their rows of the projection are zero. Their gates keep
+    the random weights, so that no two of them learn the same.
+
+    Reference: Chen et al. 2016, Net2Net; there, new units are copies of old ones.
+    """
+    if weight.shape == source.shape:
+        return source
+    wide = np.array(ops.convert_to_numpy(weight))
+    if weight.name == "projection_kernel":
+        wide[:] = 0
+        wide[: len(source)] = source
+    else:
+        # The columns are the four gates of every cell.
+        cells = wide.reshape(*wide.shape[:-1], 4, -1)
+        cells[..., : source.shape[-1] // 4] = source.reshape(*source.shape[:-1], 4, -1)
+    return wide

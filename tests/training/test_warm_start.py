@@ -6,6 +6,7 @@ import shutil
 import numpy as np
 import pytest
 
+from keras_elmo import embed
 from keras_elmo.files.export import export_saved_model
 from keras_elmo.files.loading import load
 from keras_elmo.files.published import save_published_weights
@@ -71,6 +72,39 @@ def test_other_words(directory):
         else:
             np.testing.assert_array_equal(kernel, before[row])
             assert bias == 0
+
+
+def new_rows(model):
+    """Returns what each LSTM's projection has for the cells beyond `CONFIG.units`."""
+    shape = (3 * CONFIG.units, CONFIG.projection_units)
+    rows = [numpy_of(w)[CONFIG.units :] for w in model.weights if w.shape == shape]
+    assert len(rows) == 2 * CONFIG.num_layers
+    return rows
+
+
+def test_more_units(directory):
+    """More cells change nothing at first, and learn from the first update on."""
+    wide = dataclasses.replace(CONFIG, units=3 * CONFIG.units)
+    origin, model = WarmStart(directory.path), model_of(wide, WORDS)
+    assert origin.checked(wide) == wide
+    origin.load_into(model)
+    sentences = [["Ann", "of", "the", "bank", "."], ["the"]]
+    for found, wanted in zip(
+        embed(model.encoder, sentences),
+        embed(load(directory.path), sentences),
+        strict=True,
+    ):
+        np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)
+    assert not any(map(np.any, new_rows(model)))
+
+
+@pytest.mark.slow
+def test_new_cells_learn(directory, text, tmp_path):
+    """The new cells are trained like the others."""
+    wide = dataclasses.replace(CONFIG, units=3 * CONFIG.units)
+    arguments = {"init": directory.path, "num_sampled": 4, "progress": False}
+    model = pretrain(wide, text, directory=tmp_path / "run", steps=2, **arguments)
+    assert all(rows.any(axis=1).all() for rows in new_rows(model))
 
 
 @pytest.mark.parametrize("kind", ["exported", "imported"])
@@ -147,11 +181,12 @@ def test_text_messages(directory, tmp_path, capsys):
 
 
 def test_other_sizes(directory, text, tmp_path):
-    """Sizes have to be those of the origin."""
+    """Sizes have to be those of the origin, or have more units."""
     arguments = {"directory": tmp_path / "run", "init": directory.path}
-    other = dataclasses.replace(CONFIG, units=10)
-    with pytest.raises(ValueError, match="`config` must have the sizes of"):
-        pretrain(other, text, **arguments)
+    for other in ({"units": CONFIG.units - 1}, {"projection_units": 10}):
+        other = dataclasses.replace(CONFIG, **other)
+        with pytest.raises(ValueError, match="`config` must have the sizes of"):
+            pretrain(other, text, **arguments)
     with pytest.raises(ValueError, match="`config` may be None only where"):
         pretrain(None, text, directory=tmp_path / "run")
     with pytest.raises(ValueError, match="nowhere"):
