@@ -3,9 +3,10 @@
 #
 #     sh saved_models/train.sh LANGUAGE STEPS DEV TEXT [TEXT ...]
 #
-# The sizes are those of options_LANGUAGE.json. DEV and TEXT are files or patterns in
-# quotes. INIT=MODEL goes on from a model, with its sizes and words, and larger batches;
-# its LEARNING_RATE is 0.003 and its SEED, of the order of the text, 7 if not given.
+# DEV and TEXT are files or patterns in quotes. The sizes are those of OPTIONS=FILE,
+# options_LANGUAGE.json if not given. INIT=MODEL goes on from a model, with its words and
+# sizes, or with the LSTM cells of OPTIONS, and larger batches; its LEARNING_RATE is 0.003
+# and its SEED, of the order of the text, 7 if not given.
 # OPTIMIZER=muon is another optimizer than adam, which is used if not given.
 # RUN=DIR and OUT=DIR are where the run and the exported model are written,
 # runs/elmo-LANGUAGE and runs/elmo-LANGUAGE-exported if not given. DTYPE=float32 is faster
@@ -22,11 +23,11 @@ dev=$3
 shift 3
 here=$(dirname "$0")
 if [ -n "${INIT:-}" ]; then
-    set -- --corpus "$@" --init "$INIT" --batch-tokens 12288 \
-        --learning-rate "${LEARNING_RATE:-0.003}" --seed "${SEED:-7}" --warmup-steps \
-        $((steps / 29)) --validate-every 1000
+    set -- --corpus "$@" --init "$INIT" ${OPTIONS:+--options "$OPTIONS"} \
+        --batch-tokens 12288 --learning-rate "${LEARNING_RATE:-0.003}" \
+        --seed "${SEED:-7}" --warmup-steps $((steps / 29)) --validate-every 1000
 else
-    set -- --corpus "$@" --options "$here/options_$language.json" \
+    set -- --corpus "$@" --options "${OPTIONS:-$here/options_$language.json}" \
         --vocabulary-size 28000 --batch-tokens 5120 --learning-rate 0.004 \
         --warmup-steps $((steps / 20)) --validate-every 2000
 fi

@@ -103,8 +103,10 @@ def test_script_goes_on_from_a_model(commands, tmp_path):
     variables = {"PATH": path, "INIT": "runs/first", "STEPS": "58"}
     variables |= {"OPTIMIZER": "muon", "LEARNING_RATE": "0.002", "SEED": "9"}
     script = SAVED_MODELS / "train_en.sh"
-    run("sh", script, "dev.txt", "a.txt", "b.txt", cwd=tmp_path, **variables)
-    pretrained = log.read_text().splitlines()[0]
+    command = ("sh", script, "dev.txt", "a.txt", "b.txt")
+    run(*command, cwd=tmp_path, **variables)
+    run(*command, cwd=tmp_path, **variables, OPTIONS="more cells.json")
+    pretrained, _, _, wider, *_ = log.read_text().splitlines()
     assert "--corpus a.txt b.txt --init runs/first " in pretrained
     assert "--steps 58 " in pretrained
     assert "--warmup-steps 2 " in pretrained
@@ -113,6 +115,7 @@ def test_script_goes_on_from_a_model(commands, tmp_path):
     # The sizes and the words are those of the model.
     assert "--options" not in pretrained
     assert "--vocabulary-size" not in pretrained
+    assert "--init runs/first --options more cells.json --batch-tokens" in wider
 
 
 # Three commands, or six, and a model of the shipped size: 40 seconds.
