@@ -75,6 +75,19 @@ class Found:
             [each[name] for each in found] if same and len(found) == len(keys) else []
         )
 
+    def are_of_before(self, run: Run) -> bool:
+        """Whether a run's vectors are not those of both in the table `main`."""
+        names = {run.words, *filter(None, [run.above])}
+        if "random" in names or not names.isdisjoint(OF_EQUAL_TIME):
+            return False
+        today = self._vectors(Run(run.task, "static+elmo"))
+        return bool(today) and not self._vectors(run) <= today
+
+    def _vectors(self, run: Run) -> set[str]:
+        """Returns the digests of a run's vectors."""
+        vectors = self._scores.get(run.key(0), {}).get("vectors")
+        return set(re.split(r"\+| above ", vectors)) if vectors else set()
+
     def layers(self, probe: str, encoder: str) -> list[list[float]]:
         """Returns the score of each layer, in a list."""
         found = (self.one(probe_key(probe, encoder, k)) for k in count())
@@ -95,7 +108,7 @@ def _table(name: str, language: str, found: Found, words: Sequence[str]) -> str:
         if not language or DATA_SETS[runs[0].task].language == language
     }
     rows = [
-        [title, *(_cell(found.all(run)) for run in runs)]
+        [title, *(_cell_of(run, found) for run in runs)]
         for title, runs in compared.items()
     ]
     if name == "layers":
@@ -118,6 +131,11 @@ def _cell(scores: Sequence[float]) -> str:
         return ""
     mean = f"{statistics.mean(scores):.2f}"
     return mean if len(scores) == 1 else f"{mean} ± {statistics.stdev(scores):.2f}"
+
+
+def _cell_of(run: Run, found: Found) -> str:
+    cell = _cell(found.all(run))
+    return f"{cell} †" if cell and found.are_of_before(run) else cell
 
 
 def _fewer_errors(found: Found, run: Run, words: str) -> str:

@@ -210,6 +210,23 @@ def test_a_cell_is_a_mean_and_a_deviation(quality, tmp_path, name, kind):
     assert page.Found(scores, 1).all(run) == [88]
 
 
+def test_a_cell_of_other_vectors_is_marked(quality, tmp_path):
+    """A dagger marks what a former model, or former static vectors, had."""
+    experiments, page = quality("experiments"), quality("page")
+    scores = quality("scores").Scores(tmp_path / "scores.json")
+    for run, vectors in (
+        (experiments.Run("ewt", "static+elmo"), "s2+e2"),
+        (experiments.Run("ewt", "static+elmo", above="elmo"), "s2+e1 above e1"),
+        (experiments.Run("ewt", "static", above="elmo"), "s2 above e2"),
+        (experiments.Run("ewt", "random"), "r"),
+    ):
+        scores[run.key(0)] = {"score": 90.0, "vectors": vectors}
+    found = page.Found(scores, 1)
+    assert "| 90.00 | 90.00 † | 90.00 |" in page._table("places", "", found, ())
+    table = page._table("main", "en", found, experiments.COMPARED)
+    assert "†" not in table
+
+
 def test_spans_count_as_a_whole(quality, data):
     pytest.importorskip("nervaluate")
     task = quality("data_sets").DATA_SETS["wnut17"].read(data, "unicode")
