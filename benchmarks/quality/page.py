@@ -213,7 +213,9 @@ def draw(folder: Path, scores: Scores, seeds: int) -> None:
     curves: dict[str, dict[str, dict[int, list[float]]]] = {}
     for runs in EXPERIMENTS["samples"]([]).rows.values():
         for run in runs:
-            if scores_of_run := found.all(run):
+            scores_of_run = found.all(run)
+            # A curve is of one model.
+            if scores_of_run and not found.are_of_before(run):
                 size = found.all(run, "sentences")[0]
                 of_words = curves.setdefault(run.task, {}).setdefault(
                     WORDS[run.words], {}
