@@ -65,8 +65,8 @@ class WarmStart:
         )
         if config != same or config.units < self.config.units:
             raise ValueError(
-                f"`config` must have the sizes of {self.path}, at most more `units`, "
-                f"or be None. Received: config={config}"
+                f"`config` must have the sizes of {self.path}, where only `units` may "
+                f"be larger, or be None. Received: config={config}"
             )
         return config
 
