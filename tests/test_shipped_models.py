@@ -105,7 +105,7 @@ def test_script_goes_on_from_a_model(commands, tmp_path):
     script = SAVED_MODELS / "train_en.sh"
     command = ("sh", script, "dev.txt", "a.txt", "b.txt")
     run(*command, cwd=tmp_path, **variables)
-    run(*command, cwd=tmp_path, **variables, OPTIONS="more cells.json")
+    run(*command, cwd=tmp_path, **variables, OPTIONS="wide.json")
     pretrained, _, _, wider, *_ = log.read_text().splitlines()
     assert "--corpus a.txt b.txt --init runs/first " in pretrained
     assert "--steps 58 " in pretrained
@@ -115,7 +115,7 @@ def test_script_goes_on_from_a_model(commands, tmp_path):
     # The sizes and the words are those of the model.
     assert "--options" not in pretrained
     assert "--vocabulary-size" not in pretrained
-    assert "--init runs/first --options more cells.json --batch-tokens" in wider
+    assert "--init runs/first --options wide.json --batch-tokens" in wider
 
 
 # Three commands, or six, and a model of the shipped size: 40 seconds.

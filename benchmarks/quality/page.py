@@ -75,12 +75,16 @@ class Found:
             [each[name] for each in found] if same and len(found) == len(keys) else []
         )
 
-    def are_of_before(self, run: Run) -> bool:
-        """Whether a run's vectors are not those of both in the table `main`."""
+    def is_of_before(self, run: Run) -> bool:
+        """Whether a run's vectors are not those of the linear heads.
+
+        Those are the quickest to measure, so a new model has them first.
+        """
         names = {run.words, *filter(None, [run.above])}
         if "random" in names or not names.isdisjoint(OF_EQUAL_TIME):
             return False
-        today = self._vectors(Run(run.task, "static+elmo"))
+        linear = EXPERIMENTS["linear"](("static", "elmo")).rows[TITLES[run.task]]
+        today = set().union(*map(self._vectors, linear))
         return bool(today) and not self._vectors(run) <= today
 
     def _vectors(self, run: Run) -> set[str]:
@@ -135,7 +139,7 @@ def _cell(scores: Sequence[float]) -> str:
 
 def _cell_of(run: Run, found: Found) -> str:
     cell = _cell(found.all(run))
-    return f"{cell} †" if cell and found.are_of_before(run) else cell
+    return f"{cell} †" if cell and found.is_of_before(run) else cell
 
 
 def _fewer_errors(found: Found, run: Run, words: str) -> str:
@@ -215,7 +219,7 @@ def draw(folder: Path, scores: Scores, seeds: int) -> None:
         for run in runs:
             scores_of_run = found.all(run)
             # A curve is of one model.
-            if scores_of_run and not found.are_of_before(run):
+            if scores_of_run and not found.is_of_before(run):
                 size = found.all(run, "sentences")[0]
                 of_words = curves.setdefault(run.task, {}).setdefault(
                     WORDS[run.words], {}

@@ -83,7 +83,7 @@ def new_rows(model):
 
 
 def test_more_units(directory):
-    """More cells change nothing at first, and learn from the first update on."""
+    """More cells change nothing at first."""
     wide = dataclasses.replace(CONFIG, units=3 * CONFIG.units)
     origin, model = WarmStart(directory.path), model_of(wide, WORDS)
     assert origin.checked(wide) == wide
