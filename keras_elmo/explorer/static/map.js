@@ -1,8 +1,7 @@
 // The occurrences of a word as points that move from layer to layer.
 
-import { element, svg } from "./dom.js";
+import { element, svg, word } from "./dom.js";
 import { layerOf } from "./layers.js";
-import { context } from "./word.js";
 
 const [WIDTH, HEIGHT, MARGIN] = [420, 340, 26];
 // One shape a cluster: colours alone would not do for everyone.
@@ -43,7 +42,9 @@ function build(body, data) {
   const pick = (point) => {
     chart.querySelector(".picked")?.classList.remove("picked");
     point.classList.add("picked");
-    readout.replaceChildren(context(data.points[point.index]));
+    const { before, word: middle, after } = data.points[point.index];
+    readout.replaceChildren(element("span", { dir: "auto", className: "context" },
+      word(before), " ", element("b", {}, word(middle)), " ", word(after)));
   };
   // The word itself is drawn last, above the others.
   [...data.points.keys()].reverse().forEach((index) => {

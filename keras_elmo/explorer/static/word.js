@@ -97,12 +97,6 @@ function drawTokens(body, { tokens }) {
     button.setAttribute("aria-pressed", String(k === state.at)));
 }
 
-export function context({ before, word: middle, after }, tag = "span") {
-  const line = element(tag, { dir: "auto", className: "context" });
-  line.append(word(before), " ", element("b", {}, word(middle)), " ", word(after));
-  return line;
-}
-
 function drawNeighbours(body, { layers }) {
   const rows = layers[layerOf(layers.length)];
   if (!rows.length) {
