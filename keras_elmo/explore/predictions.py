@@ -36,6 +36,8 @@ class Predictions:
         self._kernel = as_float32(ops.convert_to_numpy(softmax.kernel)).T
         self._bias = as_float32(ops.convert_to_numpy(softmax.bias))
         self._log_prior = log_prior(self.vocabulary)
+        # Of `<UNK>`, which is any unknown word, one is as frequent as the rarest known.
+        self.log_share = min(0.0, self._log_prior[-1] - self._log_prior[UNKNOWN])
 
     def states(
         self, sentences: Iterable[list[str]], batch_size: int = 1

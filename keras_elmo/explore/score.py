@@ -29,8 +29,7 @@ class Score(NamedTuple):
         token_forward: `(tokens,)`, of each token given those before it.
         token_backward: `(tokens,)`, of each token given those after it.
         token_pseudo: `(tokens,)`, of each token given both sides.
-        unknown: the tokens that the vocabulary lacks; their likelihood is that of any
-            unknown word.
+        unknown: the tokens that the vocabulary lacks.
     """
 
     tokens: list[str]
@@ -55,6 +54,10 @@ def score(
     Given both sides, a word `w` has the likelihood `p_f(w) p_b(w) / p(w)`, divided by
     its sum over the vocabulary: each direction has the prior `p(w)` in it. A sum
     compares sentences of equal length; divide by the number of tokens for others.
+
+    The model predicts `<UNK>` for all words that its vocabulary lacks together. One of
+    them has the share of that probability that it would have were it as frequent as the
+    rarest known word: by the counts of the vocabulary, or log-uniform by rank.
 
     Args:
         model: a language model, or a name or path as of `load_language_model`.
@@ -83,7 +86,8 @@ def score(
     ```
 
     Reference: Peters et al. 2018, section 3.1; Besag 1975, "Statistical analysis of
-    non-lattice data", for the pseudo-likelihood.
+    non-lattice data", for the pseudo-likelihood; Park et al. 2010, "Improved neural
+    network based language modelling and adaptation", section 2, for unknown words.
     """
     check_positive(batch_size=batch_size)
     predictions = Predictions(model)
@@ -138,4 +142,6 @@ def _likelihoods(
         # A boundary is no word: its likelihood given both sides is left out later.
         word = both[rows, np.maximum(at, UNKNOWN) - UNKNOWN]
         found.append(np.stack([*directions[:, rows, at], word]))
-    return np.concatenate(found, axis=1)
+    likelihoods = np.concatenate(found, axis=1)
+    likelihoods[:, ids == UNKNOWN] += predictions.log_share
+    return likelihoods

@@ -2,7 +2,9 @@ import numpy as np
 import pytest
 
 from keras_elmo import perplexity, score
+from keras_elmo.explore.predictions import Predictions
 from keras_elmo.models.pretraining import build_pretraining_model
+from keras_elmo.text.vocabulary import UNKNOWN, Vocabulary
 from tests import numpy_reference
 from tests.explore.test_substitutes import ALL_WORDS, SENTENCE
 from tests.files.pretrained import model_of
@@ -12,6 +14,8 @@ from tests.models.small import published
 from tests.training.runs import CONFIG
 
 SENTENCES = [SENTENCE, ["배"], [], ["of", "the", "bank"] * 30]
+# Of the unknown words' frequency, that of the rarest word, log-uniform by rank.
+LOG_SHARE = np.log(np.log1p(1 / len(ALL_WORDS)) / np.log1p(1 / 3))
 
 
 @pytest.fixture(scope="module")
@@ -40,6 +44,8 @@ def test_against_reference(model):
     for tokens, each in zip(SENTENCES, found, strict=True):
         ids = [0, *model.vocabulary.ids(tokens), 1]
         forward, backward = by_hand(model, tokens, ids)
+        shares = LOG_SHARE * (np.array(ids) == UNKNOWN)
+        forward, backward = forward + shares[1:], backward + shares[:-1]
         # The end of the sentence is predicted forward, its start backward.
         np.testing.assert_allclose(each.token_forward, forward[:-1], atol=1e-4)
         np.testing.assert_allclose(each.token_backward, backward[1:], atol=1e-4)
@@ -67,8 +73,38 @@ def test_both_sides(model):
     assert found.pseudo == pytest.approx(found.token_pseudo.sum(), abs=1e-4)
 
 
+@pytest.mark.parametrize(
+    ("counts", "share"),
+    [(None, LOG_SHARE), ([0, 0, 50, 9, 8, 8, 7, 6, 5], np.log(5 / 50))],
+    ids=["by rank", "by counts"],
+)
+def test_unknown_word(model, monkeypatch, counts, share):
+    """It is a share of `<UNK>`: as frequent as the rarest word that is known."""
+    sentence = ["the", "strange", "river"]
+    monkeypatch.setattr(model, "vocabulary", Vocabulary(ALL_WORDS, counts))
+    (found,) = score(model, [sentence])
+    forward, backward = by_hand(model, sentence, [0, 3, UNKNOWN, 5, 1])
+    assert found.token_forward[1] == pytest.approx(forward[1] + share, abs=1e-4)
+    assert found.token_backward[1] == pytest.approx(backward[2] + share, abs=1e-4)
+    # Beside all other words, `<UNK>` is what it is without a share.
+    places = np.array([2])
+    predictions = Predictions(model)
+    (states,) = predictions.states([sentence])
+    (both,) = predictions.of_both(predictions.of_directions(states, places))
+    assert found.token_pseudo[1] == pytest.approx(both[0] + share, abs=1e-4)
+
+
+def test_no_unknown_word_in_the_text(model, monkeypatch):
+    """Then a share is no more than all of it."""
+    counts = [0, 0, 0, 9, 8, 8, 7, 6, 5]
+    monkeypatch.setattr(model, "vocabulary", Vocabulary(ALL_WORDS, counts))
+    (found,) = score(model, [["strange"]])
+    forward, _ = by_hand(model, ["strange"], [0, UNKNOWN, 1])
+    assert found.token_forward == pytest.approx(forward[:1], abs=1e-4)
+
+
 def test_perplexity(model, tmp_path):
-    """Agrees with the perplexity of the text."""
+    """Agrees with the perplexity of the text, which predicts `<UNK>`."""
     text = tmp_path / "text.txt"
     lines = [" ".join(tokens) for tokens in SENTENCES[:2]]
     text.write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -77,6 +113,7 @@ def test_perplexity(model, tmp_path):
     predictions = sum(len(each.tokens) + 1 for each in found)
     for direction in ("forward", "backward"):
         total = sum(getattr(each, direction) for each in found)
+        total -= LOG_SHARE * sum(len(each.unknown) for each in found)
         expected = pytest.approx(measured[direction], rel=1e-4)
         assert np.exp(-total / predictions) == expected
 
