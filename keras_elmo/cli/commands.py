@@ -6,8 +6,8 @@ Keras and TensorFlow are imported when the options are known to be good.
 import argparse
 import contextlib
 import json
+import math
 import os
-import signal
 import sys
 from collections.abc import Iterator
 
@@ -26,8 +26,6 @@ from keras_elmo.config import PRESETS, TOKENIZERS, ElmoConfig
 from keras_elmo.embedding.options import EmbedOptions
 from keras_elmo.text.lines import check_is_text, expand_files
 from keras_elmo.training.options import TrainingOptions
-from keras_elmo.utils.lazy import import_extra
-from keras_elmo.utils.options import declared_options
 
 
 @command(
@@ -107,8 +105,11 @@ def _evaluate(parser: argparse.ArgumentParser) -> Run:
             model.encoder.tokenizer or TOKENIZER_IF_UNKNOWN,
             token_vocabulary=model.config.token_vocabulary,
         )
-        print(json.dumps(keras_elmo.perplexity(model, corpus)))
-        for message in corpus.report.messages():
+        found = keras_elmo.perplexity(model, corpus)
+        # JSON has no infinity, which is that of a model that has diverged.
+        finite = {k: each if math.isfinite(each) else None for k, each in found.items()}
+        print(json.dumps(finite))
+        for message in corpus.report.messages(model.config):
             print(message, file=sys.stderr)
 
     return run
@@ -221,49 +222,6 @@ def _embed(parser: argparse.ArgumentParser) -> Run:
 
         with _told_to_resume():
             embed_file(**given, progress=True)
-
-    return run
-
-
-@command(
-    "serve",
-    "answer requests over the network",
-    "serve --model elmo-en --port 8501",
-)
-def _serve(parser: argparse.ArgumentParser) -> Run:
-    """Serves an exported model as TensorFlow Serving does: REST and gRPC.
-
-    SIGTERM finishes the requests under way. Needs: pip install 'keras-elmo[serve]'
-    """
-    from keras_elmo.serving.limits import Limits, ServeOptions
-
-    parser.add_argument(
-        "--model",
-        required=True,
-        metavar="DIR",
-        help="An exported model, a shipped model's name, an .onnx file (no gRPC), or a "
-        "folder of exported models named 1, 2, ...: the newest that loads is served",
-    )
-    add_options(parser, ServeOptions)
-    add_options(parser, Limits)
-
-    def run(given: Given) -> None:
-        needed = ["httptools", "orjson", "prometheus_client", "starlette", "uvicorn"]
-        if not given["model"].endswith(".onnx"):
-            needed += ["grpc", "tensorflow_serving"]
-        for module in needed:
-            import_extra(module, "keras-elmo serve", "serve")
-        names = [each.name for each in declared_options(Limits) if each.name in given]
-        limits = Limits(**{name: given.pop(name) for name in names})
-        import_keras(given["model"])
-        from keras_elmo.serving.server import serve
-
-        def log(sentence: str) -> None:
-            print(f"keras-elmo: {sentence}", flush=True)
-
-        if serve(given.pop("model"), log, **given, limits=limits) == signal.SIGINT:
-            raise KeyboardInterrupt("stopped")
-        print("keras-elmo: stopped", file=sys.stderr)
 
     return run
 

@@ -181,10 +181,13 @@ def _nearest(parser: argparse.ArgumentParser) -> Run:
         if path is None:
             found = keras_elmo.nearest(**given)
         else:
-            if not exists:
+            if exists:
+                index = keras_elmo.Index.load(path)
+            else:
                 build = {name: given.pop(name) for name in built}
-                keras_elmo.Index.build(**build, progress=True).save(path)
-            found = keras_elmo.Index.load(path).query(**given)
+                index = keras_elmo.Index.build(**build, progress=True)
+                index.save(path)
+            found = index.query(**given)
         for each in found:
             words = [*each.sentence]
             words[each.position] = f"[{each.word}]"

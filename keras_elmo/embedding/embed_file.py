@@ -9,6 +9,8 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 
+import numpy as np
+
 from keras_elmo.embedding.compute_parts import Part, compute_parts, expected_bytes
 from keras_elmo.embedding.embedder import mix_or_average
 from keras_elmo.embedding.options import EmbedOptions
@@ -28,7 +30,7 @@ from keras_elmo.embedding.writers import (
     open_writer,
     read_manifest,
 )
-from keras_elmo.files.loading import AnyEncoder, Source, load
+from keras_elmo.files.loading import AnyEncoder, Source, load, resolved
 from keras_elmo.text.batching import TokenizedFile
 from keras_elmo.text.lines import expand_files, read_lines
 from keras_elmo.utils.lazy import import_extra
@@ -122,15 +124,14 @@ def _text_file(input: str) -> Iterator[str]:
 
 
 def _to_stdout(model: Source, path: str, options: EmbedOptions, progress: bool) -> None:
-    encoder = load(model)
-    mix = mix_or_average(model, encoder) if options.layers == "mix" else None
+    encoder, mix = _encoder_and_mix(model, options)
     text = _text(path, encoder)
     writer = JsonLinesWriter(sys.stdout, options)
     with _progress(path, progress) as update:
         for part in compute_parts(text, encoder, mix):
             writer.append(part.lines, part.vectors or [])
             update(part)
-    _report(text, progress)
+    _report(text, encoder, progress)
 
 
 def _to_file(
@@ -144,8 +145,7 @@ def _to_file(
     complete = read_manifest(out) if os.path.exists(out) else None
     if not complete:
         parts.check_out()
-    encoder = load(model)
-    mix = mix_or_average(model, encoder) if options.layers == "mix" else None
+    encoder, mix = _encoder_and_mix(model, options)
     manifest = {
         **dataclasses.asdict(options),
         "input": file_hash(path),
@@ -161,7 +161,8 @@ def _to_file(
     shape = options.shape(encoder.config)
     try:
         with parts.opened(manifest):
-            _check_room(out, expected_bytes(text, encoder, options), progress)
+            size = expected_bytes(text, encoder, options)
+            _check_room(out, size, parts.num_bytes(), progress)
             with parts.writing():
                 writer = open_writer(parts.joined, shape, options, manifest)
             with contextlib.closing(writer):
@@ -174,16 +175,25 @@ def _to_file(
                     parts.complete()
     except KeyboardInterrupt:
         raise KeyboardInterrupt(f"stopped; {parts.kept()}") from None
-    _report(text, progress)
+    _report(text, encoder, progress)
+
+
+def _encoder_and_mix(
+    model: Source, options: EmbedOptions
+) -> tuple[AnyEncoder, np.ndarray | None]:
+    model = resolved(model)
+    encoder = load(model)
+    mix = mix_or_average(model, encoder) if options.layers == "mix" else None
+    return encoder, mix
 
 
 def _text(path: str, encoder: AnyEncoder) -> TokenizedFile:
     return TokenizedFile(path, tokenizer_of(encoder))
 
 
-def _report(text: TokenizedFile, progress: bool) -> None:
+def _report(text: TokenizedFile, encoder: AnyEncoder, progress: bool) -> None:
     if progress:
-        for message in text.stats.messages():
+        for message in text.stats.messages(encoder.config):
             print(message, file=sys.stderr)
 
 
@@ -207,20 +217,19 @@ def _check_out(out: str, options: EmbedOptions, resume: bool) -> None:
         )
 
 
-def _check_room(out: str, size: int, progress: bool) -> None:
+def _check_room(out: str, size: int, written: int, progress: bool) -> None:
     """Says how much room the file takes.
 
     Raises:
-        OSError: the disk has less.
+        OSError: the disk has less, beside the parts that are written already.
     """
     free = shutil.disk_usage(os.path.dirname(out) or ".").free
-    about = f"about {_in_units(size)}"
-    if size > free:
-        why = f"takes {about}, and {_in_units(free)} are free on the disk"
+    room = f"takes about {_in_units(size)}, twice as much while it is written"
+    if 2 * size - written > free:
+        why = f"{room}, and {_in_units(free)} are free on the disk"
         raise OSError(errno.ENOSPC, why, out)
     if progress:
-        message = f"{out} takes {about}, twice as much while it is written"
-        print(message, file=sys.stderr)
+        print(f"{out} {room}", file=sys.stderr)
 
 
 def _in_units(size: int) -> str:

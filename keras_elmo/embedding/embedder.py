@@ -13,7 +13,7 @@ from keras_elmo.embedding.sentences import (
     tokenizer_of,
     utf8_tokens,
 )
-from keras_elmo.files.loading import AnyEncoder, Source, load, load_mix
+from keras_elmo.files.loading import AnyEncoder, Source, load, load_mix, resolved
 from keras_elmo.files.onnx_encoder import OnnxEncoder
 from keras_elmo.text.batching import split_stream
 from keras_elmo.utils.checks import check_choice, check_positive
@@ -112,6 +112,7 @@ def embed(
     check_choice(("all", "mix"), layers=layers)
     check_choice((None, "mean", "max"), pooling=pooling)
     check_positive(batch_size=batch_size)
+    model = resolved(model)
     encoder = load(model)
     read = read_sentences(
         sentences,

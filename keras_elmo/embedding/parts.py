@@ -182,6 +182,11 @@ class PartFolder:
             return len(begun | {name[:-4] for name in filter(_is_part, names)})
         return 0
 
+    def num_bytes(self) -> int:
+        """Returns the size of all that is written."""
+        with os.scandir(self._path) as files:
+            return sum(file.stat().st_size for file in files)
+
     def _read_manifest(self) -> Manifest:
         try:
             return read_json_object(self._manifest)

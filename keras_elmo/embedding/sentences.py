@@ -50,8 +50,9 @@ def read_sentences(
         if not is_text:
             yield from map(utf8_tokens, group)
             continue
+        split = text_splitter(tokenizer)
         for texts in split_stream(group, len, _CHUNK_CHARACTERS, max_ahead):
-            tokens, limits = text_splitter(tokenizer)(texts)
+            tokens, limits = split(texts)
             for start, end in pairwise(limits):
                 yield tokens[start:end]
 

@@ -6,6 +6,7 @@ import numpy as np
 from keras import ops
 
 from keras_elmo.embedding.embedder import Embedder
+from keras_elmo.embedding.sentences import tokenizer_of
 from keras_elmo.embedding.word_cache import as_float32
 from keras_elmo.files.loading import Source, load_language_model
 from keras_elmo.text.vocabulary import UNKNOWN, Vocabulary
@@ -29,7 +30,7 @@ class Predictions:
                 "`model` must have a vocabulary. Received: model=" + model.name
             )
         self.vocabulary = model.vocabulary
-        self.tokenizer = model.encoder.tokenizer
+        self.tokenizer = tokenizer_of(model.encoder)
         self._embedder = Embedder(model.encoder)
         self._top = np.eye(model.config.num_layers + 1, dtype="float32")[-1]
         softmax = model.head.softmax

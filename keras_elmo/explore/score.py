@@ -6,12 +6,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from keras_elmo.embedding.sentences import Sentence, read_sentences
 from keras_elmo.explore.predictions import Predictions
-from keras_elmo.explore.sentences import Sentence, read_sentences
 from keras_elmo.files.loading import Source
 from keras_elmo.text.batching import split_stream
 from keras_elmo.text.vocabulary import END, START, UNKNOWN
 from keras_elmo.utils.checks import check_positive
+from keras_elmo.utils.types import Tensor
 
 # Positions of the sentences that are scored at a time, and the probabilities in memory.
 _POSITIONS = 4096
@@ -44,7 +45,7 @@ class Score(NamedTuple):
 
 def score(
     model: Source,
-    sentences: Iterable[Sentence],
+    sentences: Iterable[Sentence] | Tensor,
     batch_size: int = 32,
 ) -> Iterator[Score]:
     """Yields the log likelihood of each sentence and token, in the order given.
@@ -61,7 +62,7 @@ def score(
 
     Args:
         model: a language model, or a name or path as of `load_language_model`.
-        sentences: text, or lists of tokens.
+        sentences: texts, lists of tokens, or both; or an array, as of `embed`.
         batch_size: greatest number of sentences in a batch.
 
     Yields:
@@ -90,8 +91,14 @@ def score(
     network based language modelling and adaptation", section 2, for unknown words.
     """
     check_positive(batch_size=batch_size)
+    if isinstance(sentences, str):
+        raise TypeError(
+            "`sentences` must be a list of sentences, [sentence] for one. "
+            f"Received: sentences={sentences!r}"
+        )
     predictions = Predictions(model)
-    tokens = read_sentences(sentences, predictions.tokenizer)
+    read = read_sentences(sentences, predictions.tokenizer, max_ahead=_POSITIONS)
+    tokens = ([token.decode() for token in each] for each in read)
     return score_tokens(predictions, tokens, batch_size)
 
 

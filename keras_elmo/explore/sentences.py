@@ -3,18 +3,16 @@
 import os
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby
 from typing import Any, TypeAlias
 
-from keras_elmo.config import TOKENIZER_IF_UNKNOWN
 from keras_elmo.text.batching import tokenized_lines
 from keras_elmo.text.lines import expand_files, is_text, read_lines
 from keras_elmo.text.plain_tokenizer import PlainTokenizer
 from keras_elmo.utils.types import StrPath
 
 Sentence: TypeAlias = str | Sequence[str]
-# The kind of a `Tokenizer`, or one without TensorFlow; `None` if it is not known.
-Splitting: TypeAlias = str | PlainTokenizer | None
+# The kind of a `Tokenizer`, or one without TensorFlow.
+Splitting: TypeAlias = str | PlainTokenizer
 Text: TypeAlias = StrPath | Iterable[StrPath | Sequence[str]]
 
 _EXPECTED = (
@@ -23,7 +21,7 @@ _EXPECTED = (
 
 
 def read_sentence(sentence: Sentence, tokenizer: Splitting) -> list[str]:
-    """Returns the tokens of a sentence; `None` is a tokenizer that is not known."""
+    """Returns the tokens of a sentence."""
     if isinstance(sentence, str):
         (tokens,) = _tokenize([sentence], tokenizer)
         return tokens
@@ -46,8 +44,7 @@ def read_corpus(corpus: Any, tokenizer: Splitting) -> Iterator[Sequence[str]]:
 
 
 def _tokenize(lines: Iterable[str], tokenizer: Splitting) -> Iterator[list[str]]:
-    # The published models, whose files name no tokenizer, were trained on tokens.
-    for tokens in tokenized_lines(lines, tokenizer or TOKENIZER_IF_UNKNOWN):
+    for tokens in tokenized_lines(lines, tokenizer):
         yield [token.decode() for token in tokens]
 
 
@@ -60,30 +57,6 @@ def _check_tokens(sentence: StrPath | Sequence[str]) -> Sequence[str]:
             f"Received: {list(sentence)}"
         )
     return sentence
-
-
-def read_sentences(
-    sentences: Iterable[Sentence], tokenizer: Splitting
-) -> Iterator[list[str]]:
-    """Yields the tokens of sentences; strings that follow each other are cut at once.
-
-    Raises:
-        TypeError: `sentences` is a string.
-    """
-    if isinstance(sentences, str):
-        raise TypeError(
-            "`sentences` must be a list of sentences, [sentence] for one. "
-            f"Received: sentences={sentences!r}"
-        )
-
-    def read() -> Iterator[list[str]]:
-        for is_string, group in groupby(sentences, lambda each: isinstance(each, str)):
-            if is_string:
-                yield from _tokenize(map(str, group), tokenizer)
-            else:
-                yield from (read_sentence(each, tokenizer) for each in group)
-
-    return read()
 
 
 def find_word(word: str, tokens: list[str], argument: str = "word") -> int:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from keras_elmo.embedding.embedder import Embedder
+from keras_elmo.embedding.sentences import tokenizer_of
 from keras_elmo.explore.index import layer_indexes
 from keras_elmo.explore.predictions import Predictions
 from keras_elmo.explore.score import score_tokens
@@ -18,6 +19,7 @@ from keras_elmo.explore.token_table import Place
 from keras_elmo.explore.token_vectors import normalize
 from keras_elmo.explorer.plane import WordMap, context_words
 from keras_elmo.explorer.samples import EXAMPLES, language, sample
+from keras_elmo.files.finding import NoLanguageModel
 from keras_elmo.files.loading import load, load_language_model
 from keras_elmo.models.encoder import Encoder
 from keras_elmo.models.pretraining import PretrainingModel
@@ -63,11 +65,11 @@ class Explorer:
         self.language = language(words[len(SPECIALS) :])
         self.predictions = predictions
         self.num_layers = encoder.config.num_layers + 1
-        text = read_corpus(corpus or sample(self.language), encoder.tokenizer)
+        text = read_corpus(corpus or sample(self.language), tokenizer_of(encoder))
         sentences = islice(text, max_sentences)
         self._indexes = layer_indexes(encoder, sentences, progress)
         self._embedder = Embedder(encoder)
-        self._tokenizer = encoder.tokenizer
+        self._tokenizer = tokenizer_of(encoder)
         self.tokens = functools.lru_cache(_KEPT_SENTENCES)(self._tokens)
         self._layers = functools.lru_cache(_KEPT_SENTENCES)(self._embed)
         self._maps = functools.lru_cache(_KEPT_MAPS)(self._build_map)
@@ -78,8 +80,7 @@ class Explorer:
         model: PretrainingModel | Encoder
         try:
             model = load_language_model(name_or_path)
-        except ValueError:
-            # If it is no model at all, this says why.
+        except NoLanguageModel:
             model = load(name_or_path)
         return cls(model, *args, **kwargs)
 

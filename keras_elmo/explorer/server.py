@@ -32,7 +32,7 @@ from keras_elmo.serving.http import (
     refuse,
     start_listening,
 )
-from keras_elmo.serving.limits import Code, Limits, ServingError, invalid
+from keras_elmo.serving.limits import ServingError, invalid
 
 _HEADERS = {
     # Neither scripts nor styles in the page itself, and nothing from elsewhere.
@@ -87,7 +87,7 @@ def explore(
         with bound_socket(options.host, options.port) as listening:
             api = await asyncio.to_thread(load)
             ended = first_signal()
-            server = http_server(explore_app(api, options), options.limits)
+            server = http_server(explore_app(api, options), options)
             host, port = start_listening(listening)
             serving = asyncio.create_task(server.serve([listening]))
             url = f"http://{address(host, port)}/"
@@ -104,18 +104,17 @@ def explore(
 
 def explore_app(api: Api, options: ExploreOptions) -> ASGIApp:
     """Returns the application: the page's files and the answers of the API."""
-    limits = options.limits
     # One request at a time has all processors.
     worker = ThreadPoolExecutor(1, thread_name_prefix="explorer")
     waiting = 0
 
     async def answer(request: Request) -> Response:
         nonlocal waiting
-        body = await read_body(request, limits)
+        body = await read_body(request, options)
         # Other sites' pages may send forms and plain text, but no JSON.
         if not request.headers.get("content-type", "").startswith("application/json"):
             raise invalid("The body must be application/json")
-        _check_waiting(waiting, limits)
+        options.check_waiting(waiting)
         waiting += 1
         try:
             loop = asyncio.get_running_loop()
@@ -135,14 +134,6 @@ def explore_app(api: Api, options: ExploreOptions) -> ASGIApp:
         exception_handlers=dict.fromkeys((ServingError, Exception), refuse),
     )
     return _Guard(app, options.host)
-
-
-def _check_waiting(waiting: int, limits: Limits) -> None:
-    if waiting >= limits.waiting:
-        raise ServingError(
-            Code.UNAVAILABLE,
-            f"{limits.waiting} requests wait already; try again later",
-        )
 
 
 class _Guard:

@@ -8,7 +8,12 @@ import numpy as np
 
 from keras_elmo.config import TOKENIZER_IF_UNKNOWN
 from keras_elmo.files.finding import description_file, is_saved_model
-from keras_elmo.files.loading import Source, load_embedding, load_language_model
+from keras_elmo.files.loading import (
+    Source,
+    load_embedding,
+    load_language_model,
+    resolved,
+)
 from keras_elmo.files.saved_model import (
     FORMAT,
     GAMMA,
@@ -89,8 +94,10 @@ def export_saved_model(
                 "`path` must not exist, or hold an exported model, which is replaced. "
                 f"Received: path={os.fspath(path)!r}"
             )
+    source = resolved(source)
     words = load_language_model(source) if language_model else None
-    embedding = _frozen(source, dtype)
+    # A copy, of which the first mix alone is trainable.
+    embedding = load_embedding(source, dtype=dtype)
     encoder = embedding.encoder
     if tokenizer == "own":
         tokenizer = encoder.tokenizer or TOKENIZER_IF_UNKNOWN
@@ -114,16 +121,6 @@ def export_saved_model(
                 "options": encoder.config.to_options(),
             },
         )
-
-
-def _frozen(source: Source, dtype: str | None) -> ElmoEmbedding:
-    """Returns a copy of which the first mix alone is trainable."""
-    given = source if isinstance(source, ElmoEmbedding) else load_embedding(source)
-    encoder = given.encoder if dtype is None else given.encoder.with_dtype(dtype)
-    copy = ElmoEmbedding(encoder, layer_norm=given.layer_norm)
-    copy.mixes[0].scalars.assign(given.mixes[0].scalars)
-    copy.mixes[0].gamma.assign(given.mixes[0].gamma)
-    return copy
 
 
 def _half(weight: keras.Variable) -> "tf.Variable":

@@ -22,6 +22,11 @@ Source: TypeAlias = Union[
 ]
 
 
+def resolved(source: Source) -> Source:
+    """Finds a model that is named; of an archive or the Hub, every file is hashed."""
+    return find_model(source) if isinstance(source, str | os.PathLike) else source
+
+
 def load(name_or_path: Source) -> Any:
     """Loads an encoder.
 
@@ -183,6 +188,7 @@ def load_embedding(
     from keras_elmo.models.elmo_embedding import ElmoEmbedding
 
     cls = cls or ElmoEmbedding
+    source = resolved(source)
     encoder = load(source)
     if isinstance(encoder, OnnxEncoder):
         raise ValueError(

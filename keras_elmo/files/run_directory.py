@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from keras_elmo.config import ElmoConfig
 from keras_elmo.files.checkpoint import Checkpoints, restore_checkpoint
+from keras_elmo.files.finding import NoLanguageModel
 from keras_elmo.files.published import (
     Dataset,
     encoder_datasets,
@@ -143,7 +144,7 @@ class PretrainingDirectory:
         manifest = self.read_manifest()
         for key in ("vocabulary_size", "num_sampled", "tokenizer"):
             if key not in manifest:
-                raise ValueError(
+                raise NoLanguageModel(
                     f"{self.path}: holds an encoder but no language model: "
                     f"{self.training} is missing, or names no {key}"
                 )
@@ -153,7 +154,7 @@ class PretrainingDirectory:
             # The text may have had fewer words than were asked for.
             size, source = len(vocabulary), self.vocabulary
         elif size is None:
-            raise ValueError(
+            raise NoLanguageModel(
                 f"{self.path}: holds no language model: {self.vocabulary} is missing"
             )
         _check_count("vocabulary_size", size, source)

@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 
 from keras_elmo.config import ElmoConfig
-from keras_elmo.files.finding import ASSETS, description_file
+from keras_elmo.files.finding import ASSETS, NoLanguageModel, description_file
 from keras_elmo.files.published import (
     read_datasets,
     softmax_datasets,
@@ -149,7 +149,7 @@ def read_language_model(path: StrPath) -> PretrainingModel:
     """Returns the language model of an exported SavedModel."""
     words, softmax = language_model_files(path)
     if not os.path.exists(words):
-        raise ValueError(
+        raise NoLanguageModel(
             f"{os.fspath(path)}: holds an encoder but no language model: it was "
             "exported without"
         )

@@ -105,6 +105,7 @@ class SampledSoftmax(keras.layers.Layer):
             name="bias",
             shape=(self.vocabulary_size,),
             initializer="zeros",
+            dtype="float32",
             autocast=False,
         )
 

@@ -8,6 +8,7 @@ from keras import ops
 from keras_elmo.config import ElmoConfig
 from keras_elmo.layers.sampled_softmax import SampledSoftmax
 from keras_elmo.models.encoder import Encoder, read_options
+from keras_elmo.models.freezing import freeze_layers, frozen_layers
 from keras_elmo.text.vocabulary import PADDING_ID, Vocabulary
 from keras_elmo.utils.lazy import tf
 from keras_elmo.utils.types import Config, DType, Shape, Tensor
@@ -218,6 +219,7 @@ class PretrainingModel(keras.Model):
             "num_sampled": self.head.num_sampled,
             "dtype": self.encoder.get_config()["dtype"],
             "tokenizer": self.encoder.tokenizer,
+            "frozen_layers": frozen_layers(self),
             "name": self.name,
         }
 
@@ -227,8 +229,11 @@ class PretrainingModel(keras.Model):
     ) -> "PretrainingModel":
         config = dict(config)
         tokenizer = config.pop("tokenizer", None)
+        # Files of version 0.1.0 have none.
+        frozen = config.pop("frozen_layers", ())
         model = cls(read_options(config.pop("options")), **config)
         model.encoder.tokenizer = tokenizer
+        freeze_layers(model, frozen)
         return model
 
 

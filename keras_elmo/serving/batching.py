@@ -184,11 +184,7 @@ class Batcher:
 
     def submit(self, request: Request) -> "Future[Arrays]":
         """Queues a request, which is dropped if its future is cancelled."""
-        if len(self) >= self._limits.waiting:
-            raise ServingError(
-                Code.UNAVAILABLE,
-                f"{self._limits.waiting} requests wait already; try again later",
-            )
+        self._limits.check_waiting(len(self))
         return (self._long if request.is_long else self._short).submit(request)
 
     def close(self) -> None:

@@ -50,7 +50,9 @@ def first_signal() -> "asyncio.Future[signal.Signals]":
     ended: asyncio.Future[signal.Signals] = loop.create_future()
 
     def end(number: signal.Signals) -> None:
-        ended.set_result(number)
+        # Two signals may be waiting for the loop at once.
+        if not ended.done():
+            ended.set_result(number)
         for each in _SIGNALS:
             loop.remove_signal_handler(each)
 

@@ -94,3 +94,11 @@ class Limits:
 
     def __post_init__(self) -> None:
         check_options(self)
+
+    def check_waiting(self, count: int) -> None:
+        """Refuses a request, a `ServingError`, if too many wait already."""
+        if count >= self.waiting:
+            raise ServingError(
+                Code.UNAVAILABLE,
+                f"{self.waiting} requests wait already; try again later",
+            )

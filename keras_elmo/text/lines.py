@@ -21,7 +21,7 @@ _CHECKED_BYTES = 8192
 
 def is_text(corpus: object) -> TypeGuard[Files]:
     """Whether a corpus is given as paths or patterns of text files."""
-    items = corpus if isinstance(corpus, list | tuple) else [corpus]
+    items = corpus if isinstance(corpus, list | tuple | set | frozenset) else [corpus]
     return all(isinstance(item, str | os.PathLike) for item in items)
 
 

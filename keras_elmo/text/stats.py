@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from keras_elmo.config import MAX_BYTES
+from keras_elmo.config import MAX_BYTES, ElmoConfig
 
 
 @dataclasses.dataclass
@@ -41,8 +41,12 @@ class CorpusStats:
     positions: int = 0
     padding_positions: int = 0
 
-    def messages(self) -> list[str]:
-        """Returns a sentence for each change that the user should know of."""
+    def messages(self, config: ElmoConfig | None = None) -> list[str]:
+        """Returns a sentence for each change that the user should know of.
+
+        `config` is that of the model that read the words, if it is known.
+        """
+        by_bytes = config is None or config.token_vocabulary is None
         split = f"{_lines(self.split_lines)} of {self.used_lines:,}"
         truncated = _percent(self.truncated_words, self.words)
         unknown = _percent(self.unknown_words, self.batched_words)
@@ -55,7 +59,7 @@ class CorpusStats:
             f"{split} had more words than a row holds and became several "
             "rows": self.split_lines,
             f"{truncated} of words are longer than {MAX_BYTES} bytes and are "
-            "truncated": self.truncated_words,
+            "truncated": self.truncated_words * by_bytes,
             f"{unknown} of words are not in the vocabulary": self.unknown_words,
             f"{dropped} of words were dropped while counting, the rarest of too many "
             "distinct ones; a word's count may be too low by "

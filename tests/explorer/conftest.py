@@ -66,7 +66,7 @@ class Page:
     def _run(self, api, options):
         async def run():
             with bound_socket("127.0.0.1", 0) as bound:
-                self._server = http_server(explore_app(api, options), options.limits)
+                self._server = http_server(explore_app(api, options), options)
                 self.host, self.port = start_listening(bound)
                 self._ready.set()
                 await self._server.serve([bound])

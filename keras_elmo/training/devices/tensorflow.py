@@ -165,6 +165,9 @@ def choose_tensorflow_devices(count: int | None) -> Devices:
     return TensorFlowDevices(tf.distribute.MirroredStrategy(names))
 
 
+_TOO_LATE = "`devices` must be chosen before TensorFlow computes in the process"
+
+
 def _local_devices(count: int | None) -> list[str]:
     gpus = tf.config.list_physical_devices("GPU")
     if gpus:
@@ -173,7 +176,10 @@ def _local_devices(count: int | None) -> list[str]:
                 f"`devices` must be at most {len(gpus)}, the number of GPUs. "
                 f"Received: devices={count}"
             )
-        tf.config.set_visible_devices(gpus[:count], "GPU")
+        try:
+            tf.config.set_visible_devices(gpus[:count], "GPU")
+        except RuntimeError as error:
+            raise ValueError(f"{_TOO_LATE}. Received: devices={count}") from error
         return [f"GPU:{k}" for k in range(len(gpus[:count]))]
     count = count or 1
     if count > 1:
@@ -183,8 +189,5 @@ def _local_devices(count: int | None) -> list[str]:
             tf.config.set_logical_device_configuration(cpu, parts)
         except RuntimeError as error:
             if len(tf.config.list_logical_devices("CPU")) < count:
-                raise ValueError(
-                    "`devices` must be chosen before TensorFlow computes anything in "
-                    f"the process. Received: devices={count}"
-                ) from error
+                raise ValueError(f"{_TOO_LATE}. Received: devices={count}") from error
     return [f"CPU:{k}" for k in range(count)]

@@ -1,0 +1,127 @@
+"""The subcommands of `keras-elmo` that run until they are stopped."""
+
+import argparse
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from keras_elmo.cli.parsing import Given, Run, add_options, command, import_keras
+from keras_elmo.text.lines import expand_files
+from keras_elmo.utils.lazy import import_extra
+from keras_elmo.utils.options import declared_options
+
+
+@command(
+    "serve",
+    "answer requests over the network",
+    "serve --model elmo-en --port 8501",
+)
+def _serve(parser: argparse.ArgumentParser) -> Run:
+    """Serves an exported model as TensorFlow Serving does: REST and gRPC.
+
+    SIGTERM finishes the requests under way. Needs: pip install 'keras-elmo[serve]'
+    """
+    from keras_elmo.serving.limits import Limits, ServeOptions
+
+    parser.add_argument(
+        "--model",
+        required=True,
+        metavar="DIR",
+        help="An exported model, a shipped model's name, an .onnx file (no gRPC), or a "
+        "folder of exported models named 1, 2, ...: the newest that loads is served",
+    )
+    add_options(parser, ServeOptions)
+    add_options(parser, Limits)
+
+    def run(given: Given) -> None:
+        needed = ["httptools", "orjson", "prometheus_client", "starlette", "uvicorn"]
+        if not given["model"].endswith(".onnx"):
+            needed += ["grpc", "tensorflow_serving"]
+        _import_extra(needed, "serve")
+        limits = _taken(Limits, given)
+        import_keras(given["model"])
+        from keras_elmo.serving.server import serve
+
+        _until_stopped(serve, **given, limits=limits)
+
+    return run
+
+
+@command(
+    "explore",
+    "look at words in context in a browser",
+    "explore --model elmo-en elmo-ko --text 'text/*.txt'",
+    name_or_path="--model",
+)
+def _explore(parser: argparse.ArgumentParser) -> Run:
+    """Opens a page about the words of a sentence, until it is stopped by Ctrl-C.
+
+    It shows their neighbours in a text, substitutes, how unlikely they are, and how a
+    word's vectors part by its meanings from layer to layer. Needs: pip install
+    'keras-elmo[explore]'
+    """
+    from keras_elmo.explorer.options import ExploreOptions
+
+    parser.add_argument(
+        "--model",
+        required=True,
+        nargs="+",
+        metavar="DIR",
+        dest="models",
+        help="Runs, exported models, shipped names such as elmo-en",
+    )
+    parser.add_argument(
+        "--text",
+        nargs="+",
+        metavar="GLOB",
+        help="Where neighbours are looked for, a sentence a line; if not given, a "
+        "sample of a thousand sentences and more",
+    )
+    parser.add_argument(
+        "--mix",
+        nargs="+",
+        metavar="FILE",
+        help="Trained .keras models, and CSV files of MixWeightsLogger",
+    )
+    parser.add_argument(
+        "--no-browser",
+        action="store_false",
+        dest="browser",
+        help="Print the address alone",
+    )
+    add_options(parser, ExploreOptions)
+
+    def run(given: Given) -> None:
+        _import_extra(("httptools", "orjson", "starlette", "uvicorn"), "explore")
+        if "text" in given:
+            expand_files(given["text"])
+        options = _taken(ExploreOptions, given)
+        import_keras()
+        from keras_elmo.explorer.server import explore
+
+        _until_stopped(explore, **given, options=options)
+
+    return run
+
+
+def _import_extra(modules: Sequence[str], extra: str) -> None:
+    for module in modules:
+        import_extra(module, f"keras-elmo {extra}", extra)
+
+
+def _taken(options: Callable[..., Any], given: Given) -> Any:
+    """Takes the options of a dataclass out of what was given, and returns them."""
+    names = {each.name for each in declared_options(options)} & given.keys()
+    return options(**{name: given.pop(name) for name in names})
+
+
+def _until_stopped(run: Callable[..., signal.Signals], **kwargs: Any) -> None:
+    """Runs a server until a signal; that of Ctrl-C is an interrupt, as elsewhere."""
+
+    def log(sentence: str) -> None:
+        print(f"keras-elmo: {sentence}", flush=True)
+
+    if run(log=log, **kwargs) == signal.SIGINT:
+        raise KeyboardInterrupt("stopped")
+    print("keras-elmo: stopped", file=sys.stderr)
