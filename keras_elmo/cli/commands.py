@@ -20,12 +20,12 @@ from keras_elmo.cli.parsing import (
     add_out,
     command,
     import_keras,
-    refuse_existing,
 )
 from keras_elmo.config import PRESETS, TOKENIZERS, ElmoConfig
 from keras_elmo.embedding.options import EmbedOptions
 from keras_elmo.text.lines import check_is_text, expand_files
 from keras_elmo.training.options import TrainingOptions
+from keras_elmo.utils.files import refuse_existing
 
 
 @command(

@@ -16,10 +16,9 @@ from keras_elmo.cli.parsing import (
     add_model,
     command,
     import_keras,
-    refuse_existing,
 )
 from keras_elmo.text.lines import expand_files, read_lines
-from keras_elmo.utils.files import replacing_text
+from keras_elmo.utils.files import refuse_existing, replacing_text
 from keras_elmo.utils.progress import Progress
 
 if TYPE_CHECKING:

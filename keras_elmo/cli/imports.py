@@ -11,9 +11,9 @@ from keras_elmo.cli.parsing import (
     add_out,
     command,
     import_keras,
-    refuse_existing,
 )
 from keras_elmo.config import TOKENIZERS
+from keras_elmo.utils.files import refuse_existing
 
 
 @command(

@@ -119,12 +119,6 @@ def add_out(
     parser.add_argument("--out", required=True, metavar=metavar, dest=dest, help=help)
 
 
-def refuse_existing(path: str) -> None:
-    """Raises `ValueError` if --out is there, and not an empty folder."""
-    if os.path.exists(path) and (not os.path.isdir(path) or os.listdir(path)):
-        raise ValueError(f"{path} exists already; name another, or remove it")
-
-
 def cli_names(message: str, names: Mapping[str, str]) -> str:
     """Returns a message that names options instead of Python's arguments."""
     expected, received, values = message.partition(" Received: ")

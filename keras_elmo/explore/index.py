@@ -27,13 +27,12 @@ from keras_elmo.explore.sentences import (
 from keras_elmo.explore.token_table import Place, TokenTable
 from keras_elmo.explore.token_vectors import (
     Occurrence,
-    check_words,
     normalize,
     one_layer,
     token_arrays,
 )
 from keras_elmo.files.loading import AnyEncoder, Source, load
-from keras_elmo.utils.checks import check_positive
+from keras_elmo.utils.checks import check_choice, check_positive
 from keras_elmo.utils.lazy import import_extra
 from keras_elmo.utils.progress import Progress
 from keras_elmo.utils.types import Config, StrPath
@@ -190,7 +189,7 @@ class Index:
                 another value, or `num` is not positive.
         """
         check_positive(num=num)
-        check_words(words)
+        check_choice(("any", "same"), words=words)
         tokens = read_sentence(sentence, tokenizer_of(self.encoder))
         position = find_word(word, tokens)
         (vectors,) = self._embedder.embed(

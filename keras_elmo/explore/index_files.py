@@ -5,7 +5,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from keras_elmo.utils.files import read_json_object, replacing, write_json
+from keras_elmo.utils.files import is_free, read_json_object, replacing, write_json
 from keras_elmo.utils.lazy import import_extra
 from keras_elmo.utils.types import Config, StrPath
 
@@ -37,12 +37,11 @@ def save_index(path: StrPath, arrays: Arrays, description: Config, graph: Any) -
         ValueError: something else stands there.
     """
     is_index = os.path.exists(os.path.join(path, _DESCRIPTION))
-    if os.path.exists(path) and not is_index:
-        if not os.path.isdir(path) or os.listdir(path):
-            raise ValueError(
-                "`path` must not exist, or hold an index, which is replaced. "
-                f"Received: path={os.fspath(path)!r}"
-            )
+    if not is_free(path) and not is_index:
+        raise ValueError(
+            "`path` must not exist, or hold an index, which is replaced. "
+            f"Received: path={os.fspath(path)!r}"
+        )
     with replacing(path) as temporary:
         os.makedirs(temporary)
         for name, values in arrays.items():

@@ -5,9 +5,9 @@ from collections.abc import Callable
 from keras_elmo.embedding.sentences import tokenizer_of
 from keras_elmo.explore.index import Index
 from keras_elmo.explore.sentences import Sentence, Text, find_word, read_sentence
-from keras_elmo.explore.token_vectors import Occurrence, check_words, one_layer
+from keras_elmo.explore.token_vectors import Occurrence, one_layer
 from keras_elmo.files.loading import Source, load
-from keras_elmo.utils.checks import check_positive
+from keras_elmo.utils.checks import check_choice, check_positive
 
 
 def nearest(
@@ -65,7 +65,7 @@ def nearest(
     """
     encoder = load(model)
     check_positive(num=num)
-    check_words(words)
+    check_choice(("any", "same"), words=words)
     one_layer(layer, encoder)
     tokens = read_sentence(sentence, tokenizer_of(encoder))
     spelt = tokens[find_word(word, tokens)].casefold()

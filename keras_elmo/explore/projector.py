@@ -9,6 +9,7 @@ import numpy as np
 
 from keras_elmo.embedding.embedder import embed
 from keras_elmo.embedding.sentences import Sentence, utf8_tokens
+from keras_elmo.explore.token_vectors import one_layer
 from keras_elmo.files.loading import Source, load
 from keras_elmo.models.encoder import Encoder
 from keras_elmo.utils.files import replacing_text
@@ -65,11 +66,8 @@ def write_projector(
     ```
     """
     loaded = load(encoder)
-    num_layers = loaded.config.num_layers
-    if layer is not None and not 0 <= layer <= num_layers:
-        raise ValueError(
-            f"`layer` must be None or from 0 to {num_layers}. Received: layer={layer}"
-        )
+    if layer is not None:
+        one_layer(layer, loaded)
     occurrences = _occurrences(loaded, sentences, word.encode(), layer)
     first = next(occurrences, None)
     if first is None:

@@ -100,12 +100,6 @@ def _with_places(
             yield sentence, places
 
 
-def check_words(words: str) -> None:
-    """Raises a `ValueError` unless such tokens can be asked for."""
-    if words not in ("any", "same"):
-        raise ValueError(f"`words` must be 'any' or 'same'. Received: words={words!r}")
-
-
 def one_layer(layer: int, encoder: AnyEncoder) -> np.ndarray:
     """Returns the weights of a mix that is one layer.
 

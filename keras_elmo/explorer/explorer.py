@@ -19,8 +19,8 @@ from keras_elmo.explore.token_table import Place
 from keras_elmo.explore.token_vectors import normalize
 from keras_elmo.explorer.plane import WordMap, context_words
 from keras_elmo.explorer.samples import EXAMPLES, language, sample
-from keras_elmo.files.finding import NoLanguageModel
 from keras_elmo.files.loading import load, load_language_model
+from keras_elmo.files.validation import NoLanguageModel
 from keras_elmo.models.encoder import Encoder
 from keras_elmo.models.pretraining import PretrainingModel
 from keras_elmo.text.vocabulary import SPECIALS

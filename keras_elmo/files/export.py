@@ -25,7 +25,7 @@ from keras_elmo.models.elmo_embedding import ElmoEmbedding
 from keras_elmo.text.character_ids import character_ids
 from keras_elmo.text.tokenizer import Tokenizer
 from keras_elmo.text.vocabulary_ids import vocabulary_encoding
-from keras_elmo.utils.files import replacing, write_json
+from keras_elmo.utils.files import is_free, replacing, write_json
 from keras_elmo.utils.lazy import tf
 from keras_elmo.utils.types import StrPath, Tensor
 
@@ -88,12 +88,11 @@ def export_saved_model(
             "A SavedModel holds a TensorFlow graph: export it in a process with "
             f"KERAS_BACKEND=tensorflow. Received: {keras.backend.backend()}"
         )
-    if os.path.exists(path) and not is_saved_model(path):
-        if not os.path.isdir(path) or os.listdir(path):
-            raise ValueError(
-                "`path` must not exist, or hold an exported model, which is replaced. "
-                f"Received: path={os.fspath(path)!r}"
-            )
+    if not is_free(path) and not is_saved_model(path):
+        raise ValueError(
+            "`path` must not exist, or hold an exported model, which is replaced. "
+            f"Received: path={os.fspath(path)!r}"
+        )
     source = resolved(source)
     words = load_language_model(source) if language_model else None
     # A copy, of which the first mix alone is trainable.

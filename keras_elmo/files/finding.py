@@ -20,10 +20,6 @@ DESCRIPTION = "keras_elmo.json"
 ONNX_SUFFIX = ".onnx"
 
 
-class NoLanguageModel(ValueError):
-    """A folder holds an encoder alone."""
-
-
 class ModelInfo(NamedTuple):
     """A model that needs no download.
 

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
 from keras_elmo.files.finding import ONNX_SUFFIX, find_model, is_saved_model
 from keras_elmo.files.onnx_encoder import OnnxEncoder
-from keras_elmo.utils.types import StrPath
+from keras_elmo.utils.types import Mix, StrPath
 
 if TYPE_CHECKING:
-    from keras_elmo.files.saved_model import Mix
     from keras_elmo.models.elmo_embedding import ElmoEmbedding
     from keras_elmo.models.encoder import Encoder
     from keras_elmo.models.pretraining import PretrainingModel
@@ -154,7 +153,7 @@ def _read_checkpoint(path: Path) -> "PretrainingModel":
     return PretrainingDirectory(path).read_checkpoint()
 
 
-def load_mix(source: Source) -> "Mix | None":
+def load_mix(source: Source) -> Mix | None:
     """Returns the first mix of a model; `None`, if it has none."""
     if isinstance(source, str | os.PathLike):
         path = find_model(source)
@@ -172,7 +171,7 @@ def load_mix(source: Source) -> "Mix | None":
     return mix_of(source) if isinstance(source, ElmoEmbedding) else None
 
 
-def mix_of(layer: "ElmoEmbedding") -> "Mix":
+def mix_of(layer: "ElmoEmbedding") -> Mix:
     """Returns the first mix of a layer."""
     from keras import ops
 

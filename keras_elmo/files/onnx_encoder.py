@@ -4,7 +4,7 @@ import json
 import os
 import reprlib
 from collections.abc import Collection, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -12,18 +12,15 @@ from keras_elmo.config import ElmoConfig
 from keras_elmo.files.validation import check_tokenizer
 from keras_elmo.text.plain_ids import PlainIds
 from keras_elmo.utils.lazy import import_extra
-from keras_elmo.utils.types import StrPath
+from keras_elmo.utils.types import Mix, StrPath
 
 # The key of the metadata that has what `load` needs, and the version of its content.
 DESCRIPTION = "keras_elmo"
 FORMAT = 1
 _INPUT, _WORDS, _LAYER = "char_ids", "word_emb", "lstm_outputs"
 
-# The raw scalars of a mix, its gamma, and its `layer_norm`.
-_Mix: TypeAlias = tuple[np.ndarray, np.ndarray, bool]
 
-
-def describe(config: ElmoConfig, mix: _Mix, **others: object) -> str:
+def describe(config: ElmoConfig, mix: Mix, **others: object) -> str:
     """Returns the description of a file, as JSON for its metadata."""
     scalars, gamma, layer_norm = mix
     about = {
@@ -85,7 +82,7 @@ class OnnxEncoder:
             self._refuse("its producer is another program")
         known = metadata.custom_metadata_map
         self.tokenizer = check_tokenizer(known.get("tokenizer"), self.path)
-        self.mix: _Mix | None = None
+        self.mix: Mix | None = None
         self.quantize: str | None = None
         if DESCRIPTION not in known:
             shapes = self._shapes(self._session.get_outputs())
@@ -165,8 +162,3 @@ class OnnxEncoder:
     def output_shapes(self) -> dict[str, list[Any]]:
         """Returns the shape of each output; a string is an axis of any size."""
         return self._shapes(self._session.get_outputs())
-
-    @property
-    def outputs(self) -> list[str]:
-        """The names of the file's outputs."""
-        return [output.name for output in self._session.get_outputs()]

@@ -9,9 +9,8 @@ import keras
 import numpy as np
 from keras import ops
 
-from keras_elmo.config import ElmoConfig
 from keras_elmo.files.hdf5 import find_dataset, open_hdf5
-from keras_elmo.files.validation import check_size, check_tokenizer
+from keras_elmo.files.validation import check_size, check_tokenizer, config_of
 from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
 from keras_elmo.layers.vocabulary_embedding import VocabularyEmbedding
 from keras_elmo.models.encoder import Encoder
@@ -71,11 +70,7 @@ def load_published_weights(
             f"{os.fspath(options)}: lacks the key char_cnn; of a model of word ids, "
             "`vocabulary` must be the file of its words. Received: vocabulary=None"
         )
-    try:
-        config = ElmoConfig.from_options(described)
-    except ValueError as error:
-        message = str(error).removeprefix("options: ")
-        raise ValueError(f"{os.fspath(options)}: {message}") from error
+    config = config_of(described, os.fspath(options))
     check_size(config.num_weights, [weights], os.fspath(options))
     encoder = Encoder(config, tokenizer=tokenizer)
     read_datasets(weights, encoder_datasets(encoder), os.fspath(options))

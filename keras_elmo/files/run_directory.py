@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from keras_elmo.config import ElmoConfig
 from keras_elmo.files.checkpoint import Checkpoints, restore_checkpoint
-from keras_elmo.files.finding import NoLanguageModel
 from keras_elmo.files.published import (
     Dataset,
     encoder_datasets,
@@ -16,7 +15,7 @@ from keras_elmo.files.published import (
     softmax_datasets,
     write_datasets,
 )
-from keras_elmo.files.validation import check_size, check_tokenizer
+from keras_elmo.files.validation import NoLanguageModel, check_size, check_tokenizer
 from keras_elmo.models.encoder import Encoder
 from keras_elmo.models.pretraining import PretrainingModel
 from keras_elmo.text.vocabulary import Vocabulary

@@ -2,26 +2,29 @@
 
 import os
 import reprlib
-from collections.abc import Mapping
-from typing import TypeAlias
 
 import numpy as np
 
-from keras_elmo.config import ElmoConfig
-from keras_elmo.files.finding import ASSETS, NoLanguageModel, description_file
+from keras_elmo.files.finding import ASSETS, description_file
 from keras_elmo.files.published import (
     read_datasets,
     softmax_datasets,
     write_datasets,
 )
 from keras_elmo.files.tf_checkpoint import TFCheckpoint
-from keras_elmo.files.validation import check_dtype, check_size, check_tokenizer
+from keras_elmo.files.validation import (
+    NoLanguageModel,
+    check_dtype,
+    check_size,
+    check_tokenizer,
+    config_of,
+)
 from keras_elmo.models.encoder import Encoder, copy_weights
 from keras_elmo.models.pretraining import PretrainingModel
 from keras_elmo.text.tokenizer import register_operations
 from keras_elmo.text.vocabulary import Vocabulary
 from keras_elmo.utils.files import read_json_object
-from keras_elmo.utils.types import Config, StrPath
+from keras_elmo.utils.types import Config, Mix, StrPath
 
 # Version of the description, and of what it describes.
 FORMAT = 1
@@ -31,9 +34,6 @@ WEIGHTS = "encoder_weights"
 SCALARS = "mix_scalars"
 GAMMA = "mix_gamma"
 
-# The raw scalars of a mix, its gamma, and its `layer_norm`.
-Mix: TypeAlias = tuple[np.ndarray, np.ndarray, bool]
-
 _KEYS = ("format", "options", "tokenizer", "dtype", "layer_norm")
 
 
@@ -41,7 +41,7 @@ def read_saved_model(path: StrPath) -> Encoder:
     """Rebuilds the encoder of an exported SavedModel, on any backend."""
     stored = read_description(path)
     where = description_file(path)
-    config = _config(stored["options"], where)
+    config = config_of(stored["options"], where)
     tokenizer = check_tokenizer(stored["tokenizer"], where)
     dtype = check_dtype(stored["dtype"], where)
     variables = _Variables(path)
@@ -58,7 +58,7 @@ def read_mix(path: StrPath) -> Mix:
     where = description_file(path)
     if not isinstance(stored["layer_norm"], bool):
         raise ValueError(f"{where}: layer_norm must be true or false")
-    num_layers = _config(stored["options"], where).num_layers
+    num_layers = config_of(stored["options"], where).num_layers
     variables = _Variables(path)
     scalars = variables.attribute(SCALARS, (num_layers + 1,))
     return scalars, variables.attribute(GAMMA, ()), stored["layer_norm"]
@@ -100,16 +100,6 @@ def read_description(path: StrPath) -> Config:
             f"others. Received: {reprlib.repr(stored['format'])}"
         )
     return stored
-
-
-def _config(options: object, where: str) -> ElmoConfig:
-    # A string would be taken for the path of a file.
-    if not isinstance(options, Mapping):
-        raise ValueError(f"{where}: options must be a JSON object")
-    try:
-        return ElmoConfig.from_options(options)
-    except ValueError as error:
-        raise ValueError(f"{where}: {error}") from error
 
 
 class _Variables(TFCheckpoint):

@@ -17,7 +17,7 @@ from keras_elmo.files.published import (
     with_words,
 )
 from keras_elmo.files.run_directory import IMPORTED, PretrainingDirectory
-from keras_elmo.files.validation import check_size
+from keras_elmo.files.validation import check_size, config_of
 from keras_elmo.importing.bilm_variables import SUMS, TRAINED, BilmVariables
 from keras_elmo.models.pretraining import PretrainingModel
 from keras_elmo.text.vocabulary import SPECIALS, Vocabulary, read_words
@@ -93,11 +93,7 @@ def open_checkpoint(
                 "words: `vocabulary` must be the file of them. Received: None"
             )
         given = with_words(given, options, vocabulary)
-    try:
-        config = ElmoConfig.from_options(given)
-    except ValueError as error:
-        message = str(error).removeprefix("options: ")
-        raise ValueError(f"{options}: {message}") from error
+    config = config_of(given, options)
     shape = variables.shape("softmax/W")
     if len(shape) != 2 or shape[1] != config.projection_units:
         raise ValueError(

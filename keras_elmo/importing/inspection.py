@@ -19,7 +19,7 @@ from keras_elmo.files.saved_model import (
     read_description,
     read_mix,
 )
-from keras_elmo.files.validation import check_dtype, check_tokenizer
+from keras_elmo.files.validation import check_dtype, check_tokenizer, config_of
 from keras_elmo.importing import kinds
 from keras_elmo.importing.bilm_variables import MODULE, BilmVariables
 from keras_elmo.importing.checkpoint import open_checkpoint, read_step
@@ -42,14 +42,14 @@ def inspect_model(model: StrPath) -> Config:
         model: what `load` or `import_model` takes.
 
     Returns:
-        Dictionary that JSON can hold: `kind`; `config`, the sizes, as of `ElmoConfig`;
-        `vector_units`, of each of the `num_layers + 1` layers; `parameters`, of the
-        encoder and of the softmax; `dtype`; `tokenizer`; `languages`, as its card says;
-        `vocabulary`, the number of words that the softmax predicts; `scripts`, in which
-        the 5,000 most frequent ones are written, with shares; `mix`, its `weights`,
-        which sum to 1, and `gamma`; `step`, of a run's or checkpoint's last update;
-        `perplexity`, the lowest of the run; and `uses`, what can be done with it. What
-        is not known is `None`.
+        Dictionary that JSON can hold: `path`; `kind`; `config`, the sizes, as of
+        `ElmoConfig`; `vector_units`, of each of the `num_layers + 1` layers;
+        `parameters`, of the encoder and of the softmax; `dtype`; `tokenizer`;
+        `languages`, as its card says; `vocabulary`, the number of words that the
+        softmax predicts; `scripts`, in which the 5,000 most frequent ones are written,
+        with shares; `mix`, its `weights`, which sum to 1, `gamma` and `layer_norm`;
+        `step`, of a run's or checkpoint's last update; `perplexity`, the lowest of the
+        run; and `uses`, what can be done with it. What is not known is `None`.
 
     Raises:
         ValueError: there is no such model, or a file is damaged.
@@ -113,28 +113,23 @@ def _exported(path: str) -> Config:
     where = f"{path}: its description"
     words, _ = language_model_files(path)
     has_words = os.path.exists(words)
-    scalars, gamma, layer_norm = read_mix(path)
     return {
-        "config": ElmoConfig.from_options(stored["options"]),
+        "config": config_of(stored["options"], where),
         "dtype": check_dtype(stored["dtype"], where),
         "tokenizer": check_tokenizer(stored["tokenizer"], where),
         "words": _read(words) if has_words else None,
-        "mix": {**_mix(scalars, gamma), "layer_norm": layer_norm},
+        "mix": _mix(*read_mix(path)),
         "uses": [*_ENCODER, "serve", *(_LANGUAGE_MODEL if has_words else [])],
     }
 
 
 def _onnx(path: str) -> Config:
     encoder = OnnxEncoder(path)
-    mix = None
-    if encoder.mix is not None:
-        scalars, gamma, layer_norm = encoder.mix
-        mix = {**_mix(scalars, gamma), "layer_norm": layer_norm}
     return {
         "config": encoder.config,
         "dtype": encoder.quantize or "float32",
         "tokenizer": encoder.tokenizer,
-        "mix": mix,
+        "mix": encoder.mix and _mix(*encoder.mix),
         "uses": ["embed", "nearest", "serve"],
     }
 
@@ -193,7 +188,7 @@ def _hub(path: str) -> Config:
     return {
         "config": config,
         "tokenizer": "whitespace",
-        "mix": {**_mix(*read_hub_mix(variables, config)), "layer_norm": False},
+        "mix": _mix(*read_hub_mix(variables, config)),
         "uses": ["import"],
     }
 
@@ -209,10 +204,14 @@ def _many_langs(path: str) -> Config:
     }
 
 
-def _mix(scalars: np.ndarray, gamma: np.ndarray) -> Config:
+def _mix(scalars: np.ndarray, gamma: np.ndarray, layer_norm: bool = False) -> Config:
     weights = np.exp(scalars - scalars.max())
     weights /= weights.sum()
-    return {"weights": [float(weight) for weight in weights], "gamma": float(gamma)}
+    return {
+        "weights": [float(weight) for weight in weights],
+        "gamma": float(gamma),
+        "layer_norm": layer_norm,
+    }
 
 
 def _read(path: str) -> list[str]:

@@ -11,7 +11,8 @@ from keras_elmo.importing.checkpoint import import_checkpoint
 from keras_elmo.importing.hub import read_hub_module
 from keras_elmo.importing.many_langs import read_many_langs
 from keras_elmo.models.encoder import Encoder
-from keras_elmo.utils.files import replacing
+from keras_elmo.utils.checks import check_choice
+from keras_elmo.utils.files import refuse_existing, replacing
 from keras_elmo.utils.types import StrPath
 
 _KINDS = {
@@ -70,13 +71,9 @@ def import_model(
     ```
     """
     source = os.fspath(source)
-    if kind is not None and kind not in _KINDS:
-        raise ValueError(
-            f"`kind` must be {', '.join(map(repr, _KINDS))} or None. "
-            f"Received: kind={kind!r}"
-        )
+    check_choice((*_KINDS, None), kind=kind)
     check_tokenizer(tokenizer, "`tokenizer`")
-    check_empty(directory)
+    refuse_existing(directory)
     found = kinds.kind_of(source) if kind is None else _KINDS[kind]
     if found == kinds.CHECKPOINT:
         if vocabulary is None:
@@ -125,16 +122,6 @@ def _write(encoder: Encoder, directory: StrPath) -> None:
         if encoder.tokenizer is not None:
             files.write_manifest(encoder.config, {"tokenizer": encoder.tokenizer})
         save_published_weights(encoder, files.options, files.weights)
-
-
-def check_empty(directory: StrPath) -> None:
-    """Raises `ValueError` if something is there that would be lost."""
-    if os.path.isdir(directory) and not os.listdir(directory):
-        return
-    if os.path.exists(directory):
-        raise ValueError(
-            f"{os.fspath(directory)} exists already; name another, or remove it"
-        )
 
 
 def _two_files(path: str) -> tuple[str, str]:

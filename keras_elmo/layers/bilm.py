@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import keras
 from keras import ops
 
-from keras_elmo.layers.freezable_layer import FreezableLayer
+from keras_elmo.layers.freezing import FreezableLayer
 from keras_elmo.layers.projected_lstm import ProjectedLSTM, batch_layout
 from keras_elmo.layers.recurrence import State
 from keras_elmo.utils.types import Config, Shape, Tensor

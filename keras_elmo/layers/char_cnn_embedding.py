@@ -5,8 +5,9 @@ from collections.abc import Sequence
 import keras
 from keras import ops
 
-from keras_elmo.layers.freezable_layer import FreezableLayer
+from keras_elmo.layers.freezing import FreezableLayer
 from keras_elmo.layers.highway import Highway
+from keras_elmo.utils.checks import check_choice
 from keras_elmo.utils.exporting import export_format
 from keras_elmo.utils.large_variables import looked_up_rows
 from keras_elmo.utils.lazy import tf
@@ -98,11 +99,7 @@ class CharCNNEmbedding(FreezableLayer):
         **kwargs: object,
     ) -> None:
         super().__init__(**kwargs)
-        if activation not in ("relu", "tanh"):
-            raise ValueError(
-                "`activation` must be 'relu' or 'tanh'. "
-                f"Received: activation={activation!r}"
-            )
+        check_choice(("relu", "tanh"), activation=activation)
         if not filters:
             raise ValueError(f"`filters` must not be empty. Received: {filters}")
         self.filters = [[int(width), int(count)] for width, count in filters]

@@ -4,7 +4,7 @@ import keras
 from keras import ops
 
 from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
-from keras_elmo.layers.freezable_layer import FreezableLayer
+from keras_elmo.layers.freezing import FreezableLayer
 from keras_elmo.utils.large_variables import looked_up_rows
 from keras_elmo.utils.types import Config, Shape, Tensor
 

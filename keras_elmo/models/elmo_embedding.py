@@ -7,10 +7,14 @@ import numpy as np
 from keras import ops
 
 from keras_elmo.config import TOKENIZER_IF_UNKNOWN
-from keras_elmo.layers.freezable_layer import FreezableLayer
+from keras_elmo.layers.freezing import (
+    FreezableLayer,
+    freeze_layers,
+    frozen_layers,
+    is_frozen,
+)
 from keras_elmo.layers.scalar_mix import ScalarMix
 from keras_elmo.models.encoder import Encoder, copy_weights
-from keras_elmo.models.freezing import freeze_layers, frozen_layers, is_frozen
 from keras_elmo.models.inputs import char_ids_of, check_ids, is_text
 from keras_elmo.models.token_mask import CharacterMask
 from keras_elmo.utils.checks import check_positive
@@ -49,9 +53,9 @@ class ElmoEmbedding(FreezableLayer):
     Call arguments:
         inputs: text, `(batch,)` or `(batch, 1)` strings, which are split as the text of
             the encoder was; words, `(batch, tokens)` strings padded with `""`; or
-            `(batch, tokens + 2, 50)` integers, from `CharacterIds`. Strings need the
-            TensorFlow backend; for another one, `char_ids` makes ids of them. Or
-            `(batch, *layers_shape)` numbers, the layers from `precompute`.
+            `(batch, tokens + 2, ids_per_token)` integers, from `CharacterIds`. Strings
+            need the TensorFlow backend; for another one, `char_ids` makes ids of them.
+            Or `(batch, *layers_shape)` numbers, the layers from `precompute`.
         training: whether dropout is applied.
 
     Returns:
@@ -177,7 +181,7 @@ class ElmoEmbedding(FreezableLayer):
             inputs: text, words, or ids.
 
         Returns:
-            `(batch, tokens + 2, 50)` integers.
+            `(batch, tokens + 2, ids_per_token)` integers.
         """
         if not is_text(inputs):
             return check_ids(inputs)

@@ -82,6 +82,6 @@ def _check_axes(shape: Shape, least: int = 1, most: int = 3) -> None:
     if not least <= len(shape) <= most:
         raise ValueError(
             "`inputs` must be text `(batch,)` or words `(batch, tokens)`, both of "
-            "strings, or character ids `(batch, tokens + 2, 50)`. "
+            "strings, or character ids `(batch, tokens + 2, ids_per_token)`. "
             f"Received: inputs.shape={tuple(shape)}"
         )

@@ -6,9 +6,9 @@ import keras
 from keras import ops
 
 from keras_elmo.config import ElmoConfig
+from keras_elmo.layers.freezing import freeze_layers, frozen_layers
 from keras_elmo.layers.sampled_softmax import SampledSoftmax
 from keras_elmo.models.encoder import Encoder, read_options
-from keras_elmo.models.freezing import freeze_layers, frozen_layers
 from keras_elmo.text.vocabulary import PADDING_ID, Vocabulary
 from keras_elmo.utils.lazy import tf
 from keras_elmo.utils.types import Config, DType, Shape, Tensor
@@ -131,8 +131,9 @@ class PretrainingModel(keras.Model):
         **kwargs: `name`.
 
     Call arguments:
-        inputs: dictionary of `char_ids`, `(batch, tokens, 50)`, and `token_ids`,
-            `(batch, tokens)`, -1 where masked; both with the sentence boundaries.
+        inputs: dictionary of `char_ids`, `(batch, tokens, ids_per_token)`, and
+            `token_ids`, `(batch, tokens)`, -1 where masked; both with the
+            sentence boundaries.
 
     Returns:
         What the head returns.
@@ -261,9 +262,10 @@ def build_pretraining_model(
 
     Returns:
         A `PretrainingModel`. It takes a dictionary of `char_ids`,
-        `(batch, tokens, 50)`, and `token_ids`, `(batch, tokens)`, -1 where masked,
-        and returns a dictionary of `forward` and `backward`, `(batch, tokens - 1)`
-        negative log likelihoods in nats. `model.encoder` is the `Encoder`.
+        `(batch, tokens, ids_per_token)`, and `token_ids`, `(batch, tokens)`, -1 where
+        masked, and returns a dictionary of `forward` and `backward`,
+        `(batch, tokens - 1)` negative log likelihoods in nats. `model.encoder` is the
+        `Encoder`.
 
     Example:
 

@@ -23,7 +23,7 @@ def keep_first_of_empty(mask: Tensor) -> Tensor:
 
 @keras.saving.register_keras_serializable("keras_elmo")
 class TokenMask(keras.Operation):
-    """The positions up to a sentence's last token that is not `""`, or not 0.
+    """The positions up to a sentence's last token that is not `""`; ids but 0.
 
     A sentence without any keeps its first. An operation, because a functional model
     needs one for strings and Keras has none, and to be one row of its summary.
@@ -61,8 +61,8 @@ class CharacterMask(keras.Operation):
         keep_boundaries: whether the boundaries of a sentence are kept.
 
     Call arguments:
-        inputs: `(batch, tokens + 2, 50)` integers, 0 where masked; or the layers of
-            `precompute`, `(batch, num_layers + 1, tokens, units)`.
+        inputs: `(batch, tokens + 2, ids_per_token)` integers, 0 where masked; or the
+            layers of `precompute`, `(batch, num_layers + 1, tokens, units)`.
 
     Returns:
         `(batch, tokens)` booleans; with the boundaries, `(batch, tokens + 2)`.

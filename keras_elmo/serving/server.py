@@ -45,8 +45,8 @@ def serve(
 
     Args:
         model: an exported model by its name or path; an .onnx file, without gRPC; or
-            a folder of exported models in
-            folders whose names are numbers; the newest one that loads is served.
+            a folder of exported models whose names are numbers; the newest one that
+            loads is served.
         log: called with a sentence when the server is ready and when the version
             changes.
         name: the model's name in requests; that of its folder if `None`.

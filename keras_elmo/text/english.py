@@ -6,16 +6,9 @@ behind), applied to words that hold no white space.
 
 from collections.abc import Iterator
 
+from keras_elmo.text.patterns import MARK
 from keras_elmo.utils.lazy import tf
 from keras_elmo.utils.types import Tensor
-
-# What belongs to the character before it: marks, joiners, skin tones, tags of flags;
-# and what a joiner adds to it.
-_TAIL = r"(?:[\p{M}\x{200c}\x{1f3fb}-\x{1f3ff}\x{e0020}-\x{e007f}]|\x{200d}[\p{S}]?)*"
-# One mark or symbol that is seen as one: a joined emoji, too, and a flag.
-MARK = rf"(?:[\x{{1f1e6}}-\x{{1f1ff}}]{{2}}|[\p{{P}}\p{{S}}\p{{No}}]){_TAIL}"
-# One number with its inner points and commas.
-NUMBER = rf"\p{{Nd}}+(?:[.,]\p{{Nd}}+)*{_TAIL}"
 
 # As the published corpus was normalized.
 _NORMALIZED = (

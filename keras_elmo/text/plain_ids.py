@@ -27,11 +27,16 @@ class PlainIds:
 
     def __init__(self, vocabulary: TokenVocabulary | None = None) -> None:
         self._vocabulary = vocabulary
-        self.num_ids = MAX_CHARACTERS
-        if vocabulary is not None:
-            self.num_ids = vocabulary.ids_per_token
-            self._words = {word: k for k, word in enumerate(vocabulary.words, 1)}
-            self._characters = {c: k for k, c in enumerate(vocabulary.characters, 1)}
+        if vocabulary is None:
+            self.num_ids = MAX_CHARACTERS
+            self._begin = _word([BEGIN_OF_SENTENCE])
+            self._end = _word([END_OF_SENTENCE])
+            return
+        self.num_ids = vocabulary.ids_per_token
+        self._words = {word: k for k, word in enumerate(vocabulary.words, 1)}
+        self._characters = {c: k for k, c in enumerate(vocabulary.characters, 1)}
+        self._begin = self._look_up(vocabulary.begin, vocabulary)
+        self._end = self._look_up(vocabulary.end, vocabulary)
 
     def __call__(
         self, sentences: Sequence[Sequence[bytes]], width: int = 0
@@ -45,31 +50,21 @@ class PlainIds:
         longest = max(map(len, sentences), default=0)
         longest = max(longest, width)
         ids = np.zeros((len(sentences), longest + 2, self.num_ids), "int32")
-        begin, end = self._boundaries()
         known: dict[bytes, list[int]] = {}
         for row, tokens in zip(ids, sentences, strict=True):
             for token in tokens:
                 if token not in known:
                     known[token] = self._encode(token)
-            row[: len(tokens) + 2] = [begin, *(known[token] for token in tokens), end]
+            ids_of = [known[token] for token in tokens]
+            row[: len(tokens) + 2] = [self._begin, *ids_of, self._end]
         return ids
-
-    def _boundaries(self) -> tuple[list[int], list[int]]:
-        if self._vocabulary is None:
-            return _word([BEGIN_OF_SENTENCE]), _word([END_OF_SENTENCE])
-        return self._look_up(self._vocabulary.begin), self._look_up(
-            self._vocabulary.end
-        )
 
     def _encode(self, token: bytes) -> list[int]:
         if self._vocabulary is None:
             return _word([byte + 1 for byte in token[:MAX_BYTES]])
-        return self._look_up(token.decode(errors="replace"))
+        return self._look_up(token.decode(errors="replace"), self._vocabulary)
 
-    def _look_up(self, token: str) -> list[int]:
-        vocabulary = self._vocabulary
-        if vocabulary is None:
-            return []
+    def _look_up(self, token: str, vocabulary: TokenVocabulary) -> list[int]:
         is_boundary = token in (vocabulary.begin, vocabulary.end)
         most = vocabulary.max_characters
         cut = token if most is None or is_boundary else token[: most - 2]

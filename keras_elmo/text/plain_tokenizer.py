@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from keras_elmo.text import english
-from keras_elmo.text.spaces import INVISIBLE, OTHER_SPACES, SPACES
+from keras_elmo.text.patterns import INVISIBLE, MARK, NUMBER, OTHER_SPACES, SPACES
 from keras_elmo.utils.lazy import import_extra
 
 # The scripts of Unicode 13, by their ISO codes; the frequent ones are looked for first.
@@ -65,7 +65,7 @@ class PlainTokenizer:
         text = re.sub(_python(INVISIBLE), "", text)
         if self.kind == "unicode":
             text = unicodedata.normalize("NFC", text)
-            text = _replace(f"{english.NUMBER}|{english.MARK}", r" \0 ", text)
+            text = _replace(f"{NUMBER}|{MARK}", r" \0 ", text)
         tokens: list[bytes] = []
         for word in _words(re.sub(_python(SPACES), " ", text)):
             if word not in known:

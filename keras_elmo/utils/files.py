@@ -101,6 +101,20 @@ def _temporary(path: str) -> str:
     return os.path.join(folder, f".{name}.{secrets.token_hex(4)}{_PART}")
 
 
+def is_free(path: StrPath) -> bool:
+    """Whether nothing stands at a path, or an empty folder."""
+    is_empty = os.path.isdir(path) and not os.listdir(path)
+    return is_empty or not os.path.exists(path)
+
+
+def refuse_existing(path: StrPath) -> None:
+    """Raises `ValueError` if something is there that would be lost."""
+    if not is_free(path):
+        raise ValueError(
+            f"{os.fspath(path)} exists already; name another, or remove it"
+        )
+
+
 def check_room(path: StrPath, size: int) -> None:
     """Raises `OSError` if the disk of `path` has no room for a file of `size` bytes."""
     path = os.path.realpath(path)

@@ -13,6 +13,8 @@ from numbers import Real
 from types import UnionType
 from typing import Any, ParamSpec, TypeVar, get_args
 
+from keras_elmo.utils.checks import check_positive
+
 P = ParamSpec("P")
 T = TypeVar("T")
 Options = TypeVar("Options")
@@ -102,10 +104,8 @@ def check_options(options: object) -> None:
         if value is None or callable(value):
             continue
         is_number = isinstance(value, Real) and not isinstance(value, bool)
-        if is_number and each.option.positive and not value > 0:
-            raise ValueError(
-                f"`{each.name}` must be positive. Received: {each.name}={value}"
-            )
+        if is_number and each.option.positive:
+            check_positive(**{each.name: value})
         if choices and isinstance(value, str) and value not in choices:
             raise ValueError(
                 f"`{each.name}` must be {' or '.join(map(repr, choices))}. "
@@ -151,13 +151,3 @@ def _args(options: object) -> str:
         for each in declared_options(options)
     ]
     return "\n".join(entries).lstrip()
-
-
-def options_table(options: object) -> str:
-    """Returns the options as a table in Markdown."""
-    rows = ["| Python | Command line | Default | Meaning |\n| --- | --- | --- | --- |"]
-    for each in declared_options(options):
-        flag = f"`{each.flag}`" if each.flag else ""
-        default = "" if each.required else f"`{each.default!r}`"
-        rows.append(f"| `{each.name}` | {flag} | {default} | {each.option.help} |")
-    return "\n".join(rows) + "\n"

@@ -10,7 +10,6 @@ from keras_elmo.utils.options import (
     declared_options,
     describe,
     option,
-    options_table,
     takes_options,
 )
 
@@ -73,4 +72,3 @@ def test_flags_and_types():
         "wet": "",
     }
     assert [each.parse for each in declared_options(Colours)] == [str, str, int, bool]
-    assert "| `coats` | `--layers` | `2` | How many. |\n" in options_table(Colours)

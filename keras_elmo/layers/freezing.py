@@ -1,8 +1,27 @@
-"""Which layers inside of a layer are frozen: asked, stored in files, and set again."""
+"""Which layers inside of a layer are frozen: set, asked, and stored in files."""
 
 from collections.abc import Collection, Iterator
 
 import keras
+
+
+class FreezableLayer(keras.layers.Layer):
+    """Freezes and unfreezes all inside whenever `trainable` is set.
+
+    On TensorFlow, Keras ignores it where the layer itself has that value already,
+    though layers inside of it have another.
+    """
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name == "trainable":
+            set_trainable(self, bool(value))
+        else:
+            super().__setattr__(name, value)
+
+
+def set_trainable(layer: keras.layers.Layer, value: bool) -> None:
+    """Sets `trainable` of a layer and of all inside."""
+    keras.layers.Layer.trainable.fset(layer, value)
 
 
 def is_frozen(layer: keras.layers.Layer) -> bool:
