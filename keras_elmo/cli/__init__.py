@@ -16,6 +16,7 @@ from keras_elmo.cli.parsing import COMMANDS, cli_names
 
 _BAD_INPUT = 2
 _INTERRUPTED = 130
+_BROKEN_PIPE = 141
 _EXPECTED = (ValueError, TypeError, RuntimeError, OSError, ImportError, MemoryError)
 
 
@@ -26,7 +27,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: without the program's name; those of the process if `None`.
 
     Returns:
-        The exit status: 0, 2 after bad input, 130 after Ctrl-C.
+        The exit status: 0, 2 after bad input, 130 after Ctrl-C, 141 if nobody reads
+        the output any more.
     """
     parser = _parser()
     if "_ARGCOMPLETE" in os.environ:
@@ -44,8 +46,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         run(given)
     except KeyboardInterrupt as interrupt:
-        print(f"keras-elmo: {str(interrupt) or 'interrupted'}", file=sys.stderr)
+        message = cli_names(str(interrupt), names) or "interrupted"
+        print(f"keras-elmo: {message}", file=sys.stderr)
         return _INTERRUPTED
+    except BrokenPipeError:
+        # Who reads has what it wanted, as `head`; the rest of the buffer would fail.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _BROKEN_PIPE
     except Exception as error:
         if os.environ.get("KERAS_ELMO_TRACEBACK") or not _is_expected(error):
             raise

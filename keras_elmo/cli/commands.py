@@ -4,28 +4,29 @@ Keras and TensorFlow are imported when the options are known to be good.
 """
 
 import argparse
-import contextlib
 import json
 import math
 import os
 import sys
-from collections.abc import Iterator
 
 import keras_elmo
 from keras_elmo.cli.parsing import (
     Given,
     Run,
+    add_force,
     add_model,
     add_options,
     add_out,
+    check_model,
+    check_text,
     command,
     import_keras,
+    take_options,
 )
 from keras_elmo.config import PRESETS, TOKENIZERS, ElmoConfig
 from keras_elmo.embedding.options import EmbedOptions
-from keras_elmo.text.lines import check_is_text, expand_files
 from keras_elmo.training.options import TrainingOptions
-from keras_elmo.utils.files import refuse_existing
+from keras_elmo.utils.files import check_free, check_parent
 
 
 @command(
@@ -57,7 +58,7 @@ def _pretrain(parser: argparse.ArgumentParser) -> Run:
         metavar="FILE",
         help="Sizes of the model from a file in the form of the published options.json",
     )
-    _add_force(parser)
+    add_force(parser)
 
     def run(given: Given) -> None:
         preset, sizes = given.pop("preset", None), given.pop("options", None)
@@ -72,10 +73,13 @@ def _pretrain(parser: argparse.ArgumentParser) -> Run:
         # Checked before TensorFlow is imported.
         force = given.pop("force", False)
         TrainingOptions(config, **given)
-        _check_text({**given, "force": force}, "corpus", "validation")
+        check_text({**given, "force": force}, "corpus", "validation")
+        check_parent(given["directory"])
+        # A run that goes on needs no model to start from.
+        if "init" in given and "resume" not in given:
+            check_model(given["init"])
         import_keras()
-        with _told_to_resume():
-            keras_elmo.pretrain(config, **given)
+        keras_elmo.pretrain(config, **given)
 
     return run
 
@@ -89,10 +93,11 @@ def _evaluate(parser: argparse.ArgumentParser) -> Run:
     """Prints the perplexity of each direction as JSON, by the exact softmax."""
     add_model(parser, "model", "A run, a model exported with --language-model")
     parser.add_argument("--corpus", required=True, nargs="+", metavar="GLOB")
-    _add_force(parser)
+    add_force(parser)
 
     def run(given: Given) -> None:
-        _check_text(given, "corpus")
+        check_text(given, "corpus")
+        check_model(given["model"])
         import_keras()
         from keras_elmo.config import TOKENIZER_IF_UNKNOWN
 
@@ -161,7 +166,7 @@ def _export(parser: argparse.ArgumentParser) -> Run:
 
     def run(given: Given) -> None:
         out = given["path"]
-        refuse_existing(out)
+        check_free(out)
         is_onnx = out.endswith(".onnx")
         others = (
             given.keys() - {"source", "path"} - ({"quantize"} if is_onnx else set())
@@ -173,10 +178,12 @@ def _export(parser: argparse.ArgumentParser) -> Run:
             )
         if "quantize" in others:
             raise ValueError(f"--quantize is of an ONNX file. Received: --out {out}")
+        check_model(given["source"])
         import_keras()
         if is_onnx:
             for name, cosine in keras_elmo.export_onnx(**given).items():
-                print(f"{name}: cosine with float32 {cosine:.4f} or more")
+                least = math.floor(cosine * 1e4) / 1e4
+                print(f"{name}: cosine with float32 {least:.4f} or more")
             return
         if given.get("tokenizer") == "none":
             given["tokenizer"] = None
@@ -213,44 +220,16 @@ def _embed(parser: argparse.ArgumentParser) -> Run:
         action="store_true",
         help="Go on with an interrupted command; start if there is none",
     )
-    _add_force(parser)
+    add_force(parser)
 
     def run(given: Given) -> None:
-        _check_text(given, "input")
-        import_keras(given["model"])
-        from keras_elmo.embedding.embed_file import embed_file
+        check_text(given, "input")
+        check_model(given["model"])
+        from keras_elmo.embedding.embed_file import check_out, embed_file
 
-        with _told_to_resume():
-            embed_file(**given, progress=True)
+        options = take_options(EmbedOptions, {**given})
+        check_out(given["out"], options, given.get("resume", False))
+        import_keras(given["model"])
+        embed_file(**given, progress=True)
 
     return run
-
-
-def _add_force(parser: argparse.ArgumentParser) -> None:
-    help = "Read files that do not look like UTF-8 text"
-    parser.add_argument("--force", action="store_true", help=help)
-
-
-def _check_text(given: Given, *names: str) -> None:
-    """Checks that files of text are there, and unless forced that they are text."""
-    force = given.pop("force", False)
-    for name in names:
-        # A dash stands for standard input.
-        if given.get(name, "-") != "-":
-            for path in expand_files(given[name]):
-                if not force:
-                    check_is_text(path)
-
-
-@contextlib.contextmanager
-def _told_to_resume() -> Iterator[None]:
-    """Adds to the message of an interrupted command how it goes on."""
-    try:
-        yield
-    except KeyboardInterrupt as interrupt:
-        if not interrupt.args:
-            # Before there was anything to go on with.
-            raise
-        raise KeyboardInterrupt(
-            f"{interrupt}\nkeras-elmo: repeat the command with --resume to go on"
-        ) from None

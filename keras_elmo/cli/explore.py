@@ -13,12 +13,17 @@ import keras_elmo
 from keras_elmo.cli.parsing import (
     Given,
     Run,
+    add_force,
     add_model,
+    check_model,
+    check_not_empty,
+    check_text,
     command,
     import_keras,
 )
 from keras_elmo.text.lines import expand_files, read_lines
-from keras_elmo.utils.files import refuse_existing, replacing_text
+from keras_elmo.utils.checks import check_positive
+from keras_elmo.utils.files import check_free, replacing_text
 from keras_elmo.utils.progress import Progress
 
 if TYPE_CHECKING:
@@ -53,13 +58,16 @@ def _score(parser: argparse.ArgumentParser) -> Run:
         "--out",
         default=_STANDARD,
         metavar="FILE",
-        help="A name in .jsonl; if not given, standard output",
+        help="The file of JSON lines to write; if not given, standard output",
     )
+    add_force(parser)
 
     def run(given: Given) -> None:
         out = given["out"]
         if out != _STANDARD:
-            refuse_existing(out)
+            check_free(out)
+        check_text(given, "input")
+        check_model(given["model"])
         with _lines(given["input"]) as (lines, total):
             import_keras()
             scores = keras_elmo.score(given["model"], lines)
@@ -80,7 +88,7 @@ def _score(parser: argparse.ArgumentParser) -> Run:
     "find words that could stand in place of one",
     "substitutes --model elmo-en --sentence 'We sat on the bank .' --word bank",
     name_or_path="--model",
-    position="--word",
+    position="--word or --position",
 )
 def _substitutes(parser: argparse.ArgumentParser) -> Run:
     """Prints a probability and a word a line, the most likely first."""
@@ -108,6 +116,8 @@ def _substitutes(parser: argparse.ArgumentParser) -> Run:
     )
 
     def run(given: Given) -> None:
+        check_positive(num=given.get("num"))
+        check_model(given["model"])
         import_keras()
         for each in keras_elmo.substitutes(**given):
             print(f"{each.probability:.4f}\t{each.word}")
@@ -160,6 +170,7 @@ def _nearest(parser: argparse.ArgumentParser) -> Run:
         dest="words",
         help="Compare the same word alone, in upper or lower case",
     )
+    add_force(parser)
 
     def run(given: Given) -> None:
         path = given.pop("index", None)
@@ -174,8 +185,14 @@ def _nearest(parser: argparse.ArgumentParser) -> Run:
             raise ValueError("--approximate must have an --index to build")
         if not exists and not {"model", "corpus"} <= given.keys():
             raise ValueError("--model and --corpus must be given, or an --index")
+        check_positive(num=given.get("num"))
         if not exists:
-            expand_files(given["corpus"])
+            check_text(given, "corpus")
+            check_not_empty(given["corpus"])
+            check_model(given["model"])
+        given.pop("force", None)
+        if path is not None and not exists:
+            check_free(path)
         import_keras()
         if path is None:
             found = keras_elmo.nearest(**given)
@@ -183,16 +200,30 @@ def _nearest(parser: argparse.ArgumentParser) -> Run:
             if exists:
                 index = keras_elmo.Index.load(path)
             else:
-                build = {name: given.pop(name) for name in built}
-                index = keras_elmo.Index.build(**build, progress=True)
-                index.save(path)
+                index = _new_index(path, given, built)
             found = index.query(**given)
         for each in found:
             words = [*each.sentence]
             words[each.position] = f"[{each.word}]"
             print(f"{each.cosine:.3f}\t{' '.join(words)}")
+        if not found:
+            print(f"the text does not have {given['word']}", file=sys.stderr)
 
     return run
+
+
+def _new_index(path: str, given: Given, built: set[str]) -> "keras_elmo.Index":
+    """Builds and saves an index, if what is asked of it can be answered."""
+    build = {name: given.pop(name) for name in built}
+    model = build.pop("model")
+    encoder = keras_elmo.load(model)
+    # Without a text, this checks the word and the layer.
+    layer = {"layer": build["layer"]} if "layer" in build else {}
+    keras_elmo.nearest(encoder, **given, **layer, corpus=[[]])
+    index = keras_elmo.Index.build(encoder, **build, progress=True)
+    index.model = model
+    index.save(path)
+    return index
 
 
 def _add_sentence(parser: argparse.ArgumentParser) -> None:

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import os
 from collections.abc import Iterator
 
 import keras_elmo
@@ -9,11 +10,12 @@ from keras_elmo.cli.parsing import (
     Given,
     Run,
     add_out,
+    check_model,
     command,
     import_keras,
 )
 from keras_elmo.config import TOKENIZERS
-from keras_elmo.utils.files import refuse_existing
+from keras_elmo.utils.files import check_free
 
 
 @command(
@@ -70,7 +72,7 @@ def _import(parser: argparse.ArgumentParser) -> Run:
     add_out(parser, "directory", "DIR", "The directory to write")
 
     def run(given: Given) -> None:
-        refuse_existing(given["directory"])
+        check_free(given["directory"])
         if ("options" in given) != ("weights" in given):
             raise ValueError("--options and --weights must be given together")
         if "options" in given:
@@ -97,6 +99,7 @@ def _import(parser: argparse.ArgumentParser) -> Run:
     "inspect",
     "tell what a model is",
     "inspect saved_models/my-elmo",
+    model="MODEL",
 )
 def _inspect(parser: argparse.ArgumentParser) -> Run:
     """Prints a model's kind, sizes, words and mix, and what can be done with it.
@@ -111,6 +114,8 @@ def _inspect(parser: argparse.ArgumentParser) -> Run:
     parser.add_argument("--json", action="store_true", help="Print JSON")
 
     def run(given: Given) -> None:
+        if not os.path.exists(given["model"]):
+            check_model(given["model"])
         import_keras()
         found = keras_elmo.inspect_model(given["model"])
         if "json" in given:
@@ -140,7 +145,7 @@ def _lines(found: Given) -> Iterator[tuple[str, str]]:
             "characters",
             f"{count:,} filters of widths "
             f"{', '.join(str(w) for w, _ in cnn['filters'])}, "
-            f"{cnn['n_highway']} highway layers",
+            f"{cnn['n_highway']} highway layer{'s' * (cnn['n_highway'] != 1)}",
         )
     if table := found["config"].get("token_vocabulary"):
         looked_up = (f"{table[each]:,} {each}" for each in table if table[each])

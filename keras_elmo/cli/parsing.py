@@ -8,6 +8,9 @@ import sys
 from collections.abc import Callable, Mapping, Set
 from typing import Any, TypeAlias
 
+from keras_elmo.files.downloads import HUB
+from keras_elmo.files.finding import find_model
+from keras_elmo.text.lines import check_is_text, expand_files, read_lines
 from keras_elmo.utils.options import declared_options
 
 # The options that are given, by the names of Python's arguments. The others are not
@@ -99,6 +102,12 @@ def add_options(
     return groups
 
 
+def take_options(options: Callable[..., Any], given: Given) -> Any:
+    """Takes the options of a dataclass out of what was given, and returns them."""
+    names = {each.name for each in declared_options(options)} & given.keys()
+    return options(**{name: given.pop(name) for name in names})
+
+
 def add_model(
     parser: argparse.ArgumentParser,
     dest: str,
@@ -125,7 +134,14 @@ def cli_names(message: str, names: Mapping[str, str]) -> str:
     expected = _renamed(r"`(\w+)`", expected, names, "{}")
     expected = expected.replace("must be None", "must not be given")
     expected = expected.replace("or be None", "or not be given")
-    return expected + received + _renamed(r"\b(\w+)=", values, names, "{} ")
+    values = _renamed(r"\b(\w+)=", values, names, "{} ")
+    # A flag has no value; an option that is not given has none, either.
+    values = re.sub(r"(--[\w-]+) (True|None)\b", _as_typed, values)
+    return expected + received + values
+
+
+def _as_typed(found: re.Match[str]) -> str:
+    return found[1] if found[2] == "True" else f"no {found[1]}"
 
 
 def _renamed(pattern: str, text: str, names: Mapping[str, str], form: str) -> str:
@@ -133,6 +149,38 @@ def _renamed(pattern: str, text: str, names: Mapping[str, str], form: str) -> st
         return form.format(names[found[1]]) if found[1] in names else found[0]
 
     return re.sub(pattern, renamed, text)
+
+
+def add_force(parser: argparse.ArgumentParser) -> None:
+    """Adds --force, which `check_text` takes."""
+    help = "Read files that do not look like UTF-8 text"
+    parser.add_argument("--force", action="store_true", help=help)
+
+
+def check_text(given: Given, *names: str) -> None:
+    """Checks that files of text are there, and unless forced that they are text."""
+    force = given.pop("force", False)
+    for name in names:
+        # A dash stands for standard input.
+        if given.get(name, "-") != "-":
+            for path in expand_files(given[name]):
+                if not force:
+                    check_is_text(path)
+
+
+def check_not_empty(files: list[str]) -> None:
+    """Raises `ValueError` if there is no line of text, blank ones left out."""
+    if next(read_lines(expand_files(files)), None) is None:
+        raise ValueError(f"there is no text in {', '.join(files)}")
+
+
+def check_model(name: str) -> None:
+    """Checks that a model is there before Keras is imported, which takes seconds.
+
+    Those that have to be unpacked or downloaded are left to what loads them.
+    """
+    if not name.startswith(HUB) and not name.endswith(".zip"):
+        find_model(name)
 
 
 def import_keras(model: str = "") -> None:

@@ -6,10 +6,19 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from keras_elmo.cli.parsing import Given, Run, add_options, command, import_keras
-from keras_elmo.text.lines import expand_files
+from keras_elmo.cli.parsing import (
+    Given,
+    Run,
+    add_force,
+    add_options,
+    check_model,
+    check_not_empty,
+    check_text,
+    command,
+    import_keras,
+    take_options,
+)
 from keras_elmo.utils.lazy import import_extra
-from keras_elmo.utils.options import declared_options
 
 
 @command(
@@ -39,7 +48,7 @@ def _serve(parser: argparse.ArgumentParser) -> Run:
         if not given["model"].endswith(".onnx"):
             needed += ["grpc", "tensorflow_serving"]
         _import_extra(needed, "serve")
-        limits = _taken(Limits, given)
+        limits = take_options(Limits, given)
         import_keras(given["model"])
         from keras_elmo.serving.server import serve
 
@@ -53,6 +62,7 @@ def _serve(parser: argparse.ArgumentParser) -> Run:
     "look at words in context in a browser",
     "explore --model elmo-en elmo-ko --text 'text/*.txt'",
     name_or_path="--model",
+    model="--model",
 )
 def _explore(parser: argparse.ArgumentParser) -> Run:
     """Opens a page about the words of a sentence, until it is stopped by Ctrl-C.
@@ -90,13 +100,17 @@ def _explore(parser: argparse.ArgumentParser) -> Run:
         dest="browser",
         help="Print the address alone",
     )
+    add_force(parser)
     add_options(parser, ExploreOptions)
 
     def run(given: Given) -> None:
         _import_extra(("httptools", "orjson", "starlette", "uvicorn"), "explore")
+        check_text(given, "text")
         if "text" in given:
-            expand_files(given["text"])
-        options = _taken(ExploreOptions, given)
+            check_not_empty(given["text"])
+        for name in given["models"]:
+            check_model(name)
+        options = take_options(ExploreOptions, given)
         import_keras()
         from keras_elmo.explorer.server import explore
 
@@ -108,12 +122,6 @@ def _explore(parser: argparse.ArgumentParser) -> Run:
 def _import_extra(modules: Sequence[str], extra: str) -> None:
     for module in modules:
         import_extra(module, f"keras-elmo {extra}", extra)
-
-
-def _taken(options: Callable[..., Any], given: Given) -> Any:
-    """Takes the options of a dataclass out of what was given, and returns them."""
-    names = {each.name for each in declared_options(options)} & given.keys()
-    return options(**{name: given.pop(name) for name in names})
 
 
 def _until_stopped(run: Callable[..., signal.Signals], **kwargs: Any) -> None:

@@ -33,6 +33,7 @@ from keras_elmo.embedding.writers import (
 from keras_elmo.files.loading import AnyEncoder, Source, load, resolved
 from keras_elmo.text.batching import TokenizedFile
 from keras_elmo.text.lines import expand_files, read_lines
+from keras_elmo.utils.files import check_parent
 from keras_elmo.utils.lazy import import_extra
 from keras_elmo.utils.prefetch import prefetch_map
 from keras_elmo.utils.progress import Progress
@@ -90,8 +91,7 @@ def embed_file(
     """
     input, out = os.fspath(input), os.fspath(out)
     options = EmbedOptions(layers, rows, dtype)
-    _check_out(out, options, resume)
-    parts = None if out == STANDARD else PartFolder(out, resume)
+    parts = check_out(out, options, resume)
     with _text_file(input) as text:
         if parts is None:
             _to_stdout(model, text, options, progress)
@@ -197,13 +197,19 @@ def _report(text: TokenizedFile, encoder: AnyEncoder, progress: bool) -> None:
             print(message, file=sys.stderr)
 
 
-def _check_out(out: str, options: EmbedOptions, resume: bool) -> None:
+def check_out(out: str, options: EmbedOptions, resume: bool) -> PartFolder | None:
+    """Checks the file before its content is computed.
+
+    Returns:
+        Its parts; `None` for standard output.
+    """
     if out == STANDARD:
         if resume:
             raise ValueError(
                 "`resume` needs a file to go on with. Received: resume=True, out='-'"
             )
-    elif out.endswith(PARQUET_SUFFIX):
+        return None
+    if out.endswith(PARQUET_SUFFIX):
         import_extra("pyarrow", "Writing Parquet", "parquet")
     elif not out.endswith(HDF5_SUFFIXES):
         raise ValueError(
@@ -215,6 +221,8 @@ def _check_out(out: str, options: EmbedOptions, resume: bool) -> None:
             "`rows` must be 'tokens' for HDF5, whose layout is a dataset a line. "
             f"Received: rows={options.rows!r}, out={out!r}"
         )
+    check_parent(out)
+    return PartFolder(out, resume)
 
 
 def _check_room(out: str, size: int, written: int, progress: bool) -> None:

@@ -28,6 +28,8 @@ from keras_elmo.utils.types import StrPath, Tensor
 Tokens = Sequence[bytes]
 # What an output is made from: options and content hashes, by the arguments' names.
 Manifest = Mapping[str, object]
+# Of these it has hashes of the content.
+_HASHED = ("input", "model", "files")
 
 
 def to_numbers(vectors: Sequence[np.ndarray], options: EmbedOptions) -> np.ndarray:
@@ -90,10 +92,10 @@ def check_manifest(found: Manifest, expected: Manifest, where: str) -> None:
     """
     for name, value in expected.items():
         if found.get(name) != value:
-            raise ValueError(
-                f"`{name}` must be what it was when {where} was begun, "
-                f"{found.get(name)!r}. Received: {name}={value!r}"
-            )
+            rule = f"`{name}` must be what it was when {where} was begun"
+            if name in _HASHED:
+                raise ValueError(f"{rule}; its content is another")
+            raise ValueError(f"{rule}, {found.get(name)!r}. Received: {name}={value!r}")
 
 
 def part_name(first_line: int, suffix: str) -> str:

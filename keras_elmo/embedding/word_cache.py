@@ -123,12 +123,14 @@ class CompiledLayer(keras.Model):
             return super().predict_on_batch(x)
         if self._graph is None:
             specs = [tf.TensorSpec((None, None, *a.shape[2:]), a.dtype) for a in x]
-            self._graph = tf.function(
-                lambda inputs: self(inputs, training=False),
-                input_signature=[specs],
+            function = tf.function(
+                lambda *inputs: self([*inputs], training=False),
+                input_signature=specs,
                 autograph=False,
             )
-        return self._graph(x)
+            # Called itself, it would warn of retracing where there are many models.
+            self._graph = function.get_concrete_function()
+        return self._graph(*map(tf.constant, x))
 
 
 # Compiled once an encoder, not once a call.

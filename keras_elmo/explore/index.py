@@ -130,8 +130,8 @@ class Index:
         Raises:
             ValueError: something else stands there.
         """
-        description = {**self._description, "model_hash": encoder_hash(self.encoder)}
-        save_index(path, self._arrays, description, self._graph)
+        of_model = {"model": self.model, "model_hash": encoder_hash(self.encoder)}
+        save_index(path, self._arrays, self._description | of_model, self._graph)
 
     @classmethod
     def load(cls, path: StrPath, model: Source | None = None) -> "Index":

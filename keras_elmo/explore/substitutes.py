@@ -9,7 +9,7 @@ from keras_elmo.explore.predictions import Predictions, log_softmax
 from keras_elmo.explore.sentences import Sentence, find_word, read_sentence
 from keras_elmo.files.loading import Source
 from keras_elmo.text.vocabulary import SPECIALS
-from keras_elmo.utils.checks import check_positive
+from keras_elmo.utils.checks import check_positive, is_integer
 
 
 class Substitute(NamedTuple):
@@ -84,7 +84,7 @@ def substitutes(
     tokens = read_sentence(sentence, predictions.tokenizer)
     if isinstance(position, str):
         position = find_word(position, tokens, "position")
-    if not 0 <= position < len(tokens):
+    if not is_integer(position) or not 0 <= position < len(tokens):
         raise ValueError(
             f"`position` must be one of the sentence's {len(tokens)} tokens, from 0, "
             f"or the token itself. Received: position={position}"

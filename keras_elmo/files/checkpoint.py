@@ -4,7 +4,6 @@ import errno
 import json
 import math
 import os
-import re
 import zipfile
 from collections.abc import Callable, Iterator
 from typing import IO
@@ -12,6 +11,7 @@ from typing import IO
 import keras
 import numpy as np
 
+from keras_elmo.files.finding import checkpoint_steps
 from keras_elmo.models.pretraining import PretrainingModel
 from keras_elmo.utils.files import parse_json_object, replacing
 from keras_elmo.utils.large_variables import block_starts, blocks_of, fill
@@ -170,10 +170,7 @@ class Checkpoints:
 
     def steps(self) -> list[int]:
         """Returns the steps of all checkpoints, in order."""
-        if not os.path.isdir(self._folder):
-            return []
-        names = [re.fullmatch(r"step-(\d+)\.npz", n) for n in os.listdir(self._folder)]
-        return sorted(int(name[1]) for name in names if name)
+        return checkpoint_steps(self._folder)
 
     def save(self, step: int, model: PretrainingModel, progress: Config) -> None:
         """Writes a checkpoint, then removes those that are not kept.

@@ -1,4 +1,7 @@
-"""Finds the folder of a model: by its path or name, in an archive, or on the Hub."""
+"""Finds the folder of a model: by its path or name, in an archive, or on the Hub.
+
+Imports nothing heavy, so that a command finds a mistake in a name at once.
+"""
 
 import os
 import re
@@ -18,6 +21,54 @@ if not SHIPPED.is_dir():
 ASSETS = "assets.extra"
 DESCRIPTION = "keras_elmo.json"
 ONNX_SUFFIX = ".onnx"
+
+
+class RunFiles:
+    """Names the files of a pretraining directory.
+
+    - `options.json`: the sizes of the model, in the published format.
+    - `weights.hdf5`: the best encoder so far, in the published format, and its softmax.
+    - `vocabulary.txt`: the words that the softmax predicts, in the published format;
+      `vocabulary.counts.txt`: how often each occurs in the text.
+    - `training.json`: the manifest: the tokenizer, and what else the run began with.
+    - `checkpoints/`: the last states of the run, to resume from.
+    - `history.csv`, `history.png`: the learning curves; `tensorboard/` has them for
+      TensorBoard, if asked for.
+
+    Args:
+        path: the folder; it need not exist.
+    """
+
+    def __init__(self, path: StrPath) -> None:
+        self.path = os.fspath(path)
+        self.options = os.path.join(self.path, "options.json")
+        self.weights = os.path.join(self.path, "weights.hdf5")
+        self.vocabulary = os.path.join(self.path, "vocabulary.txt")
+        self.training = os.path.join(self.path, "training.json")
+        self.checkpoints = os.path.join(self.path, "checkpoints")
+        self.history = os.path.join(self.path, "history.csv")
+        self.curves = os.path.join(self.path, "history.png")
+        self.tensorboard = os.path.join(self.path, "tensorboard")
+
+    def holds_a_model(self) -> bool:
+        return os.path.exists(self.options) and os.path.exists(self.weights)
+
+    def holds_a_language_model(self) -> bool:
+        return self.holds_a_model() and os.path.exists(self.vocabulary)
+
+    def holds_a_checkpoint(self) -> bool:
+        return os.path.exists(self.options) and bool(checkpoint_steps(self.checkpoints))
+
+    def holds_a_run(self) -> bool:
+        return os.path.exists(self.training)
+
+
+def checkpoint_steps(folder: StrPath) -> list[int]:
+    """Returns the steps of all checkpoints in a folder, in order."""
+    if not os.path.isdir(folder):
+        return []
+    names = [re.fullmatch(r"step-(\d+)\.npz", name) for name in os.listdir(folder)]
+    return sorted(int(name[1]) for name in names if name)
 
 
 class ModelInfo(NamedTuple):
@@ -126,9 +177,7 @@ def find_model(name_or_path: StrPath) -> Path:
         return path
     if len(path.parts) == 1 and _holds_a_model(SHIPPED / path):
         return SHIPPED / path
-    from keras_elmo.files.run_directory import PretrainingDirectory
-
-    run = PretrainingDirectory(path)
+    run = RunFiles(path)
     if run.holds_a_run():
         raise ValueError(
             f"{run.path}: the run has no weights yet: neither {run.weights}, which its "
@@ -146,9 +195,7 @@ def find_model(name_or_path: StrPath) -> Path:
 def _holds_a_model(path: Path) -> bool:
     if is_saved_model(path):
         return True
-    from keras_elmo.files.run_directory import PretrainingDirectory
-
-    run = PretrainingDirectory(path)
+    run = RunFiles(path)
     return run.holds_a_model() or run.holds_a_checkpoint()
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
 from keras_elmo.files.finding import ONNX_SUFFIX, find_model, is_saved_model
-from keras_elmo.files.onnx_encoder import OnnxEncoder
-from keras_elmo.utils.types import Mix, StrPath
+from keras_elmo.files.onnx_encoder import Mix, OnnxEncoder
+from keras_elmo.utils.types import StrPath
 
 if TYPE_CHECKING:
     from keras_elmo.models.elmo_embedding import ElmoEmbedding

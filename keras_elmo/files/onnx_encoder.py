@@ -4,7 +4,7 @@ import json
 import os
 import reprlib
 from collections.abc import Collection, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -12,12 +12,15 @@ from keras_elmo.config import ElmoConfig
 from keras_elmo.files.validation import check_tokenizer
 from keras_elmo.text.plain_ids import PlainIds
 from keras_elmo.utils.lazy import import_extra
-from keras_elmo.utils.types import Mix, StrPath
+from keras_elmo.utils.types import StrPath
 
 # The key of the metadata that has what `load` needs, and the version of its content.
 DESCRIPTION = "keras_elmo"
 FORMAT = 1
 _INPUT, _WORDS, _LAYER = "char_ids", "word_emb", "lstm_outputs"
+
+# The raw scalars of a mix, its gamma, and its `layer_norm`.
+Mix: TypeAlias = tuple[np.ndarray, np.ndarray, bool]
 
 
 def describe(config: ElmoConfig, mix: Mix, **others: object) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from keras_elmo.config import ElmoConfig
 from keras_elmo.files.checkpoint import Checkpoints, restore_checkpoint
+from keras_elmo.files.finding import RunFiles
 from keras_elmo.files.published import (
     Dataset,
     encoder_datasets,
@@ -27,44 +28,8 @@ from keras_elmo.utils.types import Config, StrPath
 IMPORTED = "imported"
 
 
-class PretrainingDirectory:
-    """Names, reads and writes the files of a pretraining directory.
-
-    - `options.json`: the sizes of the model, in the published format.
-    - `weights.hdf5`: the best encoder so far, in the published format, and its softmax.
-    - `vocabulary.txt`: the words that the softmax predicts, in the published format;
-      `vocabulary.counts.txt`: how often each occurs in the text.
-    - `training.json`: the manifest: the tokenizer, and what else the run began with.
-    - `checkpoints/`: the last states of the run, to resume from.
-    - `history.csv`, `history.png`: the learning curves; `tensorboard/` has them for
-      TensorBoard, if asked for.
-
-    Args:
-        path: the folder; it need not exist.
-    """
-
-    def __init__(self, path: StrPath) -> None:
-        self.path = os.fspath(path)
-        self.options = os.path.join(self.path, "options.json")
-        self.weights = os.path.join(self.path, "weights.hdf5")
-        self.vocabulary = os.path.join(self.path, "vocabulary.txt")
-        self.training = os.path.join(self.path, "training.json")
-        self.checkpoints = os.path.join(self.path, "checkpoints")
-        self.history = os.path.join(self.path, "history.csv")
-        self.curves = os.path.join(self.path, "history.png")
-        self.tensorboard = os.path.join(self.path, "tensorboard")
-
-    def holds_a_model(self) -> bool:
-        return os.path.exists(self.options) and os.path.exists(self.weights)
-
-    def holds_a_language_model(self) -> bool:
-        return self.holds_a_model() and os.path.exists(self.vocabulary)
-
-    def holds_a_checkpoint(self) -> bool:
-        return os.path.exists(self.options) and bool(self._checkpoints().steps())
-
-    def holds_a_run(self) -> bool:
-        return os.path.exists(self.training)
+class PretrainingDirectory(RunFiles):
+    """Reads and writes the files of a pretraining directory."""
 
     def write_manifest(self, config: ElmoConfig, manifest: Config) -> None:
         # training.json comes first: it tells a run from any other folder.

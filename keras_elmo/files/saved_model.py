@@ -6,6 +6,7 @@ import reprlib
 import numpy as np
 
 from keras_elmo.files.finding import ASSETS, description_file
+from keras_elmo.files.onnx_encoder import Mix
 from keras_elmo.files.published import (
     read_datasets,
     softmax_datasets,
@@ -24,7 +25,7 @@ from keras_elmo.models.pretraining import PretrainingModel
 from keras_elmo.text.tokenizer import register_operations
 from keras_elmo.text.vocabulary import Vocabulary
 from keras_elmo.utils.files import read_json_object
-from keras_elmo.utils.types import Config, Mix, StrPath
+from keras_elmo.utils.types import Config, StrPath
 
 # Version of the description, and of what it describes.
 FORMAT = 1

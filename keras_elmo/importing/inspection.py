@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from keras_elmo.config import ElmoConfig
-from keras_elmo.files.checkpoint import Checkpoints
-from keras_elmo.files.finding import find_model, language_of
+from keras_elmo.files.finding import checkpoint_steps, find_model, language_of
+from keras_elmo.files.hdf5 import open_hdf5
 from keras_elmo.files.onnx_encoder import OnnxEncoder
 from keras_elmo.files.run_directory import PretrainingDirectory
 from keras_elmo.files.saved_model import (
@@ -19,13 +19,18 @@ from keras_elmo.files.saved_model import (
     read_description,
     read_mix,
 )
-from keras_elmo.files.validation import check_dtype, check_tokenizer, config_of
+from keras_elmo.files.validation import (
+    check_dtype,
+    check_size,
+    check_tokenizer,
+    config_of,
+)
 from keras_elmo.importing import kinds
 from keras_elmo.importing.bilm_variables import MODULE, BilmVariables
 from keras_elmo.importing.checkpoint import open_checkpoint, read_step
 from keras_elmo.importing.hub import read_hub_mix, read_sizes
 from keras_elmo.importing.many_langs import read_config
-from keras_elmo.text.vocabulary import read_words
+from keras_elmo.text.vocabulary import Vocabulary
 from keras_elmo.training.history import read_history
 from keras_elmo.utils.types import Config, StrPath
 
@@ -117,7 +122,7 @@ def _exported(path: str) -> Config:
         "config": config_of(stored["options"], where),
         "dtype": check_dtype(stored["dtype"], where),
         "tokenizer": check_tokenizer(stored["tokenizer"], where),
-        "words": _read(words) if has_words else None,
+        "words": Vocabulary.load(words).words if has_words else None,
         "mix": _mix(*read_mix(path)),
         "uses": [*_ENCODER, "serve", *(_LANGUAGE_MODEL if has_words else [])],
     }
@@ -142,18 +147,21 @@ def _step(path: str) -> Config:
 def _run(path: str) -> Config:
     files = PretrainingDirectory(path)
     manifest = files.read_manifest()
-    steps = Checkpoints(files.checkpoints).steps()
+    steps = checkpoint_steps(files.checkpoints)
     rows = [row.perplexity_mean for row in read_history(files.history)]
     uses = []
+    config = ElmoConfig.from_options(files.options)
+    if files.holds_a_model():
+        _check_weights(config, [files.weights], files.options)
     if files.holds_a_model() or files.holds_a_checkpoint():
         uses = list(_ENCODER)
     if files.holds_a_language_model():
         uses += _LANGUAGE_MODEL
     has_words = os.path.exists(files.vocabulary)
     return {
-        "config": ElmoConfig.from_options(files.options),
+        "config": config,
         "tokenizer": check_tokenizer(manifest.get("tokenizer"), files.training),
-        "words": _read(files.vocabulary) if has_words else None,
+        "words": Vocabulary.load(files.vocabulary).words if has_words else None,
         "step": steps[-1] if steps else None,
         "perplexity": min((row for row in rows if row is not None), default=None),
         # Imported weights have a manifest, too, if their tokenizer is known.
@@ -162,11 +170,13 @@ def _run(path: str) -> Config:
 
 
 def _published(path: str) -> Config:
-    options, _ = kinds.published_files(path)
+    options, weights = kinds.published_files(path)
+    config = ElmoConfig.from_options(options[0])
+    _check_weights(config, weights, options[0])
     # Under these names, it needs no import.
     has_names = PretrainingDirectory(path).holds_a_model()
     return {
-        "config": ElmoConfig.from_options(options[0]),
+        "config": config,
         "uses": _ENCODER if has_names else ["import"],
     }
 
@@ -214,11 +224,12 @@ def _mix(scalars: np.ndarray, gamma: np.ndarray, layer_norm: bool = False) -> Co
     }
 
 
-def _read(path: str) -> list[str]:
-    try:
-        return list(read_words(path))
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from error
+def _check_weights(config: ElmoConfig, files: Sequence[str], options: str) -> None:
+    """Raises `ValueError` if files are too small for the sizes, or cut short."""
+    check_size(config.num_weights, files, options)
+    for file in files:
+        with open_hdf5(file):
+            pass
 
 
 def _scripts(words: Sequence[str]) -> dict[str, float]:

@@ -37,6 +37,8 @@ def kind_of(path: StrPath) -> str:
         is_step = re.fullmatch(r"step-\d+\.npz", os.path.basename(path))
         if is_step and run_of_step(path).holds_a_run():
             return STEP
+        if path.endswith(".zip"):
+            raise ValueError(f"{path}: an archive; unpack it, and name the folder")
     run = PretrainingDirectory(path)
     if run.holds_a_run():
         return RUN

@@ -7,12 +7,12 @@ from keras_elmo.files.published import load_published_weights, save_published_we
 from keras_elmo.files.run_directory import PretrainingDirectory
 from keras_elmo.files.validation import check_tokenizer
 from keras_elmo.importing import kinds
-from keras_elmo.importing.checkpoint import import_checkpoint
+from keras_elmo.importing.checkpoint import import_checkpoint, open_checkpoint
 from keras_elmo.importing.hub import read_hub_module
 from keras_elmo.importing.many_langs import read_many_langs
 from keras_elmo.models.encoder import Encoder
 from keras_elmo.utils.checks import check_choice
-from keras_elmo.utils.files import refuse_existing, replacing
+from keras_elmo.utils.files import check_free, replacing
 from keras_elmo.utils.types import StrPath
 
 _KINDS = {
@@ -73,9 +73,10 @@ def import_model(
     source = os.fspath(source)
     check_choice((*_KINDS, None), kind=kind)
     check_tokenizer(tokenizer, "`tokenizer`")
-    refuse_existing(directory)
+    check_free(directory)
     found = kinds.kind_of(source) if kind is None else _KINDS[kind]
     if found == kinds.CHECKPOINT:
+        open_checkpoint(source, vocabulary)
         if vocabulary is None:
             raise ValueError(
                 "`vocabulary` must be the file of the words that the softmax of "

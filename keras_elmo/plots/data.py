@@ -28,7 +28,7 @@ def spread(points: Sequence[ArrayLike], name: str) -> np.ndarray:
 
 def read_csv(path: StrPath, column: str) -> list[dict[str, float | None]]:
     """Returns the rows of a file that has a column; an empty cell is `None`."""
-    with open(path, encoding="utf-8", newline="") as file:
+    with open(path, encoding="utf-8", errors="replace", newline="") as file:
         return parse_csv(file, column, os.fspath(path))
 
 
@@ -37,7 +37,12 @@ def parse_csv(
 ) -> list[dict[str, float | None]]:
     """Returns the rows of an open file, which messages call `name`."""
     reader = csv.DictReader(file)
-    if column not in (reader.fieldnames or ()):
+    try:
+        names = reader.fieldnames or ()
+    except csv.Error:
+        # Of a file that is no CSV.
+        names = ()
+    if column not in names:
         raise ValueError(f"{name}: lacks the column {column}")
     try:
         return [

@@ -78,6 +78,9 @@ def serve(
                 # Its messages are TensorFlow's.
                 from keras_elmo.serving.grpc import GrpcServer
 
+                # gRPC would say in the log, too, that the port is not free.
+                with bound_socket(host, grpc_port):
+                    pass
                 rpc = GrpcServer(address(host, grpc_port), limits)
             models = await asyncio.to_thread(ModelManager, folder, name, log)
             return await _run(models, listening, rpc, limits, log)

@@ -133,7 +133,7 @@ class TrainingLoop:
         exit_for_signal(
             number,
             f"stopped after step {self._state.step:,}; "
-            f"{self.recorder.last_checkpoint()} is written: pass `resume` to continue",
+            f"{self.recorder.last_checkpoint()} is written; pass `resume` to go on",
             self.log,
         )
 

@@ -212,6 +212,11 @@ class TrainingOptions:
     def __post_init__(self) -> None:
         if isinstance(self.dtype, str):
             check_dtype(self.dtype)
+        if not isinstance(self.config, ElmoConfig | None):
+            raise TypeError(
+                "`config` must be an ElmoConfig or None. "
+                f"Received: config={self.config!r}"
+            )
         check_options(self)
         if not 0 <= self.seed < 2**32:
             raise ValueError(

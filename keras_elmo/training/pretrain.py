@@ -157,7 +157,8 @@ def pretrain(options: TrainingOptions) -> PretrainingModel:
             )
             if start is not None:
                 known = start.load_into(model)
-                log(f"{known:,} words start with the softmax of {start.path}")
+                if known:
+                    log(f"{known:,} words start with the softmax of {start.path}")
             # XLA makes an LSTM on a CPU slower, and cannot compile every op.
             model.compile(optimizer, jit_compile=keras.backend.backend() == "jax")
             optimizer.build(model.trainable_variables)

@@ -11,7 +11,7 @@ from keras_elmo.config import ElmoConfig
 from keras_elmo.files.run_directory import IMPORTED, PretrainingDirectory
 from keras_elmo.text.vocabulary import Vocabulary
 from keras_elmo.training.data import Manifest
-from keras_elmo.utils.files import is_leftover, lock, remove_leftovers
+from keras_elmo.utils.files import check_parent, is_leftover, lock, remove_leftovers
 
 
 class DirectoryLock(ExitStack):
@@ -166,6 +166,7 @@ def prepare_run_directory(
     if resume and not files.holds_a_run():
         # The same command then serves a machine that may be taken away at any time.
         log(f"{files.path} holds no run to resume: a new one begins")
+    check_parent(files.training)
     exists = os.path.exists(files.vocabulary)
     vocabulary = None if exists else make_vocabulary()
     os.makedirs(files.path, exist_ok=True)

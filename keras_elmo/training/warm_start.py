@@ -3,13 +3,14 @@
 import dataclasses
 import gc
 import os
+import reprlib
 
 import keras
 import numpy as np
 from keras import ops
 
 from keras_elmo.config import ElmoConfig
-from keras_elmo.files.finding import find_model, is_saved_model
+from keras_elmo.files.finding import ONNX_SUFFIX, find_model, is_saved_model
 from keras_elmo.files.hdf5 import find_dataset, open_hdf5
 from keras_elmo.files.loading import load
 from keras_elmo.files.run_directory import PretrainingDirectory
@@ -38,6 +39,11 @@ class WarmStart:
     def __init__(self, path: StrPath) -> None:
         self.path = os.fspath(path)
         folder = find_model(path)
+        if folder.suffix == ONNX_SUFFIX:
+            raise ValueError(
+                f"{self.path}: `init` must have weights that Keras reads; an .onnx "
+                "file has none"
+            )
         directory = PretrainingDirectory(folder)
         if not (is_saved_model(folder) or directory.holds_a_model()):
             raise ValueError(
@@ -63,11 +69,16 @@ class WarmStart:
         same = dataclasses.replace(
             self.config, dropout=config.dropout, units=config.units
         )
-        if config != same or config.units < self.config.units:
-            raise ValueError(
-                f"`config` must have the sizes of {self.path}, where only `units` may "
-                f"be larger, or be None. Received: config={config}"
-            )
+        for each in dataclasses.fields(config):
+            found, needed = getattr(config, each.name), getattr(same, each.name)
+            if each.name == "units":
+                needed = max(found, self.config.units)
+            if found != needed:
+                raise ValueError(
+                    f"`config` must have the sizes of {self.path}, where only `units` "
+                    f"may be larger, or be None. Received: {each.name} "
+                    f"{reprlib.repr(found)} instead of {reprlib.repr(needed)}"
+                )
         return config
 
     def load_into(self, model: PretrainingModel) -> int:

@@ -8,13 +8,13 @@ from typing import NoReturn, TypeGuard
 
 
 def check_positive(**arguments: float | None) -> None:
-    """Refuses numbers that are not greater than 0; `None` is none.
+    """Refuses numbers that are not greater than 0, or infinite; `None` is none.
 
     Raises:
         ValueError: names the first one.
     """
     for name, value in arguments.items():
-        if value is not None and not value > 0:
+        if value is not None and not 0 < value < math.inf:
             raise ValueError(f"`{name}` must be positive. Received: {name}={value}")
 
 

@@ -107,12 +107,28 @@ def is_free(path: StrPath) -> bool:
     return is_empty or not os.path.exists(path)
 
 
-def refuse_existing(path: StrPath) -> None:
-    """Raises `ValueError` if something is there that would be lost."""
+def check_free(path: StrPath) -> None:
+    """Checks that a file or folder can be written, before there is work to lose.
+
+    Raises:
+        ValueError: something is there that would be lost.
+        OSError: what is above it is no folder, or cannot be written to.
+    """
     if not is_free(path):
         raise ValueError(
             f"{os.fspath(path)} exists already; name another, or remove it"
         )
+    check_parent(path)
+
+
+def check_parent(path: StrPath) -> None:
+    """Raises `OSError` unless folders and files can be made above a path."""
+    parent = os.path.dirname(os.path.realpath(path))
+    while not os.path.exists(parent):
+        parent = os.path.dirname(parent)
+    number = errno.EACCES if os.path.isdir(parent) else errno.ENOTDIR
+    if number == errno.ENOTDIR or not os.access(parent, os.W_OK | os.X_OK):
+        raise OSError(number, os.strerror(number), os.fspath(path))
 
 
 def check_room(path: StrPath, size: int) -> None:

@@ -3,8 +3,6 @@
 import os
 from typing import Any, TypeAlias
 
-import numpy as np
-
 # An array of Keras's backend (a `tf.Tensor`, `jax.Array` or `torch.Tensor`), a
 # `keras.KerasTensor`, or what such an operation converts to one.
 Tensor: TypeAlias = Any
@@ -17,8 +15,5 @@ DType: TypeAlias = Any
 
 # The arguments of a constructor, as `get_config` returns them: values of JSON.
 Config: TypeAlias = dict[str, Any]
-
-# The raw scalars of a mix, its gamma, and its `layer_norm`.
-Mix: TypeAlias = tuple[np.ndarray, np.ndarray, bool]
 
 StrPath: TypeAlias = str | os.PathLike[str]

@@ -2,11 +2,13 @@
 
 import io
 import json
+import os
 import sys
 
 import pytest
 
 import keras_elmo
+from keras_elmo.cli import main
 from tests.command_line import assert_one_line, command
 from tests.explore.test_substitutes import ALL_WORDS, SENTENCE
 from tests.files.pretrained import write_pretrained
@@ -77,7 +79,7 @@ def test_substitutes(folder):
     status, printed, err = command("substitutes", *arguments, *skipped)
     assert status == 0 and "river" not in printed
     result = command("substitutes", *arguments, "--word", "Bank")
-    assert_one_line(*result, "--word must be a token", "Received: --word 'Bank'")
+    assert_one_line(*result, "--word or --position must be a token", "'Bank'")
 
 
 def test_nearest(folder):
@@ -115,3 +117,40 @@ def test_nearest_of_index(folder, tmp_path):
     assert_one_line(*result, "--model and --corpus must be given")
     result = command("nearest", "--index", folder, *asked)
     assert_one_line(*result, "--index must be a folder that Index.save wrote")
+
+
+def test_nearest_is_checked_before_the_text_is_read(folder, tmp_path):
+    """No index is left of a word that is not there."""
+    empty = tmp_path / "empty.txt"
+    empty.write_text("\n", encoding="utf-8")
+    asked = ["nearest", "--model", folder / "run", "--sentence", "a bank"]
+    text = ["--corpus", folder / "text.txt", "--index", tmp_path / "index"]
+    result = command(*asked, *text, "--word", "river")
+    assert_one_line(*result, "--word must be a token of the sentence")
+    result = command(*asked, *text, "--word", "bank", "--layer", "7")
+    assert_one_line(*result, "--layer must be one of the model's 3")
+    result = command(*asked, "--word", "bank", "--corpus", empty)
+    assert_one_line(*result, "there is no text in", "empty.txt")
+    result = command(*asked, *text[:2], "--word", "bank", "--index", empty / "index")
+    assert_one_line(*result, "empty.txt/index: Not a directory")
+    assert list(tmp_path.iterdir()) == [empty]
+
+
+def test_word_that_the_text_lacks(folder):
+    asked = ["--model", folder / "run", "--sentence", "a zebra", "--word", "zebra"]
+    text = ["--corpus", folder / "text.txt"]
+    status, out, err = command("nearest", *asked, *text, "--same-word")
+    assert (status, out, err) == (0, "", "the text does not have zebra\n")
+
+
+def test_nobody_reads_the_output(folder, monkeypatch):
+    """As of `keras-elmo substitutes ... | head -1`: no error."""
+    rows = [keras_elmo.substitutes(folder / "run", "a bank", 1, num=1)[0]] * 10_000
+    monkeypatch.setattr(keras_elmo, "substitutes", lambda **arguments: rows)
+    reader, writer = os.pipe()
+    os.close(reader)
+    arguments = ["substitutes", "--model", str(folder / "run"), "--sentence", "a bank"]
+    with open(writer, "w", encoding="utf-8") as output:
+        monkeypatch.setattr(sys, "stdout", output)
+        assert main([*arguments, "--word", "bank"]) == 141
+        monkeypatch.undo()

@@ -133,8 +133,8 @@ def test_streams_sentences(encoder, tmp_path, monkeypatch):
 
 def test_invalid_arguments(encoder, tmp_path):
     """Bad arguments leave nothing."""
-    for layer in (-1, 3):
-        with pytest.raises(ValueError, match="`layer` must be None or from 0 to 2. Re"):
+    for layer in (-4, 3):
+        with pytest.raises(ValueError, match="`layer` must be one of .* 3, -3 to 2. R"):
             write_projector(encoder, SENTENCES, "bank", tmp_path / "out", layer)
     for sentences in (SENTENCES, []):
         with pytest.raises(ValueError, match="`word` must be .*Received: word='BANK'"):

@@ -127,6 +127,8 @@ def test_text_and_tokens(model):
     assert found[0].forward == pytest.approx(found[2].forward, rel=1e-5)
     assert found[1].pseudo == 0 and len(found[1].token_forward) == 0
     assert list(score(model, [])) == []
+    for others in (np.array([" ".join(SENTENCE)]), [b"of the bank"]):
+        assert next(score(model, others)).tokens[-1] in ("boat", "bank")
 
 
 def test_small_blocks(model, monkeypatch):

@@ -116,6 +116,19 @@ def test_encoder_alone(explorers):
         encoder.score([SENTENCE])
 
 
+def test_damaged_softmax(model, tmp_path):
+    """It is told; the model is not taken for an encoder alone."""
+    path = tmp_path / "model"
+    keras_elmo.export_saved_model(model, path, None, language_model=True)
+    (softmax,) = path.rglob("softmax.hdf5")
+    softmax.write_bytes(softmax.read_bytes()[:500])
+    with pytest.raises(ValueError, match="softmax.hdf5: not a readable HDF5 file"):
+        Explorer.load(str(path), TEXT)
+    for each in softmax.parent.glob("vocabulary*"):
+        each.unlink()
+    assert not Explorer.load(str(path), TEXT).describe()["predicts"]
+
+
 def test_text_is_cut(model):
     """What is read has so many sentences."""
     explorer = Explorer(model, TEXT, max_sentences=2)

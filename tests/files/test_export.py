@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 
+import keras
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -413,6 +414,16 @@ def test_bfloat16(layer, folders, wanted, tmp_path):
     assert {weight.dtype for weight in load(tmp_path / "float32").weights} == {
         "float32"
     }
+
+
+def test_dtype_is_not_the_global_one(layer, tmp_path):
+    before = keras.config.dtype_policy()
+    keras.config.set_dtype_policy("mixed_bfloat16")
+    try:
+        export_saved_model(layer, tmp_path / "model", None, dtype="float32")
+    finally:
+        keras.config.set_dtype_policy(before)
+    assert load(tmp_path / "model").layers_dtype.name == "float32"
 
 
 def test_half_weights(layer, folders, tmp_path):

@@ -8,6 +8,7 @@ import pytest
 from huggingface_hub import constants
 
 import keras_elmo
+from keras_elmo.embedding.embed_file import embed_file
 from keras_elmo.files import finding
 from keras_elmo.files.loading import load
 from tests.files.hub import Hub
@@ -85,6 +86,26 @@ def test_archive(archive, model):
     assert listed[:2] == (str(folder / "run"), "en, ko")
     assert listed.license == "cc-by-sa-3.0"
     assert_same_weights(load(listed.name), model.encoder)
+
+
+@pytest.mark.parametrize(
+    "take",
+    [
+        keras_elmo.ElmoEmbedding.from_saved_model,
+        lambda model: list(keras_elmo.embed(model, ["a bank"], layers="mix")),
+        lambda model: embed_file(model, __file__, "-", layers="mix"),
+        lambda model: keras_elmo.export_saved_model(model, "exported"),
+    ],
+    ids=["layer", "embed", "embed_file", "export"],
+)
+def test_archive_is_found_once(take, archive, monkeypatch, tmp_path, capfd):
+    """Its files are hashed each time."""
+    found = []
+    unpack = finding.unpack
+    monkeypatch.setattr(finding, "unpack", lambda p: found.append(p) or unpack(p))
+    monkeypatch.chdir(tmp_path)
+    take(str(archive))
+    assert len(found) == 1
 
 
 def test_archive_without_a_folder(directory, model, tmp_path):

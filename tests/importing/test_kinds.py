@@ -168,3 +168,29 @@ def test_inspect_for_people(models):
     assert lines["for"].startswith("embed, export, pretrain --init, serve")
     result = command("inspect", models / "nowhere")
     assert_one_line(*result, str(models / "nowhere"))
+
+
+def test_inspect_damage(models, tmp_path):
+    """Weights that are cut short, and words that are none."""
+    run = tmp_path / "run"
+    shutil.copytree(models / "run", run)
+    weights = run / "weights.hdf5"
+    content = weights.read_bytes()
+    for size, said in ((500, "too few for the"), (len(content) - 300, "not a readabl")):
+        weights.write_bytes(content[:size])
+        with pytest.raises(ValueError, match=f"weights.hdf5: .*{said}"):
+            keras_elmo.inspect_model(run)
+    weights.write_bytes(content)
+    (run / "vocabulary.txt").write_text("a\nb\n", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"vocabulary.txt: lines 1 to 3 must be <S>"):
+        keras_elmo.inspect_model(run)
+
+
+def test_import_of_an_archive(models, tmp_path):
+    packed = shutil.make_archive(tmp_path / "packed", "zip", models / "published")
+    result = command("import", packed, "--out", tmp_path / "out")
+    assert_one_line(*result, "packed.zip: an archive; unpack it")
+    result = command(
+        "import", "--checkpoint", models / "run", "--out", tmp_path / "out"
+    )
+    assert_one_line(*result, "run: holds no checkpoint of bilm-tf")

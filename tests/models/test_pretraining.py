@@ -4,6 +4,7 @@ import keras
 import numpy as np
 import pytest
 
+from keras_elmo.models.encoder import copy_weights
 from keras_elmo.models.pretraining import PretrainingModel, build_pretraining_model
 from tests import numpy_reference
 from tests.layers.layer_checks import numpy_of
@@ -77,6 +78,32 @@ def test_training_equals_oracle(num_sampled):
         for name, wanted in zip(("forward", "backward"), expected, strict=True):
             found = outputs[name][row, : len(wanted)]
             np.testing.assert_allclose(found, wanted, atol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float64"])
+@pytest.mark.parametrize("training", [False, True])
+def test_dtypes(dtype, training):
+    """Every policy is close to float32, the softmax with all candidates, too."""
+    model = random_model(num_sampled=VOCABULARY_SIZE)
+    config = {**model.get_config(), "dtype": dtype}
+    other = PretrainingModel.from_config(config)
+    copy_weights(model, other)
+    batch = batch_of(SENTENCES)
+    wanted = numpy_of(model(batch, training=training))
+    found = numpy_of(other(batch, training=training))
+    for name, losses in wanted.items():
+        np.testing.assert_allclose(found[name], losses, atol=0.3)
+
+
+def test_what_is_frozen_is_saved(tmp_path):
+    """Of a model in a file, the layers that were trained are."""
+    model = random_model()
+    model.encoder.get_layer("bilm").trainable = False
+    model.save(tmp_path / "model.keras")
+    again = keras.saving.load_model(tmp_path / "model.keras")
+    wanted = [weight.path for weight in model.trainable_weights]
+    assert [weight.path for weight in again.trainable_weights] == wanted
+    assert 0 < len(wanted) < len(model.weights)
 
 
 def test_batch_equals_single_sentences():

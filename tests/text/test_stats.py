@@ -1,4 +1,6 @@
+from keras_elmo.config import ElmoConfig
 from keras_elmo.text.stats import CorpusStats
+from keras_elmo.token_vocabulary import TokenVocabulary
 
 
 def test_nothing_to_tell():
@@ -36,3 +38,11 @@ def test_a_small_share_is_not_told_as_none():
         "less than 0.01 % of words are longer than 48 bytes and are truncated"
     ]
     assert CorpusStats(words=7, truncated_words=7).messages()[0].startswith("100 % of")
+
+
+def test_words_that_are_looked_up_are_not_truncated():
+    report = CorpusStats(words=10, truncated_words=4)
+    assert len(report.messages(ElmoConfig.preset("tiny"))) == 1
+    words = TokenVocabulary(["<bos>", "<eos>", "<oov>"])
+    looked_up = ElmoConfig(filters=(), word_embedding_units=4, token_vocabulary=words)
+    assert report.messages(looked_up) == []
