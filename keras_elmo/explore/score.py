@@ -88,7 +88,7 @@ def score(
 
     Reference: Peters et al. 2018, section 3.1; Besag 1975, "Statistical analysis of
     non-lattice data", for the pseudo-likelihood; Park et al. 2010, "Improved neural
-    network based language modelling and adaptation", section 2, for unknown words.
+    network based language modelling and adaptation", for words beyond a vocabulary.
     """
     check_positive(batch_size=batch_size)
     if isinstance(sentences, str):
