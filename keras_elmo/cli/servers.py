@@ -105,12 +105,12 @@ def _explore(parser: argparse.ArgumentParser) -> Run:
 
     def run(given: Given) -> None:
         _import_extra(("httptools", "orjson", "starlette", "uvicorn"), "explore")
+        options = take_options(ExploreOptions, given)
         check_text(given, "text")
         if "text" in given:
             check_not_empty(given["text"])
         for name in given["models"]:
             check_model(name)
-        options = take_options(ExploreOptions, given)
         import_keras()
         from keras_elmo.explorer.server import explore
 
