@@ -59,7 +59,8 @@ def blocks(page):
 @pytest.mark.parametrize("page", PAGES)
 def test_blocks_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    for folder in ("examples", "keras_elmo"):
+        (tmp_path / folder).symlink_to(ROOT / folder)
     names = {}
     found = blocks(page)
     assert found
