@@ -38,7 +38,6 @@ _DECIMALS = 5
     "score",
     "measure how likely sentences are",
     "score --model elmo-en --input sentences.txt --out scores.jsonl",
-    name_or_path="--model",
 )
 def _score(parser: argparse.ArgumentParser) -> Run:
     """Writes the log likelihoods of every line of a text, in nats, as JSON lines.
@@ -87,7 +86,6 @@ def _score(parser: argparse.ArgumentParser) -> Run:
     "substitutes",
     "find words that could stand in place of one",
     "substitutes --model elmo-en --sentence 'We sat on the bank .' --word bank",
-    name_or_path="--model",
     position="--word or --position",
 )
 def _substitutes(parser: argparse.ArgumentParser) -> Run:
@@ -130,7 +128,6 @@ def _substitutes(parser: argparse.ArgumentParser) -> Run:
     "find words that mean the same in a text",
     "nearest --model elmo-en --corpus 'text/*.txt' --index runs/index \\\n"
     "      --sentence 'We sat on the bank .' --word bank",
-    name_or_path="--model",
     words="--same-word",
     path="--index",
 )

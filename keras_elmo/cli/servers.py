@@ -61,7 +61,6 @@ def _serve(parser: argparse.ArgumentParser) -> Run:
     "explore",
     "look at words in context in a browser",
     "explore --model elmo-en elmo-ko --text 'text/*.txt'",
-    name_or_path="--model",
     model="--model",
 )
 def _explore(parser: argparse.ArgumentParser) -> Run:

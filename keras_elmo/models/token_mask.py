@@ -23,8 +23,9 @@ def keep_first_of_empty(mask: Tensor) -> Tensor:
 
 @keras.saving.register_keras_serializable("keras_elmo")
 class TokenMask(keras.Operation):
-    """The positions up to a sentence's last token that is not `""`; ids but 0.
+    """The positions of the tokens of a sentence.
 
+    Of strings, those up to the last one that is not `""`; of ids, all that are not 0.
     A sentence without any keeps its first. An operation, because a functional model
     needs one for strings and Keras has none, and to be one row of its summary.
 

@@ -79,7 +79,11 @@ def test_substitutes(folder):
     status, printed, err = command("substitutes", *arguments, *skipped)
     assert status == 0 and "river" not in printed
     result = command("substitutes", *arguments, "--word", "Bank")
-    assert_one_line(*result, "--word or --position must be a token", "'Bank'")
+    said = (
+        "--word or --position must be a token",
+        "Received: --word or --position 'Bank'",
+    )
+    assert_one_line(*result, *said)
 
 
 def test_nearest(folder):

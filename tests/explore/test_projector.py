@@ -36,7 +36,7 @@ def names(folder):
     return sorted(path.name for path in folder.iterdir())
 
 
-@pytest.mark.parametrize("layer", [None, 0, 1, 2])
+@pytest.mark.parametrize("layer", [None, 0, 1, 2, -1])
 def test_files(layer, encoder, tmp_path):
     """A vector for each place of the word."""
     folder = tmp_path / "not" / "there"

@@ -57,7 +57,7 @@ function drawBits(body, { sentences }) {
       if (other && other.tokens.length === tokens.length && other.tokens[k] !== token) item.className = "other";
       if (unknown.includes(token)) {
         item.classList.add("unknown");
-        item.title = "Not in the vocabulary: taken for as rare as its rarest word";
+        item.title = "Not in the vocabulary: taken to be as rare as the rarest word in it";
       }
       line.append(item);
     });
