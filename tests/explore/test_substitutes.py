@@ -97,11 +97,16 @@ def test_left_out(model, monkeypatch):
 
 
 def test_token_is_not_seen(model):
-    """The token at the position has no influence."""
+    """The token at the position has no influence.
+
+    But on the last bits of the words that are computed beside it, on some processors.
+    """
     other = [*SENTENCE]
     other[2] = "xylophone"
-    found = substitutes(model, other, 2)
-    assert found == substitutes(model, SENTENCE, 2)
+    found, expected = substitutes(model, other, 2), substitutes(model, SENTENCE, 2)
+    for each, wanted in zip(found, expected, strict=True):
+        assert each.word == wanted.word
+        assert each[1:] == pytest.approx(wanted[1:], rel=1e-5)
 
 
 def test_pretraining_directory(model, tmp_path):
