@@ -10,8 +10,7 @@
 # OPTIMIZER=muon is another optimizer than adam, which is used if not given.
 # RUN=DIR and OUT=DIR are where the run and the exported model are written,
 # runs/elmo-LANGUAGE and runs/elmo-LANGUAGE-exported if not given. DTYPE=float32 is faster
-# than mixed_bfloat16 where the processor cannot multiply in bfloat16 (neither amx_bf16 nor
-# avx512_bf16 in /proc/cpuinfo).
+# than mixed_bfloat16 where the processor has no AMX (no amx_bf16 in /proc/cpuinfo).
 set -eu
 if [ $# -lt 4 ]; then
     echo "expected: LANGUAGE STEPS DEV TEXT [TEXT ...]; received: $*" >&2

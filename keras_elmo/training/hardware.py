@@ -1,4 +1,4 @@
-"""The memory that a run needs, and whether the processor suits its dtype."""
+"""The memory that a run needs, and whether its device suits its dtype."""
 
 import re
 from pathlib import Path
@@ -56,7 +56,11 @@ _CPUINFO = Path("/proc/cpuinfo")
 
 
 def multiplies_bfloat16(cpuinfo: Path = _CPUINFO) -> bool | None:
-    """Whether the processor multiplies bfloat16 in hardware; `None` if unknown."""
+    """Whether the device multiplies bfloat16 in hardware; `None` if unknown."""
+    # A symbolic tensor may have no device.
+    device = str(ops.zeros(()).device).lower()
+    if device and "cpu" not in device:
+        return True
     try:
         text = cpuinfo.read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -68,8 +72,6 @@ def multiplies_bfloat16(cpuinfo: Path = _CPUINFO) -> bool | None:
 def dtype_message(dtype: str) -> str | None:
     """Returns a warning if this processor is slow with a dtype policy."""
     if dtype != "mixed_bfloat16" or multiplies_bfloat16() is not False:
-        return None
-    if "cpu" not in str(ops.zeros(()).device).lower():
         return None
     return (
         "this processor has no instructions for bfloat16: mixed_bfloat16 is many times "

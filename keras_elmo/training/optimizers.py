@@ -141,7 +141,7 @@ class LazyMuon(LazyAdam):
 
     A matrix is updated by its momentum, made orthogonal; the kernel of an LSTM is four
     matrices, one of each gate. Updates have the size of Adam's, so one learning rate
-    serves both. The products are in bfloat16 where the processor multiplies in it.
+    serves both. The products are in bfloat16 where the device multiplies in it.
 
     Reference: Jordan et al. 2024, Muon: An optimizer for hidden layers in neural
     networks; Liu et al. 2025, Muon is Scalable for LLM Training, section 2.2 (size of

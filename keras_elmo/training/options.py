@@ -152,8 +152,8 @@ class TrainingOptions:
     )
     dtype: str | None = option(
         None,
-        'Dtype policy: "float32", or "mixed_bfloat16", which is faster where the '
-        "processor multiplies bfloat16. That of Keras if not given.",
+        'Dtype policy: "float32", or "mixed_bfloat16", which is faster on GPUs and on '
+        "processors with AMX. That of Keras if not given.",
         _UPDATES,
         choices=_DTYPES,
         fixed=True,

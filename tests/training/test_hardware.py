@@ -1,3 +1,5 @@
+from types import SimpleNamespace
+
 import pytest
 
 from keras_elmo.config import ElmoConfig
@@ -51,6 +53,14 @@ def test_multiplies_bfloat16(text, expected, tmp_path):
     """What Linux says of it."""
     (tmp_path / "cpuinfo").write_text(text)
     assert multiplies_bfloat16(tmp_path / "cpuinfo") is expected
+
+
+def test_multiplies_bfloat16_on_a_gpu(tmp_path, monkeypatch):
+    """What its host cannot."""
+    (tmp_path / "cpuinfo").write_text(X86.format("avx512_vnni"))
+    tensor = SimpleNamespace(device="/job:localhost/task:0/device:GPU:0")
+    monkeypatch.setattr(hardware.ops, "zeros", lambda shape: tensor)
+    assert multiplies_bfloat16(tmp_path / "cpuinfo") is True
 
 
 def test_multiplies_bfloat16_unknown(tmp_path):
