@@ -1,4 +1,4 @@
-"""The demo's picture: words' vectors in each layer of a biLM, coloured by sense."""
+"""The demo's picture: words' vectors in each biLSTM layer, coloured by sense."""
 
 from pathlib import Path
 
@@ -9,7 +9,8 @@ from keras_elmo.plots import plot_occurrences
 
 
 def draw_senses(encoder, data, words: tuple[str, ...], path: Path) -> None:
-    """Draws the vectors of `words`, a row for each word and a column for each layer.
+    """Draws the vectors of `words`, a row for each word and a column for each layer
+    above layer 0.
 
     Args:
         encoder: the biLM.

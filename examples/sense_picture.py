@@ -1,9 +1,9 @@
-"""Draw the vectors of a word in each layer, coloured by sense.
+"""Draw the vectors of a word in each biLSTM layer, coloured by sense.
 
     python examples/sense_picture.py --out senses.png
     python examples/sense_picture.py --model runs/my-elmo --words bank play --out a.png
 
-A row for each word, a column for each layer of the model. The sentences are those of
+A row for each word, a column for each layer above layer 0. The sentences are those of
 example 12. Needs: pip install 'keras-elmo[plots]'.
 """
 

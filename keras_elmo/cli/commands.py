@@ -92,7 +92,13 @@ def _pretrain(parser: argparse.ArgumentParser) -> Run:
 def _evaluate(parser: argparse.ArgumentParser) -> Run:
     """Prints the perplexity of each direction as JSON, by the exact softmax."""
     add_model(parser, "model", "A run, a model exported with --language-model")
-    parser.add_argument("--corpus", required=True, nargs="+", metavar="GLOB")
+    parser.add_argument(
+        "--corpus",
+        required=True,
+        nargs="+",
+        metavar="GLOB",
+        help="Held-out text files, as paths or glob patterns",
+    )
     add_force(parser)
 
     def run(given: Given) -> None:

@@ -224,7 +224,12 @@ def _new_index(path: str, given: Given, built: set[str]) -> "keras_elmo.Index":
 
 
 def _add_sentence(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--sentence", required=True, metavar="TEXT")
+    parser.add_argument(
+        "--sentence",
+        required=True,
+        metavar="TEXT",
+        help="The sentence, which is split into words as the model's text was",
+    )
 
 
 def _add_num(parser: argparse.ArgumentParser) -> None:

@@ -18,14 +18,15 @@ class EmbedOptions:
 
     layers: str = option(
         "all",
-        'Layers to write: "all", or "mix", the weighted sum of an exported model, or '
-        "the average.",
+        'Layers to write: "all", or "mix", their sum by the weights of an exported '
+        "model; of another model, their average.",
         _FILE,
         choices=("all", "mix"),
     )
     rows: str = option(
         "tokens",
-        'Rows of a Parquet table: "tokens", or "sentences", the mean over the tokens.',
+        'Rows of a Parquet table or of JSON: "tokens", or "sentences", the mean over '
+        "the tokens.",
         _FILE,
         choices=("tokens", "sentences"),
     )

@@ -234,7 +234,8 @@ class Explorer:
         """
         if self.predictions is None:
             raise ValueError(
-                "This model predicts no words: it was exported without --language-model"
+                "This model predicts no words: it has no softmax (export one with "
+                "--language-model)"
             )
         return self.predictions
 

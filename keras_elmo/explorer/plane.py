@@ -6,8 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from keras_elmo.utils.lazy import import_extra
-
 # Fewer occurrences are left in one cluster.
 _FEWEST = 8
 _MOST_CLUSTERS = 5
@@ -88,7 +86,13 @@ def _principal(rows: np.ndarray) -> np.ndarray:
 
 
 def _umap_planes(vectors: np.ndarray) -> np.ndarray:
-    umap = import_extra("umap", "A map by UMAP", "explore")
+    try:
+        import umap
+    except ImportError as error:
+        raise ImportError(
+            f"A map by UMAP needs umap, which cannot be imported ({error}). Install it "
+            "with: pip install umap-learn"
+        ) from error
     planes = []
     for rows in vectors:
         neighbors = min(15, len(rows) - 1)

@@ -13,7 +13,7 @@ from keras_elmo.utils.lazy import import_extra
 HUB = "hf://"
 # The files of a model, whatever else its repository holds.
 _FILES = (
-    *("*.json", "*.hdf5", "*vocabulary.txt", "*README.md"),
+    *("*.json", "*.hdf5", "*vocabulary*.txt", "*README.md"),
     *("*saved_model.pb", "*fingerprint.pb", "*variables/*"),
 )
 # An archive that unpacks to more than so many times its size is no model: weights

@@ -34,8 +34,10 @@ from keras_elmo.text.vocabulary import Vocabulary
 from keras_elmo.training.history import read_history
 from keras_elmo.utils.types import Config, StrPath
 
-_ENCODER = ["embed", "export", "pretrain --init"]
-_LANGUAGE_MODEL = ["evaluate", "substitutes"]
+_ENCODER = ["embed", "nearest", "export"]
+_LANGUAGE_MODEL = ["evaluate", "score", "substitutes"]
+# Not from a checkpoint, whose weights no validation has chosen.
+_WEIGHTS = [*_ENCODER, "pretrain --init"]
 # The first words are the most frequent: what they are written in tells the language.
 _FREQUENT = 5000
 
@@ -124,7 +126,7 @@ def _exported(path: str) -> Config:
         "tokenizer": check_tokenizer(stored["tokenizer"], where),
         "words": Vocabulary.load(words).words if has_words else None,
         "mix": _mix(*read_mix(path)),
-        "uses": [*_ENCODER, "serve", *(_LANGUAGE_MODEL if has_words else [])],
+        "uses": [*_WEIGHTS, "serve", *(_LANGUAGE_MODEL if has_words else [])],
     }
 
 
@@ -141,7 +143,8 @@ def _onnx(path: str) -> Config:
 
 def _step(path: str) -> Config:
     step = int(Path(path).stem.removeprefix("step-"))
-    return {**_run(os.fspath(kinds.run_of_step(path).path)), "step": step}
+    run = _run(os.fspath(kinds.run_of_step(path).path))
+    return {**run, "step": step, "uses": [*_ENCODER, *_LANGUAGE_MODEL]}
 
 
 def _run(path: str) -> Config:
@@ -149,14 +152,15 @@ def _run(path: str) -> Config:
     manifest = files.read_manifest()
     steps = checkpoint_steps(files.checkpoints)
     rows = [row.perplexity_mean for row in read_history(files.history)]
-    uses = []
     config = ElmoConfig.from_options(files.options)
     if files.holds_a_model():
         _check_weights(config, [files.weights], files.options)
-    if files.holds_a_model() or files.holds_a_checkpoint():
-        uses = list(_ENCODER)
-    if files.holds_a_language_model():
-        uses += _LANGUAGE_MODEL
+    if not files.holds_a_model():
+        uses = [*_ENCODER, *_LANGUAGE_MODEL] if files.holds_a_checkpoint() else []
+    elif files.holds_a_language_model():
+        uses = [*_WEIGHTS, *_LANGUAGE_MODEL]
+    else:
+        uses = _WEIGHTS
     has_words = os.path.exists(files.vocabulary)
     return {
         "config": config,
@@ -177,7 +181,7 @@ def _published(path: str) -> Config:
     has_names = PretrainingDirectory(path).holds_a_model()
     return {
         "config": config,
-        "uses": _ENCODER if has_names else ["import"],
+        "uses": _WEIGHTS if has_names else ["import"],
     }
 
 

@@ -66,13 +66,18 @@ class TrainingOptions:
         many=True,
     )
     directory: StrPath = option(
-        "runs/elmo", "Directory of the run.", _TEXT, flag="--out", metavar="DIR"
+        "runs/elmo",
+        "Directory of the run; the command line requires it.",
+        _TEXT,
+        flag="--out",
+        metavar="DIR",
     )
     _: dataclasses.KW_ONLY
     init: StrPath | None = option(
         None,
-        "Model to start from: a run, an exported model, imported published "
-        "weights, or the name of a shipped model. The optimizer starts afresh.",
+        "Model to start from: a run, an exported model, imported weights, an archive "
+        "of one, hf://OWNER/NAME, or the name of a shipped model. The optimizer starts "
+        "afresh.",
         _MODEL,
         metavar="DIR",
         fixed=True,
@@ -81,8 +86,9 @@ class TrainingOptions:
         None,
         'How text is split into words: "unicode" splits raw text of any language, '
         '"published" English as the published models had it, "treebank" as the Penn '
-        'Treebank has it; "whitespace" keeps text that is tokenized already. That of '
-        '`init`, or "unicode", if not given.',
+        'Treebank has it; "whitespace" keeps text that is tokenized already. If not '
+        'given, that of `init`, "whitespace" if it names none; "unicode" without '
+        "`init`.",
         _MODEL,
         choices=TOKENIZERS,
     )

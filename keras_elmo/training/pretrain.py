@@ -8,7 +8,7 @@ from typing import Any
 
 import keras
 
-from keras_elmo.config import ElmoConfig
+from keras_elmo.config import TOKENIZER_IF_UNKNOWN, ElmoConfig
 from keras_elmo.files.checkpoint import Checkpoints
 from keras_elmo.files.run_directory import PretrainingDirectory
 from keras_elmo.models.pretraining import PretrainingModel, build_pretraining_model
@@ -204,7 +204,11 @@ def _starting_point(
         # The run has what it took from there, which may be gone by now.
         return None, config, tokenizer
     start = WarmStart(options.init)
-    return start, start.checked(config), tokenizer or start.tokenizer
+    return (
+        start,
+        start.checked(config),
+        tokenizer or start.tokenizer or TOKENIZER_IF_UNKNOWN,
+    )
 
 
 def _fixed(options: TrainingOptions) -> dict[str, Any]:

@@ -256,7 +256,7 @@ class RunRecorder:
             kept = f"the last good checkpoint is {self.checkpoints.path(steps[-1])}"
         advice = "Begin a new run with a lower learning rate"
         if self.files.holds_a_model():
-            advice += f", or from the best weights with init={self.files.path!r}"
+            advice += f", or with the best weights as `init`: {self.files.path}"
         raise Diverged(f"the run diverged: {what}; {kept}. {advice}")
 
     def _write_curves(self) -> None:

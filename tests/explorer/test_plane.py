@@ -88,7 +88,9 @@ def test_umap(monkeypatch):
     point, _ = found.place(vectors[:, 3])
     assert np.abs(point).max() <= 1
     monkeypatch.setitem(sys.modules, "umap", None)
-    with pytest.raises(ImportError, match="A map by UMAP needs umap"):
+    with pytest.raises(
+        ImportError, match="A map by UMAP needs umap.* pip install umap-learn"
+    ):
         WordMap(vectors, umap=True)
 
 

@@ -123,6 +123,12 @@ def test_inspect_a_file(models, tmp_path):
     found = keras_elmo.inspect_model(checkpoint)
     assert (found["kind"], found["step"]) == (kinds.STEP, 17)
     assert found["vocabulary"] == len(OUR_WORDS)
+    assert "score" in found["uses"]
+    assert "pretrain --init" not in found["uses"]
+    (run / "weights.hdf5").unlink()
+    found = keras_elmo.inspect_model(run)
+    assert {"score", "pretrain --resume"} <= set(found["uses"])
+    assert "pretrain --init" not in found["uses"]
     elsewhere = tmp_path / "a" / "b" / checkpoint.name
     elsewhere.parent.mkdir(parents=True)
     shutil.copy(checkpoint, elsewhere)
@@ -165,7 +171,7 @@ def test_inspect_for_people(models):
     assert lines["mix"] == "0.333 0.333 0.333, gamma 1.000"
     assert lines["vocabulary"] == "6 words"
     assert lines["scripts"] == "Latin 66.7%, Hangul 33.3%"
-    assert lines["for"].startswith("embed, export, pretrain --init, serve")
+    assert lines["for"].startswith("embed, nearest, export, pretrain --init, serve")
     result = command("inspect", models / "nowhere")
     assert_one_line(*result, str(models / "nowhere"))
 

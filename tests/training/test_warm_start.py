@@ -149,6 +149,15 @@ def test_pretrain_from_init(directory, text, tmp_path):
     assert_same_encoder(PretrainingDirectory(tmp_path / "kept").read_model(), directory)
 
 
+def test_pretrain_from_weights_without_tokenizer(directory, text, tmp_path):
+    """Their text is taken as tokenized, as every command takes it."""
+    options, weights = tmp_path / "options.json", tmp_path / "weights.hdf5"
+    save_published_weights(load(directory.path), options, weights)
+    arguments = {"init": tmp_path, "num_sampled": 4, "steps": 1, "progress": False}
+    model = pretrain(None, text, directory=tmp_path / "run", **arguments)
+    assert model.encoder.tokenizer == "whitespace"
+
+
 def test_resume_without_init(directory, text, tmp_path):
     """A run goes on when what it began from is gone."""
     origin = shutil.copytree(directory.path, tmp_path / "origin")

@@ -22,7 +22,7 @@ export function startSurprise() {
 
 export function renderSurprise(model) {
   if (!model.predicts) {
-    const text = "This model predicts no words: it was exported without --language-model.";
+    const text = "This model predicts no words: it has no softmax (export one with --language-model).";
     clear(panel, element("p", { className: "hint", textContent: text }));
     return;
   }
