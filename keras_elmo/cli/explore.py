@@ -246,7 +246,7 @@ def _lines(path: str) -> Iterator[tuple[Iterator[str], int | None]]:
         total = sum(1 for _ in read_lines(files, keep_blank=True))
         yield read_lines(files, keep_blank=True), total
         return
-    text = io.TextIOWrapper(sys.stdin.buffer, "utf-8", "replace", newline="\n")
+    text = io.TextIOWrapper(sys.stdin.buffer, "utf-8-sig", "replace", newline="\n")
     try:
         yield (line.rstrip("\r\n") for line in text), None
     finally:

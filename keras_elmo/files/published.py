@@ -9,6 +9,7 @@ import keras
 import numpy as np
 from keras import ops
 
+from keras_elmo.config import ElmoConfig
 from keras_elmo.files.hdf5 import find_dataset, open_hdf5
 from keras_elmo.files.validation import check_size, check_tokenizer, config_of
 from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
@@ -23,6 +24,8 @@ from keras_elmo.utils.types import Config, StrPath
 
 # Bytes that HDF5 writes beside the numbers, at most.
 _HEADERS = 100_000
+# bilm-tf leaves out this line of a vocabulary.
+_NO_WORD = "!!!MAXTERMID"
 # How the names of an encoder's datasets begin.
 _ENCODER = ("embedding", "char", "CNN", "RNN")
 
@@ -62,6 +65,15 @@ def load_published_weights(
     ```
     """
     tokenizer = check_tokenizer(tokenizer, "`tokenizer`")
+    config = published_config(options, vocabulary)
+    check_size(config.num_weights, [weights], os.fspath(options))
+    encoder = Encoder(config, tokenizer=tokenizer)
+    read_datasets(weights, encoder_datasets(encoder), os.fspath(options))
+    return encoder
+
+
+def published_config(options: StrPath, vocabulary: StrPath | None = None) -> ElmoConfig:
+    """Returns the sizes in a published options.json; see `load_published_weights`."""
     described = read_json_object(options)
     if vocabulary is not None:
         described = with_words(described, options, vocabulary)
@@ -70,11 +82,7 @@ def load_published_weights(
             f"{os.fspath(options)}: lacks the key char_cnn; of a model of word ids, "
             "`vocabulary` must be the file of its words. Received: vocabulary=None"
         )
-    config = config_of(described, os.fspath(options))
-    check_size(config.num_weights, [weights], os.fspath(options))
-    encoder = Encoder(config, tokenizer=tokenizer)
-    read_datasets(weights, encoder_datasets(encoder), os.fspath(options))
-    return encoder
+    return config_of(described, os.fspath(options))
 
 
 def with_words(described: Config, options: StrPath, vocabulary: StrPath) -> Config:
@@ -91,7 +99,7 @@ def with_words(described: Config, options: StrPath, vocabulary: StrPath) -> Conf
     try:
         begin, end, unknown = SPECIALS
         words = TokenVocabulary(
-            list(read_words(vocabulary)), begin=begin, end=end, unknown=unknown
+            list(read_trainer_words(vocabulary)), begin=begin, end=end, unknown=unknown
         )
     except ValueError as error:
         raise ValueError(f"{os.fspath(vocabulary)}: {error}") from error
@@ -102,6 +110,14 @@ def with_words(described: Config, options: StrPath, vocabulary: StrPath) -> Conf
         "word_embedding": {"dim": lstm["projection_dim"]},
         "token_vocabulary": words.to_dict(),
     }
+
+
+def read_trainer_words(path: StrPath) -> Iterator[str]:
+    """Yields the words of a vocabulary's lines as the published trainer reads them."""
+    for line in read_words(path):
+        for word in map(str.strip, line.split("\r")):
+            if word != _NO_WORD:
+                yield word
 
 
 def save_published_weights(

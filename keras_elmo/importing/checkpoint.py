@@ -13,6 +13,7 @@ from keras_elmo.files.checkpoint import Checkpoints
 from keras_elmo.files.published import (
     Dataset,
     encoder_datasets,
+    read_trainer_words,
     softmax_datasets,
     with_words,
 )
@@ -20,7 +21,7 @@ from keras_elmo.files.run_directory import IMPORTED, PretrainingDirectory
 from keras_elmo.files.validation import check_size, config_of
 from keras_elmo.importing.bilm_variables import SUMS, TRAINED, BilmVariables
 from keras_elmo.models.pretraining import PretrainingModel
-from keras_elmo.text.vocabulary import SPECIALS, Vocabulary, read_words
+from keras_elmo.text.vocabulary import SPECIALS, Vocabulary
 from keras_elmo.training.optimizers import PublishedAdagrad
 from keras_elmo.training.options import LEARNING_RATES
 from keras_elmo.training.recorder import RunState
@@ -30,8 +31,6 @@ from keras_elmo.utils.types import StrPath
 
 # A file named `checkpoint` is a few lines that name the last checkpoints.
 _MOST_BYTES = 1 << 16
-# bilm-tf leaves out this line of a vocabulary.
-_NO_WORD = "!!!MAXTERMID"
 
 
 def find_checkpoint(path: StrPath) -> str | None:
@@ -194,11 +193,9 @@ def read_vocabulary(
     row_of: dict[str, int] = {}
     row = 0
     try:
-        lines = (part for line in read_words(path) for part in line.split("\r"))
-        for word in map(str.strip, lines):
-            if word != _NO_WORD:
-                row_of[word] = row
-                row += 1
+        for word in read_trainer_words(path):
+            row_of[word] = row
+            row += 1
             if row > num_rows:
                 break
     except ValueError as error:

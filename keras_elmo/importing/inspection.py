@@ -13,6 +13,7 @@ from keras_elmo.config import ElmoConfig
 from keras_elmo.files.finding import checkpoint_steps, find_model, language_of
 from keras_elmo.files.hdf5 import open_hdf5
 from keras_elmo.files.onnx_encoder import OnnxEncoder
+from keras_elmo.files.published import published_config
 from keras_elmo.files.run_directory import PretrainingDirectory
 from keras_elmo.files.saved_model import (
     language_model_files,
@@ -175,7 +176,7 @@ def _run(path: str) -> Config:
 
 def _published(path: str) -> Config:
     options, weights = kinds.published_files(path)
-    config = ElmoConfig.from_options(options[0])
+    config = published_config(options[0])
     _check_weights(config, weights, options[0])
     # Under these names, it needs no import.
     has_names = PretrainingDirectory(path).holds_a_model()

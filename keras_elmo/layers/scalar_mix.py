@@ -1,6 +1,6 @@
 """The weighted sum of a biLM's layers: what a task learns of ELMo."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import keras
 from keras import ops
@@ -84,7 +84,7 @@ class ScalarMix(keras.layers.Layer):
         self.scalars = self.add_weight(
             name="scalars",
             shape=(num_layers,),
-            initializer="zeros" if fixed is None else lambda *_, **__: ops.array(fixed),
+            initializer="zeros" if fixed is None else _constant(fixed),
             regularizer=self.regularizer if fixed is None else None,
             trainable=fixed is None,
         )
@@ -123,8 +123,14 @@ class ScalarMix(keras.layers.Layer):
         }
 
 
+def _constant(values: list[float]) -> Callable[..., Tensor]:
+    return lambda shape, dtype=None: ops.convert_to_tensor(values, dtype)
+
+
 def _normalize(layer: Tensor, mask: Tensor) -> Tensor:
     """Zero mean and unit variance over the unmasked elements."""
+    # Their number may be too large for a float16.
+    dtype, layer = layer.dtype, ops.cast(layer, _at_least_float32(layer.dtype))
     if mask is None:
         mask = ops.ones(ops.shape(layer)[:-1], dtype=layer.dtype)
     mask = ops.expand_dims(ops.cast(mask, layer.dtype), -1)
@@ -132,4 +138,8 @@ def _normalize(layer: Tensor, mask: Tensor) -> Tensor:
     count = ops.maximum(ops.sum(mask) * layer.shape[-1], 1.0)
     mean = ops.sum(layer * mask) / count
     variance = ops.sum(ops.square((layer - mean) * mask)) / count
-    return (layer - mean) * ops.rsqrt(variance + 1e-12)
+    return ops.cast((layer - mean) * ops.rsqrt(variance + 1e-12), dtype)
+
+
+def _at_least_float32(dtype: str) -> str:
+    return keras.backend.result_type(dtype, "float32")

@@ -16,8 +16,8 @@ def is_text(inputs: Tensor) -> bool:
     if dtype is None:
         first = next(iter(keras.tree.flatten(inputs)), None)
         return isinstance(first, str | bytes)
-    # NumPy has strings of three kinds.
-    return "string" in str(dtype) or getattr(dtype, "kind", "") in set("OSU")
+    # NumPy has strings of four kinds.
+    return "string" in str(dtype) or getattr(dtype, "kind", "") in set("OSTU")
 
 
 @do_not_convert
@@ -39,7 +39,7 @@ def char_ids_of(
     if isinstance(inputs, list | tuple):
         inputs = tf.ragged.constant(inputs, tf.string)
     elif not tf.is_tensor(inputs):
-        inputs = tf.convert_to_tensor(np.asarray(inputs), tf.string)
+        inputs = tf.convert_to_tensor(np.asarray(inputs, object), tf.string)
     if isinstance(inputs, tf.RaggedTensor):
         _check_axes(inputs.shape, most=2)
         return character_ids(padded(inputs), vocabulary)

@@ -96,9 +96,6 @@ class TextChunk:
     first_line: int
     lines: list[str]
 
-    def __len__(self) -> int:
-        return len(self.lines)
-
 
 def read_chunks(path: str) -> Iterator[TextChunk]:
     """Yields the pieces of a file; the same file gives the same pieces."""

@@ -213,7 +213,9 @@ class _Queue:
         self._thread.start()
 
     def __len__(self) -> int:
-        return len(self._waiting)
+        with self._changed:
+            # Those of clients that have gone are dropped with the next batch.
+            return sum(not future.cancelled() for _, future in self._waiting)
 
     def submit(self, request: Request) -> "Future[Arrays]":
         future: Future[Arrays] = Future()

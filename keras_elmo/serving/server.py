@@ -8,6 +8,7 @@ import os
 import signal
 import socket
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from keras_elmo.files.finding import ONNX_SUFFIX, find_model
@@ -22,7 +23,7 @@ from keras_elmo.serving.http import (
 )
 from keras_elmo.serving.limits import Limits, ServeOptions
 from keras_elmo.serving.rest import rest_app
-from keras_elmo.serving.versions import ModelManager
+from keras_elmo.serving.versions import ModelManager, numbered_folders
 
 if TYPE_CHECKING:
     from keras_elmo.serving.grpc import GrpcServer
@@ -64,7 +65,7 @@ def serve(
     """
     name = name or os.path.basename(os.path.abspath(model)).removesuffix(ONNX_SUFFIX)
     # A folder of versions is no model by itself.
-    folder = model if os.path.isdir(model) else find_model(model)
+    folder = model if numbered_folders(Path(model)) else find_model(model)
     if not name or set(name) & set("/:"):
         raise ValueError(f"`name` must have no '/' or ':'. Received: name={name!r}")
     limits = limits or Limits()

@@ -27,6 +27,15 @@ def open_model(path: Path, version: int) -> ServedModel:
     return Model(path, version)
 
 
+def numbered_folders(folder: Path) -> list[Path]:
+    """Returns the folders in a folder whose names are numbers."""
+    try:
+        folders = [path for path in folder.iterdir() if path.is_dir()]
+    except OSError:
+        return []
+    return [each for each in folders if each.name.isascii() and each.name.isdigit()]
+
+
 class ModelManager:
     """Serves the newest version of a model that loads, and newer ones as they appear.
 
@@ -130,12 +139,8 @@ class ModelManager:
             return [(1, self._folder)]
         if is_saved_model(self._folder):
             return [(1, self._folder)]
-        try:
-            folders = [path for path in self._folder.iterdir() if path.is_dir()]
-        except OSError:
-            return []
-        numbers = [p for p in folders if p.name.isascii() and p.name.isdigit()]
-        return sorted(((int(path.name), path) for path in numbers), reverse=True)
+        numbered = numbered_folders(self._folder)
+        return sorted(((int(path.name), path) for path in numbered), reverse=True)
 
     def _set_state(
         self, version: int, state: str, code: str = "OK", message: str = ""

@@ -133,12 +133,16 @@ class Vocabulary:
             )
         paths = expand_files(files)
         report = CorpusStats() if report is None else report
+        before = report.dropped_words
         word_counts = WordCounts(max_distinct, report)
         word_counts.read(paths, tokenizer, progress)
         counts = word_counts.counts
         if not counts.keys() - _SPECIAL_WORDS:
             raise ValueError(f"there is no word in {', '.join(paths)}")
-        return cls.from_counts(counts, max_size, min_count)
+        vocabulary = cls.from_counts(counts, max_size, min_count)
+        # They are unknown words, too.
+        vocabulary.counts[UNKNOWN] += report.dropped_words - before
+        return vocabulary
 
     @classmethod
     def from_counts(
@@ -190,13 +194,20 @@ class Vocabulary:
     def save(self, path: StrPath) -> None:
         """Writes a file of one word a line, and one of the counts if they are known.
 
-        Files of these names are replaced.
+        Files of these names are replaced. Whatever happens meanwhile, a new file of
+        words does not lack its counts, and one that is replaced does not get others'.
         """
+        is_new = not os.path.exists(path)
         with replacing_text(path) as file:
             file.writelines(f"{word}\n" for word in self.words)
-            # Those of other words must not stay, whatever happens next.
             with contextlib.suppress(FileNotFoundError):
                 os.remove(_counts_file(path))
+            if is_new:
+                self._save_counts(path)
+        if not is_new:
+            self._save_counts(path)
+
+    def _save_counts(self, path: StrPath) -> None:
         if self.counts is not None:
             with replacing_text(_counts_file(path)) as file:
                 file.writelines(f"{count}\n" for count in self.counts)

@@ -49,21 +49,30 @@ def write_history(path: StrPath, rows: Iterable[HistoryRow]) -> None:
 
 
 def read_history(path: StrPath) -> list[HistoryRow]:
-    """Returns the rows of a history.csv; none, if there is no such file."""
+    """Returns the rows of a history.csv; none, if there is no such file.
+
+    Raises:
+        ValueError: a line is not what it must be; names the file and the line.
+    """
     if not os.path.exists(path):
         return []
+    rows = []
     with open(path, encoding="utf-8", newline="") as file:
-        return [
-            HistoryRow(
-                **{  # type: ignore[arg-type]
+        reader = csv.DictReader(file)
+        try:
+            for row in reader:
+                values = {
                     name: int(text) if name in _INTEGERS else float(text)
                     for name, text in row.items()
                     # An empty cell is None, the default.
                     if text
                 }
-            )
-            for row in csv.DictReader(file)
-        ]
+                rows.append(HistoryRow(**values))  # type: ignore[arg-type]
+        except (TypeError, ValueError, csv.Error) as error:
+            raise ValueError(
+                f"{os.fspath(path)}: line {reader.line_num}: {error}"
+            ) from error
+    return rows
 
 
 def write_curves(

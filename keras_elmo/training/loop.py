@@ -17,18 +17,19 @@ from keras_elmo.training.recorder import RunRecorder
 from keras_elmo.training.signals import Interrupted, SignalGuard, exit_for_signal
 from keras_elmo.utils.progress import Progress
 
+_DECAY = 0.98
+
 
 class SmoothedMean:
     """Exponential moving average, bias-corrected (Kingma & Ba 2015, section 3)."""
 
-    def __init__(self, decay: float = 0.98) -> None:
-        self._decay = decay
+    def __init__(self) -> None:
         self._sum = self._weight = 0.0
 
     def update(self, value: float) -> float:
         """Adds a value and returns the mean."""
-        self._sum = self._decay * self._sum + (1 - self._decay) * value
-        self._weight = self._decay * self._weight + (1 - self._decay)
+        self._sum = _DECAY * self._sum + (1 - _DECAY) * value
+        self._weight = _DECAY * self._weight + (1 - _DECAY)
         return self._sum / self._weight
 
 

@@ -135,7 +135,7 @@ def pretrain(options: TrainingOptions) -> PretrainingModel:
                 exit_for_signal(
                     interrupted.number, "stopped before the first step", log
                 )
-            _log_all(counted, log)
+            _log_all(counted, config, log)
         devices.wait()
         vocabulary, batches, held_out = data.open(files)
         keras.utils.set_random_seed(options.seed)
@@ -181,7 +181,7 @@ def pretrain(options: TrainingOptions) -> PretrainingModel:
             report = CorpusStats(
                 used_lines=report.used_lines, split_lines=report.split_lines
             )
-        _log_all(report, log)
+        _log_all(report, config, log)
     return model
 
 
@@ -253,8 +253,10 @@ def _first_vocabulary(
     )
 
 
-def _log_all(report: CorpusStats, log: Callable[[str], None]) -> None:
-    for message in report.messages():
+def _log_all(
+    report: CorpusStats, config: ElmoConfig, log: Callable[[str], None]
+) -> None:
+    for message in report.messages(config):
         log(message)
 
 

@@ -58,8 +58,13 @@ class WarmStart:
         self._words, self._softmax = directory.vocabulary, directory.weights
         if not directory.holds_a_language_model():
             self._words, self._softmax = language_model_files(directory.path)
-        if os.path.exists(self._words):
+        if os.path.exists(self._words) and self._has_softmax():
             self.vocabulary = Vocabulary.load(self._words)
+
+    def _has_softmax(self) -> bool:
+        """Published weights may have a file of words beside them, and no softmax."""
+        with open_hdf5(self._softmax) as file:
+            return "softmax" in file
 
     def checked(self, config: ElmoConfig | None) -> ElmoConfig:
         """Returns the sizes to train with; raises ValueError if they cannot be."""

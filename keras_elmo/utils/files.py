@@ -168,11 +168,25 @@ def _remove(path: str) -> None:
         os.remove(path)
 
 
+# The manifest of a run with 100,000 files has 8 MB. Parsed, it takes up to 20 times as
+# much memory.
+_MAX_JSON_BYTES = 1 << 24
+
+
 def write_json(path: StrPath, value: object) -> None:
-    """Writes a value as indented JSON."""
+    """Writes a value as indented JSON.
+
+    Raises:
+        ValueError: it is too large for `read_json_object`; names the file.
+    """
+    text = json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+    if (size := len(text.encode())) > _MAX_JSON_BYTES:
+        raise ValueError(
+            f"{os.fspath(path)}: must have at most {_MAX_JSON_BYTES:,} bytes, and "
+            f"would have {size:,}"
+        )
     with replacing_text(path) as file:
-        json.dump(value, file, indent=2, ensure_ascii=False)
-        file.write("\n")
+        file.write(text)
 
 
 def lock(descriptor: int) -> bool:
@@ -200,11 +214,6 @@ def lock(descriptor: int) -> bool:
         # A network's disk, perhaps.
         pass
     return True
-
-
-# The manifest of a run with 100,000 files has 8 MB. Parsed, it takes up to 20 times as
-# much memory.
-_MAX_JSON_BYTES = 1 << 24
 
 
 def read_json_object(path: StrPath) -> dict[str, Any]:

@@ -22,7 +22,6 @@ class Progress:
     Args:
         label: what is being done.
         total: the position at which the task is complete, or `None` if unknown.
-        unit: what is counted; the speed is in units per second.
         stream: where the progress is written; standard error if `None`.
         start: the position at which the task starts.
     """
@@ -31,13 +30,11 @@ class Progress:
         self,
         label: str,
         total: float | None = None,
-        unit: str = "words",
         stream: TextIO | None = None,
         start: float = 0,
     ) -> None:
         self._label = label
         self._total = total
-        self._unit = unit
         self._stream = stream
         self._start = self._position = start
         self._count = 0.0
@@ -61,9 +58,9 @@ class Progress:
         """Advances the task, and shows it if it is time.
 
         Args:
-            advance: units done since the last call; 0 at first if the task goes on
+            advance: words done since the last call; 0 at first if the task goes on
                 from `position`.
-            position: the position now, if `total` is not in units.
+            position: the position now, if `total` is not in words.
             **metrics: values to show, such as `loss=4.2`, until they are given again.
         """
         now = monotonic()
@@ -116,17 +113,15 @@ class Progress:
             share = self._position / self._total if self._total else 1.0
             facts.append(f"{100 * min(share, 1.0):.0f} %")
         then, count = (self._began, 0.0) if finished else self._samples[0]
-        facts.append(
-            f"{(self._count - count) / max(now - then, 1e-9):,.0f} {self._unit}/s"
-        )
+        facts.append(f"{(self._count - count) / max(now - then, 1e-9):,.0f} words/s")
         if finished:
-            facts.append(f"{self._count:,.0f} {self._unit} in {_time(elapsed)}")
+            facts.append(f"{self._count:,.0f} words in {_time(elapsed)}")
         elif self._total is not None and self._position > self._start:
             left = max(self._total - self._position, 0)
             seconds = elapsed * left / (self._position - self._start)
             facts.append(f"{_time(seconds)} left")
         if not (finished or self._metrics):
-            facts.append(f"{self._count:,.0f} {self._unit}")
+            facts.append(f"{self._count:,.0f} words")
         # Last, because a narrow terminal cuts the end off.
         facts += [f"{name} {_number(value)}" for name, value in self._metrics.items()]
         return facts

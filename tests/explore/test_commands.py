@@ -44,7 +44,7 @@ def test_score(folder, tmp_path):
 
 def test_score_of_standard_input(folder, monkeypatch):
     """From one pipe to another."""
-    text = io.TextIOWrapper(io.BytesIO("the 배\r\nbank ".encode() + b"\xff"))
+    text = io.TextIOWrapper(io.BytesIO("\ufeffthe 배\r\nbank ".encode() + b"\xff"))
     monkeypatch.setattr(sys, "stdin", text)
     status, printed, err = command("score", "--model", folder / "run", "--input", "-")
     assert (status, err) == (0, "")

@@ -107,6 +107,8 @@ def test_refused(folder, capsys):
     words = path / "words.txt"
     with pytest.raises(ValueError, match="lacks the key char_cnn; .*`vocabulary` must"):
         load_published_weights(*files)
+    assert main(["inspect", str(path)]) == 2
+    assert "of a model of word ids" in capsys.readouterr().err
     for lines, message in {
         "\n".join([*WORDS, "more"]): r"embedding has the shape \(6, 7\), .* \(7, 7\)",
         "\n".join([*WORDS[:5], "the"]): "words.txt: .*'the' twice",

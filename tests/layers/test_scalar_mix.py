@@ -3,6 +3,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from keras import ops
 
 from keras_elmo.layers.scalar_mix import ScalarMix
 from tests import numpy_reference
@@ -133,6 +134,16 @@ def test_fixed_weights_do_not_train():
     assert numpy_of(layer.gamma) != 1
     expected = numpy_reference.scalar_mix(layers, fixed, numpy_of(layer.gamma))
     np.testing.assert_allclose(numpy_of(layer(layers)), expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_half_precision(dtype):
+    """More elements than a float16 counts."""
+    layers = random_layers(np.random.default_rng(7), shape=(40, 60, 30))
+    layer = ScalarMix(layer_norm=True, fixed_weights=[1, 2, 3], dtype=dtype)
+    found = numpy_of(ops.cast(layer(layers), "float32"))
+    exact = ScalarMix(layer_norm=True, fixed_weights=[1, 2, 3])
+    np.testing.assert_allclose(found, numpy_of(exact(layers)), atol=0.05)
 
 
 def test_fixed_weights_must_fit_the_layers():

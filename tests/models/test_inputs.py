@@ -19,6 +19,7 @@ INPUTS = {
     "text": tf.constant(TEXT),
     "NumPy's text": np.array(TEXT),
     "NumPy's objects": np.array(TEXT, object),
+    "NumPy's strings of any length": np.array(TEXT, np.dtypes.StringDType()),
     "column of text": tf.constant(TEXT)[:, tf.newaxis],
     "lists of words": TOKENS,
     "words": tf.constant(PADDED),

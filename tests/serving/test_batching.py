@@ -248,6 +248,8 @@ def test_cancelled_request_is_dropped(held):
     first = submit_and_hold(batcher, held)
     futures = [batcher.submit(request(held)) for _ in range(3)]
     assert futures[1].cancel()
+    # It takes nobody's place meanwhile.
+    assert len(batcher) == 2
     held.go_on.set()
     for future in (first, futures[0], futures[2]):
         future.result(30)

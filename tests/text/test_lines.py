@@ -142,12 +142,13 @@ def test_expand_files(tmp_path):
 LINES = [f"line {k} of a text that is long enough" for k in range(100_000)]
 
 
-@pytest.mark.parametrize("name", ["plain.txt", "packed.txt.xz"])
+@pytest.mark.parametrize("name", ["plain.txt", "packed.txt.gz", "packed.txt.xz"])
 def test_fraction_read(name, tmp_path):
     """It knows how far it is."""
     path = tmp_path / name
     content = "\n".join(LINES).encode()
-    path.write_bytes(lzma.compress(content) if name.endswith(".xz") else content)
+    compress = {".gz": gzip.compress, ".xz": lzma.compress}.get(path.suffix, bytes)
+    path.write_bytes(compress(content))
     report = CorpusStats()
     shard = Shard(str(path), report)
     assert shard.fraction_read == 0

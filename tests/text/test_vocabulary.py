@@ -211,6 +211,37 @@ def test_counts(tmp_path):
         Vocabulary([*SPECIALS, "a"], [1, 2])
 
 
+def test_new_words_never_lack_their_counts(tmp_path, monkeypatch):
+    """A run that is stopped meanwhile counts again."""
+    path = tmp_path / "vocabulary.txt"
+    vocabulary = Vocabulary([*SPECIALS, "a"], [0, 0, 1, 2])
+    with monkeypatch.context() as patched:
+        patched.setattr(Vocabulary, "_save_counts", failing)
+        with pytest.raises(OSError, match="full"):
+            vocabulary.save(path)
+    assert not path.exists()
+    vocabulary.save(path)
+    with monkeypatch.context() as patched:
+        patched.setattr(Vocabulary, "_save_counts", failing)
+        with pytest.raises(OSError, match="full"):
+            Vocabulary([*SPECIALS, "b"], [0, 0, 3, 4]).save(path)
+    # None are better than those of other words.
+    assert Vocabulary.load(path).counts is None
+
+
+def failing(*_):
+    raise OSError("full")
+
+
+def test_words_that_are_dropped_count_as_unknown(tmp_path):
+    text = tmp_path / "text.txt"
+    text.write_text("the bank\n" * 9 + "\n".join(f"w{k}" for k in range(40)))
+    report = CorpusStats()
+    vocabulary = Vocabulary.count(str(text), max_size=5, max_distinct=10, report=report)
+    assert report.dropped_words
+    assert sum(vocabulary.counts) == report.words
+
+
 @pytest.mark.parametrize(
     ("content", "rule"),
     [

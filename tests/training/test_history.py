@@ -40,6 +40,15 @@ def test_round_trip(tmp_path):
     assert lines[2][-3:] == ["", "", ""]
 
 
+@pytest.mark.parametrize("cell", ["step,colour\n1,red", "step,words\n1,many"])
+def test_damaged_file(cell, tmp_path):
+    """The error names the file and the line."""
+    path = tmp_path / "history.csv"
+    path.write_text(cell)
+    with pytest.raises(ValueError, match=r"history\.csv: line 2: "):
+        read_history(path)
+
+
 def test_missing_file(tmp_path):
     """There need be no file."""
     assert read_history(tmp_path / "history.csv") == []

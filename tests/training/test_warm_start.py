@@ -153,9 +153,12 @@ def test_pretrain_from_weights_without_tokenizer(directory, text, tmp_path):
     """Their text is taken as tokenized, as every command takes it."""
     options, weights = tmp_path / "options.json", tmp_path / "weights.hdf5"
     save_published_weights(load(directory.path), options, weights)
+    # Of no softmax that is there.
+    (tmp_path / "vocabulary.txt").write_text("\n".join(WORDS))
     arguments = {"init": tmp_path, "num_sampled": 4, "steps": 1, "progress": False}
     model = pretrain(None, text, directory=tmp_path / "run", **arguments)
     assert model.encoder.tokenizer == "whitespace"
+    assert "Tom" in model.vocabulary.words
 
 
 def test_resume_without_init(directory, text, tmp_path):

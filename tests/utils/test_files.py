@@ -4,6 +4,7 @@ import os
 
 import pytest
 
+from keras_elmo.utils import files
 from keras_elmo.utils.files import (
     parse_json_object,
     read_json_object,
@@ -247,6 +248,14 @@ def test_write_json(tmp_path):
     assert json.loads(text) == {"word": "배", "list": [1, None]}
     assert "배" in text
     assert text.count("\n") > 4 and text.endswith("}\n")
+
+
+def test_write_json_that_is_too_large(tmp_path, monkeypatch):
+    """What could not be read again is not written."""
+    monkeypatch.setattr(files, "_MAX_JSON_BYTES", 20)
+    with pytest.raises(ValueError, match=r"value\.json: must have at most 20 bytes"):
+        write_json(tmp_path / "value.json", {"word": "배" * 9})
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_write_json_error(tmp_path):

@@ -26,7 +26,7 @@ def clock(monkeypatch):
 def test_plain_lines(clock):
     """Without a terminal, a line every ten seconds."""
     stream = io.StringIO()
-    with Progress("Training", total=100, unit="words", stream=stream) as bar:
+    with Progress("Training", total=100, stream=stream) as bar:
         for step in range(1, 101):
             clock(0.5)
             bar.update(200, position=step, loss=8 - step / 50, perplexity=1234.5)
@@ -42,10 +42,10 @@ def test_plain_lines(clock):
 
 def test_short_task(clock):
     stream = io.StringIO()
-    with Progress("Embedding", stream=stream, unit="sentences") as bar:
+    with Progress("Embedding", stream=stream) as bar:
         clock(2)
         bar.update(10)
-    assert stream.getvalue() == "Embedding: 5 sentences/s, 10 sentences in 0:02\n"
+    assert stream.getvalue() == "Embedding: 5 words/s, 10 words in 0:02\n"
 
 
 def test_metrics_stay(clock):
