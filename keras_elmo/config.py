@@ -4,11 +4,11 @@ import dataclasses
 import os
 import reprlib
 from collections.abc import Mapping
-from typing import Any
+from functools import partial
 
 from keras_elmo.token_vocabulary import TokenVocabulary
 from keras_elmo.utils.checks import is_integer, is_number, refuse
-from keras_elmo.utils.files import read_json_object
+from keras_elmo.utils.files import read_json_object, read_key
 from keras_elmo.utils.types import Config, StrPath
 
 # The published models' alphabet: ids of one word, and how many ids there are
@@ -211,18 +211,7 @@ class ElmoConfig:
         if not isinstance(options, Mapping):
             where = os.fspath(options)
             options = read_json_object(where)
-        found = options
-
-        def read(*keys: str, **fallback: object) -> Any:
-            value: object = found
-            for key in keys:
-                if not isinstance(value, Mapping) or key not in value:
-                    if "default" in fallback:
-                        return fallback["default"]
-                    raise ValueError(f"{where}: lacks the key {'.'.join(keys)}")
-                value = value[key]
-            return value
-
+        read = partial(read_key, options, where)
         vocabulary = read("token_vocabulary", default=None)
         # 261 while the file's model was in training, 262 with the mask.
         rules = {"n_characters": (261, 262), "max_characters_per_token": (50,)}

@@ -23,7 +23,7 @@ from keras_elmo.cli.parsing import (
     import_keras,
     take_options,
 )
-from keras_elmo.config import PRESETS, TOKENIZERS, ElmoConfig
+from keras_elmo.config import PRESETS, TOKENIZER_IF_UNKNOWN, TOKENIZERS, ElmoConfig
 from keras_elmo.embedding.options import EmbedOptions
 from keras_elmo.training.options import TrainingOptions
 from keras_elmo.utils.files import check_free, check_parent
@@ -105,8 +105,6 @@ def _evaluate(parser: argparse.ArgumentParser) -> Run:
         check_text(given, "corpus")
         check_model(given["model"])
         import_keras()
-        from keras_elmo.config import TOKENIZER_IF_UNKNOWN
-
         model = keras_elmo.load_language_model(given["model"])
         if model.vocabulary is None:
             raise ValueError(f"{given['model']}: does not say which words it predicts")

@@ -70,14 +70,14 @@ def _score(parser: argparse.ArgumentParser) -> Run:
         with _lines(given["input"]) as (lines, total):
             import_keras()
             scores = keras_elmo.score(given["model"], lines)
-            with _written(out) as file, contextlib.ExitStack() as stack:
-                bar = None
-                if out != _STANDARD:
-                    bar = stack.enter_context(Progress("Scoring", total))
+            to_file = out != _STANDARD
+            written: contextlib.AbstractContextManager[TextIO] = (
+                replacing_text(out) if to_file else contextlib.nullcontext(sys.stdout)
+            )
+            with written as file, Progress("Scoring", total, visible=to_file) as bar:
                 for number, each in enumerate(scores, start=1):
                     file.write(_json(each) + "\n")
-                    if bar:
-                        bar.update(len(each.tokens), total and number)
+                    bar.update(len(each.tokens), total and number)
 
     return run
 
@@ -252,15 +252,6 @@ def _lines(path: str) -> Iterator[tuple[Iterator[str], int | None]]:
     finally:
         # It would be closed with the wrapper.
         text.detach()
-
-
-@contextlib.contextmanager
-def _written(path: str) -> Iterator[TextIO]:
-    if path == _STANDARD:
-        yield sys.stdout
-        return
-    with replacing_text(path) as file:
-        yield file
 
 
 def _json(score: "Score") -> str:

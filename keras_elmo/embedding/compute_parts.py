@@ -10,9 +10,8 @@ import numpy as np
 from keras_elmo.embedding.embedder import Embedder, windows
 from keras_elmo.embedding.options import EmbedOptions
 from keras_elmo.embedding.parts import PartFolder
-from keras_elmo.embedding.sentences import Tokens
 from keras_elmo.files.loading import AnyEncoder
-from keras_elmo.text.batching import TokenizedFile
+from keras_elmo.text.batching import TokenizedFile, Tokens
 
 # Sentences in a batch: a step of many rows costs little more than one of few.
 BATCH_SIZE = 128

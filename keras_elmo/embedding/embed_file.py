@@ -18,7 +18,6 @@ from keras_elmo.embedding.parts import (
     PartFolder,
     check_manifest,
     encoder_hash,
-    file_hash,
     to_numbers,
 )
 from keras_elmo.embedding.sentences import tokenizer_of
@@ -33,7 +32,7 @@ from keras_elmo.embedding.writers import (
 from keras_elmo.files.loading import AnyEncoder, Source, load, resolved
 from keras_elmo.text.batching import TokenizedFile
 from keras_elmo.text.lines import expand_files, read_lines
-from keras_elmo.utils.files import check_parent
+from keras_elmo.utils.files import check_parent, file_hash
 from keras_elmo.utils.lazy import import_extra
 from keras_elmo.utils.prefetch import prefetch_map
 from keras_elmo.utils.progress import Progress
@@ -125,7 +124,7 @@ def _text_file(input: str) -> Iterator[str]:
 
 def _to_stdout(model: Source, path: str, options: EmbedOptions, progress: bool) -> None:
     encoder, mix = _encoder_and_mix(model, options)
-    text = _text(path, encoder)
+    text = TokenizedFile(path, tokenizer_of(encoder))
     writer = JsonLinesWriter(sys.stdout, options)
     with _progress(path, progress) as update:
         for part in compute_parts(text, encoder, mix):
@@ -157,7 +156,7 @@ def _to_file(
         if progress:
             print(f"{out} is complete; nothing to do", file=sys.stderr)
         return
-    text = _text(path, encoder)
+    text = TokenizedFile(path, tokenizer_of(encoder))
     shape = options.shape(encoder.config)
     try:
         with parts.opened(manifest):
@@ -185,10 +184,6 @@ def _encoder_and_mix(
     encoder = load(model)
     mix = mix_or_average(model, encoder) if options.layers == "mix" else None
     return encoder, mix
-
-
-def _text(path: str, encoder: AnyEncoder) -> TokenizedFile:
-    return TokenizedFile(path, tokenizer_of(encoder))
 
 
 def _report(text: TokenizedFile, encoder: AnyEncoder, progress: bool) -> None:
@@ -269,14 +264,11 @@ def _written(
 def _progress(path: str, shown: bool) -> Iterator[Callable[[Part], None]]:
     """Yields what shows that a part of the text is done."""
     size = os.path.getsize(path)
-    with contextlib.ExitStack() as stack:
-        bar = stack.enter_context(Progress("Embedding", size)) if shown else None
+    with Progress("Embedding", size, visible=shown) as bar:
 
         def update(part: Part) -> None:
-            if bar:
-                is_new = part.vectors is not None
-                bar.update(is_new * sum(map(len, part.lines)), part.position)
+            is_new = part.vectors is not None
+            bar.update(is_new * sum(map(len, part.lines)), part.position)
 
         yield update
-        if bar:
-            bar.update(0, size)
+        bar.update(0, size)

@@ -1,21 +1,23 @@
 """Contextual vectors of sentences, computed window by window."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Literal, Protocol, overload
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal, overload
 
 import numpy as np
 
+from keras_elmo.embedding.options import EmbedOptions
+from keras_elmo.embedding.part_batches import PartBatches
+from keras_elmo.embedding.parts import mean_over_tokens
 from keras_elmo.embedding.runners import runner_of
 from keras_elmo.embedding.sentences import (
     Sentence,
-    Tokens,
     read_sentences,
     tokenizer_of,
     utf8_tokens,
 )
 from keras_elmo.files.loading import AnyEncoder, Source, load, load_mix, resolved
 from keras_elmo.files.onnx_encoder import OnnxEncoder
-from keras_elmo.text.batching import split_stream
+from keras_elmo.text.batching import Tokens, split_stream
 from keras_elmo.utils.checks import check_choice, check_positive
 from keras_elmo.utils.types import Tensor
 
@@ -124,9 +126,7 @@ def embed(
     if pooling is None:
         return vectors
     pooled = [_pooled(each, pooling) for each in vectors]
-    config = encoder.config
-    units = 2 * config.projection_units
-    shape = (units,) if layers == "mix" else (config.num_layers + 1, units)
+    shape = EmbedOptions(layers).shape(encoder.config)
     return np.stack(pooled) if pooled else np.empty((0, *shape), "float32")
 
 
@@ -164,20 +164,10 @@ def mix_or_average(model: Source, encoder: AnyEncoder) -> np.ndarray:
 
 
 def _pooled(vectors: np.ndarray, pooling: str) -> np.ndarray:
-    """Reduces the second last axis, that of the tokens."""
-    if not vectors.shape[-2]:
-        return np.zeros_like(vectors, shape=(*vectors.shape[:-2], vectors.shape[-1]))
-    return vectors.mean(axis=-2) if pooling == "mean" else vectors.max(axis=-2)
-
-
-class SavedBatches(Protocol):
-    """Vectors of a window's batches, by the index of each sentence."""
-
-    def read(self) -> dict[int, np.ndarray]:
-        """Returns the vectors that were saved."""
-
-    def add(self, batch: Mapping[int, np.ndarray]) -> None:
-        """Takes the vectors of a batch."""
+    """Reduces the second last axis, that of the tokens; without any, to 0."""
+    if pooling == "mean" or not vectors.shape[-2]:
+        return mean_over_tokens(vectors)
+    return vectors.max(axis=-2)
 
 
 class Embedder:
@@ -218,7 +208,7 @@ class Embedder:
         batch_size: int,
         mix: np.ndarray | None = None,
         keep_words: bool = True,
-        saved: SavedBatches | None = None,
+        saved: PartBatches | None = None,
         keep_boundaries: bool = False,
     ) -> list[np.ndarray]:
         """Returns the vectors of each sentence.

@@ -16,7 +16,9 @@ from keras_elmo.embedding.options import EmbedOptions
 from keras_elmo.embedding.part_batches import PartBatches
 from keras_elmo.files.loading import AnyEncoder
 from keras_elmo.files.onnx_encoder import OnnxEncoder
+from keras_elmo.text.batching import Tokens
 from keras_elmo.utils.files import (
+    file_hash,
     is_leftover,
     lock,
     read_json_object,
@@ -25,7 +27,6 @@ from keras_elmo.utils.files import (
 )
 from keras_elmo.utils.types import StrPath, Tensor
 
-Tokens = Sequence[bytes]
 # What an output is made from: options and content hashes, by the arguments' names.
 Manifest = Mapping[str, object]
 # Of these it has hashes of the content.
@@ -47,12 +48,6 @@ def to_numbers(vectors: Sequence[np.ndarray], options: EmbedOptions) -> np.ndarr
 def mean_over_tokens(vectors: np.ndarray) -> np.ndarray:
     """Returns the mean over the last axis but one; that of no tokens is zero."""
     return vectors.sum(axis=-2) / max(vectors.shape[-2], 1)
-
-
-def file_hash(path: StrPath) -> str:
-    """Returns the SHA-256 of a file."""
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def folder_hash(path: StrPath) -> str:

@@ -5,9 +5,9 @@ from typing import Protocol, TypeAlias
 
 import numpy as np
 
-from keras_elmo.embedding.sentences import Tokens
 from keras_elmo.files.loading import AnyEncoder
 from keras_elmo.files.onnx_encoder import OnnxEncoder
+from keras_elmo.text.batching import Tokens
 
 # Maps a batch of sentences, and whether to keep their boundaries, to layers
 # `(batch, positions, 2 * projection_units)`.

@@ -1,7 +1,7 @@
 """Sentences in any form to lists of tokens."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby, pairwise
+from itertools import groupby
 from typing import TypeAlias, cast
 
 import numpy as np
@@ -9,13 +9,12 @@ import numpy as np
 from keras_elmo.config import TOKENIZER_IF_UNKNOWN
 from keras_elmo.files.loading import AnyEncoder
 from keras_elmo.files.onnx_encoder import OnnxEncoder
-from keras_elmo.text.batching import split_stream
+from keras_elmo.text.batching import Tokens, lines_of, split_stream
 from keras_elmo.text.plain_tokenizer import PlainTokenizer
 from keras_elmo.text.splitting import text_splitter
 from keras_elmo.utils.types import Tensor
 
 Sentence: TypeAlias = str | bytes | Sequence[str | bytes]
-Tokens: TypeAlias = list[bytes]
 
 # Text that is tokenized at a time.
 _CHUNK_CHARACTERS = 1_000_000
@@ -50,11 +49,8 @@ def read_sentences(
         if not is_text:
             yield from map(utf8_tokens, group)
             continue
-        split = text_splitter(tokenizer)
-        for texts in split_stream(group, len, _CHUNK_CHARACTERS, max_ahead):
-            tokens, limits = split(texts)
-            for start, end in pairwise(limits):
-                yield tokens[start:end]
+        chunks = split_stream(group, len, _CHUNK_CHARACTERS, max_ahead)
+        yield from lines_of(map(text_splitter(tokenizer), chunks))
 
 
 def _rows(sentences: Iterable[Sentence] | Tensor) -> Iterable[Tensor]:

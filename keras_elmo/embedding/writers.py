@@ -12,7 +12,8 @@ import h5py
 import numpy as np
 
 from keras_elmo.embedding.options import EmbedOptions
-from keras_elmo.embedding.parts import Manifest, Tokens, mean_over_tokens
+from keras_elmo.embedding.parts import Manifest, mean_over_tokens
+from keras_elmo.text.batching import Tokens
 from keras_elmo.utils.lazy import import_extra
 
 if TYPE_CHECKING:

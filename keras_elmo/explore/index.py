@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
 from functools import cached_property
 from typing import Any
 
@@ -78,7 +77,9 @@ class Index:
         self._arrays = arrays
         self._description = description
         self._graph = graph
-        self._given = encoder
+        if encoder is not None:
+            # Else it is loaded when it is first asked for.
+            self.encoder = encoder
         self._table = TokenTable(arrays)
         self.model: str | None = description["model"]
         self.layer: int = description["layer"]
@@ -162,10 +163,9 @@ class Index:
     @cached_property
     def encoder(self) -> AnyEncoder:
         """The model of the vectors."""
-        if self._given is None:
-            self._given = load(str(self.model))
-            _check_model(self._given, self._description)
-        return self._given
+        encoder = load(str(self.model))
+        _check_model(encoder, self._description)
+        return encoder
 
     def query(
         self, word: str, sentence: Sentence, num: int = 10, words: str = "any"
@@ -294,6 +294,5 @@ def _read_text(
 ) -> list[Arrays]:
     """Returns the arrays of a text for each layer."""
     sentences = read_corpus(corpus, tokenizer_of(encoder))
-    with ExitStack() as stack:
-        bar = stack.enter_context(Progress("Indexing")) if progress else None
+    with Progress("Indexing", visible=progress) as bar:
         return token_arrays(encoder, sentences, layers, among, bar)

@@ -40,7 +40,7 @@ def token_arrays(
     sentences: Iterable[Sequence[str]],
     layers: Sequence[int],
     among: Callable[[str], bool] | None,
-    bar: Progress | None,
+    bar: Progress,
 ) -> list[Arrays]:
     """Returns the arrays of an index of each layer; vectors stand in temporary files.
 
@@ -67,8 +67,7 @@ def token_arrays(
             places.extend(len(tokens) + k for k in compared)
             tokens.extend(words.setdefault(word, len(words)) for word in sentence)
             limits.append(len(tokens))
-            if bar:
-                bar.update(len(sentence))
+            bar.update(len(sentence))
         shape = len(places), 2 * encoder.config.projection_units
         stored = [_mapped(file, shape) for file in files]
     spelt = [word.encode() for word in words]

@@ -1,5 +1,6 @@
 """Occurrences of a word as points of a plane, and the clusters they form."""
 
+import importlib
 import math
 from collections import Counter
 from collections.abc import Sequence
@@ -87,7 +88,7 @@ def _principal(rows: np.ndarray) -> np.ndarray:
 
 def _umap_planes(vectors: np.ndarray) -> np.ndarray:
     try:
-        import umap
+        umap = importlib.import_module("umap")
     except ImportError as error:
         raise ImportError(
             f"A map by UMAP needs umap, which cannot be imported ({error}). Install it "

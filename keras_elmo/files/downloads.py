@@ -7,7 +7,7 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from keras_elmo.utils.files import replacing
+from keras_elmo.utils.files import file_hash, replacing
 from keras_elmo.utils.lazy import import_extra
 
 HUB = "hf://"
@@ -60,8 +60,7 @@ def _check(path: Path) -> None:
     """Compares a file of the Hub's cache with its checksum, which is its name there."""
     stored = path.resolve()
     if re.fullmatch("[0-9a-f]{64}", stored.name):
-        with open(stored, "rb") as file:
-            found = hashlib.file_digest(file, "sha256").hexdigest()
+        found = file_hash(stored)
     elif re.fullmatch("[0-9a-f]{40}", stored.name):
         # That of Git, which small files have.
         content = stored.read_bytes()
@@ -82,9 +81,7 @@ def unpack(archive: Path) -> Path:
     Raises:
         ValueError: the file is no .zip or damaged, or unpacks to too much for a model.
     """
-    with open(archive, "rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-    folder = _cache() / f"{archive.stem}-{digest[:16]}"
+    folder = _cache() / f"{archive.stem}-{file_hash(archive)[:16]}"
     if folder.is_dir():
         return folder
     try:

@@ -146,10 +146,10 @@ def load_language_model(name_or_path: Source) -> "PretrainingModel":
 
 def _read_checkpoint(path: Path) -> "PretrainingModel":
     """Returns the model of a run's checkpoint, or of the last one of a run."""
-    from keras_elmo.files.run_directory import PretrainingDirectory
+    from keras_elmo.files.run_directory import PretrainingDirectory, run_of_step
 
     if path.is_file():
-        return PretrainingDirectory(path.absolute().parents[1]).read_checkpoint(path)
+        return run_of_step(path).read_checkpoint(path)
     return PretrainingDirectory(path).read_checkpoint()
 
 

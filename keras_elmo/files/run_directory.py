@@ -4,6 +4,7 @@ import os
 import reprlib
 import warnings
 from collections.abc import Iterator
+from pathlib import Path
 
 from keras_elmo.config import ElmoConfig
 from keras_elmo.files.checkpoint import Checkpoints, restore_checkpoint
@@ -71,7 +72,7 @@ class PretrainingDirectory(RunFiles):
         Raises:
             ValueError: the checkpoint is damaged, or the directory holds no run.
         """
-        checkpoints = self._checkpoints()
+        checkpoints = Checkpoints(self.checkpoints)
         paths = [path] if path else map(checkpoints.path, checkpoints.steps())
         model, _ = self._new_model([*paths])
         words = None if model.vocabulary is None else model.vocabulary.digest()
@@ -93,9 +94,6 @@ class PretrainingDirectory(RunFiles):
             stacklevel=3,
         )
         return model
-
-    def _checkpoints(self) -> Checkpoints:
-        return Checkpoints(self.checkpoints)
 
     def _new_model(self, weights: list[StrPath]) -> tuple[PretrainingModel, str]:
         """Returns a model of the run's sizes, and the files that say them.
@@ -135,6 +133,11 @@ class PretrainingDirectory(RunFiles):
 
     def read_vocabulary(self) -> Vocabulary:
         return Vocabulary.load(self.vocabulary)
+
+
+def run_of_step(path: StrPath) -> PretrainingDirectory:
+    """Returns the run that a checkpoint is of."""
+    return PretrainingDirectory(Path(path).absolute().parents[1])
 
 
 def _check_count(name: str, value: object, where: str) -> None:

@@ -65,11 +65,6 @@ def read_mix(path: StrPath) -> Mix:
     return scalars, variables.attribute(GAMMA, ()), stored["layer_norm"]
 
 
-def read_tokenizer(path: StrPath) -> str | None:
-    """Returns the kind of `Tokenizer` that fits the model, if it is known."""
-    return read_description(path)["tokenizer"]
-
-
 def register_signature_operations(path: StrPath) -> None:
     """Registers the operations that TensorFlow needs to load the signatures."""
     stored = read_description(path)

@@ -5,6 +5,7 @@ import re
 import reprlib
 import warnings
 from collections.abc import Mapping
+from itertools import islice
 
 import numpy as np
 
@@ -190,22 +191,17 @@ def read_vocabulary(
     predicts the last.
     """
     path = os.fspath(path)
-    row_of: dict[str, int] = {}
-    row = 0
     try:
-        for word in read_trainer_words(path):
-            row_of[word] = row
-            row += 1
-            if row > num_rows:
-                break
+        lines = list(islice(read_trainer_words(path), num_rows + 1))
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
-    if row != num_rows:
-        count = "more" if row > num_rows else f"{row:,}"
+    if len(lines) != num_rows:
+        count = "more" if len(lines) > num_rows else f"{len(lines):,}"
         raise ValueError(
             f"{path}: has {count} words, but {softmax} has {num_rows:,} rows; it must "
             "be the vocabulary that the model was trained with"
         )
+    row_of = {word: row for row, word in enumerate(lines)}
     row_of.pop("", None)
     for special in SPECIALS:
         if special not in row_of:

@@ -14,7 +14,7 @@ from keras_elmo.files.finding import checkpoint_steps, find_model, language_of
 from keras_elmo.files.hdf5 import open_hdf5
 from keras_elmo.files.onnx_encoder import OnnxEncoder
 from keras_elmo.files.published import published_config
-from keras_elmo.files.run_directory import PretrainingDirectory
+from keras_elmo.files.run_directory import PretrainingDirectory, run_of_step
 from keras_elmo.files.saved_model import (
     language_model_files,
     read_description,
@@ -144,7 +144,7 @@ def _onnx(path: str) -> Config:
 
 def _step(path: str) -> Config:
     step = int(Path(path).stem.removeprefix("step-"))
-    run = _run(os.fspath(kinds.run_of_step(path).path))
+    run = _run(run_of_step(path).path)
     return {**run, "step": step, "uses": [*_ENCODER, *_LANGUAGE_MODEL]}
 
 
@@ -154,15 +154,13 @@ def _run(path: str) -> Config:
     steps = checkpoint_steps(files.checkpoints)
     rows = [row.perplexity_mean for row in read_history(files.history)]
     config = ElmoConfig.from_options(files.options)
+    has_words = os.path.exists(files.vocabulary)
+    uses: list[str] = []
     if files.holds_a_model():
         _check_weights(config, [files.weights], files.options)
-    if not files.holds_a_model():
-        uses = [*_ENCODER, *_LANGUAGE_MODEL] if files.holds_a_checkpoint() else []
-    elif files.holds_a_language_model():
-        uses = [*_WEIGHTS, *_LANGUAGE_MODEL]
-    else:
-        uses = _WEIGHTS
-    has_words = os.path.exists(files.vocabulary)
+        uses = [*_WEIGHTS, *(_LANGUAGE_MODEL if has_words else [])]
+    elif files.holds_a_checkpoint():
+        uses = [*_ENCODER, *_LANGUAGE_MODEL]
     return {
         "config": config,
         "tokenizer": check_tokenizer(manifest.get("tokenizer"), files.training),

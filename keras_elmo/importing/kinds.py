@@ -3,10 +3,9 @@
 import glob
 import os
 import re
-from pathlib import Path
 
 from keras_elmo.files.finding import ONNX_SUFFIX, is_saved_model
-from keras_elmo.files.run_directory import PretrainingDirectory
+from keras_elmo.files.run_directory import PretrainingDirectory, run_of_step
 from keras_elmo.importing.checkpoint import find_checkpoint
 from keras_elmo.importing.many_langs import is_many_langs
 from keras_elmo.utils.types import StrPath
@@ -68,19 +67,11 @@ def kind_of(path: StrPath) -> str:
     )
 
 
-def run_of_step(path: StrPath) -> PretrainingDirectory:
-    """Returns the run that a checkpoint is of."""
-    return PretrainingDirectory(Path(path).absolute().parents[1])
-
-
 def published_files(path: StrPath) -> tuple[list[str], list[str]]:
     """Returns the files in a folder that look like options.json and weights.hdf5."""
     folder = glob.escape(os.fspath(path))
-    options = sorted(glob.glob(os.path.join(folder, "*options*.json")))
-    endings = ("hdf5", "h5")
-    weights = [
-        file
-        for ending in endings
-        for file in sorted(glob.glob(os.path.join(folder, f"*.{ending}")))
-    ]
-    return options, weights
+    options, hdf5, h5 = (
+        sorted(glob.glob(os.path.join(folder, name)))
+        for name in ("*options*.json", "*.hdf5", "*.h5")
+    )
+    return options, hdf5 + h5

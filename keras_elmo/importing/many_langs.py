@@ -3,9 +3,8 @@
 import os
 import re
 import reprlib
-from collections.abc import Mapping
+from functools import partial
 from itertools import count
-from typing import Any
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from keras_elmo.importing.torch_state import TorchState
 from keras_elmo.layers.projected_lstm import ProjectedLSTM
 from keras_elmo.models.encoder import Encoder
 from keras_elmo.token_vocabulary import TokenVocabulary
-from keras_elmo.utils.files import read_json_object
+from keras_elmo.utils.files import read_json_object, read_key
 from keras_elmo.utils.types import Config, StrPath
 
 _WORDS = "word_emb_layer.embedding.weight"
@@ -116,15 +115,7 @@ def _read_sizes(path: str) -> tuple[Config, str]:
 
 def _config(path: str, sizes: Config, where: str, embedder: TorchState) -> ElmoConfig:
     """Returns the sizes with the words and characters."""
-
-    def read(*keys: str) -> Any:
-        value: object = sizes
-        for key in keys:
-            if not isinstance(value, Mapping) or key not in value:
-                raise ValueError(f"{where}: lacks the key {'.'.join(keys)}")
-            value = value[key]
-        return value
-
+    read = partial(read_key, sizes, where)
     for part, kind in (("token_embedder", "cnn"), ("encoder", "elmo")):
         if str(read(part, "name")).lower() != kind:
             raise ValueError(

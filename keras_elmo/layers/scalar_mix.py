@@ -130,7 +130,8 @@ def _constant(values: list[float]) -> Callable[..., Tensor]:
 def _normalize(layer: Tensor, mask: Tensor) -> Tensor:
     """Zero mean and unit variance over the unmasked elements."""
     # Their number may be too large for a float16.
-    dtype, layer = layer.dtype, ops.cast(layer, _at_least_float32(layer.dtype))
+    dtype = layer.dtype
+    layer = ops.cast(layer, keras.backend.result_type(dtype, "float32"))
     if mask is None:
         mask = ops.ones(ops.shape(layer)[:-1], dtype=layer.dtype)
     mask = ops.expand_dims(ops.cast(mask, layer.dtype), -1)
@@ -139,7 +140,3 @@ def _normalize(layer: Tensor, mask: Tensor) -> Tensor:
     mean = ops.sum(layer * mask) / count
     variance = ops.sum(ops.square((layer - mean) * mask)) / count
     return ops.cast((layer - mean) * ops.rsqrt(variance + 1e-12), dtype)
-
-
-def _at_least_float32(dtype: str) -> str:
-    return keras.backend.result_type(dtype, "float32")

@@ -6,7 +6,7 @@ from itertools import count
 import keras
 
 from keras_elmo.models.elmo_embedding import ElmoEmbedding
-from keras_elmo.utils.files import replacing
+from keras_elmo.utils.files import replacing_text
 from keras_elmo.utils.types import StrPath
 
 
@@ -74,11 +74,10 @@ class MixWeightsLogger(keras.callbacks.Callback):
         }
         self.rows.append({"epoch": epoch, **values})
         if self.path is not None:
-            with replacing(self.path) as temporary:
-                with open(temporary, "w", encoding="utf-8", newline="") as file:
-                    writer = csv.DictWriter(file, self.rows[0], lineterminator="\n")
-                    writer.writeheader()
-                    writer.writerows(self.rows)
+            with replacing_text(self.path) as file:
+                writer = csv.DictWriter(file, self.rows[0], lineterminator="\n")
+                writer.writeheader()
+                writer.writerows(self.rows)
         return values
 
 

@@ -32,9 +32,7 @@ def read_csv(path: StrPath, column: str) -> list[dict[str, float | None]]:
         return parse_csv(file, column, os.fspath(path))
 
 
-def parse_csv(
-    file: TextIO, column: str, name: str = "the CSV"
-) -> list[dict[str, float | None]]:
+def parse_csv(file: TextIO, column: str, name: str) -> list[dict[str, float | None]]:
     """Returns the rows of an open file, which messages call `name`."""
     reader = csv.DictReader(file)
     try:
@@ -54,15 +52,10 @@ def parse_csv(
         raise ValueError(f"{where} must hold numbers: {error}") from error
 
 
-def read_mixes(path: StrPath) -> dict[str, list[list[float]]]:
-    """Returns the mixes of the last epoch, by the names of their layers in Keras."""
-    return last_mixes(read_csv(path, "epoch"))
-
-
 def last_mixes(
     rows: Sequence[Mapping[str, float | None]],
 ) -> dict[str, list[list[float]]]:
-    """Returns the mixes of the last row."""
+    """Returns the mixes of the last row, by the names of their layers in Keras."""
     mixes: dict[str, list[list[float]]] = {}
     for row in rows[-1:]:
         for name, value in row.items():

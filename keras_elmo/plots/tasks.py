@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from keras_elmo.plots.data import read_mixes, spread
+from keras_elmo.plots.data import last_mixes, read_csv, spread
 from keras_elmo.utils.picture import picture
 from keras_elmo.utils.types import StrPath
 
@@ -111,7 +111,7 @@ def plot_mix_weights(
     Reference: Peters et al. 2018, figure 2.
     """
     if isinstance(mixes, str | os.PathLike):
-        mixes = read_mixes(mixes)
+        mixes = last_mixes(read_csv(mixes, "epoch"))
     shapes = {np.shape(mix) for seeds in mixes.values() for mix in seeds}
     if len(shapes) != 1 or len(min(shapes)) != 1 or not all(map(len, mixes.values())):
         raise ValueError(

@@ -19,7 +19,6 @@ from keras_elmo.scale.shared_files import (
 )
 from keras_elmo.text.batching import token_chunks
 from keras_elmo.text.lines import Files
-from keras_elmo.text.stats import CorpusStats
 from keras_elmo.text.vocabulary import SPECIALS, Vocabulary, check_sizes
 
 
@@ -110,7 +109,7 @@ class CountWords(beam.PTransform):
 def _count(chunk: TextChunk, tokenizer: str) -> Iterable[tuple[bytes, int]]:
     """Counts on the spot, so that a word travels once a chunk."""
     counts = Counter({b"": 0})
-    for tokens, _ in token_chunks(chunk.lines, tokenizer, CorpusStats()):
+    for tokens, _ in token_chunks(chunk.lines, tokenizer):
         counts.update(tokens)
     return counts.items()
 

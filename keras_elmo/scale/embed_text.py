@@ -28,7 +28,7 @@ from keras_elmo.embedding.parts import (
 )
 from keras_elmo.embedding.writers import PARQUET_SUFFIX, ParquetWriter
 from keras_elmo.files.finding import find_model
-from keras_elmo.files.saved_model import read_saved_model, read_tokenizer
+from keras_elmo.files.saved_model import read_description, read_saved_model
 from keras_elmo.models.encoder import Encoder
 from keras_elmo.scale.shared_files import (
     TextChunk,
@@ -163,7 +163,7 @@ class _EmbedChunk(beam.DoFn):
         self._out = out
         self._options = options
         self._mix = mix_weights(model) if options.layers == "mix" else None
-        self._tokenizer = read_tokenizer(model) or TOKENIZER_IF_UNKNOWN
+        self._tokenizer = read_description(model)["tokenizer"] or TOKENIZER_IF_UNKNOWN
         self._shared = Shared()
 
     def setup(self) -> None:

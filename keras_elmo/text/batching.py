@@ -16,7 +16,7 @@ from keras_elmo.text.stats import CorpusStats
 from keras_elmo.utils.prefetch import prefetch_map
 
 T = TypeVar("T")
-Sentence = list[bytes]
+Tokens = list[bytes]
 
 # For callers that read a whole file and do little else.
 TOKENIZER_THREADS = min(4, os.cpu_count() or 1)
@@ -90,12 +90,12 @@ def tokenized_lines(
     lines: Iterable[str],
     tokenizer: str | PlainTokenizer,
     stats: CorpusStats | None = None,
-) -> Iterator[Sentence]:
+) -> Iterator[Tokens]:
     """Yields the tokens of each line; the arguments are those of `token_chunks`."""
     return lines_of(token_chunks(lines, tokenizer, stats))
 
 
-def lines_of(chunks: Iterable[tuple[list[bytes], list[int]]]) -> Iterator[Sentence]:
+def lines_of(chunks: Iterable[tuple[list[bytes], list[int]]]) -> Iterator[Tokens]:
     """Yields the tokens of each line of chunks."""
     for tokens, limits in chunks:
         for start, end in pairwise(limits):
@@ -125,7 +125,7 @@ class TokenizedFile:
         self.position = 0
         self.stats = CorpusStats()
 
-    def __iter__(self) -> Iterator[Sentence]:
+    def __iter__(self) -> Iterator[Tokens]:
         self.stats = CorpusStats()
         positions: deque[int] = deque()
         chunks = token_chunks(
@@ -209,7 +209,7 @@ def mixed_lines(
     return shuffled(interleaved(shards), random)
 
 
-def split_sentence(tokens: Sentence, limit: int) -> list[Sentence]:
+def split_sentence(tokens: Tokens, limit: int) -> list[Tokens]:
     """Splits a line into rows of at most `limit` tokens.
 
     A row ends at the last end of a sentence in its second half, else at the limit.
@@ -228,7 +228,7 @@ def split_sentence(tokens: Sentence, limit: int) -> list[Sentence]:
     return rows
 
 
-def _ends_sentence(tokens: Sentence, start: int, place: int) -> bool:
+def _ends_sentence(tokens: Tokens, start: int, place: int) -> bool:
     """Whether a sentence that begins after `start` ends before `place`."""
     # The marks of "?!" and of '."' stay together.
     if _text(tokens[place]).startswith((*_FINAL, *_CLOSING)):
@@ -244,8 +244,8 @@ def _text(token: bytes) -> str:
 
 
 def length_batches(
-    sentences: Iterable[Sentence], batch_tokens: int, random: Random | None
-) -> Iterator[list[Sentence]]:
+    sentences: Iterable[Tokens], batch_tokens: int, random: Random | None
+) -> Iterator[list[Tokens]]:
     """Groups sentences of about the same length, each in one batch.
 
     Args:
@@ -256,7 +256,7 @@ def length_batches(
         random: orders sentences of equal length, and the batches of a window; without
             it the order is that of the text, longest first.
     """
-    window: list[Sentence] = []
+    window: list[Tokens] = []
     positions = 0
     for sentence in sentences:
         window.append(sentence)
@@ -275,8 +275,8 @@ def length_batches(
 
 
 def _full_batches(
-    window: list[Sentence], batch_tokens: int, random: Random | None
-) -> tuple[list[list[Sentence]], list[Sentence]]:
+    window: list[Tokens], batch_tokens: int, random: Random | None
+) -> tuple[list[list[Tokens]], list[Tokens]]:
     """Returns the full batches of a window, and the sentences left over."""
     if random is not None:
         random.shuffle(window)

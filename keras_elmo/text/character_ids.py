@@ -2,21 +2,14 @@
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Protocol
 
 import keras
 import numpy as np
 
 from keras_elmo.config import MAX_BYTES, MAX_CHARACTERS
-from keras_elmo.text.plain_ids import (
-    BEGIN_OF_SENTENCE,
-    BEGIN_OF_WORD,
-    END_OF_SENTENCE,
-    END_OF_WORD,
-    PADDING,
-)
+from keras_elmo.text.plain_ids import BEGIN_OF_WORD, END_OF_WORD, PADDING, PlainIds
 from keras_elmo.text.tokenizer import StringLayer
-from keras_elmo.text.vocabulary_ids import vocabulary_encoding
+from keras_elmo.text.vocabulary_ids import VocabularyEncoding, vocabulary_encoding
 from keras_elmo.token_vocabulary import TokenVocabulary
 from keras_elmo.utils.lazy import do_not_convert, tf
 from keras_elmo.utils.types import Config, Shape, Tensor
@@ -80,7 +73,7 @@ class CharacterIds(StringLayer):
     ) -> None:
         super().__init__(**kwargs)
         self.vocabulary = vocabulary
-        self._encoding: Encoding | None = None
+        self._encoding: _Bytes | VocabularyEncoding | None = None
 
     def build(self, tokens_shape: Shape) -> None:
         # An attribute, so that files of a graph have its table.
@@ -111,16 +104,6 @@ class CharacterIds(StringLayer):
         return cls(**{**config, "vocabulary": vocabulary})
 
 
-class Encoding(Protocol):
-    """What tells one kind of ids from the other."""
-
-    begin: list[int]  # the ids of the begin of a sentence
-    end: list[int]
-
-    def encode(self, tokens: Tensor) -> Tensor:
-        """Returns the ids of a string tensor, on a new last axis."""
-
-
 @do_not_convert
 def character_ids(tokens: Tensor, vocabulary: TokenVocabulary | None = None) -> Tensor:
     """Returns what `CharacterIds` does; core ops of TensorFlow, on any Keras backend.
@@ -143,7 +126,7 @@ def character_ids(tokens: Tensor, vocabulary: TokenVocabulary | None = None) -> 
     return tf.where(position == 0, encoding.begin, ids)
 
 
-def _encoding(vocabulary: TokenVocabulary | None) -> Encoding:
+def _encoding(vocabulary: TokenVocabulary | None) -> "_Bytes | VocabularyEncoding":
     return _Bytes() if vocabulary is None else vocabulary_encoding(vocabulary)
 
 
@@ -174,18 +157,14 @@ def _graph(vocabulary: TokenVocabulary | None) -> Callable[[Tensor], Tensor]:
     )
 
 
-def _boundary(sentence_id: int) -> list[int]:
-    word = [BEGIN_OF_WORD, sentence_id, END_OF_WORD]
-    return word + [PADDING] * (MAX_CHARACTERS - len(word))
-
-
 class _Bytes:
     """The ids of the published models."""
 
-    begin = _boundary(BEGIN_OF_SENTENCE)
-    end = _boundary(END_OF_SENTENCE)
+    begin = PlainIds().begin
+    end = PlainIds().end
 
     def encode(self, tokens: Tensor) -> Tensor:
+        """Returns the ids of a string tensor, on a new last axis."""
         length = tf.minimum(tf.strings.length(tokens, unit="BYTE"), MAX_BYTES)
         length = length[..., tf.newaxis]
         encoded = tf.io.decode_raw(tokens, tf.uint8, fixed_length=MAX_BYTES)

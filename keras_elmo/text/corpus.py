@@ -8,7 +8,7 @@ import keras
 import numpy as np
 
 from keras_elmo.text.batching import (
-    Sentence,
+    Tokens,
     length_batches,
     mixed_lines,
     split_sentence,
@@ -195,9 +195,7 @@ class Corpus:
             self.error = error
             raise
 
-    def _sentences(
-        self, stats: CorpusStats, random: Random | None
-    ) -> Iterator[Sentence]:
+    def _sentences(self, stats: CorpusStats, random: Random | None) -> Iterator[Tokens]:
         first, every = self.shard
         files = self.files
         if len(files) >= every:
@@ -215,7 +213,7 @@ class Corpus:
             yield from filter(None, rows)
 
     def _pad(
-        self, batch: list[Sentence], stats: CorpusStats
+        self, batch: list[Tokens], stats: CorpusStats
     ) -> tuple[np.ndarray, np.ndarray]:
         get = self.vocabulary.lookup.get
         longest = max(map(len, batch))

@@ -23,20 +23,24 @@ class PlainIds:
 
     Args:
         vocabulary: `config.token_vocabulary` of the model.
+
+    Attributes:
+        begin: the ids of the begin of a sentence.
+        end: the ids of its end.
     """
 
     def __init__(self, vocabulary: TokenVocabulary | None = None) -> None:
         self._vocabulary = vocabulary
         if vocabulary is None:
             self.num_ids = MAX_CHARACTERS
-            self._begin = _word([BEGIN_OF_SENTENCE])
-            self._end = _word([END_OF_SENTENCE])
+            self.begin = _word([BEGIN_OF_SENTENCE])
+            self.end = _word([END_OF_SENTENCE])
             return
         self.num_ids = vocabulary.ids_per_token
         self._words = {word: k for k, word in enumerate(vocabulary.words, 1)}
         self._characters = {c: k for k, c in enumerate(vocabulary.characters, 1)}
-        self._begin = self._look_up(vocabulary.begin, vocabulary)
-        self._end = self._look_up(vocabulary.end, vocabulary)
+        self.begin = self._look_up(vocabulary.begin, vocabulary)
+        self.end = self._look_up(vocabulary.end, vocabulary)
 
     def __call__(
         self, sentences: Sequence[Sequence[bytes]], width: int = 0
@@ -56,7 +60,7 @@ class PlainIds:
                 if token not in known:
                     known[token] = self._encode(token)
             ids_of = [known[token] for token in tokens]
-            row[: len(tokens) + 2] = [self._begin, *ids_of, self._end]
+            row[: len(tokens) + 2] = [self.begin, *ids_of, self.end]
         return ids
 
     def _encode(self, token: bytes) -> list[int]:

@@ -139,10 +139,9 @@ class Vocabulary:
         counts = word_counts.counts
         if not counts.keys() - _SPECIAL_WORDS:
             raise ValueError(f"there is no word in {', '.join(paths)}")
-        vocabulary = cls.from_counts(counts, max_size, min_count)
         # They are unknown words, too.
-        vocabulary.counts[UNKNOWN] += report.dropped_words - before
-        return vocabulary
+        counts[SPECIALS[UNKNOWN].encode()] += report.dropped_words - before
+        return cls.from_counts(counts, max_size, min_count)
 
     @classmethod
     def from_counts(

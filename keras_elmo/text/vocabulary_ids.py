@@ -4,6 +4,7 @@ import weakref
 
 import numpy as np
 
+from keras_elmo.text.plain_ids import PlainIds
 from keras_elmo.token_vocabulary import TokenVocabulary
 from keras_elmo.utils.lazy import tf
 from keras_elmo.utils.types import Tensor
@@ -23,42 +24,30 @@ class VocabularyEncoding:
 
     def __init__(self, vocabulary: TokenVocabulary) -> None:
         self._names = vocabulary.begin, vocabulary.end
+        plain = PlainIds(vocabulary)
+        self.begin, self.end = plain.begin, plain.end
         # 0 for words that are not cut.
         self._max_characters = vocabulary.max_characters or 0
         self.table: tf.lookup.StaticHashTable | None = None
-        word_row = {word: row for row, word in enumerate(vocabulary.words)}
-        if word_row:
-            unknown = word_row[vocabulary.unknown]
+        words = list(vocabulary.words)
+        if words:
+            unknown = words.index(vocabulary.unknown)
             # Eagerly: the table outlives the graph that it is first needed in.
             with tf.init_scope():
-                rows = tf.range(len(word_row), dtype=tf.int64)
-                pairs = tf.lookup.KeyValueTensorInitializer(list(word_row), rows)
+                rows = tf.range(len(words), dtype=tf.int64)
+                pairs = tf.lookup.KeyValueTensorInitializer(words, rows)
                 self.table = tf.lookup.StaticHashTable(pairs, unknown)
         self._characters = np.empty(0, "int32")
-        row = {entry: row for row, entry in enumerate(vocabulary.characters)}
-        if row:
+        ids = {entry: k for k, entry in enumerate(vocabulary.characters, 1)}
+        if ids:
             # By code point; those beyond the last one are unknown, as it is.
-            points = {ord(entry): k for entry, k in row.items() if len(entry) == 1}
-            self._characters = np.full(max(points, default=0) + 2, -1, "int32")
-            self._characters[:] = row[vocabulary.unknown] + 1
+            points = {ord(entry): k for entry, k in ids.items() if len(entry) == 1}
+            size = max(points, default=0) + 2
+            self._characters = np.full(size, ids[vocabulary.unknown], "int32")
             for point, k in points.items():
-                self._characters[point] = k + 1
+                self._characters[point] = k
             marks = vocabulary.begin_of_word, vocabulary.end_of_word, vocabulary.padding
-            self._marks = [row[mark] + 1 for mark in marks]
-        self.begin, self.end = (
-            self._boundary(name, word_row, row, vocabulary.unknown)
-            for name in self._names
-        )
-
-    def _boundary(
-        self, name: str, words: dict[str, int], characters: dict[str, int], unknown: str
-    ) -> list[int]:
-        ids = [words.get(name, words[unknown]) + 1] if words else []
-        if characters:
-            begin, end, padding = self._marks
-            word = [begin, characters[name] + 1, end]
-            ids += word + [padding] * (self._max_characters - len(word))
-        return ids
+            self._marks = [ids[mark] for mark in marks]
 
     def encode(self, tokens: Tensor) -> Tensor:
         """Returns the ids of a string tensor, on a new last axis."""

@@ -45,11 +45,8 @@ class WordCounts:
 
         lines = read_lines(paths, self._stats, advance)
         chunks = token_chunks(lines, tokenizer, self._stats, TOKENIZER_THREADS)
-        if not progress:
-            for tokens, _ in chunks:
-                self.update(tokens)
-            return
-        with Progress("Counting words", sum(map(os.path.getsize, paths))) as bar:
+        size = sum(map(os.path.getsize, paths))
+        with Progress("Counting words", size, visible=progress) as bar:
             for tokens, _ in chunks:
                 self.update(tokens)
                 bar.update(len(tokens), position=bytes_read)

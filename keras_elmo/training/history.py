@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from keras_elmo.files.run_directory import PretrainingDirectory
 from keras_elmo.plots import plot_history
-from keras_elmo.utils.files import replacing
+from keras_elmo.utils.files import replacing_text
 from keras_elmo.utils.lazy import tf
 from keras_elmo.utils.types import StrPath
 
@@ -41,11 +41,10 @@ _INTEGERS = ("step", "epoch", "words")
 
 def write_history(path: StrPath, rows: Iterable[HistoryRow]) -> None:
     """Writes a history.csv with all rows."""
-    with replacing(path) as temporary:
-        with open(temporary, "w", encoding="utf-8", newline="") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(field.name for field in dataclasses.fields(HistoryRow))
-            writer.writerows(map(dataclasses.astuple, rows))
+    with replacing_text(path) as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(field.name for field in dataclasses.fields(HistoryRow))
+        writer.writerows(map(dataclasses.astuple, rows))
 
 
 def read_history(path: StrPath) -> list[HistoryRow]:

@@ -2,10 +2,9 @@
 
 import dataclasses
 import math
-import os
 import signal
 from collections.abc import Callable
-from contextlib import ExitStack, nullcontext
+from contextlib import nullcontext
 from time import monotonic
 from typing import NoReturn
 
@@ -65,11 +64,9 @@ class TrainingLoop:
         if self.options.minutes is not None:
             self._deadline = monotonic() + 60 * self.options.minutes
         self._words_per_epoch = words_per_epoch
-        with ExitStack() as stack:
-            stream = None if progress else stack.enter_context(open(os.devnull, "w"))
-            start, total = self._position()
-            bar = Progress("Pretraining", total, stream=stream, start=start)
-            self._bar = stack.enter_context(bar)
+        start, total = self._position()
+        self._bar = Progress("Pretraining", total, start=start, visible=progress)
+        with self._bar:
             if self._measurement_is_due():
                 self._measure()
             self._run_steps()
@@ -131,10 +128,11 @@ class TrainingLoop:
 
     def _exit(self, number: signal.Signals) -> NoReturn:
         self.recorder.save_checkpoint()
+        path = self.recorder.checkpoints.path(self._state.step)
         exit_for_signal(
             number,
-            f"stopped after step {self._state.step:,}; "
-            f"{self.recorder.last_checkpoint()} is written; pass `resume` to go on",
+            f"stopped after step {self._state.step:,}; {path} is written; pass "
+            "`resume` to go on",
             self.log,
         )
 

@@ -4,6 +4,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import keras
@@ -85,7 +86,7 @@ def pretrain(options: TrainingOptions) -> PretrainingModel:
 
     Reference: Peters et al. 2018, section 3.4.
     """
-    log = _print if options.progress else _discard
+    log: Callable[[str], None] = _print if options.progress else lambda message: None
     dtype = keras.dtype_policies.get(options.dtype).name
     check_dtype(dtype)
     learning_rate = build_learning_rate(options)
@@ -114,10 +115,7 @@ def pretrain(options: TrainingOptions) -> PretrainingModel:
         **data.manifest,
     }
     counted = CorpusStats()
-
-    def first_vocabulary() -> Vocabulary | None:
-        return _first_vocabulary(options, data, start, files, counted)
-
+    first_vocabulary = partial(_first_vocabulary, options, data, start, files, counted)
     with SignalGuard() as guard, DirectoryLock(files.path) as lock:
         if devices.is_chief:
             try:
@@ -262,7 +260,3 @@ def _log_all(
 
 def _print(message: str) -> None:
     print(message, file=sys.stderr, flush=True)
-
-
-def _discard(message: str) -> None:
-    pass

@@ -182,10 +182,6 @@ class RunRecorder:
         except ValueError as error:
             raise ValueError(f"{self.files.checkpoints}: {error}") from error
 
-    def last_checkpoint(self) -> str:
-        """Returns the path of the checkpoint of the current step."""
-        return self.checkpoints.path(self.state.step)
-
     def last_measured(self) -> int:
         """Returns the step of the last measurement."""
         return self.state.rows[-1].step if self.state.rows else 0

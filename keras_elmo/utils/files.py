@@ -2,12 +2,13 @@
 
 import contextlib
 import errno
+import hashlib
 import json
 import os
 import secrets
 import shutil
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, TextIO
 
 from keras_elmo.utils.types import StrPath
@@ -168,6 +169,12 @@ def _remove(path: str) -> None:
         os.remove(path)
 
 
+def file_hash(path: StrPath) -> str:
+    """Returns the SHA-256 of a file."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 # The manifest of a run with 100,000 files has 8 MB. Parsed, it takes up to 20 times as
 # much memory.
 _MAX_JSON_BYTES = 1 << 24
@@ -249,6 +256,21 @@ def parse_json_object(content: bytes, where: str) -> dict[str, Any]:
         raise ValueError(f"{where}: not valid JSON: nested too deeply") from error
     if not isinstance(value, dict):
         raise ValueError(f"{where}: must be a JSON object, not {_start_of(value)}")
+    return value
+
+
+def read_key(value: object, where: str, *keys: str, **fallback: object) -> Any:
+    """Returns what nested keys of JSON lead to, or `default`, where that is given.
+
+    Raises:
+        ValueError: a key is missing; names it and the file, `where`.
+    """
+    for key in keys:
+        if not isinstance(value, Mapping) or key not in value:
+            if "default" in fallback:
+                return fallback["default"]
+            raise ValueError(f"{where}: lacks the key {'.'.join(keys)}")
+        value = value[key]
     return value
 
 

@@ -24,6 +24,7 @@ class Progress:
         total: the position at which the task is complete, or `None` if unknown.
         stream: where the progress is written; standard error if `None`.
         start: the position at which the task starts.
+        visible: whether anything is written.
     """
 
     def __init__(
@@ -32,10 +33,12 @@ class Progress:
         total: float | None = None,
         stream: TextIO | None = None,
         start: float = 0,
+        visible: bool = True,
     ) -> None:
         self._label = label
         self._total = total
         self._stream = stream
+        self._visible = visible
         self._start = self._position = start
         self._count = 0.0
         self._metrics: dict[str, float] = {}
@@ -46,7 +49,7 @@ class Progress:
         self._out = stream
         self._began = self._shown = monotonic()
         self._samples = deque([(self._began, 0.0)])
-        if stream.isatty():
+        if self._visible and stream.isatty():
             self._bar = _bar(stream)
             self._task = self._bar.add_task(self._label, total=self._total, text="")
             self._bar.start()
@@ -104,7 +107,8 @@ class Progress:
             self._bar.refresh()
 
     def _print(self, facts: list[str]) -> None:
-        print(f"{self._label}: {', '.join(facts)}", file=self._out, flush=True)
+        if self._visible:
+            print(f"{self._label}: {', '.join(facts)}", file=self._out, flush=True)
 
     def _facts(self, now: float, finished: bool = False) -> list[str]:
         elapsed = now - self._began
