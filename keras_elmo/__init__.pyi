@@ -35,6 +35,7 @@ from .text.corpus import Corpus as Corpus
 from .text.tokenizer import Tokenizer as Tokenizer
 from .text.vocabulary import Vocabulary as Vocabulary
 from .token_vocabulary import TokenVocabulary as TokenVocabulary
+from .training.averaging import average_models as average_models
 from .training.perplexity import perplexity as perplexity
 from .training.pretrain import pretrain as pretrain
 

@@ -105,8 +105,8 @@ def test_script_goes_on_from_a_model(commands, tmp_path):
     script = SAVED_MODELS / "train_en.sh"
     command = ("sh", script, "dev.txt", "a.txt", "b.txt")
     run(*command, cwd=tmp_path, **variables)
-    run(*command, cwd=tmp_path, **variables, OPTIONS="wide.json")
-    pretrained, _, _, wider, *_ = log.read_text().splitlines()
+    run(*command, cwd=tmp_path, **variables, OPTIONS="wide.json", AVERAGE="runs/first")
+    pretrained, exported, _, wider, averaged, _ = log.read_text().splitlines()
     assert "--corpus a.txt b.txt --init runs/first " in pretrained
     assert "--steps 58 " in pretrained
     assert "--warmup-steps 2 " in pretrained
@@ -116,6 +116,8 @@ def test_script_goes_on_from_a_model(commands, tmp_path):
     assert "--options" not in pretrained
     assert "--vocabulary-size" not in pretrained
     assert "--init runs/first --options wide.json --batch-tokens" in wider
+    assert "--average" not in exported
+    assert "--average runs/first --out runs/elmo-en-exported " in averaged
 
 
 # Three commands, or six, and a model of the shipped size: 40 seconds.

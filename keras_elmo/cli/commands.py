@@ -137,6 +137,13 @@ def _export(parser: argparse.ArgumentParser) -> Run:
     ends in .onnx, takes character ids.
     """
     add_model(parser, "source")
+    parser.add_argument(
+        "--average",
+        nargs="+",
+        metavar="DIR",
+        help="Average the weights with those of earlier stages of the same training, "
+        "runs, checkpoints or models exported with --language-model",
+    )
     add_out(parser, "path", "DIR", "The folder to write, or a name in .onnx")
     onnx = parser.add_argument_group("of an ONNX file")
     onnx.add_argument(
@@ -172,6 +179,7 @@ def _export(parser: argparse.ArgumentParser) -> Run:
         out = given["path"]
         check_free(out)
         is_onnx = out.endswith(".onnx")
+        stages = [given["source"], *given.pop("average", [])]
         others = (
             given.keys() - {"source", "path"} - ({"quantize"} if is_onnx else set())
         )
@@ -182,8 +190,11 @@ def _export(parser: argparse.ArgumentParser) -> Run:
             )
         if "quantize" in others:
             raise ValueError(f"--quantize is of an ONNX file. Received: --out {out}")
-        check_model(given["source"])
+        for stage in stages:
+            check_model(stage)
         import_keras()
+        if len(stages) > 1:
+            given["source"] = keras_elmo.average_models(stages)
         if is_onnx:
             for name, cosine in keras_elmo.export_onnx(**given).items():
                 least = math.floor(cosine * 1e4) / 1e4
