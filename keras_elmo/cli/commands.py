@@ -129,6 +129,7 @@ def _evaluate(parser: argparse.ArgumentParser) -> Run:
     "write a SavedModel, or an ONNX file",
     "export --model runs/my-elmo --out saved_models/my-elmo",
     model="--model",
+    models="--average",
 )
 def _export(parser: argparse.ArgumentParser) -> Run:
     """Writes a SavedModel with the signatures of the TF Hub module, or an ONNX file.

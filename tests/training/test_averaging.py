@@ -75,5 +75,8 @@ def test_command(run, tmp_path):
     # The file of the softmax has float16.
     for each, weight in zip(found, wanted, strict=True):
         np.testing.assert_allclose(numpy_of(each), 2 * numpy_of(weight), rtol=1e-3)
+    theirs = write_pretrained(tmp_path / "theirs", CONFIG, [*WORDS, "river"])
+    arguments = ["--model", run.path, "--average", theirs.path, "--out", "x"]
+    assert_one_line(*command("export", *arguments), "--average must have the same")
     arguments = ["--model", run.path, "--average", tmp_path / "nowhere", "--out", "x"]
     assert_one_line(*command("export", *arguments), "nowhere")
