@@ -28,6 +28,7 @@ def http_server(app: ASGIApp, limits: Limits) -> uvicorn.Server:
     """Returns a server of an application; ending it is left to the caller."""
     config = uvicorn.Config(
         app,
+        # Typed as a class, and called as any function is.
         http=functools.partial(_Connection, limits.receive_seconds),  # type: ignore[arg-type]
         ws="none",
         lifespan="off",
@@ -39,7 +40,8 @@ def http_server(app: ASGIApp, limits: Limits) -> uvicorn.Server:
         timeout_keep_alive=_IDLE_SECONDS,
     )
     server = uvicorn.Server(config)
-    # uvicorn would end the process by the signal that it catches.
+    # uvicorn would end the process by the signal that it catches. It has no option for
+    # that, so its method is replaced.
     server.capture_signals = contextlib.nullcontext  # type: ignore[method-assign, assignment]
     return server
 
@@ -95,6 +97,7 @@ class _Connection(HttpToolsProtocol):
     """uvicorn's connection, with limits for slow clients and for large heads."""
 
     def __init__(self, receive_seconds: float, **uvicorn_arguments: object) -> None:
+        # Passed on as they are, whatever uvicorn's version gives.
         super().__init__(**uvicorn_arguments)  # type: ignore[arg-type]
         self._receive_seconds = receive_seconds
         self._in_head = False
@@ -102,6 +105,7 @@ class _Connection(HttpToolsProtocol):
         self._head_timer: TimerHandle | None = None
         self._answer_timer: TimerHandle | None = None
 
+    # asyncio promises a BaseTransport; uvicorn's own method narrows it as well.
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         # So writing is paused, and the timer runs, while anything is unsent.

@@ -66,6 +66,7 @@ def read_history(path: StrPath) -> list[HistoryRow]:
                     # An empty cell is None, the default.
                     if text
                 }
+                # Names that are no column's, and missing ones, are a TypeError.
                 rows.append(HistoryRow(**values))  # type: ignore[arg-type]
         except (TypeError, ValueError, csv.Error) as error:
             raise ValueError(
