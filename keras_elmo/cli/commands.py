@@ -128,7 +128,7 @@ def _evaluate(parser: argparse.ArgumentParser) -> Run:
     "export",
     "write a SavedModel, or an ONNX file",
     "export --model runs/my-elmo --out saved_models/my-elmo",
-    model="--model",
+    model="--model or --average",
     models="--average",
 )
 def _export(parser: argparse.ArgumentParser) -> Run:
