@@ -10,6 +10,7 @@ import os
 import platform
 import re
 import resource
+import shlex
 import statistics
 import subprocess
 import sys
@@ -107,7 +108,7 @@ def _declaration(declaration: Any) -> tuple[Any, str, dict[str, Any]]:
 
 
 def _shown(value: Any) -> str:
-    return " ".join(map(str, value)) if isinstance(value, list) else str(value)
+    return shlex.join(map(str, value if isinstance(value, list) else [value]))
 
 
 def publish(
