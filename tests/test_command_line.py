@@ -630,7 +630,7 @@ def test_pretrain_terminated(folder, tmp_path):
     process = start("pretrain", *arguments, cwd=tmp_path, python=forked_python())
     wait_until_measured(process, tmp_path / "run")
     process.terminate()
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=300)
     assert (process.returncode, out) == (0, ""), err
     step = int(re.search(r"stopped after step ([\d,]+)", err)[1].replace(",", ""))
     assert (tmp_path / "run" / "checkpoints" / f"step-{step:08}.npz").exists()

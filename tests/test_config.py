@@ -228,7 +228,7 @@ def test_missing_key(keys, tmp_path):
     with pytest.raises(ValueError) as raised:
         ElmoConfig.from_options(path)
     assert str(path) in str(raised.value)
-    assert ".".join(keys) in str(raised.value)
+    assert f"lacks the key {'.'.join(keys)}" in str(raised.value)
 
 
 @pytest.mark.parametrize(

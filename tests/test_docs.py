@@ -1,4 +1,4 @@
-"""The Python blocks of the README and of the guides run as they stand.
+"""The Python blocks of the README and of the guides run as they stand, but for two.
 
 Of the others, every command that they show has the options that it is shown with.
 """
@@ -28,6 +28,8 @@ LONG = (
     "docs/start.ko.md",
 )
 SHORT = ("docs/api.md", "docs/faq.md", "docs/how_it_works.md")
+# One needs a cluster, one goes on from the reader's own program.
+NOT_RUN = ("docs/bring_your_model.md", "docs/scale.md")
 PAGES = [pytest.param(page, marks=pytest.mark.slow) for page in LONG] + [*SHORT]
 # Runtimes that a block shows, which need not be installed.
 OPTIONAL = {"ai_edge_litert"}
@@ -51,9 +53,18 @@ pytestmark = pytest.mark.skipif(
 )
 
 
+def all_pages():
+    return sorted([*ROOT.glob("README*.md"), *(ROOT / "docs").glob("*.md")])
+
+
 def blocks(page):
     text = (ROOT / page).read_text(encoding="utf-8")
     return re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+
+
+def test_every_page_is_run():
+    pages = (path.relative_to(ROOT).as_posix() for path in all_pages())
+    assert sorted(filter(blocks, pages)) == sorted([*LONG, *SHORT, *NOT_RUN])
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -82,15 +93,25 @@ def test_reference_has_every_public_name():
 
 def commands():
     """Every call of `keras-elmo` in a block of a page, with the page's name."""
-    for path in sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")]):
+    for path in all_pages():
         text = path.read_text(encoding="utf-8")
         for block in re.findall(r"^```\w*\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
             for line in block.replace("\\\n", " ").splitlines():
+                # Variables may stand before it.
+                line = re.sub(r"^(\w+=\S* +)+", "", line)
                 if line.startswith("keras-elmo ") and "..." not in line:
                     yield path.name, line.split(" | ")[0]
 
 
-@pytest.mark.parametrize(("page", "line"), list(commands()))
+COMMANDS = list(commands())
+
+
+def test_commands_are_found():
+    assert len(COMMANDS) > 30
+    assert {"README.md", "README.ko.md"} < {page for page, _ in COMMANDS}
+
+
+@pytest.mark.parametrize(("page", "line"), COMMANDS)
 def test_commands_have_their_options(page, line):
     """Nothing runs; a wrong option ends the process."""
     _, *arguments = shlex.split(line, comments=True)

@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.explorer.browser import Browser
+from tests.explorer.browser import Browser, axe_core
 
 BUILT = Path(__file__).parents[1] / "build" / "docs"
-AXE = Path(os.environ.get("KERAS_ELMO_AXE", "node_modules/axe-core/axe.min.js"))
 # Made from the others, or found by the search alone.
 GENERATED = {"genindex.html", "search.html"}
 PAGES = sorted(
@@ -78,14 +77,13 @@ def test_formulas_are_drawn(browser, url):
 
 def test_pages_are_accessible(browser, url):
     """axe-core finds nothing serious, in light and in dark."""
-    if not AXE.is_file():
-        pytest.skip(f"no {AXE}; KERAS_ELMO_AXE names axe.min.js of axe-core")
+    script = axe_core()
     serious = []
     for page in PAGES:
         for scheme in ("light", "dark"):
             browser.scheme(scheme)
             browser.open(url + page)
-            browser.driver.execute_script(AXE.read_text(encoding="utf-8"))
+            browser.driver.execute_script(script)
             found = browser.driver.execute_async_script(
                 "axe.run().then((found) => arguments[0](found.violations))"
             )

@@ -21,6 +21,7 @@ from keras_elmo.plots import (
 from keras_elmo.plots.data import spread
 from keras_elmo.training.history import HistoryRow, write_history
 from tests.images import size_of_png
+from tests.installed import require_installed
 
 pytestmark = pytest.mark.graph
 
@@ -28,7 +29,7 @@ pytestmark = pytest.mark.graph
 @pytest.fixture
 def figures(monkeypatch):
     """The figures that are drawn, to be asked what stands on them."""
-    pytest.importorskip("matplotlib")
+    require_installed("matplotlib")
 
     drawn = []
     picture = history.picture
@@ -102,7 +103,7 @@ LATER = dataclasses.replace(
     ids=["whole", "no validation", "diverged"],
 )
 def test_history_png(rows, tmp_path):
-    pytest.importorskip("matplotlib")
+    require_installed("matplotlib")
     assert plot_history(rows, tmp_path / "history.png")
     assert size_of_png(tmp_path / "history.png") == (840, 540)
     assert [path.name for path in tmp_path.iterdir()] == ["history.png"]

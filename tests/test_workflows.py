@@ -20,6 +20,7 @@ def test_actions_are_pinned(path):
 
 def test_jobs_may_read_alone():
     """Publishing alone has a right beyond: to say who it is."""
+    assert WORKFLOWS
     for path in WORKFLOWS:
         text = path.read_text(encoding="utf-8")
         assert "permissions:\n  contents: read\n" in text

@@ -124,7 +124,9 @@ class PaddedLayout:
         x = self._reversed(x) if reverse else x
         if self._mask is None:
             return x
-        return x * ops.expand_dims(ops.cast(self._mask, x.dtype), -1)
+        # Not a product: what is masked may not be a number.
+        mask = ops.expand_dims(ops.cast(self._mask, "bool"), -1)
+        return ops.where(mask, x, ops.zeros_like(x))
 
     def _reversed(self, x: Tensor) -> Tensor:
         """Reverses the unmasked positions of each row; its own inverse."""

@@ -26,6 +26,7 @@ from keras_elmo.files.run_directory import PretrainingDirectory
 from keras_elmo.text.batching import TokenizedFile
 from tests.files.exports import embedding
 from tests.full_disk import files_of_at_most
+from tests.installed import import_installed, require_installed
 from tests.models.small import random_encoder
 
 pytestmark = pytest.mark.graph
@@ -140,7 +141,7 @@ def test_shipped_mix(layer, models, text, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("layers", ["all", "mix"])
 def test_parquet_tokens(layers, models, text, wanted, tmp_path):
-    parquet = pytest.importorskip("pyarrow.parquet")
+    parquet = import_installed("pyarrow.parquet")
     embed_file(models / "directory", text, tmp_path / "out.parquet", layers=layers)
     table = parquet.read_table(tmp_path / "out.parquet").to_pydict()
     places = [(k, j) for k, tokens in enumerate(SENTENCES) for j in range(len(tokens))]
@@ -160,7 +161,7 @@ def test_parquet_tokens(layers, models, text, wanted, tmp_path):
 
 def test_parquet_sentences(models, text, wanted, tmp_path):
     """The mean over its tokens; that of none is zero, as in the exported model."""
-    parquet = pytest.importorskip("pyarrow.parquet")
+    parquet = import_installed("pyarrow.parquet")
     out = tmp_path / "out.parquet"
     embed_file(models / "directory", text, out, rows="sentences")
     table = parquet.read_table(out).to_pydict()
@@ -173,7 +174,7 @@ def test_parquet_sentences(models, text, wanted, tmp_path):
 
 
 def test_float16(models, text, wanted, tmp_path):
-    parquet = pytest.importorskip("pyarrow.parquet")
+    parquet = import_installed("pyarrow.parquet")
     embed_file(models / "directory", text, tmp_path / "o.hdf5", dtype="float16")
     found = read_hdf5(tmp_path / "o.hdf5")
     assert_vectors(found, wanted, tolerance=4e-3, dtype="float16")
@@ -240,7 +241,7 @@ def embedded(monkeypatch):
 def test_resume(name, options, models, text, interrupt, tmp_path):
     """More than once; whatever a killed process has left, the bytes are the same."""
     if name.endswith("parquet"):
-        pytest.importorskip("pyarrow.parquet")
+        require_installed("pyarrow")
     out, parts = tmp_path / name, tmp_path / f"{name}.parts"
     told = interrupt(out, 1, **options)
     assert f"1 part is kept in {parts}; pass `resume`" in told
@@ -305,7 +306,7 @@ def test_damaged_part(models, text, interrupt, tmp_path):
 def test_resume_complete_file(name, models, text, embedded, tmp_path, capsys):
     """It says so and does nothing; what a killed process has left is removed."""
     if name.endswith("parquet"):
-        pytest.importorskip("pyarrow.parquet")
+        require_installed("pyarrow")
     out = tmp_path / name
     embed_file(models / "directory", text, out)
     before = out.stat().st_mtime_ns
@@ -384,7 +385,7 @@ def test_batches_of_slow_part(damaged, models, text, tmp_path, monkeypatch):
 def test_lock(name, models, text, interrupt, tmp_path):
     """Two processes do not write one file, such as a job that is started twice."""
     if name.endswith("parquet"):
-        pytest.importorskip("pyarrow.parquet")
+        require_installed("pyarrow")
     out, parts = tmp_path / name, tmp_path / f"{name}.parts"
 
     def embed_once_more():
@@ -412,7 +413,7 @@ def test_lock(name, models, text, interrupt, tmp_path):
 def test_changed_arguments(models, text, interrupt, tmp_path):
     """Each is named; the parts stay as they are."""
     out, parts = tmp_path / "out.parquet", tmp_path / "out.parquet.parts"
-    pytest.importorskip("pyarrow.parquet")
+    require_installed("pyarrow")
     interrupt(out, 3)
     kept = {path.name: path.read_bytes() for path in parts.iterdir()}
     other = PretrainingDirectory(tmp_path / "other")
@@ -527,7 +528,7 @@ def test_standard_streams(options, models, text, wanted, monkeypatch, capsys):
 def test_full_disk(name, models, text, tmp_path, capfd):
     """What was computed is kept."""
     if name.endswith("parquet"):
-        pytest.importorskip("pyarrow.parquet")
+        require_installed("pyarrow")
     out = tmp_path / name
     embed_file(models / "directory", text, tmp_path / f"whole-{name}")
     size = (tmp_path / f"whole-{name}").stat().st_size
@@ -589,7 +590,7 @@ def test_bad_arguments(models, text, tmp_path):
 @pytest.mark.parametrize("name", ["out.hdf5", "out.parquet"])
 def test_empty_text(name, models, tmp_path, monkeypatch):
     if name.endswith("parquet"):
-        pytest.importorskip("pyarrow.parquet")
+        require_installed("pyarrow")
     (tmp_path / "text.txt").write_text("", encoding="utf-8")
     with pytest.raises(ValueError, match=r"no text in .*text\.txt"):
         embed_file(models / "directory", tmp_path / "text.txt", tmp_path / name)

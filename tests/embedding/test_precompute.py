@@ -1,3 +1,6 @@
+import tempfile
+from unittest import mock
+
 import keras
 import numpy as np
 import pytest
@@ -37,10 +40,16 @@ def assert_equal_vectors(elmo, found, inputs, atol=1e-5):
     np.testing.assert_array_equal(numpy_of(vectors._keras_mask), numpy_of(mask))
 
 
-@pytest.mark.parametrize("max_memory", [2**30, 5_000, 1])
-def test_equal_vectors(max_memory, elmo):
+# The layers have 2,688 bytes.
+@pytest.mark.parametrize(("max_memory", "files"), [(2**30, 0), (1_600, 1), (1, 1)])
+def test_equal_vectors(max_memory, files, elmo, tmp_path, monkeypatch):
     """The layer has the same result for text and for its layers, stored anywhere."""
-    cached = precompute(elmo, batches(TEXTS, LABELS), max_memory=max_memory)
+    opened = mock.Mock(wraps=tempfile.TemporaryFile)
+    monkeypatch.setattr(tempfile, "TemporaryFile", opened)
+    cached = precompute(
+        elmo, batches(TEXTS, LABELS), max_memory=max_memory, directory=tmp_path
+    )
+    assert opened.call_args_list == [mock.call(dir=tmp_path)] * files
     assert len(cached) == 3
     for (layers, labels), (text, wanted) in zip(
         cached, batches(TEXTS, LABELS), strict=True
@@ -129,6 +138,8 @@ def test_windows(elmo, monkeypatch):
 def test_refused(encoder, elmo):
     with pytest.raises(ValueError, match="`elmo` must have a frozen encoder"):
         precompute(ElmoEmbedding(encoder, trainable_encoder=True), batches(TEXTS))
+    with pytest.raises(ValueError, match="`max_memory` must be positive"):
+        precompute(elmo, batches(TEXTS), max_memory=0)
     with pytest.raises(ValueError, match="`dataset` must have an end"):
         precompute(elmo, batches(TEXTS).repeat())
     with pytest.raises(ValueError, match="`dataset` must have a batch"):

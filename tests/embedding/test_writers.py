@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from keras_elmo.embedding.writers import Hdf5Writer, ParquetWriter, read_manifest
 from tests.fresh_process import run_python
 from tests.full_disk import files_of_at_most
+from tests.installed import import_installed, require_installed
 
 MANIFEST = {"layers": "all"}
 
@@ -93,7 +94,7 @@ def test_manifest_of_other_files(tmp_path):
     (tmp_path / "folder.h5").mkdir()
     for path in tmp_path.iterdir():
         assert read_manifest(str(path)) is None
-    pytest.importorskip("pyarrow")
+    require_installed("pyarrow")
     (tmp_path / "text.parquet").write_text("no Parquet", encoding="utf-8")
     (tmp_path / "folder.parquet").mkdir()
     for path in tmp_path.glob("*.parquet"):
@@ -102,7 +103,7 @@ def test_manifest_of_other_files(tmp_path):
 
 def test_parquet_row_groups(tmp_path, monkeypatch):
     """They do not depend on the parts."""
-    parquet = pytest.importorskip("pyarrow.parquet")
+    parquet = import_installed("pyarrow.parquet")
     monkeypatch.setattr("keras_elmo.embedding.writers._GROUP_BYTES", 200)
     vectors = random_vectors(40, (3,), "float32")
     files = []

@@ -20,7 +20,7 @@ LINES = [" ".join(SENTENCE), "", "the bank"]
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("explore")
-    write_pretrained(folder / "run", CONFIG, ALL_WORDS)
+    write_pretrained(folder / "run", CONFIG, [*ALL_WORDS, "--"])
     (folder / "text.txt").write_text("\n".join(LINES) + "\n", encoding="utf-8")
     return folder
 
@@ -75,9 +75,17 @@ def test_substitutes(folder):
         status, printed, err = command("substitutes", *arguments, *place)
         assert (status, err) == (0, "")
         assert printed.splitlines() == expected
-    skipped = ["--word", "river", "--skip-word", "--skip-punctuation"]
-    status, printed, err = command("substitutes", *arguments, *skipped)
-    assert status == 0 and "river" not in printed
+    arguments[-1] = str(len(ALL_WORDS))
+    for flags, missing in (
+        ([], set()),
+        (["--skip-word"], {"river"}),
+        (["--skip-punctuation"], {"--"}),
+    ):
+        asked = [*arguments, "--word", "river", *flags]
+        status, printed, err = command("substitutes", *asked)
+        words = [line.split("\t")[1] for line in printed.splitlines()]
+        assert (status, err) == (0, "")
+        assert sorted(words) == sorted({*ALL_WORDS[3:], "--"} - missing)
     result = command("substitutes", *arguments, "--word", "Bank")
     said = (
         "--word or --position must be a token",

@@ -9,6 +9,7 @@ from keras_elmo import Index, nearest
 from keras_elmo.explore.index import layer_indexes
 from keras_elmo.files.export import export_saved_model
 from tests.explore.test_nearest import CORPUS, QUERY, by_hand
+from tests.installed import require_installed
 from tests.models.small import random_encoder
 
 
@@ -154,7 +155,7 @@ def test_empty_index_is_saved(encoder, tmp_path):
 
 def test_approximate(encoder, built, tmp_path):
     """With few vectors, all of them are visited."""
-    pytest.importorskip("usearch.index")
+    require_installed("usearch")
     index = Index.build(encoder, CORPUS, approximate=True)
     index.save(tmp_path / "index")
     for each in (index, Index.load(tmp_path / "index", encoder)):

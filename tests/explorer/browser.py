@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+from pathlib import Path
 
 import pytest
 
@@ -33,6 +34,18 @@ def programs():
             pytest.fail(absent)
         pytest.skip(absent)
     return found
+
+
+def axe_core():
+    """Returns axe-core's script; skips where there is none, unless one is named."""
+    name = "KERAS_ELMO_AXE"
+    path = Path(os.environ.get(name, "node_modules/axe-core/axe.min.js"))
+    if not path.is_file():
+        absent = f"no {path}; {name} names axe.min.js of axe-core"
+        if name in os.environ:
+            pytest.fail(absent)
+        pytest.skip(absent)
+    return path.read_text(encoding="utf-8")
 
 
 class Browser:

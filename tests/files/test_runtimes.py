@@ -1,7 +1,5 @@
 """A downstream model with its head gives its own outputs in other runtimes."""
 
-import importlib.util
-
 import keras
 import numpy as np
 import pytest
@@ -12,6 +10,7 @@ from keras_elmo.models.elmo_embedding import ElmoEmbedding
 from keras_elmo.text.character_ids import CharacterIds
 from keras_elmo.text.tokenizer import Tokenizer
 from keras_elmo.utils import exporting
+from tests.installed import import_installed, require_installed
 from tests.layers.layer_checks import numpy_of
 from tests.models.combinations import BATCHES
 from tests.models.small import SENTENCES, char_ids, random_encoder
@@ -32,7 +31,7 @@ def model():
 
 
 def litert(path):
-    interpreter = pytest.importorskip("ai_edge_litert.interpreter").Interpreter(path)
+    interpreter = import_installed("ai_edge_litert.interpreter").Interpreter(path)
     taken, given = (
         details()[0]["index"]
         for details in (interpreter.get_input_details, interpreter.get_output_details)
@@ -49,12 +48,12 @@ def litert(path):
 
 
 def onnx(path):
-    session = pytest.importorskip("onnxruntime").InferenceSession(path)
+    session = import_installed("onnxruntime").InferenceSession(path)
     return lambda ids: session.run(None, {session.get_inputs()[0].name: ids})[0]
 
 
 def openvino(path):
-    openvino = pytest.importorskip("openvino")
+    openvino = import_installed("openvino")
     # Its default on a processor that has it is bfloat16.
     exact = {"INFERENCE_PRECISION_HINT": "f32"}
     compiled = openvino.Core().compile_model(path, "CPU", exact)
@@ -65,8 +64,7 @@ def require(format):
     """Skips where the runtime, or what writes its file, is not installed."""
     modules = {"litert": ["ai_edge_litert"], "onnx": ["tf2onnx", "onnxruntime"]}
     for module in modules.get(format, [format]):
-        if importlib.util.find_spec(module) is None:
-            pytest.skip(f"{module} is not installed")
+        require_installed(module)
 
 
 # Keras makes the graph, and a converter writes it: 10 s each.

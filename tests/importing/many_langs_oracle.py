@@ -22,7 +22,7 @@ SENTENCES = [
 ]
 
 
-def sizes(char_dim=5, word_dim=3, **encoder):
+def sizes(char_dim=5, word_dim=3, activation="relu", **encoder):
     """The content of the file that config.json names."""
     return {
         "encoder": {
@@ -36,7 +36,7 @@ def sizes(char_dim=5, word_dim=3, **encoder):
         },
         "token_embedder": {
             "name": "cnn",
-            "activation": "relu",
+            "activation": activation,
             "filters": [[1, 4], [2, 5], [7, 6]],
             "n_highway": 2,
             "word_dim": word_dim,
@@ -158,7 +158,8 @@ class ManyLangs:
                 for start in range(len(ids) - width + 1)
             ]
             features.append(np.max(windows, axis=0) + state[f"convolutions.{k}.bias"])
-        x = relu(np.concatenate(features))
+        activation = {"relu": relu, "tanh": np.tanh}[sizes["activation"]]
+        x = activation(np.concatenate(features))
         for k in range(sizes["n_highway"]):
             both = state[f"highways._layers.{k}.weight"] @ x
             made, gate = np.split(both + state[f"highways._layers.{k}.bias"], 2)

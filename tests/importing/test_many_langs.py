@@ -23,15 +23,17 @@ from keras_elmo.training.perplexity import perplexity
 from keras_elmo.training.pretrain import pretrain
 from tests.files.exports import padded
 from tests.importing.many_langs_oracle import SENTENCES, ManyLangs, sizes
+from tests.installed import import_installed
 from tests.layers.layer_checks import numpy_of
 from tests.little_memory import memory_of_at_most
 
-torch = pytest.importorskip("torch", reason="writes the .pkl files")
+torch = import_installed("torch")
 KINDS = {
     "both": sizes(),
     "words": sizes(char_dim=0),
     "characters": sizes(word_dim=0),
     "words of the projection's size": sizes(char_dim=0, word_dim=6),
+    "tanh": sizes(activation="tanh"),
     "no clips, three layers": sizes(cell_clip=0, proj_clip=None, n_layers=3),
 }
 TOLERANCE = 2e-6
@@ -172,7 +174,7 @@ def test_pretrain(encoder, tmp_path):
 
 
 def test_onnx(model, encoder, tmp_path):
-    onnxruntime = pytest.importorskip("onnxruntime")
+    onnxruntime = import_installed("onnxruntime")
     from keras_elmo.files.onnx import export_onnx
 
     export_onnx(encoder, tmp_path / "elmo.onnx")

@@ -129,6 +129,7 @@ def _check_config(cls, arguments, layer, inputs, call, expected):
     defaults = {p.name: p.default for p in parameters}
     for name, value in arguments.items():
         assert value is not defaults[name], f"{name} is at its default"
+        assert config[name] == keras.saving.serialize_keras_object(value), name
 
     assert json.loads(json.dumps(config)) is not None
     copy = cls.from_config(config)

@@ -19,7 +19,7 @@ def random_layers(rng, num_layers=3, shape=(2, 5, 4)):
 def test_contract(tmp_path):
     arguments = {
         "layer_norm": True,
-        "regularizer": "l2",
+        "regularizer": keras.regularizers.L2(0.3),
         "fixed_weights": [0.5, 1.0, -1.0],
     }
     layers = random_layers(np.random.default_rng(0))

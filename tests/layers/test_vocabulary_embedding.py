@@ -41,21 +41,26 @@ def test_contract(tmp_path):
     assert (numpy_of(layer(IDS))[~MASK] == 0).all()
 
 
+@pytest.mark.parametrize("activation, num_highway_layers", [("relu", 1), ("tanh", 2)])
 @pytest.mark.parametrize("words, characters", [(4, True), (4, False), (0, True)])
-def test_equals_the_oracle(words, characters):
+def test_equals_the_oracle(words, characters, activation, num_highway_layers):
     """A projection of the word's row beside what the characters' CNN returns."""
+    options = {"embedding": {"dim": 6}, "filters": [[1, 3], [8, 4]]}
+    options |= {"activation": activation, "n_highway": num_highway_layers}
     layer = VocabularyEmbedding(
         projection_units=5,
         num_words=len(VOCABULARY.words) * bool(words),
         word_embedding_units=words,
         num_characters=len(VOCABULARY.characters) * characters,
-        filters=[[1, 3], [8, 4]] if characters else (),
+        filters=options["filters"] if characters else (),
+        num_highway_layers=num_highway_layers,
         char_embedding_units=6,
+        activation=activation,
     )
     ids = IDS if words else IDS[..., 1:]
     layer.build(ids.shape)
     randomise(layer, np.random.default_rng(0))
-    wanted = token_vectors(layer, ids[MASK])
+    wanted = token_vectors(layer, ids[MASK], {"char_cnn": options})
     np.testing.assert_allclose(numpy_of(layer(ids))[MASK], wanted, atol=1e-5)
 
 

@@ -8,7 +8,7 @@ from keras_elmo.config import ElmoConfig
 from keras_elmo.token_vocabulary import TokenVocabulary
 from tests import numpy_reference
 from tests.layers.layer_checks import numpy_of
-from tests.layers.published_names import options_of, weights_of
+from tests.layers.published_names import weights_of
 from tests.models.small import CONFIG
 
 SPECIALS = ["<oov>", "<pad>", "<bos>", "<eos>", "<bow>", "<eow>"]
@@ -69,21 +69,22 @@ def looked_up_ids(sentences, vocabulary):
     return batch
 
 
-def token_vectors(layer, ids):
+def token_vectors(layer, ids, options):
     """What a `VocabularyEmbedding` returns for unmasked ids `(tokens, ids)`."""
     parts = []
     if layer.word_embedding is not None:
         parts.append(numpy_of(layer.word_embedding)[ids[:, 0] - 1])
         ids = ids[:, 1:]
     if layer.char_cnn is not None:
-        cnn = options_of(layer.char_cnn), weights_of(layer.char_cnn)
-        parts.append(numpy_reference.token_embeddings(ids, *cnn))
+        weights = weights_of(layer.char_cnn)
+        parts.append(numpy_reference.token_embeddings(ids, options, weights))
     kernel, bias = numpy_of([layer.projection_kernel, layer.projection_bias])
     return np.concatenate(parts, axis=-1) @ kernel + bias
 
 
 def expected_layers(encoder, ids):
     """The layers of one sentence of unmasked ids `(tokens + 2, ids)`."""
-    x = token_vectors(encoder.token_embedding, ids)
-    bilm = encoder.get_layer("bilm")
-    return numpy_reference.bilm(x, options_of(bilm), weights_of(bilm))[0]
+    options = encoder.config.to_options()
+    x = token_vectors(encoder.token_embedding, ids, options)
+    weights = weights_of(encoder.get_layer("bilm"))
+    return numpy_reference.bilm(x, options, weights)[0]

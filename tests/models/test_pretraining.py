@@ -200,14 +200,20 @@ def test_fit():
         assert not np.array_equal(numpy_of(weight), old), weight.path
 
 
-def test_dropout_and_sampling():
-    """Dropout and sampling act in training alone."""
-    model = random_model(dataclasses.replace(CONFIG, dropout=0.5))
+@pytest.mark.parametrize(("dropout", "num_sampled"), [(0.5, VOCABULARY_SIZE), (0.0, 8)])
+def test_dropout_and_sampling(dropout, num_sampled):
+    """Each acts by itself, in training alone, and on the head alone."""
+    config = dataclasses.replace(CONFIG, dropout=dropout)
+    model = random_model(config, num_sampled)
     batch = batch_of(SENTENCES)
-    still, again = numpy_of([model(batch), model(batch, training=False)])
-    np.testing.assert_array_equal(still["forward"], again["forward"])
-    one, other = numpy_of([model(batch, training=True) for _ in range(2)])
-    assert not np.allclose(one["forward"], other["forward"])
+    *_, top = model.encoder(batch["char_ids"])
+    for part, inputs in ((model, [batch]), (model.head, [top, batch["token_ids"]])):
+        still, again, one, other = (
+            numpy_of(part(*inputs, training=training))["forward"]
+            for training in (None, False, True, True)
+        )
+        np.testing.assert_array_equal(still, again)
+        assert not np.allclose(one, other)
 
 
 def test_encoder_is_trained():

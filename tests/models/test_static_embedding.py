@@ -35,6 +35,12 @@ def test_vectors_of_known_words(path):
     assert not layer.trainable_variables
 
 
+def test_first_words_of_a_file(path):
+    layer = StaticEmbedding.from_file(path, max_words=2)
+    assert layer.words == ["the", "배"]
+    np.testing.assert_array_equal(numpy_of(layer([["배", "Seoul"]])), [[BAE, NONE]])
+
+
 def test_ids_are_as_good_as_words(path):
     layer = StaticEmbedding.from_file(path)
     batches = tf.data.Dataset.from_tensors(TOKENS).map(layer.ids)

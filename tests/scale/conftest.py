@@ -2,5 +2,7 @@
 
 import importlib.util
 
-if importlib.util.find_spec("apache_beam") is None:
+from tests.installed import REQUIRED
+
+if importlib.util.find_spec("apache_beam") is None and not REQUIRED:
     collect_ignore_glob = ["test_*"]

@@ -15,6 +15,7 @@ from keras_elmo.files.loading import load
 from keras_elmo.scale import count_words, embed_text
 from keras_elmo.text.vocabulary import Vocabulary
 from tests.files.exports import embedding
+from tests.installed import require_installed
 from tests.scale.engines import (
     dask_runner,
     portable_runner,
@@ -229,7 +230,7 @@ def test_a_job_service_and_a_pool_of_workers(folder, texts, tmp_path):
 @pytest.mark.slow
 def test_a_worker_is_killed_and_the_job_completes(folder, texts, tmp_path):
     """An engine that gives what a worker has left undone to another."""
-    pytest.importorskip("distributed")
+    require_installed("distributed")
     out = tmp_path / "out"
     arguments = {"model": folder / "model", "files": texts, "out": out}
     with dask_runner(tmp_path) as (options, workers):

@@ -1,6 +1,6 @@
 """Tensors -> arrays, and a server asked by TensorFlow Serving's own stubs."""
 
-import time
+import functools
 
 import grpc
 import numpy as np
@@ -247,15 +247,23 @@ def test_unimplemented_methods(stub):
     assert error.value.code() is grpc.StatusCode.UNIMPLEMENTED
 
 
-def test_deadline_and_cancel(stub):
-    sent = request(strings=["a " * 1900])
+def test_deadline_and_cancel(server, stub):
+    """The server leaves both calls, and answers those before and after."""
+    count = functools.partial(server.metric, "keras_elmo_batch_requests_count")
+    sent = request("", ["default"], strings=["a " * 1900])
+    before = count()
+    # No two fit into a batch: what follows waits behind them.
+    calls = [stub.Predict.future(sent) for _ in range(12)]
+    cancelled = stub.Predict.future(sent)
     with pytest.raises(grpc.RpcError) as error:
-        stub.Predict(sent, timeout=0.005)
+        stub.Predict(sent, timeout=0.05)
     assert error.value.code() is grpc.StatusCode.DEADLINE_EXCEEDED
-    call = stub.Predict.future(sent)
-    time.sleep(0.01)
-    call.cancel()
+    cancelled.cancel()
+    assert cancelled.cancelled()
+    for call in calls:
+        assert call.result().outputs
     assert stub.Predict(request(strings=["a good request"])).outputs
+    assert count() - before == 13
 
 
 def test_metrics(server, stub):

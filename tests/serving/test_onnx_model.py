@@ -1,5 +1,12 @@
 """An .onnx file is served as a SavedModel is, without TensorFlow."""
 
+import json
+import re
+import signal
+import subprocess
+import sys
+import urllib.request
+
 import numpy as np
 import pytest
 
@@ -9,7 +16,7 @@ from keras_elmo.serving.model import Model
 from keras_elmo.serving.onnx_model import OnnxModel
 from keras_elmo.serving.versions import ModelManager
 from tests.files.exports import SENTENCES, TOKENS, embedding, padded
-from tests.fresh_process import run_python
+from tests.fresh_process import environment, run_python
 
 pytestmark = pytest.mark.graph
 
@@ -90,3 +97,30 @@ def test_without_tensorflow(folder):
     """A server of such a file imports neither TensorFlow nor Keras."""
     printed = run_python("-c", _FRESH, folder / "model.onnx", cwd=folder)
     assert printed.splitlines()[-1] == "[]"
+
+
+@pytest.mark.slow
+def test_command(folder):
+    """`keras-elmo serve` answers over REST alone, and ends in order."""
+    path = folder / "model.onnx"
+    command = [sys.executable, "-m", "keras_elmo", "serve", "--model", path]
+    with subprocess.Popen(
+        list(map(str, [*command, "--port", 0])),
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            said = process.stdout.readline()
+            ready = r"keras-elmo: serving model, version 1, at (http://\S+/model)\n"
+            url = re.fullmatch(ready, said)[1]
+            body = json.dumps({"inputs": SENTENCES, "output_filter": ["default"]})
+            with urllib.request.urlopen(f"{url}:predict", body.encode(), 60) as answer:
+                found = json.load(answer)["outputs"]["default"]
+        finally:
+            process.send_signal(signal.SIGTERM)
+            _, errors = process.communicate(timeout=60)
+    assert (process.returncode, errors) == (0, "keras-elmo: stopped\n")
+    wanted = OnnxModel(path, 1).signature("default")(INPUTS["default"], ["default"])
+    np.testing.assert_allclose(found, wanted["default"], atol=1e-5, rtol=0)

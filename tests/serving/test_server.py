@@ -1,22 +1,18 @@
-"""A server starts, switches to another version, refuses what is too much, and ends."""
+"""A server starts, switches to another version, and refuses what is too much."""
 
 import contextlib
 import http.client
 import json
 import platform
 import shutil
-import signal
 import socket
 import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-import grpc
 import numpy as np
 import pytest
-import tensorflow as tf
-from tensorflow_serving.apis.predict_pb2 import PredictRequest, PredictResponse
 
 from keras_elmo.files.export import export_saved_model
 from keras_elmo.serving.limits import Limits
@@ -161,70 +157,6 @@ def test_full_queue(server):
     assert full and all("6 requests wait already" in each["error"] for each in full)
     assert {status for status, _ in answers} == {200, 503}
     assert server.ask("~:predict", SHORT)[0] == 200
-
-
-def test_sigterm_finishes_requests(served, two):
-    """No new connections; requests over REST and gRPC are answered; status 0.
-
-    A gRPC call whose request never comes is closed after `--receive-seconds`.
-    """
-    method = "/tensorflow.serving.PredictionService/Predict"
-    silence = threading.Event()
-
-    def nothing():
-        silence.wait(600)
-        yield from ()
-
-    with (
-        contextlib.ExitStack() as stack,
-        served(two / "1", *MAX_TOKENS, "--receive-seconds", 2) as server,
-        grpc.insecure_channel(f"{server.host}:{server.grpc_port}") as channel,
-    ):
-        stack.callback(silence.set)
-        held = [channel.stream_unary(method).future(nothing()) for _ in range(3)]
-        asked = PredictRequest(output_filter=["default"])
-        asked.model_spec.name = server.name
-        asked.model_spec.signature_name = "tokens"
-        lengths = np.array(LONG["inputs"]["sequence_len"], np.int32)
-        for name, value in (LONG["inputs"] | {"sequence_len": lengths}).items():
-            asked.inputs[name].CopyFrom(tf.make_tensor_proto(value))
-        calls = [
-            channel.unary_unary(method).future(asked.SerializeToString())
-            for _ in range(6)
-        ]
-        connections = [
-            stack.enter_context(contextlib.closing(server.connect())) for _ in range(6)
-        ]
-        path = f"/v1/models/{server.name}:predict"
-        for connection in connections:
-            connection.request("POST", path, json.dumps(LONG))
-
-        def have_arrived():
-            waiting = server.metric("keras_elmo_waiting_requests")
-            return waiting + server.metric("keras_elmo_batch_requests_count") == 12
-
-        wait_for(have_arrived)
-        began = time.monotonic()
-        server.process.send_signal(signal.SIGTERM)
-
-        def refused():
-            with contextlib.suppress(OSError):
-                socket.create_connection((server.host, server.port), 1).close()
-                return False
-            return True
-
-        wait_for(refused)
-        for connection in connections:
-            answer = connection.getresponse()
-            assert answer.status == 200
-            assert len(json.load(answer)["outputs"]["default"][0]) == 14
-        for call in calls:
-            assert "default" in PredictResponse.FromString(call.result(60)).outputs
-        assert server.process.wait(60) == 0
-        assert time.monotonic() - began > 2
-        assert {each.exception(10).code() for each in held} == {
-            grpc.StatusCode.UNAVAILABLE
-        }
 
 
 # ---------------------------------------------------------------- no start

@@ -150,6 +150,25 @@ def test_skipping_equals_slicing(corpus, shuffle):
         assert equal(rest, whole[skip:])
 
 
+@pytest.mark.parametrize("shuffle", [True, False])
+@pytest.mark.parametrize(("files", "shards"), [(3, 2), (1, 3)])
+def test_shards(files, shards, shuffle, tmp_path):
+    """Each sentence is in one shard: of whole files, or else of lines."""
+    pattern = write_lines(tmp_path, [1 + k % 9 for k in range(60)], shards=files)
+    found = Counter()
+    for index in range(shards):
+        # The last by the former name.
+        name = "share" if index == shards - 1 else "shard"
+        corpus = Corpus(pattern, VOCABULARY, **{name: (index, shards)})
+        read = batches(corpus, shuffle=shuffle)
+        sentences = Counter(text for ids, _ in read for text in spelt(ids))
+        assert 15 <= sentences.total() <= 40
+        found += sentences
+    whole = batches(Corpus(pattern, VOCABULARY))
+    assert found == Counter(text for ids, _ in whole for text in spelt(ids))
+    assert set(found.values()) == {1} and len(found) == 60
+
+
 def test_every_form_of_file_gives_the_same(tmp_path):
     content = "".join(f"w{k} w{k + 1} 배를 w{k % 7}.\n" for k in range(90)).encode()
     found = []
@@ -228,6 +247,8 @@ def test_a_damaged_file_is_named(tmp_path):
         batches(corpus)
     assert isinstance(corpus.error, ValueError)
     assert "t.gz: cut short or damaged" in str(corpus.error)
+    with pytest.raises(ValueError, match=r"t\.gz: cut short or damaged"):
+        list(corpus.batches())
 
 
 def test_wrong_arguments(tmp_path):

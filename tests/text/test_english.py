@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keras_elmo.text.tokenizer import Tokenizer
+from tests.installed import import_installed
 
 pytestmark = pytest.mark.skipif(
     keras.backend.backend() != "tensorflow", reason="only TensorFlow has strings"
@@ -124,7 +125,7 @@ def test_characters_stay(text):
 @given(st.lists(st.sampled_from([*CLUSTERS, "a", "é", "한글", " ", "क्षि", ",", "7"])))
 def test_grapheme_clusters(parts):
     """No kind cuts within a grapheme cluster."""
-    regex = pytest.importorskip("regex")
+    regex = import_installed("regex")
     text = "".join(parts)
     for kind in ("unicode", *KINDS):
         tokens = cut(kind, text).split()
@@ -155,7 +156,7 @@ def test_equals_nltk(data_folder):
 
     addresses, abbreviations, emoticons, and points that do not end the line.
     """
-    nltk = pytest.importorskip("nltk.tokenize")
+    nltk = import_installed("nltk.tokenize")
     path = data_folder / "ud_en_ewt" / "dev.conllu.xz"
     with lzma.open(path, "rt", encoding="utf-8") as file:
         texts = [line[9:-1] for line in file if line.startswith("# text = ")]

@@ -3,6 +3,7 @@ import dataclasses
 import math
 import shutil
 import signal
+from pathlib import Path
 
 import h5py
 import keras
@@ -19,6 +20,7 @@ from keras_elmo.training import recorder as record
 from keras_elmo.training.perplexity import perplexity
 from keras_elmo.training.pretrain import pretrain
 from keras_elmo.training.recorder import Diverged
+from tests.installed import require_installed
 from tests.layers.layer_checks import numpy_of
 from tests.training.runs import (
     CONFIG,
@@ -133,7 +135,7 @@ def batches_run(folder):
 @pytest.mark.slow
 def test_files_of_a_run(whole, folder):
     """A directory holds it all."""
-    pytest.importorskip("matplotlib")
+    require_installed("matplotlib")
     names = sorted(path.name for path in (folder / "whole").iterdir())
     assert names == FILES
     png = (folder / "whole" / "history.png").read_bytes()
@@ -341,48 +343,73 @@ def test_minutes_without_validation(tmp_path):
     assert (tmp_path / "run" / "weights.hdf5").exists()
 
 
+@pytest.mark.slow
+def test_options_of_files_and_schedule(tmp_path):
+    """Checkpoints by the clock, the last of them; TensorBoard; a falling rate."""
+    on_batches(
+        ready_made(4),
+        tmp_path / "run",
+        validation=None,
+        learning_rate=0.1,
+        schedule="cosine",
+        warmup_steps=1,
+        epochs=None,
+        steps=4,
+        checkpoint_minutes=1e-9,
+        keep_checkpoints=2,
+        tensorboard=True,
+    )
+    assert Checkpoints(tmp_path / "run" / "checkpoints").steps() == [3, 4]
+    assert list(Path(PretrainingDirectory(tmp_path / "run").tensorboard).iterdir())
+    (row,) = timeless(tmp_path / "run")
+    assert row.learning_rate == pytest.approx(0, abs=1e-6)
+
+
 # ---------------------------------------------------------------- bad arguments
 
 
 @pytest.mark.parametrize(
-    "argument",
+    ("argument", "said"),
     [
-        {"steps": 0},
-        {"epochs": 0},
-        {"epochs": -1},
-        {"minutes": 0.0},
-        {"minutes": math.nan},
-        {"validate_every": 0},
-        {"num_sampled": 0},
-        {"learning_rate": 0.0},
-        {"optimizer": "sgd"},
-        {"patience": 1},
-        {"keep_checkpoints": 0},
-        {"checkpoint_minutes": 0.0},
-        {"max_distinct": 10},
-        {"vocabulary_size": 3},
-        {"batch_tokens": 10},
-        {"max_tokens": 2},
-        {"tokenizer": "bpe"},
-        {"seed": -1},
-        {"seed": 2**32},
-        {"vocabulary_size": 0},
-        {"corpus": "nowhere-*.txt"},
-        {"corpus": []},
-        {"validation": "nowhere-*.txt"},
-        {"validation": [{}]},
-        {"corpus": [{}]},
-        {"corpus": [{}], "vocabulary_size": 13, "validation": "held-out.txt"},
+        ({"steps": 0}, "`steps`"),
+        ({"epochs": 0}, "`epochs`"),
+        ({"epochs": -1}, "`epochs`"),
+        ({"minutes": 0.0}, "`minutes`"),
+        ({"minutes": math.nan}, "`minutes`"),
+        ({"validate_every": 0}, "`validate_every`"),
+        ({"num_sampled": 0}, "`num_sampled`"),
+        ({"learning_rate": 0.0}, "`learning_rate`"),
+        ({"optimizer": "sgd"}, "`optimizer`"),
+        ({"patience": 1}, "`patience`"),
+        ({"keep_checkpoints": 0}, "`keep_checkpoints`"),
+        ({"checkpoint_minutes": 0.0}, "`checkpoint_minutes`"),
+        ({"max_distinct": 10}, "`max_distinct`"),
+        ({"vocabulary_size": 3}, "`max_size`"),
+        ({"batch_tokens": 10}, "`batch_tokens`"),
+        ({"max_tokens": 2}, "`max_tokens`"),
+        ({"tokenizer": "bpe"}, "`tokenizer`"),
+        ({"seed": -1}, "`seed`"),
+        ({"seed": 2**32}, "`seed`"),
+        ({"vocabulary_size": 0}, "`vocabulary_size`"),
+        ({"corpus": "nowhere-*.txt"}, "no file matches nowhere-"),
+        ({"corpus": []}, "`files`"),
+        ({"validation": "nowhere-*.txt"}, "no file matches nowhere-"),
+        ({"validation": [{}]}, "`validation`"),
+        ({"corpus": [{}]}, "`vocabulary_size`"),
+        (
+            {"corpus": [{}], "vocabulary_size": 13, "validation": "held-out.txt"},
+            "`validation`",
+        ),
     ],
     ids=str,
 )
-def test_bad_argument_leaves_nothing(argument, folder, tmp_path):
+def test_bad_argument_leaves_nothing(argument, said, folder, tmp_path):
     """An argument that cannot be leaves nothing.
 
     Said before anything is written.
     """
     arguments = {"corpus": folder / "text.txt", **argument}
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match=f"^{said}"):
         pretrain(CONFIG, directory=tmp_path / "run", progress=False, **arguments)
     assert list(tmp_path.iterdir()) == []
 

@@ -1,10 +1,11 @@
 import dataclasses
 import json
 import math
+from types import SimpleNamespace
 
 import pytest
 
-from keras_elmo.training.recorder import Interval, RunState
+from keras_elmo.training.recorder import Interval, RunRecorder, RunState
 from tests.training.test_history import FIRST, SECOND
 
 FIGURES = {"forward_loss": 5.1, "backward_loss": 4.7, "gradient_norm": 0.3}
@@ -17,6 +18,30 @@ def test_state_json_round_trip():
     state.rows = [FIRST, SECOND]
     state.interval.add(FIGURES, words=10, predictions=12)
     assert RunState.from_json(json.loads(json.dumps(state.to_json()))) == state
+
+
+@pytest.mark.parametrize(
+    ("workers", "positions"), [(1, [(2, 0)]), (2, [(3, 4), (2, 9)]), (3, [(2, 0)] * 3)]
+)
+def test_other_number_of_workers(workers, positions):
+    """Each has another shard now, so the earliest epoch begins anew."""
+    progress = RunState(step=7, positions=[(3, 4), (2, 9)]).to_json()
+    said = []
+    recorder = RunRecorder(
+        SimpleNamespace(vocabulary=None),
+        validation=None,
+        files=None,
+        checkpoints=SimpleNamespace(restore=lambda *arguments: progress),
+        devices=SimpleNamespace(
+            num_workers=workers, is_chief=False, after_restore=lambda model: None
+        ),
+        learning_rate=0.1,
+        tensorboard=False,
+        log=said.append,
+    )
+    assert (recorder.state.step, recorder.state.positions) == (7, positions)
+    changed = [f"2 workers became {workers}: epoch 3 begins anew"]
+    assert said == changed * (workers != 2)
 
 
 def test_interval_means():

@@ -80,8 +80,9 @@ def test_lock_of_new_directory(tmp_path):
         lock.acquire()
         os.mkdir(path)
         lock.acquire()
-        with DirectoryLock(path) as other, pytest.raises(ValueError):
-            other.acquire()
+        with DirectoryLock(path) as other:
+            with pytest.raises(ValueError, match=f"another process trains in {path}"):
+                other.acquire()
     # It is free again.
     with DirectoryLock(path) as lock:
         lock.acquire()

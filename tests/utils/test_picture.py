@@ -1,11 +1,11 @@
 import sys
-from importlib.util import find_spec
 
 import pytest
 
 from keras_elmo.utils import picture as module
 from keras_elmo.utils.picture import picture
 from tests.images import size_of_png
+from tests.installed import import_installed, require_installed
 
 
 def draw(path, text):
@@ -16,7 +16,7 @@ def draw(path, text):
 
 @pytest.fixture(autouse=True)
 def matplotlib():
-    return pytest.importorskip("matplotlib")
+    return import_installed("matplotlib")
 
 
 def test_size(tmp_path):
@@ -31,8 +31,7 @@ def test_hangul(tmp_path):
 
 
 def test_font_of_a_package(tmp_path, monkeypatch, matplotlib):
-    if find_spec("koreanize_matplotlib") is None:
-        pytest.skip("koreanize-matplotlib is not installed")
+    require_installed("koreanize_matplotlib")
     fonts = matplotlib.font_manager.fontManager
     latin = [font for font in fonts.ttflist if font.name.startswith("DejaVu")]
     monkeypatch.setattr(fonts, "ttflist", latin)
