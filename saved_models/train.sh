@@ -7,7 +7,8 @@
 # options_LANGUAGE.json if not given. INIT=MODEL goes on from a model, with its words and
 # sizes, or with the LSTM cells of OPTIONS, and larger batches; its LEARNING_RATE is 0.003
 # and its SEED, of the order of the text, 7 if not given.
-# AVERAGE=MODEL exports the mean of the run's weights and those of a model, such as INIT.
+# AVERAGE=MODELS exports the mean of the run's weights and those of models, such as INIT; one
+# that is named twice counts twice.
 # OPTIMIZER=muon is another optimizer than adam, which is used if not given.
 # RUN=DIR and OUT=DIR are where the run and the exported model are written,
 # runs/elmo-LANGUAGE and runs/elmo-LANGUAGE-exported if not given. DTYPE=float32 is faster
@@ -37,6 +38,6 @@ keras-elmo pretrain --resume --out "${RUN:=runs/elmo-$language}" "$@" \
 : "${OUT:=$RUN-exported}"
 # One that is older is of another run: export says that it is there, and ends this.
 [ "$OUT" -nt "$RUN/weights.hdf5" ] ||
-    keras-elmo export --model "$RUN" ${AVERAGE:+--average "$AVERAGE"} --out "$OUT" \
+    keras-elmo export --model "$RUN" ${AVERAGE:+--average $AVERAGE} --out "$OUT" \
         --language-model --half-weights
 keras-elmo evaluate --model "$OUT" --corpus "$dev"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Trains elmo-en, from a held-out text and texts to train on; see train.sh. First on one
-# Wikipedia, then, from the model of that run, on everything, once more, and a third time
-# with twice the LSTM cells:
+# Wikipedia, then, from the model of that run, on everything, once more, and twice with twice
+# the LSTM cells; of the last run only a third is in the mean:
 #
 #     OPTIONS=saved_models/options_en_512.json RUN=runs/elmo-en-1 \
 #         sh saved_models/train_en.sh DATA/enwiki/dev.txt.xz 'DATA/enwiki/train-*.txt.xz'
@@ -13,6 +13,9 @@
 #         LEARNING_RATE=0.002 SEED=9 sh saved_models/train_en.sh DATA/enwiki/dev.txt.xz $ALL
 #     INIT=runs/elmo-en-3 RUN=runs/elmo-en-4 OPTIONS=saved_models/options_en.json \
 #         STEPS=3400 OPTIMIZER=muon LEARNING_RATE=0.002 SEED=11 \
+#         sh saved_models/train_en.sh DATA/enwiki/dev.txt.xz $ALL
+#     INIT=runs/elmo-en-4 RUN=runs/elmo-en-5 AVERAGE="runs/elmo-en-4 runs/elmo-en-4" \
+#         STEPS=850 OPTIMIZER=muon LEARNING_RATE=0.002 SEED=13 DTYPE=float32 \
 #         sh saved_models/train_en.sh DATA/enwiki/dev.txt.xz $ALL
 set -eu
 exec sh "$(dirname "$0")/train.sh" en "${STEPS:-8000}" "$@"

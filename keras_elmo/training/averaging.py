@@ -20,7 +20,8 @@ def average_models(models: Sequence[StrPath | PretrainingModel]) -> PretrainingM
 
     Args:
         models: names or paths as of `load_language_model`, checkpoints of a run among
-            them, or models; of the same sizes and words.
+            them, or models; of the same sizes and words. One that is given twice
+            counts twice.
 
     Returns:
         A new `PretrainingModel`.
