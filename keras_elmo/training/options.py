@@ -6,6 +6,7 @@ from numbers import Real
 from typing import TYPE_CHECKING
 
 from keras_elmo.config import TOKENIZERS, ElmoConfig
+from keras_elmo.text.vocabulary import SPECIALS
 from keras_elmo.utils.options import check_options, describe, option
 from keras_elmo.utils.types import StrPath
 
@@ -228,6 +229,12 @@ class TrainingOptions:
             raise ValueError(
                 f"`seed` must be at least 0 and below {2**32:,}. "
                 f"Received: seed={self.seed}"
+            )
+        size = self.vocabulary_size
+        if size is not None and size <= len(SPECIALS):
+            raise ValueError(
+                f"`vocabulary_size` must be more than the {len(SPECIALS)} specials. "
+                f"Received: vocabulary_size={size}"
             )
         if self.patience is not None and self.validation is None:
             raise ValueError(

@@ -384,7 +384,7 @@ def test_options_of_files_and_schedule(tmp_path):
         ({"keep_checkpoints": 0}, "`keep_checkpoints`"),
         ({"checkpoint_minutes": 0.0}, "`checkpoint_minutes`"),
         ({"max_distinct": 10}, "`max_distinct`"),
-        ({"vocabulary_size": 3}, "`max_size`"),
+        ({"vocabulary_size": 3}, "`vocabulary_size`"),
         ({"batch_tokens": 10}, "`batch_tokens`"),
         ({"max_tokens": 2}, "`max_tokens`"),
         ({"tokenizer": "bpe"}, "`tokenizer`"),
@@ -404,10 +404,7 @@ def test_options_of_files_and_schedule(tmp_path):
     ids=str,
 )
 def test_bad_argument_leaves_nothing(argument, said, folder, tmp_path):
-    """An argument that cannot be leaves nothing.
-
-    Said before anything is written.
-    """
+    """A bad argument is named before anything is written."""
     arguments = {"corpus": folder / "text.txt", **argument}
     with pytest.raises(ValueError, match=f"^{said}"):
         pretrain(CONFIG, directory=tmp_path / "run", progress=False, **arguments)
