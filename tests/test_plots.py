@@ -150,6 +150,9 @@ def test_history_of_files(figures, tmp_path):
     with pytest.raises(ValueError, match="history.csv: lacks the column epoch"):
         (tmp_path / "history.csv").write_text("a,b\n", encoding="utf-8")
         plot_mix_weights(tmp_path / "history.csv", tmp_path / "b.png")
+    with pytest.raises(ValueError, match="history.csv: lacks the column words"):
+        (tmp_path / "history.csv").write_text("loss_forward\n1\n2\n")
+        plot_history(tmp_path, tmp_path / "b.png")
 
 
 def test_history_without_matplotlib(tmp_path, monkeypatch):
@@ -236,8 +239,9 @@ def test_layer_scores(figures, tmp_path):
     assert [5, 5] in [list(line.get_xdata()) for line in axes.lines]
     labels = [text.get_text() for text in axes.get_legend().get_texts()]
     assert sorted(labels) == ["baseline", "layer 1", "layer 2"]
-    with pytest.raises(ValueError, match="must hold a task"):
-        plot_layer_scores({}, tmp_path / "b.png")
+    for wrong in ({}, {"tags": []}):
+        with pytest.raises(ValueError, match="must hold a task, and each task a layer"):
+            plot_layer_scores(wrong, tmp_path / "b.png")
 
 
 def test_sample_efficiency(figures, tmp_path):

@@ -204,7 +204,8 @@ def _nearest(parser: argparse.ArgumentParser) -> Run:
             words[each.position] = f"[{each.word}]"
             print(f"{each.cosine:.3f}\t{' '.join(words)}")
         if not found:
-            print(f"the text does not have {given['word']}", file=sys.stderr)
+            word = given["word"]
+            print(f"the text does not have {word} elsewhere", file=sys.stderr)
 
     return run
 

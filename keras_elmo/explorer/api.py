@@ -2,17 +2,16 @@
 
 import importlib.util
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import orjson
 
 from keras_elmo.explorer.explorer import Answer, Explorer
 from keras_elmo.explorer.mixes import Mixes, parse_mix_csv
-from keras_elmo.serving.limits import Code, ServingError, invalid
+from keras_elmo.serving.limits import Code, ServingError, invalid, shown
 
 # Characters of a text for each token that it may have.
 _CHARACTERS = 40
-# Of a value that an error shows.
+# Of a name that an error shows.
 _SHOWN = 60
 
 
@@ -81,7 +80,7 @@ class Api:
     def _map(self, request: Answer) -> Answer:
         method = request.get("method", "pca")
         if method not in ("pca", "umap"):
-            raise invalid("'method' must be 'pca' or 'umap'", _shown(method))
+            raise invalid("'method' must be 'pca' or 'umap'", shown(method))
         try:
             return self._explorer(request).map(*self._place(request), method)
         except ImportError as error:
@@ -107,7 +106,7 @@ class Api:
         name = request.get("model")
         if not isinstance(name, str) or name not in self._explorers:
             names = " or ".join(map(repr, self._explorers))
-            raise invalid(f"'model' must be {names}", _shown(name))
+            raise invalid(f"'model' must be {names}", shown(name))
         return self._explorers[name]
 
     def _predicting(self, request: Answer) -> Explorer:
@@ -141,7 +140,7 @@ class Api:
         if type(position) is not int or not 0 <= position < len(tokens):
             raise invalid(
                 f"'position' must be one of the {len(tokens)} tokens, from 0",
-                _shown(position),
+                shown(position),
             )
         return tokens, position
 
@@ -149,9 +148,5 @@ class Api:
 def _string(request: Answer, name: str) -> str:
     value = request.get(name)
     if not isinstance(value, str):
-        raise invalid(f"'{name}' must be a string", _shown(value))
+        raise invalid(f"'{name}' must be a string", shown(value))
     return value
-
-
-def _shown(value: Any) -> str:
-    return orjson.dumps(value).decode()[:_SHOWN]

@@ -19,6 +19,7 @@ from keras_elmo.explore.token_table import Place
 from keras_elmo.explore.token_vectors import normalize
 from keras_elmo.explorer.plane import WordMap, context_words
 from keras_elmo.explorer.samples import EXAMPLES, language, sample
+from keras_elmo.files.finding import ONNX_SUFFIX
 from keras_elmo.files.loading import load, load_language_model
 from keras_elmo.files.validation import NoLanguageModel
 from keras_elmo.models.encoder import Encoder
@@ -46,7 +47,8 @@ class Explorer:
         model: a language model; or an encoder, for which `substitutes` and `score`
             have nothing to ask.
         corpus: the text to look for neighbours in; if `None`, the sample in the
-            language of the model.
+            language of the words that the model predicts, or in English if it
+            predicts none.
         max_sentences: of the text, that are read.
         progress: whether to show words/s on stderr.
     """
@@ -77,6 +79,11 @@ class Explorer:
     @classmethod
     def load(cls, name_or_path: str, *args: Any, **kwargs: Any) -> "Explorer":
         """Loads a model, with its softmax if it has one; see `Explorer`."""
+        if name_or_path.endswith(ONNX_SUFFIX):
+            raise ValueError(
+                "`model` must be one that Keras reads: an .onnx file gives no vectors "
+                f"of the ends of a sentence. Received: model={name_or_path!r}"
+            )
         model: PretrainingModel | Encoder
         try:
             model = load_language_model(name_or_path)
@@ -110,15 +117,22 @@ class Explorer:
     def neighbours(
         self, tokens: tuple[str, ...], position: int, same_word: bool
     ) -> Answer:
-        """Returns the closest tokens of the text to one of a sentence, by layer."""
+        """Returns the closest tokens of the text to one of a sentence, by layer.
+
+        Each comes with its sentence, and with the words around it.
+        """
         vectors = self._layers(tokens)[:, position + 1]
         word = tokens[position] if same_word else None
         here = position, tokens
         return {
             "layers": [
                 [
-                    {"cosine": round(each.cosine, 3)}
-                    | _in_context(each.sentence, each.position)
+                    {
+                        "cosine": round(each.cosine, 3),
+                        "text": " ".join(each.sentence),
+                        "position": each.position,
+                        **_in_context(each.sentence, each.position),
+                    }
                     for each in index.closest(vector, _NUM_NEIGHBOURS, word, here)
                 ]
                 for index, vector in zip(self._indexes, vectors, strict=True)

@@ -26,16 +26,24 @@ def read_mix_file(path: str) -> Mixes:
     if not path.endswith(".keras"):
         return _mixes(read_csv(path, "epoch"), name)
     # Keras's safe mode: nothing in the file is run.
+    try:
+        model = keras.saving.load_model(path, compile=False)
+    except Exception as error:
+        # Keras has a class of its own for each kind of damage.
+        raise ValueError(f"{path}: cannot be loaded: {error}") from error
     logger = MixWeightsLogger()
-    logger.set_model(keras.saving.load_model(path, compile=False))
-    logger.on_train_begin()
+    logger.set_model(model)
+    try:
+        logger.on_train_begin()
+    except ValueError as error:
+        raise ValueError(f"{path}: must contain an ElmoEmbedding") from error
     logger.on_epoch_begin(0)
     return _mixes(logger.rows, name)
 
 
 def parse_mix_csv(text: str, name: str) -> Mixes:
     """Returns the mixes of a CSV of `MixWeightsLogger`, given as text."""
-    return _mixes(parse_csv(io.StringIO(text, newline=""), "epoch", name), name)
+    return _mixes(parse_csv(io.StringIO(text, newline=""), name, "epoch"), name)
 
 
 def _mixes(rows: Iterable[Any], name: str) -> Mixes:

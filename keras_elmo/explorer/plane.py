@@ -36,7 +36,8 @@ class WordMap:
     """
 
     def __init__(self, vectors: np.ndarray, umap: bool = False) -> None:
-        self._vectors = vectors
+        # A copy, for a view would keep the other layers, too.
+        self._top = vectors[-1].copy()
         self.labels = clusters(vectors[-1].astype("float64"))
         # UMAP needs some neighbours.
         self._umap = umap and vectors.shape[1] > _FEWEST
@@ -55,16 +56,20 @@ class WordMap:
         self.points = self._finished(planes)
 
     def place(self, vectors: np.ndarray) -> tuple[np.ndarray, int]:
-        """Returns the points `(layers, 2)` of one more occurrence, and its cluster."""
+        """Returns the points `(layers, 2)` of one more occurrence, and its cluster.
+
+        One that lies beyond the others is on the edge of the plane.
+        """
         if not len(self.labels):
             return np.zeros((len(vectors), 2)), 0
-        cosines = self._vectors[-1] @ vectors[-1]
+        cosines = self._top @ vectors[-1]
         nearest = np.argsort(-cosines)[:3]
         sizes = np.bincount(self.labels)
         label = int((np.bincount(self.labels, cosines) / sizes).argmax())
         if self._umap:
             return self.points[:, nearest].mean(axis=1), label
-        return self._finished(self._projected(vectors[:, np.newaxis]))[:, 0], label
+        planes = self._finished(self._projected(vectors[:, np.newaxis]))
+        return np.clip(planes[:, 0], -1, 1), label
 
     def _projected(self, vectors: np.ndarray) -> np.ndarray:
         return (vectors - self._means[:, np.newaxis]) @ self._bases
@@ -177,7 +182,8 @@ def context_words(
     """Returns the words that stand beside a word in each cluster rather than others."""
     inside = [Counter[str]() for _ in range(int(labels.max(initial=0)) + 1)]
     for sentence, label in zip(sentences, labels.tolist(), strict=True):
-        folded = {each.casefold() for each in sentence if each.isalpha()}
+        # The first character alone: a vowel sign within a word is no letter.
+        folded = {each.casefold() for each in sentence if each[:1].isalpha()}
         inside[label].update(folded - {word.casefold()})
     sizes = np.bincount(labels, minlength=len(inside)).tolist()
     total = sum(inside, Counter[str]())

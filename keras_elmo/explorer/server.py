@@ -4,6 +4,7 @@ import asyncio
 import ipaddress
 import signal
 import socket
+import threading
 import webbrowser
 from collections.abc import Callable, MutableMapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -73,33 +74,30 @@ def explore(
     """
     options = options or ExploreOptions()
 
-    def load() -> Api:
+    async def run(api: Api, listening: socket.socket) -> signal.Signals:
+        ended = first_signal()
+        server = http_server(explore_app(api, options), options)
+        host, port = start_listening(listening)
+        serving = asyncio.create_task(server.serve([listening]))
+        url = f"http://{address(host, port)}/"
+        log(f"open {url}")
+        if browser:
+            # It may return only when the user leaves it, as one in the terminal does.
+            threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
+        number = await ended
+        server.should_exit = True
+        await serving
+        return number
+
+    # The port first, for loading takes long: in this thread, which Ctrl-C interrupts.
+    with bound_socket(options.host, options.port) as listening:
         mixes: Mixes = [each for path in mix for each in read_mix_file(path)]
         explorers = {}
         for name in dict.fromkeys(models):
             log(f"reading {name} and the text")
             explorers[name] = Explorer.load(name, text, options.sentences, True)
             explorers[name].warm_up()
-        return Api(explorers, mixes, options.tokens)
-
-    async def run() -> signal.Signals:
-        # The port first, for loading takes long.
-        with bound_socket(options.host, options.port) as listening:
-            api = await asyncio.to_thread(load)
-            ended = first_signal()
-            server = http_server(explore_app(api, options), options)
-            host, port = start_listening(listening)
-            serving = asyncio.create_task(server.serve([listening]))
-            url = f"http://{address(host, port)}/"
-            log(f"open {url}")
-            if browser:
-                await asyncio.to_thread(webbrowser.open, url)
-            number = await ended
-            server.should_exit = True
-            await serving
-            return number
-
-    return asyncio.run(run())
+        return asyncio.run(run(Api(explorers, mixes, options.tokens), listening))
 
 
 def explore_app(api: Api, options: ExploreOptions) -> ASGIApp:

@@ -26,13 +26,13 @@ def spread(points: Sequence[ArrayLike], name: str) -> np.ndarray:
     return np.array([means, np.maximum(below, 0), np.maximum(above, 0)])
 
 
-def read_csv(path: StrPath, column: str) -> list[dict[str, float | None]]:
-    """Returns the rows of a file that has a column; an empty cell is `None`."""
+def read_csv(path: StrPath, *columns: str) -> list[dict[str, float | None]]:
+    """Returns the rows of a file that has some columns; an empty cell is `None`."""
     with open(path, encoding="utf-8", errors="replace", newline="") as file:
-        return parse_csv(file, column, os.fspath(path))
+        return parse_csv(file, os.fspath(path), *columns)
 
 
-def parse_csv(file: TextIO, column: str, name: str) -> list[dict[str, float | None]]:
+def parse_csv(file: TextIO, name: str, *columns: str) -> list[dict[str, float | None]]:
     """Returns the rows of an open file, which messages call `name`."""
     reader = csv.DictReader(file)
     try:
@@ -40,8 +40,9 @@ def parse_csv(file: TextIO, column: str, name: str) -> list[dict[str, float | No
     except csv.Error:
         # Of a file that is no CSV.
         names = ()
-    if column not in names:
-        raise ValueError(f"{name}: lacks the column {column}")
+    for column in columns:
+        if column not in names:
+            raise ValueError(f"{name}: lacks the column {column}")
     try:
         return [
             {name: float(cell) if cell else None for name, cell in row.items()}

@@ -11,6 +11,12 @@ from keras_elmo.plots.data import read_csv
 from keras_elmo.utils.picture import picture
 from keras_elmo.utils.types import StrPath
 
+_COLUMNS = (
+    "words",
+    *("loss_forward", "loss_backward"),
+    *("perplexity_forward", "perplexity_backward"),
+)
+
 
 def plot_history(rows: StrPath | Sequence[Any], path: StrPath) -> bool:
     """Draws the learning curves of a run.
@@ -43,7 +49,7 @@ def plot_history(rows: StrPath | Sequence[Any], path: StrPath) -> bool:
     if isinstance(rows, str | os.PathLike):
         file = os.path.join(rows, "history.csv") if os.path.isdir(rows) else rows
         return plot_history(
-            [SimpleNamespace(**row) for row in read_csv(file, "loss_forward")], path
+            [SimpleNamespace(**row) for row in read_csv(file, *_COLUMNS)], path
         )
     # Whatever has these attributes.
     points: Sequence[Any] = rows

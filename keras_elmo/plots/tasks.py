@@ -28,7 +28,7 @@ def plot_layer_scores(
         baselines: for a task, the score to draw a line at.
 
     Raises:
-        ValueError: there is no task, or a layer has no score.
+        ValueError: there is no task, a task has no layer, or a layer no score.
 
     Example:
 
@@ -41,8 +41,11 @@ def plot_layer_scores(
 
     Reference: Peters et al. 2018, tables 5 and 6.
     """
-    if not scores:
-        raise ValueError("`scores` must hold a task. Received: scores={}")
+    if not scores or not all(map(len, scores.values())):
+        raise ValueError(
+            "`scores` must hold a task, and each task a layer. "
+            f"Received: scores={dict(scores)}"
+        )
     num_bars = max(map(len, scores.values())) - 1
     bar = 0.8 / max(num_bars, 1)
     with picture(path, 7.5, 0.75 * len(scores) + 1) as figure:

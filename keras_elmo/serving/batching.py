@@ -121,10 +121,11 @@ class Batcher:
         self._limits = limits
         self._short = _Queue(limits.tokens, "batcher")
         self._long = _Queue(limits.tokens, "long requests")
+        self._in_tokenizer = 0
 
     def __len__(self) -> int:
         """Returns the number of requests that wait."""
-        return len(self._short) + len(self._long)
+        return len(self._short) + len(self._long) + self._in_tokenizer
 
     @property
     def num_batches(self) -> int:
@@ -169,11 +170,15 @@ class Batcher:
             longest = inputs[signature.token_argument].shape[1]
         else:
             (strings,) = inputs.values()
-            # A string has at most as many tokens as bytes, which mostly suffices;
-            # otherwise the tokenizer counts.
+            # A string has at most as many tokens as bytes, else the tokenizer counts.
             longest = max(map(len, strings), default=0)
             if sentences * longest > min(limit, _PART_TOKENS):
-                counted = await asyncio.to_thread(signature, inputs, [LENGTHS])
+                self._limits.check_waiting(len(self))
+                self._in_tokenizer += 1
+                try:
+                    counted = await asyncio.to_thread(signature, inputs, [LENGTHS])
+                finally:
+                    self._in_tokenizer -= 1
                 longest = int(counted[LENGTHS].max())
         if sentences * longest > limit:
             raise invalid(

@@ -142,6 +142,14 @@ class _Connection(HttpToolsProtocol):
                 f"A request's head must have at most {_HEAD_BYTES:,} bytes",
             )
 
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        # uvicorn's own timer ends with any byte, be it of a body that nobody reads.
+        is_idle = self.cycle.response_complete and not self._in_head
+        if is_idle and not self.transport.is_closing():
+            _cancel(self._head_timer)
+            self._head_timer = self.loop.call_later(_IDLE_SECONDS, self.transport.close)
+
     def pause_writing(self) -> None:
         super().pause_writing()
         self._answer_timer = self.loop.call_later(

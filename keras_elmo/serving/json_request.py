@@ -8,12 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import orjson
 
-from keras_elmo.serving.limits import invalid
+from keras_elmo.serving.limits import invalid, shown
 from keras_elmo.serving.signatures import Argument, Arrays
 
 _INT32 = range(-(2**31), 2**31)
-# Characters of a value that an error shows.
-_SHOWN = 60
 
 
 class JsonRequest(NamedTuple):
@@ -35,10 +33,10 @@ class JsonRequest(NamedTuple):
         except orjson.JSONDecodeError as error:
             raise invalid(f"JSON Parse error: {error}") from None
         if not isinstance(request, dict):
-            raise invalid("The body must be an object", _shown(request))
+            raise invalid("The body must be an object", shown(request))
         name = request.get("signature_name", "")
         if not isinstance(name, str):
-            raise invalid("'signature_name' must be a string", _shown(name))
+            raise invalid("'signature_name' must be a string", shown(name))
         keys = [key for key in ("instances", "inputs") if key in request]
         if len(keys) != 1:
             raise invalid(
@@ -50,7 +48,7 @@ class JsonRequest(NamedTuple):
             isinstance(outputs, list) and all(isinstance(each, str) for each in outputs)
         ):
             raise invalid(
-                "'output_filter' must be a list of outputs' names", _shown(outputs)
+                "'output_filter' must be a list of outputs' names", shown(outputs)
             )
         return cls(name, keys == ["instances"], request[keys[0]], outputs)
 
@@ -58,7 +56,7 @@ class JsonRequest(NamedTuple):
         """Returns an array for each argument of a signature."""
         value = self.value
         if self.by_row and (not isinstance(value, list) or not value):
-            raise invalid("'instances' must be a list of at least one", _shown(value))
+            raise invalid("'instances' must be a list of at least one", shown(value))
         rows = value if self.by_row else [value]
         columns: Mapping[str, object]
         if len(arguments) == 1 and not _is_object(rows[0]):
@@ -82,13 +80,13 @@ def _check_keys(
     if isinstance(value, dict) and value.keys() == arguments.keys():
         return value
     names = " and ".join(f"'{name}'" for name in arguments)
-    raise invalid(f"{where} must be an object with {names}", _shown(value))
+    raise invalid(f"{where} must be an object with {names}", shown(value))
 
 
 def _array(value: object, argument: Argument, where: str) -> np.ndarray:
     """Converts nested lists; `where` is their place in the body."""
     if not isinstance(value, list):
-        raise invalid(f"{where} must be a list, {argument.rank} deep", _shown(value))
+        raise invalid(f"{where} must be a list, {argument.rank} deep", shown(value))
     convert = _string if argument.dtype.kind == "O" else _int32
     if argument.rank == 1:
         return np.array([convert(leaf, where) for leaf in value], argument.dtype)
@@ -99,7 +97,7 @@ def _array(value: object, argument: Argument, where: str) -> np.ndarray:
             raise invalid(
                 f"{where}, item {place}: must be a list of {width}, like the first; "
                 "pad it",
-                _shown(row),
+                shown(row),
             )
         array[place] = [convert(leaf, where) for leaf in row]
     return array
@@ -110,18 +108,18 @@ def _string(leaf: object, where: str) -> bytes:
         return leaf.encode()
     text = _base64(leaf)
     if text is None:
-        raise invalid(f'{where} must hold strings, or {{"b64": ...}}', _shown(leaf))
+        raise invalid(f'{where} must hold strings, or {{"b64": ...}}', shown(leaf))
     try:
         # Padding may be left out.
         return base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
     except (binascii.Error, ValueError) as error:
-        raise invalid(f"{where}: not base64: {error}", _shown(text)) from None
+        raise invalid(f"{where}: not base64: {error}", shown(text)) from None
 
 
 def _int32(leaf: object, where: str) -> int:
     # A bool is an int in Python, too.
     if type(leaf) is not int or leaf not in _INT32:
-        raise invalid(f"{where} must hold 32-bit integers", _shown(leaf))
+        raise invalid(f"{where} must hold 32-bit integers", shown(leaf))
     return leaf
 
 
@@ -135,13 +133,3 @@ def _base64(value: object) -> str | None:
 
 def _is_object(value: object) -> bool:
     return isinstance(value, dict) and _base64(value) is None
-
-
-def _shown(value: object) -> str:
-    """Shows a value in an error, briefly however large or deep it is."""
-    if isinstance(value, list):
-        return f"a list of {len(value):,}"
-    if isinstance(value, dict):
-        keys = ", ".join(f"'{key[:_SHOWN]}'" for key in list(value)[:5])
-        return f"an object with {keys or 'nothing'}"
-    return orjson.dumps(value[:_SHOWN] if isinstance(value, str) else value).decode()

@@ -1,9 +1,13 @@
 """What a request may take of the server, and the error that refuses one."""
 
 import dataclasses
+import json
 from enum import Enum
 
 from keras_elmo.utils.options import check_options, option
+
+# Characters of a value that an error shows.
+_SHOWN = 60
 
 
 class Code(Enum):
@@ -31,6 +35,17 @@ def invalid(rule: str, received: object = None) -> ServingError:
     """Returns the error of a request that breaks a rule."""
     message = rule if received is None else f"{rule}. Received: {received}"
     return ServingError(Code.INVALID_ARGUMENT, message)
+
+
+def shown(value: object) -> str:
+    """Shows a value of JSON in an error, briefly however large or deep it is."""
+    if isinstance(value, list):
+        return f"a list of {len(value):,}"
+    if isinstance(value, dict):
+        keys = ", ".join(f"'{key[:_SHOWN]}'" for key in list(value)[:5])
+        return f"an object with {keys or 'nothing'}"
+    short = value[:_SHOWN] if isinstance(value, str) else value
+    return json.dumps(short, ensure_ascii=False)
 
 
 _ADDRESS = "name and address"

@@ -9,7 +9,6 @@ import signal
 import socket
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from keras_elmo.files.finding import ONNX_SUFFIX, find_model
 from keras_elmo.serving import metrics
@@ -24,9 +23,6 @@ from keras_elmo.serving.http import (
 from keras_elmo.serving.limits import Limits, ServeOptions
 from keras_elmo.serving.rest import rest_app
 from keras_elmo.serving.versions import ModelManager, numbered_folders
-
-if TYPE_CHECKING:
-    from keras_elmo.serving.grpc import GrpcServer
 
 _REFRESH_SECONDS = 1.0
 
@@ -69,33 +65,33 @@ def serve(
     if not name or set(name) & set("/:"):
         raise ValueError(f"`name` must have no '/' or ':'. Received: name={name!r}")
     limits = limits or Limits()
-
-    async def run() -> signal.Signals:
-        # Ports first, for loading takes long. (Of two servers that start at once, one
-        # fails only when it listens.)
-        with bound_socket(host, port) as listening:
-            rpc = None
+    grpc_address = None
+    # Ports first, for loading takes long. (Of two servers that start at once, one
+    # fails only when it listens.)
+    with bound_socket(host, port) as listening:
+        with contextlib.ExitStack() as until_loaded:
             if not os.fspath(folder).endswith(ONNX_SUFFIX):
-                # Its messages are TensorFlow's.
-                from keras_elmo.serving.grpc import GrpcServer
-
+                grpc_address = address(host, grpc_port)
                 # gRPC would say in the log, too, that the port is not free.
-                with bound_socket(host, grpc_port):
-                    pass
-                rpc = GrpcServer(address(host, grpc_port), limits)
-            models = await asyncio.to_thread(ModelManager, folder, name, log)
-            return await _run(models, listening, rpc, limits, log)
-
-    return asyncio.run(run())
+                until_loaded.enter_context(bound_socket(host, grpc_port))
+            # In this thread, which Ctrl-C interrupts.
+            models = ModelManager(folder, name, log)
+        return asyncio.run(_run(models, listening, grpc_address, limits, log))
 
 
 async def _run(
     models: ModelManager,
     listening: socket.socket,
-    rpc: "GrpcServer | None",
+    grpc_address: str | None,
     limits: Limits,
     log: Callable[[str], None],
 ) -> signal.Signals:
+    rpc = None
+    if grpc_address:
+        # Its messages are TensorFlow's.
+        from keras_elmo.serving.grpc import GrpcServer
+
+        rpc = GrpcServer(grpc_address, limits)
     ended = first_signal()
     batcher = Batcher(limits)
     metrics.WAITING_REQUESTS.set_function(batcher.__len__)

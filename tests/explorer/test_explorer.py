@@ -35,6 +35,15 @@ def test_neighbours(explorer, model):
     assert {row["word"] for row in same} == {"bank", "Bank"}
 
 
+def test_neighbour_has_its_sentence(model):
+    """All of it, however few words are shown."""
+    sentence = [*["we"] * 15, "bank", *["of"] * 15]
+    found = Explorer(model, [sentence]).neighbours(("bank",), 0, same_word=True)
+    for (row,) in found["layers"]:
+        assert row["text"].split() == sentence and row["position"] == 15
+        assert len(row["before"].split()) == len(row["after"].split()) == 10
+
+
 def test_own_sentence_is_left_out(explorer):
     """A sentence of the text finds other ones."""
     tokens = tuple(TEXT[0])
@@ -127,6 +136,11 @@ def test_damaged_softmax(model, tmp_path):
     for each in softmax.parent.glob("vocabulary*"):
         each.unlink()
     assert not Explorer.load(str(path), TEXT).describe()["predicts"]
+
+
+def test_onnx_file():
+    with pytest.raises(ValueError, match="one that Keras reads: an .onnx file gives"):
+        Explorer.load("my-elmo.onnx", TEXT)
 
 
 def test_text_is_cut(model):

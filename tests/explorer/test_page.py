@@ -60,12 +60,16 @@ def test_word(browser, page):
     browser.click("#neighbours .same")
     words = {each.text for each in browser.all("#neighbours .middle")}
     assert words == {"bank", "Bank"}
-    # The word stands in the middle, in a column; after it is on the left in Hebrew.
+    # The word stands in the middle, in one column; after it is on the left in Hebrew.
     starts = [each.location["x"] for each in browser.all("#neighbours .after")]
     hebrew = [each.text for each in browser.all("#neighbours .before")].index(
         "שלום עולם"
     )
     assert starts.pop(hebrew) < min(starts) and len(set(starts)) == 1
+    assert len({each.location["x"] for each in browser.all("#neighbours .middle")}) == 1
+    # Colours and shapes have names.
+    for mark in browser.all("#map .point"):
+        assert mark.get_attribute("aria-label").startswith("Cluster ")
     before = browser.run("document.querySelector('#map g').style.transform")
     browser.one("#word input[type=range]").click()
     browser.press("HOME")
@@ -92,6 +96,31 @@ def test_keyboard(browser, page):
         browser.press("ARROW_RIGHT")
         seen.add(browser.text("#map .readout"))
     assert len(seen) > 12
+    # Tab comes back to one point, however the last one was reached.
+    browser.run("document.querySelectorAll('#map g')[3].focus()")
+    browser.press("ARROW_RIGHT")
+    assert len(browser.all("#map g[tabindex='0']")) == 1
+    # The browser's own keys are left to it.
+    back = "{key: 'ArrowLeft', altKey: true, bubbles: true, cancelable: true}"
+    for selector in ("#tokens button", "#map g"):
+        assert browser.run(
+            f"document.querySelector('{selector}')"
+            f".dispatchEvent(new KeyboardEvent('keydown', {back}))"
+        )
+
+
+@pytest.mark.parametrize("view", VIEWS[:3])
+def test_examples(browser, page, view):
+    """The one that is pressed keeps the focus; another model has its own."""
+    browser.open(page.url, f"view={view}")
+    buttons = f"#{view} .examples button"
+    browser.run(f"document.querySelector('{buttons}').focus()")
+    browser.press("ENTER")
+    assert browser.run("document.activeElement.parentElement.className") == "examples"
+    before = browser.text(buttons)
+    browser.one("#model").send_keys("korean")
+    browser.wait()
+    assert browser.text(buttons) != before
 
 
 def test_play(browser, page):
@@ -100,6 +129,24 @@ def test_play(browser, page):
     browser.one("#word .play").click()
     assert "layer=0" in browser.run("location.hash")
     browser.wait("location.hash.includes('layer=2')")
+
+
+def test_play_ends(browser, page):
+    """When somebody moves the slider, or leaves the view."""
+    browser.open(page.url, BANK)
+    browser.run("void (window.setInterval = (tick) => { window.tick = tick; })")
+    layer = "new URLSearchParams(location.hash).get('layer')"
+    browser.one("#word .play").click()
+    browser.run("tick()")
+    assert browser.run(layer) == "1"
+    browser.one("#word input[type=range]").click()
+    browser.press("HOME")
+    browser.run("tick()")
+    assert browser.run(layer) == "0"
+    browser.one("#word .play").click()
+    browser.click("[data-view=compare]")
+    browser.run("tick()")
+    assert browser.run(layer) == "0"
 
 
 def test_compare(browser, page):
@@ -127,6 +174,12 @@ def test_surprise(browser, page):
     both = browser.text("#bits")
     browser.click("[value=forward]")
     assert browser.text("#bits") != both
+    # Of a name that is none, both sides are shown.
+    unequal = "likely=we+sat&unlikely=we+sat+on+the+bank&direction=toString"
+    browser.open(page.url, f"view=surprise&{unequal}")
+    assert "bits less a word" in browser.text(".verdict")
+    browser.click("[value=backward]")
+    assert "times as likely" in browser.text(".verdict")
 
 
 def test_mix(browser, page, tmp_path):
@@ -142,6 +195,10 @@ def test_mix(browser, page, tmp_path):
     browser.one("[type=file]").send_keys(str(file))
     browser.wait("document.querySelector('#mixes [role=alert]')")
     assert "my-mix.csv: lacks the column epoch" in browser.text("#mixes")
+    # The others are still there.
+    browser.click("[data-view=compare]")
+    browser.click("[data-view=mix]")
+    assert "layer 1: 75.0 %" in browser.text("#mixes")
 
 
 MARKUP = "<img src=x onerror=window.hacked=1> <script>window.hacked=1</script>"
@@ -183,9 +240,10 @@ def test_reload(browser, page):
     browser.wait("!document.getElementById('word').hidden")
     assert browser.text("#word") == shown
     browser.expected = ["status of 400"]
-    browser.open(page.url, "view=x&model=x&layer=9&text=the+bank&at=7")
-    assert "must be one of the 2 tokens" in browser.text("#map [role=alert]")
-    assert browser.one("#model").get_attribute("value") == "small"
+    for name in ("x", "toString"):
+        browser.open(page.url, f"view={name}&model={name}&layer=9&text=the+bank&at=7")
+        assert "must be one of the 2 tokens" in browser.text("#map [role=alert]")
+        assert browser.one("#model").get_attribute("value") == "small"
 
 
 def test_two_tabs(browser, page):
@@ -205,6 +263,8 @@ def test_two_tabs(browser, page):
 def test_model_without_softmax(browser, page):
     """What it cannot answer is not asked."""
     browser.open(page.url, f"{BANK}&model=encoder")
+    assert not browser.one("#substitutes").is_displayed()
+    browser.open(page.url, "text=we+sat+on+the+bank&model=encoder")
     assert not browser.one("#substitutes").is_displayed()
     browser.click("[data-view=surprise]")
     assert "predicts no words" in browser.text("#bits")

@@ -62,6 +62,14 @@ def test_map():
         assert label == expected[k]
 
 
+def test_place_beyond_the_others():
+    """A vector that is unlike all others stays within the picture."""
+    vectors, expected = layers((9, 6))
+    found = WordMap(vectors[:, expected == 0])
+    point, _ = found.place(vectors[:, 12])
+    assert np.abs(point).max() == 1
+
+
 @pytest.mark.parametrize("count", [0, 1, 2])
 def test_few_points(count):
     vectors = layers((4, 4))[0][:, :count]
@@ -96,9 +104,10 @@ def test_umap(monkeypatch):
 
 def test_context_words():
     """What stands beside the word in one cluster and not in the other."""
-    river = [["the", "bank", "of", "a", "river", "."]] * 3
+    # The second word has a vowel sign, which is no letter by itself.
+    river = [["the", "bank", "of", "a", "नदी", "."]] * 3
     money = [["the", "Bank", "lends", "money"]] * 3
     labels = np.array([0, 0, 0, 1, 1, 1])
     found = context_words(river + money, labels, "bank")
-    assert found == [["of", "river"], ["lends", "money"]]
+    assert found == [["of", "नदी"], ["lends", "money"]]
     assert context_words([], np.empty(0, "int64"), "bank") == [[]]

@@ -1,7 +1,13 @@
 """Requests of the page, wrong ones, and those of pages elsewhere."""
 
+import functools
 import http.client
+import signal
+import socket
+import threading
 import time
+import webbrowser
+import zipfile
 from concurrent.futures import ThreadPoolExecutor
 
 import keras
@@ -9,7 +15,10 @@ import numpy as np
 import pytest
 
 import keras_elmo
+from keras_elmo.explorer.explorer import Explorer
 from keras_elmo.explorer.mixes import read_mix_file
+from keras_elmo.explorer.options import ExploreOptions
+from keras_elmo.explorer.server import explore
 from tests.command_line import assert_one_line, command
 from tests.explorer.conftest import MIXES, TEXT
 from tests.fresh_process import run_python
@@ -19,6 +28,8 @@ pytestmark = pytest.mark.graph
 
 ASKED = {"model": "small", "text": "we sat on the bank", "position": 4}
 PAIR = {"model": "small", "first": "the bank", "second": "a bank"}
+# More than orjson writes.
+NESTED = functools.reduce(lambda inner, _: [inner], range(500), [])
 CSV = "epoch,elmo/layer_0,elmo/layer_1,elmo/gamma\n1,0.25,0.75,1.0\n"
 
 
@@ -50,6 +61,8 @@ def test_answers(page):
         ("tokens", b"{", "JSON Parse error"),
         ("tokens", b"[]", "must be an object"),
         ("tokens", {}, "'text' must be a string"),
+        ("tokens", {"text": NESTED}, "must be a string. Received: a list of 1"),
+        ("map", {**ASKED, "method": {"a": NESTED}}, "Received: an object with 'a'"),
         ("tokens", {**ASKED, "model": "other"}, "'model' must be 'small' or 'korean'"),
         ("tokens", {**ASKED, "model": None}, "Received: null"),
         ("tokens", {**ASKED, "text": " \n"}, "at least one word"),
@@ -155,6 +168,62 @@ def test_too_many_and_a_fault(start_page):
     assert page.ask("models")[0] == 200
 
 
+@pytest.mark.parametrize(
+    ("asked", "more"),
+    [
+        (b"GET /api/models HTTP/1.1\r\nHost: localhost\r\n\r\n", b"\r\n"),
+        (
+            b"POST /api/models HTTP/1.1\r\nHost: localhost\r\n"
+            b"Content-Encoding: gzip\r\nContent-Length: 1000\r\n\r\n",
+            b"x",
+        ),
+    ],
+    ids=["a line", "a body"],
+)
+def test_idle_connection(start_page, monkeypatch, asked, more):
+    """It is closed, also after bytes that are no request."""
+    monkeypatch.setattr("keras_elmo.serving.http._IDLE_SECONDS", 1)
+    page = start_page(Slow())
+    with socket.create_connection((page.host, page.port), 10) as connection:
+        connection.sendall(asked)
+        assert connection.recv(4096)
+        connection.sendall(more)
+        while connection.recv(4096):
+            pass
+
+
+def test_interrupt_while_loading(monkeypatch):
+    """Ctrl-C does not wait until the model is there."""
+    loaded = []
+
+    def load(*_):
+        signal.raise_signal(signal.SIGINT)
+        # It would go on in another thread.
+        time.sleep(0.2)
+        loaded.append(True)
+
+    monkeypatch.setattr(Explorer, "load", load)
+    with pytest.raises(KeyboardInterrupt):
+        explore(["small"], print, options=ExploreOptions(port=0))
+    assert not loaded
+
+
+def test_browser_that_blocks(monkeypatch, explorer):
+    """SIGTERM ends the server, whatever the browser does."""
+    closed = threading.Event()
+
+    def open_browser(url):
+        signal.raise_signal(signal.SIGTERM)
+        closed.wait(30)
+
+    monkeypatch.setattr(webbrowser, "open", open_browser)
+    monkeypatch.setattr(Explorer, "load", lambda *_: explorer)
+    began = time.monotonic()
+    assert explore(["small"], print, options=ExploreOptions(port=0)) == signal.SIGTERM
+    assert time.monotonic() - began < 20
+    closed.set()
+
+
 def test_mix_files(tmp_path):
     """A model's own mix, or the last epoch's of a CSV."""
     char_ids = keras.Input((None, 50), dtype="int32")
@@ -168,6 +237,14 @@ def test_mix_files(tmp_path):
     (tmp_path / "mix.csv").write_text(CSV)
     (found,) = read_mix_file(str(tmp_path / "mix.csv"))
     assert found["weights"] == [0.25, 0.75]
+    path = tmp_path / "other.keras"
+    keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)]).save(path)
+    with pytest.raises(ValueError, match="other.keras: must contain an ElmoEmbedding"):
+        read_mix_file(str(path))
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr("a.txt", "a")
+    with pytest.raises(ValueError, match="other.keras: cannot be loaded: "):
+        read_mix_file(str(path))
 
 
 def test_command(tmp_path):

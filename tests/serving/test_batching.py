@@ -1,3 +1,4 @@
+import asyncio
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -80,6 +81,7 @@ class Held:
     def __init__(self, signature):
         self._signature = signature
         self.arguments = signature.arguments
+        self.outputs = signature.outputs
         self.token_argument = signature.token_argument
         self.batchable = signature.batchable
         self.go_on = threading.Event()
@@ -240,6 +242,26 @@ def test_max_waiting(held):
     for future in [first, *waiting]:
         future.result(30)
     batcher.submit(request(held)).result(30)
+    batcher.close()
+
+
+def test_max_waiting_counts_those_in_the_tokenizer(held, model):
+    batcher = Batcher(Limits(tokens=1000, waiting=1))
+    # So many bytes that the tokens have to be counted.
+    inputs = {"strings": np.array([b"a " * 600], object)}
+
+    async def ask():
+        first = asyncio.create_task(batcher.predict(model, held, inputs, [LENGTHS]))
+        while not held.batches:
+            await asyncio.sleep(0.001)
+        assert len(batcher) == 1
+        with pytest.raises(ServingError, match="1 requests wait already"):
+            await batcher.predict(model, held, inputs)
+        held.go_on.set()
+        return await first
+
+    assert asyncio.run(ask())[LENGTHS].tolist() == [600]
+    assert len(batcher) == 0
     batcher.close()
 
 

@@ -16,6 +16,7 @@ import pytest
 
 from keras_elmo.files.export import export_saved_model
 from keras_elmo.serving.limits import Limits
+from keras_elmo.serving.server import serve
 from tests.command_line import assert_one_line, command
 from tests.fresh_process import run_python
 from tests.models.small import random_encoder
@@ -190,6 +191,23 @@ def test_taken_port(two):
         for option, other in (("--port", "--grpc-port"), ("--grpc-port", "--port")):
             result = command("serve", "--model", two, option, port, other, "0")
             assert_one_line(*result, f"cannot listen at 127.0.0.1:{port}")
+
+
+def test_interrupt_while_loading(tmp_path, monkeypatch):
+    """Ctrl-C does not wait until the model is there."""
+    (tmp_path / "1").mkdir()
+    loaded = []
+
+    def load(*_):
+        signal.raise_signal(signal.SIGINT)
+        # It would go on in another thread.
+        time.sleep(0.2)
+        loaded.append(True)
+
+    monkeypatch.setattr("keras_elmo.serving.server.ModelManager", load)
+    with pytest.raises(KeyboardInterrupt):
+        serve(tmp_path, print, port=0, grpc_port=0)
+    assert not loaded
 
 
 def test_defaults_in_help():

@@ -13,8 +13,8 @@ const select = document.getElementById("model");
 const main = document.querySelector("main");
 
 function render(info) {
-  if (!(state.model in info.models)) state.model = Object.keys(info.models)[0];
-  if (!(state.view in views)) state.view = "word";
+  if (!Object.hasOwn(info.models, state.model)) state.model = Object.keys(info.models)[0];
+  if (!Object.hasOwn(views, state.view)) state.view = "word";
   select.value = state.model;
   for (const name of Object.keys(views)) {
     document.getElementById(name).hidden = name !== state.view;

@@ -1,6 +1,6 @@
 // Two sentences: the cosine of each word with each.
 
-import { ask, clear, element, fill, word } from "./dom.js";
+import { ask, element, examples, fill, word } from "./dom.js";
 import { drawLayers, layerOf } from "./layers.js";
 import { change, state } from "./state.js";
 
@@ -29,18 +29,16 @@ export function renderCompare(model) {
 }
 
 // The inputs of two sentences, and buttons for the examples.
-export function pairs(place, examples, names) {
+export function pairs(place, given, names) {
   for (const name of names) {
     const input = place.querySelector(`#${name}`);
     if (document.activeElement !== input) input.value = state[name];
   }
-  place.querySelector(".examples").replaceChildren(
-    ...examples.map((pair) => {
-      const button = element("button", { type: "button", dir: "auto", textContent: pair.join(" ↔ ") });
-      button.addEventListener("click", () => change({ [names[0]]: pair[0], [names[1]]: pair[1] }));
-      return button;
-    }),
-  );
+  examples(place.querySelector(".examples"), given, (pair) => {
+    const button = element("button", { type: "button", dir: "auto", textContent: pair.join(" ↔ ") });
+    button.addEventListener("click", () => change({ [names[0]]: pair[0], [names[1]]: pair[1] }));
+    return button;
+  });
 }
 
 function drawHeat(body, { first, second, layers }) {

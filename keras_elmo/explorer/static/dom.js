@@ -26,6 +26,13 @@ export function word(text) {
   return element("span", { className: "text", textContent: shown(text) });
 }
 
+// Makes buttons of examples; those that are there stay, and keep the focus.
+export function examples(place, given, button) {
+  if (place.given === given) return;
+  place.given = given;
+  place.replaceChildren(...given.map(button));
+}
+
 export async function ask(method, body = {}) {
   let answer;
   try {

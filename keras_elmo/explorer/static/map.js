@@ -50,7 +50,7 @@ function build(body, data) {
   [...data.points.keys()].reverse().forEach((index) => {
     const { cluster, before, word, after } = data.points[index];
     const point = svg("g", { class: `point cluster-${cluster}`, tabindex: -1, role: "img" });
-    point.setAttribute("aria-label", `${before} ${word} ${after}`);
+    point.setAttribute("aria-label", `Cluster ${cluster + 1}: ${before} ${word} ${after}`);
     point.index = index;
     point.append(svg("path", { d: SHAPES[cluster % SHAPES.length] }));
     if (!index) {
@@ -65,17 +65,19 @@ function build(body, data) {
   points[0].setAttribute("tabindex", 0);
   chart.addEventListener("keydown", (event) => {
     const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
-    if (!step) return;
+    // With these, the browser goes back or forward.
+    if (!step || event.altKey || event.ctrlKey || event.metaKey) return;
     event.preventDefault();
     const at = points.indexOf(document.activeElement);
     const next = points[(at + step + points.length) % points.length];
-    points[at]?.setAttribute("tabindex", -1);
+    chart.querySelector("[tabindex='0']").setAttribute("tabindex", -1);
     next.setAttribute("tabindex", 0);
     next.focus();
   });
   const legend = element("ul", { className: "legend" });
   data.clusters.forEach(({ size, words }, k) => {
-    const mark = svg("svg", { viewBox: "-8 -8 16 16", class: `point cluster-${k}`, "aria-hidden": "true" });
+    const mark = svg("svg", { viewBox: "-8 -8 16 16", class: `point cluster-${k}`, role: "img" });
+    mark.setAttribute("aria-label", `Cluster ${k + 1}`);
     mark.append(svg("path", { d: SHAPES[k % SHAPES.length] }));
     const beside = words.length ? `beside ${words.join(", ")}` : "";
     legend.append(element("li", {}, mark, element("b", { textContent: size }), ` ${beside}`));

@@ -26,7 +26,8 @@ async function upload(file) {
 }
 
 export function renderMix() {
-  if (!uploads) fill(panel, "given", async () => mixes, drawMixes);
+  // A file that is being read is drawn when it has been.
+  if (panel.getAttribute("aria-busy") !== "true") fill(panel, `${mixes.length} mixes`, async () => mixes, drawMixes);
 }
 
 function drawMixes(body, all) {

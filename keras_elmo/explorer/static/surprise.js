@@ -40,7 +40,7 @@ export function renderSurprise(model) {
 }
 
 function drawBits(body, { sentences }) {
-  const direction = sentences[0].bits[state.direction] ? state.direction : "both";
+  const direction = Object.hasOwn(sentences[0].bits, state.direction) ? state.direction : "both";
   const blocks = sentences.map(({ tokens, unknown, bits }, which) => {
     const other = sentences[1 - which];
     const found = bits[direction];
@@ -66,11 +66,17 @@ function drawBits(body, { sentences }) {
     return element("div", { className: "scroll", tabIndex: 0, role: "region", ariaLabel: `Sentence ${which + 1}` }, line, total);
   });
   if (sentences.length === 2) {
-    const [a, b] = sentences.map(({ bits }) => bits[direction].sentence);
+    const lengths = sentences.map(({ tokens }) => tokens.length);
+    const sums = sentences.map(({ bits }) => bits[direction].sentence);
+    // Given both sides, only sums of as many words compare.
+    const share = direction === "both" && lengths[0] !== lengths[1];
+    const [a, b] = sums.map((sum, k) => (share ? sum / lengths[k] : sum));
     const names = a <= b ? ["first", "second"] : ["second", "first"];
     const gap = Math.abs(a - b);
     const times = gap > 30 ? "a billion times and more" : `${(2 ** gap).toLocaleString("en", { maximumSignificantDigits: 2 })} times`;
-    const text = `The ${names[0]} sentence is ${times} as likely as the ${names[1]}: ${gap.toFixed(1)} bits less.`;
+    const text = share
+      ? `Of different lengths: the ${names[0]} sentence has ${gap.toFixed(1)} bits less a word than the ${names[1]}.`
+      : `The ${names[0]} sentence is ${times} as likely as the ${names[1]}: ${gap.toFixed(1)} bits less.`;
     blocks.push(element("p", { className: "verdict", textContent: text }));
   }
   body.replaceChildren(...blocks);

@@ -1,6 +1,6 @@
 // A word in its sentence: neighbours, substitutes, and its map.
 
-import { ask, clear, element, fill, shown, word } from "./dom.js";
+import { ask, clear, element, examples, fill, word } from "./dom.js";
 import { drawLayers, layerOf } from "./layers.js";
 import { drawMap } from "./map.js";
 import { change, state } from "./state.js";
@@ -24,11 +24,13 @@ export function startWord(info) {
 
 function play() {
   clearInterval(playing);
-  change({ layer: 0 }, { replace: true });
+  let layer = 0;
+  change({ layer }, { replace: true });
   const last = +find(".layers input").max;
   playing = setInterval(() => {
-    if (state.layer === null || state.layer >= last) clearInterval(playing);
-    else change({ layer: state.layer + 1 }, { replace: true });
+    // It ends, too, when somebody moves the slider or leaves the view.
+    if (layer >= last || state.layer !== layer || state.view !== "word") clearInterval(playing);
+    else change({ layer: ++layer }, { replace: true });
   }, 1400);
 }
 
@@ -42,19 +44,18 @@ export function renderWord(model) {
   find(".same").checked = state.same;
   find(".umap input").checked = state.method === "umap";
   drawLayers(find(".layers"), model.layers);
-  find(".examples").replaceChildren(
-    ...model.examples.words.map(({ text, position }) => {
-      const parts = text.split(" ");
-      const button = element("button", { type: "button", dir: "auto" });
-      button.append(`${parts.slice(0, position).join(" ")} `,
-        element("b", { textContent: parts[position] }), ` ${parts.slice(position + 1).join(" ")}`);
-      button.addEventListener("click", () => change({ text, at: position }));
-      return button;
-    }),
-  );
+  examples(find(".examples"), model.examples.words, ({ text, position }) => {
+    const parts = text.split(" ");
+    const button = element("button", { type: "button", dir: "auto" });
+    button.append(`${parts.slice(0, position).join(" ")} `,
+      element("b", { textContent: parts[position] }), ` ${parts.slice(position + 1).join(" ")}`);
+    button.addEventListener("click", () => change({ text, at: position }));
+    return button;
+  });
   const asked = { model: state.model, text: state.text };
   const key = JSON.stringify(asked);
   fill(document.getElementById("tokens"), key, () => ask("tokens", asked), drawTokens);
+  panels[2].hidden = !model.predicts;
   if (state.at === null) {
     const hint = () => element("p", { className: "hint", textContent: "Choose a word of the sentence." });
     for (const panel of panels) clear(panel, hint());
@@ -68,7 +69,6 @@ export function renderWord(model) {
   if (model.predicts) {
     fill(panels[2], JSON.stringify(place), () => ask("substitutes", place), drawSubstitutes);
   }
-  panels[2].hidden = !model.predicts;
 }
 
 function drawTokens(body, { tokens }) {
@@ -86,7 +86,8 @@ function drawTokens(body, { tokens }) {
       const forward = getComputedStyle(group).direction === "rtl" ? "ArrowLeft" : "ArrowRight";
       const back = forward === "ArrowLeft" ? "ArrowRight" : "ArrowLeft";
       const step = { [forward]: 1, [back]: -1 }[event.key];
-      if (!step) return;
+      // With these, the browser goes back or forward.
+      if (!step || event.altKey || event.ctrlKey || event.metaKey) return;
       event.preventDefault();
       const at = [...group.children].indexOf(document.activeElement);
       group.children[(at + step + tokens.length) % tokens.length].focus();
@@ -107,11 +108,7 @@ function drawNeighbours(body, { layers }) {
   const list = element("ol", { className: "kwic" });
   for (const row of rows) {
     const middle = element("button", { type: "button", title: "Look at this one" }, word(row.word));
-    middle.addEventListener("click", () =>
-      change({
-        text: [row.before, row.word, row.after].filter(Boolean).join(" "),
-        at: row.before ? row.before.split(" ").length : 0,
-      }));
+    middle.addEventListener("click", () => change({ text: row.text, at: row.position }));
     list.append(element("li", { dir: "auto" },
       element("span", { className: "cosine", textContent: row.cosine.toFixed(2) }),
       element("span", { className: "before" }, word(row.before)),
@@ -132,7 +129,7 @@ function drawSubstitutes(body, found) {
         const bar = element("span", { className: "bar", ariaHidden: "true" });
         bar.style.setProperty("--share", `${(100 * probability) / most}%`);
         const percent = (100 * probability).toFixed(probability < 0.0995 ? 1 : 0);
-        list.append(element("li", {}, word(shown(text)), bar,
+        list.append(element("li", {}, word(text), bar,
           element("span", { className: "percent", textContent: `${percent} %` })));
       }
       return element("div", {}, element("h4", { textContent: title }), list);
