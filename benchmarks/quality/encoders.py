@@ -1,5 +1,6 @@
 """The encoders by their names, each a way to make words of sentences."""
 
+import json
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
@@ -74,7 +75,8 @@ class Encoders:
                 digest = file_hash(Path(self._bert, WEIGHTS))
             elif name == "random":
                 # The model's sizes alone.
-                digest = sha256(str(self.elmo.config).encode()).hexdigest()
+                options = json.dumps(self.elmo.config.to_options(), sort_keys=True)
+                digest = sha256(options.encode()).hexdigest()
             else:
                 digest = encoder_hash(self._bilm(name))
             self._digests[name] = digest[:12]

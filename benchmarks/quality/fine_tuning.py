@@ -1,8 +1,9 @@
 """Is it worth to train the biLM, too? Against the frozen one, on reviews.
 
 First the mix and a biLSTM are trained above the frozen biLM, as in docs/results.md.
-Then the biLM is unfrozen: at once with one learning rate, or from the top down, a layer
-an epoch, with rates that fall by a factor from layer to layer.
+Then either they are trained for longer, or the biLM is unfrozen: at once with one
+learning rate, or from the top down, a layer an epoch, with rates that fall by a factor
+from layer to layer.
 
     python benchmarks/quality/fine_tuning.py --elmo en=saved_models/elmo-en \\
         ko=saved_models/elmo-ko --size 2000 --out benchmarks/quality/fine_tuning.json
@@ -27,13 +28,13 @@ import tensorflow as tf
 from common import markdown_table
 from data_sets import DATA_SETS, Task, of_a_language
 from experiments import TITLES
-from head_models import LEARNING_RATE, UNITS, MaxAndMean, batches
+from head_models import LEARNING_RATE, LEAST_UPDATES, UNITS, MaxAndMean, batches
 
 import keras_elmo
 
 # ULMFiT's, from a layer to the one below it.
 FACTOR = 2.6
-_WAYS = ("at once", "from the top")
+_WAYS = ("frozen, longer", "at once", "from the top")
 
 
 class LayerwiseAdam(keras.optimizers.Adam):
@@ -75,7 +76,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         seeds=3,
         epochs=(2, "of the whole biLM, behind one for each layer above the lowest"),
         learning_rate=(1e-3, "of the head, and of the biLM from the top down"),
-        rate_at_once=(3e-4, "of all weights, at once"),
+        rate_at_once=(3e-4, "of all weights, at once; of the head alone, for longer"),
         dtype="float32",
     )
     encoders = {language: keras_elmo.load(path) for language, path in options.elmo}
@@ -85,9 +86,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         encoder = encoders[data_set.language]
         task = data_set.read(common.data_folder(), encoder.tokenizer or "whitespace")
         for seed in range(options.seeds):
-            measured = _Measurement(name, task, encoder, seed, options)
-            runs += measured.runs()
-            print(*runs[-3:], sep="\n", file=sys.stderr, flush=True)
+            found = _Measurement(name, task, encoder, seed, options).runs()
+            print(*found, sep="\n", file=sys.stderr, flush=True)
+            runs += found
     common.publish(options, table, runs=runs)
 
 
@@ -131,25 +132,34 @@ class _Measurement:
         """Trains above the frozen biLM, and goes on from there in each way."""
         began = time.monotonic()
         cached = keras_elmo.precompute(self.elmo, self._train, shuffle=True)
-        epochs = self._training.epochs
-        optimizer = keras.optimizers.Adam(self._falling(LEARNING_RATE, epochs))
         model = self._above(keras.Input(self.elmo.layers_shape))
-        _fit(model, optimizer, cached, epochs)
+        least = -(-LEAST_UPDATES // self._updates(1))
+        epochs = max(self._training.epochs, least)
+        self._fit_all(model, cached, LEARNING_RATE, epochs)
         found = [self._result("frozen", began)]
         weights = self.model.get_weights()
+        # As many epochs as from the top down.
+        epochs = self._options.epochs + len(self._groups()) - 1
+        rate = self._options.rate_at_once
         for way in self._options.ways:
             self.model.set_weights(weights)
             began = time.monotonic()
-            {"at once": self._at_once, "from the top": self._from_the_top}[way]()
+            if way == "from the top":
+                self._from_the_top()
+            elif way == "at once":
+                self.elmo.encoder.trainable = True
+                self._fit_all(self.model, self._train, rate, epochs)
+            else:
+                self._fit_all(model, cached, rate, epochs)
             found.append(self._result(way, began))
             self.elmo.encoder.trainable = False
         return found
 
-    def _at_once(self) -> None:
-        self.elmo.encoder.trainable = True
-        epochs = self._options.epochs + len(self._groups()) - 1
-        rate = self._falling(self._options.rate_at_once, epochs)
-        _fit(self.model, keras.optimizers.Adam(rate), self._train, epochs)
+    def _fit_all(
+        self, model: keras.Model, dataset: Any, rate: float, epochs: int
+    ) -> None:
+        optimizer = keras.optimizers.Adam(self._falling(rate, epochs))
+        _fit(model, optimizer, dataset, epochs)
 
     def _from_the_top(self) -> None:
         groups = self._groups()
@@ -177,8 +187,10 @@ class _Measurement:
         return [*map(list, reversed(list(pairs))), below]
 
     def _falling(self, rate: float, epochs: int) -> Any:
-        steps = epochs * -(-len(self._places) // self._training.batch_size)
-        return keras.optimizers.schedules.CosineDecay(rate, steps)
+        return keras.optimizers.schedules.CosineDecay(rate, self._updates(epochs))
+
+    def _updates(self, epochs: int) -> int:
+        return epochs * -(-len(self._places) // self._training.batch_size)
 
     def _result(self, way: str, began: float) -> dict[str, Any]:
         seconds = time.monotonic() - began

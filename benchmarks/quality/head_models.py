@@ -14,7 +14,7 @@ from word_vectors import Words
 UNITS = 64
 LEARNING_RATE = 2e-3
 # A small draw of the training sentences is passed over more often.
-_LEAST_UPDATES = 300
+LEAST_UPDATES = 300
 _BATCHES_AHEAD = 4
 
 
@@ -114,7 +114,7 @@ def train(
     model = build_model(head, task, below, above, training.dropout)
     batch_size = training.batch_size
     per_epoch = -(-len(places) // batch_size)
-    epochs = max(training.epochs, -(-_LEAST_UPDATES // per_epoch))
+    epochs = max(training.epochs, -(-LEAST_UPDATES // per_epoch))
     rate = keras.optimizers.schedules.CosineDecay(LEARNING_RATE, epochs * per_epoch)
     loss = "sparse_categorical_crossentropy"
     model.compile(keras.optimizers.Adam(rate), loss, jit_compile=False)

@@ -1,8 +1,9 @@
-"""Logistic regression on the pooled vectors of a sentence, by SentEval's protocol.
+"""Logistic regression on the pooled vectors of a sentence, after SentEval.
 
 The vectors are the mean over the tokens, or the mean and the maximum, of every layer
-beside each other, standardised. Which of the two, and the L2 penalty, are chosen on
-held-out training sentences; then all training sentences are fitted.
+beside each other, standardised. Which of the two, and the L2 penalty, are chosen by
+cross-validation on the training sentences; then all of them are fitted. (SentEval
+neither standardises nor chooses the pooling.)
 
 Reference: Conneau and Kiela 2018, "SentEval".
 """
@@ -13,14 +14,16 @@ from typing import Any
 import numpy as np
 from data_sets import Task
 from sklearn.linear_model import LogisticRegression
-from sklearn.preprocessing import StandardScaler
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from threadpoolctl import threadpool_limits
 
 # As the file of scores keeps it: C is the inverse of the penalty, in scikit-learn.
 PROTOCOL: dict[str, Any] = {
-    "C": [1e-5, 1e-4, 1e-3, 1e-2],
+    "C": [1e-4, 1e-3, 1e-2, 1e-1],
     "pooling": ["mean", "mean and maximum"],
-    "held_out": 0.1,
+    "folds": 5,
 }
 _MOST_ITERATIONS = 1000
 
@@ -51,33 +54,32 @@ def predict(
     Args:
         vectors: `(sentences, 2, units)`, the mean and the maximum.
         task: whose sentences they are.
-        seed: of the draw of those that are held out to choose on.
+        seed: of the draw of the folds to choose on.
     """
     labels = np.stack(task.labels)
-    train = np.arange(task.num_train)
-    drawn = np.random.default_rng(seed).permutation(train)
-    held_out, rest = np.split(drawn, [round(PROTOCOL["held_out"] * len(drawn))])
-
-    def standardised(pooling: str, *parts: np.ndarray) -> list[np.ndarray]:
-        """The vectors of each part, by the deviations of the first."""
-        number = 1 + PROTOCOL["pooling"].index(pooling)
-        found = [vectors[part, :number].reshape(len(part), -1) for part in parts]
-        scaler = StandardScaler(copy=False).fit(found[0])
-        return [scaler.transform(each) for each in found]
-
-    right = {}
+    steps = [
+        ("pool", FunctionTransformer(_pooled)),
+        ("standardise", StandardScaler()),
+        ("fit", LogisticRegression(max_iter=_MOST_ITERATIONS)),
+    ]
+    search = GridSearchCV(
+        Pipeline(steps),
+        {
+            "pool__kw_args": [{"pooling": each} for each in PROTOCOL["pooling"]],
+            "fit__C": PROTOCOL["C"],
+        },
+        cv=StratifiedKFold(PROTOCOL["folds"], shuffle=True, random_state=seed),
+    )
     # With several threads such small products take longer, if anything else runs.
     with threadpool_limits(1):
-        for pooling in PROTOCOL["pooling"]:
-            fitted, scored = standardised(pooling, rest, held_out)
-            # Each goes on from the one before.
-            regression = LogisticRegression(max_iter=_MOST_ITERATIONS, warm_start=True)
-            for c in PROTOCOL["C"]:
-                regression.set_params(C=c).fit(fitted, labels[rest])
-                right[pooling, c] = regression.score(scored, labels[held_out])
-        pooling, c = max(right, key=lambda choice: right[choice])
-        fitted, scored = standardised(pooling, train, task.dev)
-        regression = LogisticRegression(C=c, max_iter=_MOST_ITERATIONS)
-        classes = regression.fit(fitted, labels[train]).predict(scored)
+        search.fit(vectors[: task.num_train], labels[: task.num_train])
+        classes = search.predict(vectors[task.dev])
+    chosen = search.best_params_
     found = dict(zip(task.dev.tolist(), classes, strict=True))
-    return found, {"pooling": pooling, "C": c}
+    return found, {"pooling": chosen["pool__kw_args"]["pooling"], "C": chosen["fit__C"]}
+
+
+def _pooled(vectors: np.ndarray, pooling: str) -> np.ndarray:
+    """`(sentences, numbers)`, as a regression takes them."""
+    number = 1 + PROTOCOL["pooling"].index(pooling)
+    return vectors[:, :number].reshape(len(vectors), -1)

@@ -76,14 +76,15 @@ class Found:
         )
 
     def is_of_before(self, run: Run) -> bool:
-        """Whether a run's vectors are not those of the linear heads.
+        """Whether a run's vectors are not those of parts of speech below linear heads.
 
         Those are the quickest to measure, so a new model has them first.
         """
         names = {run.words, *filter(None, [run.above])}
         if "random" in names or not names.isdisjoint(OF_EQUAL_TIME):
             return False
-        linear = EXPERIMENTS["linear"](("static", "elmo")).rows[TITLES[run.task]]
+        tags = "gsd" if DATA_SETS[run.task].language == "ko" else "ewt"
+        linear = EXPERIMENTS["linear"](("static", "elmo")).rows[TITLES[tags]]
         today = set().union(*map(self._vectors, linear))
         return bool(today) and not self._vectors(run) <= today
 

@@ -5,6 +5,7 @@ import http.client
 import json
 import platform
 import shutil
+import signal
 import socket
 import sys
 import threading

@@ -37,11 +37,12 @@ def test_the_whole_benchmark(quality, data, encoder, tmp_path, monkeypatch):
     out = tmp_path / "out.json"
     module.main([*arguments, "--size", "16", "--epochs", "1", "--out", str(out)])
     result = json.loads(out.read_text(encoding="utf-8"))
-    ways = ["frozen", "at once", "from the top"]
+    ways = ["frozen", "frozen, longer", "at once", "from the top"]
     assert [run["way"] for run in result["runs"]] == ways
     assert all(0 <= run["score"] <= 100 for run in result["runs"])
     header, _, *rows = result["table"]
-    assert header == "| Task | Frozen | s | At once | s | From the top | s |"
+    titles = ["Task", *(title for way in ways for title in (way.capitalize(), "s"))]
+    assert header == f"| {' | '.join(titles)} |"
     assert len(rows) == 1 and str(tmp_path) not in out.read_text(encoding="utf-8")
 
 

@@ -1,4 +1,4 @@
-"""Logistic regression of pooled vectors, chosen on held-out training sentences."""
+"""Logistic regression of pooled vectors, chosen by cross-validation."""
 
 import numpy as np
 import pytest

@@ -58,7 +58,7 @@ def test_the_whole_benchmark(quality, data, encoder, page, card, tmp_path, monke
     pytest.importorskip("nervaluate")
     monkeypatch.setenv("KERAS_ELMO_DATA", str(data))
     heads, tasks = quality("head_models"), quality("data_sets")
-    monkeypatch.setattr(heads, "_LEAST_UPDATES", 1)
+    monkeypatch.setattr(heads, "LEAST_UPDATES", 1)
     monkeypatch.setattr(quality("experiments"), "_TAGGING", ("wnut17", "gsd"))
     for data_set in tasks.DATA_SETS.values():
         monkeypatch.setitem(data_set.__dict__, "training", tasks.Training(1))
