@@ -2,6 +2,7 @@
 
 import io
 import os
+import zipfile
 from collections.abc import Iterable
 from typing import Any
 
@@ -25,6 +26,9 @@ def read_mix_file(path: str) -> Mixes:
     name = os.path.basename(path)
     if not path.endswith(".keras"):
         return _mixes(read_csv(path, "epoch"), name)
+    with open(path, "rb") as file:
+        if not zipfile.is_zipfile(file):
+            raise ValueError(f"{path}: is no .keras file, which is a zip archive")
     # Keras's safe mode: nothing in the file is run.
     try:
         model = keras.saving.load_model(path, compile=False)

@@ -241,6 +241,9 @@ def test_mix_files(tmp_path):
     keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)]).save(path)
     with pytest.raises(ValueError, match="other.keras: must contain an ElmoEmbedding"):
         read_mix_file(str(path))
+    path.write_text("epoch,layer_0")
+    with pytest.raises(ValueError, match="other.keras: is no .keras file"):
+        read_mix_file(str(path))
     with zipfile.ZipFile(path, "w") as file:
         file.writestr("a.txt", "a")
     with pytest.raises(ValueError, match="other.keras: cannot be loaded: "):
