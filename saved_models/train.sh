@@ -9,6 +9,7 @@
 # and its SEED, of the order of the text, 7 if not given.
 # AVERAGE=MODELS exports the mean of the run's weights and those of models, such as INIT; one
 # that is named twice counts twice.
+# MAX_TOKENS=258 reads rows of up to 256 words and their two boundaries, 66 if not given.
 # OPTIMIZER=muon is another optimizer than adam, which is used if not given.
 # RUN=DIR and OUT=DIR are where the run and the exported model are written,
 # runs/elmo-LANGUAGE and runs/elmo-LANGUAGE-exported if not given. DTYPE=float32 is faster
@@ -23,6 +24,7 @@ steps=$2
 dev=$3
 shift 3
 here=$(dirname "$0")
+max_tokens=${MAX_TOKENS:-66}
 if [ -n "${INIT:-}" ]; then
     set -- --corpus "$@" --init "$INIT" ${OPTIONS:+--options "$OPTIONS"} \
         --batch-tokens 12288 --learning-rate "${LEARNING_RATE:-0.003}" \
@@ -33,11 +35,11 @@ else
         --warmup-steps $((steps / 20)) --validate-every 2000
 fi
 keras-elmo pretrain --resume --out "${RUN:=runs/elmo-$language}" "$@" \
-    --validation "$dev" --steps "$steps" --num-sampled 2048 \
+    --validation "$dev" --steps "$steps" --num-sampled 2048 --max-tokens "$max_tokens" \
     --optimizer "${OPTIMIZER:-adam}" --schedule cosine --dtype "${DTYPE:-mixed_bfloat16}"
 : "${OUT:=$RUN-exported}"
 # One that is older is of another run: export says that it is there, and ends this.
 [ "$OUT" -nt "$RUN/weights.hdf5" ] ||
     keras-elmo export --model "$RUN" ${AVERAGE:+--average $AVERAGE} --out "$OUT" \
         --language-model --half-weights
-keras-elmo evaluate --model "$OUT" --corpus "$dev"
+keras-elmo evaluate --model "$OUT" --corpus "$dev" --max-tokens "$max_tokens"

@@ -325,6 +325,25 @@ def test_evaluate(run, folder):
 
 
 @pytest.mark.slow
+def test_evaluate_rows(run, folder):
+    """`--max-tokens` is of the rows that the perplexity is measured on."""
+    directory, _ = run
+    arguments = ("evaluate", "--model", directory, "--corpus", folder / "held-out.txt")
+    status, out, err = command(*arguments, "--max-tokens", 5)
+    assert status == 0
+    # Rows of three words at most: of seven words three rows, each with its own end.
+    assert json.loads(out)["tokens"] == 24 * (7 + 3)
+    assert "had more words than a row holds" in err
+    status, _, err = command(*arguments, "--max-tokens", 2)
+    assert status == 2
+    assert "--max-tokens 2" in err
+    # More than a batch of 1,280 holds.
+    status, long, _ = command(*arguments, "--max-tokens", 2000)
+    assert status == 0
+    assert json.loads(long)["tokens"] == 24 * 8
+
+
+@pytest.mark.slow
 def test_export(run, exported):
     """The tokenizer of the text is kept."""
     model = tf.saved_model.load(str(exported))

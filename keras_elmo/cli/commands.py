@@ -99,6 +99,14 @@ def _evaluate(parser: argparse.ArgumentParser) -> Run:
         metavar="GLOB",
         help="Held-out text files, as paths or glob patterns",
     )
+    parser.add_argument(
+        "--max-tokens",
+        type=int,
+        default=66,
+        metavar="N",
+        help="Tokens of the longest row, the two boundaries included; longer lines are "
+        "split (default: 66, as that of pretrain)",
+    )
     add_force(parser)
 
     def run(given: Given) -> None:
@@ -112,6 +120,8 @@ def _evaluate(parser: argparse.ArgumentParser) -> Run:
             given["corpus"],
             model.vocabulary,
             model.encoder.tokenizer or TOKENIZER_IF_UNKNOWN,
+            batch_tokens=max(1280, given["max_tokens"]),
+            max_tokens=given["max_tokens"],
             token_vocabulary=model.config.token_vocabulary,
         )
         found = keras_elmo.perplexity(model, corpus)
