@@ -94,7 +94,8 @@ def test_script_of_each_language(language, commands, tmp_path):
     assert pretrained.endswith(" --dtype mixed_bfloat16")
     out = f"runs/elmo-{language}-exported"
     assert exported.startswith(f"export --model runs/elmo-{language} --out {out} ")
-    assert evaluated == f"evaluate --model {out} --corpus dev.txt"
+    assert "--max-tokens 66 " in pretrained
+    assert evaluated == f"evaluate --model {out} --corpus dev.txt --max-tokens 66"
 
 
 def test_script_goes_on_from_a_model(commands, tmp_path):
@@ -105,8 +106,9 @@ def test_script_goes_on_from_a_model(commands, tmp_path):
     script = SAVED_MODELS / "train_en.sh"
     command = ("sh", script, "dev.txt", "a.txt", "b.txt")
     run(*command, cwd=tmp_path, **variables)
-    run(*command, cwd=tmp_path, **variables, OPTIONS="wide.json", AVERAGE="runs/first")
-    pretrained, exported, _, wider, averaged, _ = log.read_text().splitlines()
+    variables |= {"OPTIONS": "wide.json", "AVERAGE": "runs/first", "MAX_TOKENS": "258"}
+    run(*command, cwd=tmp_path, **variables)
+    pretrained, exported, _, wider, averaged, evaluated = log.read_text().splitlines()
     assert "--corpus a.txt b.txt --init runs/first " in pretrained
     assert "--steps 58 " in pretrained
     assert "--warmup-steps 2 " in pretrained
@@ -118,6 +120,8 @@ def test_script_goes_on_from_a_model(commands, tmp_path):
     assert "--init runs/first --options wide.json --batch-tokens" in wider
     assert "--average" not in exported
     assert "--average runs/first --out runs/elmo-en-exported " in averaged
+    assert "--max-tokens 258 " in wider
+    assert evaluated.endswith(" --max-tokens 258")
 
 
 # Three commands, or six, and a model of the shipped size: 40 seconds.
