@@ -66,6 +66,8 @@ def bits_of_unknown_words(
     """
     known = set(vocabulary.words[3:])
     counts = dict(zip(largest.words, largest.counts, strict=True))
+    # The training text may have had no other words.
+    counts["<UNK>"] = max(1, counts["<UNK>"])
     all_unknown = sum(count for word, count in counts.items() if word not in known)
     bits = 0.0
     for word, times in zip(text.words, text.counts, strict=True):

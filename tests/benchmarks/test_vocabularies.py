@@ -30,6 +30,11 @@ def test_unknown_words_have_shares(vocabularies):
         if not set(words) & {"x"}:
             found = vocabularies.bits_of_unknown_words(text, largest, largest)
             assert found == 0
+    # A word that no training text had, beside c and d, which were met once each.
+    largest.counts = [0, 0, 0, 8, 4, 1, 1]
+    text = keras_elmo.Vocabulary.from_counts({b"x": 1})
+    found = vocabularies.bits_of_unknown_words(text, small, largest)
+    assert found == pytest.approx(math.log2(3))
 
 
 def test_models(vocabularies, tmp_path, capsys):
