@@ -32,10 +32,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     from keras_elmo.text.stats import CorpusStats
 
     models = [keras_elmo.load_language_model(model) for model in options.models]
-    largest = max((model.vocabulary for model in models), key=len)
+    tokenizer, *others = {model.encoder.tokenizer for model in models}
+    vocabularies = [model.vocabulary for model in models]
+    largest = max(vocabularies, key=len)
+    if others or any(each.lookup.keys() - largest.lookup for each in vocabularies):
+        raise SystemExit("one has another tokenizer, or words that the largest lacks")
     if largest.counts is None:
         raise SystemExit("the largest vocabulary has no counts beside it")
-    of_text = keras_elmo.Vocabulary.count(options.text, models[0].encoder.tokenizer)
+    of_text = keras_elmo.Vocabulary.count(options.text, tokenizer)
     lines = read_lines(expand_files(options.text), CorpusStats())
     characters = sum(map(len, lines))
     runs = []

@@ -59,3 +59,15 @@ def test_models(vocabularies, tmp_path, capsys):
         assert run["unknown_rate"] == pytest.approx(more_bits / 6)
     assert [run["words"] for run in result["runs"]] == [5, 6]
     assert "| 5 | 16.7 |" in capsys.readouterr().out
+
+
+def test_vocabularies_that_do_not_compare(vocabularies, tmp_path):
+    """The words of one must be a part of the other's."""
+    specials = ["<S>", "</S>", "<UNK>"]
+    for name, words in ("large", ["the", "boat"]), ("other", ["river"]):
+        write_pretrained(tmp_path / name, CONFIG, [*specials, *words])
+    models = [str(tmp_path / name) for name in ("large", "other")]
+    with pytest.raises(SystemExit, match="words that the largest lacks"):
+        vocabularies.main(["--models", *models, "--text", "missing.txt"])
+    with pytest.raises(SystemExit, match="no counts"):
+        vocabularies.main(["--models", models[0], "--text", "missing.txt"])
