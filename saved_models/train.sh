@@ -38,6 +38,11 @@ keras-elmo pretrain --resume --out "${RUN:=runs/elmo-$language}" "$@" \
     --validation "$dev" --steps "$steps" --num-sampled 2048 --max-tokens "$max_tokens" \
     --optimizer "${OPTIMIZER:-adam}" --schedule cosine --dtype "${DTYPE:-mixed_bfloat16}"
 : "${OUT:=$RUN-exported}"
+# SIGTERM stops pretrain with status 0.
+if ! grep -qs "^$steps," "$RUN/history.csv"; then
+    echo "$RUN is stopped before update $steps; repeat the command to go on" >&2
+    exit 1
+fi
 # One that is older is of another run: export says that it is there, and ends this.
 [ "$OUT" -nt "$RUN/weights.hdf5" ] ||
     keras-elmo export --model "$RUN" ${AVERAGE:+--average $AVERAGE} --out "$OUT" \

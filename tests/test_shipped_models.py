@@ -66,11 +66,23 @@ def test_it_predicts_text_that_it_has_not_read(name, corpus, data_folder, tmp_pa
 
 @pytest.fixture
 def commands(tmp_path):
-    """A folder where `keras-elmo` writes down its arguments, and the file of them."""
+    """A folder where `keras-elmo` writes down its arguments, and the file of them.
+
+    A run of it has made its updates, or STOPPED_AT.
+    """
     log = tmp_path / "commands.txt"
     program = tmp_path / "bin" / "keras-elmo"
     program.parent.mkdir()
-    program.write_text(f'#!/bin/sh\necho "$@" >> {log}\n')
+    program.write_text(f"""#!/bin/sh
+echo "$@" >> {log}
+[ "$1" = pretrain ] || exit 0
+while [ $# -gt 0 ]; do
+    case $1 in --out) out=$2 ;; --steps) steps=$2 ;; esac
+    shift
+done
+mkdir -p $out
+echo "${{STOPPED_AT:-$steps}},0" > $out/history.csv
+""")
     program.chmod(0o755)
     return program.parent, log
 
@@ -122,6 +134,26 @@ def test_script_goes_on_from_a_model(commands, tmp_path):
     assert "--average runs/first --out runs/elmo-en-exported " in averaged
     assert "--max-tokens 258 " in wider
     assert evaluated.endswith(" --max-tokens 258")
+
+
+def test_script_ends_with_a_run_that_was_stopped(commands, tmp_path):
+    """SIGTERM to pretrain alone: half a model is not exported."""
+    program, log = commands
+    path = os.pathsep.join([str(program), os.environ["PATH"]])
+    done = subprocess.run(
+        ["sh", SAVED_MODELS / "train_en.sh", "dev.txt", "a.txt"],
+        cwd=tmp_path,
+        env={"PATH": path, "STOPPED_AT": "800"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert done.stderr == (
+        "runs/elmo-en is stopped before update 8000; repeat the command to go on\n"
+    )
+    (command,) = log.read_text().splitlines()
+    assert command.startswith("pretrain --resume ")
 
 
 # Three commands, or six, and a model of the shipped size: 40 seconds.
