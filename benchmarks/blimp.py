@@ -27,7 +27,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         __doc__,
         arguments,
         model="elmo-en",
-        pairs=(None, "folder of the pairs", {"type": Path, "metavar": "DIR"}),
+        pairs=(
+            None,
+            "folder of the pairs",
+            {"type": common.existing, "metavar": "DIR"},
+        ),
     )
     folder = options.pairs or common.data_folder() / "blimp_dev"
     import keras_elmo

@@ -50,6 +50,14 @@ def sentences(paragraphs: Iterable[str]) -> Iterator[str]:
     return (sentence for line in paragraphs for sentence in _SENTENCE_END.split(line))
 
 
+def existing(argument: str) -> Path:
+    """Reads the path of a file or folder that must exist, as the type of an option."""
+    path = Path(argument)
+    if not path.exists():
+        raise argparse.ArgumentTypeError(f"there is no file or folder {argument}")
+    return path
+
+
 def options(
     description: str | None,
     arguments: Sequence[str] | None = None,
@@ -77,7 +85,7 @@ def options(
     parser.add_argument("--out", metavar="FILE", help="write the result as JSON")
     if default_corpus:
         text = f"text ({default_corpus} of the data)"
-        declared["corpus"] = (None, text, {"type": Path, "metavar": "FILE"})
+        declared["corpus"] = (None, text, {"type": existing, "metavar": "FILE"})
     for name, declaration in declared.items():
         value, text, extra = _declaration(declaration)
         one = next(iter(value), None) if isinstance(value, list) else value
@@ -95,8 +103,11 @@ def options(
         for name, declaration in declared.items()
         if not _declaration(declaration)[2].keys() & {"metavar", "required"}
     }
-    if default_corpus:
-        found.corpus = found.corpus or data_folder() / default_corpus
+    if default_corpus and found.corpus is None:
+        try:
+            found.corpus = data_folder() / default_corpus
+        except ValueError as error:
+            parser.error(str(error))
     return found
 
 

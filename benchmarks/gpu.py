@@ -17,7 +17,6 @@ factors of a product to TF32.
 
 import os
 from collections.abc import Sequence
-from pathlib import Path
 
 import common
 from common import markdown_table, spread
@@ -30,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = common.options(
         __doc__,
         arguments,
-        ids=(None, "of gpu_ids.py", {"type": Path, "required": True}),
+        ids=(None, "of gpu_ids.py", {"type": common.existing, "required": True}),
         preset="original",
         dtype=("float32", "policy", {"choices": _POLICIES}),
         batch=(128, "rows of a step"),

@@ -42,7 +42,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         arguments,
         text=(None, "files or glob patterns", {"required": True, "nargs": "+"}),
         heldout=(None, "held-out text", {"required": True}),
-        treebank=(None, "train and dev.conllu.xz", {"required": True, "type": Path}),
+        treebank=(
+            None,
+            "train and dev.conllu.xz",
+            {"required": True, "type": common.existing},
+        ),
         runs=(None, "folder of the runs", {"required": True, "type": Path}),
         words=[30_000, 100_000, 300_000, 1_000_000, 3_000_000],
         preset="tiny",

@@ -28,7 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         arguments,
         models=["elmo-en", "elmo-ko"],
         texts=(["enwiki", "kowiki"], "folders of dev.txt.xz, one a model"),
-        data=(None, "folder of the texts", {"type": Path, "metavar": "DIR"}),
+        data=(None, "folder of the texts", {"type": common.existing, "metavar": "DIR"}),
         places=(1000, "words to draw"),
         seed=0,
     )

@@ -37,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         wordnet=(
             None,
             "folder of WordNet 3.0's database, index.noun and others",
-            {"type": Path, "metavar": "FOLDER"},
+            {"type": common.existing, "metavar": "FOLDER"},
         ),
         bert=([], "folders of pretrain_bert.py", of_languages),
         experiments=(list(EXPERIMENTS), "", {"choices": EXPERIMENTS, "nargs": "*"}),
@@ -45,8 +45,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         words=(list(COMPARED), "what `main` and `linear` compare"),
         seeds=3,
         scores=Path(__file__).with_name("scores.json"),
-        page=common.ROOT / "docs" / "results.md",
-        cards=(cards, "", {"nargs": "*"}),
+        page=(
+            common.ROOT / "docs" / "results.md",
+            "whose tables are filled",
+            {"type": common.existing},
+        ),
+        cards=(cards, "", {"type": common.existing, "nargs": "*"}),
     )
     scores = Scores(options.scores)
     runs = dict.fromkeys(

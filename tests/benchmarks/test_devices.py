@@ -35,7 +35,9 @@ def test_the_whole_benchmark(benchmark, tmp_path, capsys):
 @pytest.mark.slow
 def test_a_run_that_fails_is_not_measured(benchmark, tmp_path):
     out = tmp_path / "devices.json"
-    nowhere = ["--corpus", str(tmp_path / "nowhere.txt"), "--out", str(out)]
-    with pytest.raises(SystemExit, match="no file matches"):
-        benchmark("devices").main(["--presets", "tiny", *nowhere])
+    empty = tmp_path / "empty.txt"
+    empty.touch()
+    arguments = ["--corpus", str(empty), "--out", str(out)]
+    with pytest.raises(SystemExit, match="there is no text in"):
+        benchmark("devices").main(["--presets", "tiny", *arguments])
     assert not out.exists()
