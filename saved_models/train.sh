@@ -13,7 +13,8 @@
 # OPTIMIZER=muon is another optimizer than adam, which is used if not given.
 # RUN=DIR and OUT=DIR are where the run and the exported model are written,
 # runs/elmo-LANGUAGE and runs/elmo-LANGUAGE-exported if not given. DTYPE=float32 is faster
-# than mixed_bfloat16 where the processor has no AMX (no amx_bf16 in /proc/cpuinfo).
+# than mixed_bfloat16 on an Intel Xeon without AMX (no amx_bf16 in /proc/cpuinfo), and
+# slower on one with it and on an AMD EPYC with avx512_bf16.
 set -eu
 if [ $# -lt 4 ]; then
     echo "expected: LANGUAGE STEPS DEV TEXT [TEXT ...]; received: $*" >&2

@@ -5,8 +5,8 @@ Then either they are trained for longer, or the biLM is unfrozen: at once with o
 learning rate, or from the top down, a layer an epoch, with rates that fall by a factor
 from layer to layer.
 
-    python benchmarks/quality/fine_tuning.py --elmo en=saved_models/elmo-en \\
-        ko=saved_models/elmo-ko --size 2000 --out benchmarks/quality/fine_tuning.json
+    python benchmarks/quality/fine_tuning.py --elmo ko=saved_models/elmo-ko \\
+        --tasks nsmc --size 2000 --out benchmarks/quality/fine_tuning_ko.json
 
 Reference: Howard and Ruder 2018, "Universal Language Model Fine-tuning for Text
 Classification".
