@@ -16,9 +16,9 @@ import common
 from keras_elmo.utils.picture import picture
 
 # By the longest rows that the text is cut into.
-_KINDS: dict[int, dict[str, str]] = {
-    64: {"label": "rows of up to 64 words", "color": "C0"},
-    256: {"label": "rows of up to 256 words", "color": "C1"},
+_KINDS = {
+    "64": ("C0", "rows of up to 64 words"),
+    "256": ("C1", "rows of up to 256 words"),
 }
 
 
@@ -40,6 +40,8 @@ def draw(rows: list[dict[str, str]], path: Path) -> None:
     """Draws a line for each run and length of rows."""
     with picture(path, 7, 4) as figure:
         axes = figure.subplots()
+        for color, label in _KINDS.values():
+            axes.plot([], [], color=color, label=label)
         of_a_line = itemgetter("run", "max_words")
         for (run, max_words), line in groupby(rows, of_a_line):
             points = [
@@ -47,14 +49,11 @@ def draw(rows: list[dict[str, str]], path: Path) -> None:
             ]
             # Means of the weights of several runs are points.
             style = "D" if run.startswith("mean") else "o-"
-            axes.plot(*zip(*points, strict=True), style, **_KINDS[int(max_words)])
+            axes.plot(*zip(*points, strict=True), style, color=_KINDS[max_words][0])
         axes.set(xlabel="million tokens read", ylabel="perplexity, development text")
         axes.set_xlim(left=0)
         axes.grid(alpha=0.3)
-        # One entry for all lines of a kind.
-        lines, labels = axes.get_legend_handles_labels()
-        entries = dict(zip(reversed(labels), reversed(lines), strict=True))
-        axes.legend(entries.values(), entries.keys(), frameon=False)
+        axes.legend(frameon=False)
 
 
 if __name__ == "__main__":
