@@ -1,6 +1,7 @@
 """Perplexity of the development texts while the shipped models were trained.
 
-Draws a picture of each model for its card, from the measurements of its runs.
+Draws a picture of each model for its card, from the measurements of its runs. Tokens at
+measurements within a run are its share of the run's updates.
 
     python benchmarks/training_curves.py
 """
