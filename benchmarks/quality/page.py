@@ -76,22 +76,24 @@ class Found:
         )
 
     def is_of_before(self, run: Run) -> bool:
-        """Whether a run's vectors are not those of parts of speech below linear heads.
+        """Whether a run's ELMo is not that of parts of speech below linear heads.
 
-        Those are the quickest to measure, so a new model has them first.
+        Those are the quickest to measure, so a new model has them first. Static vectors
+        are not compared: another processor gives others from the same text.
         """
-        names = {run.words, *filter(None, [run.above])}
-        if "random" in names or not names.isdisjoint(OF_EQUAL_TIME):
-            return False
         tags = "gsd" if DATA_SETS[run.task].language == "ko" else "ewt"
-        linear = EXPERIMENTS["linear"](("static", "elmo")).rows[TITLES[tags]]
-        today = set().union(*map(self._vectors, linear))
-        return bool(today) and not self._vectors(run) <= today
+        linear = EXPERIMENTS["linear"](("elmo",)).rows[TITLES[tags]]
+        today = set().union(*map(self._models, linear))
+        return bool(today) and not self._models(run) <= today
 
-    def _vectors(self, run: Run) -> set[str]:
-        """Returns the digests of a run's vectors."""
+    def _models(self, run: Run) -> set[str]:
+        """Returns the digests of the ELMo models among a run's vectors."""
         vectors = self._scores.get(run.key(0), {}).get("vectors")
-        return set(re.split(r"\+| above ", vectors)) if vectors else set()
+        if not vectors:
+            return set()
+        names = f"{run.words} above {run.above}" if run.above else run.words
+        kinds = zip(_split(names), _split(vectors), strict=True)
+        return {digest for name, digest in kinds if name.startswith("elmo")}
 
     def layers(self, probe: str, encoder: str) -> list[list[float]]:
         """Returns the score of each layer, in a list."""
@@ -129,6 +131,11 @@ def _table(name: str, language: str, found: Found, words: Sequence[str]) -> str:
             for row, runs in zip(rows, compared.values(), strict=True):
                 row.append(_fewer_errors(found, runs[0], name))
     return markdown_table(header, rows)
+
+
+def _split(vectors: str) -> list[str]:
+    """Returns each kind of vectors of a run, of those at the input first."""
+    return re.split(r"\+| above ", vectors)
 
 
 def _cell(scores: Sequence[float]) -> str:
