@@ -169,8 +169,11 @@ class CharCNNEmbedding(FreezableLayer):
     def _embed(self, words: Tensor) -> Tensor:
         """`(words, characters)` ids to `(words, projection_units)`."""
         activation = ops.relu if self.activation == "relu" else ops.tanh
-        table = ops.cast(self.char_embedding, self.compute_dtype)
-        characters = looked_up_rows(table, words)
+        # A character's gradient sums the rows of all places it is in: in bfloat16 a GPU
+        # does so slowly, and the sum ends far from the right one.
+        dtype = keras.backend.result_type(self.compute_dtype, "float32")
+        characters = looked_up_rows(ops.cast(self.char_embedding, dtype), words)
+        characters = ops.cast(characters, self.compute_dtype)
         # Adding the bias and the activation are monotonic, so they can follow the
         # maximum: one value a word instead of one a character.
         x = ops.concatenate(

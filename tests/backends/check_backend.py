@@ -95,6 +95,25 @@ def check_combinations():
         check_combination(BATCHES["natural order"], dtype)
 
 
+def check_character_gradient():
+    """What sums thousands of rows is the same in both precisions."""
+    ids = np.random.default_rng(0).integers(1, 60, (16, 128, 50), "int32")
+    ids[..., 8:] = 261
+    steps = []
+    for dtype in ("float32", "mixed_bfloat16"):
+        keras.utils.set_random_seed(0)
+        layer = keras_elmo.CharCNNEmbedding([[1, 8], [3, 16]], 8, dtype=dtype)
+        inputs = keras.Input((None, 50), dtype="int32")
+        pooled = keras.layers.GlobalAveragePooling1D()(layer(inputs))
+        model = keras.Model(inputs, pooled)
+        model.compile(keras.optimizers.SGD(1.0), "mse")
+        before = numpy_of(layer.char_embedding)
+        model.train_on_batch(ids, np.ones((16, 8)))
+        steps.append(numpy_of(layer.char_embedding) - before)
+    wanted, found = steps
+    assert np.linalg.norm(found - wanted) < 0.02 * np.linalg.norm(wanted)
+
+
 def check_state():
     """Two batches, the state of the first passed on to the second."""
     encoder = random_encoder()
@@ -302,6 +321,7 @@ def main():
         assert "tensorflow" not in sys.modules
     arithmetic = [
         check_encoder,
+        check_character_gradient,
         check_state,
         check_mix,
         check_downstream,
