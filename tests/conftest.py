@@ -2,6 +2,7 @@
 
 import gc
 import os
+import signal
 from pathlib import Path
 
 # Read when TensorFlow and PyTorch are imported, so this stands above other imports.
@@ -26,15 +27,16 @@ hypothesis.settings.load_profile("keras_elmo")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """JAX compiles in every process anew, unless it finds what another has compiled.
-
-    What runs for a moment is not worth making faster, either.
-    """
+    # JAX compiles in every process anew, unless it finds what another has compiled.
+    # What runs for a moment is not worth making faster, either.
     os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
     # `-p no:cacheprovider` leaves no place to keep what was compiled.
     if (cache := getattr(config, "cache", None)) is not None:
         os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(cache.mkdir("jax")))
     os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+    # What a script starts in the background ignores Ctrl-C, and so would what is tested.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

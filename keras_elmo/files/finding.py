@@ -124,8 +124,9 @@ def description_file(path: StrPath) -> str:
 
 
 def shipped_names() -> list[str]:
-    """Returns the names of the models that come with the package."""
-    return sorted(path.name for path in SHIPPED.glob("*/") if is_saved_model(path))
+    """Returns the names of the models that come with the package: each has a card."""
+    cards = SHIPPED.glob("*.md")
+    return sorted(card.stem for card in cards if is_saved_model(card.with_suffix("")))
 
 
 def _info(name: str, folder: Path, card: Path) -> ModelInfo:
