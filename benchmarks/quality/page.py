@@ -35,6 +35,7 @@ PROBES = {
 _KOREAN_PROBES = PAIR_PROBES.values()
 _MOST_FREQUENT = "SemCor, the most frequent sense"
 _NOT_YET = "Not measured yet."
+_OF_BEFORE = "† Measured with an earlier model than the one that is shipped."
 _TABLE = re.compile("<!-- table (.+?) -->\n.*?<!-- end -->", flags=re.DOTALL)
 
 
@@ -130,7 +131,8 @@ def _table(name: str, language: str, found: Found, words: Sequence[str]) -> str:
             header.append(f"Errors fewer than static, {WORDS[name]}")
             for row, runs in zip(rows, compared.values(), strict=True):
                 row.append(_fewer_errors(found, runs[0], name))
-    return markdown_table(header, rows)
+    table = markdown_table(header, rows)
+    return f"{table}\n\n{_OF_BEFORE}" if "†" in table else table
 
 
 def _split(vectors: str) -> list[str]:

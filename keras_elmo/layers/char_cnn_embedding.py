@@ -169,8 +169,8 @@ class CharCNNEmbedding(FreezableLayer):
     def _embed(self, words: Tensor) -> Tensor:
         """`(words, characters)` ids to `(words, projection_units)`."""
         activation = ops.relu if self.activation == "relu" else ops.tanh
-        # A character's gradient sums the rows of all places it is in: in bfloat16 a GPU
-        # does so slowly, and the sum ends far from the right one.
+        # The gradient of a character's vector is a sum over all of its places, too many
+        # for bfloat16 to sum them exactly, or a GPU quickly.
         dtype = keras.backend.result_type(self.compute_dtype, "float32")
         characters = looked_up_rows(ops.cast(self.char_embedding, dtype), words)
         characters = ops.cast(characters, self.compute_dtype)

@@ -224,7 +224,9 @@ def test_a_cell_of_other_vectors_is_marked(quality, tmp_path):
     ):
         scores[run.key(0)] = {"score": 90.0, "vectors": vectors}
     found = page.Found(scores, 1)
-    assert "| 90.00 | 90.00 † | 90.00 |" in page._table("places", "", found, ())
+    table = page._table("places", "", found, ())
+    assert "| 90.00 | 90.00 † | 90.00 |" in table
+    assert table.splitlines()[-1].startswith("† Measured with an earlier model")
     table = page._table("main", "en", found, experiments.COMPARED)
     assert "†" not in table
 
