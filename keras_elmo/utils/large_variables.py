@@ -55,11 +55,15 @@ def fill(variable: keras.Variable, blocks: Iterable[np.ndarray]) -> None:
         variable.assign(np.concatenate(list(blocks)))
         return
     start = 0
+    # A strategy's variable has one value on each device.
+    local_values = getattr(variable.value, "values", (variable.value,))
     # Now, even where a function is traced that is to run later.
     with tf.init_scope():
         for block in blocks:
             rows = tf.IndexedSlices(block, np.arange(start, start + len(block)))
-            # A strategy's variable has one value on each device.
-            for local in getattr(variable.value, "values", (variable.value,)):
+            for local in local_values:
                 local.scatter_update(rows)
             start += len(block)
+        # An update by rows makes TensorFlow copy the variable at every later read.
+        for local in local_values:
+            tf.raw_ops.DisableCopyOnRead(resource=local.handle)
