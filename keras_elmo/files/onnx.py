@@ -9,7 +9,7 @@ import numpy as np
 
 from keras_elmo.config import ElmoConfig
 from keras_elmo.files.loading import Source, load_embedding, mix_of
-from keras_elmo.files.onnx_encoder import DESCRIPTION, describe
+from keras_elmo.files.onnx_encoder import DESCRIPTION, WEIGHT_BITS, describe
 from keras_elmo.files.onnx_graph import TO_THE_END, OnnxGraph
 from keras_elmo.files.onnx_layers import add_scalar_mix, add_token_embedding
 from keras_elmo.files.onnx_recurrence import PackedRows, add_bilm
@@ -66,8 +66,10 @@ def export_onnx(
 
     With `quantize="int8"` the matrices are stored in 8 bits, a scale a column, which
     takes a quarter of the room and of the time to read them; inputs of a product are
-    rounded to 8 bits, too, when it is computed. Embeddings and convolutions stay
-    float32. Such a file needs ONNX Runtime: other programs lack its operator.
+    rounded to 8 bits, too, when it is computed. Weights are rounded to 7 of the 8 bits:
+    with more, processors without VNNI instructions compute other vectors. Embeddings
+    and convolutions stay float32. Such a file needs ONNX Runtime: other programs lack
+    its operator.
 
     Args:
         source: a name or path as of `load`, an `Encoder`, a `PretrainingModel`, an
@@ -129,7 +131,8 @@ def export_onnx(
     if quantize is not None:
         exact = _graph(embedding).serialize({})
         cosines = _cosines(exact, graph.serialize({}), embedding.encoder.config)
-        about = {"quantize": quantize, "least_cosines": cosines}
+        about = {"quantize": quantize, "weight_bits": WEIGHT_BITS}
+        about["least_cosines"] = cosines
         del exact
     metadata = {
         DESCRIPTION: describe(embedding.encoder.config, mix_of(embedding), **about)

@@ -3,6 +3,7 @@
 import json
 import os
 import reprlib
+import warnings
 from collections.abc import Collection, Sequence
 from typing import Any, TypeAlias
 
@@ -17,6 +18,9 @@ from keras_elmo.utils.types import StrPath
 # The key of the metadata that has what `load` needs, and the version of its content.
 DESCRIPTION = "keras_elmo"
 FORMAT = 1
+# Of an int8 weight. Processors without VNNI add two products of an unsigned byte and a
+# signed one in 16 bits, and saturate: 2 * 255 * 64 fits, 2 * 255 * 127 does not.
+WEIGHT_BITS = 7
 _INPUT, _WORDS, _LAYER = "char_ids", "word_emb", "lstm_outputs"
 
 # The raw scalars of a mix, its gamma, and its `layer_norm`.
@@ -108,8 +112,15 @@ class OnnxEncoder:
                 raise ValueError("its mix has another number of layers")
             self.mix = scalars, gamma, bool(layer_norm)
             self.quantize = "int8" if about.get("quantize") == "int8" else None
+            saturates = self.quantize and about.get("weight_bits") != WEIGHT_BITS
         except (KeyError, TypeError, ValueError) as error:
             self._refuse(f"its description is damaged: {error}")
+        if saturates:
+            warnings.warn(
+                f"{self.path}: its vectors are less exact on processors without VNNI, "
+                "because its int8 weights use all 8 bits; export the model again",
+                stacklevel=2,
+            )
 
     def _check_shapes(self) -> None:
         """Checks that inputs and outputs are those of the description."""

@@ -4,6 +4,7 @@ import numpy as np
 from keras import ops
 from numpy.typing import ArrayLike, DTypeLike
 
+from keras_elmo.files.onnx_encoder import WEIGHT_BITS
 from keras_elmo.utils.lazy import import_extra
 
 # Operators and file format of 2022.
@@ -11,6 +12,8 @@ _OPSET = 17
 _IR_VERSION = 8
 # Operators of ONNX Runtime alone.
 _RUNTIME = "com.microsoft"
+
+_MAX_WEIGHT = 2 ** (WEIGHT_BITS - 1)
 
 # Numbers of a constant that stays where it is used.
 _SMALL = 1024
@@ -113,14 +116,15 @@ class OnnxGraph:
     def affine(self, x: str, kernel: object, bias: object = None) -> str:
         """Multiplies `(rows, n)` by a matrix, and adds a vector if there is one.
 
-        In 8 bits, a column of the matrix has a scale of its own, and `x` has one.
+        In 8 bits, a column of the matrix has a scale of its own, and `x` has one. The
+        matrix uses seven of its bits, so that every processor computes the same sums.
         """
         kernel = array_of(kernel)
         added = "" if bias is None else self.constant(array_of(bias))
         if not self._int8:
             product = self.add("MatMul", x, self.constant(kernel))
             return self.add("Add", product, added) if added else product
-        scale = np.maximum(np.abs(kernel).max(axis=0), 1e-30) / 127
+        scale = np.maximum(np.abs(kernel).max(axis=0), 1e-30) / _MAX_WEIGHT
         quantized = self.constant(np.round(kernel / scale), "int8")
         scale = self.constant(scale)
         inputs = (x, quantized, scale, *(("", added) if added else ()))

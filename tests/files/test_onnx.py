@@ -2,6 +2,9 @@
 
 import dataclasses
 import json
+import os
+import platform
+import shutil
 import sys
 
 import numpy as np
@@ -11,9 +14,10 @@ import pytest
 
 from keras_elmo.config import ElmoConfig
 from keras_elmo.files import onnx as onnx_export
-from keras_elmo.files import onnx_recurrence
+from keras_elmo.files import onnx_graph, onnx_recurrence
 from keras_elmo.files.export import export_saved_model
 from keras_elmo.files.onnx import export_onnx
+from keras_elmo.files.onnx_graph import OnnxGraph
 from keras_elmo.models.elmo_embedding import ElmoEmbedding
 from keras_elmo.models.encoder import build_encoder
 from tests import numpy_reference
@@ -25,6 +29,7 @@ from tests.files.exports import (
     embedding,
     in_memory,
 )
+from tests.fresh_process import run
 from tests.full_disk import files_of_at_most
 from tests.layers.layer_checks import numpy_of
 from tests.models.combinations import BATCHES
@@ -247,6 +252,60 @@ def test_int8(tmp_path):
         ), name
     sizes = [(tmp_path / f"{name}.onnx").stat().st_size for name in ("int8", "float32")]
     assert sizes[0] < 0.4 * sizes[1]
+
+
+_RUN = """
+import sys
+import numpy as np
+import onnxruntime
+options = onnxruntime.SessionOptions()
+# Threads that wait are slow there.
+options.intra_op_num_threads = 1
+for name in sys.argv[1:]:
+    session = onnxruntime.InferenceSession(name + ".onnx", options)
+    (given,) = session.get_inputs()
+    outputs = session.run(None, {given.name: np.load(name + ".npy")})
+    np.savez(name, *outputs)
+"""
+
+
+def run_on_haswell(files, folder):
+    """Returns the outputs of ONNX files on a processor with AVX2 and without VNNI.
+
+    Args:
+        files: the input of each file, by its name without .onnx.
+        folder: where they are.
+    """
+    if platform.machine() != "x86_64" or shutil.which("qemu-x86_64") is None:
+        absent = "needs qemu-x86_64 (Debian: qemu-user) on an x86-64 machine"
+        if os.environ.get("KERAS_ELMO_REQUIRE_QEMU") == "1":
+            pytest.fail(absent)
+        pytest.skip(absent)
+    for name, array in files.items():
+        np.save(folder / f"{name}.npy", array)
+    python = ("qemu-x86_64", "-cpu", "Haswell", sys.executable)
+    run(*python, "-c", _RUN, *files, cwd=folder)
+    return {name: list(np.load(folder / f"{name}.npz").values()) for name in files}
+
+
+def test_int8_without_vnni(encoder, exported, tmp_path, monkeypatch):
+    """Every processor computes the same; with all 8 bits of a weight it would not."""
+    rows = np.ones((2, 64), "float32")
+    for name, greatest in (("product", onnx_graph._MAX_WEIGHT), ("all 8 bits", 127)):
+        monkeypatch.setattr(onnx_graph, "_MAX_WEIGHT", greatest)
+        graph = OnnxGraph("graph", int8=True)
+        product = graph.affine(graph.input("x", "float32", ("n", 64)), np.ones((64, 3)))
+        graph.output(product, "float32", ("n", 3))
+        (tmp_path / f"{name}.onnx").write_bytes(graph.serialize({}))
+    monkeypatch.undo()
+    export_onnx(encoder, tmp_path / "encoder.onnx", quantize="int8")
+    ids = char_ids(TOKENS)
+    files = {"product": rows, "all 8 bits": rows, "encoder": ids}
+    found = run_on_haswell(files, tmp_path)
+    np.testing.assert_allclose(found["product"][0], 64, rtol=1e-5)
+    assert found["all 8 bits"][0].max() < 40
+    for output, wanted in zip(found["encoder"], exported(ids).values(), strict=True):
+        assert np.abs(output - wanted).max() <= 0.05 * np.abs(wanted).max()
 
 
 # ---------------------------------------------------------------- what cannot be

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from functools import partial
 
 import numpy as np
 import onnx
@@ -10,6 +11,8 @@ import pytest
 import keras_elmo
 from keras_elmo.cli import main
 from keras_elmo.files.onnx import export_onnx
+from keras_elmo.serving.onnx_model import OnnxModel
+from tests.command_line import command
 from tests.files.exports import SENTENCES, TOKENS, embedding
 from tests.fresh_process import run_python
 
@@ -132,6 +135,23 @@ def test_first_format(layer, file, tmp_path):
         np.testing.assert_allclose(one, other, atol=TOLERANCE, rtol=0)
     with pytest.raises(ValueError, match="weights of its mix; export it again"):
         keras_elmo.embed(old, TOKENS, layers="mix")
+
+
+def test_int8_of_8_bits(layer, tmp_path):
+    """A file whose weights use all 8 bits warns where it is loaded, a new one does not.
+
+    Processors compute different vectors of the former.
+    """
+    file = tmp_path / "int8.onnx"
+    export_onnx(layer, file, quantize="int8")
+    assert keras_elmo.load(file).quantize == "int8"
+    old = tmp_path / "old.onnx"
+    changed(file, old, keras_elmo=_described(file, weight_bits=None))
+    said = r"old\.onnx: .* without VNNI, .* use all 8 bits; export the model again"
+    inspected = partial(command, "inspect")
+    for read in (keras_elmo.load, partial(OnnxModel, version=1), inspected):
+        with pytest.warns(UserWarning, match=said):
+            read(old)
 
 
 # ---------------------------------------------------------------- what cannot be
