@@ -35,8 +35,7 @@ def read_sentences(
 
     Args:
         sentences: texts and lists of tokens; or a tensor or array of strings, texts
-            `(sentences,)` or `(sentences, 1)` or words `(sentences, tokens)`, ragged or
-            padded with `""`.
+            `(sentences,)` or words `(sentences, tokens)`, ragged or padded with `""`.
         tokenizer: the kind of `Tokenizer` for texts, or one without TensorFlow.
         max_ahead: texts that are read before the first is yielded.
 
@@ -61,8 +60,6 @@ def _rows(sentences: Iterable[Sentence] | Tensor) -> Iterable[Tensor]:
         return sentences.to_list()
     if hasattr(sentences, "numpy"):
         sentences = sentences.numpy()
-    if isinstance(sentences, np.ndarray) and sentences.shape[1:] == (1,):
-        return sentences[:, 0]
     return sentences
 
 

@@ -51,10 +51,11 @@ class ElmoEmbedding(FreezableLayer):
             float32, else Keras's global one.
 
     Call arguments:
-        inputs: text, `(batch,)` or `(batch, 1)` strings, which are split as the text of
-            the encoder was; words, `(batch, tokens)` strings padded with `""`; or
-            `(batch, tokens + 2, ids_per_token)` integers, from `CharacterIds`. Strings
-            need the TensorFlow backend; for another one, `char_ids` makes ids of them.
+        inputs: text, `(batch,)` strings, which are split as the text of the encoder
+            was; words, `(batch, tokens)` strings padded with `""`, even if there is one
+            column; or `(batch, tokens + 2, ids_per_token)` integers, from
+            `CharacterIds`. Strings need the TensorFlow backend; for another one,
+            `char_ids` makes ids of them.
             Or `(batch, *layers_shape)` numbers, the layers from `precompute`.
         training: whether dropout is applied.
 

@@ -27,8 +27,8 @@ def char_ids_of(
     """Returns the character ids of text or words; in a functional model, as layers.
 
     Args:
-        inputs: strings: text `(batch,)` or `(batch, 1)`, or words `(batch, tokens)`,
-            padded with `""`, ragged, or as lists.
+        inputs: strings: text `(batch,)`, or words `(batch, tokens)`, padded with `""`,
+            ragged, or as lists.
         tokenizer: the kind of `Tokenizer` for text.
         vocabulary: as of `CharacterIds`.
     """
@@ -44,14 +44,14 @@ def char_ids_of(
         _check_axes(inputs.shape, most=2)
         return character_ids(padded(inputs), vocabulary)
     if _is_whole_text(inputs.shape):
-        inputs = padded(Tokenizer(tokenizer).ragged(tf.reshape(inputs, [-1])))
+        inputs = padded(Tokenizer(tokenizer).ragged(inputs))
     return character_ids(inputs, vocabulary)
 
 
 def _is_whole_text(shape: Shape) -> bool:
     """Whether a string is a text; otherwise it is a word."""
     _check_axes(shape, most=2)
-    return len(shape) == 1 or shape[1] == 1
+    return len(shape) == 1
 
 
 def check_not_negative(char_ids: Tensor) -> None:

@@ -107,7 +107,6 @@ FORMS = {
     "texts and tokens": [TEXTS[0], *SENTENCES[1:3], TEXTS[3], SENTENCES[4]],
     "tensors": [tf.constant(TEXTS[0]), *map(tf.constant, SENTENCES[1:])],
     "a tensor": tf.constant(TEXTS),
-    "a column": np.array(TEXTS)[:, np.newaxis],
     "a ragged tensor": tf.ragged.constant(SENTENCES, tf.string),
     "a padded tensor": tf.ragged.constant(SENTENCES, tf.string).to_tensor(""),
     "NumPy's objects": np.array(TEXTS, object),
@@ -119,6 +118,15 @@ FORMS = {
 def test_forms(form, encoder, wanted):
     """Text is split as the model's own; tensors are read row by row."""
     assert_vectors(embed(encoder, FORMS[form]), wanted)
+
+
+def test_one_column(encoder):
+    """A column has words, not texts."""
+    other = encoder.with_dtype("float32")
+    other.tokenizer = "unicode"
+    column = [["don't"], ["e-mail"]]
+    for words in (column, np.array(column), tf.constant(column)):
+        assert [vectors.shape[1] for vectors in embed(other, words)] == [1, 1]
 
 
 def test_one_text(encoder, wanted):

@@ -127,6 +127,15 @@ def test_shuffle(elmo):
     assert [int(y[0]) for _, y in kept] == list(range(20))
 
 
+def test_one_column(elmo):
+    """A column has words, not texts."""
+    elmo.encoder.tokenizer = "unicode"
+    column = tf.constant([["don't"], ["e-mail"]])
+    ((layers,),) = precompute(elmo, [column])
+    assert layers.shape[2] == 1
+    assert_equal_vectors(elmo, layers, column)
+
+
 def test_windows(elmo, monkeypatch):
     """Sentences keep their places when they are sorted by length."""
     monkeypatch.setattr(module, "_WINDOW_SENTENCES", 3)

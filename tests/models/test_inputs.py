@@ -6,6 +6,7 @@ import pytest
 import tensorflow as tf
 
 from keras_elmo.models.elmo_embedding import ElmoEmbedding
+from keras_elmo.text.tokenizer import Tokenizer
 from tests.layers.layer_checks import numpy_of
 from tests.models.small import char_ids, random_encoder
 
@@ -20,7 +21,6 @@ INPUTS = {
     "NumPy's text": np.array(TEXT),
     "NumPy's objects": np.array(TEXT, object),
     "NumPy's strings of any length": np.array(TEXT, np.dtypes.StringDType()),
-    "column of text": tf.constant(TEXT)[:, tf.newaxis],
     "lists of words": TOKENS,
     "words": tf.constant(PADDED),
     "NumPy's words": np.array(PADDED),
@@ -48,9 +48,7 @@ def test_eager(name, layer, wanted):
     np.testing.assert_array_equal(numpy_of(found._keras_mask), mask)
 
 
-@pytest.mark.parametrize(
-    ("shape", "name"), [((), "text"), ((1,), "column of text"), ((None,), "words")]
-)
+@pytest.mark.parametrize(("shape", "name"), [((), "text"), ((None,), "words")])
 def test_in_a_model(shape, name, layer, wanted, tmp_path):
     """A string input makes a model of text or of words, which a file holds."""
     strings = keras.Input(shape, dtype="string")
@@ -61,13 +59,22 @@ def test_in_a_model(shape, name, layer, wanted, tmp_path):
         np.testing.assert_allclose(found, wanted, atol=1e-5)
 
 
-def test_one_word_of_many():
-    """A model of words takes a column for words."""
+def test_one_column():
+    """A column has words, in every call; `Tokenizer` takes it for text."""
     layer = ElmoEmbedding(random_encoder())
     layer.encoder.tokenizer = "unicode"
-    strings = keras.Input((None,), dtype="string")
-    model = keras.Model(strings, layer(strings))
-    assert model(tf.constant([["don't"], ["a"]])).shape[1] == 1
+    column = [["don't"], ["e-mail"]]
+    beside = numpy_of(layer([*column, ["a", "longer", "row"]]))[:2, :1]
+    models = [
+        keras.Model(strings, layer(strings))
+        for strings in (keras.Input(shape, dtype="string") for shape in ((1,), (None,)))
+    ]
+    for call in (layer, *models):
+        for words in (tf.constant(column), np.array(column, object)):
+            np.testing.assert_allclose(numpy_of(call(words)), beside, atol=1e-5)
+    text = keras.Input((1,), dtype="string")
+    model = keras.Model(text, layer(Tokenizer("unicode")(text)))
+    assert model(tf.constant(column)).shape[1] == 3
     assert layer(tf.constant(["don't"])).shape[1] == 3
 
 
