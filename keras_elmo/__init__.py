@@ -33,5 +33,5 @@ register_lazily(
     }
 )
 
-provide("load", "keras_elmo.files.loading")
+provide("keras_encoder_of", "keras_elmo.files.loading")
 provide("load_embedding", "keras_elmo.files.loading")

@@ -113,7 +113,9 @@ def _evaluate(parser: argparse.ArgumentParser) -> Run:
         check_text(given, "corpus")
         check_model(given["model"])
         import_keras()
-        model = keras_elmo.load_language_model(given["model"])
+        from keras_elmo.files.loading import language_model_of
+
+        model = language_model_of(given["model"])
         if model.vocabulary is None:
             raise ValueError(f"{given['model']}: does not say which words it predicts")
         corpus = keras_elmo.Corpus(

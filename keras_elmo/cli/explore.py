@@ -214,7 +214,9 @@ def _new_index(path: str, given: Given, built: set[str]) -> "keras_elmo.Index":
     """Builds and saves an index, if what is asked of it can be answered."""
     build = {name: given.pop(name) for name in built}
     model = build.pop("model")
-    encoder = keras_elmo.load(model)
+    from keras_elmo.files.loading import encoder_of
+
+    encoder = encoder_of(model)
     # Without a text, this checks the word and the layer.
     layer = {"layer": build["layer"]} if "layer" in build else {}
     keras_elmo.nearest(encoder, **given, **layer, corpus=[[]])

@@ -29,7 +29,7 @@ from keras_elmo.embedding.writers import (
     open_writer,
     read_manifest,
 )
-from keras_elmo.files.loading import AnyEncoder, Source, load, resolved
+from keras_elmo.files.loading import AnyEncoder, Source, encoder_of, resolved
 from keras_elmo.text.batching import TokenizedFile
 from keras_elmo.text.lines import expand_files, read_lines
 from keras_elmo.utils.files import check_parent, file_hash
@@ -181,7 +181,7 @@ def _encoder_and_mix(
     model: Source, options: EmbedOptions
 ) -> tuple[AnyEncoder, np.ndarray | None]:
     model = resolved(model)
-    encoder = load(model)
+    encoder = encoder_of(model)
     mix = mix_or_average(model, encoder) if options.layers == "mix" else None
     return encoder, mix
 

@@ -15,7 +15,7 @@ from keras_elmo.embedding.sentences import (
     tokenizer_of,
     utf8_tokens,
 )
-from keras_elmo.files.loading import AnyEncoder, Source, load, load_mix, resolved
+from keras_elmo.files.loading import AnyEncoder, Source, encoder_of, load_mix, resolved
 from keras_elmo.files.onnx_encoder import OnnxEncoder
 from keras_elmo.text.batching import Tokens, split_stream
 from keras_elmo.utils.checks import check_choice, check_positive
@@ -115,7 +115,7 @@ def embed(
     check_choice((None, "mean", "max"), pooling=pooling)
     check_positive(batch_size=batch_size)
     model = resolved(model)
-    encoder = load(model)
+    encoder = encoder_of(model)
     read = read_sentences(
         sentences,
         tokenizer_of(encoder),

@@ -30,7 +30,7 @@ from keras_elmo.explore.token_vectors import (
     one_layer,
     token_arrays,
 )
-from keras_elmo.files.loading import AnyEncoder, Source, load
+from keras_elmo.files.loading import AnyEncoder, Source, encoder_of
 from keras_elmo.utils.checks import check_choice, check_positive
 from keras_elmo.utils.lazy import import_extra
 from keras_elmo.utils.progress import Progress
@@ -118,7 +118,7 @@ class Index:
         """
         if approximate:
             import_extra("usearch.index", "An approximate index", "index")
-        encoder = load(model)
+        encoder = encoder_of(model)
         layer = int(np.argmax(one_layer(layer, encoder)))
         (arrays,) = _read_text(encoder, corpus, [layer], among, progress)
         name = os.fspath(model) if isinstance(model, str | os.PathLike) else None
@@ -156,14 +156,14 @@ class Index:
             )
         encoder = None
         if model is not None:
-            encoder = load(model)
+            encoder = encoder_of(model)
             _check_model(encoder, description)
         return cls(arrays, description, graph, encoder)
 
     @cached_property
     def encoder(self) -> AnyEncoder:
         """The model of the vectors."""
-        encoder = load(str(self.model))
+        encoder = encoder_of(str(self.model))
         _check_model(encoder, self._description)
         return encoder
 

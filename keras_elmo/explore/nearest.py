@@ -6,7 +6,7 @@ from keras_elmo.embedding.sentences import tokenizer_of
 from keras_elmo.explore.index import Index
 from keras_elmo.explore.sentences import Sentence, Text, find_word, read_sentence
 from keras_elmo.explore.token_vectors import Occurrence, one_layer
-from keras_elmo.files.loading import Source, load
+from keras_elmo.files.loading import Source, encoder_of
 from keras_elmo.utils.checks import check_choice, check_positive
 
 
@@ -63,7 +63,7 @@ def nearest(
 
     Reference: Peters et al. 2018, table 4.
     """
-    encoder = load(model)
+    encoder = encoder_of(model)
     check_positive(num=num)
     check_choice(("any", "same"), words=words)
     one_layer(layer, encoder)

@@ -8,7 +8,7 @@ from keras import ops
 from keras_elmo.embedding.embedder import Embedder
 from keras_elmo.embedding.sentences import tokenizer_of
 from keras_elmo.embedding.word_cache import as_float32
-from keras_elmo.files.loading import Source, load_language_model
+from keras_elmo.files.loading import Source, language_model_of
 from keras_elmo.text.vocabulary import UNKNOWN, Vocabulary
 
 
@@ -24,7 +24,7 @@ class Predictions:
     """
 
     def __init__(self, model: Source) -> None:
-        model = load_language_model(model)
+        model = language_model_of(model)
         if model.vocabulary is None:
             raise ValueError(
                 "`model` must have a vocabulary. Received: model=" + model.name

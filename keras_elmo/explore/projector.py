@@ -10,7 +10,7 @@ import numpy as np
 from keras_elmo.embedding.embedder import embed
 from keras_elmo.embedding.sentences import Sentence, utf8_tokens
 from keras_elmo.explore.token_vectors import one_layer
-from keras_elmo.files.loading import Source, load
+from keras_elmo.files.loading import Source, encoder_of
 from keras_elmo.models.encoder import Encoder
 from keras_elmo.utils.files import replacing_text
 from keras_elmo.utils.types import StrPath
@@ -65,7 +65,7 @@ def write_projector(
     keras_elmo.write_projector(encoder, sentences, "bank", "projector")
     ```
     """
-    loaded = load(encoder)
+    loaded = encoder_of(encoder, "encoder")
     if layer is not None:
         one_layer(layer, loaded)
     occurrences = _occurrences(loaded, sentences, word.encode(), layer)

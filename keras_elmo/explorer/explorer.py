@@ -20,7 +20,7 @@ from keras_elmo.explore.token_vectors import normalize
 from keras_elmo.explorer.plane import WordMap, context_words
 from keras_elmo.explorer.samples import EXAMPLES, language, sample
 from keras_elmo.files.finding import ONNX_SUFFIX
-from keras_elmo.files.loading import load, load_language_model
+from keras_elmo.files.loading import encoder_of, language_model_of
 from keras_elmo.files.validation import NoLanguageModel
 from keras_elmo.models.encoder import Encoder
 from keras_elmo.models.pretraining import PretrainingModel
@@ -86,9 +86,9 @@ class Explorer:
             )
         model: PretrainingModel | Encoder
         try:
-            model = load_language_model(name_or_path)
+            model = language_model_of(name_or_path)
         except NoLanguageModel:
-            model = load(name_or_path)
+            model = encoder_of(name_or_path)
         return cls(model, *args, **kwargs)
 
     def _tokens(self, text: str) -> tuple[str, ...]:

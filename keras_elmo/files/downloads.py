@@ -21,7 +21,7 @@ _FILES = (
 _MAX_RATIO = 20
 
 
-def download(name: str) -> Path:
+def download(name: str, argument: str = "model") -> Path:
     """Returns the folder of a repository of the Hub, `hf://OWNER/NAME[@REVISION]`.
 
     What the cache has is not downloaded again, and taken where there is no network.
@@ -35,8 +35,8 @@ def download(name: str) -> Path:
     form = re.fullmatch(r"hf://([\w.-]+/[\w.-]+?)(?:@([\w./-]+))?", name)
     if form is None:
         raise ValueError(
-            "`model` must have the form hf://OWNER/NAME or hf://OWNER/NAME@REVISION. "
-            f"Received: model={name!r}"
+            f"`{argument}` must have the form hf://OWNER/NAME or "
+            f"hf://OWNER/NAME@REVISION. Received: {argument}={name!r}"
         )
     hub = import_extra("huggingface_hub", f"Loading {name}", "hub")
     repository, revision = form.groups()

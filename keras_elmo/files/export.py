@@ -11,7 +11,7 @@ from keras_elmo.files.finding import description_file, is_saved_model
 from keras_elmo.files.loading import (
     Source,
     load_embedding,
-    load_language_model,
+    language_model_of,
     resolved,
 )
 from keras_elmo.files.saved_model import (
@@ -93,8 +93,8 @@ def export_saved_model(
             "`path` must not exist, or hold an exported model, which is replaced. "
             f"Received: path={os.fspath(path)!r}"
         )
-    source = resolved(source)
-    words = load_language_model(source) if language_model else None
+    source = resolved(source, "source")
+    words = language_model_of(source, "source") if language_model else None
     # A copy, of which the first mix alone is trainable.
     embedding = load_embedding(source, dtype=dtype)
     encoder = embedding.encoder

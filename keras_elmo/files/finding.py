@@ -21,6 +21,8 @@ if not SHIPPED.is_dir():
 ASSETS = "assets.extra"
 DESCRIPTION = "keras_elmo.json"
 ONNX_SUFFIX = ".onnx"
+# What `keras.Model.save` writes.
+_KERAS_SUFFIXES = (".keras", ".h5")
 
 
 class RunFiles:
@@ -152,18 +154,23 @@ def _said(card: Path, key: str) -> str:
     return ", ".join(re.findall(r"\w[\w.-]*", values[1])) if values else ""
 
 
-def find_model(name_or_path: StrPath) -> Path:
-    """Returns the folder of a model; the errors are those of `load`."""
+def find_model(name_or_path: StrPath, argument: str = "model") -> Path:
+    """Returns the folder of a model; the errors are those of `load`.
+
+    Args:
+        name_or_path: what `load` takes.
+        argument: the name of the caller's argument, for errors.
+    """
     if not isinstance(name_or_path, str | os.PathLike):
         raise TypeError(
-            "`model` must be a name, a path, an Encoder, an ElmoEmbedding or a "
+            f"`{argument}` must be a name, a path, an Encoder, an ElmoEmbedding or a "
             f"PretrainingModel. Received: a {type(name_or_path).__name__}"
         )
     given = os.fspath(name_or_path)
     path = Path(given)
     packed = None
     if given.startswith(HUB):
-        packed = download(given)
+        packed = download(given, argument)
     elif path.suffix == ".zip" and path.is_file():
         packed = unpack(path)
     if packed is not None:
@@ -184,12 +191,18 @@ def find_model(name_or_path: StrPath) -> Path:
             f"{run.path}: the run has no weights yet: neither {run.weights}, which its "
             "first validation writes, nor a checkpoint; train on until then"
         )
+    if path.suffix in _KERAS_SUFFIXES and path.is_file():
+        raise ValueError(
+            f"{given}: `{argument}` must not be a file of Keras. Read it with "
+            "keras.models.load_model, and give the Encoder, ElmoEmbedding or "
+            "PretrainingModel that it holds, or export that"
+        )
     raise ValueError(
-        "`model` must be an exported model or a pretraining directory (options.json "
-        "and weights.hdf5), such a folder in a .zip file, an .onnx file, "
+        f"`{argument}` must be an exported model or a pretraining directory "
+        "(options.json and weights.hdf5), such a folder in a .zip file, an .onnx file, "
         "hf://OWNER/NAME, or a "
         f"shipped model ({', '.join(shipped_names()) or 'there is none'}). "
-        f"Received: model={given!r}"
+        f"Received: {argument}={given!r}"
     )
 
 

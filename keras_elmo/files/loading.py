@@ -21,9 +21,11 @@ Source: TypeAlias = Union[
 ]
 
 
-def resolved(source: Source) -> Source:
+def resolved(source: Source, argument: str = "model") -> Source:
     """Finds a model that is named; of an archive or the Hub, every file is hashed."""
-    return find_model(source) if isinstance(source, str | os.PathLike) else source
+    if isinstance(source, str | os.PathLike):
+        return find_model(source, argument)
+    return source
 
 
 def load(name_or_path: Source) -> Any:
@@ -60,23 +62,37 @@ def load(name_or_path: Source) -> Any:
     print(layers.shape)  # (layers, tokens, 2 * projection_units)
     ```
     """
-    if isinstance(name_or_path, OnnxEncoder):
-        return name_or_path
-    if isinstance(name_or_path, str | os.PathLike):
-        path = find_model(name_or_path)
-        if path.suffix == ONNX_SUFFIX:
-            return OnnxEncoder(path)
-        return _read_encoder(path)
+    return encoder_of(name_or_path, "name_or_path")
+
+
+def encoder_of(source: Source, argument: str = "model") -> Any:
+    """Returns what `load` does; errors name the caller's argument."""
+    if isinstance(source, OnnxEncoder):
+        return source
+    if isinstance(source, str | os.PathLike):
+        path = find_model(source, argument)
+        return OnnxEncoder(path) if path.suffix == ONNX_SUFFIX else _read_encoder(path)
     from keras_elmo.models.elmo_embedding import ElmoEmbedding
     from keras_elmo.models.encoder import Encoder
     from keras_elmo.models.pretraining import PretrainingModel
 
-    if isinstance(name_or_path, ElmoEmbedding | PretrainingModel):
-        return name_or_path.encoder
-    if isinstance(name_or_path, Encoder):
-        return name_or_path
+    if isinstance(source, ElmoEmbedding | PretrainingModel):
+        return source.encoder
+    if isinstance(source, Encoder):
+        return source
     # Raises: it is something else.
-    return find_model(name_or_path)
+    return find_model(source, argument)
+
+
+def keras_encoder_of(source: Source, argument: str = "model") -> "Encoder":
+    """Returns the encoder of a model that is no .onnx file."""
+    encoder = encoder_of(source, argument)
+    if isinstance(encoder, OnnxEncoder):
+        raise ValueError(
+            f"`{argument}` must have weights that Keras reads; an .onnx file has none. "
+            f"Received: {argument}={encoder.path!r}"
+        )
+    return encoder
 
 
 def _read_encoder(path: Path) -> "Encoder":
@@ -118,11 +134,16 @@ def load_language_model(name_or_path: Source) -> "PretrainingModel":
     print(model.vocabulary.words)
     ```
     """
-    given = getattr(name_or_path, "path", name_or_path)
+    return language_model_of(name_or_path, "name_or_path")
+
+
+def language_model_of(source: Source, argument: str = "model") -> "PretrainingModel":
+    """Returns what `load_language_model` does; errors name the caller's argument."""
+    given = getattr(source, "path", source)
     if isinstance(given, str | os.PathLike) and os.fspath(given).endswith(ONNX_SUFFIX):
         raise ValueError(
-            "`model` must have a language model; an .onnx file has an encoder alone. "
-            f"Received: model={os.fspath(given)!r}"
+            f"`{argument}` must have a language model; an .onnx file has an encoder "
+            f"alone. Received: {argument}={os.fspath(given)!r}"
         )
     from keras_elmo.files.run_directory import PretrainingDirectory
     from keras_elmo.files.saved_model import read_language_model
@@ -130,14 +151,15 @@ def load_language_model(name_or_path: Source) -> "PretrainingModel":
     from keras_elmo.models.encoder import Encoder
     from keras_elmo.models.pretraining import PretrainingModel
 
-    if isinstance(name_or_path, PretrainingModel):
-        return name_or_path
-    if isinstance(name_or_path, Encoder | ElmoEmbedding | OnnxEncoder):
+    if isinstance(source, PretrainingModel):
+        return source
+    if isinstance(source, Encoder | ElmoEmbedding | OnnxEncoder):
         raise TypeError(
-            "`model` must be a language model: a name, a path or a PretrainingModel. "
-            f"Received: a {type(name_or_path).__name__}, which has no softmax"
+            f"`{argument}` must be a language model: a name, a path or a "
+            f"PretrainingModel. Received: a {type(source).__name__}, which has no "
+            "softmax"
         )
-    path = find_model(name_or_path)
+    path = find_model(source, argument)
     if is_saved_model(path):
         return read_language_model(path)
     run = PretrainingDirectory(path)
@@ -181,19 +203,17 @@ def mix_of(layer: "ElmoEmbedding") -> Mix:
 
 
 def load_embedding(
-    source: Source, cls: "type[ElmoEmbedding] | None" = None, **kwargs: Any
+    source: Source,
+    cls: "type[ElmoEmbedding] | None" = None,
+    argument: str = "source",
+    **kwargs: Any,
 ) -> "ElmoEmbedding":
     """Returns a new layer of a model; each mix begins as that of the model, if any."""
     from keras_elmo.models.elmo_embedding import ElmoEmbedding
 
     cls = cls or ElmoEmbedding
-    source = resolved(source)
-    encoder = load(source)
-    if isinstance(encoder, OnnxEncoder):
-        raise ValueError(
-            "`model` must have weights that Keras reads; an .onnx file has none. "
-            f"Received: model={encoder.path!r}"
-        )
+    source = resolved(source, argument)
+    encoder = keras_encoder_of(source, argument)
     mix = load_mix(source)
     if mix is None:
         return cls(encoder, **kwargs)

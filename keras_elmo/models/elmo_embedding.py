@@ -103,7 +103,7 @@ class ElmoEmbedding(FreezableLayer):
         # Set last, on all that is made here.
         trainable = kwargs.pop("trainable", True)
         check_positive(num_representations=num_representations)
-        given: Encoder = provided("load")(encoder)
+        given: Encoder = provided("keras_encoder_of")(encoder, "encoder")
         policy = given.layers_dtype
         if kwargs.get("dtype") is None and policy.name != "float32":
             kwargs["dtype"] = policy
@@ -160,7 +160,7 @@ class ElmoEmbedding(FreezableLayer):
             TypeError: `path` is no model.
             ValueError: there is no such model.
         """
-        return provided("load_embedding")(path, cls, **kwargs)
+        return provided("load_embedding")(path, cls, "path", **kwargs)
 
     def __call__(self, inputs: Tensor, *args: object, **kwargs: object) -> Tensor:
         if is_text(inputs) and keras.backend.backend() != "tensorflow":

@@ -181,7 +181,8 @@ def _token_embedding(
 def copy_weights(source: keras.Model, target: keras.Model) -> None:
     """Copies all weights to a model of the same sizes, whatever its types are."""
     for new, given in zip(target.weights, source.weights, strict=True):
-        new.assign(ops.cast(given, new.dtype))
+        # A cast to the same dtype shares memory, which `fit` on JAX gives away.
+        new.assign(ops.copy(ops.cast(given, new.dtype)))
 
 
 def read_options(options: object) -> ElmoConfig:

@@ -13,6 +13,7 @@ from keras_elmo.utils.types import StrPath
 if TYPE_CHECKING:
     from keras.optimizers.schedules import LearningRateSchedule
 
+    from keras_elmo.files.loading import Source
     from keras_elmo.text.corpus import Corpus
     from keras_elmo.text.lines import Files
     from keras_elmo.training.data import Batch
@@ -74,11 +75,11 @@ class TrainingOptions:
         metavar="DIR",
     )
     _: dataclasses.KW_ONLY
-    init: StrPath | None = option(
+    init: "Source | None" = option(
         None,
         "Model to start from: a run, an exported model, imported weights, an archive "
-        "of one, hf://OWNER/NAME, or the name of a shipped model. The optimizer starts "
-        "afresh.",
+        "of one, hf://OWNER/NAME, or the name of a shipped model. In Python also a "
+        "`PretrainingModel` or an `Encoder`. The optimizer starts afresh.",
         _MODEL,
         metavar="DIR",
         fixed=True,

@@ -7,7 +7,7 @@ from typing import cast
 import numpy as np
 
 from keras_elmo.config import TOKENIZER_IF_UNKNOWN
-from keras_elmo.files.loading import Source, load_language_model
+from keras_elmo.files.loading import Source, language_model_of
 from keras_elmo.text.corpus import Corpus
 from keras_elmo.text.lines import Files, is_text
 from keras_elmo.text.vocabulary import PADDING_ID, UNKNOWN
@@ -49,7 +49,7 @@ def perplexity(model: Source, corpus: Files | Batches) -> dict[str, float]:
 
     Reference: Peters et al. 2018, section 3.1 and 3.4.
     """
-    model = load_language_model(model)
+    model = language_model_of(model)
     if is_text(corpus):
         if model.vocabulary is None:
             raise ValueError(

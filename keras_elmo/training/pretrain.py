@@ -30,7 +30,7 @@ from keras_elmo.training.run_directory import (
     prepare_run_directory,
 )
 from keras_elmo.training.signals import Interrupted, SignalGuard, exit_for_signal
-from keras_elmo.training.warm_start import WarmStart
+from keras_elmo.training.warm_start import WarmStart, name_of
 from keras_elmo.utils.options import declared_options, takes_options
 
 
@@ -156,7 +156,7 @@ def pretrain(options: TrainingOptions) -> PretrainingModel:
             if start is not None:
                 known = start.load_into(model)
                 if known:
-                    log(f"{known:,} words start with the softmax of {start.path}")
+                    log(f"{known:,} words start with the softmax of {start.name}")
             # XLA makes an LSTM on a CPU slower, and cannot compile every op.
             model.compile(optimizer, jit_compile=keras.backend.backend() == "jax")
             optimizer.build(model.trainable_variables)
@@ -217,7 +217,7 @@ def _fixed(options: TrainingOptions) -> dict[str, Any]:
         if each.option.fixed
     }
     if options.init is not None:
-        fixed["init"] = json_path(options.init)
+        fixed["init"] = json_path(name_of(options.init))
     return fixed
 
 

@@ -67,7 +67,13 @@ from tests.models.test_pretraining import (  # noqa: E402
     expected_nll,
     random_model,
 )
-from tests.models.unfreezing import check_unfreezing  # noqa: E402
+from tests.models.unfreezing import (  # noqa: E402
+    IDS,
+    TARGETS,
+    check_unfreezing,
+    compiled,
+    regressor,
+)
 
 
 def close(found, wanted, tolerance=TOLERANCE):
@@ -81,9 +87,9 @@ def check_encoder():
     predicted = encoder.predict(char_ids(SENTENCES), batch_size=2, verbose=0)
     for row, tokens in enumerate(SENTENCES):
         wanted, _ = numpy_reference.encode(tokens, options, weights)
-        for found, compiled, layer in zip(layers, predicted, wanted, strict=True):
+        for found, by_predict, layer in zip(layers, predicted, wanted, strict=True):
             close(found[row, : len(layer)], layer)
-            close(compiled[row, : len(layer)], layer)
+            close(by_predict[row, : len(layer)], layer)
             assert not found[row, len(layer) :].any()
 
 
@@ -218,6 +224,32 @@ def check_freezing():
         check_unfreezing(Path(folder) / "model.keras")
 
 
+def check_copies():
+    """What was made from a model is trained, and the model stays as it was."""
+    encoder = random_encoder()
+    before = [numpy_of(weight) for weight in encoder.weights]
+    first = keras_elmo.ElmoEmbedding(encoder, trainable_encoder=True)
+    model = compiled(regressor(first))
+    model.fit(IDS, TARGETS, verbose=0)
+    trained = numpy_of(model(IDS))
+    # Folds, and a layer of a trained layer.
+    for source in (encoder, encoder, first):
+        layer = keras_elmo.ElmoEmbedding(source, trainable_encoder=True)
+        fold = compiled(regressor(layer))
+        fold.fit(IDS, TARGETS, verbose=0)
+        close(numpy_of(model(IDS)), trained, 0)
+        for weight, values in zip(encoder.weights, before, strict=True):
+            np.testing.assert_array_equal(numpy_of(weight), values)
+    assert len(encoder.get_weights()) == len(before)
+    (vectors,) = keras_elmo.embed(encoder, [SENTENCES[0]])
+    close(vectors, np.stack(numpy_of(encoder(char_ids(SENTENCES[:1]))))[:, 0, 1:-1])
+    # A copy of the same type.
+    copy = encoder.with_dtype("float32")
+    compiled(copy).fit(IDS, [values * 0 for values in numpy_of(copy(IDS))], verbose=0)
+    for weight, values in zip(encoder.weights, before, strict=True):
+        np.testing.assert_array_equal(numpy_of(weight), values)
+
+
 def check_strings():
     """Whoever gives the layer text is told what to do."""
     layer = keras_elmo.ElmoEmbedding(random_encoder())
@@ -335,10 +367,10 @@ def main():
     if WITHOUT_TENSORFLOW:
         checks = [*arithmetic, check_strings, check_what_needs_tensorflow]
     elif backend == "tensorflow":
-        checks = [*arithmetic, check_combinations]
+        checks = [*arithmetic, check_combinations, check_copies]
     else:
         # The rest is the same where TensorFlow is not installed.
-        checks = [check_training, check_combinations, check_strings]
+        checks = [check_training, check_combinations, check_strings, check_copies]
     for check in checks:
         keras.utils.set_random_seed(0)
         check()

@@ -514,7 +514,7 @@ def test_export_of_export(folders, wanted, tmp_path):
 def test_invalid_arguments(tmp_path):
     """Invalid arguments raise and write nothing."""
     for source, tokenizer, error, said in [
-        (CONFIG, "unicode", TypeError, "`model` must be"),
+        (CONFIG, "unicode", TypeError, "`source` must be"),
         (tmp_path / "nowhere", "unicode", ValueError, "nowhere"),
         (build_encoder(CONFIG), "bpe", ValueError, "`kind` must be.*'bpe'"),
     ]:

@@ -33,7 +33,7 @@ def test_shipped_model(directory, model, monkeypatch, tmp_path):
     """Load takes the name of a shipped model."""
     monkeypatch.setattr(finding, "SHIPPED", tmp_path / "not yet")
     assert_same_weights(load("run"), model.encoder)
-    with pytest.raises(ValueError, match="Received: model='not/run'"):
+    with pytest.raises(ValueError, match="Received: name_or_path='not/run'"):
         load("not/run")
 
 
@@ -49,15 +49,21 @@ def test_published_weights(model, tmp_path):
 @pytest.mark.parametrize("name", ["nowhere", "no/where", "elmo-xx"])
 def test_missing_model(name):
     """A model that is not there."""
-    with pytest.raises(ValueError, match=f"Received: model='{name}'"):
+    with pytest.raises(ValueError, match=f"Received: name_or_path='{name}'"):
         load(name)
 
 
 def test_wrong_type(model):
     """An object that is no model is a TypeError; so is one that has no softmax."""
-    for read in (load, loading.load_language_model, keras_elmo.ElmoEmbedding):
-        with pytest.raises(TypeError, match="`model` must be .* Received: a int"):
-            read(3)
+    for read, name in (
+        (load, "name_or_path"),
+        (loading.load_language_model, "name_or_path"),
+        (keras_elmo.ElmoEmbedding, "encoder"),
+        (keras_elmo.ElmoEmbedding.from_saved_model, "path"),
+        (keras_elmo.export_onnx, "source"),
+    ):
+        with pytest.raises(TypeError, match=f"`{name}` must be .* Received: a int"):
+            read(3, "x.onnx") if name == "source" else read(3)
     with pytest.raises(TypeError, match="a language model: .* Received: a Encoder, wh"):
         loading.load_language_model(model.encoder)
 

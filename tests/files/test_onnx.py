@@ -324,7 +324,7 @@ def test_invalid_arguments(encoder, tmp_path, monkeypatch):
     """Invalid arguments raise and write nothing."""
     (tmp_path / "folder").mkdir()
     for source, path, error, said in [
-        (CONFIG, "model.onnx", TypeError, "`model` must be"),
+        (CONFIG, "model.onnx", TypeError, "`source` must be"),
         (tmp_path / "nowhere", "model.onnx", ValueError, "nowhere"),
         (encoder, "folder", ValueError, "`path` must be a file.*folder"),
     ]:

@@ -120,7 +120,7 @@ def test_missing_file(file, directory, tmp_path):
     with pytest.raises(ValueError, match=f"has no weights yet: .*{directory.weights}"):
         load(directory.path)
     (tmp_path / directory.training).unlink()
-    with pytest.raises(ValueError, match="`model` must be"):
+    with pytest.raises(ValueError, match="`name_or_path` must be"):
         load(directory.path)
 
 

@@ -72,12 +72,12 @@ def copied(folder, to, without=""):
 
 def test_not_an_export(folder, tmp_path):
     """A folder that is no export is named."""
-    with pytest.raises(ValueError, match="`model` must be an exported model"):
+    with pytest.raises(ValueError, match="`path` must be an exported model"):
         ElmoEmbedding.from_saved_model(tmp_path)
     # A SavedModel of somebody else's.
     copied(folder, tmp_path, without="assets.extra")
     assert not is_saved_model(tmp_path)
-    with pytest.raises(ValueError, match="`model` must be an exported model"):
+    with pytest.raises(ValueError, match="`path` must be an exported model"):
         ElmoEmbedding.from_saved_model(str(tmp_path))
 
 
@@ -175,7 +175,7 @@ def test_no_language_model(directory, tmp_path):
 def test_encoder_has_no_language_model(exported, tmp_path):
     """An encoder has no language model to export."""
     encoder = load(exported)
-    with pytest.raises(TypeError, match="`model` must be a language model"):
+    with pytest.raises(TypeError, match="`source` must be a language model"):
         export_saved_model(encoder, tmp_path / "again", None, language_model=True)
     assert not os.path.exists(tmp_path / "again")
 

@@ -339,7 +339,7 @@ def test_global_policy():
 
 
 def test_bad_arguments():
-    with pytest.raises(TypeError, match="`model` must .*Received"):
+    with pytest.raises(TypeError, match="`encoder` must .*Received"):
         ElmoEmbedding(3)
     with pytest.raises(ValueError, match="`num_representations` must .*Received"):
         ElmoEmbedding(random_encoder(), num_representations=0)

@@ -53,6 +53,37 @@ def test_same_words(directory):
             np.testing.assert_array_equal(numpy_of(found), numpy_of(weight))
 
 
+def test_model_in_memory(directory):
+    """A model gives what its files would, and stays as it is."""
+    source, model = directory.read_model(), model_of(CONFIG, OTHERS)
+    before = [numpy_of(weight) for weight in source.weights]
+    origin = WarmStart(source)
+    assert origin.tokenizer == "whitespace" and origin.vocabulary.words == WORDS
+    assert origin.load_into(model) == 6
+    from_files = model_of(CONFIG, OTHERS)
+    WarmStart(directory.path).load_into(from_files)
+    known = [row for row, word in enumerate(OTHERS) if word in WORDS]
+    for found, wanted in zip(
+        model.head.softmax.weights[:2], from_files.head.softmax.weights[:2], strict=True
+    ):
+        np.testing.assert_array_equal(numpy_of(found)[known], numpy_of(wanted)[known])
+    assert_same_encoder(model, directory)
+    for weight, values in zip(source.weights, before, strict=True):
+        np.testing.assert_array_equal(numpy_of(weight), values)
+    encoder = WarmStart(source.encoder)
+    assert encoder.vocabulary is None and encoder.name == "Encoder in memory"
+
+
+def test_no_model(tmp_path):
+    for source in (3, CONFIG):
+        with pytest.raises(TypeError, match="`init` must be a name"):
+            WarmStart(source)
+    file = tmp_path / "encoder.keras"
+    file.touch()
+    with pytest.raises(ValueError, match=r"`init` must not .* keras.models.load_model"):
+        WarmStart(file)
+
+
 def test_other_words(directory):
     """With other words the rows of those in common are kept."""
     model = model_of(CONFIG, OTHERS)
@@ -175,6 +206,8 @@ def test_resume_without_init(directory, text, tmp_path):
     assert model.encoder.tokenizer == "whitespace"
     with pytest.raises(ValueError, match="`init` must be '.*origin', as in"):
         pretrain(None, text, steps=3, **{**arguments, "init": tmp_path / "other"})
+    with pytest.raises(ValueError, match="Received: init='PretrainingModel in memory'"):
+        pretrain(None, text, steps=3, **{**arguments, "init": model})
 
 
 @pytest.mark.slow
