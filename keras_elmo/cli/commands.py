@@ -17,13 +17,14 @@ from keras_elmo.cli.parsing import (
     add_model,
     add_options,
     add_out,
+    add_tokenizer,
     check_model,
     check_text,
     command,
     import_keras,
     take_options,
 )
-from keras_elmo.config import PRESETS, TOKENIZER_IF_UNKNOWN, TOKENIZERS, ElmoConfig
+from keras_elmo.config import PRESETS, TOKENIZERS, ElmoConfig
 from keras_elmo.embedding.options import EmbedOptions
 from keras_elmo.training.options import TrainingOptions
 from keras_elmo.utils.files import check_free, check_parent
@@ -107,12 +108,14 @@ def _evaluate(parser: argparse.ArgumentParser) -> Run:
         help="Tokens of the longest row, the two boundaries included; longer lines are "
         "split (default: 66, as that of pretrain)",
     )
+    add_tokenizer(parser)
     add_force(parser)
 
     def run(given: Given) -> None:
         check_text(given, "corpus")
         check_model(given["model"])
         import_keras()
+        from keras_elmo.embedding.sentences import tokenizer_of
         from keras_elmo.files.loading import language_model_of
 
         model = language_model_of(given["model"])
@@ -121,7 +124,7 @@ def _evaluate(parser: argparse.ArgumentParser) -> Run:
         corpus = keras_elmo.Corpus(
             given["corpus"],
             model.vocabulary,
-            model.encoder.tokenizer or TOKENIZER_IF_UNKNOWN,
+            str(tokenizer_of(model.encoder, given.get("tokenizer"))),
             batch_tokens=max(1280, given["max_tokens"]),
             max_tokens=given["max_tokens"],
             token_vocabulary=model.config.token_vocabulary,
@@ -168,8 +171,9 @@ def _export(parser: argparse.ArgumentParser) -> Run:
     saved_model.add_argument(
         "--tokenizer",
         choices=(*TOKENIZERS, "none"),
-        help="How signature default splits strings; if not given, as the training text "
-        "was split, or by whitespace where that is not known; none leaves it out",
+        help="How signature default, and every command, splits text; if not given, as "
+        "the training text was split, or by whitespace where that is not known; none "
+        "leaves the signature out",
     )
     saved_model.add_argument(
         "--dtype",

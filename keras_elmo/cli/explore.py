@@ -15,6 +15,7 @@ from keras_elmo.cli.parsing import (
     Run,
     add_force,
     add_model,
+    add_tokenizer,
     check_model,
     check_not_empty,
     check_text,
@@ -59,6 +60,7 @@ def _score(parser: argparse.ArgumentParser) -> Run:
         metavar="FILE",
         help="The file of JSON lines to write; if not given, standard output",
     )
+    add_tokenizer(parser)
     add_force(parser)
 
     def run(given: Given) -> None:
@@ -69,7 +71,8 @@ def _score(parser: argparse.ArgumentParser) -> Run:
         check_model(given["model"])
         with _lines(given["input"]) as (lines, total):
             import_keras()
-            scores = keras_elmo.score(given["model"], lines)
+            tokenizer = given.get("tokenizer")
+            scores = keras_elmo.score(given["model"], lines, tokenizer=tokenizer)
             to_file = out != _STANDARD
             written: contextlib.AbstractContextManager[TextIO] = (
                 replacing_text(out) if to_file else contextlib.nullcontext(sys.stdout)
@@ -172,7 +175,8 @@ def _nearest(parser: argparse.ArgumentParser) -> Run:
     def run(given: Given) -> None:
         path = given.pop("index", None)
         exists = path is not None and os.path.exists(path)
-        built = {"model", "corpus", "layer", "approximate"} & given.keys()
+        new = {"model", "corpus", "layer", "approximate", "tokenizer"}
+        built = new & given.keys()
         if exists and built:
             raise ValueError(
                 f"--{min(built)} is of a new index; {path} exists already: name "
@@ -218,8 +222,8 @@ def _new_index(path: str, given: Given, built: set[str]) -> "keras_elmo.Index":
 
     encoder = encoder_of(model)
     # Without a text, this checks the word and the layer.
-    layer = {"layer": build["layer"]} if "layer" in build else {}
-    keras_elmo.nearest(encoder, **given, **layer, corpus=[[]])
+    checked = {name: build[name] for name in ("layer", "tokenizer") if name in build}
+    keras_elmo.nearest(encoder, **given, **checked, corpus=[[]])
     index = keras_elmo.Index.build(encoder, **build, progress=True)
     index.model = model
     index.save(path)
@@ -231,8 +235,9 @@ def _add_sentence(parser: argparse.ArgumentParser) -> None:
         "--sentence",
         required=True,
         metavar="TEXT",
-        help="The sentence, which is split into words as the model's text was",
+        help="The sentence, which is split into words as --tokenizer says",
     )
+    add_tokenizer(parser)
 
 
 def _add_num(parser: argparse.ArgumentParser) -> None:

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Mapping, Set
 from typing import Any, TypeAlias
 
+from keras_elmo.config import TOKENIZERS
 from keras_elmo.files.downloads import HUB
 from keras_elmo.files.finding import find_model
 from keras_elmo.text.lines import check_is_text, expand_files, read_lines
@@ -118,6 +119,16 @@ def add_model(
     help += ", a shipped name such as elmo-en, a .zip, or hf://OWNER/NAME"
     parser.add_argument(
         "--model", required=required, metavar="DIR", dest=dest, help=help
+    )
+
+
+def add_tokenizer(parser: argparse.ArgumentParser) -> None:
+    """Adds --tokenizer, for commands that read text."""
+    parser.add_argument(
+        "--tokenizer",
+        choices=TOKENIZERS,
+        help="How text is split into words: whitespace keeps text that is tokenized "
+        "already. If not given, as the model's text was",
     )
 
 

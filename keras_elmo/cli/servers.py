@@ -11,6 +11,7 @@ from keras_elmo.cli.parsing import (
     Run,
     add_force,
     add_options,
+    add_tokenizer,
     check_model,
     check_not_empty,
     check_text,
@@ -99,6 +100,7 @@ def _explore(parser: argparse.ArgumentParser) -> Run:
         dest="browser",
         help="Print the address alone",
     )
+    add_tokenizer(parser)
     add_force(parser)
     add_options(parser, ExploreOptions)
 

@@ -52,12 +52,14 @@ def embed_file(
     *,
     rows: str = EmbedOptions.rows,
     dtype: str = EmbedOptions.dtype,
+    tokenizer: str | None = EmbedOptions.tokenizer,
 ) -> None:
     """Writes the contextual vectors of every line of a text file.
 
     HDF5 has the published layout: dataset `k` holds line k, counted from 0, of shape
-    `(num_layers + 1, tokens, 2 * projection_units)`. Parquet has a row a token, or a
-    row a line; see `ParquetWriter`. A blank line has no tokens, in both.
+    `(num_layers + 1, tokens, 2 * projection_units)`, and its attribute `tokens` the
+    words, as a JSON list. Parquet has a row a token, or a row a line; see
+    `ParquetWriter`. A blank line has no tokens, in both.
 
     The vectors of 16,384 positions at a time are written as a part into the folder
     `OUT.parts`, and joined to one file, which is renamed to `out` when it is complete.
@@ -80,6 +82,8 @@ def embed_file(
         rows: `"tokens"`, or `"sentences"`, the mean over the tokens of each line;
             Parquet only.
         dtype: of the numbers in the file, `"float32"` or `"float16"`.
+        tokenizer: how the text is split, a kind of `Tokenizer`: `"whitespace"` for
+            text that is tokenized already; that of the model if `None`.
 
     Raises:
         ValueError: `out` exists or ends in something else; an option has another value
@@ -89,7 +93,7 @@ def embed_file(
         KeyboardInterrupt: after Ctrl-C; says what is kept.
     """
     input, out = os.fspath(input), os.fspath(out)
-    options = EmbedOptions(layers, rows, dtype)
+    options = EmbedOptions(layers, rows, dtype, tokenizer)
     parts = check_out(out, options, resume)
     with _text_file(input) as text:
         if parts is None:
@@ -124,7 +128,7 @@ def _text_file(input: str) -> Iterator[str]:
 
 def _to_stdout(model: Source, path: str, options: EmbedOptions, progress: bool) -> None:
     encoder, mix = _encoder_and_mix(model, options)
-    text = TokenizedFile(path, tokenizer_of(encoder))
+    text = TokenizedFile(path, tokenizer_of(encoder, options.tokenizer))
     writer = JsonLinesWriter(sys.stdout, options)
     with _progress(path, progress) as update:
         for part in compute_parts(text, encoder, mix):
@@ -156,7 +160,7 @@ def _to_file(
         if progress:
             print(f"{out} is complete; nothing to do", file=sys.stderr)
         return
-    text = TokenizedFile(path, tokenizer_of(encoder))
+    text = TokenizedFile(path, tokenizer_of(encoder, options.tokenizer))
     shape = options.shape(encoder.config)
     try:
         with parts.opened(manifest):

@@ -35,6 +35,7 @@ def embed(
     *,
     layers: str = "all",
     pooling: None = None,
+    tokenizer: str | None = None,
 ) -> Iterator[np.ndarray]: ...
 
 
@@ -46,6 +47,7 @@ def embed(
     *,
     layers: str = "all",
     pooling: Literal["mean", "max"],
+    tokenizer: str | None = None,
 ) -> np.ndarray: ...
 
 
@@ -56,6 +58,7 @@ def embed(
     *,
     layers: str = "all",
     pooling: str | None = None,
+    tokenizer: str | None = None,
 ) -> Iterator[np.ndarray] | np.ndarray:
     """Yields the vectors of each sentence, in the order given.
 
@@ -66,14 +69,16 @@ def embed(
     Args:
         model: an `Encoder`, whose weights must not change meanwhile, or a name or path
             or another model as of `load`.
-        sentences: texts, which are split as the training text of the model was, lists
-            of tokens, or both; or a tensor or array of strings: texts `(sentences,)`,
-            or words `(sentences, tokens)`, ragged or padded with `""`.
+        sentences: texts, which `tokenizer` splits, lists of tokens, or both; or a
+            tensor or array of strings: texts `(sentences,)`, or words
+            `(sentences, tokens)`, ragged or padded with `""`.
         batch_size: greatest number of sentences in a batch.
         layers: `"all"`, or `"mix"`, their weighted sum: the first mix of an
             `ElmoEmbedding`, or the average.
         pooling: `"mean"` or `"max"` over the tokens, for one vector a sentence; 0 for
             a sentence without any.
+        tokenizer: how texts are split, a kind of `Tokenizer`: `"whitespace"` for text
+            that is tokenized already; that of the model if `None`.
 
     Yields:
         float32 arrays of shape `(num_layers + 1, tokens, 2 * projection_units)`, or
@@ -89,8 +94,8 @@ def embed(
         TypeError: a sentence is neither a text nor a list of tokens, or `model` is no
             model.
         ValueError: a token is empty, `batch_size` is not positive, there is no such
-            model, `layers` or `pooling` is another one, or the mix is one with
-            `layer_norm`.
+            model, `layers`, `pooling` or `tokenizer` is another one, or the mix is one
+            with `layer_norm`.
         ImportError: TensorFlow, which makes the character ids, is not installed; an
             .onnx file needs the extra `onnx` instead.
 
@@ -118,7 +123,7 @@ def embed(
     encoder = encoder_of(model)
     read = read_sentences(
         sentences,
-        tokenizer_of(encoder),
+        tokenizer_of(encoder, tokenizer),
         max_ahead=batch_size * _WINDOW_BATCHES,
     )
     mix = mix_or_average(model, encoder) if layers == "mix" else None

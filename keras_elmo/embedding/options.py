@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from keras_elmo.config import ElmoConfig
+from keras_elmo.config import TOKENIZERS, ElmoConfig
 from keras_elmo.utils.options import check_options, option
 
 _FILE = "contents of the file"
@@ -35,6 +35,13 @@ class EmbedOptions:
         "Type of the numbers in the file.",
         _FILE,
         choices=("float32", "float16"),
+    )
+    tokenizer: str | None = option(
+        None,
+        'How the text is split into words: "whitespace" keeps text that is tokenized '
+        "already, one vector for each word. If not given, as the model's text was.",
+        _FILE,
+        choices=TOKENIZERS,
     )
 
     def __post_init__(self) -> None:

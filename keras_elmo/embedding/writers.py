@@ -23,6 +23,7 @@ HDF5_SUFFIXES = (".hdf5", ".h5")
 PARQUET_SUFFIX = ".parquet"
 # The name of a file's manifest among its attributes.
 _MANIFEST = "keras_elmo"
+_TEXT = h5py.string_dtype()
 # Bytes of a row group, which is in memory until it is written.
 _GROUP_BYTES = 32 * 2**20
 # Decimals of a number in JSON.
@@ -44,6 +45,9 @@ def read_manifest(path: str) -> Manifest | None:
 
 class Hdf5Writer:
     """Writes dataset `k` for line k: `(tokens, units)`, or `(layers, tokens, units)`.
+
+    Its attribute `tokens` is a JSON list of the words: an attribute, because a reader
+    may take every name in the file for a line.
 
     The library makes the datasets and tells where each begins; the numbers are written
     there directly, which takes a third of the time.
@@ -67,6 +71,8 @@ class Hdf5Writer:
         self._layout.set_fill_time(h5py.h5d.FILL_TIME_NEVER)
         # The same text gives the same bytes, whenever that is.
         self._layout.set_obj_track_times(False)
+        self._text = h5py.h5t.py_create(_TEXT, logical=True)
+        self._scalar = h5py.h5s.create(h5py.h5s.SCALAR)
         self._line = 0
         self._file = h5py.File(path, "w", locking=False)
         self._file.attrs[_MANIFEST] = json.dumps(manifest)
@@ -82,6 +88,8 @@ class Hdf5Writer:
             dataset = h5py.h5d.create(
                 self._file.id, name, self._type, space, self._layout
             )
+            words = h5py.h5a.create(dataset, b"tokens", self._text, self._scalar)
+            words.write(np.array(_json(tokens), _TEXT))
             size = math.prod(shape) * self._dtype.itemsize
             # A blank line has no numbers and no place.
             _write_at(self._numbers, dataset.get_offset() or 0, content[:size])
@@ -104,6 +112,10 @@ class Hdf5Writer:
         os.close(self._numbers)
         with contextlib.suppress(RuntimeError):
             self._file.close()
+
+
+def _json(tokens: Tokens) -> str:
+    return json.dumps([token.decode() for token in tokens], ensure_ascii=False)
 
 
 def _write_at(file: int, place: int, content: memoryview) -> None:

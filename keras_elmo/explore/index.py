@@ -1,7 +1,7 @@
 """Keeps the vectors of a text's tokens, to find those that mean the same as a word."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -97,6 +97,8 @@ class Index:
         among: Callable[[str], bool] | None = None,
         approximate: bool = False,
         progress: bool = False,
+        *,
+        tokenizer: str | None = None,
     ) -> "Index":
         """Computes the vectors of a text; they stand in a temporary file meanwhile.
 
@@ -109,6 +111,8 @@ class Index:
             approximate: whether to build a graph for approximate search (extra
                 `index`).
             progress: whether to show words/s on stderr.
+            tokenizer: how the text is split, and the sentence of a query, a kind of
+                `Tokenizer`; that of the model if `None`.
 
         Raises:
             TypeError: a sentence of `corpus` is not a list of tokens, or `model` is no
@@ -120,10 +124,13 @@ class Index:
             import_extra("usearch.index", "An approximate index", "index")
         encoder = encoder_of(model)
         layer = int(np.argmax(one_layer(layer, encoder)))
-        (arrays,) = _read_text(encoder, corpus, [layer], among, progress)
+        sentences = read_corpus(corpus, tokenizer_of(encoder, tokenizer))
+        with Progress("Indexing", visible=progress) as bar:
+            (arrays,) = token_arrays(encoder, sentences, [layer], among, bar)
         name = os.fspath(model) if isinstance(model, str | os.PathLike) else None
         graph = build_graph(arrays["vectors"]) if approximate else None
-        return cls(arrays, {"model": name, "layer": layer}, graph, encoder)
+        description = {"model": name, "layer": layer, "tokenizer": tokenizer}
+        return cls(arrays, description, graph, encoder)
 
     def save(self, path: StrPath) -> None:
         """Writes a folder, or replaces one of an index.
@@ -190,7 +197,8 @@ class Index:
         """
         check_positive(num=num)
         check_choice(("any", "same"), words=words)
-        tokens = read_sentence(sentence, tokenizer_of(self.encoder))
+        kind = self._description.get("tokenizer")
+        tokens = read_sentence(sentence, tokenizer_of(self.encoder, kind))
         position = find_word(word, tokens)
         (vectors,) = self._embedder.embed(
             [tokens], 1, one_layer(self.layer, self.encoder)
@@ -274,25 +282,13 @@ def _check_model(encoder: AnyEncoder, description: Config) -> None:
 
 
 def layer_indexes(
-    encoder: AnyEncoder, corpus: Text, progress: bool = False
+    encoder: AnyEncoder, sentences: Iterable[Sequence[str]], progress: bool = False
 ) -> list[Index]:
     """Returns an index of each layer, for which the text is read once."""
     layers = range(encoder.config.num_layers + 1)
-    arrays = _read_text(encoder, corpus, layers, None, progress)
+    with Progress("Indexing", visible=progress) as bar:
+        arrays = token_arrays(encoder, sentences, layers, None, bar)
     return [
         Index(of_layer, {"model": None, "layer": layer}, None, encoder)
         for layer, of_layer in zip(layers, arrays, strict=True)
     ]
-
-
-def _read_text(
-    encoder: AnyEncoder,
-    corpus: Text,
-    layers: Sequence[int],
-    among: Callable[[str], bool] | None,
-    progress: bool,
-) -> list[Arrays]:
-    """Returns the arrays of a text for each layer."""
-    sentences = read_corpus(corpus, tokenizer_of(encoder))
-    with Progress("Indexing", visible=progress) as bar:
-        return token_arrays(encoder, sentences, layers, among, bar)

@@ -5,6 +5,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from keras_elmo.files.validation import check_tokenizer
 from keras_elmo.utils.files import is_free, read_json_object, replacing, write_json
 from keras_elmo.utils.lazy import import_extra
 from keras_elmo.utils.types import Config, StrPath
@@ -72,6 +73,8 @@ def load_index(path: StrPath) -> tuple[Arrays, Config, Any]:
         )
     if not {"model", "model_hash", "layer"} <= description.keys():
         raise ValueError(f"{file}: must name the model, its hash and the layer")
+    # Those that were written before this key have the tokenizer of their model.
+    check_tokenizer(description.get("tokenizer"), file)
     arrays = {name: _mapped(_file(path, name), *_ARRAYS[name]) for name in _ARRAYS}
     _check_lengths(path, arrays)
     graph = os.path.join(path, _GRAPH)

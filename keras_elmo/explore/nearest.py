@@ -19,6 +19,8 @@ def nearest(
     layer: int = -1,
     among: Callable[[str], bool] | None = None,
     words: str = "any",
+    *,
+    tokenizer: str | None = None,
 ) -> list[Occurrence]:
     """Finds the tokens of a text whose contextual vectors are closest to a word's.
 
@@ -38,6 +40,8 @@ def nearest(
             `None`.
         words: `"any"`, or `"same"`, which compares those spelt as `word` alone, in
             upper or lower case.
+        tokenizer: how texts are split, a kind of `Tokenizer`; that of the model if
+            `None`.
 
     Returns:
         A list of `Occurrence(cosine, sentence, position)`, the closest first. One at
@@ -67,7 +71,7 @@ def nearest(
     check_positive(num=num)
     check_choice(("any", "same"), words=words)
     one_layer(layer, encoder)
-    tokens = read_sentence(sentence, tokenizer_of(encoder))
+    tokens = read_sentence(sentence, tokenizer_of(encoder, tokenizer))
     spelt = tokens[find_word(word, tokens)].casefold()
 
     def compared(token: str) -> bool:
@@ -75,5 +79,5 @@ def nearest(
             return False
         return among is None or among(token)
 
-    index = Index.build(encoder, corpus, layer, compared)
+    index = Index.build(encoder, corpus, layer, compared, tokenizer=tokenizer)
     return index.query(word, tokens, num, words)

@@ -17,20 +17,22 @@ class Predictions:
 
     Args:
         model: a language model, or a name or path as of `load_language_model`.
+        tokenizer: how texts are split, a kind of `Tokenizer`; that of the model if
+            `None`.
 
     Raises:
         TypeError: `model` is no language model.
         ValueError: there is no such language model, or it has no vocabulary.
     """
 
-    def __init__(self, model: Source) -> None:
+    def __init__(self, model: Source, tokenizer: str | None = None) -> None:
         model = language_model_of(model)
         if model.vocabulary is None:
             raise ValueError(
                 "`model` must have a vocabulary. Received: model=" + model.name
             )
         self.vocabulary = model.vocabulary
-        self.tokenizer = tokenizer_of(model.encoder)
+        self.tokenizer = tokenizer_of(model.encoder, tokenizer)
         self._embedder = Embedder(model.encoder)
         self._top = np.eye(model.config.num_layers + 1, dtype="float32")[-1]
         softmax = model.head.softmax

@@ -47,6 +47,8 @@ def score(
     model: Source,
     sentences: Iterable[Sentence] | Tensor,
     batch_size: int = 32,
+    *,
+    tokenizer: str | None = None,
 ) -> Iterator[Score]:
     """Yields the log likelihood of each sentence and token, in the order given.
 
@@ -64,6 +66,8 @@ def score(
         model: a language model, or a name or path as of `load_language_model`.
         sentences: texts, lists of tokens, or both; or an array, as of `embed`.
         batch_size: greatest number of sentences in a batch.
+        tokenizer: how texts are split, a kind of `Tokenizer`; that of the model if
+            `None`.
 
     Yields:
         `Score(tokens, forward, backward, pseudo, token_forward, token_backward,
@@ -96,7 +100,7 @@ def score(
             "`sentences` must be a list of sentences, [sentence] for one. "
             f"Received: sentences={sentences!r}"
         )
-    predictions = Predictions(model)
+    predictions = Predictions(model, tokenizer)
     read = read_sentences(sentences, predictions.tokenizer, max_ahead=_POSITIONS)
     tokens = ([token.decode() for token in each] for each in read)
     return score_tokens(predictions, tokens, batch_size)

@@ -36,6 +36,7 @@ def substitutes(
     *,
     skip_punctuation: bool = False,
     skip_word: bool = False,
+    tokenizer: str | None = None,
 ) -> list[Substitute]:
     """Finds the words that a language model expects in place of a token.
 
@@ -53,6 +54,8 @@ def substitutes(
         num: number of words to return.
         skip_punctuation: whether to leave out words without a letter or a digit.
         skip_word: whether to leave out the token itself, in upper or lower case.
+        tokenizer: how a text is split, a kind of `Tokenizer`; that of the model if
+            `None`.
 
     Returns:
         A list of `Substitute(word, probability, forward, backward)`, the most likely
@@ -80,7 +83,7 @@ def substitutes(
     substitutes from both directions.
     """
     check_positive(num=num)
-    predictions = Predictions(model)
+    predictions = Predictions(model, tokenizer)
     tokens = read_sentence(sentence, predictions.tokenizer)
     if isinstance(position, str):
         position = find_word(position, tokens, "position")

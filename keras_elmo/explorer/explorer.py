@@ -51,6 +51,8 @@ class Explorer:
             predicts none.
         max_sentences: of the text, that are read.
         progress: whether to show words/s on stderr.
+        tokenizer: how texts are split, a kind of `Tokenizer`; that of the model if
+            `None`.
     """
 
     def __init__(
@@ -59,6 +61,7 @@ class Explorer:
         corpus: Text | None = None,
         max_sentences: int = 5000,
         progress: bool = False,
+        tokenizer: str | None = None,
     ) -> None:
         is_language_model = isinstance(model, PretrainingModel)
         encoder = model.encoder if is_language_model else model
@@ -67,11 +70,11 @@ class Explorer:
         self.language = language(words[len(SPECIALS) :])
         self.predictions = predictions
         self.num_layers = encoder.config.num_layers + 1
-        text = read_corpus(corpus or sample(self.language), tokenizer_of(encoder))
+        self._tokenizer = tokenizer_of(encoder, tokenizer)
+        text = read_corpus(corpus or sample(self.language), self._tokenizer)
         sentences = islice(text, max_sentences)
         self._indexes = layer_indexes(encoder, sentences, progress)
         self._embedder = Embedder(encoder)
-        self._tokenizer = tokenizer_of(encoder)
         self.tokens = functools.lru_cache(_KEPT_SENTENCES)(self._tokens)
         self._layers = functools.lru_cache(_KEPT_SENTENCES)(self._embed)
         self._maps = functools.lru_cache(_KEPT_MAPS)(self._build_map)

@@ -54,6 +54,7 @@ def explore(
     mix: Sequence[str] = (),
     browser: bool = True,
     options: ExploreOptions | None = None,
+    tokenizer: str | None = None,
 ) -> signal.Signals:
     """Serves the page until SIGINT or SIGTERM.
 
@@ -64,6 +65,8 @@ def explore(
         mix: `.keras` models, and CSV files of `MixWeightsLogger`.
         browser: whether to open the page.
         options: where the page is, and what requests may ask for.
+        tokenizer: how texts are split, a kind of `Tokenizer`; that of each model if
+            `None`.
 
     Returns:
         The signal that ended it.
@@ -95,7 +98,9 @@ def explore(
         explorers = {}
         for name in dict.fromkeys(models):
             log(f"reading {name} and the text")
-            explorers[name] = Explorer.load(name, text, options.sentences, True)
+            explorers[name] = Explorer.load(
+                name, text, options.sentences, True, tokenizer
+            )
             explorers[name].warm_up()
         return asyncio.run(run(Api(explorers, mixes, options.tokens), listening))
 

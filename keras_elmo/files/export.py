@@ -10,8 +10,8 @@ from keras_elmo.config import TOKENIZER_IF_UNKNOWN
 from keras_elmo.files.finding import description_file, is_saved_model
 from keras_elmo.files.loading import (
     Source,
-    load_embedding,
     language_model_of,
+    load_embedding,
     resolved,
 )
 from keras_elmo.files.saved_model import (
@@ -52,10 +52,11 @@ def export_saved_model(
         source: a name or path as of `load`, an `Encoder`, a `PretrainingModel`, or an
             `ElmoEmbedding`, whose first mix is exported.
         path: the folder to write, or an exported SavedModel to replace.
-        tokenizer: how `default` splits strings into tokens: a kind of `Tokenizer`, of
-            which `"unicode"` needs tensorflow-text wherever the model runs and the
-            others TensorFlow alone, or `None`, which leaves `default` out. `"own"` is
-            the tokenizer of the training text; `"whitespace"`, if that is not known.
+        tokenizer: how `default`, and every function that loads the model, splits
+            strings into tokens: a kind of `Tokenizer`, of which `"unicode"` needs
+            tensorflow-text wherever the model runs and the others TensorFlow alone, or
+            `None`, which leaves `default` out. `"own"` is the tokenizer of the training
+            text; `"whitespace"`, if that is not known.
         dtype: dtype policy of the encoder. `"bfloat16"` halves its size and is faster
             on processors that multiply bfloat16. `None` keeps that of `source`.
         language_model: whether to add the vocabulary and the softmax, which

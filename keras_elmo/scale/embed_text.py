@@ -56,6 +56,8 @@ def embed_text(
     rows: str = EmbedOptions.rows,
     dtype: str = EmbedOptions.dtype,
     options: PipelineOptions | None = None,
+    *,
+    tokenizer: str | None = EmbedOptions.tokenizer,
 ) -> None:
     """Writes the vectors of every line of some texts as a folder of Parquet files.
 
@@ -74,6 +76,8 @@ def embed_text(
         rows: `"tokens"`, or `"sentences"`, the mean over the tokens of each line.
         dtype: of the numbers in the files, `"float32"` or `"float16"`.
         options: of the engine; those of Beam's `DirectRunner` if `None`.
+        tokenizer: how the texts are split, a kind of `Tokenizer`; that of the model if
+            `None`.
 
     Raises:
         ValueError: no file matches, an argument has a value it may not have, or `out`
@@ -96,7 +100,7 @@ def embed_text(
     assert table["num_tokens"].to_pylist() == [5, 0, 3]
     ```
     """
-    chosen = EmbedOptions(layers, rows, dtype)
+    chosen = EmbedOptions(layers, rows, dtype, tokenizer)
     texts = match_files(files)
     names = Counter(map(os.path.basename, texts))
     if doubled := [name for name, count in names.items() if count > 1]:
@@ -163,7 +167,8 @@ class _EmbedChunk(beam.DoFn):
         self._out = out
         self._options = options
         self._mix = mix_weights(model) if options.layers == "mix" else None
-        self._tokenizer = read_description(model)["tokenizer"] or TOKENIZER_IF_UNKNOWN
+        own = read_description(model)["tokenizer"]
+        self._tokenizer = options.tokenizer or own or TOKENIZER_IF_UNKNOWN
         self._shared = Shared()
 
     def setup(self) -> None:

@@ -6,15 +6,18 @@ from typing import cast
 
 import numpy as np
 
-from keras_elmo.config import TOKENIZER_IF_UNKNOWN
+from keras_elmo.embedding.sentences import tokenizer_of
 from keras_elmo.files.loading import Source, language_model_of
 from keras_elmo.text.corpus import Corpus
 from keras_elmo.text.lines import Files, is_text
 from keras_elmo.text.vocabulary import PADDING_ID, UNKNOWN
 from keras_elmo.training.data import Batch, Batches
+from keras_elmo.utils.checks import refuse
 
 
-def perplexity(model: Source, corpus: Files | Batches) -> dict[str, float]:
+def perplexity(
+    model: Source, corpus: Files | Batches, *, tokenizer: str | None = None
+) -> dict[str, float]:
     """Returns the perplexity of a language model on held-out text.
 
     `exp(-mean log p(token))` with the exact softmax, each sentence on its own. The
@@ -25,6 +28,8 @@ def perplexity(model: Source, corpus: Files | Batches) -> dict[str, float]:
         model: a `PretrainingModel`, or what `load_language_model` takes.
         corpus: text files, as paths or glob patterns, if the model has a vocabulary;
             a `Corpus`; or batches of `char_ids` and `token_ids`.
+        tokenizer: how text files are split, a kind of `Tokenizer`; that of the model
+            if `None`.
 
     Returns:
         Dictionary of `forward` and `backward`, the perplexity of each direction;
@@ -34,7 +39,8 @@ def perplexity(model: Source, corpus: Files | Batches) -> dict[str, float]:
 
     Raises:
         ValueError: there is no such language model; `corpus` holds no sentence, or has
-            another vocabulary; or it is text and the model has no vocabulary.
+            another vocabulary; or it is text and the model has no vocabulary; or
+            `tokenizer` is another one, or given for a corpus that is split already.
 
     Example:
 
@@ -59,9 +65,11 @@ def perplexity(model: Source, corpus: Files | Batches) -> dict[str, float]:
         corpus = Corpus(
             corpus,
             model.vocabulary,
-            model.encoder.tokenizer or TOKENIZER_IF_UNKNOWN,
+            str(tokenizer_of(model.encoder, tokenizer)),
             token_vocabulary=model.config.token_vocabulary,
         )
+    elif tokenizer is not None:
+        refuse("tokenizer", "None for a corpus that is split already", tokenizer)
     if isinstance(corpus, Corpus):
         known = model.vocabulary
         if known is not None and corpus.vocabulary.words != known.words:

@@ -100,6 +100,33 @@ def test_hdf5(model, models, text, wanted, tmp_path):
     assert names(tmp_path) == ["out.hdf5", "text.txt"]
 
 
+@pytest.mark.parametrize("name", ["out.hdf5", "out.parquet", "-"])
+def test_tokenizer(name, models, tmp_path, capsys):
+    """The text is split as asked, and the words stand in the file."""
+    (tmp_path / "text.txt").write_text("He didn't .\n\nU.S.\n", encoding="utf-8")
+    out = "-" if name == "-" else tmp_path / name
+    found = {}
+    for kind in (None, "treebank"):
+        embed_file(models / "directory", tmp_path / "text.txt", out, tokenizer=kind)
+        if name == "-":
+            rows = map(json.loads, capsys.readouterr().out.splitlines())
+            found[kind] = [row["tokens"] for row in rows]
+        elif name == "out.hdf5":
+            with h5py.File(out) as file:
+                lines = [file[str(k)] for k in range(len(file))]
+                found[kind] = [json.loads(line.attrs["tokens"]) for line in lines]
+                assert [line.shape[1] for line in lines] == [*map(len, found[kind])]
+            out.unlink()
+        else:
+            parquet = import_installed("pyarrow.parquet")
+            table = parquet.read_table(out, columns=["line", "token"]).to_pylist()
+            rows = [[row["token"] for row in table if row["line"] == k] for k in (0, 2)]
+            found[kind] = [rows[0], [], rows[1]]
+            out.unlink()
+    assert found[None] == [["He", "didn't", "."], [], ["U.S."]]
+    assert found["treebank"] == [["He", "did", "n't", "."], [], ["U.S."]]
+
+
 def test_compressed_text(models, text, wanted, tmp_path):
     with gzip.open(tmp_path / "text.gz", "wb") as file:
         file.write(text.read_bytes())
@@ -429,6 +456,7 @@ def test_changed_arguments(models, text, interrupt, tmp_path):
     refused("`layers` must be what it was when .*, 'all'. .*='mix'", layers="mix")
     refused("`rows` must be .*, 'tokens'. .*='sentences'", rows="sentences")
     refused("`dtype` must be .*, 'float32'. .*='float16'", dtype="float16")
+    refused("`tokenizer` must be .*, None. .*='unicode'", tokenizer="unicode")
     refused("`model` must be what it was when .*parts was", model=tmp_path / "other")
     # As long as before.
     original = text.read_bytes()

@@ -135,11 +135,15 @@ def test_one_text(encoder, wanted):
 
 
 def test_tokenizer(encoder):
-    """The tokenizer is that of the training text."""
+    """The tokenizer is that of the training text, unless another is given."""
     other = encoder.with_dtype("float32")
     other.tokenizer = "unicode"
     lengths = [next(embed(e, ["Don't go."])).shape[1] for e in (encoder, other)]
     assert lengths == [2, 5]
+    (vectors,) = embed(other, ["Don't go."], tokenizer="treebank")
+    assert vectors.shape[1] == 4
+    with pytest.raises(ValueError, match="`tokenizer` must be None, 'unicode', "):
+        embed(other, ["Don't go."], tokenizer="words")
 
 
 def test_pooling(encoder, wanted):

@@ -1,6 +1,7 @@
 """Files of vectors, read by other libraries than those that write them."""
 
 import contextlib
+import json
 
 import h5py
 import numpy as np
@@ -51,6 +52,21 @@ def test_hdf5(count, shape, dtype, tmp_path_factory):
             assert (found.shape, found.dtype) == (each.shape, each.dtype)
             np.testing.assert_array_equal(found[...], each)
     assert read_manifest(str(path)) == MANIFEST
+
+
+def test_hdf5_tokens(tmp_path):
+    """Words stand with the vectors, and no name in the file is other than a line."""
+    path = tmp_path / "file.hdf5"
+    # The last has more bytes than the head of a dataset holds.
+    lines = [["don't", 'a "b"', "배", "\x1c\u2028"], [], ["word"] * 50_000]
+    with contextlib.closing(Hdf5Writer(str(path), (1,), "float16", {})) as writer:
+        for line in lines:
+            writer.append([[word.encode() for word in line]], np.ones(len(line)))
+        writer.finish()
+    with h5py.File(path) as file:
+        assert list(file) == ["0", "1", "2"]
+        found = [json.loads(file[str(k)].attrs["tokens"]) for k in range(len(file))]
+    assert found == lines
 
 
 def test_hdf5_bytes(tmp_path):

@@ -64,6 +64,27 @@ def test_score_without_a_text(folder, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_tokenizer(folder, tmp_path):
+    """Every command splits its text as asked, and an index remembers how."""
+    text = tmp_path / "text.txt"
+    text.write_text("the bank's river", encoding="utf-8")
+    model = ["--model", folder / "run"]
+    asked = ["--sentence", "a bank's", "--word", "bank"]
+    corpus = ["--corpus", text, "--index", tmp_path / "index"]
+    for kind, status, tokens in (("whitespace", 2, 4), ("published", 0, 5)):
+        tokenizer = ["--tokenizer", kind]
+        _, printed, _ = command("score", *model, "--input", text, *tokenizer)
+        assert len(json.loads(printed)["tokens"]) == tokens - 1
+        _, printed, _ = command("evaluate", *model, "--corpus", text, *tokenizer)
+        assert json.loads(printed)["tokens"] == tokens
+        assert command("substitutes", *model, *asked, *tokenizer)[0] == status
+        assert command("nearest", *model, *corpus, *asked, *tokenizer)[0] == status
+    status, printed, _ = command("nearest", *corpus[2:], *asked)
+    assert status == 0 and "the [bank] 's river" in printed
+    result = command("nearest", *corpus[2:], *asked, *tokenizer)
+    assert_one_line(*result, "--tokenizer is of a new index")
+
+
 def test_substitutes(folder):
     """By the word and by its position."""
     arguments = ["--model", folder / "run", "--sentence", LINES[0], "--num", "3"]

@@ -130,6 +130,30 @@ def test_by_name(encoder, tmp_path):
         Index.load(tmp_path / "index").query("bank", QUERY)
 
 
+def test_tokenizer(encoder, tmp_path):
+    """Text and sentence are split as asked; a saved index remembers how."""
+    (tmp_path / "text.txt").write_text("the bank's", encoding="utf-8")
+    index = Index.build(encoder, tmp_path / "text.txt", tokenizer="published")
+    index.save(tmp_path / "index")
+    asked = ("bank", "a bank's")
+    for each in (index, Index.load(tmp_path / "index", encoder)):
+        assert each.query(*asked)[0].sentence == ["the", "bank", "'s"]
+    assert_same(
+        nearest(encoder, *asked, tmp_path / "text.txt", tokenizer="published"),
+        index.query(*asked),
+    )
+    # An index of before this was known: as the model.
+    description = tmp_path / "index" / "index.json"
+    stored = json.loads(description.read_text(encoding="utf-8"))
+    assert stored.pop("tokenizer") == "published"
+    description.write_text(json.dumps(stored), encoding="utf-8")
+    with pytest.raises(ValueError, match="must be a token of the sentence"):
+        Index.load(tmp_path / "index", encoder).query(*asked)
+    description.write_text(json.dumps({**stored, "tokenizer": 5}), encoding="utf-8")
+    with pytest.raises(ValueError, match="index.json: the tokenizer must be"):
+        Index.load(tmp_path / "index", encoder)
+
+
 def test_many_duplicates(encoder):
     """Equal sentences are found once, however many there are."""
     index = Index.build(encoder, [["a", "bank"]] * 50 + CORPUS)

@@ -55,6 +55,15 @@ def test_against_reference(model):
     assert found[1].unknown == found[2].unknown == []
 
 
+def test_tokenizer(model):
+    """Texts are split as asked."""
+    (own,), (asked,) = (
+        score(model, ["the boat's"], tokenizer=kind) for kind in (None, "published")
+    )
+    assert own.tokens == ["the", "boat's"]
+    assert asked.tokens == ["the", "boat", "'s"]
+
+
 def test_both_sides(model):
     """The product of the directions, divided by the prior, over words and <UNK>."""
     tokens = ["the", "river", "of"]

@@ -146,3 +146,10 @@ def test_no_vocabulary():
     model = build_pretraining_model(CONFIG, 9, num_sampled=4)
     with pytest.raises(ValueError, match="`model` must have a vocabulary"):
         substitutes(model, SENTENCE, 0)
+
+
+def test_tokenizer(model):
+    """A text is split as asked."""
+    with pytest.raises(ValueError, match="must be a token of the sentence"):
+        substitutes(model, "the boat's", "boat")
+    assert substitutes(model, "the boat's", "boat", num=1, tokenizer="published")

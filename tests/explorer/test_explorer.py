@@ -149,6 +149,12 @@ def test_text_is_cut(model):
     assert explorer.describe()["indexed"] == 10
 
 
+def test_tokenizer(model):
+    """Sentences are split as asked."""
+    explorer = Explorer(model, TEXT, max_sentences=2, tokenizer="published")
+    assert explorer.tokens("the bank's") == ("the", "bank", "'s")
+
+
 @pytest.mark.parametrize("code", ["en", "ko"])
 def test_samples(code):
     """Every example's word is one of its sentence, and occurs in the sample."""

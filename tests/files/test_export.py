@@ -13,6 +13,7 @@ from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 from keras_elmo.files.export import export_saved_model
 from keras_elmo.files.loading import load
 from keras_elmo.files.saved_model import register_signature_operations
+from keras_elmo.importing.inspection import inspect_model
 from keras_elmo.models.elmo_embedding import ElmoEmbedding
 from keras_elmo.models.encoder import build_encoder
 from keras_elmo.text.tokenizer import Tokenizer
@@ -451,8 +452,8 @@ def test_half_weights(layer, folders, tmp_path):
 
 # Exports five models: 20 seconds.
 @pytest.mark.slow
-def test_tokenizer_of_training_text_is_kept(tmp_path):
-    """That of a signature is another matter; where neither is known, it is whitespace.
+def test_tokenizer_of_every_function(tmp_path):
+    """It is that of the signature, else that of the training text, else whitespace.
 
     A description of the version before has one key for both.
     """
@@ -461,23 +462,25 @@ def test_tokenizer_of_training_text_is_kept(tmp_path):
         (None, "own", "whitespace"),
         ("whitespace", "own", "whitespace"),
         (None, "unicode", "unicode"),
-        ("unicode", "whitespace", "unicode"),
+        ("unicode", None, "unicode"),
+        ("unicode", "whitespace", "whitespace"),
     ):
         encoder.tokenizer = own
         path = tmp_path / f"{own} {given}"
         export_saved_model(encoder, path, given)
         assert load(path).tokenizer == expected
+        assert inspect_model(path)["tokenizer"] == expected
     export_saved_model(path, tmp_path / "again")
-    assert load(tmp_path / "again").tokenizer == "unicode"
+    assert load(tmp_path / "again").tokenizer == "whitespace"
 
-    for folder, cut in ((path, "whitespace"), (tmp_path / "again", "unicode")):
-        description = folder / "assets.extra" / "keras_elmo.json"
-        stored = json.loads(description.read_text(encoding="utf-8"))
-        assert (stored["tokenizer"], stored["signature_tokenizer"]) == ("unicode", cut)
-        del stored["signature_tokenizer"]
-        description.write_text(json.dumps(stored), encoding="utf-8")
-        register_signature_operations(folder)
-        assert load(folder).tokenizer == "unicode"
+    # What the training text was split by is still told.
+    description = path / "assets.extra" / "keras_elmo.json"
+    stored = json.loads(description.read_text(encoding="utf-8"))
+    assert stored["tokenizer"] == "unicode"
+    assert stored.pop("signature_tokenizer") == "whitespace"
+    description.write_text(json.dumps(stored), encoding="utf-8")
+    register_signature_operations(path)
+    assert load(path).tokenizer == "unicode"
 
 
 def test_half_weights_overflow(tmp_path):

@@ -101,6 +101,14 @@ def test_text_files(model, vocabulary, tmp_path):
         perplexity(model, str(text))
     model.vocabulary = vocabulary
     assert perplexity(model, str(text)) == wanted == perplexity(model, [text])
+    # Another tokenizer than the model's.
+    text.write_text("the river's bank", encoding="utf-8")
+    assert perplexity(model, text)["tokens"] == 4
+    assert perplexity(model, text, tokenizer="published")["tokens"] == 5
+    with pytest.raises(ValueError, match="`tokenizer` must be None for a corpus that"):
+        perplexity(
+            model, Corpus(text, vocabulary, "whitespace"), tokenizer="whitespace"
+        )
     model.vocabulary = None
 
 
