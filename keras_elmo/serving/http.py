@@ -21,6 +21,9 @@ _HEAD_BYTES = 64 * 1024
 _IDLE_SECONDS = 60
 # After these the client may still send what nobody reads.
 _CLOSING = (Code.TOO_SLOW, Code.TOO_LARGE)
+# In the state of a request: a future that is done when its client has left.
+_LEFT = "left"
+_GONE = "The client went away"
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -110,10 +113,12 @@ class _Connection(HttpToolsProtocol):
         super().connection_made(transport)
         # So writing is paused, and the timer runs, while anything is unsent.
         transport.set_write_buffer_limits(high=0)
+        self._left = self.loop.create_future()
         self._await_head()
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
+        self.scope["state"][_LEFT] = self._left
         self._in_head = True
         self._head_bytes = 0
         self._await_head()
@@ -163,6 +168,7 @@ class _Connection(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         _cancel(self._head_timer)
         _cancel(self._answer_timer)
+        self._left.set_result(None)
         super().connection_lost(exc)
 
     def _refuse(self, status: str, reason: str) -> None:
@@ -209,10 +215,32 @@ async def read_body(request: Request, limits: Limits) -> bytes:
             f"The body must arrive within {limits.receive_seconds:g} seconds",
         ) from None
     except ClientDisconnect:
-        raise ServingError(Code.CANCELLED, "The client went away") from None
+        raise ServingError(Code.CANCELLED, _GONE) from None
     if size > limits.body_bytes:
         raise too_large
     return bytes(body)
+
+
+@contextlib.contextmanager
+def while_connected(request: Request) -> Iterator[None]:
+    """Cancels what the block awaits when the client leaves."""
+    left: asyncio.Future[None] = request.scope["state"][_LEFT]
+    task = asyncio.current_task()
+
+    def cancel(_: object) -> None:
+        if task is not None:
+            task.cancel()
+
+    left.add_done_callback(cancel)
+    try:
+        yield
+    except asyncio.CancelledError:
+        if left.done() and task is not None:
+            task.uncancel()
+            raise ServingError(Code.CANCELLED, _GONE) from None
+        raise
+    finally:
+        left.remove_done_callback(cancel)
 
 
 async def refuse(request: Request, error: Exception) -> Response:

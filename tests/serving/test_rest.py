@@ -107,6 +107,7 @@ async def asgi(app, body, sent=None, method="POST", path="/v1/models/elmo:predic
         sent.append(message)
 
     scope = {"type": "http", "method": method, "path": path, "headers": []}
+    scope["state"] = {"left": asyncio.get_running_loop().create_future()}
     await app(scope, receive, send)
     return sent[0]["status"], sent[1]["body"]
 
@@ -133,15 +134,27 @@ def test_ready(ready, answer):
     assert asyncio.run(asked) == answer
 
 
+@contextlib.asynccontextmanager
+async def serving(app, limits=None):
+    """Serves an application in this process; yields the server and its address."""
+    server = http_server(app, limits or Limits())
+    with bound_socket("127.0.0.1", 0) as bound:
+        address = start_listening(bound)
+        running = asyncio.create_task(server.serve([bound]))
+        try:
+            yield server, address
+        finally:
+            server.should_exit = True
+            await running
+
+
 def test_nagle_is_off():
     """Nagle's algorithm would delay small answers by 40 ms after the first few."""
     fake = FakeModel()
-    server = http_server(rest.rest_app(fake, fake, Limits(), lambda: True), Limits())
 
     async def ask():
-        with bound_socket("127.0.0.1", 0) as bound:
-            address = start_listening(bound)
-            serving = asyncio.create_task(server.serve([bound]))
+        app = rest.rest_app(fake, fake, Limits(), lambda: True)
+        async with serving(app) as (server, address):
             reader, writer = await asyncio.open_connection(*address)
             writer.write(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
             assert await reader.readline() == b"HTTP/1.1 200 OK\r\n"
@@ -149,11 +162,48 @@ def test_nagle_is_off():
             accepted = connection.transport.get_extra_info("socket")
             is_off = accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
             writer.close()
-            server.should_exit = True
-            await serving
         return is_off
 
     assert asyncio.run(ask())
+
+
+@pytest.mark.parametrize("requests", [1, 3])
+def test_client_leaves(requests, caplog):
+    """Nothing is computed for it any more, nor for what it has asked besides."""
+    fake = FakeModel()
+    begun, ended = [], []
+
+    async def predict(*_):
+        begun.append(asyncio.Event())
+        try:
+            await begun[-1].wait()
+        finally:
+            ended.append(True)
+
+    async def leave():
+        fake.predict = predict
+        app = rest.rest_app(fake, fake, Limits(), lambda: True)
+        async with serving(app) as (_, address):
+            _, writer = await asyncio.open_connection(*address)
+            body = b'{"inputs":["1"]}'
+            head = b"POST /v1/models/elmo:predict HTTP/1.1\r\nHost: x\r\n"
+            length = b"Content-Length: %d\r\n\r\n" % len(body)
+            writer.write((head + length + body) * requests)
+            while not begun:
+                await asyncio.sleep(0.001)
+            assert not ended
+            writer.close()
+            for _ in range(1000):
+                if ended:
+                    break
+                await asyncio.sleep(0.01)
+            left = list(ended)
+            begun[0].set()
+        return left
+
+    assert asyncio.run(leave()) == [True]
+    assert len(begun) == 1
+    assert caplog.records == []
 
 
 def test_large_answer_leaves_event_loop_free():
