@@ -13,6 +13,8 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 from google.protobuf import json_format
+from starlette.requests import Request
+from starlette.responses import JSONResponse
 from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 from tensorflow_serving.apis.get_model_metadata_pb2 import SignatureDefMap
 from tensorflow_serving.apis.get_model_status_pb2 import GetModelStatusResponse
@@ -204,6 +206,85 @@ def test_client_leaves(requests, caplog):
     assert asyncio.run(leave()) == [True]
     assert len(begun) == 1
     assert caplog.records == []
+
+
+async def echo(scope, receive, send):
+    """Answers with the request's headers, as they are after its body."""
+    request = Request(scope, receive)
+    await request.body()
+    await JSONResponse(dict(request.headers))(scope, receive, send)
+
+
+CHUNKED = b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    ("start", "again"),
+    [
+        (CHUNKED + b"0\r\n", b"a: b\r\n"),
+        (CHUNKED + b"0\r\na: ", b"b"),
+        (CHUNKED + b"1", b";a=b"),
+        (CHUNKED, b"1;abcdefghijklmnopqrstuvwxyz\r\n \r\n"),
+        (b"POST / HTTP/1.1\r\na: ", b"b"),
+        (b"POST / HTTP/1.1\r\n", b"a: b\r\n"),
+        (b"GET /", b"a"),
+        (b"", b"\r\n"),
+        (b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", b"\r\n"),
+        (b"", b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"),
+    ],
+    ids=["trailers", "trailer", "extension", "extensions", "header", "headers"]
+    + ["path", "blank", "blank afterwards", "requests"],
+)
+def test_endless_request(start, again):
+    """Whatever goes on without an end, the server closes soon."""
+    sent = 0
+
+    async def send():
+        nonlocal sent
+        async with serving(echo) as (_, address):
+            reader, writer = await asyncio.open_connection(*address)
+            writer.write(start)
+            answered = asyncio.create_task(reader.read())
+            with contextlib.suppress(OSError):
+                while not answered.done() and sent < 5_000_000:
+                    writer.write(again * 1000)
+                    sent += len(again) * 1000
+                    await writer.drain()
+                    await asyncio.sleep(0.001)
+            writer.close()
+            with contextlib.suppress(OSError):
+                await answered
+
+    asyncio.run(send())
+    assert sent < 5_000_000
+
+
+def test_trailers_are_no_headers():
+    async def ask():
+        async with serving(echo) as (_, address):
+            reader, writer = await asyncio.open_connection(*address)
+            trailers = b"Content-Type: text/html\r\nHost: y\r\n\r\n"
+            writer.write(CHUNKED + b"1\r\na\r\n0\r\n" + trailers)
+            await reader.readuntil(b"\r\n\r\n")
+            answer = await reader.readuntil(b"}")
+            writer.close()
+        return json.loads(answer)
+
+    assert asyncio.run(ask()) == {"host": "x", "transfer-encoding": "chunked"}
+
+
+def test_small_chunks():
+    """A body of chunks of a byte has as many as any."""
+
+    async def ask():
+        async with serving(echo) as (_, address):
+            reader, writer = await asyncio.open_connection(*address)
+            writer.write(CHUNKED + b"1\r\na\r\n" * 200_000 + b"0\r\n\r\n")
+            line = await reader.readline()
+            writer.close()
+        return line
+
+    assert asyncio.run(ask()) == b"HTTP/1.1 200 OK\r\n"
 
 
 def test_large_answer_leaves_event_loop_free():
