@@ -22,9 +22,10 @@ from common import markdown_table, spread
 from served import LATENCIES, exported, latency_cells, measure
 from serving import read_texts
 
-from keras_elmo.serving.batching import Batcher, Request
+from keras_elmo.serving.batching import Batcher
 from keras_elmo.serving.limits import Limits
 from keras_elmo.serving.model import Model
+from keras_elmo.serving.request import Request
 
 _TOLERANCE = 1e-5
 

@@ -32,6 +32,7 @@ from keras_elmo.serving.http import (
     read_body,
     refuse,
     start_listening,
+    while_connected,
 )
 from keras_elmo.serving.limits import ServingError, invalid
 
@@ -122,9 +123,10 @@ def explore_app(api: Api, options: ExploreOptions) -> ASGIApp:
         try:
             loop = asyncio.get_running_loop()
             method = request.path_params["method"]
-            return json_response(
-                await loop.run_in_executor(worker, api.answer, method, body)
-            )
+            with while_connected(request):
+                return json_response(
+                    await loop.run_in_executor(worker, api.answer, method, body)
+                )
         finally:
             waiting -= 1
 

@@ -4,107 +4,22 @@ import asyncio
 import threading
 import time
 from collections import deque
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from typing import NamedTuple
+from typing import TypeVar
 
-import numpy as np
-
+from keras_elmo.config import MAX_BYTES
 from keras_elmo.serving import metrics
 from keras_elmo.serving.limits import Code, Limits, ServingError, invalid
+from keras_elmo.serving.request import PART_TOKENS, Request, compute, compute_in_parts
 from keras_elmo.serving.signatures import LENGTHS, Arrays, ServedModel, ServedSignature
+
+_Value = TypeVar("_Value")
 
 # The longest wait for the clients of the last batch, as a share of its seconds.
 _WAIT_SHARE = 0.15
-# Tokens, padding included, beyond which a request is long, and those of its parts.
-_PART_TOKENS = 2_048
-
-
-class Request(NamedTuple):
-    """What one client asks for; no sentence has more tokens than `longest`."""
-
-    signature: ServedSignature
-    inputs: Mapping[str, np.ndarray]
-    outputs: Collection[str]
-    sentences: int
-    longest: int
-
-    @property
-    def is_long(self) -> bool:
-        """Whether it takes too long for others to wait for it."""
-        return self.sentences * self.longest > _PART_TOKENS
-
-    def parts(self) -> "list[Request]":
-        """Cuts a long request into parts of whole sentences."""
-        if not (self.is_long and self.signature.batchable):
-            return [self]
-        size = max(1, _PART_TOKENS // self.longest)
-        return [
-            self._replace(
-                inputs={name: x[k : k + size] for name, x in self.inputs.items()},
-                sentences=min(size, self.sentences - k),
-            )
-            for k in range(0, self.sentences, size)
-        ]
-
 
 Waiting = tuple[Request, "Future[Arrays]"]
-
-
-def compute(requests: Sequence[Request]) -> list[Arrays]:
-    """Computes requests of one signature together, each padded as if it were alone."""
-    signature = requests[0].signature
-    names = {name for request in requests for name in request.outputs}
-    inputs = {
-        name: _concatenate([request.inputs[name] for request in requests])
-        for name in signature.arguments
-    }
-    outputs = signature(inputs, names | {LENGTHS})
-    answers = []
-    start = 0
-    for request in requests:
-        rows = slice(start, start + request.sentences)
-        start = rows.stop
-        if signature.token_argument is None:
-            longest = outputs[LENGTHS][rows].max(initial=0)
-        else:
-            longest = request.inputs[signature.token_argument].shape[1]
-        answer = {name: outputs[name][rows] for name in request.outputs}
-        answers.append(
-            {
-                name: np.ascontiguousarray(
-                    rows[:, :longest] if rows.ndim == 3 else rows
-                )
-                for name, rows in answer.items()
-            }
-        )
-    return answers
-
-
-def compute_in_parts(request: Request) -> Arrays:
-    """Computes one request; a long one takes no more memory at a time than a part."""
-    answers = [compute([part])[0] for part in request.parts()]
-    if len(answers) == 1:
-        return answers[0]
-    return {
-        name: _concatenate([answer[name] for answer in answers])
-        for name in request.outputs
-    }
-
-
-def _concatenate(arrays: Sequence[np.ndarray]) -> np.ndarray:
-    """Joins arrays along the first axis; tokens are padded to the longest row."""
-    first = arrays[0]
-    if first.ndim == 1:
-        return np.concatenate(arrays)
-    longest = max(array.shape[1] for array in arrays)
-    shape = (sum(map(len, arrays)), longest, *first.shape[2:])
-    joined = np.full(shape, b"" if first.dtype.kind == "O" else 0, first.dtype)
-    start = 0
-    for array in arrays:
-        joined[start : start + len(array), : array.shape[1]] = array
-        start += len(array)
-    return joined
 
 
 class Batcher:
@@ -157,35 +72,49 @@ class Batcher:
         if sentences > limit:
             raise invalid(f"A request may have {limit:,} sentences", f"{sentences:,}")
         with model.in_use():
-            longest = await self._longest(signature, inputs, sentences)
-            request = Request(signature, inputs, outputs, sentences, longest)
+            longest = await self._longest(model, signature, inputs, sentences)
+            request = Request(signature, inputs, outputs, sentences, longest, model)
             return await asyncio.wrap_future(self.submit(request))
 
     async def _longest(
-        self, signature: ServedSignature, inputs: Arrays, sentences: int
+        self,
+        model: ServedModel,
+        signature: ServedSignature,
+        inputs: Arrays,
+        sentences: int,
     ) -> int:
-        """The tokens of the longest sentence, or an upper bound within the limit."""
-        limit = self._limits.tokens
+        """What the longest sentence counts as: tokens, or an upper bound within limits.
+
+        A sentence counts as one token at least, as it has boundaries, and as one for
+        each 48 bytes, as the tokenizer reads them all.
+        """
         if signature.token_argument is not None:
             longest = inputs[signature.token_argument].shape[1]
-        else:
-            (strings,) = inputs.values()
-            # A string has at most as many tokens as bytes, else the tokenizer counts.
-            longest = max(map(len, strings), default=0)
-            if sentences * longest > min(limit, _PART_TOKENS):
-                self._limits.check_waiting(len(self))
-                self._in_tokenizer += 1
-                try:
-                    counted = await asyncio.to_thread(signature, inputs, [LENGTHS])
-                finally:
-                    self._in_tokenizer -= 1
-                longest = int(counted[LENGTHS].max())
+            self._check_tokens(sentences, longest)
+            return max(1, longest)
+        (strings,) = inputs.values()
+        num_bytes = max(map(len, strings), default=0)
+        least = max(1, -(-num_bytes // MAX_BYTES))
+        self._check_tokens(sentences, least, f", or text of {MAX_BYTES} bytes for each")
+        # A string has at most as many tokens as bytes, else the tokenizer counts.
+        if sentences * num_bytes <= min(self._limits.tokens, PART_TOKENS):
+            return max(1, num_bytes)
+        self._limits.check_waiting(len(self))
+        self._in_tokenizer += 1
+        try:
+            longest = await asyncio.to_thread(_count_longest, model, signature, inputs)
+        finally:
+            self._in_tokenizer -= 1
+        self._check_tokens(sentences, longest)
+        return max(least, longest)
+
+    def _check_tokens(self, sentences: int, longest: int, rule: str = "") -> None:
+        limit = self._limits.tokens
         if sentences * longest > limit:
             raise invalid(
-                f"A request may have {limit:,} tokens, padding included",
+                f"A request may have {limit:,} tokens{rule}, padding included",
                 f"{sentences:,} sentences, the longest of {longest:,} tokens",
             )
-        return longest
 
     def submit(self, request: Request) -> "Future[Arrays]":
         """Queues a request, which is dropped if its future is cancelled."""
@@ -196,6 +125,13 @@ class Batcher:
         """Computes the waiting requests and stops."""
         self._short.close()
         self._long.close()
+
+
+def _count_longest(
+    model: ServedModel, signature: ServedSignature, inputs: Arrays
+) -> int:
+    """Counts tokens, in a thread that keeps the model; its client may have left."""
+    return int(signature(inputs, [LENGTHS])[LENGTHS].max())
 
 
 class _Queue:
@@ -264,7 +200,7 @@ class _Queue:
                 for request, future in self._waiting:
                     if not self._fits(request, [taken for taken, _ in batch]):
                         rest.append((request, future))
-                    elif future.set_running_or_notify_cancel():
+                    elif not future.cancelled():
                         batch.append((request, future))
                 self._waiting = rest
                 if batch:
@@ -285,16 +221,27 @@ class _Queue:
     def _compute(self, batch: list[Waiting]) -> None:
         try:
             if len(batch) == 1:
-                answers = [compute_in_parts(batch[0][0])]
+                ((request, future),) = batch
+                answers = [compute_in_parts(request, future.cancelled)]
             else:
                 answers = compute([request for request, _ in batch])
         except Exception as error:
             if len(batch) == 1:
-                batch[0][1].set_exception(error)
+                _finish(batch[0][1], Future.set_exception, error)
             else:
                 # Retry singly so that one bad request fails alone.
                 for each in batch:
                     self._compute([each])
             return
         for (_, future), answer in zip(batch, answers, strict=True):
-            future.set_result(answer)
+            _finish(future, Future.set_result, answer)
+
+
+def _finish(
+    future: "Future[Arrays]",
+    give: Callable[["Future[Arrays]", _Value], None],
+    value: _Value,
+) -> None:
+    """Gives an answer, unless its client has left meanwhile."""
+    if future.set_running_or_notify_cancel():
+        give(future, value)

@@ -51,6 +51,11 @@ def _array(
     # No rows of two billion tokens, either: TensorFlow would allocate one.
     if min(sizes) < 0 or math.prod(max(size, 1) for size in sizes) > max_values:
         raise invalid(f"{name} may have {max_values:,} values", f"shape {sizes}")
+    # TensorFlow would repeat the last value until there are as many as the shape says.
+    values = tensor.string_val if dtype == tf.string else tensor.int_val
+    count = len(tensor.tensor_content) // argument.dtype.itemsize or len(values)
+    if count != math.prod(sizes):
+        raise invalid(f"{name} must have the values of its shape", f"{count:,} values")
     try:
         return tf.make_ndarray(tensor)
     except ValueError as error:

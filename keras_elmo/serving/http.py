@@ -17,10 +17,18 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from keras_elmo.serving.limits import Code, Limits, ServingError, invalid
 
+# Of a request, without its body and the frames of its chunks.
 _HEAD_BYTES = 64 * 1024
+# Requests that a client may send before it has an answer.
+_PIPELINED = 64
+# A frame is a size, two ends of lines, and no extension.
+_FRAME_BYTES = 16
 _IDLE_SECONDS = 60
 # After these the client may still send what nobody reads.
 _CLOSING = (Code.TOO_SLOW, Code.TOO_LARGE)
+# In the state of a request: a future that is done when its client has left.
+_LEFT = "left"
+_GONE = "The client went away"
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -102,6 +110,7 @@ class _Connection(HttpToolsProtocol):
         self._receive_seconds = receive_seconds
         self._in_head = False
         self._head_bytes = 0
+        self._unanswered = 0
         self._head_timer: TimerHandle | None = None
         self._answer_timer: TimerHandle | None = None
 
@@ -110,10 +119,12 @@ class _Connection(HttpToolsProtocol):
         super().connection_made(transport)
         # So writing is paused, and the timer runs, while anything is unsent.
         transport.set_write_buffer_limits(high=0)
+        self._left = self.loop.create_future()
         self._await_head()
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
+        self.scope["state"][_LEFT] = self._left
         self._in_head = True
         self._head_bytes = 0
         self._await_head()
@@ -127,23 +138,38 @@ class _Connection(HttpToolsProtocol):
             f"A request must begin within {self._receive_seconds:g} seconds",
         )
 
+    def on_header(self, name: bytes, value: bytes) -> None:
+        # Those after a body would be taken for some of the head.
+        if self._in_head:
+            super().on_header(name, value)
+
     def on_headers_complete(self) -> None:
         self._in_head = False
+        self._unanswered += 1
         _cancel(self._head_timer)
         super().on_headers_complete()
 
+    def on_chunk_header(self) -> None:
+        self._head_bytes = max(0, self._head_bytes - _FRAME_BYTES)
+
+    def on_body(self, body: bytes) -> None:
+        self._head_bytes = max(0, self._head_bytes - len(body))
+        super().on_body(body)
+
     def data_received(self, data: bytes) -> None:
         # The packet that a head begins in may hold the end of another request.
-        self._head_bytes += len(data) if self._in_head else 0
+        self._head_bytes += len(data)
         super().data_received(data)
-        if self._in_head and self._head_bytes > _HEAD_BYTES:
+        if self._head_bytes > _HEAD_BYTES or self._unanswered > _PIPELINED:
             self._refuse(
                 "431 Request Header Fields Too Large",
-                f"A request's head must have at most {_HEAD_BYTES:,} bytes",
+                f"A request must have at most {_HEAD_BYTES:,} bytes beside its body, "
+                f"and {_PIPELINED} requests may wait on a connection",
             )
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
+        self._unanswered -= 1
         # uvicorn's own timer ends with any byte, be it of a body that nobody reads.
         is_idle = self.cycle.response_complete and not self._in_head
         if is_idle and not self.transport.is_closing():
@@ -163,17 +189,19 @@ class _Connection(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         _cancel(self._head_timer)
         _cancel(self._answer_timer)
+        self._left.set_result(None)
         super().connection_lost(exc)
 
     def _refuse(self, status: str, reason: str) -> None:
-        """Answers and closes; nothing has been answered on this request yet."""
+        """Answers, unless the request has been answered, and closes."""
         body = f'{{"error":"{reason}"}}'
         head = (
             f"HTTP/1.1 {status}\r\ncontent-type: application/json\r\n"
             f"content-length: {len(body)}\r\nconnection: close\r\n\r\n"
         )
         if not self.transport.is_closing():
-            self.transport.write((head + body).encode())
+            if self._in_head or self.cycle is None or not self.cycle.response_started:
+                self.transport.write((head + body).encode())
             self.transport.close()
 
 
@@ -209,10 +237,32 @@ async def read_body(request: Request, limits: Limits) -> bytes:
             f"The body must arrive within {limits.receive_seconds:g} seconds",
         ) from None
     except ClientDisconnect:
-        raise ServingError(Code.CANCELLED, "The client went away") from None
+        raise ServingError(Code.CANCELLED, _GONE) from None
     if size > limits.body_bytes:
         raise too_large
     return bytes(body)
+
+
+@contextlib.contextmanager
+def while_connected(request: Request) -> Iterator[None]:
+    """Cancels what the block awaits when the client leaves."""
+    left: asyncio.Future[None] = request.scope["state"][_LEFT]
+    task = asyncio.current_task()
+
+    def cancel(_: object) -> None:
+        if task is not None:
+            task.cancel()
+
+    left.add_done_callback(cancel)
+    try:
+        yield
+    except asyncio.CancelledError:
+        if left.done() and task is not None:
+            task.uncancel()
+            raise ServingError(Code.CANCELLED, _GONE) from None
+        raise
+    finally:
+        left.remove_done_callback(cancel)
 
 
 async def refuse(request: Request, error: Exception) -> Response:

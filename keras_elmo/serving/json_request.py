@@ -91,7 +91,7 @@ def _array(value: object, argument: Argument, where: str) -> np.ndarray:
     if argument.rank == 1:
         return np.array([convert(leaf, where) for leaf in value], argument.dtype)
     width = len(value[0]) if value and isinstance(value[0], list) else 0
-    array = np.empty((len(value), width), argument.dtype)
+    # All rows first: one long row beside many short ones would be a large array.
     for place, row in enumerate(value):
         if not isinstance(row, list) or len(row) != width:
             raise invalid(
@@ -99,6 +99,8 @@ def _array(value: object, argument: Argument, where: str) -> np.ndarray:
                 "pad it",
                 shown(row),
             )
+    array = np.empty((len(value), width), argument.dtype)
+    for place, row in enumerate(value):
         array[place] = [convert(leaf, where) for leaf in row]
     return array
 

@@ -6,8 +6,9 @@ from enum import Enum
 
 from keras_elmo.utils.options import check_options, option
 
-# Characters of a value that an error shows.
+# Characters of a value that an error shows, and of a whole error.
 _SHOWN = 60
+_MESSAGE = 1_000
 
 
 class Code(Enum):
@@ -27,7 +28,8 @@ class ServingError(Exception):
     """A request is refused; the code and the message say why."""
 
     def __init__(self, code: Code, message: str) -> None:
-        super().__init__(message)
+        # A request may have names of any length.
+        super().__init__(message[:_MESSAGE])
         self.code = code
 
 

@@ -12,7 +12,13 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from keras_elmo.serving.batching import Batcher
-from keras_elmo.serving.http import dumps, json_response, read_body, refuse
+from keras_elmo.serving.http import (
+    dumps,
+    json_response,
+    read_body,
+    refuse,
+    while_connected,
+)
 from keras_elmo.serving.json_request import JsonRequest
 from keras_elmo.serving.limits import Code, Limits, ServingError, invalid
 from keras_elmo.serving.metrics import count_request
@@ -37,10 +43,12 @@ def rest_app(
             asked = JsonRequest.parse(body)
             signature = model.signature(asked.signature_name)
             inputs = asked.arrays(signature.arguments)
-            outputs = await batcher.predict(
-                model, signature, inputs, asked.output_filter
-            )
-            return json_response(await encode(encode_outputs, outputs, asked.by_row))
+            with while_connected(request):
+                outputs = await batcher.predict(
+                    model, signature, inputs, asked.output_filter
+                )
+                encoded = await encode(encode_outputs, outputs, asked.by_row)
+            return json_response(encoded)
 
     def status(request: Request) -> Response:
         status = models.status(**request.path_params)

@@ -1,4 +1,5 @@
 import asyncio
+import contextlib
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -11,9 +12,10 @@ from prometheus_client import REGISTRY
 
 from keras_elmo import ElmoEmbedding, export_saved_model
 from keras_elmo.serving import batching
-from keras_elmo.serving.batching import Batcher, Request, compute
+from keras_elmo.serving.batching import Batcher
 from keras_elmo.serving.limits import Code, Limits, ServingError
 from keras_elmo.serving.model import LENGTHS, Model, Signature
+from keras_elmo.serving.request import Request, compute
 from tests.files.exports import embedding
 
 pytestmark = pytest.mark.graph
@@ -288,6 +290,12 @@ def test_cancelled_request_is_dropped(held):
     assert held.batches == [1, 2, 1, 1]
 
 
+class Kept:
+    """A model that is never replaced."""
+
+    in_use = contextlib.nullcontext
+
+
 def long_request(held, texts, outputs=("default",)):
     strings = np.array([text.encode() for text in texts], object)
     longest = max(map(len, strings))
@@ -297,7 +305,8 @@ def long_request(held, texts, outputs=("default",)):
 @pytest.fixture
 def small_parts(monkeypatch):
     """Requests of more than 40 tokens are long."""
-    monkeypatch.setattr(batching, "_PART_TOKENS", 40)
+    monkeypatch.setattr("keras_elmo.serving.request.PART_TOKENS", 40)
+    monkeypatch.setattr("keras_elmo.serving.batching.PART_TOKENS", 40)
 
 
 def test_parts_equal_whole(held, model, small_parts):
@@ -348,6 +357,66 @@ def test_bad_sentence_of_long_request(held, small_parts):
     batcher.close()
     # No part after the bad one is computed.
     assert held.batches == [6, 6, 6, 6, 6, 2]
+
+
+def test_client_of_long_request_leaves(held, small_parts):
+    """The part under way is the last."""
+    batcher = Batcher(LIMITS)
+    long = batcher.submit(long_request(held, ["a bank"] * 20))
+    while not held.batches:
+        time.sleep(0.001)
+    assert long.cancel()
+    held.go_on.set()
+    batcher.submit(long_request(held, ["a bank"] * 7)).result(30)
+    batcher.close()
+    assert held.batches == [6, 6, 1]
+
+
+def test_empty_sentences_fill_a_batch(held):
+    """Each has two boundaries, so it counts as a token."""
+    batcher = Batcher(Limits(tokens=10, waiting=10))
+    inputs = {"strings": np.array([b""] * 6, object)}
+
+    async def ask():
+        asked = [batcher.predict(Kept(), held, inputs, ["default"]) for _ in range(3)]
+        answers = asyncio.gather(*asked)
+        while not held.batches:
+            await asyncio.sleep(0.001)
+        held.go_on.set()
+        return await answers
+
+    asyncio.run(ask())
+    batcher.close()
+    assert held.batches == [6, 6, 6]
+
+
+@pytest.mark.parametrize(
+    ("texts", "size"),
+    [
+        ([b"x" * 48_001], "1 sentences, the longest of 1,001 tokens"),
+        ([b"a " * 5_000, *[b"a"] * 9], "10 sentences, the longest of 209 tokens"),
+    ],
+    ids=["a long word", "one long text beside short ones"],
+)
+def test_bytes_of_text(texts, size, held):
+    """What the tokenizer would read is bounded before it reads anything."""
+    batcher = Batcher(LIMITS)
+    inputs = {"strings": np.array(texts, object)}
+    with pytest.raises(ServingError, match="of 48 bytes for each, .* " + size):
+        asyncio.run(batcher.predict(Kept(), held, inputs))
+    batcher.close()
+    assert held.batches == []
+
+
+def test_bytes_of_text_cut_parts(held, small_parts):
+    """Few tokens of many bytes are a long request, too."""
+    batcher = Batcher(LIMITS)
+    held.go_on.set()
+    inputs = {"strings": np.array([b"x" * 48 * 20] * 6, object)}
+    asyncio.run(batcher.predict(Kept(), held, inputs, ["default"]))
+    batcher.close()
+    # All are counted; then there are parts of two.
+    assert held.batches == [6, 2, 2, 2]
 
 
 def test_long_requests_wait_are_dropped_and_are_counted(held, small_parts):

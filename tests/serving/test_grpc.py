@@ -92,6 +92,35 @@ def test_huge_announced_shape():
         tensor_arrays(tensors, ARGUMENTS, 100)
 
 
+@pytest.mark.parametrize("values", [[], [b"a"], [b"a", b"b"]])
+def test_repeated_strings(values):
+    """TensorFlow would repeat the last value: 0.1 MB would become 1.6 GB."""
+    tensors = {
+        "tokens": tensor(shape=(1, 100), string_val=values),
+        "sequence_len": tensor(dtype=3, shape=(1,), int_val=[1]),
+    }
+    said = f"'tokens' must have the values of its shape. Received: {len(values)}"
+    with pytest.raises(ServingError, match=said):
+        tensor_arrays(tensors, ARGUMENTS, 100)
+
+
+@pytest.mark.parametrize("sent", [{}, {"int_val": [1]}, {"tensor_content": b"\1" * 4}])
+def test_repeated_integers(sent):
+    tensors = {
+        "tokens": tensor(shape=(9, 1), string_val=[b"a"] * 9),
+        "sequence_len": tensor(dtype=3, shape=(9,), **sent),
+    }
+    with pytest.raises(ServingError, match="'sequence_len' must have the values of"):
+        tensor_arrays(tensors, ARGUMENTS, 100)
+
+
+def test_long_names():
+    """An error does not repeat a name of any length."""
+    with pytest.raises(ServingError, match="The inputs must be") as error:
+        tensor_arrays({"x" * 100_000: tensor()}, STRINGS, 100)
+    assert len(str(error.value)) == 1_000
+
+
 def test_invalid_integers():
     tokens = tensor(shape=(1, 1), string_val=[b"a"])
     for lengths in (

@@ -171,6 +171,14 @@ def test_invalid_tokens(tokens, lengths, said):
         arrays({"instances": tokens}, TOKENS)
 
 
+def test_long_row_before_short_ones():
+    """An array of its length would have 90 billion places."""
+    rows = [["a"] * 300_000, *[[]] * 300_000]
+    body = {"inputs": {"tokens": rows, "sequence_len": [1]}}
+    with pytest.raises(ServingError, match="item 1: must be a list of 300000"):
+        arrays(body, TOKENS)
+
+
 KEYS = st.sampled_from(
     ["b64", "inputs", "instances", "tokens", "sequence_len", "strings"]
 )

@@ -13,6 +13,8 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 from google.protobuf import json_format
+from starlette.requests import Request
+from starlette.responses import JSONResponse
 from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 from tensorflow_serving.apis.get_model_metadata_pb2 import SignatureDefMap
 from tensorflow_serving.apis.get_model_status_pb2 import GetModelStatusResponse
@@ -107,6 +109,7 @@ async def asgi(app, body, sent=None, method="POST", path="/v1/models/elmo:predic
         sent.append(message)
 
     scope = {"type": "http", "method": method, "path": path, "headers": []}
+    scope["state"] = {"left": asyncio.get_running_loop().create_future()}
     await app(scope, receive, send)
     return sent[0]["status"], sent[1]["body"]
 
@@ -133,15 +136,27 @@ def test_ready(ready, answer):
     assert asyncio.run(asked) == answer
 
 
+@contextlib.asynccontextmanager
+async def serving(app, limits=None):
+    """Serves an application in this process; yields the server and its address."""
+    server = http_server(app, limits or Limits())
+    with bound_socket("127.0.0.1", 0) as bound:
+        address = start_listening(bound)
+        running = asyncio.create_task(server.serve([bound]))
+        try:
+            yield server, address
+        finally:
+            server.should_exit = True
+            await running
+
+
 def test_nagle_is_off():
     """Nagle's algorithm would delay small answers by 40 ms after the first few."""
     fake = FakeModel()
-    server = http_server(rest.rest_app(fake, fake, Limits(), lambda: True), Limits())
 
     async def ask():
-        with bound_socket("127.0.0.1", 0) as bound:
-            address = start_listening(bound)
-            serving = asyncio.create_task(server.serve([bound]))
+        app = rest.rest_app(fake, fake, Limits(), lambda: True)
+        async with serving(app) as (server, address):
             reader, writer = await asyncio.open_connection(*address)
             writer.write(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
             assert await reader.readline() == b"HTTP/1.1 200 OK\r\n"
@@ -149,11 +164,127 @@ def test_nagle_is_off():
             accepted = connection.transport.get_extra_info("socket")
             is_off = accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
             writer.close()
-            server.should_exit = True
-            await serving
         return is_off
 
     assert asyncio.run(ask())
+
+
+@pytest.mark.parametrize("requests", [1, 3])
+def test_client_leaves(requests, caplog):
+    """Nothing is computed for it any more, nor for what it has asked besides."""
+    fake = FakeModel()
+    begun, ended = [], []
+
+    async def predict(*_):
+        begun.append(asyncio.Event())
+        try:
+            await begun[-1].wait()
+        finally:
+            ended.append(True)
+
+    async def leave():
+        fake.predict = predict
+        app = rest.rest_app(fake, fake, Limits(), lambda: True)
+        async with serving(app) as (_, address):
+            _, writer = await asyncio.open_connection(*address)
+            body = b'{"inputs":["1"]}'
+            head = b"POST /v1/models/elmo:predict HTTP/1.1\r\nHost: x\r\n"
+            length = b"Content-Length: %d\r\n\r\n" % len(body)
+            writer.write((head + length + body) * requests)
+            while not begun:
+                await asyncio.sleep(0.001)
+            assert not ended
+            writer.close()
+            for _ in range(1000):
+                if ended:
+                    break
+                await asyncio.sleep(0.01)
+            left = list(ended)
+            begun[0].set()
+        return left
+
+    assert asyncio.run(leave()) == [True]
+    assert len(begun) == 1
+    assert caplog.records == []
+
+
+async def echo(scope, receive, send):
+    """Answers with the request's headers, as they are after its body."""
+    request = Request(scope, receive)
+    await request.body()
+    await JSONResponse(dict(request.headers))(scope, receive, send)
+
+
+CHUNKED = b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    ("start", "again"),
+    [
+        (CHUNKED + b"0\r\n", b"a: b\r\n"),
+        (CHUNKED + b"0\r\na: ", b"b"),
+        (CHUNKED + b"1", b";a=b"),
+        (CHUNKED, b"1;abcdefghijklmnopqrstuvwxyz\r\n \r\n"),
+        (b"POST / HTTP/1.1\r\na: ", b"b"),
+        (b"POST / HTTP/1.1\r\n", b"a: b\r\n"),
+        (b"GET /", b"a"),
+        (b"", b"\r\n"),
+        (b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", b"\r\n"),
+        (b"", b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"),
+    ],
+    ids=["trailers", "trailer", "extension", "extensions", "header", "headers"]
+    + ["path", "blank", "blank afterwards", "requests"],
+)
+def test_endless_request(start, again):
+    """Whatever goes on without an end, the server closes soon."""
+    sent = 0
+
+    async def send():
+        nonlocal sent
+        async with serving(echo) as (_, address):
+            reader, writer = await asyncio.open_connection(*address)
+            writer.write(start)
+            answered = asyncio.create_task(reader.read())
+            with contextlib.suppress(OSError):
+                while not answered.done() and sent < 5_000_000:
+                    writer.write(again * 1000)
+                    sent += len(again) * 1000
+                    await writer.drain()
+                    await asyncio.sleep(0.001)
+            writer.close()
+            with contextlib.suppress(OSError):
+                await answered
+
+    asyncio.run(send())
+    assert sent < 5_000_000
+
+
+def test_trailers_are_no_headers():
+    async def ask():
+        async with serving(echo) as (_, address):
+            reader, writer = await asyncio.open_connection(*address)
+            trailers = b"Content-Type: text/html\r\nHost: y\r\n\r\n"
+            writer.write(CHUNKED + b"1\r\na\r\n0\r\n" + trailers)
+            await reader.readuntil(b"\r\n\r\n")
+            answer = await reader.readuntil(b"}")
+            writer.close()
+        return json.loads(answer)
+
+    assert asyncio.run(ask()) == {"host": "x", "transfer-encoding": "chunked"}
+
+
+def test_small_chunks():
+    """A body of chunks of a byte has as many as any."""
+
+    async def ask():
+        async with serving(echo) as (_, address):
+            reader, writer = await asyncio.open_connection(*address)
+            writer.write(CHUNKED + b"1\r\na\r\n" * 200_000 + b"0\r\n\r\n")
+            line = await reader.readline()
+            writer.close()
+        return line
+
+    assert asyncio.run(ask()) == b"HTTP/1.1 200 OK\r\n"
 
 
 def test_large_answer_leaves_event_loop_free():

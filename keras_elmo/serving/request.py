@@ -1,0 +1,119 @@
+"""What one client asks for, alone or together with other clients."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from concurrent.futures import CancelledError
+from typing import NamedTuple
+
+import numpy as np
+
+from keras_elmo.serving.signatures import (
+    LENGTHS,
+    Arrays,
+    ServedModel,
+    ServedSignature,
+)
+
+# Tokens, padding included, beyond which a request is long, and those of its parts.
+PART_TOKENS = 2_048
+
+
+class Request(NamedTuple):
+    """What one client asks for.
+
+    Attributes:
+        signature: what computes it.
+        inputs: arrays by their names.
+        outputs: names.
+        sentences: their number.
+        longest: no sentence counts as more tokens.
+        model: has to outlive the signature.
+    """
+
+    signature: ServedSignature
+    inputs: Mapping[str, np.ndarray]
+    outputs: Collection[str]
+    sentences: int
+    longest: int
+    model: ServedModel | None = None
+
+    @property
+    def is_long(self) -> bool:
+        """Whether it takes too long for others to wait for it."""
+        return self.sentences * self.longest > PART_TOKENS
+
+    def parts(self) -> "list[Request]":
+        """Cuts a long request into parts of whole sentences."""
+        if not (self.is_long and self.signature.batchable):
+            return [self]
+        size = max(1, PART_TOKENS // self.longest)
+        return [
+            self._replace(
+                inputs={name: x[k : k + size] for name, x in self.inputs.items()},
+                sentences=min(size, self.sentences - k),
+            )
+            for k in range(0, self.sentences, size)
+        ]
+
+
+def compute(requests: Sequence[Request]) -> list[Arrays]:
+    """Computes requests of one signature together, each padded as if it were alone."""
+    signature = requests[0].signature
+    names = {name for request in requests for name in request.outputs}
+    inputs = {
+        name: _concatenate([request.inputs[name] for request in requests])
+        for name in signature.arguments
+    }
+    outputs = signature(inputs, names | {LENGTHS})
+    answers = []
+    start = 0
+    for request in requests:
+        rows = slice(start, start + request.sentences)
+        start = rows.stop
+        if signature.token_argument is None:
+            longest = outputs[LENGTHS][rows].max(initial=0)
+        else:
+            longest = request.inputs[signature.token_argument].shape[1]
+        answer = {name: outputs[name][rows] for name in request.outputs}
+        answers.append(
+            {
+                name: np.ascontiguousarray(
+                    rows[:, :longest] if rows.ndim == 3 else rows
+                )
+                for name, rows in answer.items()
+            }
+        )
+    return answers
+
+
+def compute_in_parts(request: Request, is_cancelled: Callable[[], bool]) -> Arrays:
+    """Computes one request; a long one takes no more memory at a time than a part.
+
+    Raises:
+        CancelledError: nobody waits for the remaining parts.
+    """
+    answers = []
+    for part in request.parts():
+        if is_cancelled():
+            raise CancelledError
+        answers += compute([part])
+    if len(answers) == 1:
+        return answers[0]
+    return {
+        name: _concatenate([answer[name] for answer in answers])
+        for name in request.outputs
+    }
+
+
+def _concatenate(arrays: Sequence[np.ndarray]) -> np.ndarray:
+    """Joins arrays along the first axis; tokens are padded to the longest row."""
+    first = arrays[0]
+    if first.ndim == 1:
+        return np.concatenate(arrays)
+    longest = max(array.shape[1] for array in arrays)
+    shape = (sum(map(len, arrays)), longest, *first.shape[2:])
+    joined = np.full(shape, b"" if first.dtype.kind == "O" else 0, first.dtype)
+    start = 0
+    for array in arrays:
+        joined[start : start + len(array), : array.shape[1]] = array
+        start += len(array)
+    return joined
