@@ -12,12 +12,14 @@ from keras_elmo.config import ElmoConfig
 from keras_elmo.files.validation import check_tokenizer
 from keras_elmo.text.plain_ids import PlainIds
 from keras_elmo.utils.lazy import import_extra
+from keras_elmo.utils.reading import reading
 from keras_elmo.utils.types import StrPath
 
 # The key of the metadata that has what `load` needs, and the version of its content.
 DESCRIPTION = "keras_elmo"
 FORMAT = 1
 _INPUT, _WORDS, _LAYER = "char_ids", "word_emb", "lstm_outputs"
+_RULE = "must be an encoder that export_onnx wrote"
 
 # The raw scalars of a mix, its gamma, and its `layer_norm`.
 Mix: TypeAlias = tuple[np.ndarray, np.ndarray, bool]
@@ -63,17 +65,19 @@ class OnnxEncoder:
         settings.log_severity_level = 4
         # It would keep memory for each size of a batch, which is rarely the same.
         settings.enable_mem_pattern = False
-        try:
+        with reading(self.path):
             self._session = runtime.InferenceSession(
-                self.path, settings, providers=["CPUExecutionProvider"]
+                self.path,
+                settings,
+                providers=["CPUExecutionProvider"],
+                # Else errors are printed on standard output and it tries again.
+                enable_fallback=0,
             )
-        except Exception as error:
-            # The runtime has a class of its own for each kind of damage.
-            raise ValueError(f"{self.path}: cannot be read: {error}") from error
         # What is not asked for is not computed.
         self._run_options = runtime.RunOptions()
         self._run_options.only_execute_path_to_fetches = True
-        self._read_description()
+        with reading(self.path, f"{_RULE}; its description is damaged"):
+            self._read_description()
         names = [f"{_LAYER}{k}" for k in range(1, self.config.num_layers + 1)]
         self._names = [_WORDS, *names]
         self._check_shapes()
@@ -95,21 +99,18 @@ class OnnxEncoder:
                 self._refuse("it has no layers of a biLM")
             self.config = ElmoConfig(projection_units=units, num_layers=num_layers)
             return
-        try:
-            about = json.loads(known[DESCRIPTION])
-            if about["format"] != FORMAT:
-                raise ValueError(f"its format is {reprlib.repr(about['format'])}")
-            if not isinstance(about["options"], dict):
-                raise ValueError("its options are no object")
-            self.config = ElmoConfig.from_options(about["options"])
-            scalars, gamma, layer_norm = about["mix"]
-            scalars, gamma = np.array(scalars, "float32"), np.array(gamma, "float32")
-            if scalars.shape != (self.config.num_layers + 1,) or gamma.shape != ():
-                raise ValueError("its mix has another number of layers")
-            self.mix = scalars, gamma, bool(layer_norm)
-            self.quantize = "int8" if about.get("quantize") == "int8" else None
-        except (KeyError, TypeError, ValueError) as error:
-            self._refuse(f"its description is damaged: {error}")
+        about = json.loads(known[DESCRIPTION])
+        if about["format"] != FORMAT:
+            raise ValueError(f"its format is {reprlib.repr(about['format'])}")
+        if not isinstance(about["options"], dict):
+            raise ValueError("its options are no object")
+        self.config = ElmoConfig.from_options(about["options"])
+        scalars, gamma, layer_norm = about["mix"]
+        scalars, gamma = np.array(scalars, "float32"), np.array(gamma, "float32")
+        if scalars.shape != (self.config.num_layers + 1,) or gamma.shape != ():
+            raise ValueError("its mix has another number of layers")
+        self.mix = scalars, gamma, bool(layer_norm)
+        self.quantize = "int8" if about.get("quantize") == "int8" else None
 
     def _check_shapes(self) -> None:
         """Checks that inputs and outputs are those of the description."""
@@ -129,9 +130,7 @@ class OnnxEncoder:
         return {each.name: each.shape or [None] for each in arguments}
 
     def _refuse(self, why: str) -> None:
-        raise ValueError(
-            f"{self.path}: must be an encoder that export_onnx wrote; {why}"
-        )
+        raise ValueError(f"{self.path}: {_RULE}; {why}")
 
     def layers(self, sentences: Sequence[Sequence[bytes]]) -> list[np.ndarray]:
         """Returns the layers of a batch of tokens, without the boundaries.
@@ -156,10 +155,8 @@ class OnnxEncoder:
             width: least number of tokens of the outputs, which are padded.
         """
         feeds = {_INPUT: self._ids(sentences, width)}
-        try:
+        with reading(self.path, "cannot be run"):
             found = self._session.run(list(outputs), feeds, self._run_options)
-        except Exception as error:
-            raise ValueError(f"{self.path}: cannot be run: {error}") from error
         return dict(zip(outputs, found, strict=True))
 
     def output_shapes(self) -> dict[str, list[Any]]:
