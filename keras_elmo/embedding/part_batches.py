@@ -2,13 +2,13 @@
 
 import contextlib
 import os
-import zipfile
 from collections.abc import Callable, Mapping
 from time import monotonic
 
 import numpy as np
 
 from keras_elmo.utils.files import replacing
+from keras_elmo.utils.reading import reading
 
 Writing = Callable[[], contextlib.AbstractContextManager[None]]
 
@@ -37,12 +37,13 @@ class PartBatches:
         vectors: dict[int, np.ndarray] = {}
         for path in self._files:
             # What is damaged is computed again.
-            with contextlib.suppress(ValueError, EOFError, zipfile.BadZipFile):
-                with (
-                    open(path, "rb") as file,
-                    np.load(file, allow_pickle=False) as batches,
-                ):
-                    vectors |= {int(name): batches[name] for name in batches}
+            with (
+                contextlib.suppress(ValueError),
+                reading(path),
+                open(path, "rb") as file,
+                np.load(file, allow_pickle=False) as batches,
+            ):
+                vectors |= {int(name): batches[name] for name in batches}
         return vectors
 
     def add(self, batch: Mapping[int, np.ndarray]) -> None:

@@ -25,6 +25,7 @@ from keras_elmo.utils.files import (
     replacing,
     write_json,
 )
+from keras_elmo.utils.reading import reading
 from keras_elmo.utils.types import StrPath, Tensor
 
 # What an output is made from: options and content hashes, by the arguments' names.
@@ -240,12 +241,9 @@ class PartFolder:
         Raises:
             ValueError: the part is damaged.
         """
-        try:
-            return np.load(part, allow_pickle=False)
-        except (ValueError, EOFError) as error:
-            raise ValueError(
-                f"{part}: is damaged ({error}); remove it to compute it again"
-            ) from error
+        with reading(part, "is damaged; remove it to compute it again"):
+            with open(part, "rb") as file:
+                return np.lib.format.read_array(file, allow_pickle=False)
 
     def complete(self) -> None:
         """Names the joined file and removes the folder."""

@@ -14,7 +14,9 @@ import numpy as np
 from keras_elmo.embedding.options import EmbedOptions
 from keras_elmo.embedding.parts import Manifest, mean_over_tokens
 from keras_elmo.text.batching import Tokens
+from keras_elmo.utils.files import parse_json_object
 from keras_elmo.utils.lazy import import_extra
+from keras_elmo.utils.reading import reading
 
 if TYPE_CHECKING:
     import pyarrow
@@ -32,15 +34,16 @@ _DECIMALS = {"float32": 7, "float16": 4}
 
 def read_manifest(path: str) -> Manifest | None:
     """Returns what a file was made from; `None` if it does not say."""
-    content = None
-    with contextlib.suppress(OSError, ValueError):
+    with contextlib.suppress(OSError, ValueError), reading(path):
         if path.endswith(PARQUET_SUFFIX):
             parquet = import_extra("pyarrow.parquet", "Reading Parquet", "parquet")
-            content = (parquet.read_schema(path).metadata or {}).get(_MANIFEST.encode())
+            metadata = parquet.read_schema(path).metadata or {}
+            content = metadata.get(_MANIFEST.encode(), b"")
         else:
             with h5py.File(path) as file:
-                content = file.attrs.get(_MANIFEST)
-    return json.loads(content) if content else None
+                content = file.attrs.get(_MANIFEST, "").encode()
+        return parse_json_object(content, path)
+    return None
 
 
 class Hdf5Writer:

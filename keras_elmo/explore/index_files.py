@@ -1,6 +1,7 @@
 """The folder of an index: a description, arrays that are mapped, perhaps a graph."""
 
 import os
+from types import NoneType
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -8,6 +9,7 @@ import numpy as np
 from keras_elmo.files.validation import check_tokenizer
 from keras_elmo.utils.files import is_free, read_json_object, replacing, write_json
 from keras_elmo.utils.lazy import import_extra
+from keras_elmo.utils.reading import reading
 from keras_elmo.utils.types import Config, StrPath
 
 Arrays: TypeAlias = dict[str, np.ndarray]
@@ -15,6 +17,8 @@ Arrays: TypeAlias = dict[str, np.ndarray]
 _FORMAT = 1
 _DESCRIPTION = "index.json"
 _GRAPH = "graph.usearch"
+# A model that was given as an object has no name.
+_DESCRIBED = {"model": (str, NoneType), "model_hash": (str,), "layer": (int,)}
 # Types and axes; each is a file NAME.npy.
 _ARRAYS = {
     # Of unit length, a row for each token that can be found.
@@ -71,8 +75,9 @@ def load_index(path: StrPath) -> tuple[Arrays, Config, Any]:
         raise ValueError(
             f"{file}: the format must be {_FORMAT}; a later keras_elmo may know others"
         )
-    if not {"model", "model_hash", "layer"} <= description.keys():
-        raise ValueError(f"{file}: must name the model, its hash and the layer")
+    for key, kinds in _DESCRIBED.items():
+        if key not in description or not isinstance(description[key], kinds):
+            raise ValueError(f"{file}: must name the model, its hash and the layer")
     # Those that were written before this key have the tokenizer of their model.
     check_tokenizer(description.get("tokenizer"), file)
     arrays = {name: _mapped(_file(path, name), *_ARRAYS[name]) for name in _ARRAYS}
@@ -81,7 +86,8 @@ def load_index(path: StrPath) -> tuple[Arrays, Config, Any]:
     if not os.path.exists(graph):
         return arrays, description, None
     module = import_extra("usearch.index", f"The graph of {os.fspath(path)}", "index")
-    return arrays, description, module.Index.restore(graph, view=True)
+    with reading(graph):
+        return arrays, description, module.Index.restore(graph, view=True)
 
 
 def build_graph(vectors: np.ndarray) -> Any:
@@ -99,13 +105,11 @@ def _file(path: StrPath, name: str) -> str:
 
 
 def _mapped(file: str, dtype: str, axes: int) -> np.ndarray:
-    try:
+    with reading(file):
         # Opening a pipe would block.
         if not os.path.isfile(file):
             raise ValueError("no such file")
-        values: np.ndarray = np.load(file, allow_pickle=False, mmap_mode="r")
-    except (ValueError, EOFError) as error:
-        raise ValueError(f"{file}: cannot be read: {error}") from error
+        values = np.lib.format.open_memmap(file, mode="r")
     if values.dtype != dtype or values.ndim != axes:
         raise ValueError(f"{file}: must hold {dtype} of {axes} axes")
     return values
@@ -113,9 +117,18 @@ def _mapped(file: str, dtype: str, axes: int) -> np.ndarray:
 
 def _check_lengths(path: StrPath, arrays: Arrays) -> None:
     ends = {"sentence_limits": "tokens", "word_limits": "words"}
+    # What they are numbers of.
+    counted = {"places": "tokens", "tokens": "word_limits"}
     consistent = len(arrays["vectors"]) == len(arrays["places"]) and all(
-        len(arrays[limits]) and arrays[limits][-1] == len(arrays[name])
+        len(arrays[limits])
+        and arrays[limits][0] == 0
+        and arrays[limits][-1] == len(arrays[name])
+        and (np.diff(arrays[limits]) >= 0).all()
         for limits, name in ends.items()
     )
+    for name, of in counted.items():
+        numbers, total = arrays[name], len(arrays[of]) - (of in ends)
+        if len(numbers) and not 0 <= numbers.min() <= numbers.max() < total:
+            consistent = False
     if not consistent:
         raise ValueError(f"{os.fspath(path)}: the arrays do not belong together")

@@ -48,7 +48,8 @@ class TokenTable:
 
     def _read_word(self, k: int) -> str:
         start, end = self._arrays["word_limits"][k : k + 2].tolist()
-        return self._arrays["words"][start:end].tobytes().decode()
+        # A file may be damaged.
+        return self._arrays["words"][start:end].tobytes().decode(errors="replace")
 
     @cached_property
     def _spellings(self) -> dict[str, list[int]]:

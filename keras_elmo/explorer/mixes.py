@@ -10,6 +10,7 @@ import keras
 
 from keras_elmo.models.callbacks import MixWeightsLogger
 from keras_elmo.plots.data import last_mixes, parse_csv, read_csv
+from keras_elmo.utils.reading import reading
 
 Mixes = list[dict[str, Any]]
 
@@ -25,16 +26,14 @@ def read_mix_file(path: str) -> Mixes:
         raise FileNotFoundError(f"there is no file {path}")
     name = os.path.basename(path)
     if not path.endswith(".keras"):
-        return _mixes(read_csv(path, "epoch"), name)
+        with reading(path, "holds no mix"):
+            return _mixes(read_csv(path, "epoch"), name)
     with open(path, "rb") as file:
         if not zipfile.is_zipfile(file):
             raise ValueError(f"{path}: is no .keras file, which is a zip archive")
     # Keras's safe mode: nothing in the file is run.
-    try:
+    with reading(path, "cannot be loaded"):
         model = keras.saving.load_model(path, compile=False)
-    except Exception as error:
-        # Keras has a class of its own for each kind of damage.
-        raise ValueError(f"{path}: cannot be loaded: {error}") from error
     logger = MixWeightsLogger()
     logger.set_model(model)
     try:

@@ -1,11 +1,11 @@
 """Checkpoints: all that the next step of a run depends on, in one file."""
 
-import errno
 import json
 import math
 import os
 import zipfile
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import IO
 
 import keras
@@ -15,6 +15,7 @@ from keras_elmo.files.finding import checkpoint_steps
 from keras_elmo.models.pretraining import PretrainingModel
 from keras_elmo.utils.files import parse_json_object, replacing
 from keras_elmo.utils.large_variables import block_starts, blocks_of, fill
+from keras_elmo.utils.reading import reading
 from keras_elmo.utils.types import Config, StrPath
 
 PROGRESS = "progress.json"
@@ -64,43 +65,33 @@ def restore_checkpoint(
         OSError: it cannot be read, but may be whole.
     """
     path = os.fspath(path)
-    try:
-        with zipfile.ZipFile(path) as file:
-            for member in file.infolist():
-                # Compressed members might unpack to any size.
-                if member.compress_type != zipfile.ZIP_STORED:
-                    raise DamagedCheckpoint(
-                        f"{path}: {member.filename} must not be compressed"
-                    )
-            # All checksums are verified before anything is assigned.
-            if (damaged := file.testzip()) is not None:
-                raise DamagedCheckpoint(f"{path}: {damaged} is damaged")
-            try:
-                content = file.read(PROGRESS)
-                progress = parse_json_object(content, f"{path}: {PROGRESS}")
-            except ValueError as error:
-                raise DamagedCheckpoint(str(error)) from error
-            check(progress)
+    whole = partial(reading, path, "not a whole checkpoint", DamagedCheckpoint)
+    with open(path, "rb") as stream:
+        with whole():
+            file = zipfile.ZipFile(stream)
+            progress = _progress(file, path)
+        check(progress)
+        with whole():
             for name, variable in _variables(model):
                 _check(file, name, variable, path)
-            for name, variable in _variables(model):
-                _restore(file, name, variable)
-            return progress
-    except OSError as error:
-        # EINVAL: a damaged list of members names a negative position.
-        if error.errno not in (None, errno.EINVAL):
-            raise
-        raise DamagedCheckpoint(f"{path}: not a whole checkpoint: {error}") from error
-    except (
-        EOFError,
-        KeyError,
-        # A flipped bit has made a compression method that zipfile lacks.
-        NotImplementedError,
-        RuntimeError,
-        zipfile.BadZipFile,
-        zipfile.LargeZipFile,
-    ) as error:
-        raise DamagedCheckpoint(f"{path}: not a whole checkpoint: {error}") from error
+        for name, variable in _variables(model):
+            _restore(file, name, variable)
+    return progress
+
+
+def _progress(file: zipfile.ZipFile, path: str) -> Config:
+    """Returns the progress, once all checksums are verified."""
+    for member in file.infolist():
+        # Compressed members might unpack to any size.
+        if member.compress_type != zipfile.ZIP_STORED:
+            raise DamagedCheckpoint(f"{path}: {member.filename} must not be compressed")
+    if (damaged := file.testzip()) is not None:
+        raise DamagedCheckpoint(f"{path}: {damaged} is damaged")
+    content = file.read(PROGRESS)
+    try:
+        return parse_json_object(content, f"{path}: {PROGRESS}")
+    except ValueError as error:
+        raise DamagedCheckpoint(str(error)) from error
 
 
 def _check(

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from keras_elmo.utils.files import file_hash, replacing
 from keras_elmo.utils.lazy import import_extra
+from keras_elmo.utils.reading import reading
 
 HUB = "hf://"
 # The files of a model, whatever else its repository holds.
@@ -84,15 +85,16 @@ def unpack(archive: Path) -> Path:
     folder = _cache() / f"{archive.stem}-{file_hash(archive)[:16]}"
     if folder.is_dir():
         return folder
-    try:
-        with zipfile.ZipFile(archive) as file, replacing(folder) as temporary:
-            size = sum(member.file_size for member in file.infolist())
-            if size > _MAX_RATIO * archive.stat().st_size:
-                raise ValueError(f"unpacks to {size:,} bytes, too many for a model")
-            # Names that point elsewhere are brought inside, and checksums are compared.
-            file.extractall(temporary)
-    except (ValueError, RuntimeError, EOFError, zipfile.BadZipFile) as error:
-        raise ValueError(f"{archive}: not a .zip file of a model: {error}") from error
+    with (
+        reading(archive, "not a .zip file of a model"),
+        zipfile.ZipFile(archive) as file,
+        replacing(folder) as temporary,
+    ):
+        size = sum(member.file_size for member in file.infolist())
+        if size > _MAX_RATIO * archive.stat().st_size:
+            raise ValueError(f"unpacks to {size:,} bytes, too many for a model")
+        # Names that point elsewhere are brought inside, and checksums are compared.
+        file.extractall(temporary)
     return folder
 
 

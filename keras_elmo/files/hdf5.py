@@ -3,14 +3,14 @@
 import contextlib
 import itertools
 import math
-import os
 import zlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import h5py
 import numpy as np
 
 from keras_elmo.utils.large_variables import block_starts
+from keras_elmo.utils.reading import reading
 from keras_elmo.utils.types import StrPath
 
 _PLAIN = (h5py.h5d.CONTIGUOUS, h5py.h5d.COMPACT)
@@ -18,20 +18,13 @@ _SHUFFLE, _GZIP = h5py.h5z.FILTER_SHUFFLE, h5py.h5z.FILTER_DEFLATE
 _CHECKSUM, _CHECKSUM_BYTES = h5py.h5z.FILTER_FLETCHER32, 4
 # A chunk of that size may be larger than its dataset.
 _SMALL_CHUNK = 1 << 26
-# What h5py raises for damaged files.
-_DAMAGE = (OSError, RuntimeError, KeyError, TypeError, AttributeError, UnicodeError)
 
 
 @contextlib.contextmanager
 def open_hdf5(path: StrPath) -> Iterator[h5py.File]:
     """Opens a file for reading; damage found in the block is a `ValueError`."""
-    try:
-        with h5py.File(path, "r") as file:
-            yield file
-    except _DAMAGE as error:
-        raise ValueError(
-            f"{os.fspath(path)}: not a readable HDF5 file: {error}"
-        ) from error
+    with reading(path, "not a readable HDF5 file"), h5py.File(path, "r") as file:
+        yield file
 
 
 class StoredArray:
@@ -179,6 +172,22 @@ def find_dataset(
             f"{described_by} asks for {shape}"
         )
     return StoredArray(dataset)
+
+
+def others_beside(file: h5py.File, names: Collection[str]) -> Iterator[str]:
+    """Yields what else stands in the root and in the groups of some datasets.
+
+    No other group is entered: a file may have any number of them in one another.
+    """
+    parents = {
+        name[:place] for name in names for place, c in enumerate(name) if c == "/"
+    }
+    for parent in ("", *sorted(parents)):
+        prefix = f"{parent}/" if parent else ""
+        for member in file[parent or "/"]:
+            name = prefix + member
+            if name not in parents and name not in names:
+                yield name
 
 
 def _check_links(file: h5py.File, name: str) -> None:

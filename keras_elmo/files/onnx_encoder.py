@@ -13,6 +13,7 @@ from keras_elmo.config import ElmoConfig
 from keras_elmo.files.validation import check_tokenizer
 from keras_elmo.text.plain_ids import PlainIds
 from keras_elmo.utils.lazy import import_extra
+from keras_elmo.utils.reading import reading
 from keras_elmo.utils.types import StrPath
 
 # The key of the metadata that has what `load` needs, and the version of its content.
@@ -22,6 +23,7 @@ FORMAT = 1
 # signed one in 16 bits, and saturate: 2 * 255 * 64 fits, 2 * 255 * 127 does not.
 WEIGHT_BITS = 7
 _INPUT, _WORDS, _LAYER = "char_ids", "word_emb", "lstm_outputs"
+_RULE = "must be an encoder that export_onnx wrote"
 
 # The raw scalars of a mix, its gamma, and its `layer_norm`.
 Mix: TypeAlias = tuple[np.ndarray, np.ndarray, bool]
@@ -67,23 +69,32 @@ class OnnxEncoder:
         settings.log_severity_level = 4
         # It would keep memory for each size of a batch, which is rarely the same.
         settings.enable_mem_pattern = False
-        try:
+        with reading(self.path):
             self._session = runtime.InferenceSession(
-                self.path, settings, providers=["CPUExecutionProvider"]
+                self.path,
+                settings,
+                providers=["CPUExecutionProvider"],
+                # Else errors are printed on standard output and it tries again.
+                enable_fallback=0,
             )
-        except Exception as error:
-            # The runtime has a class of its own for each kind of damage.
-            raise ValueError(f"{self.path}: cannot be read: {error}") from error
         # What is not asked for is not computed.
         self._run_options = runtime.RunOptions()
         self._run_options.only_execute_path_to_fetches = True
-        self._read_description()
+        with reading(self.path, f"{_RULE}; its description is damaged"):
+            saturates = self._read_description()
+        if saturates:
+            warnings.warn(
+                f"{self.path}: its vectors are less exact on processors without VNNI, "
+                "because its int8 weights use all 8 bits; export the model again",
+                stacklevel=2,
+            )
         names = [f"{_LAYER}{k}" for k in range(1, self.config.num_layers + 1)]
         self._names = [_WORDS, *names]
         self._check_shapes()
         self._ids = PlainIds(self.config.token_vocabulary)
 
-    def _read_description(self) -> None:
+    def _read_description(self) -> bool:
+        """Sets the attributes; returns whether int8 weights use more than 7 bits."""
         metadata = self._session.get_modelmeta()
         if metadata.producer_name != "keras_elmo":
             self._refuse("its producer is another program")
@@ -98,29 +109,20 @@ class OnnxEncoder:
             if not isinstance(units, int) or not num_layers:
                 self._refuse("it has no layers of a biLM")
             self.config = ElmoConfig(projection_units=units, num_layers=num_layers)
-            return
-        try:
-            about = json.loads(known[DESCRIPTION])
-            if about["format"] != FORMAT:
-                raise ValueError(f"its format is {reprlib.repr(about['format'])}")
-            if not isinstance(about["options"], dict):
-                raise ValueError("its options are no object")
-            self.config = ElmoConfig.from_options(about["options"])
-            scalars, gamma, layer_norm = about["mix"]
-            scalars, gamma = np.array(scalars, "float32"), np.array(gamma, "float32")
-            if scalars.shape != (self.config.num_layers + 1,) or gamma.shape != ():
-                raise ValueError("its mix has another number of layers")
-            self.mix = scalars, gamma, bool(layer_norm)
-            self.quantize = "int8" if about.get("quantize") == "int8" else None
-            saturates = self.quantize and about.get("weight_bits") != WEIGHT_BITS
-        except (KeyError, TypeError, ValueError) as error:
-            self._refuse(f"its description is damaged: {error}")
-        if saturates:
-            warnings.warn(
-                f"{self.path}: its vectors are less exact on processors without VNNI, "
-                "because its int8 weights use all 8 bits; export the model again",
-                stacklevel=2,
-            )
+            return False
+        about = json.loads(known[DESCRIPTION])
+        if about["format"] != FORMAT:
+            raise ValueError(f"its format is {reprlib.repr(about['format'])}")
+        if not isinstance(about["options"], dict):
+            raise ValueError("its options are no object")
+        self.config = ElmoConfig.from_options(about["options"])
+        scalars, gamma, layer_norm = about["mix"]
+        scalars, gamma = np.array(scalars, "float32"), np.array(gamma, "float32")
+        if scalars.shape != (self.config.num_layers + 1,) or gamma.shape != ():
+            raise ValueError("its mix has another number of layers")
+        self.mix = scalars, gamma, bool(layer_norm)
+        self.quantize = "int8" if about.get("quantize") == "int8" else None
+        return self.quantize is not None and about.get("weight_bits") != WEIGHT_BITS
 
     def _check_shapes(self) -> None:
         """Checks that inputs and outputs are those of the description."""
@@ -140,9 +142,7 @@ class OnnxEncoder:
         return {each.name: each.shape or [None] for each in arguments}
 
     def _refuse(self, why: str) -> None:
-        raise ValueError(
-            f"{self.path}: must be an encoder that export_onnx wrote; {why}"
-        )
+        raise ValueError(f"{self.path}: {_RULE}; {why}")
 
     def layers(self, sentences: Sequence[Sequence[bytes]]) -> list[np.ndarray]:
         """Returns the layers of a batch of tokens, without the boundaries.
@@ -167,10 +167,8 @@ class OnnxEncoder:
             width: least number of tokens of the outputs, which are padded.
         """
         feeds = {_INPUT: self._ids(sentences, width)}
-        try:
+        with reading(self.path, "cannot be run"):
             found = self._session.run(list(outputs), feeds, self._run_options)
-        except Exception as error:
-            raise ValueError(f"{self.path}: cannot be run: {error}") from error
         return dict(zip(outputs, found, strict=True))
 
     def output_shapes(self) -> dict[str, list[Any]]:

@@ -10,7 +10,7 @@ import numpy as np
 from keras import ops
 
 from keras_elmo.config import ElmoConfig
-from keras_elmo.files.hdf5 import find_dataset, open_hdf5
+from keras_elmo.files.hdf5 import find_dataset, open_hdf5, others_beside
 from keras_elmo.files.validation import check_size, check_tokenizer, config_of
 from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
 from keras_elmo.layers.vocabulary_embedding import VocabularyEmbedding
@@ -154,24 +154,13 @@ def read_datasets(
         for dataset in datasets:
             dataset.read(file, described_by)
             read.add(dataset.name)
-        for name in _encoder_dataset_names(file):
-            if name not in read:
+        # A file may hold others, too.
+        for name in others_beside(file, read):
+            if name.startswith(_ENCODER):
                 raise ValueError(
-                    f"{weights}: holds the dataset {name}, {file[name].shape}, "
-                    f"but {described_by} describes a model without it"
+                    f"{weights}: holds {name}, but {described_by} describes a model "
+                    "without it"
                 )
-
-
-def _encoder_dataset_names(file: h5py.File) -> list[str]:
-    """Returns the names of the encoder's datasets; a file may hold others, too."""
-    names: list[str] = []
-
-    def add(name: str, item: object) -> None:
-        if isinstance(item, h5py.Dataset) and name.startswith(_ENCODER):
-            names.append(name)
-
-    file.visititems(add)
-    return names
 
 
 def write_datasets(

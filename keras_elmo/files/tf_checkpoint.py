@@ -6,10 +6,8 @@ import os
 import numpy as np
 
 from keras_elmo.utils.lazy import tf
+from keras_elmo.utils.reading import reading
 from keras_elmo.utils.types import StrPath
-
-# What TensorFlow raises for damaged files, beside its own errors.
-_DAMAGE = (ValueError, IndexError, RuntimeError, MemoryError)
 
 
 class TFCheckpoint:
@@ -27,17 +25,14 @@ class TFCheckpoint:
 
     def __init__(self, prefix: StrPath) -> None:
         self.prefix = os.fspath(prefix)
-        self._errors = (tf.errors.OpError, *_DAMAGE)
         # Reading a pipe would block.
         if not self.files() or not os.path.isfile(f"{self.prefix}.index"):
             missing = "index" if self.files() else "data-*"
             raise ValueError(f"{self.prefix}.{missing}: no such file")
-        try:
+        with reading(self.prefix):
             self._checkpoint = tf.train.load_checkpoint(self.prefix)
             shapes = self._checkpoint.get_variable_to_shape_map()
             self._dtypes = self._checkpoint.get_variable_to_dtype_map()
-        except self._errors as error:
-            raise ValueError(f"{self.prefix}: cannot be read: {error}") from error
         self.shapes: dict[str, tuple[int, ...]] = {
             name: tuple(shape) for name, shape in shapes.items()
         }
@@ -63,7 +58,5 @@ class TFCheckpoint:
                 f"{self.prefix}: the variable {called} must hold floating-point "
                 f"numbers of shape {shape}, not {dtype.name} of {found}"
             )
-        try:
+        with reading(self.prefix):
             return self._checkpoint.get_tensor(name)
-        except self._errors as error:
-            raise ValueError(f"{self.prefix}: cannot be read: {error}") from error

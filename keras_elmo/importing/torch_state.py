@@ -10,6 +10,7 @@ import numpy as np
 
 from keras_elmo.files.validation import check_size
 from keras_elmo.utils.lazy import import_extra
+from keras_elmo.utils.reading import reading
 
 
 class TorchState:
@@ -29,20 +30,15 @@ class TorchState:
         torch = import_extra("torch", "Reading a model of ELMoForManyLangs", "torch")
         if not os.path.isfile(path):
             raise ValueError(f"{path}: no such file")
-        self._check_container()
-        try:
-            with warnings.catch_warnings():
-                # Of old containers.
-                warnings.simplefilter("ignore")
-                # Nothing but numbers: a pickle could run anything.
-                state = torch.load(path, map_location="cpu", weights_only=True)
-        # A hostile file may raise any.
-        except Exception as error:
-            why = (str(error).splitlines() or [""])[0][:100]
-            raise ValueError(
-                f"{path}: holds no tensors of PyTorch, or other things beside them: "
-                f"{type(error).__name__}: {why}"
-            ) from error
+        with (
+            reading(path, "holds no tensors of PyTorch, or other things beside them"),
+            warnings.catch_warnings(),
+        ):
+            self._check_container()
+            # Of old containers.
+            warnings.simplefilter("ignore")
+            # Nothing but numbers: a pickle could run anything.
+            state = torch.load(path, map_location="cpu", weights_only=True)
         if not isinstance(state, Mapping):
             raise ValueError(f"{path}: must hold a dictionary, not {type(state)}")
         for name, value in state.items():
@@ -59,12 +55,8 @@ class TorchState:
         """Refuses numbers that take less room in the file than in memory."""
         if not zipfile.is_zipfile(self.path):
             return
-        try:
-            with zipfile.ZipFile(self.path) as container:
-                parts = container.infolist()
-        except (zipfile.BadZipFile, ValueError, OSError) as error:
-            raise ValueError(f"{self.path}: is damaged: {error}") from error
-        size = sum(part.file_size for part in parts)
+        with zipfile.ZipFile(self.path) as container:
+            size = sum(part.file_size for part in container.infolist())
         if size > os.path.getsize(self.path):
             raise ValueError(
                 f"{self.path}: its parts must be stored as they are, not compressed"

@@ -9,7 +9,6 @@ from typing import TypeAlias
 import numpy as np
 import tensorflow as tf
 from google.protobuf.json_format import MessageToDict
-from google.protobuf.message import DecodeError
 from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 
 from keras_elmo.files.saved_model import read_description, register_signature_operations
@@ -20,12 +19,11 @@ from keras_elmo.serving.signatures import (
     Arrays,
     ServedModel,
 )
+from keras_elmo.utils.reading import reading
 
 ConcreteFunction: TypeAlias = tf.types.experimental.ConcreteFunction
 _WORDS = "word_emb"
 _LAYER = re.compile(r"lstm_outputs(\d+)")
-# What TensorFlow and protobuf raise on damaged or foreign files.
-_ERRORS = (tf.errors.OpError, DecodeError, OSError, ValueError, LookupError, TypeError)
 
 
 class Signature:
@@ -112,7 +110,7 @@ class Model(ServedModel):
         super().__init__(version)
         about = read_description(path)
         register_signature_operations(path)
-        try:
+        with reading(path, "cannot be loaded"):
             self.signature_defs = _signature_defs(path)
             self.loaded = tf.saved_model.load(os.fspath(path))
             # Layer normalisation takes the mean over the whole batch.
@@ -128,10 +126,6 @@ class Model(ServedModel):
                 # The same function, for requests that name no signature.
                 signatures[DEFAULT] = signatures["default"]
             self.signatures = signatures
-        except _ERRORS as error:
-            raise ValueError(
-                f"{os.fspath(path)}: cannot be loaded: {error!r}"
-            ) from error
 
 
 def _signature_defs(path: str | os.PathLike[str]) -> dict[str, object]:

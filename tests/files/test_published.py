@@ -301,12 +301,12 @@ def test_missing_dataset(section, key, value, dataset, tmp_path):
 @pytest.mark.parametrize(
     ("section", "key", "value", "dataset"),
     [
-        ("char_cnn", "n_highway", 1, "CNN_high_1/"),
-        ("lstm", "n_layers", 1, "Cell1/LSTMCell/"),
+        ("char_cnn", "n_highway", 1, "CNN_high_1"),
+        ("lstm", "n_layers", 1, "RNN_0/RNN/MultiRNNCell/Cell1"),
     ],
 )
 def test_unknown_dataset(section, key, value, dataset, tmp_path):
-    """A dataset of a layer that options.json lacks is named."""
+    """The group of a layer that options.json lacks is named."""
     files = write_random(tmp_path)
     options = CONFIG.to_options()
     options[section][key] = value
@@ -314,7 +314,7 @@ def test_unknown_dataset(section, key, value, dataset, tmp_path):
     with pytest.raises(ValueError) as raised:
         load_published_weights(*files)
     assert str(files[1]) in str(raised.value)
-    assert dataset in str(raised.value)
+    assert f": holds {dataset}, but" in str(raised.value)
 
 
 def test_group_instead_of_dataset(tmp_path):

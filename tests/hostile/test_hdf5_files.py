@@ -249,6 +249,20 @@ def test_dataset_of_exported_softmax(change, originals, tmp_path):
         load_language_model(model)
 
 
+@pytest.mark.parametrize("top", ["other", "CNN_proj/other"])
+def test_nested_groups(top, directory):
+    """Groups in groups are not walked: to visit all of them takes minutes."""
+    with h5py.File(directory.weights, "a") as file:
+        group = file
+        for name in [*top.split("/"), *["g"] * 5000]:
+            group = group.require_group(name)
+    if top == "other":
+        load(directory.path)
+        return
+    with pytest.raises(ValueError, match=f"{directory.weights}: holds {top}, but"):
+        load(directory.path)
+
+
 @pytest.mark.parametrize("kind", ["folder", "pipe", "device"])
 def test_not_a_file(kind, directory, tmp_path):
     """A folder, pipe or device instead of the weights is an error of one line."""
