@@ -8,7 +8,7 @@ from keras import ops
 from keras_elmo.layers.freezing import FreezableLayer
 from keras_elmo.layers.highway import Highway
 from keras_elmo.utils.checks import check_choice
-from keras_elmo.utils.exporting import export_format
+from keras_elmo.utils.keras_private import export_format
 from keras_elmo.utils.large_variables import looked_up_rows
 from keras_elmo.utils.lazy import tf
 from keras_elmo.utils.types import Config, Shape, Tensor

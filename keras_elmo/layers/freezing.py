@@ -4,6 +4,8 @@ from collections.abc import Collection, Iterator
 
 import keras
 
+from keras_elmo.utils.keras_private import inner_layers
+
 
 class FreezableLayer(keras.layers.Layer):
     """Freezes and unfreezes all inside whenever `trainable` is set.
@@ -31,29 +33,16 @@ def is_frozen(layer: keras.layers.Layer) -> bool:
 
 def frozen_layers(layer: keras.layers.Layer) -> list[str]:
     """Returns the names of the layers inside of `layer` that are frozen."""
-    return [inner.name for inner in _inner_layers(layer) if not inner.trainable]
+    return [inner.name for inner in _layers_with_weights(layer) if not inner.trainable]
 
 
 def freeze_layers(layer: keras.layers.Layer, names: Collection[str]) -> None:
     """Freezes the named layers inside of `layer`, and none of the others."""
     # Setting a layer sets those inside of it, which follow.
-    for inner in _inner_layers(layer):
+    for inner in _layers_with_weights(layer):
         inner.trainable = inner.name not in names
 
 
-def _inner_layers(layer: keras.layers.Layer) -> Iterator[keras.layers.Layer]:
+def _layers_with_weights(layer: keras.layers.Layer) -> Iterator[keras.layers.Layer]:
     # Keras numbers the names of layers without weights, such as dropout, anew.
-    inner = layer._flatten_layers(include_self=False)
-    return (each for each in inner if each.weights)
-
-
-def tell_tensorflow(layer: keras.layers.Layer) -> None:
-    """Sets `trainable` of TensorFlow's variables to that of Keras's.
-
-    A SavedModel stores the former, which Keras leaves as they were created.
-    """
-    if keras.backend.backend() == "tensorflow":
-        for weight in layer.weights:
-            # One of each device under a `tf.distribute` strategy.
-            for variable in getattr(weight._value, "values", [weight._value]):
-                variable._trainable = weight.trainable
+    return (each for each in inner_layers(layer) if each.weights)

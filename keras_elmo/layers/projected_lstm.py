@@ -12,7 +12,7 @@ from keras_elmo.layers.recurrence import (
     PaddedLayout,
     State,
 )
-from keras_elmo.utils.exporting import export_format
+from keras_elmo.utils.keras_private import export_format
 from keras_elmo.utils.types import Config, Shape, Tensor
 
 

@@ -7,6 +7,7 @@ import keras
 
 from keras_elmo.models.elmo_embedding import ElmoEmbedding
 from keras_elmo.utils.files import replacing_text
+from keras_elmo.utils.keras_private import inner_layers
 from keras_elmo.utils.types import StrPath
 
 
@@ -85,7 +86,7 @@ def _embeddings_of(model: keras.Model) -> dict[str, ElmoEmbedding]:
     """The layers by unique names, also those inside of other models and layers."""
     found: dict[str, ElmoEmbedding] = {}
     # `model.layers` has the outermost ones alone.
-    for layer in model._flatten_layers():
+    for layer in inner_layers(model):
         if isinstance(layer, ElmoEmbedding):
             name, numbers = layer.name, count(1)
             # Keras makes names unique within one model only.

@@ -6,14 +6,10 @@ from keras import ops
 from keras_elmo.config import NUM_CHARACTERS, ElmoConfig
 from keras_elmo.layers.bilm import BiLM
 from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
-from keras_elmo.layers.freezing import (
-    freeze_layers,
-    frozen_layers,
-    set_trainable,
-    tell_tensorflow,
-)
+from keras_elmo.layers.freezing import freeze_layers, frozen_layers, set_trainable
 from keras_elmo.layers.vocabulary_embedding import VocabularyEmbedding
 from keras_elmo.models.inputs import check_not_negative
+from keras_elmo.utils.keras_private import tell_tensorflow
 from keras_elmo.utils.types import Config, DType, Tensor
 
 

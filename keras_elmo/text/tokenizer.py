@@ -7,7 +7,7 @@ import keras
 from keras_elmo.config import TOKENIZERS
 from keras_elmo.text.english import split_english
 from keras_elmo.text.patterns import INVISIBLE, MARK, NUMBER, OTHER_SPACES, SPACES
-from keras_elmo.utils.exporting import export_format
+from keras_elmo.utils.keras_private import export_format
 from keras_elmo.utils.lazy import do_not_convert, tf, tf_text
 from keras_elmo.utils.types import Config, Shape, Tensor
 

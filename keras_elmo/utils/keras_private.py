@@ -1,6 +1,12 @@
-"""Tells whether Keras exports the model that is being traced."""
+"""Uses names that Keras and TensorFlow do not document.
+
+Names that a subclass has to spell stay in it: tests/utils/test_keras_private.py lists
+all, and checks that they are there and do what the package expects.
+"""
 
 import sys
+
+import keras
 
 # Keras's modules that write files for other runtimes; a SavedModel is TensorFlow's own.
 _FORMATS = {
@@ -8,6 +14,23 @@ _FORMATS = {
     "keras.src.export.onnx": "ONNX",
     "keras.src.export.openvino": "OpenVINO",
 }
+
+
+def inner_layers(layer: keras.layers.Layer) -> list[keras.layers.Layer]:
+    """Returns the layers inside of a layer, at any depth."""
+    return list(layer._flatten_layers(include_self=False))
+
+
+def tell_tensorflow(layer: keras.layers.Layer) -> None:
+    """Sets `trainable` of TensorFlow's variables to that of Keras's.
+
+    A SavedModel stores the former, which Keras leaves as they were created.
+    """
+    if keras.backend.backend() == "tensorflow":
+        for weight in layer.weights:
+            # One of each device under a `tf.distribute` strategy.
+            for variable in getattr(weight._value, "values", [weight._value]):
+                variable._trainable = weight.trainable
 
 
 def export_format() -> str | None:

@@ -9,7 +9,7 @@ from keras_elmo.files.onnx import export_onnx
 from keras_elmo.models.elmo_embedding import ElmoEmbedding
 from keras_elmo.text.character_ids import CharacterIds
 from keras_elmo.text.tokenizer import Tokenizer
-from keras_elmo.utils import exporting
+from keras_elmo.utils import keras_private
 from tests.installed import import_installed, require_installed
 from tests.layers.layer_checks import numpy_of
 from tests.models.combinations import BATCHES
@@ -92,7 +92,7 @@ def test_exported_graph(format, monkeypatch):
     ids = char_ids(SENTENCES, extra=2)
     wanted = numpy_of(model(ids))
     # This test is taken for Keras's exporter.
-    monkeypatch.setitem(exporting._FORMATS, __name__, format)
+    monkeypatch.setitem(keras_private._FORMATS, __name__, format)
     signature = [tf.TensorSpec([None, None, 50], tf.int32)]
     function = tf.function(lambda ids: model(ids), signature, autograph=False)
     np.testing.assert_allclose(function(ids), wanted, atol=1e-6)
@@ -124,11 +124,11 @@ def test_strings_are_refused(format, tmp_path):
 
 def test_types_are_refused(monkeypatch):
     model = classifier(ElmoEmbedding(random_encoder().with_dtype("bfloat16")))
-    monkeypatch.setitem(exporting._FORMATS, __name__, "ONNX")
+    monkeypatch.setitem(keras_private._FORMATS, __name__, "ONNX")
     with pytest.raises(ValueError, match="must compute in float32: .* bfloat16"):
         model(char_ids(SENTENCES))
 
 
 def test_no_export():
     """Elsewhere the graph is the fast one."""
-    assert exporting.export_format() is None
+    assert keras_private.export_format() is None
