@@ -10,8 +10,8 @@ from keras_elmo.config import TOKENIZER_IF_UNKNOWN
 from keras_elmo.files.finding import description_file, is_saved_model
 from keras_elmo.files.loading import (
     Source,
-    load_embedding,
     language_model_of,
+    load_embedding,
     resolved,
 )
 from keras_elmo.files.saved_model import (
