@@ -226,6 +226,9 @@ class Vocabulary:
     def __len__(self) -> int:
         return len(self.words)
 
+    def __repr__(self) -> str:
+        return f"Vocabulary({len(self):,} words)"
+
 
 def check_sizes(max_size: int | None, min_count: int) -> None:
     """Raises a `ValueError` unless a vocabulary of such sizes can have a word."""
