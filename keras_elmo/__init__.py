@@ -18,7 +18,7 @@ register_lazily(
         "ElmoEmbedding": "keras_elmo.models.elmo_embedding",
         "Encoder": "keras_elmo.models.encoder",
         "Highway": "keras_elmo.layers.highway",
-        "LanguageModelHead": "keras_elmo.models.pretraining",
+        "LanguageModelHead": "keras_elmo.models.language_model_head",
         "LazyAdam": "keras_elmo.training.optimizers",
         "LazyMuon": "keras_elmo.training.optimizers",
         "PretrainingModel": "keras_elmo.models.pretraining",

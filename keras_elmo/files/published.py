@@ -15,7 +15,7 @@ from keras_elmo.files.validation import check_size, check_tokenizer, config_of
 from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
 from keras_elmo.layers.vocabulary_embedding import VocabularyEmbedding
 from keras_elmo.models.encoder import Encoder
-from keras_elmo.models.pretraining import LanguageModelHead
+from keras_elmo.models.language_model_head import LanguageModelHead
 from keras_elmo.text.vocabulary import SPECIALS, read_words
 from keras_elmo.token_vocabulary import TokenVocabulary
 from keras_elmo.utils.files import check_room, read_json_object, replacing, write_json

@@ -52,6 +52,9 @@ class MixWeightsLogger(keras.callbacks.Callback):
         self.path = path
         self.rows: list[dict[str, float]] = []
 
+    def __repr__(self) -> str:
+        return f"MixWeightsLogger(path={self.path!r})"
+
     def on_train_begin(self, logs: dict[str, float] | None = None) -> None:
         self._embeddings = _embeddings_of(self.model)
         self.rows = []

@@ -1,120 +1,24 @@
 """The language model of pretraining: an encoder and a head with the loss."""
 
-from collections.abc import Callable
+import os
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
 
 import keras
 from keras import ops
 
 from keras_elmo.config import ElmoConfig
 from keras_elmo.layers.freezing import freeze_layers, frozen_layers
-from keras_elmo.layers.sampled_softmax import SampledSoftmax
 from keras_elmo.models.encoder import Encoder, read_options
-from keras_elmo.text.vocabulary import PADDING_ID, Vocabulary
+from keras_elmo.models.language_model_head import LanguageModelHead, predicted_pairs
+from keras_elmo.text.corpus import Corpus
+from keras_elmo.text.vocabulary import Vocabulary
 from keras_elmo.utils.lazy import tf
-from keras_elmo.utils.types import Config, DType, Shape, Tensor
+from keras_elmo.utils.types import Config, DType, StrPath, Tensor
 
-
-def mean_over_replicas(value: Tensor) -> Tensor:
-    """Returns the mean over the replicas of a `tf.distribute` strategy, if any.
-
-    On JAX an array is that of all devices already.
-    """
-    if keras.backend.backend() != "tensorflow":
-        return value
-    context = tf.distribute.get_replica_context()
-    if context is None or context.num_replicas_in_sync == 1:
-        return value
-    return context.all_reduce(tf.distribute.ReduceOp.MEAN, value)
-
-
-@keras.saving.register_keras_serializable("keras_elmo")
-class LanguageModelHead(keras.layers.Layer):
-    """Predicts each token's neighbours and adds the loss to the model.
-
-    The forward half of position k predicts token k + 1, the backward half of k + 1
-    predicts token k; both with one softmax. The loss is the mean over both directions
-    of the mean negative log likelihood.
-
-    Args:
-        vocabulary_size: number of target ids.
-        num_sampled: candidates of the sampled softmax.
-        dropout: rate, on the biLM's output, while training.
-        **kwargs: arguments of `keras.layers.Layer`.
-
-    Call arguments:
-        top: `(batch, tokens, 2 * projection_units)`, the biLM's last layer.
-        token_ids: `(batch, tokens)` integers, -1 where masked.
-        training: whether to sample and to apply dropout.
-
-    Returns:
-        Dictionary of `forward` and `backward`: `(batch, tokens - 1)` negative log
-        likelihoods in nats, 0 where nothing is predicted. Element k of `forward` is of
-        token k + 1, element k of `backward` of token k.
-
-    Reference: Peters et al. 2018, section 3.1.
-    """
-
-    def __init__(
-        self,
-        vocabulary_size: int,
-        num_sampled: int = 8192,
-        dropout: float = 0.0,
-        **kwargs: object,
-    ) -> None:
-        super().__init__(**kwargs)
-        self.vocabulary_size = vocabulary_size
-        self.num_sampled = num_sampled
-        self.dropout = dropout
-        self.supports_masking = True
-        self.output_dropout = keras.layers.Dropout(dropout, dtype=self.dtype_policy)
-        self.softmax = SampledSoftmax(
-            vocabulary_size, num_sampled, name="softmax", dtype=self.dtype_policy
-        )
-
-    def build(self, top_shape: tuple[int, ...], token_ids_shape: Shape) -> None:
-        self.softmax.build((None, top_shape[-1] // 2))
-
-    def call(
-        self, top: Tensor, token_ids: Tensor, training: bool | None = None
-    ) -> dict[str, Tensor]:
-        top = self.output_dropout(top, training=training)
-        units = top.shape[-1] // 2
-        predicted = _predicted(token_ids)
-        targets = ops.maximum(token_ids, 0)
-        # The directions are two halves of one batch, with the same candidates.
-        losses = self.softmax(
-            ops.concatenate([top[:, :-1, :units], top[:, 1:, units:]], axis=0),
-            ops.concatenate([targets[:, 1:], targets[:, :-1]], axis=0),
-            training=training,
-        )
-        losses = losses * ops.concatenate([predicted, predicted], axis=0)
-        # Keras divides the loss by the replicas, whose counts may differ.
-        count = ops.maximum(mean_over_replicas(ops.sum(predicted)), 1.0)
-        self.add_loss(ops.sum(losses) / (2 * count))
-        batch = ops.shape(token_ids)[0]
-        return {"forward": losses[:batch], "backward": losses[batch:]}
-
-    def compute_mask(self, *inputs: Tensor, **previous: Tensor) -> None:
-        # The target ids tell the padding; the axes of the result are no tokens.
-        return None
-
-    def compute_output_spec(
-        self, top: Tensor, token_ids: Tensor, training: bool | None = None
-    ) -> dict[str, Tensor]:
-        batch, tokens = token_ids.shape
-        shape = (batch, None if tokens is None else tokens - 1)
-        return {
-            name: keras.KerasTensor(shape, "float32")
-            for name in ("forward", "backward")
-        }
-
-    def get_config(self) -> Config:
-        return {
-            **super().get_config(),
-            "vocabulary_size": self.vocabulary_size,
-            "num_sampled": self.num_sampled,
-            "dropout": self.dropout,
-        }
+_WORDS = "vocabulary.txt"
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
@@ -178,6 +82,70 @@ class PretrainingModel(keras.Model):
         self.backward_loss = keras.metrics.Mean(name="backward_loss")
         self._exact: Callable[..., dict[str, Tensor]] | None = None
 
+    def fit(self, x: Tensor = None, *args: Any, **kwargs: Any) -> Any:
+        """Trains as `keras.Model.fit` does, on batches or on a `Corpus`.
+
+        Each epoch is the next pass over the corpus, in its own order. The number of its
+        batches depends on the order, so Keras knows it at the end. With
+        `steps_per_epoch`, an epoch is that many batches, and passes follow each other.
+        `validation_data` may be a `Corpus`, too.
+
+        The model takes the words and the tokenizer of the corpus, which `.keras` files
+        keep.
+
+        Raises:
+            ValueError: the corpus has other words than the model, or a file is damaged.
+        """
+        held_out = kwargs.get("validation_data")
+        if isinstance(held_out, Corpus):
+            kwargs["validation_data"] = self._words_of(held_out).dataset(shuffle=False)
+        if not isinstance(x, Corpus):
+            return super().fit(x, *args, **kwargs)
+        passes = self._words_of(x).dataset(epoch=None)
+        if kwargs.get("steps_per_epoch"):
+            passes = passes.repeat()
+        with x.own_errors(), _without_warnings():
+            return super().fit(passes, *args, **{"shuffle": False, **kwargs})
+
+    def evaluate(self, x: Tensor = None, *args: Any, **kwargs: Any) -> Any:
+        """Measures as `keras.Model.evaluate` does, on batches or on a `Corpus`."""
+        if not isinstance(x, Corpus):
+            return super().evaluate(x, *args, **kwargs)
+        with x.own_errors(), _without_warnings():
+            batches = self._words_of(x).dataset(shuffle=False)
+            return super().evaluate(batches, *args, **kwargs)
+
+    def _words_of(self, corpus: Corpus) -> Corpus:
+        """Takes the words that are predicted, if none are known, or compares them."""
+        words, size = corpus.vocabulary, self.head.vocabulary_size
+        known = self.vocabulary or words
+        if len(words) != size or words.words != known.words:
+            raise ValueError(
+                f"`x` must be a Corpus with the {size:,} words of the model. "
+                f"Received: x={corpus!r}"
+            )
+        self.vocabulary = known
+        self.encoder.tokenizer = self.encoder.tokenizer or corpus.tokenizer
+        return corpus
+
+    def save_assets(self, path: StrPath) -> None:
+        """Writes the words into a folder of a `.keras` file."""
+        if self.vocabulary is not None:
+            self.vocabulary.save(os.path.join(path, _WORDS))
+
+    def load_assets(self, path: StrPath | None) -> None:
+        """Reads the words from a folder of a `.keras` file, if they are known."""
+        words = os.path.join(path or "", _WORDS)
+        if path is None or not os.path.exists(words):
+            return
+        vocabulary = Vocabulary.load(words)
+        if len(vocabulary) != self.head.vocabulary_size:
+            raise ValueError(
+                f"{words}: must have {self.head.vocabulary_size:,} words. "
+                f"Received: {len(vocabulary):,} words"
+            )
+        self.vocabulary = vocabulary
+
     def exact_losses(self, batch: dict[str, Tensor]) -> dict[str, Tensor]:
         """Returns the losses of a batch by the exact softmax, computed on one device.
 
@@ -204,14 +172,14 @@ class PretrainingModel(keras.Model):
     def compute_metrics(
         self, x: Tensor, y: Tensor, y_pred: Tensor, sample_weight: Tensor = None
     ) -> dict[str, Tensor]:
-        predicted = _predicted(x["token_ids"])
+        predicted = predicted_pairs(x["token_ids"])
         self.forward_loss.update_state(y_pred["forward"], predicted)
         self.backward_loss.update_state(y_pred["backward"], predicted)
         return self.get_metrics_result()
 
     def count_predictions(self, token_ids: Tensor) -> Tensor:
         """Returns the number of tokens that each direction predicts."""
-        return ops.sum(_predicted(token_ids))
+        return ops.sum(predicted_pairs(token_ids))
 
     def get_config(self) -> Config:
         return {
@@ -238,9 +206,12 @@ class PretrainingModel(keras.Model):
         return model
 
 
-def _predicted(token_ids: Tensor) -> Tensor:
-    """1 for each pair of neighbours of which the second is a token, else 0."""
-    return ops.cast(token_ids[:, 1:] != PADDING_ID, "float32")
+@contextmanager
+def _without_warnings() -> Iterator[None]:
+    """Hides that an epoch ends where the batches end, which Keras warns about."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Your input ran out of data", UserWarning)
+        yield
 
 
 def build_pretraining_model(
@@ -251,8 +222,8 @@ def build_pretraining_model(
 ) -> PretrainingModel:
     """Returns a new language model, initialized as the published ones were.
 
-    Compile it with an optimizer and no loss, and fit it to the batches of a `Corpus`;
-    `pretrain` does that and more.
+    Compile it with an optimizer and no loss, and fit it to a `Corpus`. `pretrain` does
+    that and more.
 
     Args:
         config: the sizes.

@@ -1,7 +1,9 @@
 """Text files to training batches of whole sentences."""
 
+import reprlib
 from collections.abc import Iterator
-from itertools import chain, islice
+from contextlib import contextmanager
+from itertools import chain, count, islice, repeat
 from random import Random
 
 import keras
@@ -120,11 +122,14 @@ class Corpus:
         if next(read_lines(self.files), None) is None:
             raise ValueError(f"there is no text in {', '.join(self.files)}")
 
-    def dataset(self, epoch: int = 0, shuffle: bool = True, skip: int = 0) -> Tensor:
+    def dataset(
+        self, epoch: int | None = 0, shuffle: bool = True, skip: int = 0
+    ) -> Tensor:
         """Returns the batches of one pass over the text.
 
         Args:
-            epoch: number of the pass; each has its own order.
+            epoch: number of the pass; each has its own order. With `None`, each
+                iteration over the dataset is the next pass, from 0 on.
             shuffle: whether to shuffle. Otherwise the order depends on the text alone.
             skip: number of batches to leave out at the beginning, to continue after an
                 interruption; the others do not change.
@@ -137,10 +142,11 @@ class Corpus:
         Raises:
             ValueError: `epoch` or `skip` is negative.
         """
-        _check_at_least("epoch", epoch, 0)
+        _check_at_least("epoch", epoch or 0, 0)
         _check_at_least("skip", skip, 0)
+        passes = count() if epoch is None else repeat(epoch)
         arrays = tf.data.Dataset.from_generator(
-            lambda: self._arrays(epoch, shuffle, skip),
+            lambda: self._arrays(next(passes), shuffle, skip),
             output_signature=(
                 tf.TensorSpec((None, None), tf.string),
                 tf.TensorSpec((None, None), tf.int32),
@@ -168,17 +174,30 @@ class Corpus:
         """
         batches = iter(self.dataset(epoch, shuffle, skip))
         while True:
-            try:
-                batch = next(batches)
-            except StopIteration:
+            with self.own_errors():
+                batch = next(batches, None)
+            if batch is None:
                 return
-            except Exception:
-                if self.error is not None:
-                    raise self.error from None
-                raise
             if keras.backend.backend() != "tensorflow":
                 batch = {name: value.numpy() for name, value in batch.items()}
             yield batch
+
+    @contextmanager
+    def own_errors(self) -> Iterator[None]:
+        """Raises `error` in place of that of TensorFlow."""
+        try:
+            yield
+        except Exception:
+            if self.error is not None:
+                raise self.error from None
+            raise
+
+    def __repr__(self) -> str:
+        return (
+            f"Corpus({reprlib.repr(self.files)}, {self.vocabulary!r}, "
+            f"tokenizer={self.tokenizer!r}, batch_tokens={self.batch_tokens}, "
+            f"max_tokens={self.max_tokens}, seed={self.seed}, shard={self.shard})"
+        )
 
     def _arrays(
         self, epoch: int, shuffle: bool, skip: int

@@ -185,7 +185,7 @@ class Vocabulary:
             vocabulary = cls(read_words(path))
         except ValueError as error:
             raise ValueError(f"{os.fspath(path)}: {error}") from error
-        counts = _counts_file(path)
+        counts = counts_file(path)
         if os.path.exists(counts):
             vocabulary.counts = _read_counts(counts, len(vocabulary))
         return vocabulary
@@ -200,7 +200,7 @@ class Vocabulary:
         with replacing_text(path) as file:
             file.writelines(f"{word}\n" for word in self.words)
             with contextlib.suppress(FileNotFoundError):
-                os.remove(_counts_file(path))
+                os.remove(counts_file(path))
             if is_new:
                 self._save_counts(path)
         if not is_new:
@@ -208,7 +208,7 @@ class Vocabulary:
 
     def _save_counts(self, path: StrPath) -> None:
         if self.counts is not None:
-            with replacing_text(_counts_file(path)) as file:
+            with replacing_text(counts_file(path)) as file:
                 file.writelines(f"{count}\n" for count in self.counts)
 
     def ids(self, tokens: Iterable[str | bytes]) -> list[int]:
@@ -225,6 +225,9 @@ class Vocabulary:
 
     def __len__(self) -> int:
         return len(self.words)
+
+    def __repr__(self) -> str:
+        return f"Vocabulary({len(self):,} words)"
 
 
 def check_sizes(max_size: int | None, min_count: int) -> None:
@@ -260,7 +263,8 @@ def read_words(path: StrPath) -> Iterator[str]:
                 raise ValueError(f"line {number} is not UTF-8: {error}") from error
 
 
-def _counts_file(path: StrPath) -> str:
+def counts_file(path: StrPath) -> str:
+    """Names the file of the counts beside a file of words."""
     return f"{os.path.splitext(path)[0]}.counts.txt"
 
 

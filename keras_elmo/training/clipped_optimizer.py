@@ -7,7 +7,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_elmo.models.pretraining import mean_over_replicas
+from keras_elmo.models.language_model_head import mean_over_replicas
 from keras_elmo.training.sparse_gradients import is_sparse, sum_gradients
 from keras_elmo.utils.lazy import tf
 from keras_elmo.utils.types import Config, Tensor

@@ -4,6 +4,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable
+from contextlib import ExitStack
 from functools import partial
 from typing import Any
 
@@ -29,6 +30,7 @@ from keras_elmo.training.run_directory import (
     learning_rate_config,
     prepare_run_directory,
 )
+from keras_elmo.training.seeding import seeded
 from keras_elmo.training.signals import Interrupted, SignalGuard, exit_for_signal
 from keras_elmo.training.warm_start import WarmStart, name_of
 from keras_elmo.utils.options import declared_options, takes_options
@@ -116,7 +118,11 @@ def pretrain(options: TrainingOptions) -> PretrainingModel:
     }
     counted = CorpusStats()
     first_vocabulary = partial(_first_vocabulary, options, data, start, files, counted)
-    with SignalGuard() as guard, DirectoryLock(files.path) as lock:
+    with (
+        SignalGuard() as guard,
+        DirectoryLock(files.path) as lock,
+        ExitStack() as random_state,
+    ):
         if devices.is_chief:
             try:
                 with guard.interruptible():
@@ -136,7 +142,7 @@ def pretrain(options: TrainingOptions) -> PretrainingModel:
             _log_all(counted, config, log)
         devices.wait()
         vocabulary, batches, held_out = data.open(files)
-        keras.utils.set_random_seed(options.seed)
+        random_state.enter_context(seeded(options.seed))
         with devices.scope():
             num_words = len(vocabulary) if vocabulary else manifest["vocabulary_size"]
             model = build_pretraining_model(

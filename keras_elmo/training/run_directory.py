@@ -2,14 +2,17 @@
 
 import dataclasses
 import os
+import shutil
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
+from functools import partial
 
 import keras
 
 from keras_elmo.config import ElmoConfig
+from keras_elmo.files.finding import checkpoint_steps
 from keras_elmo.files.run_directory import IMPORTED, PretrainingDirectory
-from keras_elmo.text.vocabulary import Vocabulary
+from keras_elmo.text.vocabulary import Vocabulary, counts_file
 from keras_elmo.training.data import Manifest
 from keras_elmo.utils.files import check_parent, is_leftover, lock, remove_leftovers
 
@@ -169,16 +172,45 @@ def prepare_run_directory(
     check_parent(files.training)
     exists = os.path.exists(files.vocabulary)
     vocabulary = None if exists else make_vocabulary()
+    is_new_folder = not os.path.exists(files.path)
     os.makedirs(files.path, exist_ok=True)
     lock.acquire()
     # While the words were counted, the same command may have begun in a new directory.
     _check_directory(files, resume)
     check_manifest(files, config, manifest)
+    if not files.holds_a_run():
+        lock.push(partial(_remove_failed, files, is_new_folder))
     files.write_manifest(config, manifest)
     if vocabulary is not None:
         vocabulary.save(files.vocabulary)
     for folder in (files.path, files.checkpoints):
         remove_leftovers(folder)
+
+
+def _remove_failed(
+    files: PretrainingDirectory,
+    with_folder: bool,
+    error: type[BaseException] | None,
+    *_: object,
+) -> None:
+    """Removes a run if an error ends it before there is a checkpoint of a step.
+
+    Ctrl-C and SIGTERM are no errors.
+    """
+    if error is None or not issubclass(error, Exception):
+        return
+    if any(checkpoint_steps(files.checkpoints)):
+        return
+    for path in (*vars(files).values(), counts_file(files.vocabulary)):
+        if path == files.path:
+            continue
+        if os.path.isdir(path):
+            shutil.rmtree(path)
+        elif os.path.exists(path):
+            os.remove(path)
+    if with_folder:
+        with suppress(OSError):
+            os.rmdir(files.path)
 
 
 def _check_directory(files: PretrainingDirectory, resume: bool) -> None:

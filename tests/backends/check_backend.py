@@ -74,6 +74,7 @@ from tests.models.unfreezing import (  # noqa: E402
     compiled,
     regressor,
 )
+from tests.training.test_seeding import check_seeded  # noqa: E402
 
 
 def close(found, wanted, tolerance=TOLERANCE):
@@ -367,10 +368,11 @@ def main():
     if WITHOUT_TENSORFLOW:
         checks = [*arithmetic, check_strings, check_what_needs_tensorflow]
     elif backend == "tensorflow":
-        checks = [*arithmetic, check_combinations, check_copies]
+        checks = [*arithmetic, check_combinations, check_copies, check_seeded]
     else:
         # The rest is the same where TensorFlow is not installed.
-        checks = [check_training, check_combinations, check_strings, check_copies]
+        checks = [check_training, check_combinations, check_strings]
+        checks += [check_copies, check_seeded]
     for check in checks:
         keras.utils.set_random_seed(0)
         check()

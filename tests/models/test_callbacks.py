@@ -204,3 +204,7 @@ def test_a_model_without_elmo():
         model.fit(
             np.zeros((2, 2)), np.zeros(2), verbose=0, callbacks=[MixWeightsLogger()]
         )
+
+
+def test_repr():
+    assert repr(MixWeightsLogger("mix.csv")) == "MixWeightsLogger(path='mix.csv')"

@@ -6,6 +6,8 @@ import pytest
 
 from keras_elmo.models.encoder import copy_weights
 from keras_elmo.models.pretraining import PretrainingModel, build_pretraining_model
+from keras_elmo.text.corpus import Corpus
+from keras_elmo.text.vocabulary import SPECIALS, Vocabulary
 from tests import numpy_reference
 from tests.layers.layer_checks import numpy_of
 from tests.layers.published_names import randomise
@@ -261,3 +263,53 @@ def test_low_precision():
     low.compile(keras.optimizers.Adagrad(0.1))
     first, *_, last = low.fit(batch, epochs=15, verbose=0).history["loss"]
     assert last < first
+
+
+class Orders(keras.callbacks.Callback):
+    """Notes which pass over a corpus each epoch was."""
+
+    def __init__(self, corpus):
+        super().__init__()
+        self.corpus, self.sentences = corpus, []
+
+    def on_epoch_end(self, epoch, logs=None):
+        self.sentences.append(self.corpus.report.sentences)
+
+
+def test_fit_to_corpus(tmp_path):
+    """Each epoch has its own order, and a file keeps the words."""
+    text = tmp_path / "text.txt"
+    text.write_text("a bank\nshe sat by a bank\n" * 4)
+    words = Vocabulary.count(text, "whitespace")
+    corpus = Corpus(text, words, "whitespace", batch_tokens=14, max_tokens=7)
+    model = build_pretraining_model(CONFIG, len(words), num_sampled=4)
+    model.compile("sgd", run_eagerly=True)
+    path = tmp_path / "model.keras"
+    callbacks = [orders := Orders(corpus), keras.callbacks.ModelCheckpoint(path)]
+    model.fit(corpus, epochs=2, callbacks=callbacks, verbose=0)
+    assert orders.sentences == [8, 8]
+    # An epoch is a part of what has no end.
+    history = model.fit(
+        corpus, epochs=3, steps_per_epoch=4, validation_data=corpus, verbose=0
+    )
+    assert len(history.history["val_loss"]) == 3
+    loaded = keras.saving.load_model(path)
+    assert loaded.vocabulary.words == words.words
+    assert loaded.vocabulary.counts == words.counts
+    assert loaded.encoder.tokenizer == "whitespace"
+    loss, *_ = model.evaluate(corpus, verbose=0)
+    assert loss == pytest.approx(history.history["val_loss"][-1])
+    others = Vocabulary([*words.words[:-1], "boat"])
+    with pytest.raises(ValueError, match=r"`x` must be a Corpus with the 8 words"):
+        model.fit(Corpus(text, others))
+
+
+def test_damaged_words(tmp_path):
+    """A file of other words is refused, and none is needed."""
+    model = build_pretraining_model(CONFIG, 5, num_sampled=4)
+    model.load_assets(None)
+    model.load_assets(tmp_path)
+    assert model.vocabulary is None
+    Vocabulary([*SPECIALS, "a"]).save(tmp_path / "vocabulary.txt")
+    with pytest.raises(ValueError, match=r"must have 5 words. Received: 4 words"):
+        model.load_assets(tmp_path)

@@ -293,3 +293,22 @@ def test_padding_on_real_text(data_folder, language):
     assert report.padding_positions < 0.03 * report.positions
     assert 0 < report.unknown_words < 0.5 * report.words
     assert report.words > 100_000
+
+
+def test_next_pass(tmp_path):
+    """Without a number, each iteration over a dataset is the next pass."""
+    files = write_lines(tmp_path, [5] * 60)
+    corpus = Corpus(files, VOCABULARY, batch_tokens=70, max_tokens=7)
+    dataset = corpus.dataset(epoch=None)
+    for epoch in range(2):
+        found = [(b["char_ids"].numpy(), b["token_ids"].numpy()) for b in dataset]
+        assert equal(found, batches(corpus, epoch))
+    assert not equal(batches(corpus, 0), batches(corpus, 1))
+
+
+def test_repr(tmp_path):
+    (tmp_path / "text.txt").write_text("the bank")
+    corpus = Corpus(tmp_path / "text.txt", VOCABULARY, seed=3)
+    assert repr(corpus).startswith("Corpus(['")
+    assert "Vocabulary(43 words), tokenizer='unicode'" in repr(corpus)
+    assert repr(corpus).endswith("seed=3, shard=(0, 1))")

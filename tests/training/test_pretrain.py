@@ -1,6 +1,7 @@
 import contextlib
 import dataclasses
 import math
+import random
 import shutil
 import signal
 from pathlib import Path
@@ -409,6 +410,17 @@ def test_bad_argument_leaves_nothing(argument, said, folder, tmp_path):
     with pytest.raises(ValueError, match=f"^{said}"):
         pretrain(CONFIG, directory=tmp_path / "run", progress=False, **arguments)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_corrected_call(tmp_path):
+    """A call that fails can be repeated, and leaves random generators as they were."""
+    before = random.getstate()
+    without = [{"char_ids": batch["char_ids"]} for batch in ready_made(4)]
+    for corpus, error in ((without, KeyError), (ready_made(4), None)):
+        with pytest.raises(error) if error else contextlib.nullcontext():
+            on_batches(corpus, tmp_path / "run", steps=1, validation=None)
+        assert (tmp_path / "run").exists() == (error is None)
+    assert random.getstate() == before
 
 
 def test_bad_learning_rate(folder, tmp_path):

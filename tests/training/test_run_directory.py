@@ -2,10 +2,12 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from keras_elmo.files.run_directory import PretrainingDirectory
+from keras_elmo.text.vocabulary import SPECIALS, Vocabulary
 from keras_elmo.training.run_directory import DirectoryLock, prepare_run_directory
 from tests.fresh_process import environment
 from tests.training.runs import CONFIG, ready_made
@@ -71,6 +73,56 @@ def test_two_begin_in_new_directory(tmp_path):
                 *arguments(first, {**recipe, "seed": 1}), count, False, print
             )
         assert files.read_manifest() == recipe
+
+
+def begun(path, error):
+    """Begins a run, which an error ends; returns what is left of it."""
+    files = PretrainingDirectory(path)
+    words = Vocabulary([*SPECIALS, "bank"], [0, 0, 1, 2])
+    with pytest.raises(error), DirectoryLock(files.path) as lock:
+        prepare_run_directory(
+            files, lock, CONFIG, {"corpus": None}, lambda: words, True, print
+        )
+        os.makedirs(files.checkpoints, exist_ok=True)
+        (path / "history.csv").touch()
+        raise error
+    return set(os.listdir(path)) if path.exists() else None
+
+
+def test_failed_run_leaves_nothing(tmp_path):
+    """A run that fails before there is anything to resume can be begun again."""
+    (tmp_path / "empty").mkdir()
+    assert begun(tmp_path / "run", ValueError) is None
+    assert begun(tmp_path / "empty", ValueError) == set()
+    kept = {
+        "checkpoints",
+        "history.csv",
+        "options.json",
+        "training.json",
+        "vocabulary.counts.txt",
+        "vocabulary.txt",
+    }
+    # Whoever presses Ctrl-C resumes.
+    assert begun(tmp_path / "run", KeyboardInterrupt) == kept
+    # The run is not new.
+    assert begun(tmp_path / "run", ValueError) == kept
+
+
+def test_failed_run_keeps_checkpoints(tmp_path):
+    def fail_later(files):
+        with DirectoryLock(files.path) as lock:
+            prepare_run_directory(
+                files, lock, CONFIG, {"corpus": None}, lambda: None, False, print
+            )
+            os.makedirs(files.checkpoints)
+            for step in (0, 7):
+                Path(files.checkpoints, f"step-{step:08}.npz").touch()
+            raise ValueError
+
+    files = PretrainingDirectory(tmp_path / "run")
+    with pytest.raises(ValueError):
+        fail_later(files)
+    assert files.holds_a_run()
 
 
 def test_lock_of_new_directory(tmp_path):
