@@ -543,12 +543,12 @@ def test_pretrain_on_dirty_text(tmp_path):
     ]
     text.write_bytes(b"\n".join(lines * 1))
     arguments = ["--corpus", text, "--out", tmp_path / "run"]
-    assert_one_line(*pretrain(*arguments), str(text), "NUL", "pass --force")
+    assert_one_line(*pretrain(*arguments), str(text), "NUL", "tr -d")
     assert names(tmp_path) == ["dirt.txt"]
     status, out, err = pretrain(*arguments, "--force")
     assert (status, out) == (0, ""), err
     told = [
-        "2 lines held invalid UTF-8; the bad bytes were replaced by U+FFFD",
+        "2 of 6 lines held invalid UTF-8; the bad bytes were replaced by U+FFFD",
         "1 line held NUL bytes, which were taken for spaces",
         "of words are longer than 48 bytes and are truncated",
         "1 line of 6 had more words than a row holds and became several rows",

@@ -1,6 +1,7 @@
 """The command line, `keras-elmo`."""
 
 import argparse
+import contextvars
 import importlib
 import os
 import sys
@@ -44,7 +45,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         f"keras-elmo: warning: {message}\n"
     )
     try:
-        run(given)
+        # What a command sets, such as --force, ends with it.
+        contextvars.copy_context().run(run, given)
     except KeyboardInterrupt as interrupt:
         message = cli_names(str(interrupt), names) or "interrupted"
         print(f"keras-elmo: {message}", file=sys.stderr)

@@ -22,7 +22,7 @@ from keras_elmo.cli.parsing import (
     command,
     import_keras,
 )
-from keras_elmo.text.lines import expand_files, read_lines
+from keras_elmo.text.lines import check_files, expand_files, read_lines
 from keras_elmo.utils.checks import check_positive
 from keras_elmo.utils.files import check_free, replacing_text
 from keras_elmo.utils.progress import Progress
@@ -254,6 +254,10 @@ def _lines(path: str) -> Iterator[tuple[Iterator[str], int | None]]:
         total = sum(1 for _ in read_lines(files, keep_blank=True))
         yield read_lines(files, keep_blank=True), total
         return
+    if peek := getattr(sys.stdin.buffer, "peek", None):
+        # What has been written to a pipe so far, in whole lines.
+        lines = peek().rpartition(b"\n")[0]
+        check_files({path: "standard input"}, lambda path: io.BytesIO(lines))
     text = io.TextIOWrapper(sys.stdin.buffer, "utf-8-sig", "replace", newline="\n")
     try:
         yield (line.rstrip("\r\n") for line in text), None

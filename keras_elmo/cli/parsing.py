@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 from keras_elmo.config import TOKENIZERS
 from keras_elmo.files.downloads import HUB
 from keras_elmo.files.finding import find_model
-from keras_elmo.text.lines import check_is_text, expand_files, read_lines
+from keras_elmo.text.lines import READ_ANYTHING, expand_files, read_lines
 from keras_elmo.utils.options import declared_options
 
 # The options that are given, by the names of Python's arguments. The others are not
@@ -170,13 +170,12 @@ def add_force(parser: argparse.ArgumentParser) -> None:
 
 def check_text(given: Given, *names: str) -> None:
     """Checks that files of text are there, and unless forced that they are text."""
-    force = given.pop("force", False)
+    # Also where they are read.
+    READ_ANYTHING.set(given.pop("force", False))
     for name in names:
         # A dash stands for standard input.
         if given.get(name, "-") != "-":
-            for path in expand_files(given[name]):
-                if not force:
-                    check_is_text(path)
+            expand_files(given[name])
 
 
 def check_not_empty(files: list[str]) -> None:

@@ -31,7 +31,7 @@ from keras_elmo.embedding.writers import (
 )
 from keras_elmo.files.loading import AnyEncoder, Source, encoder_of, resolved
 from keras_elmo.text.batching import TokenizedFile
-from keras_elmo.text.lines import expand_files, read_lines
+from keras_elmo.text.lines import check_files, expand_files, read_lines
 from keras_elmo.utils.files import check_parent, file_hash
 from keras_elmo.utils.lazy import import_extra
 from keras_elmo.utils.prefetch import prefetch_map
@@ -114,6 +114,7 @@ def _text_file(input: str) -> Iterator[str]:
         if input == STANDARD:
             with open(path, "wb") as file:
                 shutil.copyfileobj(sys.stdin.buffer, file)
+            check_files({path: "standard input"})
         else:
             path, *more = expand_files(input)
             if more:

@@ -8,6 +8,7 @@ import orjson
 from keras_elmo.explorer.explorer import Answer, Explorer
 from keras_elmo.explorer.mixes import Mixes, parse_mix_csv
 from keras_elmo.serving.limits import Code, ServingError, invalid, shown
+from keras_elmo.text.unspaced import unspaced
 
 # Characters of a text for each token that it may have.
 _CHARACTERS = 40
@@ -66,7 +67,8 @@ class Api:
         }
 
     def _tokens(self, request: Answer) -> Answer:
-        return {"tokens": self._sentence(request, "text")}
+        tokens = self._sentence(request, "text")
+        return {"tokens": tokens, "warning": unspaced([request["text"]])}
 
     def _neighbours(self, request: Answer) -> Answer:
         tokens, position = self._place(request)

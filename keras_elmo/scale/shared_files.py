@@ -11,7 +11,7 @@ from typing import BinaryIO, cast
 from apache_beam.io.filesystem import CompressionTypes
 from apache_beam.io.filesystems import FileSystems
 
-from keras_elmo.text.lines import Files, expand_files, read_lines
+from keras_elmo.text.lines import Files, check_files, expand_files, read_lines
 from keras_elmo.utils.files import remove_leftovers, replacing
 
 # A minute or less of a worker's time, which is what its death costs.
@@ -99,6 +99,9 @@ class TextChunk:
 
 def read_chunks(path: str) -> Iterator[TextChunk]:
     """Yields the pieces of a file; the same file gives the same pieces."""
+    if not _is_local(path):
+        # Others were checked when their names were found.
+        check_files({path: path}, open_file)
     lines = read_lines([path], keep_blank=True, open_file=open_file)
     first_line = 0
     while chunk := list(islice(lines, _CHUNK_LINES)):

@@ -19,6 +19,7 @@ from keras_elmo.serving.signatures import (
     Arrays,
     ServedModel,
 )
+from keras_elmo.text.unspaced import FirstText
 from keras_elmo.utils.reading import reading
 
 ConcreteFunction: TypeAlias = tf.types.experimental.ConcreteFunction
@@ -39,6 +40,7 @@ class Signature:
 
     def __init__(self, function: ConcreteFunction, batchable: bool = True) -> None:
         self.batchable = batchable
+        self._look_at = FirstText()
         _, specs = function.structured_input_signature
         self.arguments = {
             name: Argument(np.dtype(spec.dtype.as_numpy_dtype), spec.shape.rank)
@@ -76,6 +78,9 @@ class Signature:
         self, inputs: Mapping[str, np.ndarray], outputs: Collection[str]
     ) -> Arrays:
         """Returns an array for each name in `outputs`."""
+        if self.token_argument is None:
+            (strings,) = inputs.values()
+            self._look_at(strings.tolist())
         # The cheapest graph comes first.
         graph = next(
             graph for names, graph in self._graphs.items() if names.issuperset(outputs)

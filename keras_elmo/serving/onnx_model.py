@@ -15,6 +15,7 @@ from keras_elmo.serving.signatures import (
     ServedModel,
 )
 from keras_elmo.text.plain_tokenizer import PlainTokenizer
+from keras_elmo.text.unspaced import FirstText
 
 _STRING = np.dtype(object)
 
@@ -61,6 +62,7 @@ class _Signature:
     ) -> None:
         self._encoder = encoder
         self._tokenizer = tokenizer
+        self._look_at = FirstText()
         # Layer normalisation takes the mean over the whole batch.
         self.batchable = encoder.mix is None or not encoder.mix[2]
         self.arguments = arguments
@@ -71,7 +73,9 @@ class _Signature:
         self, inputs: Mapping[str, np.ndarray], outputs: Collection[str]
     ) -> Arrays:
         if self._tokenizer is not None:
-            sentences, width = self._tokenizer(inputs["strings"].tolist()), 0
+            strings = inputs["strings"].tolist()
+            self._look_at(strings)
+            sentences, width = self._tokenizer(strings), 0
             lengths = np.array([len(each) for each in sentences], "int32")
         else:
             lengths, width = inputs[LENGTHS], inputs["tokens"].shape[1]

@@ -5,19 +5,24 @@ import gzip
 import io
 import lzma
 import os
+import warnings
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextvars import ContextVar
 from itertools import islice
 from typing import BinaryIO, TypeGuard, cast
 
+from keras_elmo.text.file_kinds import check_start
 from keras_elmo.text.stats import CorpusStats
 from keras_elmo.utils.types import StrPath
 
 Files = StrPath | Iterable[StrPath]
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+# Whether files are read that do not look like text.
+READ_ANYTHING = ContextVar("READ_ANYTHING", default=False)
 # Bytes of a file that show whether it is text.
-_CHECKED_BYTES = 8192
+_CHECKED_BYTES = 1 << 16
 
 
 def is_text(corpus: object) -> TypeGuard[Files]:
@@ -27,18 +32,46 @@ def is_text(corpus: object) -> TypeGuard[Files]:
 
 
 def expand_files(files: Files) -> list[str]:
-    """Returns the paths that match `files`, sorted, each once.
+    """Returns the paths of text that match `files`, sorted, each once.
+
+    Warns of those that look like text but not like sentences.
 
     Args:
         files: a path or a glob pattern (`**` matches folders), or several.
 
     Raises:
-        ValueError: no file matches one of them.
+        ValueError: no file matches one of them, or one is not text in UTF-8.
     """
     patterns = [files] if isinstance(files, str | os.PathLike) else list(files)
     if not patterns:
         raise ValueError("`files` must name a file. Received: files=[]")
-    return sorted({path for pattern in patterns for path in _matches(pattern)})
+    paths = sorted({path for pattern in patterns for path in _matches(pattern)})
+    check_files(dict(zip(paths, paths, strict=True)))
+    return paths
+
+
+def check_files(
+    names: Mapping[str, str],
+    open_file: Callable[[str], BinaryIO] = lambda path: open(path, "rb"),
+) -> None:
+    """Refuses files that are not text in UTF-8, and warns of those without sentences.
+
+    Args:
+        names: of the files, for messages, by their paths.
+        open_file: opens files that are not local.
+
+    Raises:
+        ValueError: see `check_start`.
+    """
+    if READ_ANYTHING.get():
+        return
+    by_form: dict[str, list[str]] = {}
+    for path, name in names.items():
+        if form := _form(path, name, open_file):
+            by_form.setdefault(form, []).append(name)
+    for form, (first, *others) in by_form.items():
+        files = f"{first} and {len(others):,} more" if others else first
+        warnings.warn(f"{files}: {form}", stacklevel=3)
 
 
 def _matches(pattern: StrPath) -> list[str]:
@@ -52,24 +85,14 @@ def _matches(pattern: StrPath) -> list[str]:
     return paths
 
 
-def check_is_text(path: str) -> None:
-    """Refuses a file that begins like none of text.
-
-    Raises:
-        ValueError: its first 8,192 bytes have a NUL, or are mostly no UTF-8.
-    """
-    with open(path, "rb") as file, _decompressed(file, path) as stream:
+def _form(path: str, name: str, open_file: Callable[[str], BinaryIO]) -> str | None:
+    with open_file(path) as file, _decompressed(file, path) as stream:
         try:
             start = stream.read(_CHECKED_BYTES)
+            is_whole = not stream.read(1)
         except (EOFError, gzip.BadGzipFile, lzma.LZMAError, zlib.error) as error:
             raise ValueError(f"{path}: cut short or damaged: {error}") from error
-    if b"\0" in start:
-        why = "there are NUL bytes, as in binary files and UTF-16"
-    elif start.decode(errors="replace").count("\ufffd") > len(start) / 10:
-        why = "it has another encoding, or is a binary file"
-    else:
-        return
-    raise ValueError(f"{path} must be UTF-8 text: {why}; pass `force` to read it")
+    return check_start(start, name, is_whole)
 
 
 def read_lines(

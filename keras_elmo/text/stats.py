@@ -52,8 +52,8 @@ class CorpusStats:
         unknown = _percent(self.unknown_words, self.batched_words)
         dropped = _percent(self.dropped_words, self.words)
         messages = {
-            f"{_lines(self.invalid_lines)} held invalid UTF-8; the bad bytes were "
-            "replaced by U+FFFD": self.invalid_lines,
+            f"{self.invalid_lines:,} of {_lines(self.lines)} held invalid UTF-8; the "
+            "bad bytes were replaced by U+FFFD": self.invalid_lines,
             f"{_lines(self.lines_with_nul)} held NUL bytes, which were taken for "
             "spaces": self.lines_with_nul,
             f"{split} had more words than a row holds and became several "

@@ -615,6 +615,17 @@ def test_bad_arguments(models, text, tmp_path):
     assert names(tmp_path) == before
 
 
+def test_text_in_another_encoding(models, tmp_path, monkeypatch):
+    """Neither a file nor standard input is read."""
+    content = "Über die Brücke\n".encode("latin-1")
+    (tmp_path / "text.txt").write_bytes(content)
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
+    for source, name in ((tmp_path / "text.txt", "text.txt"), ("-", "^standard input")):
+        with pytest.raises(ValueError, match=f"{name} must be .* like ISO-8859-1"):
+            embed_file(models / "directory", source, tmp_path / "out.hdf5")
+    assert names(tmp_path) == ["text.txt"]
+
+
 @pytest.mark.parametrize("name", ["out.hdf5", "out.parquet"])
 def test_empty_text(name, models, tmp_path, monkeypatch):
     if name.endswith("parquet"):

@@ -52,6 +52,19 @@ def test_score_of_standard_input(folder, monkeypatch):
     assert [row["tokens"] for row in rows] == [["the", "배"], ["bank", "\ufffd"]]
 
 
+def test_score_of_another_encoding(folder, monkeypatch):
+    """What has come through a pipe so far is checked; --force reads it."""
+    ask = ("score", "--model", folder / "run", "--input", "-")
+    for flags, status in (([], 2), (["--force"], 0)):
+        content = io.BytesIO("über\n".encode("latin-1") * 9)
+        text = io.TextIOWrapper(io.BufferedReader(content))
+        monkeypatch.setattr(sys, "stdin", text)
+        result = command(*ask, *flags)
+        assert result[0] == status
+        said = "9 of 9 lines are not, and look like ISO-8859-1"
+        assert (said in result[2]) == (not flags)
+
+
 def test_score_without_a_text(folder, tmp_path):
     """Nothing is written."""
     arguments = ["--model", folder / "run", "--out", tmp_path / "scores.jsonl"]

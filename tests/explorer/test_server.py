@@ -52,6 +52,8 @@ def test_answers(page):
         status, _, found = page.ask(method, body)
         assert status == 200 and found[key], (method, found)
     assert found["mixes"] == [{"task": "my.csv: elmo", "weights": [0.25, 0.75]}]
+    _, _, found = page.ask("tokens", ASKED)
+    assert found["warning"] is None
 
 
 @pytest.mark.parametrize(

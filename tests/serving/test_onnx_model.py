@@ -37,6 +37,17 @@ def folder(tmp_path_factory):
     return folder
 
 
+@pytest.mark.parametrize("name", ["saved_model", "model.onnx"])
+def test_text_without_spaces(name, folder):
+    """The first request with such text warns."""
+    cls = OnnxModel if name.endswith(".onnx") else Model
+    signature = cls(folder / name, 1).signature("default")
+    strings = np.array(["我们坐在河岸上看船".encode()], object)
+    with pytest.warns(UserWarning, match="about 100 % of the letters"):
+        signature({"strings": strings}, ["sequence_len"])
+    assert signature({"strings": strings}, ["sequence_len"])["sequence_len"] == [1]
+
+
 @pytest.mark.parametrize("name", INPUTS)
 def test_signatures(name, folder):
     """Both signatures return what those of the SavedModel return."""

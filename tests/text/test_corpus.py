@@ -203,6 +203,19 @@ def test_stats_of_used_lines(tmp_path):
     assert f"of {report.used_lines:,} had more words" in " ".join(report.messages())
 
 
+def test_other_files(tmp_path):
+    """Of a file that is no text, neither words are counted nor batches made."""
+    path = tmp_path / "t.txt"
+    for content, said in (
+        (b"PAR1\x15\x04", "it is a Parquet file"),
+        ("Über die Brücke\n".encode("latin-1"), "look like ISO-8859-1"),
+    ):
+        path.write_bytes(content)
+        for read in (Vocabulary.count, lambda path: Corpus(path, VOCABULARY)):
+            with pytest.raises(ValueError, match=f"t.txt must be UTF-8 text; .*{said}"):
+                read(path)
+
+
 def test_hostile_text(tmp_path):
     path = tmp_path / "t.txt"
     text = b"x" * 1_000_000 + b"\n" + b"a b " * 250_000 + b"\n"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from keras_elmo.text.lines import Shard, check_is_text, expand_files, read_lines
+from keras_elmo.text.lines import READ_ANYTHING, Shard, expand_files, read_lines
 from keras_elmo.text.stats import CorpusStats
 
 WRITERS = {"txt": open, "gz": gzip.open, "xz": lzma.open}
@@ -49,19 +49,33 @@ def test_any_bytes_in_every_form(tmp_path, content):
 
 
 @pytest.mark.parametrize("kind", WRITERS)
-def test_check_is_text(tmp_path, kind):
-    """Text has no NUL and is mostly UTF-8; some lines in Latin-1 are let through."""
-    for content in ("은행 🏦\n" * 2_000, "naïve café\n" * 9, "", " "):
-        check_is_text(write(tmp_path, content.encode(), kind))
-    check_is_text(write(tmp_path, "un café au lait\n".encode("latin-1") * 9, kind))
+def test_files_are_text(tmp_path, kind):
+    """Whoever reads files finds them here, where they are checked."""
+    for content in ("은행 🏦\n" * 20_000, "가" * 60_000, "naïve café\n" * 9, "", " "):
+        path = write(tmp_path, content.encode(), kind)
+        assert expand_files(path) == [path]
     for content, said in {
-        "a bank".encode("utf-16"): "NUL bytes, as in binary files and UTF-16",
-        b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR": "NUL bytes",
-        "은행에 갔다".encode("euc-kr"): "another encoding",
+        "Größe\n".encode("latin-1") * 300: "300 of 300 lines are not, and look like",
+        "Größe\n".encode("latin-1") * 30_000: "of first 10,922 lines are not",
+        "a bank".encode("utf-16"): "looks like UTF-16: convert it",
+        gzip.compress(b"text"): "is compressed by gzip: let its name end in .gz",
     }.items():
         path = write(tmp_path, content, kind)
-        with pytest.raises(ValueError, match=f"{path} must be UTF-8 text: .*{said}"):
-            check_is_text(path)
+        with pytest.raises(ValueError, match=f"{path} must be UTF-8 text; .*{said}"):
+            expand_files(path)
+        token = READ_ANYTHING.set(True)
+        assert expand_files(path) == [path]
+        READ_ANYTHING.reset(token)
+
+
+def test_one_warning_for_each_form(tmp_path):
+    for number in range(5):
+        (tmp_path / f"{number}.tsv").write_text("1\tthe river bank\n" * 9)
+    (tmp_path / "text.txt").write_text("the river bank\n" * 9)
+    said = r"0\.tsv and 4 more: looks like a table .* by `cut -f 2`"
+    with pytest.warns(UserWarning, match=said) as warned:
+        assert len(expand_files(f"{tmp_path}/*")) == 6
+    assert len(warned) == 1
 
 
 def test_counts_what_it_changes(tmp_path):

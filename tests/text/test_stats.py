@@ -22,7 +22,7 @@ def test_each_count_is_told():
         max_count_error=3_000,
     )
     assert report.messages() == [
-        "3 lines held invalid UTF-8; the bad bytes were replaced by U+FFFD",
+        "3 of 3,000 lines held invalid UTF-8; the bad bytes were replaced by U+FFFD",
         "1 line held NUL bytes, which were taken for spaces",
         "1,200 lines of 2,000 had more words than a row holds and became several rows",
         "0.4 % of words are longer than 48 bytes and are truncated",

@@ -124,7 +124,7 @@ def test_no_text(tmp_path):
 
 def test_report_and_progress(tmp_path, capsys):
     path = tmp_path / "text.txt"
-    path.write_bytes(b"a b\xff\n" + b"x" * 49 + b" y\n")
+    path.write_bytes(b"a b\xff\n" + b"x" * 49 + b" \xc3\xa9\n")
     report = CorpusStats()
     vocabulary = Vocabulary.count(path, progress=True, report=report)
     assert (report.lines, report.invalid_lines) == (2, 1)

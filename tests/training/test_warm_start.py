@@ -217,10 +217,12 @@ def test_text_messages(directory, tmp_path, capsys):
     No words are counted, when it would be told otherwise.
     """
     text = tmp_path / "text.txt"
-    text.write_bytes(b"the bank of \xff Ann\n" + b"Ann " + b"x" * 99 + b" bank .\n")
+    text.write_bytes(
+        b"the bank of \xff Ann\n" + b"Ann " + b"x" * 99 + b" bank \xc3\xa9 .\n"
+    )
     pretrain(None, text, directory=tmp_path / "run", init=directory.path, steps=1)
     told = capsys.readouterr().err
-    assert "1 line held invalid UTF-8" in told
+    assert "1 of 2 lines held invalid UTF-8" in told
     assert "of words are longer than 48 bytes and are truncated" in told
     assert "of words are not in the vocabulary" in told
 

@@ -71,7 +71,7 @@ export function renderWord(model) {
   }
 }
 
-function drawTokens(body, { tokens }) {
+function drawTokens(body, { tokens, warning }) {
   let group = body.querySelector(".tokens");
   if (group?.tokens !== tokens) {
     group = element("div", { className: "tokens", tokens, dir: "auto" });
@@ -93,6 +93,7 @@ function drawTokens(body, { tokens }) {
       group.children[(at + step + tokens.length) % tokens.length].focus();
     });
     body.replaceChildren(group);
+    if (warning) body.append(element("p", { className: "note", textContent: warning }));
   }
   [...group.children].forEach((button, k) =>
     button.setAttribute("aria-pressed", String(k === state.at)));
