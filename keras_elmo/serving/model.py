@@ -24,8 +24,8 @@ from keras_elmo.serving.signatures import (
 ConcreteFunction: TypeAlias = tf.types.experimental.ConcreteFunction
 _WORDS = "word_emb"
 _LAYER = re.compile(r"lstm_outputs(\d+)")
-# What TensorFlow and protobuf raise on damaged or foreign files.
-_ERRORS = (tf.errors.OpError, DecodeError, OSError, ValueError, LookupError, TypeError)
+# What TensorFlow raises on damaged or foreign files.
+_ERRORS = (tf.errors.OpError, OSError, ValueError, LookupError, TypeError)
 
 
 class Signature:
@@ -129,14 +129,22 @@ class Model(ServedModel):
                 signatures[DEFAULT] = signatures["default"]
             self.signatures = signatures
         except _ERRORS as error:
+            # Errors of TensorFlow have no arguments, which `repr` would show.
+            reason = str(error).partition("\n")[0] or type(error).__name__
             raise ValueError(
-                f"{os.fspath(path)}: cannot be loaded: {error!r}"
+                f"{os.fspath(path)}: cannot be loaded: {reason}"
             ) from error
 
 
 def _signature_defs(path: str | os.PathLike[str]) -> dict[str, object]:
     with open(os.path.join(path, "saved_model.pb"), "rb") as file:
-        saved = SavedModel.FromString(file.read())
+        content = file.read()
+    try:
+        saved = SavedModel.FromString(content)
+    except DecodeError:
+        raise ValueError("saved_model.pb is damaged") from None
+    if not saved.meta_graphs:
+        raise ValueError("saved_model.pb has no graph")
     return {
         name: MessageToDict(
             definition,
