@@ -18,6 +18,7 @@ _Value = TypeVar("_Value")
 
 # The longest wait for the clients of the last batch, as a share of its seconds.
 _WAIT_SHARE = 0.15
+_WORD_BYTES = 4_096
 
 Waiting = tuple[Request, "Future[Arrays]"]
 
@@ -96,6 +97,15 @@ class Batcher:
         num_bytes = max(map(len, strings), default=0)
         least = max(1, -(-num_bytes // MAX_BYTES))
         self._check_tokens(sentences, least, f", or text of {MAX_BYTES} bytes for each")
+        # Some steps take quadratic time for a word, such as ordering its accents.
+        if num_bytes > _WORD_BYTES:
+            word = max(len(word) for text in strings for word in text.split())
+            if word > _WORD_BYTES:
+                raise invalid(
+                    f"A word may have {_WORD_BYTES:,} bytes; words have spaces between "
+                    "them",
+                    f"a word of {word:,} bytes",
+                )
         # A string has at most as many tokens as bytes, else the tokenizer counts.
         if sentences * num_bytes <= min(self._limits.tokens, PART_TOKENS):
             return max(1, num_bytes)

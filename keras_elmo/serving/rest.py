@@ -102,7 +102,7 @@ class _ModelName(StringConvertor):
 
 
 class _Version(IntegerConvertor):
-    regex = "[0-9]{1,18}"
+    regex = "[0-9]{1,19}"
 
 
 CONVERTOR_TYPES |= {"model_name": _ModelName(), "version": _Version()}

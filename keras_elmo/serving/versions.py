@@ -11,6 +11,8 @@ from keras_elmo.files.finding import ONNX_SUFFIX, is_saved_model
 from keras_elmo.serving.limits import Code, ServingError
 from keras_elmo.serving.signatures import ServedModel
 
+# Requests and answers have 63 bits for a version.
+_LAST = 2**63 - 1
 # Of each file: its path, its size, and when it and its permissions changed.
 FileStates = list[tuple[str, int, int, int]]
 Errors = dict[int, Exception]
@@ -121,17 +123,28 @@ class ModelManager:
             files = _file_states(path)
             if self._failed.get(version) == files:
                 continue
-            self._set_state(version, "LOADING")
             try:
-                model = open_model(path, version)
-            except (ValueError, ImportError, OSError) as error:
-                self._set_state(version, "END", "INVALID_ARGUMENT", str(error))
+                return self._open(version, path), errors
+            except Exception as error:
+                # Of whatever kind: else it would be tried again each second.
                 self._failed[version] = files
                 errors[version] = error
-            else:
-                self._set_state(version, "AVAILABLE")
-                return model, errors
         return None, errors
+
+    def _open(self, version: int, path: Path) -> ServedModel:
+        if version > _LAST:
+            # Not in the status, either, which no client could read then.
+            raise ValueError(
+                f"{path}: the number of a version must be at most {_LAST:,}"
+            )
+        self._set_state(version, "LOADING")
+        try:
+            model = open_model(path, version)
+        except Exception as error:
+            self._set_state(version, "END", "INVALID_ARGUMENT", _told(error))
+            raise
+        self._set_state(version, "AVAILABLE")
+        return model
 
     def _versions(self) -> list[tuple[int, Path]]:
         """The versions in the folder, newest first."""
@@ -155,7 +168,11 @@ class ModelManager:
 
     def _log_errors(self, errors: Errors) -> None:
         for version, error in errors.items():
-            self._log(f"version {version} is not served: {error}")
+            self._log(f"version {version} is not served: {_told(error)}")
+
+
+def _told(error: Exception) -> str:
+    return str(error) or type(error).__name__
 
 
 def _file_states(folder: Path) -> FileStates:

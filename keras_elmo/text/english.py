@@ -33,7 +33,9 @@ _URL = (
     r"(?:(?:https?|ftp)://|www\.)"
     rf"(?:{_URL_PART}|[^\s()<>\"'])*(?:{_URL_PART}|[^\s()<>\"'.,;:!?\[\]{{}}])"
 )
-_E_MAIL = r"[\w.+%-]+@[\w-]+(?:\.[\w-]+)+"
+# 64 characters before the @ (RFC 5321): without a bound, a backtracking engine would
+# read a run of them again from each of its characters.
+_E_MAIL = r"[\w.+%-]{1,64}@[\w-]+(?:\.[\w-]+)+"
 # Those that the published corpus kept, and more that treebanks keep.
 _TITLES = (
     r"Adm|Asst|Bldg|Brig|Bros|Capt|Cmdr|Col|Corp|Cpl|Drs?|Gen|Gov|Hon|Hosp|Lt|Maj|"

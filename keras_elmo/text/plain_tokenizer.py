@@ -47,7 +47,7 @@ class PlainTokenizer:
         self.kind = kind
         self._split: Callable[[str], list[str]]
         if kind == "unicode":
-            self._split = _split_at_scripts
+            self._split = _split_unicode
         else:
             self._split = functools.partial(_split_english, kind)
         if kind != "whitespace":
@@ -63,9 +63,6 @@ class PlainTokenizer:
         if self.kind == "whitespace":
             return _words(re.sub(_python(OTHER_SPACES), " ", text))
         text = re.sub(_python(INVISIBLE), "", text)
-        if self.kind == "unicode":
-            text = unicodedata.normalize("NFC", text)
-            text = _replace(f"{NUMBER}|{MARK}", r" \0 ", text)
         tokens: list[bytes] = []
         for word in _words(re.sub(_python(SPACES), " ", text)):
             if word not in known:
@@ -113,9 +110,16 @@ def _scripts() -> Any:
     return _compiled(rf"[{none}]*(?:{'|'.join(parts)})|[{none}]+")
 
 
-def _split_at_scripts(word: str) -> list[str]:
+def _split_unicode(word: str) -> list[str]:
+    """Splits a word as `Tokenizer("unicode")` does."""
+    word = unicodedata.normalize("NFC", word)
+    parts = _replace(f"{NUMBER}|{MARK}", r" \0 ", word).split(" ")
+    return [token for part in parts if part for token in _split_at_scripts(part)]
+
+
+def _split_at_scripts(part: str) -> list[str]:
     # Latin letters alone.
-    return [word] if word.isascii() else _scripts().findall(word)
+    return [part] if part.isascii() else _scripts().findall(part)
 
 
 def _split_english(kind: str, word: str) -> list[str]:

@@ -408,6 +408,18 @@ def test_bytes_of_text(texts, size, held):
     assert held.batches == []
 
 
+def test_bytes_of_word(held):
+    """Accents of one letter are put in order, in quadratic time."""
+    batcher = Batcher(Limits())
+    inputs = {"strings": np.array([b"a", b"b " * 4_000 + b"x" * 5_000], object)}
+    with pytest.raises(ServingError, match="may have 4,096 bytes.* of 5,000 bytes"):
+        asyncio.run(batcher.predict(Kept(), held, inputs))
+    held.go_on.set()
+    inputs = {"strings": np.array([b"a", b"b " * 4_000 + b"x" * 4_096], object)}
+    asyncio.run(batcher.predict(Kept(), held, inputs, ["default"]))
+    batcher.close()
+
+
 def test_bytes_of_text_cut_parts(held, small_parts):
     """Few tokens of many bytes are a long request, too."""
     batcher = Batcher(LIMITS)

@@ -6,7 +6,6 @@ import pytest
 import tensorflow as tf
 from tensorflow.python.eager import context
 
-from keras_elmo.files.finding import ASSETS
 from keras_elmo.serving.limits import ServingError
 from keras_elmo.serving.model import LENGTHS, Model, Signature
 from tests.files.exports import SENTENCES, SIZES, TOKENS, padded
@@ -80,18 +79,30 @@ def test_pruned_graphs(output, convolutions, loops, cold):
 
 
 @pytest.mark.parametrize(
-    "damage",
-    ["saved_model.pb", "variables/variables.index", "nothing but the description"],
+    ("file", "content", "reason"),
+    [
+        ("saved_model.pb", b"damaged", "saved_model.pb is damaged"),
+        ("saved_model.pb", b"", "saved_model.pb has no graph"),
+        ("saved_model.pb", None, "No such file or directory: .*saved_model.pb"),
+        ("variables/variables.index", b"", "file is too short"),
+        ("variables/variables.index", None, "any matching files for"),
+        ("variables/variables.data-00000-of-00001", b"short", "Read less bytes"),
+        ("variables/variables.data-00000-of-00001", None, "variables.data.*No such"),
+    ],
 )
-def test_damaged_model(damage, exported, tmp_path):
+def test_damaged_model(file, content, reason, exported, tmp_path):
+    """The error says why, in one line."""
     folder = tmp_path / "model"
-    if damage.startswith("nothing"):
-        shutil.copytree(exported / ASSETS, folder / ASSETS)
+    shutil.copytree(exported, folder)
+    if content is None:
+        (folder / file).unlink()
     else:
-        shutil.copytree(exported, folder)
-        (folder / damage).write_bytes((folder / damage).read_bytes()[:100])
-    with pytest.raises(ValueError, match=f"{folder}: cannot be loaded"):
+        (folder / file).write_bytes(content)
+    with pytest.raises(
+        ValueError, match=f"{folder}: cannot be loaded: .*{reason}"
+    ) as e:
         Model(folder, 1)
+    assert "\n" not in str(e.value)
 
 
 def test_wait_until_unused(model):

@@ -154,6 +154,37 @@ def test_start_with_damaged_newest(folder, start, said):
     assert states(served) == {4: "END", 3: "AVAILABLE", 2: "END"}
 
 
+def test_number_of_many_bits(folder, start, said):
+    """A version that no client could name is skipped, and is in no status."""
+    for name in ("9" * 19, "9" * 200, str(2**63)):
+        add(folder, name)
+    with pytest.raises(ValueError, match="a version must be at most 9,223,372,036"):
+        start()
+    add(folder, str(2**63 - 1))
+    served = start()
+    assert served.model.version == 2**63 - 1
+    assert states(served) == {2**63 - 1: "AVAILABLE"}
+    assert len(said) == 3 and all("must be at most" in told for told in said)
+    served.refresh()
+    assert len(said) == 3
+
+
+def test_error_of_any_kind(folder, start, said, monkeypatch):
+    """It is said once, and the version is not loaded again each second."""
+    add(folder, "1")
+    served = start()
+
+    def load(path, version):
+        raise RuntimeError
+
+    monkeypatch.setattr(versions, "open_model", load)
+    add(folder, "2")
+    for _ in range(3):
+        served.refresh()
+    assert said == ["version 2 is not served: RuntimeError"]
+    assert served.status("elmo", 2)[0]["status"]["error_message"] == "RuntimeError"
+
+
 def test_no_version_loads(folder, start, said):
     """The error is that of the newest version."""
     add(folder, "1", damaged=True)

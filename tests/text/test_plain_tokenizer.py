@@ -1,12 +1,19 @@
 """What is done without TensorFlow is what the layers do."""
 
+import time
+from functools import partial
+
 import numpy as np
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from keras_elmo.config import TOKENIZERS
 from keras_elmo.text.character_ids import character_ids
+from keras_elmo.text.english import rules
+from keras_elmo.text.patterns import INVISIBLE, MARK, NUMBER, OTHER_SPACES, SPACES
 from keras_elmo.text.plain_ids import PlainIds
-from keras_elmo.text.plain_tokenizer import PlainTokenizer
+from keras_elmo.text.plain_tokenizer import PlainTokenizer, _compiled, _scripts
 from keras_elmo.text.tokenizer import Tokenizer
 
 TEXTS = [
@@ -28,6 +35,58 @@ def test_tokenizer(kind):
     found = PlainTokenizer(kind)(TEXTS)
     wanted = Tokenizer(kind).ragged(TEXTS).to_list()
     assert found == wanted
+
+
+# What rules begin with, repeat, and end with; and what they do not take.
+_UNITS = [*"%_.-@'’()a1é=*~^|/+,:;…–", "\u0301", "\u200d", "😀", "🇰", "배"]
+_UNITS += ["a.", "A.", "a-", "a@", "a@a.", "a'", "1,", ":1", "www.", "www.(", "http://"]
+_UNITS += ["n't ", "'s ", "%" * 64 + "@a-", "()", "(a", "Mr.", "can", "''"]
+
+
+@settings(max_examples=25)
+@given(st.lists(st.sampled_from(_UNITS).flatmap(
+    lambda unit: st.sampled_from([unit, unit * 3, unit * 70])
+)).map("".join))  # fmt: skip
+@example("%" * 64 + "@b.co")
+@example("%" * 65 + "@b.co")
+def test_random_marks(text):
+    """Python's engine and TensorFlow's find the same, whatever the rules meet."""
+    for kind in ("unicode", "published", "treebank"):
+        assert [PlainTokenizer(kind)([text])] == [
+            Tokenizer(kind).ragged([text]).to_list()
+        ]
+
+
+def _seconds(call):
+    """The least CPU time of this thread, which other processes do not lengthen."""
+    times = []
+    for _ in range(3):
+        began = time.thread_time()
+        call()
+        times.append(time.thread_time() - began)
+    return min(times)
+
+
+_PATTERNS = {
+    *(pattern for kind in ("published", "treebank") for pattern, _ in rules(kind)),
+    *(INVISIBLE, SPACES, OTHER_SPACES, f"{NUMBER}|{MARK}"),
+}
+
+
+@pytest.mark.parametrize("unit", _UNITS)
+def test_linear_time(unit):
+    """No rule takes more than proportionally longer for a longer word.
+
+    Eight times the characters take 8 times the time, or 64 times if a rule reads the
+    rest of the word from each of them.
+    """
+    short, long = ((unit * count)[:count] for count in (2_000, 16_000))
+    calls = [partial(_compiled(pattern).sub, r" \g<0> ") for pattern in _PATTERNS]
+    calls.append(_scripts().findall)
+    for call in calls:
+        # A thousandth of a second is noise.
+        limit = 24 * _seconds(partial(call, short)) + 1e-3
+        assert _seconds(partial(call, long)) < limit, call
 
 
 @pytest.mark.real_data
