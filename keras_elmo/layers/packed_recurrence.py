@@ -15,7 +15,6 @@ from keras_elmo.utils.types import Tensor
 
 # Rows whose beginnings are this far apart compete for the same lines of the cache.
 _PAGE_BYTES = 4096
-_LINE_BYTES = 128
 
 
 class Steps(NamedTuple):
@@ -85,13 +84,10 @@ def _padded(kernel: Tensor, num_rows: Tensor) -> Tensor:
     A product with several rows then takes 40 to 90 % of the time (AVX2), or 93 %
     (AVX-512). A single row reads each line once: the copy would not pay.
     """
-    row_bytes = kernel.shape[1] * kernel.dtype.size
-    if row_bytes % _PAGE_BYTES:
+    if kernel.shape[1] * kernel.dtype.size % _PAGE_BYTES:
         return kernel
-    columns = _LINE_BYTES // kernel.dtype.size
-    return tf.cond(
-        num_rows > 1, lambda: tf.pad(kernel, [[0, 0], [0, columns]]), lambda: kernel
-    )
+    padding = [[0, 0], [0, 32]]
+    return tf.cond(num_rows > 1, lambda: tf.pad(kernel, padding), lambda: kernel)
 
 
 def _replaced(before: State, after: State, size: Tensor) -> State:

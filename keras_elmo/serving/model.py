@@ -135,11 +135,7 @@ class Model(ServedModel):
 
 def _signature_defs(path: str | os.PathLike[str]) -> dict[str, object]:
     with open(os.path.join(path, "saved_model.pb"), "rb") as file:
-        content = file.read()
-    try:
-        saved = SavedModel.FromString(content)
-    except DecodeError:
-        raise ValueError("saved_model.pb is damaged") from None
+        saved = SavedModel.FromString(file.read())
     if not saved.meta_graphs:
         raise ValueError("saved_model.pb has no graph")
     return {
