@@ -21,16 +21,21 @@ WORDS = ["<S>", "</S>", "<UNK>", "the", "배", "bank"]
 LITTLE = 1 << 29
 
 
-@pytest.fixture(scope="session")
-def originals(tmp_path_factory):
-    """A pretraining directory and exported models that nobody has spoiled."""
-    folder = tmp_path_factory.mktemp("originals")
+def write_originals(folder):
+    """Writes a pretraining directory, exported models, and models of other programs."""
     write_pretrained(folder / "directory", CONFIG, WORDS)
     export_saved_model(embedding(), folder / "saved_model", None)
     words = folder / "language_model"
     export_saved_model(folder / "directory", words, None, language_model=True)
     write_checkpoint(folder / "bilm")
     write_module(folder / "hub", module_variables(CONFIG.to_options())[0])
+
+
+@pytest.fixture(scope="session")
+def originals(tmp_path_factory):
+    """Models that nobody has spoiled."""
+    folder = tmp_path_factory.mktemp("originals")
+    write_originals(folder)
     return folder
 
 
