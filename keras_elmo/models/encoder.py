@@ -13,7 +13,7 @@ from keras_elmo.layers.freezing import (
     tell_tensorflow,
 )
 from keras_elmo.layers.vocabulary_embedding import VocabularyEmbedding
-from keras_elmo.models.inputs import check_not_negative
+from keras_elmo.models.inputs import check_char_ids
 from keras_elmo.utils.types import Config, DType, Tensor
 
 
@@ -106,7 +106,7 @@ class Encoder(keras.Model):
         mask: Tensor = None,
         **kwargs: object,
     ) -> list[Tensor]:
-        check_not_negative(inputs)
+        check_char_ids(inputs)
         tell_tensorflow(self)
         return super().call(inputs, training, mask, **kwargs)
 
