@@ -69,9 +69,11 @@ def embed(
     Args:
         model: an `Encoder`, whose weights must not change meanwhile, or a name or path
             or another model as of `load`.
-        sentences: texts, which `tokenizer` splits, lists of tokens, or both; or a
-            tensor or array of strings: texts `(sentences,)`, or words
-            `(sentences, tokens)`, ragged or padded with `""`.
+        sentences: texts, which `tokenizer` splits, lists of tokens, or both, from any
+            iterable; or a tensor or array of strings: texts `(sentences,)`, or words
+            `(sentences, tokens)`, ragged or padded with `""`; or an iterable of such
+            arrays of words. A `tf.data.Dataset` yields texts or batches of texts or of
+            words; in another iterable an array of one axis is a list of tokens.
         batch_size: greatest number of sentences in a batch.
         layers: `"all"`, or `"mix"`, their weighted sum: the first mix of an
             `ElmoEmbedding`, or the average.
@@ -91,10 +93,11 @@ def embed(
         `(sentences, 2 * projection_units)` with `layers="mix"`.
 
     Raises:
-        TypeError: a sentence is neither a text nor a list of tokens, or `model` is no
-            model.
-        ValueError: a token is empty, `batch_size` is not positive, there is no such
-            model, `layers`, `pooling` or `tokenizer` is another one, or the mix is one
+        TypeError: a sentence is neither a text nor a list of tokens, `sentences` is a
+            dictionary, a set or a table, or `model` is no model.
+        ValueError: an empty token precedes another, `batch_size` is not positive, there
+            is no such model, `layers`, `pooling` or `tokenizer` is another one, or the
+            mix is one
             with `layer_norm`.
         ImportError: TensorFlow, which makes the character ids, is not installed; an
             .onnx file needs the extra `onnx` instead.

@@ -2,22 +2,32 @@
 
 import tempfile
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 import keras
 import numpy as np
 from keras import ops
 
 from keras_elmo.embedding.embedder import batches_of_like_length
+from keras_elmo.embedding.layer_batches import (
+    Key,
+    LayerBatch,
+    LayerBatches,
+    Sentences,
+    layer_dataset,
+)
 from keras_elmo.embedding.word_cache import WordCache, as_float32, compiled_halves
 from keras_elmo.models.elmo_embedding import ElmoEmbedding
+from keras_elmo.models.inputs import check_char_ids
+from keras_elmo.models.token_mask import is_ids
 from keras_elmo.text.batching import split_stream
+from keras_elmo.text.string_layer import is_text
 from keras_elmo.utils.checks import check_positive
-from keras_elmo.utils.lazy import do_not_convert, tf
-from keras_elmo.utils.types import StrPath, Tensor
+from keras_elmo.utils.lazy import tf
+from keras_elmo.utils.types import Shape, StrPath, Tensor
 
 # What `fit` takes: inputs; with targets; and with weights of the samples.
 Batch: TypeAlias = Tensor | tuple[Tensor, ...]
@@ -38,6 +48,7 @@ def precompute(
     shuffle: bool = False,
     max_memory: int = 2**30,
     directory: StrPath | None = None,
+    inputs: Sequence[str | int] | None = None,
 ) -> "tf.data.Dataset | keras.utils.PyDataset":
     """Computes the layers of the biLM for each sentence of a dataset, once.
 
@@ -48,22 +59,26 @@ def precompute(
     Args:
         elmo: the layer, whose encoder is frozen.
         dataset: batches as `fit` takes them, `x`, `(x, y)` or
-            `(x, y, sample_weight)`, where `x` is text, words or ids.
+            `(x, y, sample_weight)`, where `x` is text, words or ids, or a dictionary or
+            tuple of several inputs.
         shuffle: whether the batches come in another order in each epoch.
         max_memory: bytes of layers that are kept in memory; if there are more, all are
             in a temporary file.
         directory: the folder of that file; by default the system's.
+        inputs: where there are several, the names, or the places in the tuple, of those
+            that `elmo` reads; by default all that are strings or character ids. The
+            others stay as they are.
 
     Returns:
-        The same batches with the layers for `x`, float32 of shape
+        The same batches with the layers for what `elmo` reads, float32 of shape
         `(batch, *elmo.layers_shape)`, which is
         `(batch, num_layers + 1, tokens, 2 * projection_units)`, 0 where masked: a
         `tf.data.Dataset`, or on another backend than TensorFlow a
         `keras.utils.PyDataset`.
 
     Raises:
-        ValueError: the encoder is not frozen, the dataset has no end, or its batches
-            are of another form.
+        ValueError: the encoder is not frozen, the dataset has no end, its batches are
+            of another form, or there are no such `inputs`.
 
     Example:
 
@@ -95,33 +110,28 @@ def precompute(
         )
     if getattr(dataset, "cardinality", int)() == -1:
         raise ValueError("`dataset` must have an end. Received: one that repeats")
-    batches: list[_Batch] = []
-    sentences = _sentences(elmo, dataset, batches)
+    batches: list[LayerBatch] = []
+    sentences = _sentences(elmo, dataset, batches, inputs)
     windows = split_stream(sentences, len, _WINDOW_POSITIONS, _WINDOW_SENTENCES)
     computed = chain.from_iterable(map(_LayersOfIds(elmo), windows))
     packed = _stored(computed, batches, max_memory, directory)
     if not batches:
         raise ValueError("`dataset` must have a batch. Received: none")
-    return _dataset(_Batches(elmo, packed, batches, shuffle))
-
-
-class _Batch(NamedTuple):
-    """Which sentences a batch has, of what lengths, padded to how many positions."""
-
-    rows: range
-    lengths: np.ndarray
-    positions: int
-    rest: tuple[Tensor, ...]
+    return layer_dataset(LayerBatches(elmo.layers_shape, packed, batches, shuffle))
 
 
 def _sentences(
-    elmo: ElmoEmbedding, dataset: Iterable[Batch], batches: list[_Batch]
+    elmo: ElmoEmbedding,
+    dataset: Iterable[Batch],
+    batches: list[LayerBatch],
+    inputs: Sequence[str | int] | None,
 ) -> Iterator[_Words]:
     """Yields the words of each sentence, and adds its batches to `batches`."""
     first = 0
     graph = None
     if keras.backend.backend() == "tensorflow":
         graph = tf.function(elmo.char_ids, autograph=False, reduce_retracing=True)
+    boundaries = 0 if elmo.keep_boundaries else 2
     for batch in dataset:
         x, *rest = batch if isinstance(batch, tuple | list) else (batch,)
         if len(rest) > 2:
@@ -129,17 +139,60 @@ def _sentences(
                 "`dataset` must have batches x, (x, y) or (x, y, sample_weight). "
                 f"Received: one of {len(rest) + 1} parts"
             )
-        char_ids = graph if graph and tf.is_tensor(x) else elmo.char_ids
-        ids = ops.convert_to_numpy(char_ids(x)).astype("int32", copy=False)
-        rows = range(first, first + len(ids))
-        boundaries = 0 if elmo.keep_boundaries else 2
-        lengths = (ids[..., 0] > 0).sum(axis=1)
-        inside = np.maximum(lengths - boundaries, 0)
-        rest = keras.tree.map_structure(ops.convert_to_numpy, tuple(rest))
-        batches.append(_Batch(rows, inside, ids.shape[1] - boundaries, rest))
-        first = rows.stop
-        for row, length in zip(ids, lengths, strict=True):
-            yield [word.tobytes() for word in row[:length]]
+        values = _by_key(x)
+        texts = {}
+        for key in _read_by(elmo, values, inputs):
+            value = values.pop(key)
+            char_ids = graph if graph and tf.is_tensor(value) else elmo.char_ids
+            ids = ops.convert_to_numpy(char_ids(value)).astype("int32", copy=False)
+            check_char_ids(ids)
+            rows = range(first, first + len(ids))
+            first = rows.stop
+            lengths = (ids[..., 0] > 0).sum(axis=1)
+            inside = np.maximum(lengths - boundaries, 0)
+            texts[key] = Sentences(rows, inside, ids.shape[1] - boundaries)
+            for row, length in zip(ids, lengths, strict=True):
+                yield [word.tobytes() for word in row[:length]]
+        others, rest = keras.tree.map_structure(
+            ops.convert_to_numpy, (values, tuple(rest))
+        )
+        batches.append(LayerBatch(texts, others, rest))
+
+
+def _by_key(x: Tensor) -> dict[Key, Tensor]:
+    """Returns the inputs by name or place; a single one by `None`."""
+    if isinstance(x, dict):
+        return dict(x)
+    if isinstance(x, tuple | list) and all(hasattr(value, "dtype") for value in x):
+        return dict(enumerate(x))
+    return {None: x}
+
+
+def _read_by(
+    elmo: ElmoEmbedding,
+    values: dict[Key, Tensor],
+    inputs: Sequence[str | int] | None,
+) -> list[Key]:
+    """Returns the keys of the inputs that are text, words or ids."""
+    if None in values and inputs is None:
+        return [None]
+    size = elmo.encoder.config.ids_per_token
+    keys = [key for key, value in values.items() if _is_read(value, size)]
+    if inputs is not None:
+        keys = [inputs] if isinstance(inputs, str | int) else [*inputs]
+    if not keys or not set(keys) <= set(values):
+        raise ValueError(
+            "`inputs` must name inputs that are text, words or character ids. "
+            f"Received: inputs={inputs}, where the dataset has {list(values)}"
+        )
+    return keys
+
+
+def _is_read(value: Tensor, ids_per_token: int) -> bool:
+    if is_text(value):
+        return True
+    shape: Shape = getattr(value, "shape", ())
+    return len(shape) == 3 and shape[-1] == ids_per_token and is_ids(value)
 
 
 class _LayersOfIds:
@@ -179,11 +232,11 @@ def _ids_of(words: _Words, ids_per_word: int) -> np.ndarray:
 
 def _stored(
     arrays: Iterable[np.ndarray],
-    batches: list[_Batch],
+    batches: list[LayerBatch],
     max_memory: int,
     directory: StrPath | None,
 ) -> list[np.ndarray]:
-    """Returns the layers of each batch, one sentence after the other.
+    """Returns the layers of each input of each batch, one sentence after the other.
 
     They are in memory, or parts of a file that has no name.
     """
@@ -197,97 +250,14 @@ def _stored(
             file = file or tempfile.TemporaryFile(dir=directory)
             file.writelines(each.data for each in kept)
             kept.clear()
+    rows = [text.rows for batch in batches for text in batch.texts.values()]
     if file is None:
         # Each array is freed as soon as it has been copied.
         return [
-            np.concatenate([kept.popleft().ravel() for _ in batch.rows])
-            for batch in batches
+            np.concatenate([kept.popleft().ravel() for _ in sentences])
+            for sentences in rows
         ]
     with file:
         file.flush()
         numbers = np.asarray(np.memmap(file, "float32", "r"))
-    limits = [(batch.rows.start, batch.rows.stop) for batch in batches]
-    return [numbers[ends[first] : ends[last]] for first, last in limits]
-
-
-class _Batches(keras.utils.PyDataset):
-    """Batches of stored layers, padded with 0."""
-
-    def __init__(
-        self,
-        elmo: ElmoEmbedding,
-        packed: list[np.ndarray],
-        batches: list[_Batch],
-        shuffle: bool,
-    ) -> None:
-        super().__init__()
-        self.layers_shape = elmo.layers_shape
-        self.batches = batches
-        self._packed = packed
-        self._shuffle = shuffle
-        self._order = np.arange(len(batches))
-        self.on_epoch_end()
-
-    def __len__(self) -> int:
-        return len(self.batches)
-
-    def packed(self, index: int) -> tuple[Tensor, ...]:
-        """Returns layers one sentence after the other, lengths, positions, the rest."""
-        k = self._order[index]
-        _, lengths, positions, rest = self.batches[k]
-        return self._packed[k], lengths, positions, *rest
-
-    def __getitem__(self, index: int) -> tuple[Tensor, ...]:
-        packed, lengths, positions, *rest = self.packed(index)
-        num_layers, _, units = self.layers_shape
-        layers = np.zeros((len(lengths), num_layers, positions, units), "float32")
-        ends = np.cumsum(lengths) * num_layers * units
-        sentences = np.split(packed, ends[:-1])
-        for padded, length, sentence in zip(layers, lengths, sentences, strict=True):
-            padded[:, :length] = sentence.reshape(num_layers, length, units)
-        return layers, *rest
-
-    def on_epoch_end(self) -> None:
-        if self._shuffle:
-            # Of the seed that `keras.utils.set_random_seed` sets.
-            np.random.shuffle(self._order)
-
-
-def _dataset(batches: _Batches) -> "tf.data.Dataset | keras.utils.PyDataset":
-    """Returns what Keras reads fastest on its backend."""
-    if keras.backend.backend() != "tensorflow":
-        return batches
-    num_layers, _, units = batches.layers_shape
-
-    def generate() -> Iterator[tuple[Tensor, ...]]:
-        yield from (batches.packed(k) for k in range(len(batches)))
-        batches.on_epoch_end()
-
-    @do_not_convert
-    def pad(
-        packed: Tensor, lengths: Tensor, positions: Tensor, *rest: Tensor
-    ) -> tuple[Tensor, ...]:
-        rows = tf.reshape(packed, [-1, units])
-        lengths = tf.repeat(lengths, num_layers)
-        ragged = tf.RaggedTensor.from_row_lengths(rows, lengths, validate=False)
-        shape = [tf.size(lengths, tf.int64), positions, units]
-        padded = ragged.to_tensor(shape=tf.stack(shape))
-        return tf.reshape(padded, [-1, num_layers, *shape[1:]]), *rest
-
-    # Keras would take the shapes of the first batches for those of all.
-    specs = (
-        tf.TensorSpec([None], tf.float32),
-        tf.TensorSpec([None], tf.int64),
-        tf.TensorSpec([], tf.int64),
-        *keras.tree.map_structure(_spec, *(batch.rest for batch in batches.batches)),
-    )
-    dataset = tf.data.Dataset.from_generator(generate, output_signature=specs)
-    known = tf.data.experimental.assert_cardinality(len(batches))
-    return dataset.apply(known).map(pad).prefetch(2)
-
-
-def _spec(*arrays: np.ndarray) -> "tf.TensorSpec":
-    """The type and shape of a part of the batches, whose sizes may vary."""
-    sizes = zip(*(array.shape for array in arrays), strict=True)
-    shape = [size.pop() if len(size) == 1 else None for size in map(set, sizes)]
-    return tf.TensorSpec([None, *shape[1:]], arrays[0].dtype)
+    return [numbers[ends[each.start] : ends[each.stop]] for each in rows]

@@ -1,8 +1,8 @@
 """Sentences in any form to lists of tokens."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby
-from typing import TypeAlias, cast
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from itertools import chain, groupby
+from typing import Any, NoReturn, TypeAlias, cast
 
 import numpy as np
 
@@ -43,16 +43,20 @@ def read_sentences(
     """Yields the tokens of each sentence.
 
     Args:
-        sentences: texts and lists of tokens; or a tensor or array of strings, texts
-            `(sentences,)` or words `(sentences, tokens)`, ragged or padded with `""`.
+        sentences: as of `embed`.
         tokenizer: the kind of `Tokenizer` for texts, or one without TensorFlow.
         max_ahead: texts that are read before the first is yielded.
 
     Raises:
-        TypeError: a sentence is neither of the two.
-        ValueError: a token is empty.
+        TypeError: `sentences`, or one of them, is of another type.
+        ValueError: an empty token precedes another.
     """
-    rows = map(_without_tensors, _rows(sentences))
+    return _tokenized(_rows(sentences), tokenizer, max_ahead)
+
+
+def _tokenized(
+    rows: Iterable[Sentence], tokenizer: str | PlainTokenizer, max_ahead: int
+) -> Iterator[Tokens]:
     for is_text, group in groupby(rows, lambda row: isinstance(row, str | bytes)):
         if not is_text:
             yield from map(utf8_tokens, group)
@@ -61,36 +65,79 @@ def read_sentences(
         yield from lines_of(map(text_splitter(tokenizer), chunks))
 
 
-def _rows(sentences: Iterable[Sentence] | Tensor) -> Iterable[Tensor]:
+def _rows(sentences: Iterable[Sentence] | Tensor) -> Iterable[Sentence]:
+    """Returns texts and lists of words; refuses types whose items are neither."""
     if isinstance(sentences, str | bytes):
         return [sentences]
-    if hasattr(sentences, "to_list"):
-        # A ragged tensor of TensorFlow.
-        return sentences.to_list()
-    if hasattr(sentences, "numpy"):
-        sentences = sentences.numpy()
-    return sentences
+    if (spec := getattr(sentences, "element_spec", None)) is not None:
+        return _rows_of_dataset(sentences, spec)
+    if hasattr(sentences, "columns"):
+        _refuse("a table: pass a column of it, such as frame['text']", sentences)
+    if isinstance(sentences, Mapping):
+        _refuse("a dictionary: pass a value of it", sentences)
+    if isinstance(sentences, Set):
+        _refuse("a set: it has no order", sentences)
+    if isinstance(sentences, bytearray | memoryview):
+        _refuse("a buffer: pass bytes(...)", sentences)
+    if _is_array(sentences):
+        return _strings(sentences)
+    if not isinstance(sentences, Iterable):
+        _refuse("a single object", sentences)
+    return chain.from_iterable(map(_rows_of_item, sentences))
 
 
-def _without_tensors(row: Tensor) -> Sentence:
-    """Returns a text or a list of tokens that may be an array or a tensor."""
-    row = row.numpy() if hasattr(row, "numpy") else row
-    if not isinstance(row, np.ndarray):
-        return row
-    tokens = row.tolist()
-    if isinstance(tokens, list):
-        # It was as long as its longest row.
-        while tokens and not tokens[-1]:
-            tokens.pop()
-    return tokens
+def _rows_of_dataset(dataset: Iterable[Tensor], spec: Any) -> Iterable[Sentence]:
+    """Returns the texts or words of a `tf.data.Dataset`, batch by batch."""
+    if getattr(spec, "dtype", None) != "string":
+        _refuse("a dataset of more than strings: map it to them first", spec)
+    # An element of a ragged tensor holds the words of a sentence.
+    words = spec.shape.rank == 1 and hasattr(spec, "ragged_rank")
+    return chain.from_iterable(map(_rows_of_item if words else _strings, dataset))
+
+
+def _rows_of_item(item: Sentence | Tensor) -> Sequence[Sentence]:
+    """Returns the sentences of what an iterable yields: one, or a batch of words."""
+    if not _is_array(item) or isinstance(item, str | bytes):
+        return [item]
+    array: Tensor = item
+    strings = _strings(array)
+    return [strings] if len(array.shape) == 1 else strings
+
+
+def _is_array(value: object) -> bool:
+    return hasattr(value, "shape") and hasattr(value, "dtype")
+
+
+def _strings(array: Tensor) -> Any:
+    """Returns the strings of a tensor, an array or a column of a table, as lists."""
+    if len(array.shape) > 2:
+        _refuse(f"an array of {len(array.shape)} axes", array)
+    if hasattr(array, "numpy") and not hasattr(array, "to_list"):
+        array = np.asarray(array.numpy(), object if array.dtype == "string" else None)
+    # NumPy has strings of four kinds; a list without a word becomes numbers.
+    is_text = getattr(array.dtype, "kind", "O") in "OSTU"
+    if not is_text and np.size(array):
+        _refuse("an array of numbers", array)
+    if hasattr(array, "to_list"):
+        # A ragged tensor, or a column.
+        return array.to_list()
+    values = array.tolist() if isinstance(array, np.ndarray) else array
+    return values if isinstance(values, list) else [values]
+
+
+def _refuse(what: str, value: object) -> NoReturn:
+    raise TypeError(
+        "`sentences` must be texts, lists of words, or string tensors or arrays of "
+        f"them, not {what}. Received: {type(value).__name__}"
+    )
 
 
 def utf8_tokens(sentence: Sentence) -> Tokens:
-    """Returns the tokens as bytes.
+    """Returns the tokens as bytes, without the padding `""` at their end.
 
     Raises:
         TypeError: the sentence is a string, or no list of strings.
-        ValueError: a token is empty.
+        ValueError: a token before the end is empty.
     """
     if (
         isinstance(sentence, str | bytes)
@@ -100,11 +147,12 @@ def utf8_tokens(sentence: Sentence) -> Tokens:
         raise TypeError(
             f"`sentences` must hold lists of tokens. Received: a sentence {sentence!r}"
         )
-    if not all(sentence):
-        # At the end of a row it would be taken for padding.
+    tokens = list(cast(Sequence[str | bytes], sentence))
+    while tokens and not tokens[-1]:
+        tokens.pop()
+    if not all(tokens):
         raise ValueError(
-            "`sentences` must hold tokens that are not empty. "
-            f"Received: a sentence {sentence!r}"
+            "`sentences` must hold tokens that are not empty, but for padding at the "
+            f"end of a row. Received: a sentence {sentence!r}"
         )
-    tokens = cast(Sequence[str | bytes], sentence)
     return [token if isinstance(token, bytes) else token.encode() for token in tokens]

@@ -42,7 +42,8 @@ def export_saved_model(
 
     - `default` takes `strings`, `(batch,)`.
     - `tokens` takes `tokens`, `(batch, time)`, padded with `""`, and `sequence_len`,
-      `(batch,)` int32.
+      `(batch,)` int32. Tokens beyond a sentence's length are not read; an `""` before
+      another token is an error, `InvalidArgument`.
 
     Both return, in float32, `word_emb`, `lstm_outputs1` .. `lstm_outputsL`, `elmo` (the
     mix of the layers), `default` (the mean of `elmo` over the tokens) and

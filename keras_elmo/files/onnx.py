@@ -199,7 +199,12 @@ def _graph(embedding: ElmoEmbedding, int8: bool = False) -> OnnxGraph:
 
     # === Masks ===
     first = graph.add("Gather", char_ids, graph.constant(0, "int64"), axis=2)
-    valid = graph.add("Greater", first, graph.constant(0, "int32"))
+    masked = graph.add("Not", graph.add("Greater", first, graph.constant(0, "int32")))
+    # A sentence ends at its first masked position, as `leading` has it.
+    before = graph.add(
+        "CumSum", graph.cast(masked, "int32"), graph.constant(1, "int64")
+    )
+    valid = graph.add("Equal", before, graph.constant(0, "int32"))
     # A position holds a token where the next one is valid.
     is_token = graph.slice(valid, 2, TO_THE_END, axis=1)
     mask = graph.add("Unsqueeze", graph.cast(is_token, "float32"), graph.integers(2))

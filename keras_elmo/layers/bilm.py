@@ -7,7 +7,7 @@ from keras import ops
 
 from keras_elmo.layers.freezing import FreezableLayer
 from keras_elmo.layers.projected_lstm import ProjectedLSTM, batch_layout
-from keras_elmo.layers.recurrence import State
+from keras_elmo.layers.recurrence import State, leading
 from keras_elmo.utils.types import Config, Shape, Tensor
 
 
@@ -32,8 +32,8 @@ class BiLM(FreezableLayer):
 
     Call arguments:
         inputs: `(batch, tokens, projection_units)` token embeddings.
-        mask: `(batch, tokens)` booleans, True for the first tokens of a row; `None` for
-            all.
+        mask: `(batch, tokens)` booleans, `None` for all; a row ends before its first
+            masked position.
         initial_state: `[h, c]` as returned; zeros if `None`.
         return_state: whether the last state is returned, too.
         training: whether dropout is applied.
@@ -124,6 +124,8 @@ class BiLM(FreezableLayer):
         inputs_mask: Tensor = None,
     ) -> Tensor:
         mask = inputs_mask if mask is None else mask
+        if mask is not None:
+            mask = leading(mask)
         batch, tokens = ops.shape(inputs)[:2]
         layout = batch_layout(batch, tokens, mask)
         # Both directions run in one loop, each in its own order.
@@ -172,19 +174,21 @@ class BiLM(FreezableLayer):
         training: bool | None = None,
         inputs_mask: Tensor = None,
     ) -> Tensor:
-        batch, tokens, _ = inputs.shape
-        shape = (batch, tokens, 2 * self.projection_units)
         layers = [
             keras.KerasTensor(shape, self.compute_dtype)
-            for _ in range(self.num_layers + 1)
+            for shape in self.compute_output_shape(inputs.shape)
         ]
         if not return_state:
             return layers
-        state = (self.num_layers, 2, batch)
+        state = (self.num_layers, 2, inputs.shape[0])
         return layers, [
             keras.KerasTensor((*state, self.projection_units), self.compute_dtype),
             keras.KerasTensor((*state, self.units), "float32"),
         ]
+
+    def compute_output_shape(self, inputs_shape: Shape) -> list[Shape]:
+        shape = (*inputs_shape[:-1], 2 * self.projection_units)
+        return [shape] * (self.num_layers + 1)
 
     def get_config(self) -> Config:
         return {

@@ -153,11 +153,16 @@ class ProjectedLSTM(keras.layers.Layer):
         training: bool | None = None,
         inputs_mask: Tensor = None,
     ) -> tuple[Tensor, list[Tensor]]:
-        batch, time, _ = inputs.shape
-        h = keras.KerasTensor((batch, self.projection_units), self.compute_dtype)
-        c = keras.KerasTensor((batch, self.units), "float32")
-        outputs = (batch, time, self.projection_units)
-        return keras.KerasTensor(outputs, self.compute_dtype), [h, c]
+        outputs, (h, c) = self.compute_output_shape(inputs.shape)
+        return keras.KerasTensor(outputs, self.compute_dtype), [
+            keras.KerasTensor(h, self.compute_dtype),
+            keras.KerasTensor(c, "float32"),
+        ]
+
+    def compute_output_shape(self, inputs_shape: Shape) -> tuple[Shape, list[Shape]]:
+        batch, time, _ = inputs_shape
+        states: list[Shape] = [(batch, self.projection_units), (batch, self.units)]
+        return (batch, time, self.projection_units), states
 
     def compute_mask(self, inputs: Tensor, previous_mask: Tensor = None) -> Tensor:
         # The first output carries it; a state has no time axis to mask.

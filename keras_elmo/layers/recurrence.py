@@ -75,6 +75,15 @@ def lstm_step(x: Tensor, state: State, cell: Cell) -> tuple[State, list[Tensor]]
     return State(_clip(new_h, cell.projection_clip), new_c), [i, j, f, o]
 
 
+def leading(mask: Tensor) -> Tensor:
+    """Returns which positions precede the first masked one in their row.
+
+    The layouts below expect all padding at the end of a row.
+    """
+    masked = ops.cast(ops.logical_not(ops.cast(mask, "bool")), "int32")
+    return ops.equal(ops.cumsum(masked, axis=1), 0)
+
+
 def _clip(x: Tensor, bound: float | None) -> Tensor:
     return x if bound is None else ops.clip(x, -bound, bound)
 

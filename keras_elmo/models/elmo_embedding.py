@@ -15,19 +15,16 @@ from keras_elmo.layers.freezing import (
 )
 from keras_elmo.layers.scalar_mix import ScalarMix
 from keras_elmo.models.encoder import Encoder, copy_weights
-from keras_elmo.models.inputs import char_ids_of, check_ids, is_text
+from keras_elmo.models.inputs import are_layers, char_ids_of, check_backend, check_ids
 from keras_elmo.models.token_mask import CharacterMask
+from keras_elmo.text.string_layer import StringsFirst, is_text
 from keras_elmo.utils.checks import check_positive
 from keras_elmo.utils.lazy import provided
-from keras_elmo.utils.types import Config, StrPath, Tensor
-
-
-def _are_layers(inputs: Tensor) -> bool:
-    return len(getattr(inputs, "shape", ())) == 4
+from keras_elmo.utils.types import Config, Shape, StrPath, Tensor
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
-class ElmoEmbedding(FreezableLayer):
+class ElmoEmbedding(StringsFirst, FreezableLayer):
     """Contextual word vectors: a biLM's layers, mixed with weights that a task learns.
 
     `ELMo_k = gamma * sum_j softmax(s)_j h_(k,j)`.
@@ -162,16 +159,18 @@ class ElmoEmbedding(FreezableLayer):
         """
         return provided("load_embedding")(path, cls, "path", **kwargs)
 
+    # Of ids and of layers; numbers are not cast to the policy of the encoder.
+    _dtype_without_strings = input_dtype = "float32"
+
     def __call__(self, inputs: Tensor, *args: object, **kwargs: object) -> Tensor:
-        if is_text(inputs) and keras.backend.backend() != "tensorflow":
-            raise RuntimeError(
-                "ElmoEmbedding takes strings on Keras's TensorFlow backend only; the "
-                "others have none. Make ids of them before the model, with its method "
-                f"`char_ids`. Received: backend={keras.backend.backend()!r}"
-            )
-        if not _are_layers(inputs):
-            inputs = self.char_ids(inputs)
-        return super().__call__(inputs, *args, **kwargs)
+        return super().__call__(self._numbers(inputs), *args, **kwargs)
+
+    def _numbers(self, inputs: Tensor) -> Tensor:
+        """Returns the layers of `precompute` as they are, and all else as ids."""
+        check_backend(inputs)
+        if are_layers(inputs, self.layers_shape):
+            return inputs
+        return self.char_ids(inputs)
 
     def char_ids(self, inputs: Tensor) -> Tensor:
         """Returns the character ids of what the layer may be called with.
@@ -185,7 +184,7 @@ class ElmoEmbedding(FreezableLayer):
             `(batch, tokens + 2, ids_per_token)` integers.
         """
         if not is_text(inputs):
-            return check_ids(inputs)
+            return check_ids(inputs, self.encoder.config.ids_per_token)
         kind = self.encoder.tokenizer or TOKENIZER_IF_UNKNOWN
         ids = char_ids_of(inputs, kind, self.encoder.config.token_vocabulary)
         if keras.backend.backend() != "tensorflow" and hasattr(ids, "numpy"):
@@ -203,6 +202,8 @@ class ElmoEmbedding(FreezableLayer):
         return config.num_layers + 1, None, 2 * config.projection_units
 
     def call(self, inputs: Tensor, training: bool | None = None) -> Tensor:
+        # `keras.layers.TimeDistributed` calls no other method.
+        inputs = self._numbers(inputs)
         layers = self.token_layers(inputs, training)
         representations = [
             self.output_dropout(self.mixed(layers, inputs, k), training=training)
@@ -217,7 +218,7 @@ class ElmoEmbedding(FreezableLayer):
         self, inputs: Tensor, training: bool | None = None
     ) -> list[Tensor]:
         """Returns the layers of the biLM at the positions of the result."""
-        if _are_layers(inputs):
+        if len(inputs.shape) == 4:
             return ops.unstack(inputs, self.layers_shape[0], axis=1)
         # A frozen biLM is a function of the sentence alone: no dropout inside it.
         training = bool(training and self.trainable_encoder)
@@ -244,12 +245,15 @@ class ElmoEmbedding(FreezableLayer):
     def compute_output_spec(
         self, inputs: Tensor, training: bool | None = None
     ) -> Tensor:
-        positions = self._mask.compute_output_spec(inputs).shape
-        shape = (*positions, self.layers_shape[-1])
-        specs = [
-            keras.KerasTensor(shape, "float32") for _ in range(self.num_representations)
-        ]
-        return self._one_or_all(specs)
+        shapes = [self._output_shape(inputs.shape)] * self.num_representations
+        return self._one_or_all([keras.KerasTensor(x, "float32") for x in shapes])
+
+    def compute_output_shape(self, inputs_shape: Shape) -> Shape | list[Shape]:
+        shape = self._output_shape(inputs_shape)
+        return self._one_or_all([shape] * self.num_representations)
+
+    def _output_shape(self, inputs_shape: Shape) -> Shape:
+        return (*self._mask.output_shape(inputs_shape), self.layers_shape[-1])
 
     @property
     def trainable_encoder(self) -> bool:

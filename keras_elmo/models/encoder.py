@@ -8,7 +8,7 @@ from keras_elmo.layers.bilm import BiLM
 from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
 from keras_elmo.layers.freezing import freeze_layers, frozen_layers, set_trainable
 from keras_elmo.layers.vocabulary_embedding import VocabularyEmbedding
-from keras_elmo.models.inputs import check_not_negative
+from keras_elmo.models.inputs import check_char_ids
 from keras_elmo.utils.keras_private import tell_tensorflow
 from keras_elmo.utils.types import Config, DType, Tensor
 
@@ -102,7 +102,7 @@ class Encoder(keras.Model):
         mask: Tensor = None,
         **kwargs: object,
     ) -> list[Tensor]:
-        check_not_negative(inputs)
+        check_char_ids(inputs)
         tell_tensorflow(self)
         return super().call(inputs, training, mask, **kwargs)
 

@@ -1,23 +1,51 @@
 """Text, words and ids, told apart by type and rank, to character ids."""
 
+from typing import NoReturn
+
 import keras
 import numpy as np
+from keras import ops
+from keras.backend import is_float_dtype, is_int_dtype, standardize_dtype
 
 from keras_elmo.text.character_ids import CharacterIds, character_ids
-from keras_elmo.text.tokenizer import Tokenizer, padded
+from keras_elmo.text.string_layer import is_text, padded
+from keras_elmo.text.tokenizer import Tokenizer
 from keras_elmo.token_vocabulary import TokenVocabulary
 from keras_elmo.utils.lazy import do_not_convert, tf
 from keras_elmo.utils.types import Shape, Tensor
 
 
-def is_text(inputs: Tensor) -> bool:
-    """Whether tensors, arrays or nested lists hold strings."""
-    dtype = getattr(inputs, "dtype", None)
-    if dtype is None:
-        first = next(iter(keras.tree.flatten(inputs)), None)
-        return isinstance(first, str | bytes)
-    # NumPy has strings of four kinds.
-    return "string" in str(dtype) or getattr(dtype, "kind", "") in set("OSTU")
+class InputsError(ValueError, NotImplementedError):
+    """Inputs of another type or number of axes.
+
+    For the latter error, `keras.Sequential` without an `Input` calls its layers one
+    after the other: it has made an input of a type that the numbers do not have.
+    """
+
+
+def _refuse(shape: Shape, dtype: str) -> NoReturn:
+    raise InputsError(
+        "`inputs` must be text `(batch,)` or words `(batch, tokens)`, both of strings, "
+        "character ids `(batch, tokens + 2, ids_per_token)` of integers, or the layers "
+        "of `precompute`, `(batch, *layers_shape)` of floating-point numbers. A batch "
+        "of documents needs keras.layers.TimeDistributed, a keras.Sequential on "
+        "numbers a keras.Input. "
+        f"Received: inputs.shape={tuple(shape)}, inputs.dtype={dtype}"
+    )
+
+
+def are_layers(inputs: Tensor, layers_shape: Shape) -> bool:
+    """Whether inputs are what `precompute` returns, by their axes and type."""
+    shape = tuple(getattr(inputs, "shape", ()))
+    return (
+        len(shape) == 4
+        and all(
+            None in (size, wanted) or size == wanted
+            for size, wanted in zip(shape[1:], layers_shape, strict=True)
+        )
+        and not is_text(inputs)
+        and is_float_dtype(standardize_dtype(inputs.dtype))
+    )
 
 
 @do_not_convert
@@ -41,7 +69,7 @@ def char_ids_of(
     elif not tf.is_tensor(inputs):
         inputs = tf.convert_to_tensor(np.asarray(inputs, object), tf.string)
     if isinstance(inputs, tf.RaggedTensor):
-        _check_axes(inputs.shape, most=2)
+        _is_whole_text(inputs.shape)
         return character_ids(padded(inputs), vocabulary)
     if _is_whole_text(inputs.shape):
         inputs = padded(Tokenizer(tokenizer).ragged(inputs))
@@ -50,38 +78,59 @@ def char_ids_of(
 
 def _is_whole_text(shape: Shape) -> bool:
     """Whether a string is a text; otherwise it is a word."""
-    _check_axes(shape, most=2)
+    if not 1 <= len(shape) <= 2:
+        _refuse(shape, "string")
     return len(shape) == 1
 
 
-def check_not_negative(char_ids: Tensor) -> None:
-    """Refuses negative ids, for which Keras would take the last ones.
+def check_char_ids(char_ids: Tensor) -> None:
+    """Checks ids, if their values are known: a graph that is traced knows none.
 
-    A graph that is traced does not know its numbers.
+    Negative ids are those for which Keras would take the last ones. Masked positions
+    before others, as `keras.utils.pad_sequences` puts them by default, would cut off
+    what follows.
     """
     try:
-        least = np.min(keras.ops.convert_to_numpy(char_ids), initial=0)
+        values = ops.convert_to_numpy(char_ids)
     except (NotImplementedError, TypeError):
         return
+    least = np.min(values, initial=0)
     if least < 0:
         raise ValueError(
             "`char_ids` must not be negative, 0 is a masked position. "
             f"Received: char_ids with {least}"
         )
-
-
-def check_ids(inputs: Tensor) -> Tensor:
-    """Returns ids, or lists of them, if they have three axes."""
-    if not hasattr(inputs, "shape"):
-        inputs = np.asarray(inputs)
-    _check_axes(inputs.shape, least=3, most=3)
-    return inputs
-
-
-def _check_axes(shape: Shape, least: int = 1, most: int = 3) -> None:
-    if not least <= len(shape) <= most:
+    valid = values[..., 0] > 0
+    wrong = np.flatnonzero((valid[:, 1:] & ~valid[:, :-1]).any(axis=1))
+    if wrong.size:
         raise ValueError(
-            "`inputs` must be text `(batch,)` or words `(batch, tokens)`, both of "
-            "strings, or character ids `(batch, tokens + 2, ids_per_token)`. "
-            f"Received: inputs.shape={tuple(shape)}"
+            "`char_ids` must be padded with 0 at the end of a row. "
+            f"Received: char_ids with 0 before other ids, in row {wrong[0]}"
         )
+
+
+def check_backend(inputs: Tensor) -> None:
+    """Refuses strings where Keras has none."""
+    if is_text(inputs) and keras.backend.backend() != "tensorflow":
+        raise RuntimeError(
+            "ElmoEmbedding takes strings on Keras's TensorFlow backend only; the "
+            "others have none. Make ids of them before the model, with its method "
+            f"`char_ids`. Received: backend={keras.backend.backend()!r}"
+        )
+
+
+def check_ids(inputs: Tensor, ids_per_token: int) -> Tensor:
+    """Returns ids, or lists of them, as integers, if they have their axes."""
+    if not hasattr(inputs, "shape"):
+        inputs = np.array(inputs)
+    # `None`.
+    if getattr(inputs.dtype, "kind", "") == "O":
+        _refuse(inputs.shape, "object")
+    dtype = standardize_dtype(inputs.dtype)
+    if len(inputs.shape) == 3 and inputs.shape[-1] in (None, ids_per_token):
+        if is_int_dtype(dtype):
+            return inputs
+        # Of a `keras.Input` without a type; smaller types do not hold all ids.
+        if dtype in ("float32", "float64"):
+            return ops.cast(inputs, "int32")
+    _refuse(inputs.shape, dtype)

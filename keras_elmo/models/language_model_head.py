@@ -96,12 +96,17 @@ class LanguageModelHead(keras.layers.Layer):
     def compute_output_spec(
         self, top: Tensor, token_ids: Tensor, training: bool | None = None
     ) -> dict[str, Tensor]:
-        batch, tokens = token_ids.shape
-        shape = (batch, None if tokens is None else tokens - 1)
+        shapes = self.compute_output_shape(top.shape, token_ids.shape)
         return {
-            name: keras.KerasTensor(shape, "float32")
-            for name in ("forward", "backward")
+            name: keras.KerasTensor(shape, "float32") for name, shape in shapes.items()
         }
+
+    def compute_output_shape(
+        self, top_shape: Shape, token_ids_shape: Shape
+    ) -> dict[str, Shape]:
+        batch, tokens = token_ids_shape
+        shape = (batch, None if tokens is None else tokens - 1)
+        return dict.fromkeys(("forward", "backward"), shape)
 
     def get_config(self) -> Config:
         return {

@@ -6,9 +6,10 @@ from typing import Any
 
 import keras
 from keras import ops
+from keras.backend import standardize_dtype
 
 from keras_elmo.models.token_mask import TokenMask, is_ids
-from keras_elmo.text.tokenizer import StringLayer
+from keras_elmo.text.string_layer import StringLayer, as_padded
 from keras_elmo.text.vector_file import read_vector_file
 from keras_elmo.utils.lazy import do_not_convert, tf
 from keras_elmo.utils.types import Config, Shape, StrPath, Tensor
@@ -45,7 +46,7 @@ class StaticEmbedding(StringLayer):
     Raises:
         TypeError: `words` is a string.
         ValueError: there is no word, or one is empty or repeated; or `tokens` has not
-            two axes.
+            two axes, or an `""` before a token.
         RuntimeError: `tokens` are strings, and Keras does not run on TensorFlow.
 
     Example:
@@ -67,6 +68,7 @@ class StaticEmbedding(StringLayer):
 
     _num_axes = 2
     _alternative = "the ids, with its method `ids`,"
+    _dtype_without_strings = "int32"
 
     def __init__(
         self,
@@ -118,12 +120,14 @@ class StaticEmbedding(StringLayer):
             name="vectors",
             shape=(_NUM_SPECIALS + len(self.words), self.units),
             initializer="zeros",
+            dtype=self.dtype_policy.variable_dtype,
         )
         self.built = True
 
     def call(self, tokens: Tensor) -> Tensor:
         ids = self._as_ids(tokens)
         vectors = ops.take(self.vectors, ids, axis=0)
+        vectors = ops.cast(vectors, self.dtype_policy.compute_dtype)
         return vectors * ops.cast(ids != _PADDING, vectors.dtype)[..., None]
 
     @do_not_convert
@@ -137,7 +141,7 @@ class StaticEmbedding(StringLayer):
             `(batch, tokens)` int32 tensor: 0 after the end of a sentence, 1 for an
             unknown word, from 2 on the words in their order.
         """
-        tokens = tf.convert_to_tensor(tokens, tf.string)
+        tokens = as_padded(tokens)
         table = self._lookup_table()
         found = table.lookup(tokens)
         lower = table.lookup(tf.strings.lower(tokens, "utf-8"))
@@ -146,7 +150,7 @@ class StaticEmbedding(StringLayer):
 
     def _as_ids(self, tokens: Tensor) -> Tensor:
         if is_ids(tokens):
-            self._check_axes(tokens.shape, "tokens")
+            self._check(tokens, "tokens", standardize_dtype(tokens.dtype))
             return ops.convert_to_tensor(tokens)
         return self.ids(self._strings(tokens, "tokens"))
 
@@ -163,10 +167,16 @@ class StaticEmbedding(StringLayer):
         return TokenMask()(tokens)
 
     def compute_output_spec(self, tokens: Tensor) -> keras.KerasTensor:
-        if not is_ids(tokens):
+        if is_ids(tokens):
+            self._check(tokens, "tokens", standardize_dtype(tokens.dtype))
+        else:
             self._require_tensorflow_backend()
-        self._check_axes(tokens.shape, "tokens")
-        return keras.KerasTensor((*tokens.shape, self.units), self.compute_dtype)
+            self._check(tokens, "tokens")
+        shape = self.compute_output_shape(tokens.shape)
+        return keras.KerasTensor(shape, self.dtype_policy.compute_dtype)
+
+    def compute_output_shape(self, tokens_shape: Shape) -> Shape:
+        return (*tokens_shape, self.units)
 
     def get_config(self) -> Config:
         return {**super().get_config(), "words": self.words, "units": self.units}

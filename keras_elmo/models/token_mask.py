@@ -3,8 +3,10 @@
 import keras
 from keras import ops
 
+from keras_elmo.layers.recurrence import leading
+from keras_elmo.text.string_layer import as_padded, sentence_lengths
 from keras_elmo.utils.lazy import tf
-from keras_elmo.utils.types import Config, Tensor
+from keras_elmo.utils.types import Config, Shape, Tensor
 
 
 def keep_first_of_empty(mask: Tensor) -> Tensor:
@@ -30,7 +32,8 @@ class TokenMask(keras.Operation):
     needs one for strings and Keras has none, and to be one row of its summary.
 
     Call arguments:
-        tokens: `(batch, tokens)` strings or integers.
+        tokens: `(batch, tokens)` strings, with `""` at the end of a row alone, or
+            integers.
 
     Returns:
         `(batch, tokens)` booleans.
@@ -43,10 +46,8 @@ class TokenMask(keras.Operation):
         """Returns the mask in which a sentence without any token has no position."""
         if is_ids(tokens):
             return ops.not_equal(tokens, 0)
-        tokens = tf.convert_to_tensor(tokens, tf.string)
-        place = tf.range(tf.shape(tokens)[1])
-        length = tf.reduce_max(tf.where(tokens != "", place + 1, 0), 1, keepdims=True)
-        return place < length
+        tokens = as_padded(tokens)
+        return tf.sequence_mask(sentence_lengths(tokens), tf.shape(tokens)[1])
 
     def compute_output_spec(self, tokens: Tensor) -> keras.KerasTensor:
         return keras.KerasTensor(tokens.shape, "bool")
@@ -80,19 +81,22 @@ class CharacterMask(keras.Operation):
         """Returns the mask in which a sentence without any token has no position."""
         if len(inputs.shape) == 4:
             return ops.any(ops.not_equal(inputs[:, -1], 0), axis=-1)
-        valid = ops.greater(inputs[..., 0], 0)
+        valid = leading(inputs[..., 0] > 0)
         # A position holds a token where the one after it is valid: that leaves out
         # both boundaries and the padding.
         return valid if self.keep_boundaries else valid[:, 2:]
 
     def compute_output_spec(self, inputs: Tensor) -> keras.KerasTensor:
-        if len(inputs.shape) == 4:
-            batch, _, tokens, _ = inputs.shape
-            return keras.KerasTensor((batch, tokens), "bool")
-        batch, tokens = inputs.shape[:2]
-        if tokens is not None and not self.keep_boundaries:
-            tokens -= 2
-        return keras.KerasTensor((batch, tokens), "bool")
+        return keras.KerasTensor(self.output_shape(inputs.shape), "bool")
+
+    def output_shape(self, inputs_shape: Shape) -> Shape:
+        """Returns the shape of the mask of text, words, ids or layers."""
+        batch, *sizes = inputs_shape
+        if len(sizes) == 3:
+            return batch, sizes[1]
+        tokens = sizes[0] if sizes else None
+        added = 2 * self.keep_boundaries - 2 * (len(sizes) == 2)
+        return batch, None if tokens is None else tokens + added
 
     def get_config(self) -> Config:
         return {"keep_boundaries": self.keep_boundaries, "name": self.name}

@@ -15,7 +15,7 @@ from tensorflow_serving.apis.predict_pb2 import PredictRequest, PredictResponse
 from keras_elmo.serving.batching import Batcher
 from keras_elmo.serving.limits import Code, Limits, ServingError, invalid
 from keras_elmo.serving.metrics import count_request
-from keras_elmo.serving.signatures import Argument, Arrays, encode
+from keras_elmo.serving.signatures import Argument, Arrays, check_padding, encode
 from keras_elmo.serving.versions import ModelManager
 
 _SERVICE = "tensorflow.serving.PredictionService"
@@ -33,10 +33,11 @@ def arrays(
     """Returns an array for each argument; a few bytes can announce any number."""
     if set(tensors) != set(arguments):
         raise invalid(f"The inputs must be {list(arguments)}", sorted(tensors)[:20])
-    return {
+    found = {
         name: _array(tensors[name], argument, f"'{name}'", max_values)
         for name, argument in arguments.items()
     }
+    return check_padding(found)
 
 
 def _array(

@@ -9,7 +9,7 @@ import numpy as np
 import orjson
 
 from keras_elmo.serving.limits import invalid, shown
-from keras_elmo.serving.signatures import Argument, Arrays
+from keras_elmo.serving.signatures import Argument, Arrays, check_padding
 
 _INT32 = range(-(2**31), 2**31)
 
@@ -68,10 +68,11 @@ class JsonRequest(NamedTuple):
             columns = {name: [row[name] for row in rows] for name in arguments}
         else:
             columns = _check_keys(value, arguments, "'inputs'")
-        return {
+        arrays = {
             name: _array(columns[name], argument, f"'{name}'")
             for name, argument in arguments.items()
         }
+        return check_padding(arrays)
 
 
 def _check_keys(

@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from keras_elmo.serving.limits import Code, ServingError
+from keras_elmo.serving.limits import Code, ServingError, invalid
 
 Arrays = dict[str, np.ndarray]
 _Other = TypeVar("_Other")
@@ -16,7 +16,7 @@ _Other = TypeVar("_Other")
 # It takes about a millisecond to write these.
 NUMBERS_AT_ONCE = 16_384
 
-LENGTHS = "sequence_len"
+TOKENS, LENGTHS = "tokens", "sequence_len"
 # The signature of requests that name none.
 DEFAULT = "serving_default"
 
@@ -28,6 +28,23 @@ async def encode(
     if sum(array.size for array in outputs.values()) <= NUMBERS_AT_ONCE:
         return write(outputs, other)
     return await asyncio.to_thread(write, outputs, other)
+
+
+def check_padding(inputs: Arrays) -> Arrays:
+    """Returns the inputs, unless an empty string precedes a word of its sentence."""
+    tokens, lengths = inputs.get(TOKENS), inputs.get(LENGTHS)
+    # Other numbers of sentences are refused later.
+    if tokens is None or lengths is None or len(tokens) != len(lengths):
+        return inputs
+    read = np.arange(tokens.shape[1]) < lengths[:, np.newaxis]
+    filled = (tokens != b"") & read
+    wrong = np.flatnonzero((filled[:, 1:] & ~filled[:, :-1]).any(axis=1))
+    if wrong.size:
+        raise invalid(
+            f"'{TOKENS}', item {wrong[0]}: must have no empty string before a word; "
+            "pad at the end"
+        )
+    return inputs
 
 
 class Argument(NamedTuple):

@@ -8,7 +8,7 @@ import numpy as np
 
 from keras_elmo.config import MAX_BYTES, MAX_CHARACTERS
 from keras_elmo.text.plain_ids import BEGIN_OF_WORD, END_OF_WORD, PADDING, PlainIds
-from keras_elmo.text.tokenizer import StringLayer
+from keras_elmo.text.string_layer import StringLayer, sentence_lengths
 from keras_elmo.text.vocabulary_ids import VocabularyEncoding, vocabulary_encoding
 from keras_elmo.token_vocabulary import TokenVocabulary
 from keras_elmo.utils.lazy import do_not_convert, tf
@@ -43,10 +43,12 @@ class CharacterIds(StringLayer):
 
     Masking:
         A row ends at its last token other than `""`; the ids after its end of sentence
-        are 0, the masked id. An `""` before that is an empty word.
+        are 0, the masked id.
 
     Raises:
-        ValueError: `tokens` has not two axes.
+        ValueError: `tokens` has not two axes, or an `""` precedes a token. In a graph,
+            such as that of `fit` or of `tf.data.Dataset.map`, the latter raises
+            `tf.errors.InvalidArgumentError` when it runs.
         RuntimeError: called on another Keras backend than TensorFlow; the
             function `character_ids` works there, too.
 
@@ -84,13 +86,16 @@ class CharacterIds(StringLayer):
 
     def compute_output_spec(self, tokens: Tensor) -> keras.KerasTensor:
         self._require_tensorflow_backend()
-        self._check_axes(tokens.shape, "tokens")
-        batch, length = tokens.shape
+        self._check(tokens, "tokens")
+        return keras.KerasTensor(self.compute_output_shape(tokens.shape), "int32")
+
+    def compute_output_shape(self, tokens_shape: Shape) -> Shape:
+        batch, length = tokens_shape
         length = None if length is None else length + 2
         ids = MAX_CHARACTERS
         if self.vocabulary is not None:
             ids = self.vocabulary.ids_per_token
-        return keras.KerasTensor((batch, length, ids), dtype="int32")
+        return batch, length, ids
 
     def get_config(self) -> Config:
         vocabulary = self.vocabulary and self.vocabulary.to_dict()
@@ -114,13 +119,15 @@ def character_ids(tokens: Tensor, vocabulary: TokenVocabulary | None = None) -> 
 
     Returns:
         An int32 tensor of shape `(batch, tokens + 2, ids)`.
+
+    Raises:
+        ValueError: as of `CharacterIds`.
     """
     encoding = _encoding(vocabulary)
+    end = 1 + sentence_lengths(tokens)[:, tf.newaxis, tf.newaxis]
     tokens = tf.pad(tokens, [[0, 0], [1, 1]], constant_values="")
     # The boundaries have a position each now. The last axis is that of characters.
     position = tf.range(tf.shape(tokens)[1])[:, tf.newaxis]
-    filled = tf.where(tokens != "", position[:, 0], 0)
-    end = 1 + tf.reduce_max(filled, axis=1)[:, tf.newaxis, tf.newaxis]
     ids = tf.where(position < end, encoding.encode(tokens), 0)
     ids = tf.where(position == end, encoding.end, ids)
     return tf.where(position == 0, encoding.begin, ids)

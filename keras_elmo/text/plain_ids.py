@@ -50,6 +50,9 @@ class PlainIds:
         Args:
             sentences: tokens.
             width: least number of tokens of the result.
+
+        Raises:
+            ValueError: a token is empty.
         """
         longest = max(map(len, sentences), default=0)
         longest = max(longest, width)
@@ -61,6 +64,12 @@ class PlainIds:
                     known[token] = self._encode(token)
             ids_of = [known[token] for token in tokens]
             row[: len(tokens) + 2] = [self.begin, *ids_of, self.end]
+        if b"" in known:
+            wrong = next(tokens for tokens in sentences if b"" in tokens)
+            raise ValueError(
+                "`sentences` must hold tokens that are not empty. "
+                f"Received: a sentence {list(wrong)}"
+            )
         return ids
 
     def _encode(self, token: bytes) -> list[int]:

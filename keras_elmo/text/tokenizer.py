@@ -7,60 +7,9 @@ import keras
 from keras_elmo.config import TOKENIZERS
 from keras_elmo.text.english import split_english
 from keras_elmo.text.patterns import INVISIBLE, MARK, NUMBER, OTHER_SPACES, SPACES
-from keras_elmo.utils.keras_private import export_format
+from keras_elmo.text.string_layer import StringLayer, padded
 from keras_elmo.utils.lazy import do_not_convert, tf, tf_text
 from keras_elmo.utils.types import Config, Shape, Tensor
-
-
-@do_not_convert
-class StringLayer(keras.layers.Layer):
-    """A Keras layer on strings of a fixed number of axes.
-
-    Of the Keras backends only TensorFlow has strings. On the others the layer can be
-    created and saved, but not called.
-    """
-
-    _num_axes: int
-    # How to do without strings in the model.
-    _alternative: str
-
-    def __init__(self, **kwargs: object) -> None:
-        super().__init__(**kwargs)
-        # Strings crash XLA, which Keras turns on on a GPU.
-        self.supports_jit = False
-        # Keras cannot convert lists and NumPy arrays of strings.
-        self._convert_input_args = False
-        self._allow_non_tensor_positional_args = True
-
-    def _strings(self, value: Tensor, argument: str) -> Tensor:
-        """Converts to a string tensor, checks backend and axes."""
-        self._require_tensorflow_backend()
-        if (runtime := export_format()) is not None:
-            raise ValueError(
-                f"{type(self).__name__} takes strings, which a model for {runtime} "
-                "cannot: export a model that begins with the character ids, "
-                "`keras.Input((None, 50), dtype='int32')`, and make the ids before it. "
-                f"Received: {argument} in a model to be exported"
-            )
-        tensor = tf.convert_to_tensor(value, tf.string)
-        self._check_axes(tensor.shape, argument)
-        return tensor
-
-    def _require_tensorflow_backend(self) -> None:
-        if keras.backend.backend() != "tensorflow":
-            raise RuntimeError(
-                f"{type(self).__name__} takes strings, which Keras has on its "
-                f"TensorFlow backend only. Make {self._alternative} before the "
-                f"model. Received: backend={keras.backend.backend()!r}"
-            )
-
-    def _check_axes(self, shape: Shape, argument: str) -> None:
-        if len(shape) != self._num_axes:
-            raise ValueError(
-                f"`{argument}` must have {self._num_axes} axes. "
-                f"Received: {argument}.shape={tuple(shape)}"
-            )
-
 
 # ICU's numbers of the scripts of characters that occur with letters of any script.
 _COMMON, _INHERITED = 0, 1
@@ -192,25 +141,20 @@ class Tokenizer(StringLayer):
         strings = self._strings(strings, "strings")
         return padded(self.ragged(tf.reshape(strings, [-1])))
 
-    def _check_axes(self, shape: Shape, argument: str) -> None:
-        # A column of texts, as `keras.Input((1,), dtype="string")` takes it.
-        super()._check_axes(shape[:1] if shape[1:] == (1,) else shape, argument)
+    def _has_axes(self, shape: Shape) -> bool:
+        # Or a column of texts, as `keras.Input((1,), dtype="string")` takes it.
+        return len(shape) == 1 or tuple(shape[1:]) == (1,)
 
     def compute_output_spec(self, strings: Tensor) -> keras.KerasTensor:
         self._require_tensorflow_backend()
-        self._check_axes(strings.shape, "strings")
-        return keras.KerasTensor((strings.shape[0], None), dtype="string")
+        self._check(strings, "strings")
+        return keras.KerasTensor(self.compute_output_shape(strings.shape), "string")
+
+    def compute_output_shape(self, strings_shape: Shape) -> Shape:
+        return (strings_shape[0], None)
 
     def get_config(self) -> Config:
         return {**super().get_config(), "kind": self.kind}
-
-
-def padded(tokens: Tensor) -> Tensor:
-    """Fills up a `tf.RaggedTensor` of tokens with `""`, to one position at least."""
-    tokens = tokens.to_tensor("")
-    # Later layers need at least one position.
-    missing = tf.cast(tf.shape(tokens)[1] == 0, tf.int32)
-    return tf.pad(tokens, [[0, 0], [0, missing]], constant_values="")
 
 
 def register_operations(kind: str | None) -> None:

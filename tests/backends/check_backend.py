@@ -194,6 +194,42 @@ def check_downstream():
     close(numpy_of(loaded(ids)), numpy_of(model(ids)))
 
 
+def check_in_models():
+    """In a `Sequential` without an `Input`, and on documents of sentences."""
+    ids = char_ids(SENTENCES)
+    for policy, tolerance in (("float32", TOLERANCE), ("mixed_bfloat16", 0.05)):
+        layer = keras_elmo.ElmoEmbedding(random_encoder(), dtype=policy)
+        wanted = numpy_of(layer(ids))
+        model = keras.Sequential([layer, keras.layers.GlobalAveragePooling1D()])
+        lengths = np.array([[max(len(tokens), 1)] for tokens in SENTENCES])
+        found = model.predict(ids, verbose=0)
+        close(found, wanted.sum(axis=1) / lengths, tolerance)
+        inputs = keras.Input((2, None, 50), dtype="int32")
+        model = keras.Model(inputs, keras.layers.TimeDistributed(layer)(inputs))
+        found = model.predict(np.stack([ids, ids], axis=1), verbose=0)
+        close(found, np.stack([wanted, wanted], axis=1), tolerance)
+
+
+def check_padding():
+    """Refused in front where known; in a graph, a sentence ends there."""
+    encoder = random_encoder()
+    ids = char_ids([["the", "bank", "the"], ["the", "bank", "the"]])
+    wanted = numpy_of(encoder(ids[:, :2]))
+    ids[0, 2], ids[1, 0] = 0, 0
+    # PyTorch has no graph.
+    if keras.backend.backend() != "torch":
+        found = encoder.predict(ids, verbose=0)
+        for each, expected in zip(found, wanted, strict=True):
+            close(each[0, :2], expected[0])
+            assert not each[0, 2:].any() and not each[1].any()
+    try:
+        encoder(ids)
+    except ValueError as error:
+        assert "`char_ids` must be padded with 0 at the end" in str(error), error
+    else:
+        raise AssertionError("no error")
+
+
 def check_looked_up():
     """Words and characters that are looked up: the layers, training, and its file."""
     encoder = random_encoder(LOOKED_UP)
@@ -358,6 +394,8 @@ def main():
         check_state,
         check_mix,
         check_downstream,
+        check_in_models,
+        check_padding,
         check_looked_up,
         check_freezing,
         check_precompute,

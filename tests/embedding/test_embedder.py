@@ -1,3 +1,5 @@
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -101,16 +103,24 @@ def test_bfloat16(encoder):
     np.testing.assert_allclose(found, wanted, atol=0.1)
 
 
+RAGGED = tf.ragged.constant(SENTENCES, tf.string)
 FORMS = {
     "texts": TEXTS,
     "bytes": [text.encode() for text in TEXTS],
     "texts and tokens": [TEXTS[0], *SENTENCES[1:3], TEXTS[3], SENTENCES[4]],
     "tensors": [tf.constant(TEXTS[0]), *map(tf.constant, SENTENCES[1:])],
     "a tensor": tf.constant(TEXTS),
-    "a ragged tensor": tf.ragged.constant(SENTENCES, tf.string),
-    "a padded tensor": tf.ragged.constant(SENTENCES, tf.string).to_tensor(""),
+    "a ragged tensor": RAGGED,
+    "a padded tensor": RAGGED.to_tensor(""),
     "NumPy's objects": np.array(TEXTS, object),
     "a dataset": tf.data.Dataset.from_tensor_slices(TEXTS),
+    "batches of texts": tf.data.Dataset.from_tensor_slices(TEXTS).batch(2),
+    "an iterator of batches": iter(tf.data.Dataset.from_tensor_slices(TEXTS).batch(2)),
+    "batches of words": [tf.constant([SENTENCES[0]]), RAGGED[1:].to_tensor("")],
+    "ragged batches": tf.data.Dataset.from_tensor_slices(RAGGED).ragged_batch(2),
+    "rows of a ragged tensor": tf.data.Dataset.from_tensor_slices(RAGGED),
+    "padded batches": tf.data.Dataset.from_tensors(RAGGED.to_tensor("")),
+    "scalars": [tf.constant(TEXTS[0]), np.array(TEXTS[1]), *SENTENCES[2:]],
 }
 
 
@@ -131,7 +141,8 @@ def test_one_column(encoder):
 
 def test_one_text(encoder, wanted):
     """A string is a sentence, not a list of letters."""
-    assert_vectors(embed(encoder, TEXTS[0]), wanted[:1])
+    for text in (TEXTS[0], TEXTS[0].encode(), tf.constant(TEXTS[0])):
+        assert_vectors(embed(encoder, text), wanted[:1])
 
 
 def test_tokenizer(encoder):
@@ -181,9 +192,24 @@ def test_pooling(encoder, wanted):
 
 
 def test_refused(encoder):
-    for sentences in ([1, 2], [["a", 1]], [None]):
+    for sentences in ([1, 2], [["a", 1]], [None], [[["a"]]], [bytearray(b"a")]):
         with pytest.raises(TypeError, match="`sentences` must hold .*Received"):
             list(embed(encoder, sentences))
+    labelled = tf.data.Dataset.from_tensor_slices((TEXTS, np.arange(5)))
+    for sentences, said in (
+        (None, "a single object"),
+        (3, "a single object"),
+        ({"text": TEXTS}, "a dictionary"),
+        (set(TEXTS), "a set"),
+        (bytearray(b"a"), "a buffer"),
+        (SimpleNamespace(columns=["text"]), r"pass a column .*frame\['text'\]"),
+        (np.zeros((2, 2), "int32"), "an array of numbers"),
+        (tf.constant([[["a"]]]), "an array of 3 axes"),
+        (labelled, "a dataset of more than strings"),
+        (labelled.map(lambda text, label: label), "a dataset of more than strings"),
+    ):
+        with pytest.raises(TypeError, match=f"`sentences` must be .*{said}.*Received"):
+            embed(encoder, sentences)
     with pytest.raises(ValueError, match="`layers` must be 'all' or 'mix'"):
         embed(encoder, TEXTS, layers="top")
     with pytest.raises(ValueError, match="`pooling` must be None, 'mean' or 'max'"):
@@ -192,11 +218,16 @@ def test_refused(encoder):
         embed(ElmoEmbedding(encoder, layer_norm=True), TEXTS, layers="mix")
 
 
-@pytest.mark.parametrize("sentence", [["a", ""], [b"", b"a"]])
+@pytest.mark.parametrize("sentence", [["a", "", "b"], [b"", b"a"]])
 def test_empty_token(sentence, encoder):
-    """The last would get the vector of the sentence's end."""
+    """Empty tokens are padding at the end of a row, in any form, and errors before."""
     with pytest.raises(ValueError, match="tokens that are not empty"):
         list(embed(encoder, [["fine"], sentence]))
+    with pytest.raises(ValueError, match="tokens that are not empty"):
+        list(embed(encoder, tf.constant([sentence])))
+    (wanted,) = embed(encoder, [["a", "b"]])
+    for row in (["a", "b", ""], (b"a", b"b", b""), np.array(["a", "b", ""])):
+        np.testing.assert_array_equal(next(embed(encoder, [row])), wanted)
 
 
 def test_batch_size(encoder):

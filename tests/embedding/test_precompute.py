@@ -116,6 +116,55 @@ def test_rest_of_a_batch(elmo):
     assert [len(batch) for batch in precompute(elmo, batches(TEXTS))] == [1] * 3
 
 
+@pytest.mark.parametrize("form", [dict, tuple])
+def test_several_inputs(form, elmo):
+    """A model of two texts and a number learns on layers what it does on text."""
+    values = {"a": TEXTS, "number": np.arange(5.0)[:, np.newaxis], "b": TEXTS[::-1]}
+    x = values if form is dict else tuple(values.values())
+    dataset = tf.data.Dataset.from_tensor_slices((x, LABELS)).batch(2)
+    pooling, dense = keras.layers.GlobalAveragePooling1D(), keras.layers.Dense(1)
+
+    def model(shape, **dtype):
+        a, b = (keras.Input(shape, name=name, **dtype) for name in "ab")
+        number = keras.Input((1,), name="number")
+        pooled = [pooling(elmo(text)) for text in (a, b)]
+        outputs = dense(keras.layers.Concatenate()([*pooled, number]))
+        inputs = {"a": a, "number": number, "b": b}
+        return keras.Model(inputs if form is dict else [*inputs.values()], outputs)
+
+    on_text, on_layers = model((), dtype="string"), model(elmo.layers_shape)
+    cached = precompute(elmo, dataset)
+    np.testing.assert_allclose(
+        *(
+            each.predict(data, verbose=0)
+            for each, data in ((on_text, dataset), (on_layers, cached))
+        ),
+        atol=1e-5,
+    )
+    on_layers.compile("sgd", "mse")
+    on_layers.fit(cached, epochs=2, shuffle=False, verbose=0)
+
+
+def test_named_inputs(elmo):
+    """Strings that the layer does not read stay as they are."""
+    x = {"text": TEXTS, "kind": ["news"] * 5}
+    dataset = tf.data.Dataset.from_tensor_slices(x).batch(5)
+    for named in ("text", ["text"]):
+        ((found,),) = precompute(elmo, dataset, inputs=named)
+        assert set(found) == {"text", "kind"}
+        assert_equal_vectors(elmo, found["text"], tf.constant(TEXTS))
+        assert found["kind"].numpy().tolist() == [b"news"] * 5
+    pair = dataset.map(lambda x: ((x["text"], x["kind"]),))
+    (((layers, kind),),) = precompute(elmo, pair, inputs=[0])
+    assert layers.shape[0] == len(kind) == 5
+    for wrong in (["title"], [], [0]):
+        with pytest.raises(ValueError, match="`inputs` must name inputs .*'text'"):
+            precompute(elmo, dataset, inputs=wrong)
+    numbers = dataset.map(lambda x: {"size": tf.strings.length(x["text"])})
+    with pytest.raises(ValueError, match="`inputs` must name inputs"):
+        precompute(elmo, numbers)
+
+
 def test_shuffle(elmo):
     """Another order in each epoch, of the same batches."""
     ids = char_ids([["a"]] * 20)

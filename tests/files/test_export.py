@@ -174,6 +174,16 @@ def test_mean_with_too_long_lengths(models, wanted):
         np.testing.assert_allclose(found[name], wanted[name], atol=1e-5)
 
 
+def test_empty_string_before_a_token(models):
+    """Padding is at the end of a row."""
+    for row in ([b"", b"a"], [b"a", b"", b"b"]):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="end of a row"):
+            from_tokens(models[None], [row], [len(row)])
+    # What follows a sentence is not read.
+    shortened = from_tokens(models[None], [[b"a", b"", b"b"]], [1])
+    assert_equal(shortened, from_tokens(models[None], [[b"a", b"", b""]], [1]))
+
+
 # ---------------------------------------------------------------- nothing to read
 
 

@@ -156,6 +156,17 @@ def test_empty_batches(shape, exported):
     assert outputs["sequence_len"].tolist() == [0] * batch
 
 
+def test_padding_in_front(exported):
+    """A sentence ends at its first masked position, as it does in Keras's graphs."""
+    ids = char_ids([["a", "bank", "a"], ["bank", "a"]])
+    wanted = exported(ids[:1, :3])["lstm_outputs2"]
+    ids[0, 3], ids[1] = 0, np.roll(ids[1], 1, axis=0)
+    outputs = exported(ids)
+    assert outputs["sequence_len"].tolist() == [1, 0]
+    np.testing.assert_allclose(outputs["lstm_outputs2"][:1, :1], wanted, atol=TOLERANCE)
+    assert not outputs["lstm_outputs2"][0, 1:].any() and not outputs["elmo"][1].any()
+
+
 # ---------------------------------------------------------------- any model
 
 

@@ -35,7 +35,7 @@ WORDS_ALONE = ElmoConfig(
 SENTENCES = [
     ["the", "bank", "배가"],
     [],
-    ["😀x", "\u3000", "abnkabnkab", "bank", "", "the"],
+    ["😀x", "\u3000", "abnkabnkab", "bank", " ", "the"],
     ["b\x00n", "\U0010ffff", "<bos>"],
 ]
 

@@ -182,6 +182,27 @@ def test_negative_ids():
         random_encoder().predict(ids, verbose=0)
 
 
+def test_padding_in_front():
+    """An error where the values are known; in a graph, a sentence ends there."""
+    encoder = random_encoder()
+    ids = char_ids([["the", "bank"], ["a"]])
+    front = np.stack([ids[0], np.roll(ids[1], 1, axis=0)])
+    with pytest.raises(ValueError, match="`char_ids` must be padded .* in row 1"):
+        encoder(front)
+    gap = char_ids([["the", "bank", "the", "bank"]])
+    gap[0, 2] = 0
+    for found, wanted in zip(
+        encoder.predict(front, verbose=0), encoder(ids), strict=True
+    ):
+        np.testing.assert_allclose(found[0], wanted[0], atol=1e-5)
+        assert not found[1].any()
+    for found, wanted in zip(
+        encoder.predict(gap, verbose=0), encoder(gap[:, :2]), strict=True
+    ):
+        np.testing.assert_allclose(found[:, :2], wanted, atol=1e-5)
+        assert not found[:, 2:].any()
+
+
 @pytest.mark.parametrize("trainable", [True, False])
 def test_save_and_load(trainable, tmp_path):
     encoder = Encoder(CONFIG, trainable=trainable, tokenizer="whitespace")

@@ -11,7 +11,7 @@ pytestmark = pytest.mark.graph
 
 TOKENS = [
     ["the", "The", "배", "zebra", "Seoul"],
-    ["", "the", "", "", ""],
+    ["zebra", "the", "", "", ""],
     [""] * 5,
 ]
 THE, BAE, SEOUL, NONE = [1, 2], [3, 4], [5, 6], [0, 0]
@@ -109,6 +109,16 @@ def test_its_configuration_is_its_arguments():
     assert again.vectors.shape == (4, 3)
 
 
+def test_policy():
+    """Variables and results follow the dtype policy, though strings come first."""
+    layer = StaticEmbedding(["a", "b"], 3, trainable=True, dtype="mixed_bfloat16")
+    assert layer([["a"]]).dtype == "bfloat16"
+    assert layer(keras.Input((None,), dtype="string")).dtype == "bfloat16"
+    assert layer.vectors.dtype == "float32"
+    model = keras.Sequential([StaticEmbedding(["a"], 3), keras.layers.Dense(1)])
+    assert model.predict(tf.constant([["a", "b"]]), verbose=0).shape == (1, 2, 1)
+
+
 def test_shapes_are_known_before_the_words_are():
     layer = StaticEmbedding(["a", "b"], 3)
     for dtype in ("string", "int32"):
@@ -138,3 +148,11 @@ def test_a_string_is_no_list_of_words():
 def test_one_axis_is_no_batch(tokens):
     with pytest.raises(ValueError, match="`tokens` must have 2 axes"):
         StaticEmbedding(["a"], 3)(tokens)
+
+
+@pytest.mark.parametrize("row", [["", "the"], ["the", "", "the"]], ids=str)
+def test_empty_string_before_a_token(row):
+    layer = StaticEmbedding(["the"], 3)
+    for call in (layer, layer.ids, layer.compute_mask):
+        with pytest.raises(ValueError, match="at the end of a row"):
+            call(tf.constant([row]))

@@ -132,6 +132,18 @@ def test_invalid_integers():
             tensor_arrays({"tokens": tokens, "sequence_len": lengths}, ARGUMENTS, 100)
 
 
+def test_empty_string_before_a_word():
+    tokens = tensor(shape=(1, 3), string_val=[b"a", b"", b"b"])
+    for length in (1, 3):
+        lengths = tensor(dtype=3, shape=(1,), int_val=[length])
+        sent = {"tokens": tokens, "sequence_len": lengths}
+        if length == 1:
+            tensor_arrays(sent, ARGUMENTS, 100)
+            continue
+        with pytest.raises(ServingError, match="item 0: must have no empty string"):
+            tensor_arrays(sent, ARGUMENTS, 100)
+
+
 @given(st.binary(max_size=60))
 def test_random_tensor_bytes(data):
     try:

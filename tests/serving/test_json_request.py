@@ -53,7 +53,7 @@ def test_utf8(texts):
 @given(
     st.integers(0, 4).flatmap(
         lambda width: st.lists(
-            st.lists(st.binary(max_size=5), min_size=width, max_size=width),
+            st.lists(st.binary(min_size=1, max_size=5), min_size=width, max_size=width),
             min_size=1,
             max_size=4,
         )
@@ -157,11 +157,17 @@ def test_invalid_strings(body, said):
         ([["a"]], [2**31], "'sequence_len' must hold 32-bit integers"),
         ([["a"]], [[1]], "'sequence_len' must hold 32-bit integers"),
         ([["a"]], 1, "'sequence_len' must be a list"),
+        ([["a", "b"], ["", "b"]], [2, 2], "'tokens', item 1: must have no empty"),
+        ([["a", "", "b"]], [3], "'tokens', item 0: must have no empty"),
+        ([["a", "", "b"], ["a", "", ""]], [1, 3], None),
     ],
     ids=repr,
 )
 def test_invalid_tokens(tokens, lengths, said):
     body = {"inputs": {"tokens": tokens, "sequence_len": lengths}}
+    if said is None:
+        assert arrays(body, TOKENS)["tokens"].tolist()[0][0] == b"a"
+        return
     with pytest.raises(ServingError) as error:
         arrays(body, TOKENS)
     assert said in str(error.value)

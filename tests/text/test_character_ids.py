@@ -8,6 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keras_elmo.text.character_ids import CharacterIds, character_ids, encode_tokens
+from keras_elmo.text.plain_ids import PlainIds
+from keras_elmo.text.string_layer import padded as padded_tokens
 
 pytestmark = pytest.mark.skipif(
     keras.backend.backend() != "tensorflow", reason="only TensorFlow has strings"
@@ -20,8 +22,6 @@ def spelt(ids):
 
 def expected_row(tokens, length):
     """The rule of the published format, one id at a time."""
-    while tokens and not tokens[-1]:
-        tokens = tokens[:-1]
     rows = [spelt([259, 257, 260])]
     for token in tokens:
         rows.append(spelt([259, *(byte + 1 for byte in token[:48]), 260]))
@@ -30,38 +30,47 @@ def expected_row(tokens, length):
 
 
 token_bytes = st.one_of(
-    st.just(b""),
-    st.text(max_size=4).map(lambda text: text.encode(errors="replace")),
+    st.text(min_size=1, max_size=4).map(lambda text: text.encode(errors="replace")),
     st.binary(min_size=46, max_size=51),
     st.sampled_from([b"<S>", b"</S>", b"\0", b"a\0", b"\xff" * 60]),
 )
 
 
-@given(
-    st.integers(0, 5).flatmap(
-        lambda length: st.lists(
-            st.lists(token_bytes, min_size=length, max_size=length), max_size=4
-        )
-    )
-)
-def test_equals_the_published_rule(rows):
-    length = len(rows[0]) if rows else 0
-    tokens = tf.constant(rows, tf.string, shape=(len(rows), length))
+@given(st.lists(st.lists(token_bytes, max_size=5), max_size=4), st.integers(0, 2))
+def test_equals_the_published_rule(rows, extra):
+    length = max(map(len, rows), default=0) + extra
+    padded = [row + [b""] * (length - len(row)) for row in rows]
+    tokens = tf.constant(padded, tf.string, shape=(len(rows), length))
     ids = CharacterIds()(tokens)
     assert ids.dtype == tf.int32
     assert ids.shape == (len(rows), length + 2, 50)
     expected = [expected_row(row, length) for row in rows]
     assert ids.numpy().tolist() == expected
     np.testing.assert_array_equal(character_ids(tokens), ids)
-    for row, wanted in zip(rows, expected, strict=True):
+    for row, wanted in zip(padded, expected, strict=True):
         assert encode_tokens(row).tolist() == [wanted]
 
 
-def test_inner_empty_string():
-    """An inner empty string is an empty word."""
-    ids = CharacterIds()([["a", "", "b", ""]]).numpy()[0]
-    assert ids[2].tolist() == spelt([259, 260])
-    assert (ids[:, 0] > 0).tolist() == [True, True, True, True, True, False]
+@pytest.mark.parametrize("row", [["", "a"], ["a", "", "b"], ["", "", "b", ""]], ids=str)
+def test_empty_string_before_a_token(row):
+    """An error on every path: padding is at the end of a row."""
+    tokens = tf.constant([["a"] * len(row), row])
+    said = '`tokens` must be padded with .*"" at the end of a row.*Received: a row'
+    ragged = tf.ragged.constant([["a"], row])
+    for wrong in (tokens, tokens.numpy(), tokens.numpy().tolist()):
+        with pytest.raises(ValueError, match=said):
+            CharacterIds()(wrong)
+    with pytest.raises(ValueError, match=said):
+        character_ids(padded_tokens(ragged))
+    with pytest.raises(ValueError, match="tokens that are not empty"):
+        PlainIds()([[b"a"], [token.encode() for token in row]])
+    # In a graph, when it runs.
+    strings = keras.Input((None,), dtype="string")
+    model = keras.Model(strings, CharacterIds()(strings))
+    dataset = tf.data.Dataset.from_tensors(tokens).map(character_ids)
+    for run in (lambda: model.predict(tokens, verbose=0), lambda: next(iter(dataset))):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="at the end of a row"):
+            run()
 
 
 def test_a_long_word_is_cut_after_48_bytes():
