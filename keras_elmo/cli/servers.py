@@ -50,6 +50,7 @@ def _serve(parser: argparse.ArgumentParser) -> Run:
             needed += ["grpc", "tensorflow_serving"]
         _import_extra(needed, "serve")
         limits = take_options(Limits, given)
+        take_options(ServeOptions, {**given})
         import_keras(given["model"])
         from keras_elmo.serving.server import serve
 

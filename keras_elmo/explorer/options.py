@@ -29,4 +29,6 @@ class ExploreOptions(Limits):
     host: str = option(
         ServeOptions.host, "Address to listen at.", _ADDRESS, metavar="HOST"
     )
-    port: int = option(8502, "Port; 0 picks a free one.", _ADDRESS, positive=False)
+    port: int = option(
+        8502, "Port; 0 picks a free one.", _ADDRESS, positive=False, most=65_535
+    )

@@ -56,7 +56,11 @@ _LIMITS = "limits"
 
 @dataclasses.dataclass(frozen=True)
 class ServeOptions:
-    """Where a model is served, and under which name."""
+    """Where a model is served, and under which name.
+
+    Raises:
+        ValueError: a port is none.
+    """
 
     name: str | None = option(
         None,
@@ -67,10 +71,15 @@ class ServeOptions:
     host: str = option(
         "127.0.0.1", "Address to listen at; 0.0.0.0 for all.", _ADDRESS, metavar="HOST"
     )
-    port: int = option(8501, "REST port; 0 picks a free one.", _ADDRESS, positive=False)
-    grpc_port: int = option(
-        8500, "gRPC port; 0 picks a free one.", _ADDRESS, positive=False
+    port: int = option(
+        8501, "REST port; 0 picks a free one.", _ADDRESS, positive=False, most=65_535
     )
+    grpc_port: int = option(
+        8500, "gRPC port; 0 picks a free one.", _ADDRESS, positive=False, most=65_535
+    )
+
+    def __post_init__(self) -> None:
+        check_options(self)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -85,7 +94,12 @@ class Limits:
     """
 
     body_bytes: int = option(
-        4 * 2**20, "Bytes of the body of a request.", _LIMITS, flag="--max-body-bytes"
+        4 * 2**20,
+        "Bytes of the body of a request.",
+        _LIMITS,
+        # The greatest that gRPC takes.
+        most=2**31 - 1,
+        flag="--max-body-bytes",
     )
     sentences: int = option(
         1024, "Sentences of a request.", _LIMITS, flag="--max-sentences"

@@ -18,6 +18,8 @@ from keras_elmo.utils.prefetch import prefetch_map
 T = TypeVar("T")
 Tokens = list[bytes]
 
+# More cannot be meant: in memory, a position of the smallest model takes 20 kB.
+MAX_BATCH_TOKENS = 10_000_000
 # For callers that read a whole file and do little else.
 TOKENIZER_THREADS = min(4, os.cpu_count() or 1)
 

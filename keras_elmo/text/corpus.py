@@ -10,6 +10,7 @@ import keras
 import numpy as np
 
 from keras_elmo.text.batching import (
+    MAX_BATCH_TOKENS,
     Tokens,
     length_batches,
     mixed_lines,
@@ -22,6 +23,7 @@ from keras_elmo.text.stats import CorpusStats
 from keras_elmo.text.tokenizer import Tokenizer
 from keras_elmo.text.vocabulary import END, PADDING_ID, START, UNKNOWN, Vocabulary
 from keras_elmo.token_vocabulary import TokenVocabulary
+from keras_elmo.utils.checks import refuse
 from keras_elmo.utils.lazy import do_not_convert, tf
 from keras_elmo.utils.types import Tensor
 
@@ -103,6 +105,9 @@ class Corpus:
                 "`shard` must be (index, number of shards), with 0 <= index < number. "
                 f"Received: shard={shard}"
             )
+        for name, value in {"max": max_tokens, "batch": batch_tokens}.items():
+            if value > MAX_BATCH_TOKENS:
+                refuse(f"{name}_tokens", f"at most {MAX_BATCH_TOKENS:,}", value)
         if batch_tokens < max_tokens:
             raise ValueError(
                 "`batch_tokens` must be at least `max_tokens`. Received: "

@@ -43,7 +43,8 @@ class Vocabulary:
 
     Raises:
         ValueError: the special words are missing, or a word is empty, repeated, or
-            contains a line end; names the line. Or there is not one count a word.
+            contains a line end or a NUL; names the line. Or there is not one count a
+            word.
 
     Example:
 
@@ -64,15 +65,19 @@ class Vocabulary:
         self.words = list(words)
         self.counts = counts
         if tuple(self.words[:3]) != SPECIALS:
+            hint = ""
+            if set(self.words[:3]) == set(SPECIALS):
+                # bilm-tf takes them in any order, and its own begins with </S>.
+                hint = " in this order; `keras-elmo import --checkpoint` reads others"
             raise ValueError(
-                f"lines 1 to 3 must be {', '.join(SPECIALS)}. "
+                f"lines 1 to 3 must be {', '.join(SPECIALS)}{hint}. "
                 f"Received: {', '.join(word[:20] for word in self.words[:3])}"
             )
         self.lookup: dict[bytes, int] = {}
         for token_id, word in enumerate(self.words[3:], 3):
-            if not word or "\n" in word or "\r" in word:
+            if not word or not {"\n", "\r", "\0"}.isdisjoint(word):
                 raise ValueError(
-                    f"line {token_id + 1} must be a word without a line end. "
+                    f"line {token_id + 1} must be a word without line ends and NULs. "
                     f"Received: {reprlib.repr(word)}"
                 )
             if self.lookup.setdefault(word.encode(), token_id) != token_id:
@@ -255,6 +260,8 @@ def read_words(path: StrPath) -> Iterator[str]:
                 return
             if len(line) > _LONGEST_LINE:
                 raise ValueError(f"line {number} has more than {_LONGEST_LINE:,} bytes")
+            if b"\0" in line:
+                raise ValueError(f"line {number} must be a word without NULs")
             if number == 1:
                 line = line.removeprefix(BYTE_ORDER_MARK)
             try:

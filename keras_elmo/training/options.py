@@ -6,6 +6,7 @@ from numbers import Real
 from typing import TYPE_CHECKING
 
 from keras_elmo.config import TOKENIZERS, ElmoConfig
+from keras_elmo.text.batching import MAX_BATCH_TOKENS
 from keras_elmo.text.vocabulary import SPECIALS
 from keras_elmo.utils.options import check_options, describe, option
 from keras_elmo.utils.types import StrPath
@@ -102,6 +103,7 @@ class TrainingOptions:
         "of `corpus` are counted, and words that both know keep their rows of the "
         "softmax.",
         _MODEL,
+        most=1e8,
         fixed=True,
     )
     max_distinct: int = option(
@@ -109,23 +111,27 @@ class TrainingOptions:
         "Distinct words held in memory while words are counted, at about 150 bytes "
         "each; beyond that the rarest are dropped, with a message.",
         _MODEL,
+        most=1e10,
     )
     num_sampled: int = option(
         8192,
         "Candidates of the sampled softmax; fewer are faster on a CPU.",
         _UPDATES,
+        most=1e8,
         fixed=True,
     )
     batch_tokens: int = option(
         1280,
         "Tokens of a batch, padding and sentence boundaries included, on each worker.",
         _UPDATES,
+        most=MAX_BATCH_TOKENS,
     )
     max_tokens: int = option(
         66,
         "Tokens of the longest row of a batch, the two boundaries included; longer "
         "lines are split.",
         _UPDATES,
+        most=MAX_BATCH_TOKENS,
     )
     optimizer: str = option(
         "adagrad",
@@ -141,6 +147,7 @@ class TrainingOptions:
         + ", ".join(f"{rate} for {name}" for name, rate in LEARNING_RATES.items())
         + ".",
         _UPDATES,
+        most=1000,
         metavar="X",
         parse=float,
         fixed=True,
@@ -179,6 +186,7 @@ class TrainingOptions:
         "Devices of this process that share each batch. If not given, all GPUs, or "
         "the CPU. For several processes see docs/training.md.",
         _UPDATES,
+        most=1024,
     )
     steps: int | None = option(None, "Updates to stop after.", _END)
     epochs: int | None = option(

@@ -11,9 +11,9 @@ import textwrap
 from collections.abc import Callable
 from numbers import Real
 from types import UnionType
-from typing import Any, ParamSpec, TypeVar, get_args
+from typing import Any, ParamSpec, TypeVar, cast, get_args
 
-from keras_elmo.utils.checks import check_positive
+from keras_elmo.utils.checks import check_positive, is_integer, refuse
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -28,7 +28,8 @@ class Option:
         help: sentences that explain it. Other options are named in backticks.
         group: heading that it stands under in `--help`.
         choices: the allowed values, if they are few; `None` is allowed, too.
-        positive: whether a number has to be greater than 0.
+        positive: whether a number has to be greater than 0; else it may be 0.
+        most: the greatest number that can be meant.
         flag: its name on the command line; `--name` if `None`; "" if it has none there.
         metavar: what stands for the value in `--help`; `N` if empty.
         parse: converts the text of the command line; by its type if `None`.
@@ -40,6 +41,7 @@ class Option:
     group: str = "options"
     choices: tuple[str, ...] = ()
     positive: bool = True
+    most: float = 1e12
     flag: str | None = None
     metavar: str = "N"
     parse: Callable[[str], object] | None = None
@@ -97,20 +99,37 @@ def check_options(options: object) -> None:
     """Checks the values of a dataclass of options by their declarations.
 
     Raises:
-        ValueError: a number is not positive, or a value is none of the choices.
+        ValueError: a number is too small or too large, no integer where it has to be
+            one, or a value is none of the choices.
     """
     for each in declared_options(options):
         value, choices = getattr(options, each.name), each.option.choices
         if value is None or callable(value):
             continue
-        is_number = isinstance(value, Real) and not isinstance(value, bool)
-        if is_number and each.option.positive:
-            check_positive(**{each.name: value})
+        _check_number(each, value)
         if choices and isinstance(value, str) and value not in choices:
             raise ValueError(
                 f"`{each.name}` must be {' or '.join(map(repr, choices))}. "
                 f"Received: {each.name}={value!r}"
             )
+
+
+def _check_number(declared: Declared, value: object) -> None:
+    name, option = declared.name, declared.option
+    kinds = {declared.type, *get_args(declared.type)} & {int, float}
+    if not isinstance(value, Real) or isinstance(value, bool):
+        if kinds:
+            refuse(name, "a number", value)
+        return
+    if kinds == {int} and not is_integer(value):
+        refuse(name, "an integer", value)
+    number = cast(float, value)
+    if option.positive:
+        check_positive(**{name: number})
+    elif not number >= 0:
+        refuse(name, "at least 0", value)
+    if number > option.most:
+        refuse(name, f"at most {option.most:,.0f}", value)
 
 
 def takes_options(

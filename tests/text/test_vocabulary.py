@@ -143,7 +143,7 @@ def test_ids_of_bytes_and_of_text():
 
 
 words = st.text(min_size=1).filter(
-    lambda word: not set("\r\n") & set(word) and word not in SPECIALS
+    lambda word: not set("\r\n\0") & set(word) and word not in SPECIALS
 )
 
 
@@ -181,6 +181,8 @@ def test_a_windows_file(tmp_path):
     [
         (b"", "lines 1 to 3 must be <S>, </S>, <UNK>"),
         (b"the\nof\nand\n", "lines 1 to 3 must be .* Received: the, of, and"),
+        (b"</S>\n<S>\n<UNK>\na\n", "lines 1 to 3 must be .* in this order; .* import"),
+        (b"<S>\n</S>\n<UNK>\na\nb\0c\n", "line 5 must be a word without NULs"),
         (b"<S>\n</S>\n<UNK>\na\n\nb\n", "line 5 must be a word"),
         (b"<S>\n</S>\n<UNK>\na\nb\na\n", "line 6 repeats line 4: 'a'"),
         (b"<S>\n</S>\n<UNK>\na\n<S>\n", "line 5 repeats a special: '<S>'"),
@@ -260,9 +262,10 @@ def test_wrong_counts(tmp_path, content, rule):
         Vocabulary.load(path)
 
 
-def test_wrong_words():
-    with pytest.raises(ValueError, match="line 4 must be a word without a line end"):
-        Vocabulary([*SPECIALS, "a\nb"])
+@pytest.mark.parametrize("word", ["a\nb", "a\r", "a\0b"])
+def test_wrong_words(word):
+    with pytest.raises(ValueError, match="line 4 must be a word without line ends"):
+        Vocabulary([*SPECIALS, word])
 
 
 # Some words are much more frequent than others, as in a text.

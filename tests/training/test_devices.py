@@ -8,7 +8,7 @@ import time
 import numpy as np
 import pytest
 
-from keras_elmo.training.devices.base import pad_batch, split_batch
+from keras_elmo.training.devices.base import most_cpu_devices, pad_batch, split_batch
 from keras_elmo.training.devices.jax import choose_jax_devices
 from keras_elmo.training.devices.tensorflow import choose_tensorflow_devices
 from tests.fresh_process import environment, forked_python
@@ -133,6 +133,19 @@ def assert_close(directory, other):
         np.testing.assert_allclose(
             found.astype("float64"), wanted.astype("float64"), atol=1e-5, rtol=0
         )
+
+
+def test_more_devices_than_there_are(backend, monkeypatch):
+    """A CPU is divided into a few parts."""
+    choose = choose_tensorflow_devices
+    if backend == "jax":
+        config, told = pytest.importorskip("jax").config, []
+        monkeypatch.setattr(config, "update", lambda name, value: told.append(value))
+        choose = choose_jax_devices
+    with pytest.raises(ValueError, match="`devices` must be at most .*=1000"):
+        choose(1000)
+    if backend == "jax":
+        assert told == [most_cpu_devices()]
 
 
 # Its fixture trains five times, in new processes: 45 seconds.

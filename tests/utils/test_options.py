@@ -20,6 +20,7 @@ class Colours:
     _: dataclasses.KW_ONLY
     colour: str | None = option(None, "Which colour.", choices=("red", "blue"))
     coats: int = option(2, "How many.", flag="--layers")
+    thinner: float | None = option(None, "Share of it.", positive=False, most=1)
     wet: bool = option(False, "Whether to paint when it rains.", flag="")
 
     def __post_init__(self):
@@ -42,8 +43,8 @@ def paint(options: Colours) -> str:
 def test_function_takes_the_fields():
     assert paint("wall", coats=1) == "wall None 1"
     assert str(inspect.signature(paint)) == (
-        "(path: str, *, colour: str | None = None, coats: int = 2, wet: bool = False) "
-        "-> str"
+        "(path: str, *, colour: str | None = None, coats: int = 2, "
+        "thinner: float | None = None, wet: bool = False) -> str"
     )
     assert paint.__doc__ and "path: Where to paint.\n    colour: " in paint.__doc__
     assert paint.__name__ == "paint" and paint.__annotations__["coats"] is int
@@ -55,6 +56,15 @@ def test_function_takes_the_fields():
     ("values", "said"),
     [
         ({"coats": 0}, "`coats` must be positive. Received: coats=0"),
+        ({"coats": -1}, "`coats` must be positive. Received: coats=-1"),
+        ({"coats": 10**13}, "`coats` must be at most 1,000,000,000,000. Received"),
+        ({"coats": 10**400}, "`coats` must be at most 1,000,000,000,000. Received"),
+        ({"coats": 1.5}, "`coats` must be an integer. Received: coats=1.5"),
+        ({"coats": "2"}, "`coats` must be a number. Received: coats='2'"),
+        ({"coats": True}, "`coats` must be a number. Received: coats=True"),
+        ({"thinner": -0.1}, "`thinner` must be at least 0. Received: thinner=-0.1"),
+        ({"thinner": 1.5}, "`thinner` must be at most 1. Received: thinner=1.5"),
+        ({"thinner": float("nan")}, "`thinner` must be at least 0. Received"),
         ({"colour": "green"}, "`colour` must be 'red' or 'blue'. Received: colour='gr"),
     ],
 )
@@ -69,6 +79,9 @@ def test_flags_and_types():
         "path": "--path",
         "colour": "--colour",
         "coats": "--layers",
+        "thinner": "--thinner",
         "wet": "",
     }
-    assert [each.parse for each in declared_options(Colours)] == [str, str, int, bool]
+    assert [each.parse for each in declared_options(Colours)] == [
+        *(str, str, int, float, bool)
+    ]

@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import os
 from collections.abc import Mapping
 
 import numpy as np
@@ -79,6 +80,12 @@ class WorkerStatus:
         # Every row has two boundaries.
         words = int(np.sum(token_ids != PADDING_ID)) - 2 * rows
         return cls(1, *position, words, rows, tokens, stop)
+
+
+def most_cpu_devices() -> int:
+    """Returns into how many devices a CPU is divided at most."""
+    # More than there are cores help to try what several devices do.
+    return max(8, os.cpu_count() or 1)
 
 
 class Devices:

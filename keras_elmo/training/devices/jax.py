@@ -12,6 +12,7 @@ from keras_elmo.training.data import Batch
 from keras_elmo.training.devices.base import (
     Devices,
     WorkerStatus,
+    most_cpu_devices,
     pad_batch,
     step_metrics,
 )
@@ -78,7 +79,8 @@ def choose_jax_devices(count: int | None) -> Devices:
     if count is not None and count > 1:
         with contextlib.suppress(RuntimeError):
             # Only before JAX has looked for devices, and only where it finds no GPU.
-            jax.config.update("jax_num_cpu_devices", count)
+            parts = min(count, most_cpu_devices())
+            jax.config.update("jax_num_cpu_devices", parts)
     if os.environ.get(_ADDRESSES) and not jax.distributed.is_initialized():
         # As keras.distribution.initialize does, but with a shorter heartbeat.
         jax.distributed.initialize(

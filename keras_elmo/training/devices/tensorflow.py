@@ -11,6 +11,7 @@ from keras_elmo.training.data import Batch
 from keras_elmo.training.devices.base import (
     Devices,
     WorkerStatus,
+    most_cpu_devices,
     split_batch,
     step_metrics,
 )
@@ -182,6 +183,11 @@ def _local_devices(count: int | None) -> list[str]:
             raise ValueError(f"{_TOO_LATE}. Received: devices={count}") from error
         return [f"GPU:{k}" for k in range(len(gpus[:count]))]
     count = count or 1
+    if count > most_cpu_devices():
+        raise ValueError(
+            f"`devices` must be at most {most_cpu_devices()}, into which the CPU is "
+            f"divided where there is no GPU. Received: devices={count}"
+        )
     if count > 1:
         (cpu,) = tf.config.list_physical_devices("CPU")
         parts = [tf.config.LogicalDeviceConfiguration()] * count
