@@ -270,7 +270,7 @@ def _socket(server: Served) -> Iterator[socket.socket]:
 
 def _head(server: Served, *fields: str) -> bytes:
     line = f"POST /v1/models/{server.name}:predict HTTP/1.1"
-    return "\r\n".join([line, "Host: x", *fields, "", ""]).encode()
+    return "\r\n".join([line, "Host: localhost", *fields, "", ""]).encode()
 
 
 def _answered(connection: socket.socket) -> str:
@@ -286,7 +286,7 @@ def _http(server: Served, chance: random.Random) -> str:
             b"GET\r\n\r\n",
             b"NONSENSE / HTTP/1.1\r\n\r\n",
             b"GET / HTTP/9.9\r\n\r\n",
-            b"GET /\xff\xfe HTTP/1.1\r\nHost: x\r\n\r\n",
+            b"GET /\xff\xfe HTTP/1.1\r\nHost: localhost\r\n\r\n",
             _head(server, "Content-Length: -1"),
             _head(server, "Content-Length: x"),
             _head(server, "Content-Length: 1", "Content-Length: 2"),

@@ -97,8 +97,7 @@ def embed(
             dictionary, a set or a table, or `model` is no model.
         ValueError: an empty token precedes another, `batch_size` is not positive, there
             is no such model, `layers`, `pooling` or `tokenizer` is another one, or the
-            mix is one
-            with `layer_norm`.
+            mix is one with `layer_norm`.
         ImportError: TensorFlow, which makes the character ids, is not installed; an
             .onnx file needs the extra `onnx` instead.
 

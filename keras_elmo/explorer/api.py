@@ -42,7 +42,7 @@ class Api:
             "mix": self._mix,
         }
 
-    def answer(self, method: str, body: bytes) -> bytes:
+    def answer(self, method: str, body: bytes | bytearray) -> bytes:
         """Answers a request.
 
         Raises:

@@ -1,35 +1,33 @@
 """The page's server."""
 
 import asyncio
-import ipaddress
 import signal
 import socket
 import threading
 import webbrowser
-from collections.abc import Callable, MutableMapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files
-from typing import Any
 
 from starlette.applications import Starlette
-from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp
 
 from keras_elmo.explorer.api import Api
 from keras_elmo.explorer.explorer import Explorer
 from keras_elmo.explorer.mixes import Mixes, read_mix_file
 from keras_elmo.explorer.options import ExploreOptions
+from keras_elmo.serving.body import Bodies
+from keras_elmo.serving.guard import Guard, names_of_machine
 from keras_elmo.serving.http import (
     address,
     bound_socket,
     first_signal,
     http_server,
     json_response,
-    read_body,
     refuse,
     start_listening,
     while_connected,
@@ -110,25 +108,27 @@ def explore_app(api: Api, options: ExploreOptions) -> ASGIApp:
     """Returns the application: the page's files and the answers of the API."""
     # One request at a time has all processors.
     worker = ThreadPoolExecutor(1, thread_name_prefix="explorer")
+    bodies = Bodies(options)
     waiting = 0
 
     async def answer(request: Request) -> Response:
         nonlocal waiting
-        body = await read_body(request, options)
-        # Other sites' pages may send forms and plain text, but no JSON.
-        if not request.headers.get("content-type", "").startswith("application/json"):
-            raise invalid("The body must be application/json")
-        options.check_waiting(waiting)
-        waiting += 1
-        try:
-            loop = asyncio.get_running_loop()
-            method = request.path_params["method"]
-            with while_connected(request):
-                return json_response(
-                    await loop.run_in_executor(worker, api.answer, method, body)
-                )
-        finally:
-            waiting -= 1
+        async with bodies.read(request) as body:
+            # Other sites' pages may send forms and plain text, but no JSON.
+            kind = request.headers.get("content-type", "")
+            if not kind.startswith("application/json"):
+                raise invalid("The body must be application/json")
+            options.check_waiting(waiting)
+            waiting += 1
+            try:
+                loop = asyncio.get_running_loop()
+                method = request.path_params["method"]
+                with while_connected(request):
+                    return json_response(
+                        await loop.run_in_executor(worker, api.answer, method, body)
+                    )
+            finally:
+                waiting -= 1
 
     static = StaticFiles(directory=str(files(__package__) / "static"), html=True)
     app = Starlette(
@@ -138,40 +138,4 @@ def explore_app(api: Api, options: ExploreOptions) -> ASGIApp:
         ],
         exception_handlers=dict.fromkeys((ServingError, Exception), refuse),
     )
-    return _Guard(app, options.host)
-
-
-class _Guard:
-    """Refuses requests for other hosts, and adds headers to every answer.
-
-    A page elsewhere may have its own name point here (DNS rebinding), and would then
-    read the answers; the browser says that name in the header Host.
-    """
-
-    def __init__(self, app: ASGIApp, host: str) -> None:
-        self._app = app
-        self._names = {"localhost", host.lower(), socket.gethostname().lower()}
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        async def send_with_headers(message: MutableMapping[str, Any]) -> None:
-            if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).update(_HEADERS)
-            await send(message)
-
-        if self._is_here(Request(scope).headers.get("host", "")):
-            await self._app(scope, receive, send_with_headers)
-            return
-        refused = json_response(
-            b'{"error":"The header Host must name this machine"}', 421
-        )
-        await refused(scope, receive, send_with_headers)
-
-    def _is_here(self, host: str) -> bool:
-        name = host.lower()
-        # Without the port; an IPv6 address has colons of its own.
-        name = name[1:].partition("]")[0] if name[:1] == "[" else name.split(":")[0]
-        try:
-            ipaddress.ip_address(name)
-        except ValueError:
-            return name in self._names
-        return True
+    return Guard(app, names_of_machine(options.host), _HEADERS)

@@ -13,6 +13,7 @@ from tensorflow.core.framework.tensor_pb2 import TensorProto
 from tensorflow_serving.apis.predict_pb2 import PredictRequest, PredictResponse
 
 from keras_elmo.serving.batching import Batcher
+from keras_elmo.serving.body import Bodies
 from keras_elmo.serving.limits import Code, Limits, ServingError, invalid
 from keras_elmo.serving.metrics import count_request
 from keras_elmo.serving.signatures import Argument, Arrays, check_padding, encode
@@ -68,11 +69,14 @@ class GrpcServer:
 
     def __init__(self, address: str, limits: Limits) -> None:
         self._limits = limits
+        self._bodies = Bodies(limits)
         self._calls: set[asyncio.Task[object]] = set()
         self._server = grpc.aio.server(
             options=[
                 ("grpc.max_receive_message_length", limits.body_bytes),
                 ("grpc.max_send_message_length", -1),
+                # Of a connection; other calls wait at the client.
+                ("grpc.max_concurrent_streams", limits.waiting),
                 # Otherwise two servers may share a port, unnoticed.
                 ("grpc.so_reuseport", 0),
             ]
@@ -113,7 +117,8 @@ class GrpcServer:
             task.add_done_callback(self._calls.discard)
         try:
             with count_request("GRPC"):
-                return await self._answer(body)
+                with self._bodies.count(body):
+                    return await self._answer(body)
         except ServingError as error:
             code, message = error.code, str(error)
         except Exception:

@@ -1,21 +1,25 @@
-"""HTTP with limits: the socket, its connections, and the body of a request."""
+"""HTTP with limits: the socket and its connections."""
 
 import asyncio
 import contextlib
+import errno
 import functools
+import logging
+import math
 import signal
 import socket
 from asyncio import TimerHandle
 from collections.abc import Iterator
+from typing import Any
 
 import orjson
 import uvicorn
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from keras_elmo.serving.limits import Code, Limits, ServingError, invalid
+from keras_elmo.serving.limits import Code, Limits, ServingError
 
 # Of a request, without its body and the frames of its chunks.
 _HEAD_BYTES = 64 * 1024
@@ -28,8 +32,12 @@ _IDLE_SECONDS = 60
 _CLOSING = (Code.TOO_SLOW, Code.TOO_LARGE)
 # In the state of a request: a future that is done when its client has left.
 _LEFT = "left"
-_GONE = "The client went away"
+# Of a process or of the system.
+_NO_SOCKETS = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
+_SAID_SECONDS = 60
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+_log = logging.getLogger(__name__)
 
 
 def http_server(app: ASGIApp, limits: Limits) -> uvicorn.Server:
@@ -37,7 +45,7 @@ def http_server(app: ASGIApp, limits: Limits) -> uvicorn.Server:
     config = uvicorn.Config(
         app,
         # Typed as a class, and called as any function is.
-        http=functools.partial(_Connection, limits.receive_seconds),  # type: ignore[arg-type]
+        http=functools.partial(_Connection, limits),  # type: ignore[arg-type]
         ws="none",
         lifespan="off",
         # Clients are told what they do wrong; the log is for faults of the server.
@@ -47,7 +55,7 @@ def http_server(app: ASGIApp, limits: Limits) -> uvicorn.Server:
         proxy_headers=False,
         timeout_keep_alive=_IDLE_SECONDS,
     )
-    server = uvicorn.Server(config)
+    server = _Server(config)
     # uvicorn would end the process by the signal that it catches. It has no option for
     # that, so its method is replaced.
     server.capture_signals = contextlib.nullcontext  # type: ignore[method-assign, assignment]
@@ -101,13 +109,35 @@ def start_listening(bound: socket.socket) -> tuple[str, int]:
     return host, port
 
 
+class _Server(uvicorn.Server):
+    """uvicorn's server, which says in a line that it cannot accept connections."""
+
+    _last_said = -math.inf
+
+    async def serve(self, sockets: list[socket.socket] | None = None) -> None:
+        asyncio.get_running_loop().set_exception_handler(self._log_fault)
+        await super().serve(sockets)
+
+    def _log_fault(
+        self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]
+    ) -> None:
+        error = context.get("exception")
+        if not (isinstance(error, OSError) and error.errno in _NO_SOCKETS):
+            loop.default_exception_handler(context)
+        # asyncio says so two thousand times a second.
+        elif loop.time() > self._last_said + _SAID_SECONDS:
+            self._last_said = loop.time()
+            _log.error("cannot accept connections: %s", error)
+
+
 class _Connection(HttpToolsProtocol):
     """uvicorn's connection, with limits for slow clients and for large heads."""
 
-    def __init__(self, receive_seconds: float, **uvicorn_arguments: object) -> None:
+    def __init__(self, limits: Limits, **uvicorn_arguments: object) -> None:
         # Passed on as they are, whatever uvicorn's version gives.
         super().__init__(**uvicorn_arguments)  # type: ignore[arg-type]
-        self._receive_seconds = receive_seconds
+        self._receive_seconds = limits.receive_seconds
+        self._max_connections = limits.max_connections
         self._in_head = False
         self._head_bytes = 0
         self._unanswered = 0
@@ -121,6 +151,11 @@ class _Connection(HttpToolsProtocol):
         transport.set_write_buffer_limits(high=0)
         self._left = self.loop.create_future()
         self._await_head()
+        if len(self.connections) > self._max_connections:
+            self._refuse(
+                "503 Service Unavailable",
+                f"There are {self._max_connections:,} connections; try again later",
+            )
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
@@ -210,39 +245,6 @@ def _cancel(timer: TimerHandle | None) -> None:
         timer.cancel()
 
 
-async def read_body(request: Request, limits: Limits) -> bytes:
-    """Returns the body, unless it is too large, too slow, or compressed."""
-    if request.headers.get("content-encoding", "identity") != "identity":
-        raise invalid("The body must come without a Content-Encoding")
-    too_large = ServingError(
-        Code.TOO_LARGE, f"The body must have at most {limits.body_bytes:,} bytes"
-    )
-    announced = int(request.headers.get("content-length", 0))
-    if announced > limits.body_bytes and "expect" in request.headers:
-        # The client asks before it sends the body.
-        raise too_large
-    body = bytearray()
-    size = 0
-    try:
-        async with asyncio.timeout(limits.receive_seconds):
-            async for chunk in request.stream():
-                size += len(chunk)
-                # Most clients look for an answer only when they have sent everything,
-                # so a body that is too large is read and dropped.
-                if max(size, announced) <= limits.body_bytes:
-                    body += chunk
-    except TimeoutError:
-        raise ServingError(
-            Code.TOO_SLOW,
-            f"The body must arrive within {limits.receive_seconds:g} seconds",
-        ) from None
-    except ClientDisconnect:
-        raise ServingError(Code.CANCELLED, _GONE) from None
-    if size > limits.body_bytes:
-        raise too_large
-    return bytes(body)
-
-
 @contextlib.contextmanager
 def while_connected(request: Request) -> Iterator[None]:
     """Cancels what the block awaits when the client leaves."""
@@ -259,7 +261,7 @@ def while_connected(request: Request) -> Iterator[None]:
     except asyncio.CancelledError:
         if left.done() and task is not None:
             task.uncancel()
-            raise ServingError(Code.CANCELLED, _GONE) from None
+            raise ServingError(Code.CANCELLED, "The client went away") from None
         raise
     finally:
         left.remove_done_callback(cancel)

@@ -26,7 +26,7 @@ class JsonRequest(NamedTuple):
     output_filter: list[str] | None
 
     @classmethod
-    def parse(cls, body: bytes) -> "JsonRequest":
+    def parse(cls, body: bytes | bytearray) -> "JsonRequest":
         """Reads a body; raises `ServingError` where TensorFlow Serving refuses it."""
         try:
             request = orjson.loads(body)

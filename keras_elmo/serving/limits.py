@@ -1,11 +1,16 @@
 """What a request may take of the server, and the error that refuses one."""
 
+import contextlib
 import dataclasses
 import json
+import math
+from collections.abc import Sequence
 from enum import Enum
 
 from keras_elmo.utils.options import check_options, option
 
+# Open files beside connections over REST: libraries, gRPC, versions that are loaded.
+_OTHER_FILES = 200
 # Characters of a value that an error shows, and of a whole error.
 _SHOWN = 60
 _MESSAGE = 1_000
@@ -71,6 +76,17 @@ class ServeOptions:
     host: str = option(
         "127.0.0.1", "Address to listen at; 0.0.0.0 for all.", _ADDRESS, metavar="HOST"
     )
+    allow_hosts: Sequence[str] | None = option(
+        None,
+        "Names that requests may have in the headers Host and Origin beside those of "
+        "this machine, such as that of a proxy; at another address than this machine's "
+        "own all are allowed if not given.",
+        _ADDRESS,
+        metavar="NAME",
+        flag="--allow-host",
+        parse=str,
+        many=True,
+    )
     port: int = option(
         8501, "REST port; 0 picks a free one.", _ADDRESS, positive=False, most=65_535
     )
@@ -116,6 +132,13 @@ class Limits:
         _LIMITS,
         flag="--max-waiting",
     )
+    connections: int = option(
+        1_000,
+        "Connections at a time over REST, less where the system allows fewer files; "
+        "one more is answered with status 503.",
+        _LIMITS,
+        flag="--max-connections",
+    )
     receive_seconds: float = option(
         30.0,
         "Seconds for the head of a request, for its body, and for the client to take "
@@ -125,6 +148,18 @@ class Limits:
 
     def __post_init__(self) -> None:
         check_options(self)
+
+    @property
+    def max_connections(self) -> int:
+        """`connections`, or what the limit of open files leaves beside other files."""
+        files = math.inf
+        with contextlib.suppress(ImportError):
+            # Not on Windows.
+            import resource
+
+            soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+            files = math.inf if soft == resource.RLIM_INFINITY else soft
+        return int(min(self.connections, max(files / 2, files - _OTHER_FILES)))
 
     def check_waiting(self, count: int) -> None:
         """Refuses a request, a `ServingError`, if too many wait already."""

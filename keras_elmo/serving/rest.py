@@ -12,13 +12,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from keras_elmo.serving.batching import Batcher
-from keras_elmo.serving.http import (
-    dumps,
-    json_response,
-    read_body,
-    refuse,
-    while_connected,
-)
+from keras_elmo.serving.body import Bodies
+from keras_elmo.serving.http import dumps, json_response, refuse, while_connected
 from keras_elmo.serving.json_request import JsonRequest
 from keras_elmo.serving.limits import Code, Limits, ServingError, invalid
 from keras_elmo.serving.metrics import count_request
@@ -36,9 +31,14 @@ def rest_app(
 ) -> Starlette:
     """Returns the application; `is_ready` says whether new requests are welcome."""
 
+    bodies = Bodies(limits)
+
     async def predict(request: Request) -> Response:
         with count_request("REST"):
-            body = await read_body(request, limits)
+            return await answer_prediction(request)
+
+    async def answer_prediction(request: Request) -> Response:
+        async with bodies.read(request) as body:
             model = models.find(**request.path_params)
             asked = JsonRequest.parse(body)
             signature = model.signature(asked.signature_name)
@@ -74,8 +74,8 @@ def rest_app(
         """Reads the body before answering, so that none arrives afterwards."""
 
         async def endpoint(request: Request) -> Response:
-            await read_body(request, limits)
-            return answer(request)
+            async with bodies.read(request):
+                return answer(request)
 
         return endpoint
 

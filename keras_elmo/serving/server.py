@@ -7,12 +7,13 @@ import logging
 import os
 import signal
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 from keras_elmo.files.finding import ONNX_SUFFIX, find_model
 from keras_elmo.serving import metrics
 from keras_elmo.serving.batching import Batcher
+from keras_elmo.serving.guard import Guard, names_for
 from keras_elmo.serving.http import (
     address,
     bound_socket,
@@ -37,6 +38,7 @@ def serve(
     port: int = ServeOptions.port,
     grpc_port: int = ServeOptions.grpc_port,
     limits: Limits | None = None,
+    allow_hosts: Sequence[str] | None = ServeOptions.allow_hosts,
 ) -> signal.Signals:
     """Serves a model until SIGINT or SIGTERM, and finishes the requests it has then.
 
@@ -51,6 +53,9 @@ def serve(
         port: REST port; 0 picks a free one.
         grpc_port: gRPC port; 0 picks a free one.
         limits: what requests may ask for.
+        allow_hosts: names of hosts that requests may have in the headers Host and
+            Origin, beside those of this machine. At an address that other machines
+            reach, `None` allows all.
 
     Returns:
         The signal that ended it.
@@ -76,7 +81,8 @@ def serve(
                 until_loaded.enter_context(bound_socket(host, grpc_port))
             # In this thread, which Ctrl-C interrupts.
             models = ModelManager(folder, name, log)
-        return asyncio.run(_run(models, listening, grpc_address, limits, log))
+        names = names_for(host, allow_hosts)
+        return asyncio.run(_run(models, listening, grpc_address, limits, names, log))
 
 
 async def _run(
@@ -84,6 +90,7 @@ async def _run(
     listening: socket.socket,
     grpc_address: str | None,
     limits: Limits,
+    names: Collection[str] | None,
     log: Callable[[str], None],
 ) -> signal.Signals:
     rpc = None
@@ -97,7 +104,7 @@ async def _run(
     metrics.WAITING_REQUESTS.set_function(batcher.__len__)
     metrics.MODEL_VERSION.set_function(lambda: models.model.version)
     app = rest_app(models, batcher, limits, lambda: not ended.done())
-    http = http_server(app, limits)
+    http = http_server(app if names is None else Guard(app, names), limits)
     if rpc:
         await rpc.start(models, batcher)
     host, port = start_listening(listening)
@@ -119,6 +126,7 @@ async def _run(
 async def _refresh(models: ModelManager, batcher: Batcher) -> None:
     """Looks for new versions and frees memory while requests are answered."""
     num_batches = 0
+    said = ""
     while True:
         await asyncio.sleep(_REFRESH_SECONDS)
         try:
@@ -126,9 +134,11 @@ async def _refresh(models: ModelManager, batcher: Batcher) -> None:
             if batcher.num_batches > num_batches:
                 num_batches = batcher.num_batches
                 await asyncio.to_thread(release_memory)
-        except Exception:
+        except Exception as error:
             # Whatever is in the folder, the loaded model is served.
-            _log.exception("looking for another version")
+            if repr(error) != said:
+                said = repr(error)
+                _log.exception("looking for another version")
 
 
 def release_memory() -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import contextlib
+import errno
 import http.client
 import json
 import socket
@@ -158,7 +159,7 @@ def test_nagle_is_off():
         app = rest.rest_app(fake, fake, Limits(), lambda: True)
         async with serving(app) as (server, address):
             reader, writer = await asyncio.open_connection(*address)
-            writer.write(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+            writer.write(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
             assert await reader.readline() == b"HTTP/1.1 200 OK\r\n"
             (connection,) = server.server_state.connections
             accepted = connection.transport.get_extra_info("socket")
@@ -188,7 +189,7 @@ def test_client_leaves(requests, caplog):
         async with serving(app) as (_, address):
             _, writer = await asyncio.open_connection(*address)
             body = b'{"inputs":["1"]}'
-            head = b"POST /v1/models/elmo:predict HTTP/1.1\r\nHost: x\r\n"
+            head = b"POST /v1/models/elmo:predict HTTP/1.1\r\nHost: localhost\r\n"
             length = b"Content-Length: %d\r\n\r\n" % len(body)
             writer.write((head + length + body) * requests)
             while not begun:
@@ -215,7 +216,7 @@ async def echo(scope, receive, send):
     await JSONResponse(dict(request.headers))(scope, receive, send)
 
 
-CHUNKED = b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+CHUNKED = b"POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 
 @pytest.mark.parametrize(
@@ -229,8 +230,8 @@ CHUNKED = b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
         (b"POST / HTTP/1.1\r\n", b"a: b\r\n"),
         (b"GET /", b"a"),
         (b"", b"\r\n"),
-        (b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", b"\r\n"),
-        (b"", b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"),
+        (b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", b"\r\n"),
+        (b"", b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"),
     ],
     ids=["trailers", "trailer", "extension", "extensions", "header", "headers"]
     + ["path", "blank", "blank afterwards", "requests"],
@@ -270,7 +271,56 @@ def test_trailers_are_no_headers():
             writer.close()
         return json.loads(answer)
 
-    assert asyncio.run(ask()) == {"host": "x", "transfer-encoding": "chunked"}
+    assert asyncio.run(ask()) == {"host": "localhost", "transfer-encoding": "chunked"}
+
+
+def test_connections():
+    """One more than the limit is closed with a reason; a place is free afterwards."""
+
+    async def ask(address, keep):
+        reader, writer = await asyncio.open_connection(*address)
+        writer.write(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        answer = await reader.readuntil(b"}")
+        if keep:
+            return answer, writer
+        writer.close()
+        await writer.wait_closed()
+        return answer, None
+
+    async def fill():
+        async with serving(echo, Limits(connections=2)) as (_, address):
+            kept = [await ask(address, True) for _ in range(2)]
+            third, _ = await ask(address, False)
+            kept[0][1].close()
+            await asyncio.sleep(0.1)
+            fourth, _ = await ask(address, False)
+            kept[1][1].close()
+        return [answer for answer, _ in kept], third, fourth
+
+    kept, third, fourth = asyncio.run(fill())
+    assert all(answer.startswith(b"HTTP/1.1 200 ") for answer in (*kept, fourth))
+    assert third.startswith(b"HTTP/1.1 503 ")
+    assert b"There are 2 connections; try again later" in third
+
+
+def test_no_more_files(caplog):
+    """A full table of files is said once, though asyncio reports it without pause."""
+
+    async def fail():
+        async with serving(echo) as (_, address):
+            loop = asyncio.get_running_loop()
+            await asyncio.sleep(0)
+            for error in (OSError(errno.EMFILE, "Too many open files"), KeyError("x")):
+                for _ in range(3):
+                    loop.call_exception_handler({"message": "no", "exception": error})
+            _, writer = await asyncio.open_connection(*address)
+            writer.close()
+
+    asyncio.run(fail())
+    said = [record.getMessage() for record in caplog.records]
+    assert said == [
+        "cannot accept connections: [Errno 24] Too many open files", *["no"] * 3
+    ]  # fmt: skip
 
 
 def test_small_chunks():
@@ -524,6 +574,27 @@ def test_long_strings_of_few_tokens(server):
     assert found == {"sequence_len": [1999]}
 
 
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"Host": "evil.example"}, 421),
+        ({"Origin": "http://evil.example"}, 403),
+        ({"Origin": "http://localhost:3000", "Content-Type": "text/plain"}, 200),
+        # As curl and other clients of TensorFlow Serving send it.
+        ({"Content-Type": "application/x-www-form-urlencoded"}, 200),
+        ({}, 200),
+    ],
+    ids=str,
+)
+def test_pages_of_other_sites(headers, status, server):
+    with contextlib.closing(server.connect()) as connection:
+        path = f"/v1/models/{server.name}:predict"
+        connection.request("POST", path, b'{"inputs": ["a"]}', headers)
+        answer = connection.getresponse()
+        assert answer.status == status
+        answer.read()
+
+
 def test_content_encoding(server):
     with contextlib.closing(server.connect()) as connection:
         headers = {"Content-Encoding": "gzip"}
@@ -551,7 +622,11 @@ def answer_of(connection):
 
 
 def head(server, *fields):
-    lines = [f"POST /v1/models/{server.name}:predict HTTP/1.1", "Host: x", *fields]
+    lines = [
+        f"POST /v1/models/{server.name}:predict HTTP/1.1",
+        "Host: localhost",
+        *fields,
+    ]
     return "\r\n".join([*lines, "", ""]).encode()
 
 
@@ -672,7 +747,7 @@ def test_answer_not_taken(server):
     [b"\x16\x03\x01\x02\x00\x01\x00", b"GET", b"FOO / HTTP/1.1", b"GET /\xff HTTP/1.1"],
 )
 def test_invalid_http(line, server, raw):
-    raw.sendall(line + b"\r\nHost: x\r\n\r\n")
+    raw.sendall(line + b"\r\nHost: localhost\r\n\r\n")
     assert raw.recv(4096).startswith(b"HTTP/1.1 400 ")
     assert is_served(server)
 
