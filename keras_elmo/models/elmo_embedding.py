@@ -18,6 +18,7 @@ from keras_elmo.models.encoder import Encoder, copy_weights
 from keras_elmo.models.inputs import char_ids_of, check_ids, is_text
 from keras_elmo.models.token_mask import CharacterMask
 from keras_elmo.utils.checks import check_positive
+from keras_elmo.utils.forks import check_not_forked
 from keras_elmo.utils.lazy import provided
 from keras_elmo.utils.types import Config, StrPath, Tensor
 
@@ -162,6 +163,7 @@ class ElmoEmbedding(FreezableLayer):
         return provided("load_embedding")(path, cls, **kwargs)
 
     def __call__(self, inputs: Tensor, *args: object, **kwargs: object) -> Tensor:
+        check_not_forked(keras.backend.backend())
         if is_text(inputs) and keras.backend.backend() != "tensorflow":
             raise RuntimeError(
                 "ElmoEmbedding takes strings on Keras's TensorFlow backend only; the "

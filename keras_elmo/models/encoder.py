@@ -14,6 +14,7 @@ from keras_elmo.layers.freezing import (
 )
 from keras_elmo.layers.vocabulary_embedding import VocabularyEmbedding
 from keras_elmo.models.inputs import check_not_negative
+from keras_elmo.utils.forks import check_not_forked
 from keras_elmo.utils.types import Config, DType, Tensor
 
 
@@ -59,6 +60,7 @@ class Encoder(keras.Model):
         dtype: DType = None,
         **kwargs: object,
     ) -> None:
+        check_not_forked(keras.backend.backend())
         # === Layers ===
         embedding = _token_embedding(config, dtype)
         bilm = BiLM(
@@ -106,6 +108,7 @@ class Encoder(keras.Model):
         mask: Tensor = None,
         **kwargs: object,
     ) -> list[Tensor]:
+        check_not_forked(keras.backend.backend())
         check_not_negative(inputs)
         tell_tensorflow(self)
         return super().call(inputs, training, mask, **kwargs)
