@@ -17,6 +17,7 @@ from keras_elmo.models.elmo_embedding import ElmoEmbedding
 from keras_elmo.text.batching import split_stream
 from keras_elmo.utils.checks import check_positive
 from keras_elmo.utils.lazy import do_not_convert, tf
+from keras_elmo.utils.temporary import naming_folder
 from keras_elmo.utils.types import StrPath, Tensor
 
 # What `fit` takes: inputs; with targets; and with weights of the samples.
@@ -194,8 +195,9 @@ def _stored(
         ends.append(ends[-1] + array.size)
         num_bytes += array.nbytes
         if num_bytes > max_memory:
-            file = file or tempfile.TemporaryFile(dir=directory)
-            file.writelines(each.data for each in kept)
+            with naming_folder(directory):
+                file = file or tempfile.TemporaryFile(dir=directory)
+                file.writelines(each.data for each in kept)
             kept.clear()
     if file is None:
         # Each array is freed as soon as it has been copied.
@@ -204,7 +206,8 @@ def _stored(
             for batch in batches
         ]
     with file:
-        file.flush()
+        with naming_folder(directory):
+            file.flush()
         numbers = np.asarray(np.memmap(file, "float32", "r"))
     limits = [(batch.rows.start, batch.rows.stop) for batch in batches]
     return [numbers[ends[first] : ends[last]] for first, last in limits]
