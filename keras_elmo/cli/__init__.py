@@ -1,6 +1,7 @@
 """The command line, `keras-elmo`."""
 
 import argparse
+import contextlib
 import contextvars
 import importlib
 import os
@@ -14,9 +15,11 @@ from keras_elmo.cli import explore as _explore  # noqa: F401
 from keras_elmo.cli import imports as _imports  # noqa: F401
 from keras_elmo.cli import servers as _servers  # noqa: F401
 from keras_elmo.cli.parsing import COMMANDS, cli_names
+from keras_elmo.cli.process import EndingSignals, standard_streams
 
 _BAD_INPUT = 2
-_INTERRUPTED = 130
+# Added to the number of a signal that ended a command.
+_SIGNALLED = 128
 _BROKEN_PIPE = 141
 _EXPECTED = (ValueError, TypeError, RuntimeError, OSError, ImportError, MemoryError)
 
@@ -28,9 +31,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: without the program's name; those of the process if `None`.
 
     Returns:
-        The exit status: 0, 2 after bad input, 130 after Ctrl-C, 141 if nobody reads
-        the output any more.
+        The exit status: 0, 2 after bad input, 130 after Ctrl-C, 143 after SIGTERM, 129
+        after SIGHUP, 141 if nobody reads the output any more.
     """
+    with standard_streams(), EndingSignals() as signals:
+        status = _run(arguments, signals)
+    return status
+
+
+def _run(arguments: Sequence[str] | None, signals: EndingSignals) -> int:
     parser = _parser()
     if "_ARGCOMPLETE" in os.environ:
         importlib.import_module("argcomplete").autocomplete(parser)
@@ -47,21 +56,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         # What a command sets, such as --force, ends with it.
         contextvars.copy_context().run(run, given)
+        sys.stdout.flush()
     except KeyboardInterrupt as interrupt:
-        message = cli_names(str(interrupt), names) or "interrupted"
-        print(f"keras-elmo: {message}", file=sys.stderr)
-        return _INTERRUPTED
+        _say(cli_names(str(interrupt), names) or "interrupted")
+        return _SIGNALLED + signals.number
     except BrokenPipeError:
-        # Who reads has what it wanted, as `head`; the rest of the buffer would fail.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # Who reads has what it wanted, as `head`.
         return _BROKEN_PIPE
     except Exception as error:
         if os.environ.get("KERAS_ELMO_TRACEBACK") or not _is_expected(error):
             raise
-        message = cli_names(_message(error), names)
-        print(f"keras-elmo: error: {message}", file=sys.stderr)
+        _say(f"error: {cli_names(_message(error), names)}")
         return _BAD_INPUT
     return 0
+
+
+def _say(message: str) -> None:
+    """Tells the user, if anybody listens."""
+    with contextlib.suppress(OSError):
+        print(f"keras-elmo: {message}", file=sys.stderr)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -83,10 +96,21 @@ def _is_expected(error: Exception) -> bool:
     return isinstance(error, _EXPECTED) or "OpError" in names
 
 
+def _is_anywhere() -> bool:
+    """Whether the working folder is there still."""
+    try:
+        os.getcwd()
+    except OSError:
+        return False
+    return True
+
+
 def _message(error: Exception) -> str:
     message = str(error)
     if isinstance(error, OSError) and error.filename and error.strerror:
         # Without the number of the error.
         message = f"{error.filename}: {error.strerror}"
+    elif isinstance(error, FileNotFoundError) and not _is_anywhere():
+        message = "the working folder, which names of files begin in, is gone"
     # One line, whatever a library or the name of a file put into it.
     return " ".join(message.split()) or type(error).__name__

@@ -21,6 +21,7 @@ from keras_elmo.cli.parsing import (
     check_text,
     command,
     import_keras,
+    utf8,
 )
 from keras_elmo.text.lines import check_files, expand_files, read_lines
 from keras_elmo.utils.checks import check_positive
@@ -97,7 +98,11 @@ def _substitutes(parser: argparse.ArgumentParser) -> Run:
     _add_sentence(parser)
     place = parser.add_mutually_exclusive_group(required=True)
     place.add_argument(
-        "--word", metavar="WORD", dest="position", help="The token to replace"
+        "--word",
+        type=utf8,
+        metavar="WORD",
+        dest="position",
+        help="The token to replace",
     )
     place.add_argument(
         "--position",
@@ -154,7 +159,11 @@ def _nearest(parser: argparse.ArgumentParser) -> Run:
     )
     _add_sentence(parser)
     parser.add_argument(
-        "--word", required=True, metavar="WORD", help="A token of the sentence"
+        "--word",
+        type=utf8,
+        required=True,
+        metavar="WORD",
+        help="A token of the sentence",
     )
     _add_num(parser)
     parser.add_argument(
@@ -233,6 +242,7 @@ def _new_index(path: str, given: Given, built: set[str]) -> "keras_elmo.Index":
 def _add_sentence(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--sentence",
+        type=utf8,
         required=True,
         metavar="TEXT",
         help="The sentence, which is split into words as --tokenizer says",

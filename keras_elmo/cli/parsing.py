@@ -139,6 +139,17 @@ def add_out(
     parser.add_argument("--out", required=True, metavar=metavar, dest=dest, help=help)
 
 
+def utf8(argument: str) -> str:
+    """Returns an argument that is text; like every text it is UTF-8.
+
+    In a locale of another encoding, Python has read it as that.
+
+    Raises:
+        UnicodeDecodeError: it is not.
+    """
+    return os.fsencode(argument).decode()
+
+
 def cli_names(message: str, names: Mapping[str, str]) -> str:
     """Returns a message that names options instead of Python's arguments."""
     expected, received, values = message.partition(" Received: ")

@@ -6,7 +6,6 @@ import errno
 import os
 import shutil
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -36,6 +35,7 @@ from keras_elmo.utils.files import check_parent, file_hash
 from keras_elmo.utils.lazy import import_extra
 from keras_elmo.utils.prefetch import prefetch_map
 from keras_elmo.utils.progress import Progress
+from keras_elmo.utils.temporary import kept
 from keras_elmo.utils.types import StrPath
 
 # What stands for the standard streams.
@@ -109,11 +109,9 @@ def _text_file(input: str) -> Iterator[str]:
     Raises:
         ValueError: there is no text, or more than one file.
     """
-    with tempfile.TemporaryDirectory(prefix="keras-elmo-") as folder:
-        path = os.path.join(folder, "standard input")
+    with contextlib.ExitStack() as stack:
         if input == STANDARD:
-            with open(path, "wb") as file:
-                shutil.copyfileobj(sys.stdin.buffer, file)
+            path = stack.enter_context(kept(sys.stdin.buffer))
             check_files({path: "standard input"})
         else:
             path, *more = expand_files(input)

@@ -27,6 +27,7 @@ from keras_elmo.text.batching import split_stream
 from keras_elmo.text.string_layer import is_text
 from keras_elmo.utils.checks import check_positive
 from keras_elmo.utils.lazy import tf
+from keras_elmo.utils.temporary import naming_folder
 from keras_elmo.utils.types import Shape, StrPath, Tensor
 
 # What `fit` takes: inputs; with targets; and with weights of the samples.
@@ -247,8 +248,9 @@ def _stored(
         ends.append(ends[-1] + array.size)
         num_bytes += array.nbytes
         if num_bytes > max_memory:
-            file = file or tempfile.TemporaryFile(dir=directory)
-            file.writelines(each.data for each in kept)
+            with naming_folder(directory):
+                file = file or tempfile.TemporaryFile(dir=directory)
+                file.writelines(each.data for each in kept)
             kept.clear()
     rows = [text.rows for batch in batches for text in batch.texts.values()]
     if file is None:
@@ -258,6 +260,7 @@ def _stored(
             for sentences in rows
         ]
     with file:
-        file.flush()
+        with naming_folder(directory):
+            file.flush()
         numbers = np.asarray(np.memmap(file, "float32", "r"))
     return [numbers[ends[each.start] : ends[each.stop]] for each in rows]

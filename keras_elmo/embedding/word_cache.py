@@ -10,6 +10,7 @@ import numpy as np
 
 from keras_elmo.models.encoder import Encoder
 from keras_elmo.text.character_ids import encode_tokens
+from keras_elmo.utils.forks import check_not_forked
 from keras_elmo.utils.lazy import tf
 from keras_elmo.utils.types import Tensor
 
@@ -164,6 +165,7 @@ class KerasRunner:
         self, window: Sequence[Sequence[bytes]], keep_words: bool
     ) -> Callable[[Sequence[Sequence[bytes]], bool], list[np.ndarray]]:
         """Computes the words of a window; returns what computes layers of batches."""
+        check_not_forked(keras.backend.backend())
         # In the order of the text, so that the same text gives the same bits.
         words = list(dict.fromkeys(chain.from_iterable(window)))
         table = self._cache.vectors(words, keep_words)

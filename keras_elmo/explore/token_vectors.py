@@ -13,6 +13,7 @@ from keras_elmo.embedding.embedder import Embedder
 from keras_elmo.explore.index_files import Arrays
 from keras_elmo.files.loading import AnyEncoder
 from keras_elmo.utils.progress import Progress
+from keras_elmo.utils.temporary import naming_folder
 
 _BATCH_SIZE = 128
 
@@ -58,7 +59,7 @@ def token_arrays(
     # One layer alone is less to copy.
     mix = one_layer(layers[0], encoder) if len(layers) == 1 else None
     embedded = Embedder(encoder).embed((each for each, _ in ahead), _BATCH_SIZE, mix)
-    with ExitStack() as stack:
+    with naming_folder(), ExitStack() as stack:
         files = [stack.enter_context(tempfile.TemporaryFile()) for _ in layers]
         for (sentence, compared), vectors in zip(kept, embedded, strict=True):
             found = [vectors] if mix is not None else [vectors[k] for k in layers]

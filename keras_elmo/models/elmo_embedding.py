@@ -19,6 +19,7 @@ from keras_elmo.models.inputs import are_layers, char_ids_of, check_backend, che
 from keras_elmo.models.token_mask import CharacterMask
 from keras_elmo.text.string_layer import StringsFirst, is_text
 from keras_elmo.utils.checks import check_positive
+from keras_elmo.utils.forks import check_not_forked
 from keras_elmo.utils.lazy import provided
 from keras_elmo.utils.types import Config, Shape, StrPath, Tensor
 
@@ -163,6 +164,7 @@ class ElmoEmbedding(StringsFirst, FreezableLayer):
     _dtype_without_strings = input_dtype = "float32"
 
     def __call__(self, inputs: Tensor, *args: object, **kwargs: object) -> Tensor:
+        check_not_forked(keras.backend.backend())
         return super().__call__(self._numbers(inputs), *args, **kwargs)
 
     def _numbers(self, inputs: Tensor) -> Tensor:

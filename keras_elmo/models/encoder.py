@@ -9,6 +9,7 @@ from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
 from keras_elmo.layers.freezing import freeze_layers, frozen_layers, set_trainable
 from keras_elmo.layers.vocabulary_embedding import VocabularyEmbedding
 from keras_elmo.models.inputs import check_char_ids
+from keras_elmo.utils.forks import check_not_forked
 from keras_elmo.utils.keras_private import tell_tensorflow
 from keras_elmo.utils.types import Config, DType, Tensor
 
@@ -55,6 +56,7 @@ class Encoder(keras.Model):
         dtype: DType = None,
         **kwargs: object,
     ) -> None:
+        check_not_forked(keras.backend.backend())
         # === Layers ===
         embedding = _token_embedding(config, dtype)
         bilm = BiLM(
@@ -102,6 +104,7 @@ class Encoder(keras.Model):
         mask: Tensor = None,
         **kwargs: object,
     ) -> list[Tensor]:
+        check_not_forked(keras.backend.backend())
         check_char_ids(inputs)
         tell_tensorflow(self)
         return super().call(inputs, training, mask, **kwargs)

@@ -15,7 +15,7 @@ from keras_elmo.utils.types import StrPath
 
 _PART = ".part"
 # Of an error that names no file, these say that one could not be written.
-_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 @contextlib.contextmanager
@@ -73,11 +73,19 @@ def _error_of(path: str, temporary: str, error: Exception) -> OSError | None:
     if not isinstance(error, OSError) or error.errno is None:
         # TensorFlow's errors, and some of h5py's, name files in their message alone.
         message = str(error)
-        return (
-            OSError(message.replace(temporary, path)) if temporary in message else None
-        )
+        file, found, reason = message.partition("; ")
+        if found and temporary in file:
+            # TensorFlow's, between its own words.
+            why = reason.partition(" [Op:")[0]
+            return OSError(f"{path}: cannot be written: {why}")
+        if temporary in message:
+            return OSError(message.replace(temporary, path))
+        if message.endswith(" written"):
+            # NumPy's, of an array of which the disk has taken a part.
+            return OSError(errno.ENOSPC, f"cannot be written: {message}", path)
+        return None
     name, reason = error.filename, error.strerror or ""
-    if name is None and error.errno in _NO_ROOM:
+    if name is None and error.errno in NO_ROOM:
         name, reason = temporary, f"cannot be written: {os.strerror(error.errno)}"
     if isinstance(name, str) and name.startswith(temporary):
         return OSError(error.errno, reason, path + name.removeprefix(temporary))

@@ -214,6 +214,28 @@ def test_message_of_a_library_names_the_path(kind, tmp_path):
     assert f"unable to write {tmp_path / 'model'}/variables" in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (
+            RuntimeError("{{node SaveV2}} PART/variables; No space left [Op:SaveV2]"),
+            "model: cannot be written: No space left",
+        ),
+        (
+            OSError("900 requested and 100 written"),
+            "[Errno 28] cannot be written: 900 requested and 100 written: 'model'",
+        ),
+    ],
+    ids=["TensorFlow", "NumPy"],
+)
+def test_full_disk_of_a_library(error, said, tmp_path, monkeypatch):
+    """The file is named where a library names its own, or none."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(OSError) as caught, replacing("model") as temporary:
+        raise type(error)(str(error).replace("PART", temporary))
+    assert str(caught.value) == said
+
+
 def test_error_about_another_file_is_kept(tmp_path):
     error = FileNotFoundError(errno.ENOENT, "No such file", "corpus.txt")
     with pytest.raises(FileNotFoundError) as caught, replacing(tmp_path / "file"):

@@ -1,0 +1,133 @@
+"""The process of a command: its standard streams, and the signals that end it."""
+
+import contextlib
+import io
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from types import FrameType
+from typing import Any, TextIO
+
+# Those that end a process which could still tidy up.
+_ENDING = [
+    getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)
+]
+
+
+class _Stream(io.FileIO):
+    """A standard stream, whose errors name it.
+
+    After an error it takes whatever is left in a buffer, and drops it.
+    """
+
+    def __init__(self, number: int, mode: str, name: str) -> None:
+        super().__init__(number, mode, closefd=False)
+        self._name = name
+        self._failed = False
+
+    def write(self, content: Any, /) -> int:
+        if self._failed:
+            return memoryview(content).nbytes
+        with self._named():
+            return super().write(content)
+
+    def readinto(self, buffer: Any, /) -> int:
+        with self._named():
+            return super().readinto(buffer)
+
+    @contextlib.contextmanager
+    def _named(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            self._failed = True
+            raise OSError(error.errno, error.strerror, self._name) from error
+
+
+@contextlib.contextmanager
+def standard_streams() -> Iterator[None]:
+    """Gives a command standard streams that name themselves in errors.
+
+    Text is UTF-8, as in every file, whatever the locale. A stream that is closed gets a
+    file that refuses what the command would do with it: otherwise the next file to be
+    opened would have its number, and take what libraries print. Streams that a program
+    has put in place of its own are left alone.
+    """
+    for number, mode in enumerate((os.O_WRONLY, os.O_RDONLY, os.O_WRONLY)):
+        try:
+            os.fstat(number)
+        except OSError:
+            # The lowest number that is free is this one.
+            os.open(os.devnull, mode)
+    with contextlib.ExitStack() as stack:
+        if sys.stdin is sys.__stdin__:
+            raw = _Stream(0, "r", "standard input")
+            given = io.TextIOWrapper(io.BufferedReader(raw), "utf-8")
+            stack.enter_context(_replaced("stdin", given))
+        if sys.stderr is None:
+            dropped = open(2, "w", encoding="utf-8", closefd=False)
+            stack.enter_context(_replaced("stderr", dropped))
+        if sys.stdout is sys.__stdout__:
+            raw = _Stream(1, "w", "standard output")
+            text = io.TextIOWrapper(
+                io.BufferedWriter(raw),
+                "utf-8",
+                # Of names of files, which may be any bytes.
+                "surrogateescape",
+                line_buffering=raw.isatty(),
+                write_through=getattr(sys.stdout, "write_through", False),
+            )
+            stack.enter_context(_replaced("stdout", text))
+            stack.callback(_flush, text)
+        yield
+
+
+@contextlib.contextmanager
+def _replaced(name: str, stream: TextIO) -> Iterator[None]:
+    before = getattr(sys, name)
+    setattr(sys, name, stream)
+    try:
+        yield
+    finally:
+        setattr(sys, name, before)
+
+
+def _flush(stream: TextIO) -> None:
+    with contextlib.suppress(OSError):
+        stream.flush()
+
+
+class EndingSignals:
+    """Makes a `KeyboardInterrupt` of SIGTERM and SIGHUP while its block runs.
+
+    So temporary files are removed and parts are kept, as after Ctrl-C. A second signal
+    ends the process at once. One that is ignored, as under `nohup`, stays ignored.
+
+    Attributes:
+        number: of the last signal; that of Ctrl-C, if there was no other.
+    """
+
+    def __init__(self) -> None:
+        self.number = signal.SIGINT
+        self._handled: list[signal.Signals] = []
+
+    def __enter__(self) -> "EndingSignals":
+        # Python lets only the main thread handle signals.
+        if threading.current_thread() is threading.main_thread():
+            self._handled = [
+                each for each in _ENDING if signal.getsignal(each) == signal.SIG_DFL
+            ]
+        for each in self._handled:
+            signal.signal(each, self._end)
+        return self
+
+    def _end(self, number: int, frame: FrameType | None) -> None:
+        self.number = signal.Signals(number)
+        self.__exit__()
+        raise KeyboardInterrupt(f"ended by {self.number.name}")
+
+    def __exit__(self, *error: object) -> None:
+        for each in self._handled:
+            signal.signal(each, signal.SIG_DFL)

@@ -1,0 +1,54 @@
+"""Temporary files, of which nothing is left however the process ends."""
+
+import contextlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from typing import BinaryIO
+
+from keras_elmo.utils.files import NO_ROOM
+from keras_elmo.utils.types import StrPath
+
+# Linux names the open files of a process there, also those without another name.
+_OPEN_FILES = "/proc/self/fd"
+
+
+@contextlib.contextmanager
+def kept(stream: BinaryIO) -> Iterator[str]:
+    """Yields a path at which the content of a stream can be read any number of times.
+
+    Elsewhere than on Linux, a process that is killed leaves a folder behind.
+
+    Raises:
+        OSError: the disk is full; names the folder of temporary files.
+    """
+    with contextlib.ExitStack() as stack:
+        if os.path.isdir(_OPEN_FILES):
+            file: BinaryIO = stack.enter_context(tempfile.TemporaryFile())
+            path = f"{_OPEN_FILES}/{file.fileno()}"
+        else:
+            made = tempfile.TemporaryDirectory(prefix="keras-elmo-")
+            path = os.path.join(stack.enter_context(made), "stream")
+            file = stack.enter_context(open(path, "wb"))
+        with naming_folder():
+            shutil.copyfileobj(stream, file)
+            file.flush()
+        yield path
+
+
+@contextlib.contextmanager
+def naming_folder(folder: StrPath | None = None) -> Iterator[None]:
+    """Makes the error of a full disk name the folder of a temporary file.
+
+    Raises:
+        OSError: the disk is full.
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.filename is not None or error.errno not in NO_ROOM:
+            raise
+        problem = f"a temporary file cannot be written: {os.strerror(error.errno)}"
+        folder = os.fspath(folder or tempfile.gettempdir())
+        raise OSError(error.errno, problem, folder) from error
