@@ -101,7 +101,7 @@ def compressed():
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w") as file:
         file.writestr("text.txt", text)
-    yield gzip.compress(text), "compressed by gzip: let its name end in .gz"
+    yield gzip.compress(text, mtime=0), "compressed by gzip: let its name end in .gz"
     yield lzma.compress(text), "compressed by xz: let its name end in .xz"
     yield bz2.compress(text), "compressed by bzip2: decompress it with `bunzip2`"
     yield archive.getvalue(), "a ZIP archive: unpack it"
