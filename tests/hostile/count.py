@@ -254,14 +254,17 @@ def worker(sound):
             happened.append((event, os.path.realpath(arguments[0])))
 
     sys.addaudithook(notice)
-    print("ready", flush=True)
+    # Libraries in C print to stdout, too.
+    report = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    print("ready", file=report, flush=True)
     for line in sys.stdin:
         kind, folder = json.loads(line)
         result = _loaded(kind, Path(folder), happened)
         if any(event != "open" for event, _ in result["happened"]):
             # What Python imports for the first error of its kind is not the file's.
             result = _loaded(kind, Path(folder), happened)
-        print(json.dumps(result), flush=True)
+        print(json.dumps(result), file=report, flush=True)
 
 
 def _loaded(kind, folder, happened):
