@@ -25,7 +25,8 @@ def test_malformed_requests(benchmark, server):
     assert kinds.keys() == malformed._KINDS.keys()
     assert sum(count for found in kinds.values() for count in found.values()) == 60
     answers = {answer for found in kinds.values() for answer in found}
-    assert answers <= {"400", "404", "408", "413", "431", malformed._GONE}
+    statuses = {"400", "403", "404", "408", "413", "421", "431"}
+    assert answers <= {*statuses, malformed._GONE, malformed._CLOSED}
     assert malformed._internal_errors(server) == 0
     assert good[200] and not good[0]
     result = {"kinds": kinds, "good": 7, "good_failed": 1}
