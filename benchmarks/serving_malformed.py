@@ -3,7 +3,8 @@
 Thousands of requests that are wrong in some way, several at a time: in their JSON, in
 what they ask for, in their HTTP, in their size, in how they arrive. Each has to be
 answered with a status of 4xx and a reason, but for clients that go away before, and for
-those without an end, whose connections are closed. Good requests are sent all the while.
+those without an end, whose connections are closed. Good requests are sent all the
+while.
 
     python benchmarks/serving_malformed.py --requests 10000 --out malformed.json
 """
