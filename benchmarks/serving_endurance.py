@@ -24,6 +24,8 @@ from serving import read_texts
 
 _OUTPUTS = ("default", "elmo", "word_emb", "lstm_outputs1", "sequence_len")
 _ROUND = 1000
+# Rounds until the pools of memory have their size.
+_SETTLED = 2
 _LARGEST = 64
 # The server looks after itself once a second.
 _REST_SECONDS = 2.0
@@ -133,6 +135,8 @@ def _request(chance: random.Random, lines: list[str]) -> tuple[dict[str, Any], i
 def table(result: common.Result) -> str:
     """Returns what was seen of the server's memory."""
     memory = result["resident_bytes"]
+    settled = memory[_SETTLED - 1 :] or memory
+    least, most = (f"{100 * (x(settled) / settled[0] - 1):+.1f}" for x in (min, max))
     cells = {
         "Preset": result["preset"],
         "Requests": f"{result['requests']:,}",
@@ -140,9 +144,10 @@ def table(result: common.Result) -> str:
         "Sentences": f"{result['sentences']:,.0f}",
         "in batches": f"{result['batches']:,.0f}",
         "Memory after 1,000, MB": megabytes(memory[0]),
+        "after 2,000, MB": megabytes(settled[0]),
         "in the end, MB": megabytes(memory[-1]),
-        "More, %": f"{100 * (memory[-1] / memory[0] - 1):+.1f}",
-        "Most, MB": megabytes(max(memory)),
+        "After 2,000 at least, %": least,
+        "at most, %": most,
     }
     return markdown_table(list(cells), [list(cells.values())])
 

@@ -2,8 +2,9 @@
 
 Thousands of requests that are wrong in some way, several at a time: in their JSON, in
 what they ask for, in their HTTP, in their size, in how they arrive. Each has to be
-answered with a status of 4xx and a reason, but for clients that go away before. Good
-requests are sent all the while.
+answered with a status of 4xx and a reason, but for clients that go away before, and for
+those without an end, whose connections are closed. Good requests are sent all the
+while.
 
     python benchmarks/serving_malformed.py --requests 10000 --out malformed.json
 """
@@ -30,6 +31,7 @@ from served import Served, exported, served
 _RECEIVE_SECONDS = 2.0
 _GOOD = {"instances": ["a good request"], "output_filter": ["default"]}
 _GONE = "the client had gone"
+_CLOSED = "closed"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -50,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     wrong = {
         kind: answers
         for kind, answers in kinds.items()
-        if not all(answer[0] == "4" or answer == _GONE for answer in answers)
+        if not all(answer[0] == "4" or answer in (_GONE, _CLOSED) for answer in answers)
     }
     if wrong or good[0] or internal:
         raise SystemExit(f"not as it should be: {wrong}, {good}, {internal}")
@@ -123,7 +125,7 @@ def _send_one(server: Served, kind: str, seed: int) -> str:
     """Sends a request of a kind; returns the status of its answer."""
     _, make = _KINDS[kind]
     chance = random.Random(seed)
-    if make in (_slow, _gone, _http):
+    if make in (_slow, _gone, _http, _endless, _elsewhere):
         return make(server, chance)
     made = make(chance)
     return _posted(server, *made) if isinstance(made, tuple) else _posted(server, made)
@@ -245,6 +247,11 @@ def _many_tokens(chance: random.Random) -> Any:
     return _tokens([["a"] * 1_000_000], [1])
 
 
+def _long_word(chance: random.Random) -> Any:
+    mark = chance.choice(["%", "_", ".", "-", "@", "\u0301\u0316", "배", "http://"])
+    return {"inputs": [mark * chance.randint(5_000, 200_000)]}
+
+
 def _path(chance: random.Random) -> tuple[Any, str]:
     path = chance.choice(
         ["~", "~/", "~:classify", "~/versions/2:predict", "~/versions/x:predict"]
@@ -304,6 +311,32 @@ def _http(server: Served, chance: random.Random) -> str:
         return _answered(connection)
 
 
+def _endless(server: Served, chance: random.Random) -> str:
+    """Trailers, extensions of a chunk, or blank lines, until the server has enough."""
+    chunked = _head(server, "Transfer-Encoding: chunked")
+    start, again = chance.choice(
+        [(chunked + b"0\r\n", b"a: b\r\n"), (chunked + b"1", b";a=b"), (b"", b"\r\n")]
+    )
+    with _socket(server) as connection, contextlib.suppress(OSError):
+        connection.sendall(start)
+        for _ in range(1000):
+            connection.sendall(again * 10_000)
+        return "is not closed"
+    return _CLOSED
+
+
+def _elsewhere(server: Served, chance: random.Random) -> str:
+    """What a browser sends for a page of another site."""
+    body = json.dumps(_GOOD).encode()
+    head = _head(server, f"Content-Length: {len(body)}", "Origin: http://x.example")
+    if chance.random() < 0.5:
+        head = _head(server, f"Content-Length: {len(body)}")
+        head = head.replace(b"Host: localhost", b"Host: x.example")
+    with _socket(server) as connection:
+        connection.sendall(head + body)
+        return _answered(connection)
+
+
 def _slow(server: Served, chance: random.Random) -> str:
     """A byte a second, of the head or of the body."""
     head = _head(server, "Content-Length: 20")
@@ -342,10 +375,13 @@ _KINDS: dict[str, tuple[float, Callable[..., Any]]] = {
     "lists or objects 3 to 100,000 deep": (10, _deep),
     "too many sentences": (1, _many_sentences),
     "a million tokens": (0.3, _many_tokens),
+    "a word of 5 kB to 1 MB": (1, _long_word),
     "a body of 100 MB": (0.1, lambda chance: b" " * 100_000_000),
     "a path there is not": (5, _path),
     "another method": (5, _method),
     "invalid HTTP": (5, _http),
+    "endless trailers, extensions, blank lines": (1, _endless),
+    "a page of another site": (5, _elsewhere),
     "a byte a second": (1, _slow),
     "a client that goes away": (5, _gone),
 }
