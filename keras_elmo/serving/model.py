@@ -132,7 +132,7 @@ def _signature_defs(path: str | os.PathLike[str]) -> dict[str, object]:
     graph = os.path.join(path, "saved_model.pb")
     # Opening a pipe would block.
     if not os.path.isfile(graph):
-        raise ValueError(f"{graph}: no such file")
+        raise ValueError("there is no saved_model.pb")
     with open(graph, "rb") as file:
         saved = SavedModel.FromString(file.read())
     return {
