@@ -53,7 +53,7 @@ def run(folder, arguments, redirected="", before="", **variables):
     done = subprocess.run(
         ["bash", "-c", line],
         cwd=folder,
-        env=environment(PYTHON=sys.executable, **variables),
+        env=environment(PYTHON=sys.executable, PYTHONUNBUFFERED="", **variables),
         capture_output=True,
         encoding="utf-8",
         timeout=300,
