@@ -1,6 +1,7 @@
 """The subcommands of `keras-elmo` that run until they are stopped."""
 
 import argparse
+import contextlib
 import signal
 import sys
 from collections.abc import Callable, Sequence
@@ -130,7 +131,9 @@ def _until_stopped(run: Callable[..., signal.Signals], **kwargs: Any) -> None:
     """Runs a server until a signal; that of Ctrl-C is an interrupt, as elsewhere."""
 
     def log(sentence: str) -> None:
-        print(f"keras-elmo: {sentence}", flush=True)
+        # A server does not need anybody to read its log.
+        with contextlib.suppress(OSError):
+            print(f"keras-elmo: {sentence}", flush=True)
 
     if run(log=log, **kwargs) == signal.SIGINT:
         raise KeyboardInterrupt("stopped")

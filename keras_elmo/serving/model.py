@@ -134,7 +134,11 @@ class Model(ServedModel):
 
 
 def _signature_defs(path: str | os.PathLike[str]) -> dict[str, object]:
-    with open(os.path.join(path, "saved_model.pb"), "rb") as file:
+    graph = os.path.join(path, "saved_model.pb")
+    # Opening a pipe would block.
+    if not os.path.isfile(graph):
+        raise ValueError("there is no saved_model.pb")
+    with open(graph, "rb") as file:
         saved = SavedModel.FromString(file.read())
     if not saved.meta_graphs:
         raise ValueError("saved_model.pb has no graph")

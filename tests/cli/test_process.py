@@ -26,7 +26,15 @@ def folder(tmp_path_factory):
     return folder
 
 
-# Tells something at its end, without the seconds in which Keras is imported.
+# Commands without the seconds in which Keras and a server are imported.
+SERVE = """import signal
+from keras_elmo.cli.process import standard_streams
+from keras_elmo.cli.servers import _until_stopped
+def serve(log):
+    log("ready")
+    return signal.SIGTERM
+with standard_streams():
+    _until_stopped(serve)"""
 INSPECT = """import sys
 import keras_elmo
 from keras_elmo.cli import main
@@ -38,14 +46,14 @@ sys.exit(main(["inspect", "--json", "text.txt"]))"""
 def run(folder, arguments, redirected="", before="", **variables):
     """Runs a command in a shell; returns its status, and what it said where."""
     python = "-m keras_elmo"
-    if arguments == "inspect":
-        python, arguments, variables = '-c "$CODE"', "", {"CODE": INSPECT}
+    if code := {"inspect": INSPECT, "serve": SERVE}.get(arguments):
+        python, arguments, variables = '-c "$CODE"', "", {"CODE": code}
     line = f'{before} "$PYTHON" {python} {arguments} {redirected}'
     line += "\nexit ${PIPESTATUS[0]}"
     done = subprocess.run(
         ["bash", "-c", line],
         cwd=folder,
-        env=environment(PYTHON=sys.executable, **variables),
+        env=environment(PYTHON=sys.executable, PYTHONUNBUFFERED="", **variables),
         capture_output=True,
         encoding="utf-8",
         timeout=300,
@@ -93,6 +101,13 @@ def test_closed_standard_error(folder):
     status, out, _ = run(folder, f"{EMBED} -", "2>&-")
     assert status == 0
     assert all(line.startswith('{"line": ') for line in out.splitlines())
+
+
+@pytest.mark.parametrize("redirected", [">&-", "> /dev/full"])
+def test_server_whose_log_is_lost(redirected, folder):
+    """It serves."""
+    stopped = "keras-elmo: stopped\n"
+    assert run(folder, "serve", redirected) == (0, "", stopped)
 
 
 @pytest.mark.parametrize("arguments", [f"{EMBED} -", "inspect", "--help"])
