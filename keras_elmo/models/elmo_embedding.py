@@ -13,11 +13,12 @@ from keras_elmo.layers.freezing import (
     frozen_layers,
     is_frozen,
 )
-from keras_elmo.layers.scalar_mix import ScalarMix
+from keras_elmo.layers.scalar_mix import ScalarMix, regularizer_of
 from keras_elmo.models.encoder import Encoder, copy_weights
 from keras_elmo.models.inputs import char_ids_of, check_ids, is_text
 from keras_elmo.models.token_mask import CharacterMask
-from keras_elmo.utils.checks import check_positive
+from keras_elmo.utils.checks import check_at_least, check_rate
+from keras_elmo.utils.fixed import fixed_arguments
 from keras_elmo.utils.lazy import provided
 from keras_elmo.utils.types import Config, StrPath, Tensor
 
@@ -27,6 +28,7 @@ def _are_layers(inputs: Tensor) -> bool:
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
+@fixed_arguments
 class ElmoEmbedding(FreezableLayer):
     """Contextual word vectors: a biLM's layers, mixed with weights that a task learns.
 
@@ -101,7 +103,8 @@ class ElmoEmbedding(FreezableLayer):
     ) -> None:
         # Set last, on all that is made here.
         trainable = kwargs.pop("trainable", True)
-        check_positive(num_representations=num_representations)
+        check_at_least(1, num_representations=num_representations)
+        check_rate(dropout=dropout)
         given: Encoder = provided("keras_encoder_of")(encoder, "encoder")
         policy = given.layers_dtype
         if kwargs.get("dtype") is None and policy.name != "float32":
@@ -110,7 +113,7 @@ class ElmoEmbedding(FreezableLayer):
         self.num_representations = num_representations
         self.dropout = dropout
         self.layer_norm = layer_norm
-        self.mix_regularizer = keras.regularizers.get(mix_regularizer)
+        self.mix_regularizer = regularizer_of(mix_regularizer=mix_regularizer)
         self.keep_boundaries = keep_boundaries
         # A copy: to freeze it leaves the given one as it is.
         self.encoder = Encoder(

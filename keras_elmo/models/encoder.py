@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from keras_elmo.config import NUM_CHARACTERS, ElmoConfig
+from keras_elmo.config import NUM_CHARACTERS, TOKENIZERS, ElmoConfig
 from keras_elmo.layers.bilm import BiLM
 from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
 from keras_elmo.layers.freezing import (
@@ -14,10 +14,13 @@ from keras_elmo.layers.freezing import (
 )
 from keras_elmo.layers.vocabulary_embedding import VocabularyEmbedding
 from keras_elmo.models.inputs import check_not_negative
+from keras_elmo.utils.checks import check_choice, check_type
+from keras_elmo.utils.fixed import fixed_arguments
 from keras_elmo.utils.types import Config, DType, Tensor
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
+@fixed_arguments
 class Encoder(keras.Model):
     """A pretrained or new biLM with its token embedding, as a functional model.
 
@@ -59,6 +62,8 @@ class Encoder(keras.Model):
         dtype: DType = None,
         **kwargs: object,
     ) -> None:
+        check_type(ElmoConfig, "an ElmoConfig", config=config)
+        check_choice((*TOKENIZERS, None), tokenizer=tokenizer)
         # === Layers ===
         embedding = _token_embedding(config, dtype)
         bilm = BiLM(

@@ -3,6 +3,7 @@
 import keras
 from keras import ops
 
+from keras_elmo.utils.fixed import fixed_arguments
 from keras_elmo.utils.lazy import tf
 from keras_elmo.utils.types import Config, Tensor
 
@@ -22,6 +23,7 @@ def keep_first_of_empty(mask: Tensor) -> Tensor:
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
+@fixed_arguments
 class TokenMask(keras.Operation):
     """The positions of the tokens of a sentence.
 
@@ -53,6 +55,7 @@ class TokenMask(keras.Operation):
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
+@fixed_arguments
 class CharacterMask(keras.Operation):
     """The mask of `ElmoEmbedding`.
 
