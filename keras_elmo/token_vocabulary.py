@@ -1,7 +1,7 @@
 """The words and characters that tokens are looked up in."""
 
 import reprlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 # Begin, end and padding of a word, and a letter between them.
 _LEAST_CHARACTERS = 4
@@ -145,6 +145,10 @@ class TokenVocabulary:
 
 
 def _entries(name: str, entries: Sequence[str]) -> tuple[str, ...]:
+    if not isinstance(entries, Iterable):
+        raise TypeError(
+            f"`{name}` must be a list of strings. Received: {name}={entries!r}"
+        )
     entries = tuple(entries)
     seen = set()
     for entry in entries:

@@ -12,6 +12,7 @@ from keras_elmo.embedding.sentences import Sentence, utf8_tokens
 from keras_elmo.explore.token_vectors import one_layer
 from keras_elmo.files.loading import Source, encoder_of
 from keras_elmo.models.encoder import Encoder
+from keras_elmo.utils.checks import check_path, check_type
 from keras_elmo.utils.files import replacing_text
 from keras_elmo.utils.types import StrPath
 
@@ -65,6 +66,8 @@ def write_projector(
     keras_elmo.write_projector(encoder, sentences, "bank", "projector")
     ```
     """
+    check_type(str, "a string", word=word)
+    check_path(directory=directory)
     loaded = encoder_of(encoder, "encoder")
     if layer is not None:
         one_layer(layer, loaded)

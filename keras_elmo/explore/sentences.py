@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 from keras_elmo.text.batching import tokenized_lines
 from keras_elmo.text.lines import expand_files, is_text, read_lines
 from keras_elmo.text.plain_tokenizer import PlainTokenizer
+from keras_elmo.utils.checks import check_type
 from keras_elmo.utils.types import StrPath
 
 Sentence: TypeAlias = str | Sequence[str]
@@ -65,6 +66,7 @@ def find_word(word: str, tokens: list[str], argument: str = "word") -> int:
     Raises:
         ValueError: it is none of them.
     """
+    check_type(str, "a string", **{argument: word})
     for spelling in (word, unicodedata.normalize("NFC", word)):
         # The tokenizer composes characters.
         if spelling in tokens:

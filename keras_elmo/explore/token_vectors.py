@@ -12,6 +12,7 @@ import numpy as np
 from keras_elmo.embedding.embedder import Embedder
 from keras_elmo.explore.index_files import Arrays
 from keras_elmo.files.loading import AnyEncoder
+from keras_elmo.utils.checks import is_integer
 from keras_elmo.utils.progress import Progress
 from keras_elmo.utils.temporary import naming_folder
 
@@ -107,10 +108,10 @@ def one_layer(layer: int, encoder: AnyEncoder) -> np.ndarray:
         ValueError: there is no such layer.
     """
     layers = encoder.config.num_layers + 1
-    if not -layers <= layer < layers:
+    if not is_integer(layer) or not -layers <= layer < layers:
         raise ValueError(
             f"`layer` must be one of the model's {layers}, {-layers} to {layers - 1}. "
-            f"Received: layer={layer}"
+            f"Received: layer={layer!r}"
         )
     return np.eye(layers, dtype="float32")[layer]
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import keras
 import numpy as np
 
-from keras_elmo.config import TOKENIZER_IF_UNKNOWN
+from keras_elmo.config import TOKENIZER_IF_UNKNOWN, TOKENIZERS
 from keras_elmo.files.finding import description_file, is_saved_model
 from keras_elmo.files.loading import (
     Source,
@@ -25,6 +25,7 @@ from keras_elmo.models.elmo_embedding import ElmoEmbedding
 from keras_elmo.text.character_ids import character_ids
 from keras_elmo.text.tokenizer import Tokenizer
 from keras_elmo.text.vocabulary_ids import vocabulary_encoding
+from keras_elmo.utils.checks import check_choice, check_path
 from keras_elmo.utils.files import is_free, replacing, write_json
 from keras_elmo.utils.lazy import tf
 from keras_elmo.utils.types import StrPath, Tensor
@@ -90,6 +91,8 @@ def export_saved_model(
             "A SavedModel holds a TensorFlow graph: export it in a process with "
             f"KERAS_BACKEND=tensorflow. Received: {keras.backend.backend()}"
         )
+    check_path(path=path)
+    check_choice((*TOKENIZERS, "own", None), tokenizer=tokenizer)
     if not is_free(path) and not is_saved_model(path):
         raise ValueError(
             "`path` must not exist, or hold an exported model, which is replaced. "

@@ -17,7 +17,7 @@ from keras_elmo.models.elmo_embedding import ElmoEmbedding
 from keras_elmo.models.encoder import Encoder
 from keras_elmo.models.pretraining import PretrainingModel
 from keras_elmo.text.plain_ids import PlainIds
-from keras_elmo.utils.checks import check_choice
+from keras_elmo.utils.checks import check_choice, check_path
 from keras_elmo.utils.files import check_room, replacing
 from keras_elmo.utils.lazy import import_extra
 from keras_elmo.utils.types import StrPath
@@ -109,6 +109,7 @@ def export_onnx(
     ```
     """
     check_choice((None, "int8"), quantize=quantize)
+    check_path(path=path)
     path = os.fspath(path)
     if os.path.isdir(path):
         raise ValueError(f"`path` must be a file. Received: path={path!r}, a folder")

@@ -18,6 +18,7 @@ from keras_elmo.models.encoder import Encoder
 from keras_elmo.models.language_model_head import LanguageModelHead
 from keras_elmo.text.vocabulary import SPECIALS, read_words
 from keras_elmo.token_vocabulary import TokenVocabulary
+from keras_elmo.utils.checks import check_path, check_type
 from keras_elmo.utils.files import check_room, read_json_object, replacing, write_json
 from keras_elmo.utils.large_variables import blocks_of, fill
 from keras_elmo.utils.types import Config, StrPath
@@ -64,6 +65,9 @@ def load_published_weights(
     encoder = keras_elmo.load_published_weights("options.json", "weights.hdf5")
     ```
     """
+    check_path(options=options, weights=weights)
+    if vocabulary is not None:
+        check_path(vocabulary=vocabulary)
     tokenizer = check_tokenizer(tokenizer, "`tokenizer`")
     config = published_config(options, vocabulary)
     check_size(config.num_weights, [weights], os.fspath(options))
@@ -140,6 +144,8 @@ def save_published_weights(
     keras_elmo.save_published_weights(encoder, "options.json", "weights.hdf5")
     ```
     """
+    check_type(Encoder, "an Encoder", encoder=encoder)
+    check_path(options=options, weights=weights)
     write_datasets(weights, encoder_datasets(encoder))
     write_json(options, encoder.config.to_options())
 

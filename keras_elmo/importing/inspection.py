@@ -33,6 +33,7 @@ from keras_elmo.importing.hub import read_hub_mix, read_sizes
 from keras_elmo.importing.many_langs import read_config
 from keras_elmo.text.vocabulary import Vocabulary
 from keras_elmo.training.history import read_history
+from keras_elmo.utils.checks import check_path
 from keras_elmo.utils.types import Config, StrPath
 
 _ENCODER = ["embed", "nearest", "export"]
@@ -72,6 +73,7 @@ def inspect_model(model: StrPath) -> Config:
     assert found["parameters"] == {"encoder": encoder.count_params(), "softmax": 0}
     ```
     """
+    check_path(model=model)
     path = os.fspath(model)
     if not os.path.exists(path) or path.endswith(".zip"):
         path = os.fspath(find_model(model))

@@ -8,10 +8,13 @@ from keras import ops
 from keras_elmo.layers.freezing import FreezableLayer
 from keras_elmo.layers.projected_lstm import ProjectedLSTM, batch_layout
 from keras_elmo.layers.recurrence import State, leading
+from keras_elmo.utils.checks import check_at_least, check_positive, check_rate
+from keras_elmo.utils.fixed import fixed_arguments
 from keras_elmo.utils.types import Config, Shape, Tensor
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
+@fixed_arguments
 class BiLM(FreezableLayer):
     """Stacked LSTMs over token embeddings, in both directions; returns every layer.
 
@@ -76,6 +79,10 @@ class BiLM(FreezableLayer):
         **kwargs: object,
     ) -> None:
         super().__init__(**kwargs)
+        check_at_least(1, units=units, projection_units=projection_units)
+        check_at_least(1, num_layers=num_layers)
+        check_positive(cell_clip=cell_clip, projection_clip=projection_clip)
+        check_rate(dropout=dropout)
         self.units = units
         self.projection_units = projection_units
         self.num_layers = num_layers

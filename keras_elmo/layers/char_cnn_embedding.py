@@ -7,7 +7,8 @@ from keras import ops
 
 from keras_elmo.layers.freezing import FreezableLayer
 from keras_elmo.layers.highway import Highway
-from keras_elmo.utils.checks import check_choice
+from keras_elmo.utils.checks import check_at_least, check_choice, is_integer, refuse
+from keras_elmo.utils.fixed import fixed_arguments
 from keras_elmo.utils.keras_private import export_format
 from keras_elmo.utils.large_variables import looked_up_rows
 from keras_elmo.utils.lazy import tf
@@ -45,7 +46,19 @@ def _cut_padding(words: Tensor, max_width: int) -> Tensor:
     return words[:, : length + max_width]
 
 
+def checked_filters(filters: object) -> list[list[int]]:
+    """Returns pairs of integers as lists."""
+    if not (
+        isinstance(filters, list | tuple)
+        and all(isinstance(pair, list | tuple) and len(pair) == 2 for pair in filters)
+        and all(is_integer(number) for pair in filters for number in pair)
+    ):
+        refuse("filters", "pairs of integers, (width, count)", filters)
+    return [[int(width), int(count)] for width, count in filters]
+
+
 @keras.saving.register_keras_serializable("keras_elmo")
+@fixed_arguments
 class CharCNNEmbedding(FreezableLayer):
     """Embeds each word by convolutions over its characters.
 
@@ -100,9 +113,13 @@ class CharCNNEmbedding(FreezableLayer):
     ) -> None:
         super().__init__(**kwargs)
         check_choice(("relu", "tanh"), activation=activation)
+        check_at_least(1, projection_units=projection_units)
+        check_at_least(0, num_highway_layers=num_highway_layers)
+        check_at_least(1, char_embedding_units=char_embedding_units)
+        check_at_least(1, num_characters=num_characters)
+        self.filters = checked_filters(filters)
         if not filters:
             raise ValueError(f"`filters` must not be empty. Received: {filters}")
-        self.filters = [[int(width), int(count)] for width, count in filters]
         self.projection_units = projection_units
         self.num_highway_layers = num_highway_layers
         self.char_embedding_units = char_embedding_units

@@ -5,10 +5,13 @@ import math
 import keras
 from keras import ops
 
+from keras_elmo.utils.checks import is_number, refuse
+from keras_elmo.utils.fixed import fixed_arguments
 from keras_elmo.utils.types import Config, Shape, Tensor
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
+@fixed_arguments
 class Highway(keras.layers.Layer):
     """Adds a transformation to its input, weighted by a learned gate.
 
@@ -47,6 +50,8 @@ class Highway(keras.layers.Layer):
 
     def __init__(self, carry_bias: float = -2.0, **kwargs: object) -> None:
         super().__init__(**kwargs)
+        if not is_number(carry_bias):
+            refuse("carry_bias", "a number", carry_bias)
         self.carry_bias_value = carry_bias
         self.supports_masking = True
 

@@ -12,6 +12,7 @@ from keras_elmo.layers.recurrence import (
     PaddedLayout,
     State,
 )
+from keras_elmo.utils.fixed import fixed_arguments
 from keras_elmo.utils.keras_private import export_format
 from keras_elmo.utils.types import Config, Shape, Tensor
 
@@ -37,6 +38,7 @@ def batch_layout(batch: Tensor, time: Tensor, mask: Tensor) -> BatchLayout:
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
+@fixed_arguments
 class ProjectedLSTM(keras.layers.Layer):
     """An LSTM whose output is projected to fewer units before it is fed back.
 

@@ -8,7 +8,8 @@ import keras
 import numpy as np
 from keras import ops
 
-from keras_elmo.utils.checks import check_positive
+from keras_elmo.utils.checks import check_at_least
+from keras_elmo.utils.fixed import fixed_arguments
 from keras_elmo.utils.large_variables import block_starts, fill, looked_up_rows
 from keras_elmo.utils.types import Config, DType, Shape, Tensor
 
@@ -19,6 +20,7 @@ _EXCLUDED = -1e9
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
+@fixed_arguments
 class SampledSoftmax(keras.layers.Layer):
     """Negative log likelihood of target ids, by sampled softmax while training.
 
@@ -72,7 +74,7 @@ class SampledSoftmax(keras.layers.Layer):
         **kwargs: object,
     ) -> None:
         super().__init__(**kwargs)
-        check_positive(vocabulary_size=vocabulary_size, num_sampled=num_sampled)
+        check_at_least(1, vocabulary_size=vocabulary_size, num_sampled=num_sampled)
         self.vocabulary_size = vocabulary_size
         self.num_sampled = num_sampled
         self.seed = seed

@@ -1,14 +1,18 @@
 """The weighted sum of a biLM's layers: what a task learns of ELMo."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import keras
 from keras import ops
 
+from keras_elmo.utils.checks import check_type, is_number, refuse
+from keras_elmo.utils.fixed import fixed_arguments
 from keras_elmo.utils.types import Config, Shape, Tensor
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
+@fixed_arguments
 class ScalarMix(keras.layers.Layer):
     """Sums layers, weighted by softmax-normalised scalars and one common scale.
 
@@ -61,7 +65,11 @@ class ScalarMix(keras.layers.Layer):
     ) -> None:
         super().__init__(**kwargs)
         self.layer_norm = layer_norm
-        self.regularizer = keras.regularizers.get(regularizer)
+        self.regularizer = regularizer_of(regularizer=regularizer)
+        if fixed_weights is not None:
+            check_type(Iterable, "numbers or None", fixed_weights=fixed_weights)
+            if not all(map(is_number, fixed_weights)):
+                refuse("fixed_weights", "numbers or None", fixed_weights)
         self.fixed_weights = (
             None if fixed_weights is None else [float(s) for s in fixed_weights]
         )
@@ -121,6 +129,17 @@ class ScalarMix(keras.layers.Layer):
             "regularizer": keras.regularizers.serialize(self.regularizer),
             "fixed_weights": self.fixed_weights,
         }
+
+
+def regularizer_of(**arguments: Any) -> keras.regularizers.Regularizer | None:
+    """Returns what `keras.regularizers.get` does; an error names the argument."""
+    [(name, given)] = arguments.items()
+    try:
+        return keras.regularizers.get(given)
+    except ValueError as error:
+        raise ValueError(
+            f"`{name}` must be a Keras regularizer or None. Received: {name}={given!r}"
+        ) from error
 
 
 def _constant(values: list[float]) -> Callable[..., Tensor]:

@@ -3,13 +3,16 @@
 import keras
 from keras import ops
 
-from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
+from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding, checked_filters
 from keras_elmo.layers.freezing import FreezableLayer
+from keras_elmo.utils.checks import check_at_least
+from keras_elmo.utils.fixed import fixed_arguments
 from keras_elmo.utils.large_variables import looked_up_rows
 from keras_elmo.utils.types import Config, Shape, Tensor
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
+@fixed_arguments
 class VocabularyEmbedding(FreezableLayer):
     """Embeds each token by its word, its characters, or both.
 
@@ -67,6 +70,9 @@ class VocabularyEmbedding(FreezableLayer):
         **kwargs: object,
     ) -> None:
         super().__init__(**kwargs)
+        check_at_least(1, projection_units=projection_units)
+        check_at_least(0, num_words=num_words, num_characters=num_characters)
+        check_at_least(0, word_embedding_units=word_embedding_units)
         if not num_words and not num_characters:
             raise ValueError(
                 "`num_words` or `num_characters` must be positive. Received: both are 0"
@@ -75,7 +81,7 @@ class VocabularyEmbedding(FreezableLayer):
         self.num_words = num_words
         self.word_embedding_units = word_embedding_units
         self.num_characters = num_characters
-        self.filters = [[int(width), int(count)] for width, count in filters]
+        self.filters = checked_filters(filters)
         self.num_highway_layers = num_highway_layers
         self.char_embedding_units = char_embedding_units
         self.activation = activation

@@ -13,18 +13,20 @@ from keras_elmo.layers.freezing import (
     frozen_layers,
     is_frozen,
 )
-from keras_elmo.layers.scalar_mix import ScalarMix
+from keras_elmo.layers.scalar_mix import ScalarMix, regularizer_of
 from keras_elmo.models.encoder import Encoder, copy_weights
 from keras_elmo.models.inputs import are_layers, char_ids_of, check_backend, check_ids
 from keras_elmo.models.token_mask import CharacterMask
 from keras_elmo.text.string_layer import StringsFirst, is_text
-from keras_elmo.utils.checks import check_positive
+from keras_elmo.utils.checks import check_at_least, check_rate
+from keras_elmo.utils.fixed import fixed_arguments
 from keras_elmo.utils.forks import check_not_forked
 from keras_elmo.utils.lazy import provided
 from keras_elmo.utils.types import Config, Shape, StrPath, Tensor
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
+@fixed_arguments
 class ElmoEmbedding(StringsFirst, FreezableLayer):
     """Contextual word vectors: a biLM's layers, mixed with weights that a task learns.
 
@@ -51,10 +53,9 @@ class ElmoEmbedding(StringsFirst, FreezableLayer):
     Call arguments:
         inputs: text, `(batch,)` strings, which are split as the text of the encoder
             was; words, `(batch, tokens)` strings padded with `""`, even if there is one
-            column; or `(batch, tokens + 2, ids_per_token)` integers, from
-            `CharacterIds`. Strings need the TensorFlow backend; for another one,
-            `char_ids` makes ids of them.
-            Or `(batch, *layers_shape)` numbers, the layers from `precompute`.
+            column; `(batch, tokens + 2, ids_per_token)` integers, from `CharacterIds`;
+            or `(batch, *layers_shape)` numbers, the layers from `precompute`. Strings
+            need the TensorFlow backend; for another one, `char_ids` makes ids of them.
         training: whether dropout is applied.
 
     Returns:
@@ -100,7 +101,8 @@ class ElmoEmbedding(StringsFirst, FreezableLayer):
     ) -> None:
         # Set last, on all that is made here.
         trainable = kwargs.pop("trainable", True)
-        check_positive(num_representations=num_representations)
+        check_at_least(1, num_representations=num_representations)
+        check_rate(dropout=dropout)
         given: Encoder = provided("keras_encoder_of")(encoder, "encoder")
         policy = given.layers_dtype
         if kwargs.get("dtype") is None and policy.name != "float32":
@@ -109,7 +111,7 @@ class ElmoEmbedding(StringsFirst, FreezableLayer):
         self.num_representations = num_representations
         self.dropout = dropout
         self.layer_norm = layer_norm
-        self.mix_regularizer = keras.regularizers.get(mix_regularizer)
+        self.mix_regularizer = regularizer_of(mix_regularizer=mix_regularizer)
         self.keep_boundaries = keep_boundaries
         # A copy: to freeze it leaves the given one as it is.
         self.encoder = Encoder(
@@ -247,15 +249,14 @@ class ElmoEmbedding(StringsFirst, FreezableLayer):
     def compute_output_spec(
         self, inputs: Tensor, training: bool | None = None
     ) -> Tensor:
-        shapes = [self._output_shape(inputs.shape)] * self.num_representations
-        return self._one_or_all([keras.KerasTensor(x, "float32") for x in shapes])
+        shape = (*self._mask.output_shape(inputs.shape), self.layers_shape[-1])
+        return self._one_or_all(
+            [keras.KerasTensor(shape, "float32") for _ in self.mixes]
+        )
 
     def compute_output_shape(self, inputs_shape: Shape) -> Shape | list[Shape]:
-        shape = self._output_shape(inputs_shape)
+        shape = (*self._mask.output_shape(inputs_shape), self.layers_shape[-1])
         return self._one_or_all([shape] * self.num_representations)
-
-    def _output_shape(self, inputs_shape: Shape) -> Shape:
-        return (*self._mask.output_shape(inputs_shape), self.layers_shape[-1])
 
     @property
     def trainable_encoder(self) -> bool:

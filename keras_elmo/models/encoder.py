@@ -3,18 +3,21 @@
 import keras
 from keras import ops
 
-from keras_elmo.config import NUM_CHARACTERS, ElmoConfig
+from keras_elmo.config import NUM_CHARACTERS, TOKENIZERS, ElmoConfig
 from keras_elmo.layers.bilm import BiLM
 from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
 from keras_elmo.layers.freezing import freeze_layers, frozen_layers, set_trainable
 from keras_elmo.layers.vocabulary_embedding import VocabularyEmbedding
 from keras_elmo.models.inputs import check_char_ids
+from keras_elmo.utils.checks import check_choice, check_type
+from keras_elmo.utils.fixed import fixed_arguments
 from keras_elmo.utils.forks import check_not_forked
 from keras_elmo.utils.keras_private import tell_tensorflow
 from keras_elmo.utils.types import Config, DType, Tensor
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
+@fixed_arguments
 class Encoder(keras.Model):
     """A pretrained or new biLM with its token embedding, as a functional model.
 
@@ -57,6 +60,8 @@ class Encoder(keras.Model):
         **kwargs: object,
     ) -> None:
         check_not_forked(keras.backend.backend())
+        check_type(ElmoConfig, "an ElmoConfig", config=config)
+        check_choice((*TOKENIZERS, None), tokenizer=tokenizer)
         # === Layers ===
         embedding = _token_embedding(config, dtype)
         bilm = BiLM(

@@ -5,6 +5,8 @@ from keras import ops
 
 from keras_elmo.layers.sampled_softmax import SampledSoftmax
 from keras_elmo.text.vocabulary import PADDING_ID
+from keras_elmo.utils.checks import check_rate
+from keras_elmo.utils.fixed import fixed_arguments
 from keras_elmo.utils.lazy import tf
 from keras_elmo.utils.types import Config, Shape, Tensor
 
@@ -23,6 +25,7 @@ def mean_over_replicas(value: Tensor) -> Tensor:
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
+@fixed_arguments
 class LanguageModelHead(keras.layers.Layer):
     """Predicts each token's neighbours and adds the loss to the model.
 
@@ -57,6 +60,7 @@ class LanguageModelHead(keras.layers.Layer):
         **kwargs: object,
     ) -> None:
         super().__init__(**kwargs)
+        check_rate(dropout=dropout)
         self.vocabulary_size = vocabulary_size
         self.num_sampled = num_sampled
         self.dropout = dropout

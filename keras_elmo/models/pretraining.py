@@ -15,6 +15,8 @@ from keras_elmo.models.encoder import Encoder, read_options
 from keras_elmo.models.language_model_head import LanguageModelHead, predicted_pairs
 from keras_elmo.text.corpus import Corpus
 from keras_elmo.text.vocabulary import Vocabulary
+from keras_elmo.utils.checks import check_at_least, check_type
+from keras_elmo.utils.fixed import fixed_arguments
 from keras_elmo.utils.lazy import tf
 from keras_elmo.utils.types import Config, DType, StrPath, Tensor
 
@@ -22,6 +24,7 @@ _WORDS = "vocabulary.txt"
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
+@fixed_arguments
 class PretrainingModel(keras.Model):
     """A functional model: an `Encoder`, then a `LanguageModelHead`.
 
@@ -53,6 +56,8 @@ class PretrainingModel(keras.Model):
         dtype: DType = None,
         **kwargs: object,
     ) -> None:
+        check_type(ElmoConfig, "an ElmoConfig", config=config)
+        check_at_least(1, vocabulary_size=vocabulary_size, num_sampled=num_sampled)
         # === Layers ===
         encoder = Encoder(config, dtype=dtype)
         head = LanguageModelHead(

@@ -1,7 +1,7 @@
 """Static word vectors as a layer, such as GloVe's, to combine with ELMo's."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import keras
@@ -11,6 +11,8 @@ from keras.backend import standardize_dtype
 from keras_elmo.models.token_mask import TokenMask, is_ids
 from keras_elmo.text.string_layer import StringLayer, as_padded
 from keras_elmo.text.vector_file import read_vector_file
+from keras_elmo.utils.checks import check_at_least, check_type
+from keras_elmo.utils.fixed import fixed_arguments
 from keras_elmo.utils.lazy import do_not_convert, tf
 from keras_elmo.utils.types import Config, Shape, StrPath, Tensor
 
@@ -20,6 +22,7 @@ _NUM_SPECIALS = 2
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
+@fixed_arguments
 class StaticEmbedding(StringLayer):
     """One vector for each word, whatever its context.
 
@@ -80,6 +83,8 @@ class StaticEmbedding(StringLayer):
         super().__init__(trainable=trainable, **kwargs)
         if isinstance(words, str | bytes):
             raise TypeError(f"`words` must be a list of words. Received: {words!r}")
+        check_type(Iterable, "a list of words", words=words)
+        check_at_least(1, units=units)
         self.words = list(words)
         if not self.words or "" in self.words:
             raise ValueError(

@@ -5,6 +5,7 @@ from keras import ops
 
 from keras_elmo.layers.recurrence import leading
 from keras_elmo.text.string_layer import as_padded, sentence_lengths
+from keras_elmo.utils.fixed import fixed_arguments
 from keras_elmo.utils.lazy import tf
 from keras_elmo.utils.types import Config, Shape, Tensor
 
@@ -24,6 +25,7 @@ def keep_first_of_empty(mask: Tensor) -> Tensor:
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
+@fixed_arguments
 class TokenMask(keras.Operation):
     """The positions of the tokens of a sentence.
 
@@ -54,6 +56,7 @@ class TokenMask(keras.Operation):
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
+@fixed_arguments
 class CharacterMask(keras.Operation):
     """The mask of `ElmoEmbedding`.
 

@@ -9,6 +9,7 @@ from random import Random
 import keras
 import numpy as np
 
+from keras_elmo.config import TOKENIZERS
 from keras_elmo.text.batching import (
     MAX_BATCH_TOKENS,
     Tokens,
@@ -20,10 +21,15 @@ from keras_elmo.text.batching import (
 from keras_elmo.text.character_ids import character_ids
 from keras_elmo.text.lines import Files, Shard, expand_files, read_lines
 from keras_elmo.text.stats import CorpusStats
-from keras_elmo.text.tokenizer import Tokenizer
 from keras_elmo.text.vocabulary import END, PADDING_ID, START, UNKNOWN, Vocabulary
 from keras_elmo.token_vocabulary import TokenVocabulary
-from keras_elmo.utils.checks import refuse
+from keras_elmo.utils.checks import (
+    check_at_least,
+    check_choice,
+    check_type,
+    is_integer,
+    refuse,
+)
 from keras_elmo.utils.lazy import do_not_convert, tf
 from keras_elmo.utils.types import Tensor
 
@@ -92,22 +98,28 @@ class Corpus:
         share: tuple[int, int] | None = None,
         token_vocabulary: TokenVocabulary | None = None,
     ) -> None:
-        if not isinstance(vocabulary, Vocabulary):
-            raise TypeError(
-                "`vocabulary` must be a Vocabulary. "
-                f"Received: vocabulary={vocabulary!r}"
-            )
-        _check_at_least("max_tokens", max_tokens, _NUM_BOUNDARIES + 1)
-        _check_at_least("seed", seed, 0)
-        shard = shard if share is None else share
-        if not 0 <= shard[0] < shard[1]:
-            raise ValueError(
-                "`shard` must be (index, number of shards), with 0 <= index < number. "
-                f"Received: shard={shard}"
-            )
+        check_type(Vocabulary, "a Vocabulary", vocabulary=vocabulary)
+        check_at_least(_NUM_BOUNDARIES + 1, max_tokens=max_tokens)
+        check_at_least(1, batch_tokens=batch_tokens)
         for name, value in {"max": max_tokens, "batch": batch_tokens}.items():
             if value > MAX_BATCH_TOKENS:
                 refuse(f"{name}_tokens", f"at most {MAX_BATCH_TOKENS:,}", value)
+        check_at_least(0, seed=seed)
+        check_choice(TOKENIZERS, tokenizer=tokenizer)
+        check_type(
+            (TokenVocabulary, type(None)),
+            "a TokenVocabulary or None",
+            token_vocabulary=token_vocabulary,
+        )
+        name, shard = ("shard", shard) if share is None else ("share", share)
+        if not (
+            isinstance(shard, tuple | list)
+            and len(shard) == 2
+            and all(map(is_integer, shard))
+            and 0 <= shard[0] < shard[1]
+        ):
+            rule = "(index, number of shards), with 0 <= index < number"
+            refuse(name, rule, shard)
         if batch_tokens < max_tokens:
             raise ValueError(
                 "`batch_tokens` must be at least `max_tokens`. Received: "
@@ -115,7 +127,7 @@ class Corpus:
             )
         self.files = expand_files(files)
         self.vocabulary = vocabulary
-        self.tokenizer = Tokenizer(tokenizer).kind
+        self.tokenizer = tokenizer
         self.batch_tokens = batch_tokens
         self.max_tokens = max_tokens
         self.seed = seed
@@ -147,8 +159,8 @@ class Corpus:
         Raises:
             ValueError: `epoch` or `skip` is negative.
         """
-        _check_at_least("epoch", epoch or 0, 0)
-        _check_at_least("skip", skip, 0)
+        check_at_least(0, epoch=epoch or 0)
+        check_at_least(0, skip=skip)
         passes = count() if epoch is None else repeat(epoch)
         arrays = tf.data.Dataset.from_generator(
             lambda: self._arrays(next(passes), shuffle, skip),
@@ -256,8 +268,3 @@ class Corpus:
         stats.positions += token_ids.size
         stats.padding_positions += int((token_ids == PADDING_ID).sum())
         return tokens, token_ids
-
-
-def _check_at_least(name: str, value: int, least: int) -> None:
-    if value < least:
-        raise ValueError(f"`{name}` must be at least {least}. Received: {name}={value}")

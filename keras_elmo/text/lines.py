@@ -5,12 +5,13 @@ import gzip
 import io
 import lzma
 import os
+import reprlib
 import warnings
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextvars import ContextVar
 from itertools import islice
-from typing import BinaryIO, TypeGuard, cast
+from typing import Any, BinaryIO, TypeGuard, cast
 
 from keras_elmo.text.file_kinds import check_start
 from keras_elmo.text.stats import CorpusStats
@@ -42,7 +43,14 @@ def expand_files(files: Files) -> list[str]:
     Raises:
         ValueError: no file matches one of them, or one is not text in UTF-8.
     """
-    patterns = [files] if isinstance(files, str | os.PathLike) else list(files)
+    patterns: list[Any] = [files]
+    if isinstance(files, Iterable) and not isinstance(files, str | os.PathLike):
+        patterns = list(files)
+    if not all(isinstance(pattern, str | os.PathLike) for pattern in patterns):
+        raise TypeError(
+            "`files` must be a path or glob pattern, or several. "
+            f"Received: files={reprlib.repr(files)}"
+        )
     if not patterns:
         raise ValueError("`files` must name a file. Received: files=[]")
     paths = sorted({path for pattern in patterns for path in _matches(pattern)})

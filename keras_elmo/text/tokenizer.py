@@ -8,6 +8,7 @@ from keras_elmo.config import TOKENIZERS
 from keras_elmo.text.english import split_english
 from keras_elmo.text.patterns import INVISIBLE, MARK, NUMBER, OTHER_SPACES, SPACES
 from keras_elmo.text.string_layer import StringLayer, padded
+from keras_elmo.utils.fixed import fixed_arguments
 from keras_elmo.utils.lazy import do_not_convert, tf, tf_text
 from keras_elmo.utils.types import Config, Shape, Tensor
 
@@ -52,6 +53,7 @@ def split_at_scripts(words: Tensor) -> Tensor:
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
+@fixed_arguments
 class Tokenizer(StringLayer):
     """Splits raw text into tokens.
 

@@ -7,9 +7,11 @@ import os
 import reprlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from keras_elmo.config import TOKENIZERS
 from keras_elmo.text.lines import BYTE_ORDER_MARK, Files, expand_files
 from keras_elmo.text.stats import CorpusStats
 from keras_elmo.text.word_counts import WordCounts
+from keras_elmo.utils.checks import check_at_least, check_choice, check_type, is_integer
 from keras_elmo.utils.files import replacing_text
 from keras_elmo.utils.types import StrPath
 
@@ -62,6 +64,8 @@ class Vocabulary:
     def __init__(
         self, words: Iterable[str], counts: Sequence[int] | None = None
     ) -> None:
+        check_type(Iterable, "a list of words", words=words)
+        check_type((Sequence, type(None)), "a list of numbers or None", counts=counts)
         self.words = list(words)
         self.counts = counts
         if tuple(self.words[:3]) != SPECIALS:
@@ -127,6 +131,7 @@ class Vocabulary:
         Raises:
             ValueError: no file matches, a file is damaged, or there is no word.
         """
+        check_choice(TOKENIZERS, tokenizer=tokenizer)
         check_sizes(max_size, min_count)
         # At the end of the text half of them may have just been dropped.
         least = 2 * (len(SPECIALS) + 1 if max_size is None else max_size)
@@ -237,15 +242,12 @@ class Vocabulary:
 
 def check_sizes(max_size: int | None, min_count: int) -> None:
     """Raises a `ValueError` unless a vocabulary of such sizes can have a word."""
-    if max_size is not None and max_size <= len(SPECIALS):
+    if max_size is not None and not (is_integer(max_size) and max_size > len(SPECIALS)):
         raise ValueError(
             f"`max_size` must be more than the {len(SPECIALS)} specials. "
             f"Received: max_size={max_size}"
         )
-    if min_count < 1:
-        raise ValueError(
-            f"`min_count` must be at least 1. Received: min_count={min_count}"
-        )
+    check_at_least(1, min_count=min_count)
 
 
 def read_words(path: StrPath) -> Iterator[str]:

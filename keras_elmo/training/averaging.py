@@ -8,6 +8,7 @@ from keras import ops
 
 from keras_elmo.files.loading import language_model_of
 from keras_elmo.models.pretraining import PretrainingModel
+from keras_elmo.utils.checks import check_type
 from keras_elmo.utils.types import StrPath
 
 
@@ -46,6 +47,7 @@ def average_models(models: Sequence[StrPath | PretrainingModel]) -> PretrainingM
     Reference: Izmailov et al. 2018, Averaging Weights Leads to Wider Optima and Better
     Generalization.
     """
+    check_type(Sequence, "a list of models", models=models)
     if not models:
         raise ValueError("`models` must name a model. Received: models=[]")
     first = language_model_of(models[0], "models")

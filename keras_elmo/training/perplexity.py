@@ -1,6 +1,7 @@
 """Perplexity of held-out text."""
 
 import math
+import os
 from collections.abc import Iterable
 from typing import cast
 
@@ -12,7 +13,7 @@ from keras_elmo.text.corpus import Corpus
 from keras_elmo.text.lines import Files, is_text
 from keras_elmo.text.vocabulary import PADDING_ID, UNKNOWN
 from keras_elmo.training.data import Batch, Batches
-from keras_elmo.utils.checks import refuse
+from keras_elmo.utils.checks import check_type, refuse
 
 
 def perplexity(
@@ -55,6 +56,11 @@ def perplexity(
 
     Reference: Peters et al. 2018, section 3.1 and 3.4.
     """
+    check_type(
+        (Iterable, Corpus, os.PathLike),
+        "text files, a Corpus or batches",
+        corpus=corpus,
+    )
     model = language_model_of(model)
     if is_text(corpus):
         if model.vocabulary is None:

@@ -49,7 +49,7 @@ def learning_rate_config(learning_rate: object) -> object:
         return keras.optimizers.schedules.serialize(learning_rate)
     try:
         return float(learning_rate)  # type: ignore[arg-type]
-    except TypeError as error:
+    except (TypeError, ValueError) as error:
         raise TypeError(
             "`learning_rate` must be a number or a Keras LearningRateSchedule. "
             f"Received: learning_rate={learning_rate!r}"

@@ -2,20 +2,52 @@
 
 import math
 import numbers
+import os
 import reprlib
 from collections.abc import Sequence
-from typing import NoReturn, TypeGuard
+from typing import Any, NoReturn, TypeGuard
 
 
 def check_positive(**arguments: float | None) -> None:
-    """Refuses numbers that are not greater than 0, or infinite; `None` is none.
+    """Raises unless every number is positive and finite. `None` is allowed.
 
     Raises:
         ValueError: names the first one.
     """
     for name, value in arguments.items():
-        if value is not None and not 0 < value < math.inf:
-            raise ValueError(f"`{name}` must be positive. Received: {name}={value}")
+        if value is not None and not (is_number(value) and value > 0):
+            raise ValueError(f"`{name}` must be positive. Received: {name}={value!r}")
+
+
+def check_at_least(least: int, **arguments: int) -> None:
+    """Raises a `ValueError` unless every value is an integer of `least` or more."""
+    for name, value in arguments.items():
+        if not is_integer(value) or value < least:
+            rule = "an integer and at least" if not is_integer(value) else "at least"
+            raise ValueError(
+                f"`{name}` must be {rule} {least}. Received: {name}={value!r}"
+            )
+
+
+def check_rate(**arguments: float) -> None:
+    """Raises a `ValueError` unless every value is a number from 0 to 1."""
+    for name, value in arguments.items():
+        if not (is_number(value) and 0 <= value <= 1):
+            refuse(name, "a number from 0 to 1", value)
+
+
+def check_type(expected: type | tuple[type, ...], rule: str, **arguments: Any) -> None:
+    """Raises a `TypeError` unless every value has a type, which `rule` names."""
+    for name, value in arguments.items():
+        if not isinstance(value, expected):
+            raise TypeError(
+                f"`{name}` must be {rule}. Received: {name}={reprlib.repr(value)}"
+            )
+
+
+def check_path(**arguments: Any) -> None:
+    """Raises a `TypeError` unless every value is a path."""
+    check_type((str, os.PathLike), "a path", **arguments)
 
 
 def is_integer(value: object) -> TypeGuard[int]:

@@ -7,17 +7,26 @@ declaration.
 import dataclasses
 import functools
 import inspect
+import reprlib
 import textwrap
 from collections.abc import Callable
 from numbers import Real
 from types import UnionType
-from typing import Any, ParamSpec, TypeVar, cast, get_args
+from typing import Any, ParamSpec, TypeGuard, TypeVar, get_args
 
-from keras_elmo.utils.checks import check_positive, is_integer, refuse
+from keras_elmo.utils.checks import check_path, check_positive, is_integer, refuse
+from keras_elmo.utils.types import StrPath
 
 P = ParamSpec("P")
 T = TypeVar("T")
 Options = TypeVar("Options")
+
+_ALLOWED: dict[object, tuple[Callable[[object], bool], str]] = {
+    bool: (lambda value: isinstance(value, bool), "True or False"),
+    int: (is_integer, "an integer"),
+    float: (lambda value: _is_real(value), "a number"),
+    str: (lambda value: isinstance(value, str), "a string"),
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -106,7 +115,9 @@ def check_options(options: object) -> None:
         value, choices = getattr(options, each.name), each.option.choices
         if value is None or callable(value):
             continue
-        _check_number(each, value)
+        _check_type(each, value)
+        if _is_real(value):
+            _check_range(each, value)
         if choices and isinstance(value, str) and value not in choices:
             raise ValueError(
                 f"`{each.name}` must be {' or '.join(map(repr, choices))}. "
@@ -114,22 +125,33 @@ def check_options(options: object) -> None:
             )
 
 
-def _check_number(declared: Declared, value: object) -> None:
+def _check_range(declared: Declared, number: float) -> None:
     name, option = declared.name, declared.option
-    kinds = {declared.type, *get_args(declared.type)} & {int, float}
-    if not isinstance(value, Real) or isinstance(value, bool):
-        if kinds:
-            refuse(name, "a number", value)
-        return
-    if kinds == {int} and not is_integer(value):
-        refuse(name, "an integer", value)
-    number = cast(float, value)
     if option.positive:
         check_positive(**{name: number})
     elif not number >= 0:
-        refuse(name, "at least 0", value)
+        refuse(name, "at least 0", number)
     if number > option.most:
-        refuse(name, f"at most {option.most:,.0f}", value)
+        refuse(name, f"at most {option.most:,.0f}", number)
+
+
+def _is_real(value: object) -> TypeGuard[float]:
+    """Whether a value is a number, perhaps an infinite one or none."""
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def _check_type(each: Declared, value: object) -> None:
+    """Raises unless a value has the declared type, if that is a simple one."""
+    if each.type == StrPath:
+        check_path(**{each.name: value})
+        return
+    types = get_args(each.type) if isinstance(each.type, UnionType) else (each.type,)
+    for expected, (is_allowed, rule) in _ALLOWED.items():
+        if expected in types and not is_allowed(value):
+            raise TypeError(
+                f"`{each.name}` must be {rule}. "
+                f"Received: {each.name}={reprlib.repr(value)}"
+            )
 
 
 def takes_options(
@@ -144,7 +166,11 @@ def takes_options(
     def decorate(function: Callable[[Options], T]) -> Callable[P, T]:
         @functools.wraps(function)
         def call(*args: P.args, **kwargs: P.kwargs) -> T:
-            return function(options(*args, **kwargs))
+            try:
+                arguments = signature.bind(*args, **kwargs)
+            except TypeError as error:
+                raise TypeError(f"{function.__name__}() {error}") from None
+            return function(options(*arguments.args, **arguments.kwargs))
 
         returns = inspect.signature(function).return_annotation
         call.__dict__["__signature__"] = signature.replace(return_annotation=returns)

@@ -529,7 +529,7 @@ def test_invalid_arguments(tmp_path):
     for source, tokenizer, error, said in [
         (CONFIG, "unicode", TypeError, "`source` must be"),
         (tmp_path / "nowhere", "unicode", ValueError, "nowhere"),
-        (build_encoder(CONFIG), "bpe", ValueError, "`kind` must be.*'bpe'"),
+        (build_encoder(CONFIG), "bpe", ValueError, "`tokenizer` must be.*'bpe'"),
     ]:
         with pytest.raises(error, match=said):
             export_saved_model(source, tmp_path / "export", tokenizer)

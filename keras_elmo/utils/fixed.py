@@ -1,0 +1,29 @@
+"""Attributes that are read once, when an object is made."""
+
+import inspect
+from typing import Any, TypeVar
+
+Class = TypeVar("Class", bound=type[Any])
+# Keras applies these whenever they are set.
+_LIVE = {"self", "kwargs", "trainable", "tokenizer", "dtype", "name"}
+
+
+def fixed_arguments(cls: Class) -> Class:
+    """Refuses to change an attribute named like an argument of the constructor.
+
+    The layers inside of a layer are made from it, so a later value would change
+    nothing.
+    """
+    names = set(inspect.signature(cls.__init__).parameters) - _LIVE
+    set_attribute: Any = cls.__setattr__
+
+    def __setattr__(self: Any, name: str, value: object) -> None:
+        if name in names and name in vars(self):
+            raise AttributeError(
+                f"`{name}` of {cls.__name__} must be given when it is made. "
+                f"Received: {name}={value!r}"
+            )
+        set_attribute(self, name, value)
+
+    type.__setattr__(cls, "__setattr__", __setattr__)
+    return cls
