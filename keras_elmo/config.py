@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from keras_elmo.token_vocabulary import TokenVocabulary
-from keras_elmo.utils.checks import is_integer, is_number, refuse
+from keras_elmo.utils.checks import check_path, is_integer, is_number, refuse
 from keras_elmo.utils.files import read_json_object, read_key
 from keras_elmo.utils.types import Config, StrPath
 
@@ -190,7 +190,7 @@ class ElmoConfig:
         Raises:
             ValueError: there is no such preset.
         """
-        if name not in PRESETS:
+        if name not in list(PRESETS):
             raise ValueError(
                 f"`name` must be one of {', '.join(PRESETS)}. Received: name={name!r}"
             )
@@ -209,6 +209,7 @@ class ElmoConfig:
         """
         where = "options"
         if not isinstance(options, Mapping):
+            check_path(options=options)
             where = os.fspath(options)
             options = read_json_object(where)
         read = partial(read_key, options, where)

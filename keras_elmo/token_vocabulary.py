@@ -86,10 +86,10 @@ class TokenVocabulary:
             if not isinstance(entry, str) or not entry:
                 raise ValueError(f"`{name}` must be an entry. Received: {entry!r}")
         if self.words:
-            _check_entry("words", self.words, unknown)
+            _check_entry("words", self.words, "unknown", unknown)
         if self.characters:
-            for entry in specials.values():
-                _check_entry("characters", self.characters, entry)
+            for name, entry in specials.items():
+                _check_entry("characters", self.characters, name, entry)
 
     @property
     def ids_per_token(self) -> int:
@@ -161,6 +161,6 @@ def _entries(name: str, entries: Sequence[str]) -> tuple[str, ...]:
     return entries
 
 
-def _check_entry(name: str, entries: tuple[str, ...], entry: str) -> None:
+def _check_entry(name: str, entries: tuple[str, ...], special: str, entry: str) -> None:
     if entry not in entries:
-        raise ValueError(f"`{name}` must have the entry {entry}")
+        raise ValueError(f"`{name}` must have the entry {entry}, which is `{special}`")

@@ -18,7 +18,7 @@ from keras_elmo.embedding.sentences import (
 from keras_elmo.files.loading import AnyEncoder, Source, encoder_of, load_mix, resolved
 from keras_elmo.files.onnx_encoder import OnnxEncoder
 from keras_elmo.text.batching import Tokens, split_stream
-from keras_elmo.utils.checks import check_choice, check_positive
+from keras_elmo.utils.checks import check_at_least, check_choice
 from keras_elmo.utils.types import Tensor
 
 # A window holds the sentences of so many batches, sorted by length: little padding.
@@ -120,7 +120,7 @@ def embed(
     """
     check_choice(("all", "mix"), layers=layers)
     check_choice((None, "mean", "max"), pooling=pooling)
-    check_positive(batch_size=batch_size)
+    check_at_least(1, batch_size=batch_size)
     model = resolved(model)
     encoder = encoder_of(model)
     read = read_sentences(
@@ -199,7 +199,7 @@ class Embedder:
         keep_boundaries: bool = False,
     ) -> Iterator[np.ndarray]:
         """Yields the vectors of each sentence; see `embed_window`."""
-        check_positive(batch_size=batch_size)
+        check_at_least(1, batch_size=batch_size)
         for window in windows(map(utf8_tokens, sentences), batch_size):
             yield from self.embed_window(
                 window, batch_size, mix, keep_boundaries=keep_boundaries

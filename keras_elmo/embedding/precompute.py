@@ -5,6 +5,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain
+from types import NoneType
 from typing import TypeAlias
 
 import keras
@@ -21,11 +22,16 @@ from keras_elmo.embedding.layer_batches import (
 )
 from keras_elmo.embedding.word_cache import WordCache, as_float32, compiled_halves
 from keras_elmo.models.elmo_embedding import ElmoEmbedding
-from keras_elmo.models.inputs import check_char_ids
+from keras_elmo.models.inputs import InputsError, check_char_ids
 from keras_elmo.models.token_mask import is_ids
 from keras_elmo.text.batching import split_stream
 from keras_elmo.text.string_layer import is_text
-from keras_elmo.utils.checks import check_positive
+from keras_elmo.utils.checks import (
+    check_boolean,
+    check_path,
+    check_positive,
+    check_type,
+)
 from keras_elmo.utils.lazy import tf
 from keras_elmo.utils.temporary import naming_folder
 from keras_elmo.utils.types import Shape, StrPath, Tensor
@@ -103,7 +109,13 @@ def precompute(
     model.predict(tf.constant(texts), verbose=0)
     ```
     """
+    check_type(ElmoEmbedding, "an ElmoEmbedding", elmo=elmo)
+    check_type(Iterable, "batches", dataset=dataset)
+    check_boolean(shuffle=shuffle)
     check_positive(max_memory=max_memory)
+    check_type((str, int, Sequence, NoneType), "names or places", inputs=inputs)
+    if directory is not None:
+        check_path(directory=directory)
     if elmo.trainable_encoder:
         raise ValueError(
             "`elmo` must have a frozen encoder: what is trained changes its vectors. "
@@ -145,7 +157,10 @@ def _sentences(
         for key in _read_by(elmo, values, inputs):
             value = values.pop(key)
             char_ids = graph if graph and tf.is_tensor(value) else elmo.char_ids
-            ids = ops.convert_to_numpy(char_ids(value)).astype("int32", copy=False)
+            try:
+                ids = ops.convert_to_numpy(char_ids(value)).astype("int32", copy=False)
+            except InputsError as error:
+                raise ValueError(f"`dataset` must suit `elmo`: {error}") from error
             check_char_ids(ids)
             rows = range(first, first + len(ids))
             first = rows.stop

@@ -10,12 +10,7 @@ import numpy as np
 from keras_elmo.embedding.embedder import Embedder
 from keras_elmo.embedding.parts import encoder_hash
 from keras_elmo.embedding.sentences import tokenizer_of
-from keras_elmo.explore.index_files import (
-    Arrays,
-    build_graph,
-    load_index,
-    save_index,
-)
+from keras_elmo.explore.index_files import Arrays, build_graph, load_index, save_index
 from keras_elmo.explore.sentences import (
     Sentence,
     Text,
@@ -26,12 +21,13 @@ from keras_elmo.explore.sentences import (
 from keras_elmo.explore.token_table import Place, TokenTable
 from keras_elmo.explore.token_vectors import (
     Occurrence,
+    check_among,
     normalize,
     one_layer,
     token_arrays,
 )
 from keras_elmo.files.loading import AnyEncoder, Source, encoder_of
-from keras_elmo.utils.checks import check_choice, check_positive
+from keras_elmo.utils.checks import check_at_least, check_boolean, check_choice, refuse
 from keras_elmo.utils.lazy import import_extra
 from keras_elmo.utils.progress import Progress
 from keras_elmo.utils.types import Config, StrPath
@@ -120,6 +116,8 @@ class Index:
             ValueError: there is no such model, layer or file, or a token is empty.
             ImportError: `approximate` without the extra.
         """
+        check_boolean(approximate=approximate, progress=progress)
+        check_among(among)
         if approximate:
             import_extra("usearch.index", "An approximate index", "index")
         encoder = encoder_of(model)
@@ -195,7 +193,7 @@ class Index:
             ValueError: `word` is no token of `sentence`, a token is empty, `words` has
                 another value, or `num` is not positive.
         """
-        check_positive(num=num)
+        check_at_least(1, num=num)
         check_choice(("any", "same"), words=words)
         kind = self._description.get("tokenizer")
         tokens = read_sentence(sentence, tokenizer_of(self.encoder, kind))
@@ -224,6 +222,10 @@ class Index:
         Returns:
             As `query`.
         """
+        check_at_least(1, num=num)
+        units = self._arrays["vectors"].shape[1]
+        if np.shape(vector) != (units,):
+            refuse("vector", f"an array of shape ({units},)", vector)
         vector = normalize(vector)
         rows = None if word is None else self._table.rows_of(word)
         total = len(self) if rows is None else len(rows)
@@ -246,6 +248,7 @@ class Index:
         A place is a position and the tokens of the sentence; equal ones come once. Of
         more than `num` there are so many, from all over the text.
         """
+        check_at_least(1, num=num)
         rows = self._table.rows_of(word)
         spread = np.linspace(0, len(rows) - 1, min(len(rows), num))
         rows = rows[spread.round().astype("int64")]

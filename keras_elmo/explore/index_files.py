@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from keras_elmo.files.validation import check_tokenizer
+from keras_elmo.utils.checks import check_path
 from keras_elmo.utils.files import is_free, read_json_object, replacing, write_json
 from keras_elmo.utils.lazy import import_extra
 from keras_elmo.utils.reading import reading
@@ -41,6 +42,7 @@ def save_index(path: StrPath, arrays: Arrays, description: Config, graph: Any) -
     Raises:
         ValueError: something else stands there.
     """
+    check_path(path=path)
     is_index = os.path.exists(os.path.join(path, _DESCRIPTION))
     if not is_free(path) and not is_index:
         raise ValueError(
@@ -64,6 +66,7 @@ def load_index(path: StrPath) -> tuple[Arrays, Config, Any]:
         ValueError: there is no index, or it is damaged.
         ImportError: its graph needs the extra `index`.
     """
+    check_path(path=path)
     file = os.path.join(path, _DESCRIPTION)
     if not os.path.exists(file):
         raise ValueError(

@@ -5,9 +5,9 @@ from collections.abc import Callable
 from keras_elmo.embedding.sentences import tokenizer_of
 from keras_elmo.explore.index import Index
 from keras_elmo.explore.sentences import Sentence, Text, find_word, read_sentence
-from keras_elmo.explore.token_vectors import Occurrence, one_layer
+from keras_elmo.explore.token_vectors import Occurrence, check_among, one_layer
 from keras_elmo.files.loading import Source, encoder_of
-from keras_elmo.utils.checks import check_choice, check_positive
+from keras_elmo.utils.checks import check_at_least, check_choice
 
 
 def nearest(
@@ -68,8 +68,9 @@ def nearest(
     Reference: Peters et al. 2018, table 4.
     """
     encoder = encoder_of(model)
-    check_positive(num=num)
+    check_at_least(1, num=num)
     check_choice(("any", "same"), words=words)
+    check_among(among)
     one_layer(layer, encoder)
     tokens = read_sentence(sentence, tokenizer_of(encoder, tokenizer))
     spelt = tokens[find_word(word, tokens)].casefold()

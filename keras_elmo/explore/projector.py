@@ -66,6 +66,7 @@ def write_projector(
     keras_elmo.write_projector(encoder, sentences, "bank", "projector")
     ```
     """
+    check_type(Iterable, "lists of tokens", sentences=sentences)
     check_type(str, "a string", word=word)
     check_path(directory=directory)
     loaded = encoder_of(encoder, "encoder")

@@ -11,7 +11,7 @@ from keras_elmo.explore.predictions import Predictions
 from keras_elmo.files.loading import Source
 from keras_elmo.text.batching import split_stream
 from keras_elmo.text.vocabulary import END, START, UNKNOWN
-from keras_elmo.utils.checks import check_positive
+from keras_elmo.utils.checks import check_at_least
 from keras_elmo.utils.types import Tensor
 
 # Positions of the sentences that are scored at a time, and the probabilities in memory.
@@ -94,7 +94,7 @@ def score(
     non-lattice data", for the pseudo-likelihood; Park et al. 2010, "Improved neural
     network based language modelling and adaptation", for words beyond a vocabulary.
     """
-    check_positive(batch_size=batch_size)
+    check_at_least(1, batch_size=batch_size)
     if isinstance(sentences, str):
         raise TypeError(
             "`sentences` must be a list of sentences, [sentence] for one. "

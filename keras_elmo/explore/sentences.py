@@ -1,6 +1,5 @@
 """Reads sentences and texts that are given as strings, lists of tokens or files."""
 
-import os
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
@@ -16,9 +15,7 @@ Sentence: TypeAlias = str | Sequence[str]
 Splitting: TypeAlias = str | PlainTokenizer
 Text: TypeAlias = StrPath | Iterable[StrPath | Sequence[str]]
 
-_EXPECTED = (
-    "`corpus` must be a path or a list of paths of text files, or hold lists of tokens"
-)
+_EXPECTED = "a path or a list of paths of text files, or hold lists of tokens"
 
 
 def read_sentence(sentence: Sentence, tokenizer: Splitting) -> list[str]:
@@ -26,21 +23,24 @@ def read_sentence(sentence: Sentence, tokenizer: Splitting) -> list[str]:
     if isinstance(sentence, str):
         (tokens,) = _tokenize([sentence], tokenizer)
         return tokens
-    if "" in sentence:
+    check_type(Iterable, "text or a list of tokens", sentence=sentence)
+    tokens = list(sentence)
+    if not _are_tokens(tokens):
         raise ValueError(
-            "`sentence` must hold tokens that are not empty. "
-            f"Received: sentence={list(sentence)}"
+            "`sentence` must be text, or hold tokens that are not empty. "
+            f"Received: sentence={tokens}"
         )
-    return list(sentence)
+    return tokens
 
 
 def read_corpus(corpus: Any, tokenizer: Splitting) -> Iterator[Sequence[str]]:
     if not is_text(corpus):
+        check_type(Iterable, _EXPECTED, corpus=corpus)
         return map(_check_tokens, corpus)
     try:
         files = expand_files(corpus)
     except ValueError as error:
-        raise ValueError(f"{_EXPECTED}: {error}") from error
+        raise ValueError(f"`corpus` must be {_EXPECTED}: {error}") from error
     return _tokenize(read_lines(files), tokenizer)
 
 
@@ -50,14 +50,20 @@ def _tokenize(lines: Iterable[str], tokenizer: Splitting) -> Iterator[list[str]]
 
 
 def _check_tokens(sentence: StrPath | Sequence[str]) -> Sequence[str]:
-    if isinstance(sentence, str | bytes | os.PathLike):
-        raise TypeError(f"{_EXPECTED}. Received: a sentence {sentence!r}")
-    if "" in sentence:
+    if isinstance(sentence, str | bytes) or not isinstance(sentence, Sequence):
+        raise TypeError(
+            f"`corpus` must be {_EXPECTED}. Received: a sentence {sentence!r}"
+        )
+    if not _are_tokens(sentence):
         raise ValueError(
             "a sentence of `corpus` must hold tokens that are not empty. "
             f"Received: {list(sentence)}"
         )
     return sentence
+
+
+def _are_tokens(sentence: Sequence[Any]) -> bool:
+    return all(isinstance(token, str) and token for token in sentence)
 
 
 def find_word(word: str, tokens: list[str], argument: str = "word") -> int:

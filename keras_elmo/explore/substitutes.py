@@ -9,7 +9,7 @@ from keras_elmo.explore.predictions import Predictions, log_softmax
 from keras_elmo.explore.sentences import Sentence, find_word, read_sentence
 from keras_elmo.files.loading import Source
 from keras_elmo.text.vocabulary import SPECIALS
-from keras_elmo.utils.checks import check_positive, is_integer
+from keras_elmo.utils.checks import check_at_least, check_boolean, is_integer
 
 
 class Substitute(NamedTuple):
@@ -82,7 +82,8 @@ def substitutes(
     2018, "Word sense induction with neural biLM and symmetric patterns", for
     substitutes from both directions.
     """
-    check_positive(num=num)
+    check_at_least(1, num=num)
+    check_boolean(skip_punctuation=skip_punctuation, skip_word=skip_word)
     predictions = Predictions(model, tokenizer)
     tokens = read_sentence(sentence, predictions.tokenizer)
     if isinstance(position, str):

@@ -7,6 +7,7 @@ import numpy as np
 
 from keras_elmo.explore.index_files import Arrays
 from keras_elmo.explore.token_vectors import Occurrence
+from keras_elmo.utils.checks import check_type
 
 _KEPT_WORDS = 65_536
 # A position in a sentence, and the sentence.
@@ -42,6 +43,7 @@ class TokenTable:
 
     def rows_of(self, word: str) -> np.ndarray:
         """Returns the rows of a word, in upper or lower case."""
+        check_type(str, "a string", word=word)
         wanted = np.zeros(len(self._arrays["word_limits"]), bool)
         wanted[self._spellings.get(word.casefold(), [])] = True
         return np.flatnonzero(wanted[self._word_ids])

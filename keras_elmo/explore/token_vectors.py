@@ -12,7 +12,7 @@ import numpy as np
 from keras_elmo.embedding.embedder import Embedder
 from keras_elmo.explore.index_files import Arrays
 from keras_elmo.files.loading import AnyEncoder
-from keras_elmo.utils.checks import is_integer
+from keras_elmo.utils.checks import is_integer, refuse
 from keras_elmo.utils.progress import Progress
 from keras_elmo.utils.temporary import naming_folder
 
@@ -99,6 +99,11 @@ def _with_places(
         places = [k for k, word in enumerate(sentence) if not among or among(word)]
         if places:
             yield sentence, places
+
+
+def check_among(among: Callable[[str], bool] | None) -> None:
+    if among is not None and not callable(among):
+        refuse("among", "a function of a token, or None", among)
 
 
 def one_layer(layer: int, encoder: AnyEncoder) -> np.ndarray:

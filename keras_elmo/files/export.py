@@ -25,7 +25,7 @@ from keras_elmo.models.elmo_embedding import ElmoEmbedding
 from keras_elmo.text.character_ids import character_ids
 from keras_elmo.text.tokenizer import Tokenizer
 from keras_elmo.text.vocabulary_ids import vocabulary_encoding
-from keras_elmo.utils.checks import check_choice, check_path
+from keras_elmo.utils.checks import check_boolean, check_choice, check_path
 from keras_elmo.utils.files import is_free, replacing, write_json
 from keras_elmo.utils.lazy import tf
 from keras_elmo.utils.types import StrPath, Tensor
@@ -92,6 +92,7 @@ def export_saved_model(
             f"KERAS_BACKEND=tensorflow. Received: {keras.backend.backend()}"
         )
     check_path(path=path)
+    check_boolean(language_model=language_model, half_weights=half_weights)
     check_choice((*TOKENIZERS, "own", None), tokenizer=tokenizer)
     if not is_free(path) and not is_saved_model(path):
         raise ValueError(

@@ -16,7 +16,8 @@ from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
 from keras_elmo.layers.vocabulary_embedding import VocabularyEmbedding
 from keras_elmo.models.encoder import Encoder
 from keras_elmo.models.language_model_head import LanguageModelHead
-from keras_elmo.text.vocabulary import SPECIALS, read_words
+from keras_elmo.text.lines import read_words
+from keras_elmo.text.vocabulary import SPECIALS
 from keras_elmo.token_vocabulary import TokenVocabulary
 from keras_elmo.utils.checks import check_path, check_type
 from keras_elmo.utils.files import check_room, read_json_object, replacing, write_json

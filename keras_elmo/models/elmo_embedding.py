@@ -18,7 +18,7 @@ from keras_elmo.models.encoder import Encoder, copy_weights
 from keras_elmo.models.inputs import are_layers, char_ids_of, check_backend, check_ids
 from keras_elmo.models.token_mask import CharacterMask
 from keras_elmo.text.string_layer import StringsFirst, is_text
-from keras_elmo.utils.checks import check_at_least, check_rate
+from keras_elmo.utils.checks import check_at_least, check_boolean, check_rate
 from keras_elmo.utils.fixed import fixed_arguments
 from keras_elmo.utils.forks import check_not_forked
 from keras_elmo.utils.lazy import provided
@@ -103,6 +103,7 @@ class ElmoEmbedding(StringsFirst, FreezableLayer):
         trainable = kwargs.pop("trainable", True)
         check_at_least(1, num_representations=num_representations)
         check_rate(dropout=dropout)
+        check_boolean(trainable_encoder=trainable_encoder)
         given: Encoder = provided("keras_encoder_of")(encoder, "encoder")
         policy = given.layers_dtype
         if kwargs.get("dtype") is None and policy.name != "float32":
@@ -250,9 +251,8 @@ class ElmoEmbedding(StringsFirst, FreezableLayer):
         self, inputs: Tensor, training: bool | None = None
     ) -> Tensor:
         shape = (*self._mask.output_shape(inputs.shape), self.layers_shape[-1])
-        return self._one_or_all(
-            [keras.KerasTensor(shape, "float32") for _ in self.mixes]
-        )
+        tensors = [keras.KerasTensor(shape, "float32") for _ in self.mixes]
+        return self._one_or_all(tensors)
 
     def compute_output_shape(self, inputs_shape: Shape) -> Shape | list[Shape]:
         shape = (*self._mask.output_shape(inputs_shape), self.layers_shape[-1])

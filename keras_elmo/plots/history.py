@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from keras_elmo.plots.data import read_csv
+from keras_elmo.utils.checks import check_type
 from keras_elmo.utils.picture import picture
 from keras_elmo.utils.types import StrPath
 
@@ -51,6 +52,7 @@ def plot_history(rows: StrPath | Sequence[Any], path: StrPath) -> bool:
         return plot_history(
             [SimpleNamespace(**row) for row in read_csv(file, *_COLUMNS)], path
         )
+    check_type(Sequence, "a file or rows of it", rows=rows)
     # Whatever has these attributes.
     points: Sequence[Any] = rows
     if len(points) < 2:

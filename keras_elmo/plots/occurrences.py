@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from keras_elmo.utils.checks import check_type
 from keras_elmo.utils.picture import picture
 from keras_elmo.utils.types import StrPath
 
@@ -45,6 +46,7 @@ def plot_occurrences(
     plot_occurrences({"bank": (vectors, senses)}, "senses.png")
     ```
     """
+    check_type(Mapping, "a dictionary", words=words)
     for word, (vectors, senses) in words.items():
         if not 2 <= len(vectors) == len(senses):
             raise ValueError(

@@ -3,10 +3,12 @@
 import os
 import textwrap
 from collections.abc import Mapping, Sequence
+from types import NoneType
 
 import numpy as np
 
 from keras_elmo.plots.data import last_mixes, read_csv, spread
+from keras_elmo.utils.checks import check_type
 from keras_elmo.utils.picture import picture
 from keras_elmo.utils.types import StrPath
 
@@ -41,6 +43,8 @@ def plot_layer_scores(
 
     Reference: Peters et al. 2018, tables 5 and 6.
     """
+    check_type(Mapping, "a dictionary", scores=scores)
+    check_type((Mapping, NoneType), "a dictionary or None", baselines=baselines)
     if not scores or not all(map(len, scores.values())):
         raise ValueError(
             "`scores` must hold a task, and each task a layer. "
@@ -115,6 +119,7 @@ def plot_mix_weights(
     """
     if isinstance(mixes, str | os.PathLike):
         mixes = last_mixes(read_csv(mixes, "epoch"))
+    check_type(Mapping, "a file or a dictionary", mixes=mixes)
     shapes = {np.shape(mix) for seeds in mixes.values() for mix in seeds}
     if len(shapes) != 1 or len(min(shapes)) != 1 or not all(map(len, mixes.values())):
         raise ValueError(
@@ -169,6 +174,7 @@ def plot_sample_efficiency(
 
     Reference: Peters et al. 2018, figure 1.
     """
+    check_type(Mapping, "a dictionary", curves=curves)
     if not curves:
         raise ValueError("`curves` must hold a model. Received: curves={}")
     with picture(path, 5.5, 3.8) as figure:

@@ -10,6 +10,7 @@ from typing import Any
 import apache_beam as beam
 from apache_beam.options.pipeline_options import PipelineOptions
 
+from keras_elmo.config import TOKENIZERS
 from keras_elmo.scale.shared_files import (
     TextChunk,
     absolute,
@@ -20,6 +21,7 @@ from keras_elmo.scale.shared_files import (
 from keras_elmo.text.batching import token_chunks
 from keras_elmo.text.lines import Files
 from keras_elmo.text.vocabulary import SPECIALS, Vocabulary, check_sizes
+from keras_elmo.utils.checks import check_choice, check_path
 
 
 def count_words(
@@ -57,6 +59,7 @@ def count_words(
     ```
     """
     check_sizes(max_size, min_count)
+    check_path(out=out)
     texts = match_files(files)
     if not any(texts.values()):
         raise ValueError(f"there is no text in {', '.join(texts)}")
@@ -94,6 +97,7 @@ class CountWords(beam.PTransform):
 
     def __init__(self, tokenizer: str) -> None:
         super().__init__()
+        check_choice(TOKENIZERS, tokenizer=tokenizer)
         self._tokenizer = tokenizer
 
     def expand(self, paths: Any) -> Any:

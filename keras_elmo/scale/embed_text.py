@@ -41,6 +41,7 @@ from keras_elmo.scale.shared_files import (
 )
 from keras_elmo.text.batching import tokenized_lines
 from keras_elmo.text.lines import Files
+from keras_elmo.utils.checks import check_path, check_type
 from keras_elmo.utils.files import parse_json_object
 from keras_elmo.utils.types import StrPath
 
@@ -101,6 +102,7 @@ def embed_text(
     ```
     """
     chosen = EmbedOptions(layers, rows, dtype, tokenizer)
+    check_path(out=out)
     texts = match_files(files)
     names = Counter(map(os.path.basename, texts))
     if doubled := [name for name, count in names.items() if count > 1]:
@@ -146,6 +148,8 @@ class EmbedText(beam.PTransform):
 
     def __init__(self, model: str, out: str, options: EmbedOptions) -> None:
         super().__init__()
+        check_path(out=out)
+        check_type(EmbedOptions, "EmbedOptions", options=options)
         self._embed = _EmbedChunk(model, out, options)
 
     def expand(self, paths: Any) -> Any:
@@ -163,7 +167,7 @@ class _EmbedChunk(beam.DoFn):
 
     def __init__(self, model: str, out: str, options: EmbedOptions) -> None:
         super().__init__()
-        self._model = model
+        self._model = model = os.fspath(find_model(model))
         self._out = out
         self._options = options
         self._mix = mix_weights(model) if options.layers == "mix" else None

@@ -11,7 +11,13 @@ from typing import BinaryIO, cast
 from apache_beam.io.filesystem import CompressionTypes
 from apache_beam.io.filesystems import FileSystems
 
-from keras_elmo.text.lines import Files, check_files, expand_files, read_lines
+from keras_elmo.text.lines import (
+    Files,
+    check_files,
+    expand_files,
+    patterns_of,
+    read_lines,
+)
 from keras_elmo.utils.files import remove_leftovers, replacing
 
 # A minute or less of a worker's time, which is what its death costs.
@@ -36,9 +42,8 @@ def match_files(files: Files) -> dict[str, int]:
     Raises:
         ValueError: no file matches one of the patterns.
     """
-    patterns = [files] if isinstance(files, str | os.PathLike) else list(files)
     found: dict[str, int] = {}
-    for pattern in [os.fspath(pattern) for pattern in patterns]:
+    for pattern in patterns_of(files):
         if _is_local(pattern):
             paths = expand_files(pattern)
             found |= {absolute(path): os.path.getsize(path) for path in paths}

@@ -11,6 +11,7 @@ from keras_elmo.text.plain_ids import BEGIN_OF_WORD, END_OF_WORD, PADDING, Plain
 from keras_elmo.text.string_layer import StringLayer, sentence_lengths
 from keras_elmo.text.vocabulary_ids import VocabularyEncoding, vocabulary_encoding
 from keras_elmo.token_vocabulary import TokenVocabulary
+from keras_elmo.utils.checks import check_type
 from keras_elmo.utils.fixed import fixed_arguments
 from keras_elmo.utils.lazy import do_not_convert, tf
 from keras_elmo.utils.types import Config, Shape, Tensor
@@ -76,6 +77,8 @@ class CharacterIds(StringLayer):
         self, vocabulary: TokenVocabulary | None = None, **kwargs: object
     ) -> None:
         super().__init__(**kwargs)
+        rule = "a TokenVocabulary or None"
+        check_type((TokenVocabulary, type(None)), rule, vocabulary=vocabulary)
         self.vocabulary = vocabulary
         self._encoding: _Bytes | VocabularyEncoding | None = None
 

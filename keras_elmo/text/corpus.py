@@ -25,6 +25,7 @@ from keras_elmo.text.vocabulary import END, PADDING_ID, START, UNKNOWN, Vocabula
 from keras_elmo.token_vocabulary import TokenVocabulary
 from keras_elmo.utils.checks import (
     check_at_least,
+    check_boolean,
     check_choice,
     check_type,
     is_integer,
@@ -159,7 +160,8 @@ class Corpus:
         Raises:
             ValueError: `epoch` or `skip` is negative.
         """
-        check_at_least(0, epoch=epoch or 0)
+        check_at_least(0, epoch=0 if epoch is None else epoch)
+        check_boolean(shuffle=shuffle)
         check_at_least(0, skip=skip)
         passes = count() if epoch is None else repeat(epoch)
         arrays = tf.data.Dataset.from_generator(

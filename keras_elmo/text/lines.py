@@ -5,16 +5,16 @@ import gzip
 import io
 import lzma
 import os
-import reprlib
 import warnings
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextvars import ContextVar
-from itertools import islice
+from itertools import count, islice
 from typing import Any, BinaryIO, TypeGuard, cast
 
 from keras_elmo.text.file_kinds import check_start
 from keras_elmo.text.stats import CorpusStats
+from keras_elmo.utils.checks import check_type, refuse
 from keras_elmo.utils.types import StrPath
 
 Files = StrPath | Iterable[StrPath]
@@ -22,13 +22,21 @@ Files = StrPath | Iterable[StrPath]
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 # Whether files are read that do not look like text.
 READ_ANYTHING = ContextVar("READ_ANYTHING", default=False)
+# In bytes; a longer one is a sign of a file that is no vocabulary.
+_LONGEST_LINE = 1 << 24
 # Bytes of a file that show whether it is text.
 _CHECKED_BYTES = 1 << 16
 
 
-def is_text(corpus: object) -> TypeGuard[Files]:
-    """Whether a corpus is given as paths or patterns of text files."""
+def is_text(corpus: object, argument: str = "corpus") -> TypeGuard[Files]:
+    """Whether a corpus is given as paths or patterns of text files.
+
+    Raises:
+        ValueError: it is an empty list; names the caller's argument.
+    """
     items = corpus if isinstance(corpus, list | tuple | set | frozenset) else [corpus]
+    if not items:
+        refuse(argument, "a file or a sentence at least", corpus)
     return all(isinstance(item, str | os.PathLike) for item in items)
 
 
@@ -43,19 +51,27 @@ def expand_files(files: Files) -> list[str]:
     Raises:
         ValueError: no file matches one of them, or one is not text in UTF-8.
     """
+    paths = sorted({path for each in patterns_of(files) for path in _matches(each)})
+    check_files(dict(zip(paths, paths, strict=True)))
+    return paths
+
+
+def patterns_of(files: Files) -> list[str]:
+    """Returns the paths and patterns.
+
+    Raises:
+        TypeError: one of them is something else.
+        ValueError: there is none.
+    """
     patterns: list[Any] = [files]
     if isinstance(files, Iterable) and not isinstance(files, str | os.PathLike):
         patterns = list(files)
-    if not all(isinstance(pattern, str | os.PathLike) for pattern in patterns):
-        raise TypeError(
-            "`files` must be a path or glob pattern, or several. "
-            f"Received: files={reprlib.repr(files)}"
-        )
+    for pattern in patterns:
+        rule = "a path or glob pattern, or several"
+        check_type((str, os.PathLike), rule, files=pattern)
     if not patterns:
-        raise ValueError("`files` must name a file. Received: files=[]")
-    paths = sorted({path for pattern in patterns for path in _matches(pattern)})
-    check_files(dict(zip(paths, paths, strict=True)))
-    return paths
+        refuse("files", "a path or glob pattern, or several", files)
+    return [os.fspath(pattern) for pattern in patterns]
 
 
 def check_files(
@@ -82,8 +98,8 @@ def check_files(
         warnings.warn(f"{files}: {form}", stacklevel=3)
 
 
-def _matches(pattern: StrPath) -> list[str]:
-    pattern = os.path.expanduser(os.fspath(pattern))
+def _matches(pattern: str) -> list[str]:
+    pattern = os.path.expanduser(pattern)
     # The name of a file may contain the characters of a pattern.
     found = [pattern] if os.path.isfile(pattern) else glob.glob(pattern, recursive=True)
     paths = [path for path in found if os.path.isfile(path)]
@@ -183,6 +199,28 @@ def _decode(raw: bytes, stats: CorpusStats) -> str:
     except UnicodeDecodeError:
         stats.invalid_lines += 1
         return raw.decode(errors="replace")
+
+
+def read_words(path: StrPath) -> Iterator[str]:
+    """Yields the lines of a vocabulary; a `ValueError` names the line alone."""
+    # Opening a pipe would block.
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise ValueError("must be a file")
+    with open(path, "rb") as file:
+        for number in count(1):
+            line = file.readline(_LONGEST_LINE + 1)
+            if not line:
+                return
+            if len(line) > _LONGEST_LINE:
+                raise ValueError(f"line {number} has more than {_LONGEST_LINE:,} bytes")
+            if b"\0" in line:
+                raise ValueError(f"line {number} must be a word without NULs")
+            if number == 1:
+                line = line.removeprefix(BYTE_ORDER_MARK)
+            try:
+                yield line.removesuffix(b"\n").removesuffix(b"\r").decode()
+            except UnicodeDecodeError as error:
+                raise ValueError(f"line {number} is not UTF-8: {error}") from error
 
 
 class Shard:

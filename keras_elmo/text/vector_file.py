@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from keras_elmo.text.lines import read_lines
-from keras_elmo.utils.checks import check_positive
+from keras_elmo.utils.checks import check_path, check_positive
 from keras_elmo.utils.types import StrPath
 
 _FLOAT32_MAX = float(np.finfo("float32").max)
@@ -35,6 +35,7 @@ def read_vector_file(
             has, or there are no lines, or fewer than the first one says; names the
             file and the line.
     """
+    check_path(path=path)
     path = os.fspath(path)
     check_positive(max_words=max_words)
     rows: dict[str, None] = {}

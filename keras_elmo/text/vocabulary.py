@@ -5,13 +5,21 @@ import hashlib
 import itertools
 import os
 import reprlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from keras_elmo.config import TOKENIZERS
-from keras_elmo.text.lines import BYTE_ORDER_MARK, Files, expand_files
+from keras_elmo.text.lines import Files, expand_files, read_words
 from keras_elmo.text.stats import CorpusStats
 from keras_elmo.text.word_counts import WordCounts
-from keras_elmo.utils.checks import check_at_least, check_choice, check_type, is_integer
+from keras_elmo.utils.checks import (
+    check_at_least,
+    check_boolean,
+    check_choice,
+    check_path,
+    check_type,
+    is_integer,
+    refuse,
+)
 from keras_elmo.utils.files import replacing_text
 from keras_elmo.utils.types import StrPath
 
@@ -19,10 +27,9 @@ START, END, UNKNOWN = 0, 1, 2
 # The target id of a padded position.
 PADDING_ID = -1
 SPECIALS = ("<S>", "</S>", "<UNK>")
+# What errors say that is not said of a file.
+_WORDS = "`words`: "
 _SPECIAL_WORDS = frozenset(special.encode() for special in SPECIALS)
-
-# In bytes; a longer one is a sign of a file that is no vocabulary.
-_LONGEST_LINE = 1 << 24
 
 
 class Vocabulary:
@@ -68,29 +75,31 @@ class Vocabulary:
         check_type((Sequence, type(None)), "a list of numbers or None", counts=counts)
         self.words = list(words)
         self.counts = counts
+        if not all(isinstance(word, str) for word in self.words):
+            refuse("words", "a list of words", self.words)
         if tuple(self.words[:3]) != SPECIALS:
             hint = ""
             if set(self.words[:3]) == set(SPECIALS):
                 # bilm-tf takes them in any order, and its own begins with </S>.
                 hint = " in this order; `keras-elmo import --checkpoint` reads others"
-            raise ValueError(
+            raise _wrong(
                 f"lines 1 to 3 must be {', '.join(SPECIALS)}{hint}. "
                 f"Received: {', '.join(word[:20] for word in self.words[:3])}"
             )
         self.lookup: dict[bytes, int] = {}
         for token_id, word in enumerate(self.words[3:], 3):
             if not word or not {"\n", "\r", "\0"}.isdisjoint(word):
-                raise ValueError(
+                raise _wrong(
                     f"line {token_id + 1} must be a word without line ends and NULs. "
                     f"Received: {reprlib.repr(word)}"
                 )
             if self.lookup.setdefault(word.encode(), token_id) != token_id:
                 first = self.lookup[word.encode()] + 1
-                raise ValueError(
+                raise _wrong(
                     f"line {token_id + 1} repeats line {first}: {reprlib.repr(word)}"
                 )
             if word in SPECIALS:
-                raise ValueError(f"line {token_id + 1} repeats a special: {word!r}")
+                raise _wrong(f"line {token_id + 1} repeats a special: {word!r}")
         if counts is not None and len(counts) != len(self.words):
             raise ValueError(
                 "`counts` must hold a number for each word. "
@@ -133,9 +142,11 @@ class Vocabulary:
         """
         check_choice(TOKENIZERS, tokenizer=tokenizer)
         check_sizes(max_size, min_count)
+        check_boolean(progress=progress)
+        check_type((CorpusStats, type(None)), "CorpusStats or None", report=report)
         # At the end of the text half of them may have just been dropped.
         least = 2 * (len(SPECIALS) + 1 if max_size is None else max_size)
-        if max_distinct < least:
+        if not is_integer(max_distinct) or max_distinct < least:
             raise ValueError(
                 f"`max_distinct` must be at least {least}, twice the size of the "
                 f"vocabulary. Received: max_distinct={max_distinct}, "
@@ -166,6 +177,7 @@ class Vocabulary:
             ValueError: no word is left.
         """
         check_sizes(max_size, min_count)
+        check_type(Mapping, "a dictionary", counts=counts)
         words = counts.keys() - _SPECIAL_WORDS
         # UTF-8 sorts as its characters do, and words of equal count stay in order.
         kept = sorted(word for word in words if counts[word] >= min_count)
@@ -191,10 +203,12 @@ class Vocabulary:
         Raises:
             ValueError: a line is not what it must be; names the file and the line.
         """
+        check_path(path=path)
         try:
             vocabulary = cls(read_words(path))
         except ValueError as error:
-            raise ValueError(f"{os.fspath(path)}: {error}") from error
+            message = str(error).removeprefix(_WORDS)
+            raise ValueError(f"{os.fspath(path)}: {message}") from error
         counts = counts_file(path)
         if os.path.exists(counts):
             vocabulary.counts = _read_counts(counts, len(vocabulary))
@@ -206,6 +220,7 @@ class Vocabulary:
         Files of these names are replaced. Whatever happens meanwhile, a new file of
         words does not lack its counts, and one that is replaced does not get others'.
         """
+        check_path(path=path)
         is_new = not os.path.exists(path)
         with replacing_text(path) as file:
             file.writelines(f"{word}\n" for word in self.words)
@@ -240,6 +255,10 @@ class Vocabulary:
         return f"Vocabulary({len(self):,} words)"
 
 
+def _wrong(message: str) -> ValueError:
+    return ValueError(_WORDS + message)
+
+
 def check_sizes(max_size: int | None, min_count: int) -> None:
     """Raises a `ValueError` unless a vocabulary of such sizes can have a word."""
     if max_size is not None and not (is_integer(max_size) and max_size > len(SPECIALS)):
@@ -248,28 +267,6 @@ def check_sizes(max_size: int | None, min_count: int) -> None:
             f"Received: max_size={max_size}"
         )
     check_at_least(1, min_count=min_count)
-
-
-def read_words(path: StrPath) -> Iterator[str]:
-    """Yields the lines of a vocabulary; a `ValueError` names the line alone."""
-    # Opening a pipe would block.
-    if os.path.exists(path) and not os.path.isfile(path):
-        raise ValueError("must be a file")
-    with open(path, "rb") as file:
-        for number in itertools.count(1):
-            line = file.readline(_LONGEST_LINE + 1)
-            if not line:
-                return
-            if len(line) > _LONGEST_LINE:
-                raise ValueError(f"line {number} has more than {_LONGEST_LINE:,} bytes")
-            if b"\0" in line:
-                raise ValueError(f"line {number} must be a word without NULs")
-            if number == 1:
-                line = line.removeprefix(BYTE_ORDER_MARK)
-            try:
-                yield line.removesuffix(b"\n").removesuffix(b"\r").decode()
-            except UnicodeDecodeError as error:
-                raise ValueError(f"line {number} is not UTF-8: {error}") from error
 
 
 def counts_file(path: StrPath) -> str:

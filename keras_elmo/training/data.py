@@ -1,7 +1,7 @@
 """What a run is trained on and validated with."""
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import count, islice
 from typing import Any, TypeAlias, cast
 
@@ -46,7 +46,10 @@ class TrainingData:
         **options: Any,
     ) -> None:
         self._is_text = is_text(corpus)
-        if validation is not None and is_text(validation) != self._is_text:
+        if (
+            validation is not None
+            and is_text(validation, "validation") != self._is_text
+        ):
             kind = "text files" if self._is_text else "batches or a Corpus"
             raise ValueError(
                 f"`validation` must be {kind}, as `corpus` is. "
@@ -140,6 +143,16 @@ def json_path(path: StrPath) -> str:
     return os.fsencode(path).decode(errors="backslashreplace")
 
 
+def check_batch(batch: object) -> None:
+    """Raises a `ValueError` unless a batch has what a language model reads."""
+    keys = list(batch) if isinstance(batch, Mapping) else type(batch)
+    if not isinstance(keys, list) or not {"char_ids", "token_ids"} <= set(keys):
+        raise ValueError(
+            "a batch must be a dictionary of `char_ids` and `token_ids`. "
+            f"Received: a batch of {keys}"
+        )
+
+
 class EpochIterator:
     """Iterates over a corpus from a position, until some epochs are over, if given."""
 
@@ -159,6 +172,7 @@ class EpochIterator:
                 self.epoch, self.batch = epoch, 0
             empty = self.batch == 0
             for batch in self._one_epoch(epoch, skip=self.batch):
+                check_batch(batch)
                 empty = False
                 self.batch += 1
                 yield batch

@@ -12,7 +12,7 @@ from keras_elmo.files.loading import Source, language_model_of
 from keras_elmo.text.corpus import Corpus
 from keras_elmo.text.lines import Files, is_text
 from keras_elmo.text.vocabulary import PADDING_ID, UNKNOWN
-from keras_elmo.training.data import Batch, Batches
+from keras_elmo.training.data import Batch, Batches, check_batch
 from keras_elmo.utils.checks import check_type, refuse
 
 
@@ -86,6 +86,7 @@ def perplexity(
     losses = dict.fromkeys(("forward", "backward"), 0.0)
     tokens = words = unknown = 0
     for batch in batches:
+        check_batch(batch)
         token_ids = np.asarray(batch["token_ids"])
         for direction, loss in model.exact_losses(batch).items():
             losses[direction] += float(np.sum(loss, dtype="float64"))

@@ -45,6 +45,11 @@ def check_type(expected: type | tuple[type, ...], rule: str, **arguments: Any) -
             )
 
 
+def check_boolean(**arguments: Any) -> None:
+    """Raises a `TypeError` unless every value is a boolean."""
+    check_type(bool, "True or False", **arguments)
+
+
 def check_path(**arguments: Any) -> None:
     """Raises a `TypeError` unless every value is a path."""
     check_type((str, os.PathLike), "a path", **arguments)

@@ -3,6 +3,8 @@
 import inspect
 from typing import Any, TypeVar
 
+from keras_elmo.utils.checks import check_boolean
+
 Class = TypeVar("Class", bound=type[Any])
 # Keras applies these whenever they are set.
 _LIVE = {"self", "kwargs", "trainable", "tokenizer", "dtype", "name"}
@@ -12,9 +14,11 @@ def fixed_arguments(cls: Class) -> Class:
     """Refuses to change an attribute named like an argument of the constructor.
 
     The layers inside of a layer are made from it, so a later value would change
-    nothing.
+    nothing. An argument whose default is a boolean must be one.
     """
-    names = set(inspect.signature(cls.__init__).parameters) - _LIVE
+    parameters = inspect.signature(cls.__init__).parameters
+    names = parameters.keys() - _LIVE
+    booleans = {name for name in names if isinstance(parameters[name].default, bool)}
     set_attribute: Any = cls.__setattr__
 
     def __setattr__(self: Any, name: str, value: object) -> None:
@@ -23,6 +27,8 @@ def fixed_arguments(cls: Class) -> Class:
                 f"`{name}` of {cls.__name__} must be given when it is made. "
                 f"Received: {name}={value!r}"
             )
+        if name in booleans:
+            check_boolean(**{name: value})
         set_attribute(self, name, value)
 
     type.__setattr__(cls, "__setattr__", __setattr__)

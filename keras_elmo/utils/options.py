@@ -11,7 +11,7 @@ import reprlib
 import textwrap
 from collections.abc import Callable
 from numbers import Real
-from types import UnionType
+from types import NoneType, UnionType
 from typing import Any, ParamSpec, TypeGuard, TypeVar, get_args
 
 from keras_elmo.utils.checks import check_path, check_positive, is_integer, refuse
@@ -113,7 +113,8 @@ def check_options(options: object) -> None:
     """
     for each in declared_options(options):
         value, choices = getattr(options, each.name), each.option.choices
-        if value is None or callable(value):
+        may_be_none = each.default is None or NoneType in get_args(each.type)
+        if callable(value) or (value is None and may_be_none):
             continue
         _check_type(each, value)
         if _is_real(value):

@@ -6,6 +6,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from keras_elmo.utils.checks import check_path
 from keras_elmo.utils.files import replacing
 from keras_elmo.utils.lazy import import_extra
 from keras_elmo.utils.types import StrPath
@@ -30,6 +31,7 @@ def picture(path: StrPath, width: float, height: float) -> Iterator["Figure"]:
     The file is replaced when the block ends without an error; matplotlib's settings
     stay as they are.
     """
+    check_path(path=path)
     figures = import_extra("matplotlib.figure", "Drawing a picture", "plots")
     import matplotlib
 

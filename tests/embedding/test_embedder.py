@@ -231,7 +231,7 @@ def test_empty_token(sentence, encoder):
 
 
 def test_batch_size(encoder):
-    with pytest.raises(ValueError, match="`batch_size` must be positive"):
+    with pytest.raises(ValueError, match="`batch_size` must be at least 1"):
         list(embed(encoder, SENTENCES, batch_size=0))
 
 

@@ -199,7 +199,7 @@ def test_without_extra(encoder, monkeypatch):
     ("arguments", "message"),
     [
         ({"word": "Bank"}, r"whose tokens are \['I', 'sat'.*word='Bank'"),
-        ({"num": 0}, "`num` must be positive. Received: num=0"),
+        ({"num": 0}, "`num` must be at least 1. Received: num=0"),
         ({"words": "all"}, "`words` must be 'any' or 'same'. Received: words='all'"),
     ],
 )

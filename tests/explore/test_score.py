@@ -155,7 +155,7 @@ def test_invalid_arguments(model):
     """Before anything is computed."""
     with pytest.raises(TypeError, match=r"\[sentence\] for one. Received: .*'a boat'"):
         score(model, "a boat")
-    with pytest.raises(ValueError, match="`batch_size` must be positive"):
+    with pytest.raises(ValueError, match="`batch_size` must be at least 1"):
         score(model, SENTENCES, batch_size=0)
     with pytest.raises(TypeError, match="Received: a Encoder, which has no softmax"):
         score(model.encoder, SENTENCES)

@@ -137,7 +137,7 @@ def test_encoder(model):
 
 def test_invalid_num(model):
     """A number that is not positive."""
-    with pytest.raises(ValueError, match="`num` must be positive. Received: num=-1"):
+    with pytest.raises(ValueError, match="`num` must be at least 1. Received: num=-1"):
         substitutes(model, SENTENCE, 0, num=-1)
 
 

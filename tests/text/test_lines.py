@@ -149,7 +149,7 @@ def test_expand_files(tmp_path):
         expand_files([tmp_path / "a.txt", f"{tmp_path}/x*"])
     with pytest.raises(ValueError, match="it is a folder"):
         expand_files(tmp_path)
-    with pytest.raises(ValueError, match="`files` must name a file"):
+    with pytest.raises(ValueError, match="`files` must be a path or glob pattern"):
         expand_files([])
 
 
