@@ -275,7 +275,7 @@ def test_wrong_arguments(tmp_path):
         ({"seed": -1}, "`seed` must be at least 0"),
         ({"tokenizer": "bpe"}, "`tokenizer` must be"),
         ({"shard": (4, 4)}, r"`shard` must be .* Received: shard=\(4, 4\)"),
-        ({"share": (0, 0)}, "`shard` must be"),
+        ({"share": (0, 0)}, "`share` must be"),
     ):
         with pytest.raises(ValueError, match=rule):
             Corpus(path, VOCABULARY, **wrong)
