@@ -76,10 +76,10 @@ def names(folder):
 def test_tensorflow_error(tmp_path, monkeypatch):
     """On a full disk, say; its errors are of no class of Python's."""
 
-    def full(path):
+    def full(model):
         raise tf.errors.ResourceExhaustedError(None, None, "no space")
 
-    monkeypatch.setattr(keras_elmo, "load_language_model", full)
+    monkeypatch.setattr("keras_elmo.files.loading.language_model_of", full)
     corpus = tmp_path / "text.txt"
     write_text(corpus)
     status = command("evaluate", "--model", "elmo-en", "--corpus", corpus)

@@ -26,6 +26,7 @@ LONG = (
     "docs/models.md",
     "docs/start.md",
     "docs/start.ko.md",
+    "docs/training.md",
 )
 SHORT = ("docs/api.md", "docs/faq.md", "docs/how_it_works.md")
 # One needs a cluster, one goes on from the reader's own program.

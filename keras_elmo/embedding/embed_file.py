@@ -33,6 +33,7 @@ from keras_elmo.text.batching import TokenizedFile
 from keras_elmo.text.lines import check_files, expand_files, read_lines
 from keras_elmo.utils.files import check_parent, file_hash
 from keras_elmo.utils.lazy import import_extra
+from keras_elmo.utils.memory import keep_freed_memory
 from keras_elmo.utils.prefetch import prefetch_map
 from keras_elmo.utils.progress import Progress
 from keras_elmo.utils.temporary import kept
@@ -95,6 +96,7 @@ def embed_file(
     input, out = os.fspath(input), os.fspath(out)
     options = EmbedOptions(layers, rows, dtype, tokenizer)
     parts = check_out(out, options, resume)
+    keep_freed_memory()
     with _text_file(input) as text:
         if parts is None:
             _to_stdout(model, text, options, progress)

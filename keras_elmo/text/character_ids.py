@@ -8,7 +8,7 @@ import numpy as np
 
 from keras_elmo.config import MAX_BYTES, MAX_CHARACTERS
 from keras_elmo.text.plain_ids import BEGIN_OF_WORD, END_OF_WORD, PADDING, PlainIds
-from keras_elmo.text.string_layer import StringLayer, sentence_lengths
+from keras_elmo.text.string_layer import StringLayer, as_padded, sentence_lengths
 from keras_elmo.text.vocabulary_ids import VocabularyEncoding, vocabulary_encoding
 from keras_elmo.token_vocabulary import TokenVocabulary
 from keras_elmo.utils.checks import check_type
@@ -129,6 +129,7 @@ def character_ids(tokens: Tensor, vocabulary: TokenVocabulary | None = None) -> 
         ValueError: as of `CharacterIds`.
     """
     encoding = _encoding(vocabulary)
+    tokens = as_padded(tokens)
     end = 1 + sentence_lengths(tokens)[:, tf.newaxis, tf.newaxis]
     tokens = tf.pad(tokens, [[0, 0], [1, 1]], constant_values="")
     # The boundaries have a position each now. The last axis is that of characters.

@@ -33,6 +33,7 @@ from keras_elmo.training.run_directory import (
 from keras_elmo.training.seeding import seeded
 from keras_elmo.training.signals import Interrupted, SignalGuard, exit_for_signal
 from keras_elmo.training.warm_start import WarmStart, name_of
+from keras_elmo.utils.memory import keep_freed_memory
 from keras_elmo.utils.options import declared_options, takes_options
 
 
@@ -116,6 +117,7 @@ def pretrain(options: TrainingOptions) -> PretrainingModel:
         "dtype": dtype,
         **data.manifest,
     }
+    keep_freed_memory()
     counted = CorpusStats()
     first_vocabulary = partial(_first_vocabulary, options, data, start, files, counted)
     with (

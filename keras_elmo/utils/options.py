@@ -128,12 +128,12 @@ def check_options(options: object) -> None:
 
 def _check_range(declared: Declared, number: float) -> None:
     name, option = declared.name, declared.option
+    if number > option.most:
+        refuse(name, f"at most {option.most:,.0f}", number)
     if option.positive:
         check_positive(**{name: number})
     elif not number >= 0:
         refuse(name, "at least 0", number)
-    if number > option.most:
-        refuse(name, f"at most {option.most:,.0f}", number)
 
 
 def _is_real(value: object) -> TypeGuard[float]:

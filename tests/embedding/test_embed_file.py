@@ -41,7 +41,7 @@ _load = functools.cache(load)
 
 @pytest.fixture(autouse=True)
 def models_are_read_once(monkeypatch):
-    monkeypatch.setattr(module, "load", _load)
+    monkeypatch.setattr(module, "encoder_of", _load)
 
 
 @pytest.fixture(scope="module")

@@ -160,7 +160,7 @@ def test_invalid_arguments(model):
     with pytest.raises(TypeError, match="Received: a Encoder, which has no softmax"):
         score(model.encoder, SENTENCES)
     with pytest.raises(ValueError, match="tokens that are not empty"):
-        list(score(model, [["the", ""]]))
+        list(score(model, [["", "the"]]))
     no_words = build_pretraining_model(CONFIG, 9, num_sampled=4)
     with pytest.raises(ValueError, match="`model` must have a vocabulary"):
         score(no_words, SENTENCES)

@@ -23,7 +23,7 @@ from keras_elmo.importing.many_langs import read_many_langs
 from keras_elmo.importing.models import import_model
 from keras_elmo.models.elmo_embedding import ElmoEmbedding
 from keras_elmo.serving.model import Model
-from keras_elmo.text.lines import check_is_text, read_lines
+from keras_elmo.text.lines import expand_files, read_lines
 from keras_elmo.text.vector_file import read_vector_file
 from keras_elmo.training.history import HistoryRow, write_history
 from tests.importing.many_langs_oracle import ManyLangs, sizes
@@ -122,7 +122,7 @@ def interrupted(folder, originals):
 
 
 def read_text(path):
-    check_is_text(str(path))
+    expand_files(str(path))
     return list(read_lines([str(path)]))
 
 

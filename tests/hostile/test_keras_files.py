@@ -128,12 +128,12 @@ ARGUMENTS = {
     "a regularizer": (
         "mix_regularizer",
         {**LAYERS["a command"]},
-        "Could not interpret regularizer identifier: {",
+        "`mix_regularizer` must be a Keras regularizer or None",
     ),
     "a regularizer by name": (
         "mix_regularizer",
         "os.system",
-        "Could not interpret regularizer identifier: os.system",
+        "`mix_regularizer` must be a Keras regularizer or None",
     ),
     "a dtype": ("dtype", {**LAYERS["a command"]}, "Cannot convert 'system' to"),
     "an encoder": (

@@ -171,7 +171,7 @@ def test_invalid_options(tmp_path, two):
         (["--model", tmp_path / "nowhere"], "--model must be an exported model"),
         (["--model", tmp_path / "model"], "--model must be an exported model"),
         (["--model", two, "--name", "a/b"], "--name must have no '/' or ':'"),
-        (["--model", two, "--port", "99999"], "cannot listen at 127.0.0.1:99999"),
+        (["--model", two, "--port", "99999"], "--port must be at most 65,535"),
         (["--model", two, "--host", "256.1.1.1"], "cannot listen at 256.1.1.1"),
         (["--model", two, "--max-tokens", "0"], "--max-tokens must be positive"),
         (["--model", two, "--receive-seconds", "nan"], "--receive-seconds must be"),

@@ -273,9 +273,9 @@ def test_wrong_arguments(tmp_path):
         ({"max_tokens": 2}, "`max_tokens` must be at least 3"),
         ({"batch_tokens": 65}, "batch_tokens=65, max_tokens=66"),
         ({"seed": -1}, "`seed` must be at least 0"),
-        ({"tokenizer": "bpe"}, "`kind` must be"),
+        ({"tokenizer": "bpe"}, "`tokenizer` must be"),
         ({"shard": (4, 4)}, r"`shard` must be .* Received: shard=\(4, 4\)"),
-        ({"share": (0, 0)}, "`shard` must be"),
+        ({"share": (0, 0)}, "`share` must be"),
     ):
         with pytest.raises(ValueError, match=rule):
             Corpus(path, VOCABULARY, **wrong)

@@ -205,6 +205,8 @@ def test_uvicorn():
     assert "capture_signals" in uvicorn.Server.serve.__code__.co_names
     ours, theirs = http._Connection, http.HttpToolsProtocol
     methods = {name for name in vars(ours) if re.match("[a-z]", name)}
+    # httptools calls this one if there is one.
+    methods.remove("on_chunk_header")
     assert methods <= set(dir(theirs)), methods
     parts = {"self.loop", "self.transport", "self.cycle"}
     assert parts <= set(re.findall(r"self\.\w+", inspect.getsource(theirs)))
