@@ -1,21 +1,64 @@
 """An error of a public name is about the argument that is wrong."""
 
+import functools
+import importlib
 import inspect
+from operator import attrgetter
 
 import numpy as np
 import pytest
 
 import keras_elmo
+from keras_elmo.embedding.options import EmbedOptions
 from keras_elmo.text.vocabulary import SPECIALS, Vocabulary
 from tests.models.small import CONFIG
 
 pytestmark = pytest.mark.graph
 
 WORDS = Vocabulary([*SPECIALS, "bank"])
+SENTENCES = [["the", "bank"]]
+CHARACTERS = ["<oov>", "<pad>", "<bos>", "<eos>", "<bow>", "<eow>", "a"]
+
+
+@functools.cache
+def encoder():
+    return keras_elmo.build_encoder(CONFIG)
+
+
+@functools.cache
+def layer():
+    return keras_elmo.ElmoEmbedding(encoder())
+
+
+@functools.cache
+def model():
+    model = keras_elmo.build_pretraining_model(CONFIG, len(WORDS), num_sampled=2)
+    model.vocabulary = WORDS
+    return model
+
+
+@functools.cache
+def index():
+    return keras_elmo.Index.build(encoder(), SENTENCES)
+
+
+def corpus():
+    return keras_elmo.Corpus("text.txt", WORDS)
+
+
+def index_folder():
+    index().save("index")
+    return "index"
+
+
+MADE = (encoder, layer, model, index, index_folder, corpus)
 # What is not under test has these values.
 LAYERS = {
     "BiLM": {"units": 4, "projection_units": 3},
     "CharCNNEmbedding": {"filters": [[1, 4]], "projection_units": 3},
+    "CharacterIds": {},
+    "ElmoEmbedding": {"encoder": encoder},
+    "Encoder": {"config": CONFIG},
     "Highway": {},
     "SampledSoftmax": {"vocabulary_size": 10, "num_sampled": 4},
     "ScalarMix": {},
@@ -31,25 +74,84 @@ LAYERS = {
 }
 OTHERS = {
     "Corpus": {"files": "text.txt", "vocabulary": WORDS},
+    "Corpus.batches": {"self": corpus},
+    "Corpus.dataset": {"self": corpus},
     "ElmoConfig": {},
+    "ElmoConfig.from_options": {"options": "o.json"},
+    "ElmoConfig.preset": {"name": "tiny"},
+    "ElmoEmbedding.from_saved_model": {"path": encoder},
+    "Index.build": {"model": encoder, "corpus": SENTENCES},
+    "Index.closest": {"self": index, "vector": np.ones(2 * CONFIG.projection_units)},
+    "Index.count": {"self": index, "word": "bank"},
+    "Index.load": {"path": index_folder, "model": encoder},
+    "Index.occurrences": {"self": index, "word": "bank", "num": 1},
+    "Index.query": {"self": index, "word": "bank", "sentence": ["bank"]},
+    "Index.save": {"self": index, "path": "index"},
+    "MixWeightsLogger": {},
+    "StaticEmbedding.from_file": {"path": "vectors.txt"},
+    "TokenVocabulary": {
+        "words": ["<oov>"],
+        "characters": CHARACTERS,
+        "max_characters": 8,
+    },
     "Vocabulary": {"words": WORDS.words},
+    "Vocabulary.count": {"files": "text.txt"},
+    "Vocabulary.from_counts": {"counts": {b"bank": 1}},
+    "Vocabulary.load": {"path": "vocabulary.txt"},
+    "Vocabulary.save": {"self": WORDS, "path": "vocabulary.txt"},
     "average_models": {"models": ["run"]},
     "build_encoder": {"config": CONFIG},
     "build_pretraining_model": {"config": CONFIG, "vocabulary_size": 9},
+    "embed": {"model": encoder, "sentences": SENTENCES},
     "export_onnx": {"source": "run", "path": "x.onnx"},
-    "export_saved_model": {"source": "run", "path": "x"},
+    "export_saved_model": {"source": encoder, "path": "x"},
     "load": {"name_or_path": "run"},
     "load_language_model": {"name_or_path": "run"},
     "load_published_weights": {"options": "o.json", "weights": "w.hdf5"},
     "import_model": {"source": "elsewhere", "directory": "x"},
     "inspect_model": {"model": "run"},
+    "nearest": {
+        "model": encoder,
+        "word": "bank",
+        "sentence": ["bank"],
+        "corpus": SENTENCES,
+    },
+    "perplexity": {"model": model, "corpus": "text.txt"},
+    "plots.plot_history": {"rows": [1, 2], "path": "x.png"},
+    "plots.plot_layer_scores": {"scores": {"tagging": [[1], [2]]}, "path": "x.png"},
+    "plots.plot_mix_weights": {"mixes": {"tagging": [[0.2, 0.8]]}, "path": "x.png"},
+    "plots.plot_occurrences": {
+        "words": {"bank": (np.ones((2, 2, 2)), ["river", "money"])},
+        "path": "x.png",
+    },
+    "plots.plot_sample_efficiency": {"curves": {"ELMo": {9: [7]}}, "path": "x.png"},
+    "precompute": {"elmo": layer, "dataset": [np.ones((1, 3, 50), "int32")]},
     "pretrain": {"config": CONFIG, "corpus": "text.txt", "directory": "nowhere"},
+    "save_published_weights": {"encoder": encoder, "options": "o", "weights": "w"},
+    "scale.CountWords": {"tokenizer": "unicode"},
+    "scale.EmbedText": {"model": "run", "out": "x", "options": EmbedOptions()},
+    "scale.count_words": {"files": "text.txt", "out": "vocabulary.txt"},
+    "scale.embed_text": {"model": "run", "files": "text.txt", "out": "x"},
+    "score": {"model": model, "sentences": SENTENCES},
+    "substitutes": {"model": model, "sentence": ["the", "bank"], "position": 1},
+    "write_projector": {
+        "encoder": encoder,
+        "sentences": SENTENCES,
+        "word": "bank",
+        "directory": "x",
+    },
 }
-# Taken for true or false, read where it is used, or no files under this name.
-FREE = {"skip_connections", "layer_norm", "trainable", "half_weights"}
-FREE |= {"language_model"}
-# Of later checks, in other tests.
-FREE |= {"corpus", "dtype", "vocabulary"}
+# Taken for true or false by Keras, written as text, or only compared.
+FREE = {"self", "trainable", "title", "left_out"}
+# Of Beam, once the model is exported.
+FREE |= {"scale.embed_text.options"}
+
+
+def valid_arguments(name):
+    return {
+        argument: value() if callable(value) and value in MADE else value
+        for argument, value in {**LAYERS, **OTHERS}[name].items()
+    }
 
 
 @pytest.fixture
@@ -58,26 +160,60 @@ def folder(tmp_path, monkeypatch):
     (tmp_path / "text.txt").write_text("the bank\n")
 
 
+def test_every_public_name():
+    tested = {name.partition(".")[0] for name in (*LAYERS, *OTHERS)}
+    assert tested - {"scale"} == {*keras_elmo.__all__} - {"list_models"}
+
+
 @pytest.mark.parametrize("name", [*LAYERS, *OTHERS])
 def test_error_names_argument(name, folder):
-    public = getattr(keras_elmo, name)
-    valid = {**LAYERS, **OTHERS}[name]
-    parameters = inspect.signature(public).parameters.values()
-    for parameter in parameters:
-        if parameter.kind is parameter.VAR_KEYWORD or parameter.name in FREE:
+    if name.startswith("scale."):
+        pytest.importorskip("apache_beam")
+        importlib.import_module("keras_elmo.scale")
+    public = attrgetter(name)(keras_elmo)
+    valid = valid_arguments(name)
+    for parameter in inspect.signature(public).parameters.values():
+        if parameter.kind is parameter.VAR_KEYWORD:
             continue
-        with pytest.raises((TypeError, ValueError)) as raised:
-            public(**{**valid, parameter.name: object()})
-        assert f"`{parameter.name}`" in str(raised.value), parameter.name
+        if not FREE.isdisjoint([parameter.name, f"{name}.{parameter.name}"]):
+            continue
+        wrong = [object()]
+        if isinstance(parameter.default, bool):
+            wrong.append("no")
+        for value in wrong:
+            with pytest.raises((TypeError, ValueError)) as raised:
+                result = public(**{**valid, parameter.name: value})
+                if inspect.isgenerator(result):
+                    next(result)
+            names = (f"`{parameter.name}`", f"Parameter {parameter.name},")
+            assert any(map(str(raised.value).__contains__, names)), parameter.name
 
 
-@pytest.mark.parametrize("name", [*LAYERS, "ElmoEmbedding", "Encoder"])
+@pytest.mark.parametrize(
+    ("name", "wrong", "message"),
+    [
+        ("nearest", {"sentence": [3]}, "`sentence` must be text, or hold tokens"),
+        ("nearest", {"corpus": [3]}, "`corpus` must be .* Received: a sentence 3"),
+        ("perplexity", {"corpus": []}, "`corpus` must be a file or a sentence"),
+        ("pretrain", {"corpus": []}, "`corpus` must be a file or a sentence"),
+        ("pretrain", {"validation": []}, "`validation` must be a file or a"),
+        ("pretrain", {"seed": None}, "`seed` must be an integer. Received: seed=None"),
+        ("precompute", {"dataset": [np.ones(2)]}, "`dataset` must suit `elmo`"),
+        ("Vocabulary", {"words": []}, "`words`: lines 1 to 3 must be"),
+        ("TokenVocabulary", {"end": "a!"}, "have the entry a!, which is `end`"),
+        ("Index.closest", {"vector": np.ones(3)}, "`vector` must be an array of shape"),
+    ],
+)
+def test_wrong_values(name, wrong, message, folder):
+    with pytest.raises((TypeError, ValueError), match=message):
+        attrgetter(name)(keras_elmo)(**{**valid_arguments(name), **wrong})
+
+
+@pytest.mark.parametrize("name", LAYERS)
 def test_arguments_stay(name):
     """What a layer was made of cannot be changed; what Keras applies can."""
-    encoder = keras_elmo.build_encoder(CONFIG)
     public = getattr(keras_elmo, name)
-    arguments = LAYERS.get(name, {"encoder": encoder})
-    layer = encoder if name == "Encoder" else public(**arguments)
+    layer = public(**valid_arguments(name))
     for parameter in inspect.signature(public).parameters:
         if parameter in vars(layer) and parameter not in ("trainable", "tokenizer"):
             with pytest.raises(AttributeError, match=f"`{parameter}` of {name} must"):

@@ -28,7 +28,7 @@ from keras_elmo.text.batching import split_stream
 from keras_elmo.text.string_layer import is_text
 from keras_elmo.utils.checks import (
     check_boolean,
-    check_path,
+    check_optional_path,
     check_positive,
     check_type,
 )
@@ -114,8 +114,7 @@ def precompute(
     check_boolean(shuffle=shuffle)
     check_positive(max_memory=max_memory)
     check_type((str, int, Sequence, NoneType), "names or places", inputs=inputs)
-    if directory is not None:
-        check_path(directory=directory)
+    check_optional_path(directory=directory)
     if elmo.trainable_encoder:
         raise ValueError(
             "`elmo` must have a frozen encoder: what is trained changes its vectors. "

@@ -19,7 +19,7 @@ from keras_elmo.models.language_model_head import LanguageModelHead
 from keras_elmo.text.lines import read_words
 from keras_elmo.text.vocabulary import SPECIALS
 from keras_elmo.token_vocabulary import TokenVocabulary
-from keras_elmo.utils.checks import check_path, check_type
+from keras_elmo.utils.checks import check_optional_path, check_path, check_type
 from keras_elmo.utils.files import check_room, read_json_object, replacing, write_json
 from keras_elmo.utils.large_variables import blocks_of, fill
 from keras_elmo.utils.types import Config, StrPath
@@ -67,8 +67,7 @@ def load_published_weights(
     ```
     """
     check_path(options=options, weights=weights)
-    if vocabulary is not None:
-        check_path(vocabulary=vocabulary)
+    check_optional_path(vocabulary=vocabulary)
     tokenizer = check_tokenizer(tokenizer, "`tokenizer`")
     config = published_config(options, vocabulary)
     check_size(config.num_weights, [weights], os.fspath(options))

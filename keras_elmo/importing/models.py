@@ -11,7 +11,7 @@ from keras_elmo.importing.checkpoint import import_checkpoint, open_checkpoint
 from keras_elmo.importing.hub import read_hub_module
 from keras_elmo.importing.many_langs import read_many_langs
 from keras_elmo.models.encoder import Encoder
-from keras_elmo.utils.checks import check_choice, check_path
+from keras_elmo.utils.checks import check_choice, check_optional_path, check_path
 from keras_elmo.utils.files import check_free, replacing
 from keras_elmo.utils.types import StrPath
 
@@ -71,6 +71,7 @@ def import_model(
     ```
     """
     check_path(source=source, directory=directory)
+    check_optional_path(vocabulary=vocabulary)
     source = os.fspath(source)
     check_choice((*_KINDS, None), kind=kind)
     check_tokenizer(tokenizer, "`tokenizer`")

@@ -6,7 +6,7 @@ from itertools import count
 import keras
 
 from keras_elmo.models.elmo_embedding import ElmoEmbedding
-from keras_elmo.utils.checks import check_path
+from keras_elmo.utils.checks import check_optional_path
 from keras_elmo.utils.files import replacing_text
 from keras_elmo.utils.keras_private import inner_layers
 from keras_elmo.utils.types import StrPath
@@ -50,8 +50,7 @@ class MixWeightsLogger(keras.callbacks.Callback):
 
     def __init__(self, path: StrPath | None = None) -> None:
         super().__init__()
-        if path is not None:
-            check_path(path=path)
+        check_optional_path(path=path)
         self.path = path
         self.rows: list[dict[str, float]] = []
 

@@ -5,6 +5,7 @@ import numbers
 import os
 import reprlib
 from collections.abc import Sequence
+from types import NoneType
 from typing import Any, NoReturn, TypeGuard
 
 
@@ -53,6 +54,11 @@ def check_boolean(**arguments: Any) -> None:
 def check_path(**arguments: Any) -> None:
     """Raises a `TypeError` unless every value is a path."""
     check_type((str, os.PathLike), "a path", **arguments)
+
+
+def check_optional_path(**arguments: Any) -> None:
+    """Raises a `TypeError` unless every value is a path or `None`."""
+    check_type((str, os.PathLike, NoneType), "a path or None", **arguments)
 
 
 def is_integer(value: object) -> TypeGuard[int]:
