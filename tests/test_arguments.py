@@ -195,6 +195,12 @@ def test_error_names_argument(name, folder):
         ("nearest", {"sentence": [3]}, "`sentence` must be text, or hold tokens"),
         ("nearest", {"corpus": [3]}, "`corpus` must be .* Received: a sentence 3"),
         ("perplexity", {"corpus": []}, "`corpus` must be a file or a sentence"),
+        ("perplexity", {"corpus": [{"char_ids": 1}]}, r"a batch of \['char_ids'\]"),
+        (
+            "pretrain",
+            {"corpus": [{}], "vocabulary_size": 9, "progress": False},
+            "a batch must be a dictionary of `char_ids` and `token_ids`",
+        ),
         ("pretrain", {"corpus": []}, "`corpus` must be a file or a sentence"),
         ("pretrain", {"validation": []}, "`validation` must be a file or a"),
         ("pretrain", {"seed": None}, "`seed` must be an integer. Received: seed=None"),

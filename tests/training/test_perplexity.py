@@ -142,7 +142,8 @@ def test_diverged_model(model, monkeypatch):
         return {"forward": nothing + 1e4, "backward": nothing * math.nan}
 
     monkeypatch.setattr(type(model), "exact_losses", exact_losses)
-    found = perplexity(model, [{"token_ids": np.array([[0, 3, 4, 1]])}])
+    batch = {"char_ids": None, "token_ids": np.array([[0, 3, 4, 1]])}
+    found = perplexity(model, [batch])
     assert found["forward"] == math.inf
     assert not found["backward"] < math.inf
     assert not found["mean"] < math.inf

@@ -11,7 +11,7 @@ from keras import ops
 from keras_elmo.config import MAX_CHARACTERS
 from keras_elmo.models.pretraining import PretrainingModel
 from keras_elmo.text.vocabulary import PADDING_ID
-from keras_elmo.training.data import Batch
+from keras_elmo.training.data import Batch, check_batch
 from keras_elmo.utils.types import Tensor
 
 # No row has fewer positions: its two boundaries.
@@ -75,6 +75,7 @@ class WorkerStatus:
     ) -> "WorkerStatus":
         if batch is None:
             return cls(0, *position, 0, 0, 0, stop)
+        check_batch(batch)
         token_ids = np.asarray(batch["token_ids"])
         rows, tokens = token_ids.shape
         # Every row has two boundaries.
