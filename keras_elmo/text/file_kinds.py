@@ -111,7 +111,7 @@ def _form(start: bytes, raw: Sequence[bytes]) -> str | None:
         return None
     if _share(lines, lambda line: re.match(r"[{\[].*[}\]],?\s*\Z", line)):
         return _json_lines(lines[0])
-    if re.match(r'\s*([{\[]\s*\Z|\[\s*[{\["]|\{\s*")', lines[0]):
+    if re.match(r'\s*([{\[]\s*\Z|(\[\s*)+["{]|\{\s*")', lines[0]):
         return "looks like JSON: write the text of it as lines"
     if re.match(r"\s*<(\?xml|!doctype|html|doc|page|mediawiki)\b", lines[0], re.I):
         return "looks like XML or HTML: extract the text of it"

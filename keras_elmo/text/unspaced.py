@@ -12,6 +12,8 @@ _LETTERS = re.compile(
 # Characters that are looked at; a word has fewer than so many of them, on average.
 _CHARACTERS = 20_000
 _LONGEST = 8
+# Tenths of the letters; a name in brackets has fewer.
+_LEAST = 3
 
 
 def unspaced(texts: Iterable[str | bytes]) -> str | None:
@@ -28,7 +30,7 @@ def unspaced(texts: Iterable[str | bytes]) -> str | None:
     others = sum(map(str.isalpha, _LETTERS.sub("", text)))
     # Tenths, so that one text after the other does not warn anew.
     share = round(10 * number / max(number + others, 1))
-    if not share or number <= _LONGEST * len(parts):
+    if share < _LEAST or number <= _LONGEST * len(parts):
         return None
     return (
         f"about {10 * share} % of the letters are of a language without spaces between "
