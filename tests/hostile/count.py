@@ -202,12 +202,15 @@ def random_inputs(sound, seed):
 def load(kind, folder):
     """Reads all files of a kind, as a user's function or command does."""
     import keras_elmo
+    from keras_elmo.embedding.writers import read_manifest
     from keras_elmo.files.checkpoint import restore_checkpoint
     from keras_elmo.importing.hub import read_hub_module
 
     if kind == "npz":
         restore_checkpoint(folder / "checkpoint.npz", _model())
-    elif kind in ("gz", "xz", "parquet"):
+    elif kind == "parquet":
+        read_manifest(str(folder / "text.parquet"))
+    elif kind in ("gz", "xz"):
         keras_elmo.Vocabulary.count(map(str, folder.iterdir()), max_size=100)
     elif kind == "hub":
         read_hub_module(folder)
