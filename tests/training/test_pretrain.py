@@ -393,7 +393,7 @@ def test_options_of_files_and_schedule(tmp_path):
         ({"seed": 2**32}, "`seed`"),
         ({"vocabulary_size": 0}, "`vocabulary_size`"),
         ({"corpus": "nowhere-*.txt"}, "no file matches nowhere-"),
-        ({"corpus": []}, "`files`"),
+        ({"corpus": []}, "`corpus`"),
         ({"validation": "nowhere-*.txt"}, "no file matches nowhere-"),
         ({"validation": [{}]}, "`validation`"),
         ({"corpus": [{}]}, "`vocabulary_size`"),
@@ -416,7 +416,7 @@ def test_corrected_call(tmp_path):
     """A call that fails can be repeated, and leaves random generators as they were."""
     before = random.getstate()
     without = [{"char_ids": batch["char_ids"]} for batch in ready_made(4)]
-    for corpus, error in ((without, KeyError), (ready_made(4), None)):
+    for corpus, error in ((without, ValueError), (ready_made(4), None)):
         with pytest.raises(error) if error else contextlib.nullcontext():
             on_batches(corpus, tmp_path / "run", steps=1, validation=None)
         assert (tmp_path / "run").exists() == (error is None)
