@@ -3,7 +3,7 @@
 import inspect
 from typing import Any, TypeVar
 
-from keras_elmo.utils.checks import check_boolean
+from keras_elmo.utils.checks import check_type
 
 Class = TypeVar("Class", bound=type[Any])
 # Keras applies these whenever they are set.
@@ -28,7 +28,8 @@ def fixed_arguments(cls: Class) -> Class:
                 f"Received: {name}={value!r}"
             )
         if name in booleans:
-            check_boolean(**{name: value})
+            # Files may hold integers.
+            check_type(int, "True or False", **{name: value})
         set_attribute(self, name, value)
 
     type.__setattr__(cls, "__setattr__", __setattr__)
