@@ -190,6 +190,7 @@ class ElmoConfig:
         Raises:
             ValueError: there is no such preset.
         """
+        # A list, because what is no name may have no hash.
         if name not in list(PRESETS):
             raise ValueError(
                 f"`name` must be one of {', '.join(PRESETS)}. Received: name={name!r}"

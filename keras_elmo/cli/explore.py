@@ -225,10 +225,10 @@ def _nearest(parser: argparse.ArgumentParser) -> Run:
 
 def _new_index(path: str, given: Given, built: set[str]) -> "keras_elmo.Index":
     """Builds and saves an index, if what is asked of it can be answered."""
-    build = {name: given.pop(name) for name in built}
-    model = build.pop("model")
     from keras_elmo.files.loading import encoder_of
 
+    build = {name: given.pop(name) for name in built}
+    model = build.pop("model")
     encoder = encoder_of(model)
     # Without a text, this checks the word and the layer.
     checked = {name: build[name] for name in ("layer", "tokenizer") if name in build}

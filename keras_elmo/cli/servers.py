@@ -51,6 +51,7 @@ def _serve(parser: argparse.ArgumentParser) -> Run:
             needed += ["grpc", "tensorflow_serving"]
         _import_extra(needed, "serve")
         limits = take_options(Limits, given)
+        # Checked before the model is read; `serve` takes the values themselves.
         take_options(ServeOptions, {**given})
         import_keras(given["model"])
         from keras_elmo.serving.server import serve

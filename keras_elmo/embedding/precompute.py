@@ -25,7 +25,7 @@ from keras_elmo.models.elmo_embedding import ElmoEmbedding
 from keras_elmo.models.inputs import InputsError, check_char_ids
 from keras_elmo.models.token_mask import is_ids
 from keras_elmo.text.batching import split_stream
-from keras_elmo.text.string_layer import is_text
+from keras_elmo.text.string_layer import are_strings
 from keras_elmo.utils.checks import (
     check_boolean,
     check_optional_path,
@@ -204,7 +204,7 @@ def _read_by(
 
 
 def _is_read(value: Tensor, ids_per_token: int) -> bool:
-    if is_text(value):
+    if are_strings(value):
         return True
     shape: Shape = getattr(value, "shape", ())
     return len(shape) == 3 and shape[-1] == ids_per_token and is_ids(value)

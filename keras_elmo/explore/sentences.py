@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
 
 from keras_elmo.text.batching import tokenized_lines
-from keras_elmo.text.lines import expand_files, is_text, read_lines
+from keras_elmo.text.lines import are_files, expand_files, read_lines
 from keras_elmo.text.plain_tokenizer import PlainTokenizer
 from keras_elmo.utils.checks import check_type
 from keras_elmo.utils.types import StrPath
@@ -34,7 +34,7 @@ def read_sentence(sentence: Sentence, tokenizer: Splitting) -> list[str]:
 
 
 def read_corpus(corpus: Any, tokenizer: Splitting) -> Iterator[Sequence[str]]:
-    if not is_text(corpus):
+    if not are_files(corpus):
         check_type(Iterable, _EXPECTED, corpus=corpus)
         return map(_check_tokens, corpus)
     try:

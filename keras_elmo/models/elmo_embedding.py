@@ -17,7 +17,7 @@ from keras_elmo.layers.scalar_mix import ScalarMix, regularizer_of
 from keras_elmo.models.encoder import Encoder, copy_weights
 from keras_elmo.models.inputs import are_layers, char_ids_of, check_backend, check_ids
 from keras_elmo.models.token_mask import CharacterMask
-from keras_elmo.text.string_layer import StringsFirst, is_text
+from keras_elmo.text.string_layer import StringsFirst, are_strings
 from keras_elmo.utils.checks import check_at_least, check_boolean, check_rate
 from keras_elmo.utils.fixed import fixed_arguments
 from keras_elmo.utils.forks import check_not_forked
@@ -188,7 +188,7 @@ class ElmoEmbedding(StringsFirst, FreezableLayer):
         Returns:
             `(batch, tokens + 2, ids_per_token)` integers.
         """
-        if not is_text(inputs):
+        if not are_strings(inputs):
             return check_ids(inputs, self.encoder.config.ids_per_token)
         kind = self.encoder.tokenizer or TOKENIZER_IF_UNKNOWN
         ids = char_ids_of(inputs, kind, self.encoder.config.token_vocabulary)

@@ -8,7 +8,7 @@ from keras import ops
 from keras.backend import is_float_dtype, is_int_dtype, standardize_dtype
 
 from keras_elmo.text.character_ids import CharacterIds, character_ids
-from keras_elmo.text.string_layer import is_text, padded
+from keras_elmo.text.string_layer import are_strings, padded
 from keras_elmo.text.tokenizer import Tokenizer
 from keras_elmo.token_vocabulary import TokenVocabulary
 from keras_elmo.utils.lazy import do_not_convert, tf
@@ -43,7 +43,7 @@ def are_layers(inputs: Tensor, layers_shape: Shape) -> bool:
             None in (size, wanted) or size == wanted
             for size, wanted in zip(shape[1:], layers_shape, strict=True)
         )
-        and not is_text(inputs)
+        and not are_strings(inputs)
         and is_float_dtype(standardize_dtype(inputs.dtype))
     )
 
@@ -111,7 +111,7 @@ def check_char_ids(char_ids: Tensor) -> None:
 
 def check_backend(inputs: Tensor) -> None:
     """Refuses strings where Keras has none."""
-    if is_text(inputs) and keras.backend.backend() != "tensorflow":
+    if are_strings(inputs) and keras.backend.backend() != "tensorflow":
         raise RuntimeError(
             "ElmoEmbedding takes strings on Keras's TensorFlow backend only; the "
             "others have none. Make ids of them before the model, with its method "

@@ -28,7 +28,7 @@ _LONGEST_LINE = 1 << 24
 _CHECKED_BYTES = 1 << 16
 
 
-def is_text(corpus: object, argument: str = "corpus") -> TypeGuard[Files]:
+def are_files(corpus: object, argument: str = "corpus") -> TypeGuard[Files]:
     """Whether a corpus is given as paths or patterns of text files.
 
     Raises:

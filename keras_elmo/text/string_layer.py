@@ -13,7 +13,7 @@ _EMPTY = (
 )
 
 
-def is_text(inputs: Tensor) -> bool:
+def are_strings(inputs: Tensor) -> bool:
     """Whether tensors, arrays or nested lists hold strings."""
     dtype = getattr(inputs, "dtype", None)
     if dtype is None:
@@ -91,7 +91,7 @@ class StringLayer(StringsFirst, keras.layers.Layer):
 
     def _check(self, value: Tensor, argument: str, dtype: str = "string") -> None:
         """Checks type and axes of a tensor."""
-        found = "string" if is_text(value) else standardize_dtype(value.dtype)
+        found = "string" if are_strings(value) else standardize_dtype(value.dtype)
         if found != dtype or not self._has_axes(value.shape):
             raise ValueError(
                 f"`{argument}` must have {self._num_axes} axes, of {dtype} values. "

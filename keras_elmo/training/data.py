@@ -7,7 +7,7 @@ from typing import Any, TypeAlias, cast
 
 from keras_elmo.files.run_directory import PretrainingDirectory
 from keras_elmo.text.corpus import Corpus
-from keras_elmo.text.lines import Files, is_text
+from keras_elmo.text.lines import Files, are_files
 from keras_elmo.text.vocabulary import SPECIALS, Vocabulary
 from keras_elmo.utils.types import StrPath, Tensor
 
@@ -45,10 +45,10 @@ class TrainingData:
         shard: tuple[int, int],
         **options: Any,
     ) -> None:
-        self._is_text = is_text(corpus)
+        self._is_text = are_files(corpus)
         if (
             validation is not None
-            and is_text(validation, "validation") != self._is_text
+            and are_files(validation, "validation") != self._is_text
         ):
             kind = "text files" if self._is_text else "batches or a Corpus"
             raise ValueError(

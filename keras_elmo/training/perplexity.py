@@ -10,7 +10,7 @@ import numpy as np
 from keras_elmo.embedding.sentences import tokenizer_of
 from keras_elmo.files.loading import Source, language_model_of
 from keras_elmo.text.corpus import Corpus
-from keras_elmo.text.lines import Files, is_text
+from keras_elmo.text.lines import Files, are_files
 from keras_elmo.text.vocabulary import PADDING_ID, UNKNOWN
 from keras_elmo.training.data import Batch, Batches, check_batch
 from keras_elmo.utils.checks import check_type, refuse
@@ -62,7 +62,7 @@ def perplexity(
         corpus=corpus,
     )
     model = language_model_of(model)
-    if is_text(corpus):
+    if are_files(corpus):
         if model.vocabulary is None:
             raise ValueError(
                 "`corpus` must be a Corpus, or batches, for a model without a "

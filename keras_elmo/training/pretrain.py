@@ -15,7 +15,7 @@ from keras_elmo.files.checkpoint import Checkpoints
 from keras_elmo.files.run_directory import PretrainingDirectory
 from keras_elmo.models.pretraining import PretrainingModel, build_pretraining_model
 from keras_elmo.text.corpus import Corpus
-from keras_elmo.text.lines import is_text
+from keras_elmo.text.lines import are_files
 from keras_elmo.text.stats import CorpusStats
 from keras_elmo.text.vocabulary import Vocabulary
 from keras_elmo.training.data import TrainingData, json_path
@@ -237,7 +237,7 @@ def _first_vocabulary(
     counted: CorpusStats,
 ) -> Vocabulary | None:
     """Returns the words to predict: given, those of `init`, or counted."""
-    if not is_text(options.corpus):
+    if not are_files(options.corpus):
         return data.vocabulary
     if options.init is not None and options.vocabulary_size is None:
         try:
