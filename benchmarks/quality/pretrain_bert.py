@@ -36,7 +36,7 @@ from tensorflow_text.tools.wordpiece_vocab import (
 from keras_elmo.text.batching import mixed_lines, tokenized_lines
 from keras_elmo.text.lines import expand_files
 from keras_elmo.text.stats import CorpusStats
-from keras_elmo.training.hardware import dtype_message
+from keras_elmo.utils.bfloat16 import warn_if_slow
 from keras_elmo.utils.files import replacing, write_json
 
 # The options that a run goes on with.
@@ -63,8 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if options.out is None:
         raise SystemExit("--out DIR is needed")
     keras.utils.set_random_seed(options.seed)
-    if slow := dtype_message(options.dtype):
-        print(slow, file=sys.stderr)
+    warn_if_slow(keras.dtype_policies.get(options.dtype))
     folder = Path(options.out)
     run = _described(folder, options)
     backbone = bert.build(run["sizes"], options.dtype)
