@@ -11,6 +11,7 @@ import platform
 import re
 import resource
 import shlex
+import shutil
 import statistics
 import subprocess
 import sys
@@ -30,7 +31,21 @@ ROOT = _HERE.parent
 Result = dict[str, Any]
 
 _SENTENCE_END = re.compile(r"(?<=[.!?]) +(?=[A-Z\"'(])")
-_PACKAGES = ("keras-elmo", "tensorflow", "tensorflow-text", "keras", "jax", "numpy")
+# By Linux's names of them.
+_INSTRUCTIONS = {
+    "avx2": "AVX2",
+    "avx512f": "AVX-512",
+    "avx512_vnni": "VNNI",
+    "avx_vnni": "AVX-VNNI",
+    "avx512_bf16": "bfloat16",
+    "amx_tile": "AMX",
+}
+# What makes TensorFlow compute as on a lesser processor.
+_LIMITS = ("ONEDNN_MAX_CPU_ISA", "TF_ENABLE_ONEDNN_OPTS")
+_PACKAGES = (
+    *("keras-elmo", "tensorflow", "tensorflow-text", "keras", "jax", "numpy"),
+    "onnxruntime",
+)
 
 
 def data_folder() -> Path:
@@ -150,7 +165,14 @@ def publish(
     result["table"] = table(result).splitlines()
     if options.out is not None:
         write_json(options.out, result)
-    print("\n".join(result["table"]))
+    print(caption(result), "", *result["table"], sep="\n")
+
+
+def caption(result: Result) -> str:
+    """Returns the processor that a result was measured on, and what it used of it."""
+    known = result["environment"]
+    instructions = f": {known['instructions']}" if "instructions" in known else ""
+    return f"{known['machine']}, {known['cores']} cores{instructions}"
 
 
 def write_json(path: str | os.PathLike[str], value: Any) -> None:
@@ -242,6 +264,8 @@ def call_in_process(
         What the function prints.
     """
     code = f"import sys, {module}; {module}.{function}(*sys.argv[1:])"
+    # The path is relative to here, the process runs elsewhere.
+    python = os.path.abspath(shutil.which(python) or python)
     command = [python, "-c", code, *map(str, arguments)]
     return subprocess.run(
         command, cwd=_HERE, check=True, stdout=subprocess.PIPE, text=True
@@ -260,8 +284,9 @@ def environment() -> dict[str, Any]:
     return {
         "python": platform.python_version(),
         **{package: _version(package) for package in _PACKAGES},
-        "machine": _processor(),
+        "machine": _cpuinfo("model name") or platform.processor() or platform.machine(),
         "cores": os.cpu_count(),
+        "instructions": instructions(_cpuinfo("flags").split(), os.environ),
     }
 
 
@@ -272,10 +297,22 @@ def _version(package: str) -> str | None:
         return None
 
 
-def _processor() -> str:
+def _cpuinfo(field: str) -> str:
+    """Returns what Linux says of the first processor, empty if nothing."""
     try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
     except OSError:
-        return platform.processor() or platform.machine()
-    names = [line.partition(":")[2].strip() for line in lines if "model name" in line]
-    return names[0] if names else platform.machine()
+        return ""
+    found = re.search(rf"^{field}\s*: *(.*)$", text, re.MULTILINE)
+    return found[1].strip() if found else ""
+
+
+def instructions(flags: Iterable[str], variables: Mapping[str, str]) -> str:
+    """Returns the instruction sets that products may use.
+
+    ONNX Runtime uses all that the processor has; variables limit TensorFlow alone.
+    """
+    present = set(flags)
+    names = [name for flag, name in _INSTRUCTIONS.items() if flag in present]
+    limits = [f"{name}={variables[name]}" for name in _LIMITS if name in variables]
+    return ", ".join(names) + (f"; {' '.join(limits)}" if limits else "")

@@ -7,12 +7,15 @@ import json
 import sys
 from collections.abc import Sequence
 
+import common
+
 
 def main(paths: Sequence[str]) -> None:
     for path in paths:
         with open(path, encoding="utf-8") as file:
             result = json.load(file)
-        print(*result["table"], "", "```", result["command"], "```", "", sep="\n")
+        lines = [common.caption(result), "", *result["table"]]
+        print(*lines, "", "```", result["command"], "```", "", sep="\n")
 
 
 if __name__ == "__main__":

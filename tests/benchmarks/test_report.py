@@ -14,6 +14,7 @@ def test_every_published_result_is_reported(tmp_path):
         result = json.loads(path.read_text(encoding="utf-8"))
         command = f"python benchmarks/{result['benchmark']}.py --"
         assert result["command"].startswith(command)
+        assert f"{result['environment']['machine']}, " in printed
         assert f"{result['table'][-1]}\n\n```\n{result['command']}\n```" in printed
 
 
