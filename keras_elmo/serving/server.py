@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import ctypes
 import logging
 import os
 import signal
@@ -24,6 +23,7 @@ from keras_elmo.serving.http import (
 from keras_elmo.serving.limits import Limits, ServeOptions
 from keras_elmo.serving.rest import rest_app
 from keras_elmo.serving.versions import ModelManager, numbered_folders
+from keras_elmo.utils.memory import return_freed_memory, share_freed_memory
 
 _REFRESH_SECONDS = 1.0
 
@@ -64,6 +64,7 @@ def serve(
         OSError: a port is not free.
         ValueError: there is no model, or its name would not do in a path.
     """
+    share_freed_memory()
     name = name or os.path.basename(os.path.abspath(model)).removesuffix(ONNX_SUFFIX)
     # A folder of versions is no model by itself.
     folder = model if numbered_folders(Path(model)) else find_model(model)
@@ -133,19 +134,9 @@ async def _refresh(models: ModelManager, batcher: Batcher) -> None:
             await asyncio.to_thread(models.refresh)
             if batcher.num_batches > num_batches:
                 num_batches = batcher.num_batches
-                await asyncio.to_thread(release_memory)
+                await asyncio.to_thread(return_freed_memory)
         except Exception as error:
             # Whatever is in the folder, the loaded model is served.
             if repr(error) != said:
                 said = repr(error)
                 _log.exception("looking for another version")
-
-
-def release_memory() -> None:
-    """Makes glibc return freed memory to the system.
-
-    Batches of all sizes leave gaps in its pools, which grow to a tenth of the process
-    in some thousand requests.
-    """
-    with contextlib.suppress(AttributeError):
-        ctypes.CDLL(None).malloc_trim(0)
