@@ -127,14 +127,18 @@ async def _run(
 async def _refresh(models: ModelManager, batcher: Batcher) -> None:
     """Looks for new versions and frees memory while requests are answered."""
     num_batches = 0
+    released = True
     said = ""
     while True:
         await asyncio.sleep(_REFRESH_SECONDS)
         try:
             await asyncio.to_thread(models.refresh)
-            if batcher.num_batches > num_batches:
-                num_batches = batcher.num_batches
+            busy = batcher.num_batches > num_batches
+            num_batches = batcher.num_batches
+            # Once more at rest, when the last answers have been sent.
+            if busy or not released:
                 await asyncio.to_thread(return_freed_memory)
+            released = not busy
         except Exception as error:
             # Whatever is in the folder, the loaded model is served.
             if repr(error) != said:
