@@ -133,12 +133,12 @@ async def _refresh(models: ModelManager, batcher: Batcher) -> None:
         await asyncio.sleep(_REFRESH_SECONDS)
         try:
             await asyncio.to_thread(models.refresh)
-            busy = batcher.num_batches > num_batches
+            is_at_rest = batcher.num_batches == num_batches
             num_batches = batcher.num_batches
-            # Once more at rest, when the last answers have been sent.
-            if busy or not released:
+            # Each page that is returned has to be mapped again by the next batch.
+            if is_at_rest and not released:
                 await asyncio.to_thread(return_freed_memory)
-            released = not busy
+            released = is_at_rest
         except Exception as error:
             # Whatever is in the folder, the loaded model is served.
             if repr(error) != said:
