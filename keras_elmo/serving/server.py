@@ -23,7 +23,11 @@ from keras_elmo.serving.http import (
 from keras_elmo.serving.limits import Limits, ServeOptions
 from keras_elmo.serving.rest import rest_app
 from keras_elmo.serving.versions import ModelManager, numbered_folders
-from keras_elmo.utils.memory import return_freed_memory, share_freed_memory
+from keras_elmo.utils.memory import (
+    freeze_garbage,
+    return_freed_memory,
+    share_freed_memory,
+)
 
 _REFRESH_SECONDS = 1.0
 
@@ -81,7 +85,8 @@ def serve(
                 # gRPC would say in the log, too, that the port is not free.
                 until_loaded.enter_context(bound_socket(host, grpc_port))
             # In this thread, which Ctrl-C interrupts.
-            models = ModelManager(folder, name, log)
+            models = ModelManager(folder, name, log, freeze_garbage)
+        freeze_garbage()
         names = names_for(host, allow_hosts)
         return asyncio.run(_run(models, listening, grpc_address, limits, names, log))
 

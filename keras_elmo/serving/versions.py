@@ -49,12 +49,18 @@ class ModelManager:
             exported models in folders whose names are numbers.
         name: the model's name.
         log: called with a sentence for each change.
+        collect: frees what is in cycles.
     """
 
     def __init__(
-        self, folder: str | os.PathLike[str], name: str, log: Callable[[str], None]
+        self,
+        folder: str | os.PathLike[str],
+        name: str,
+        log: Callable[[str], None],
+        collect: Callable[[], object] = gc.collect,
     ) -> None:
         self.name = name
+        self._collect = collect
         self._folder = Path(folder)
         self._log = log
         self._failed: dict[int, FileStates] = {}
@@ -86,7 +92,7 @@ class ModelManager:
         self._set_state(before.version, "END")
         del before
         # TensorFlow's objects are in cycles, and hold the weights.
-        gc.collect()
+        self._collect()
 
     def find(self, name: str, version: int | None = None) -> ServedModel:
         """Returns the model that a request names."""

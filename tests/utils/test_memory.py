@@ -1,9 +1,12 @@
 """What glibc does with freed memory, in processes of their own."""
 
+import gc
 import platform
+import weakref
 
 import pytest
 
+from keras_elmo.utils.memory import freeze_garbage
 from tests.fresh_process import run_python
 
 pytestmark = pytest.mark.skipif(
@@ -66,3 +69,27 @@ def test_memory_between_blocks_that_stay_is_returned(tmp_path):
 def test_threads_share_one_pool(tmp_path):
     assert run(POOLS, tmp_path, "each") > 1
     assert run(POOLS, tmp_path, "shared") == 1
+
+
+class Node:
+    """Is in a cycle."""
+
+    def __init__(self):
+        self.itself = self
+
+
+def test_frozen_cycles_are_freed_by_the_next_call():
+    try:
+        freeze_garbage()
+        node = Node()
+        freeze_garbage()
+        frozen = gc.get_freeze_count()
+        seen = weakref.ref(node)
+        del node
+        gc.collect()
+        assert seen()
+        freeze_garbage()
+        assert not seen()
+        assert frozen > 10_000
+    finally:
+        gc.unfreeze()
