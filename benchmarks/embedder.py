@@ -1,4 +1,4 @@
-"""The child of `inference.py` and `many_langs.py`: embeds when asked, and times it.
+"""The child of `inference.py`: embeds when asked, and times it.
 
 Each line of JSON on standard input names a file of sentences, how many of them to
 embed, and, if the vectors are to be compared, an .npz to write the mean of the layers
@@ -7,12 +7,6 @@ says, in an environment of its own:
 
     python -m venv peer
     peer/bin/pip install simple_elmo==0.9.2 "tensorflow~=2.21.0" "tf-keras~=2.21.0"
-
-and so is ELMoForManyLangs:
-
-    python -m venv many-langs
-    many-langs/bin/pip install torch==2.13.0 numpy h5py "overrides<4"
-    many-langs/bin/pip install --no-deps elmoformanylangs==0.0.4.post2
 """
 
 import argparse
@@ -44,34 +38,6 @@ def keras_elmo(options: argparse.Namespace) -> Embed:
             layers = keras_elmo.embed(encoder, batch, batch_size=len(batch))
             vectors += [layer.mean(axis=0) for layer in layers]
         return vectors
-
-    return embed
-
-
-def keras_elmo_sorted(options: argparse.Namespace) -> Embed:
-    """Loads a model; returns what embeds sentences in batches of like length."""
-    import keras_elmo
-
-    encoder = keras_elmo.load(options.model)
-    if options.dtype != "float32":
-        encoder = encoder.with_dtype(options.dtype)
-    return lambda sentences: list(
-        keras_elmo.embed(encoder, sentences, options.batch_size, layers="mix")
-    )
-
-
-def elmoformanylangs(options: argparse.Namespace) -> Embed:
-    """Loads a model; returns what embeds sentences in batches of like length.
-
-    Its vectors depend on the batches before, so each request begins anew.
-    """
-    from elmoformanylangs import Embedder
-
-    embedder = Embedder(options.model, options.batch_size)
-
-    def embed(sentences: Sequence[Sequence[str]]) -> list[np.ndarray]:
-        embedder.model.encoder.reset_states()
-        return embedder.sents2elmo(sentences)
 
     return embed
 
@@ -119,7 +85,7 @@ def main() -> None:
     options = parser.parse_args()
     # What a library prints to standard output must not reach the parent.
     answers, sys.stdout = sys.stdout, sys.stderr
-    systems = keras_elmo, keras_elmo_sorted, simple_elmo, elmoformanylangs
+    systems = keras_elmo, simple_elmo
     embed = {system.__name__: system for system in systems}[options.system](options)
     print(json.dumps({"ready": True}), file=answers, flush=True)
     for line in sys.stdin:

@@ -24,6 +24,7 @@ from keras_elmo.files.loading import load
 from keras_elmo.files.published import save_published_weights
 from keras_elmo.files.run_directory import PretrainingDirectory
 from keras_elmo.text.batching import TokenizedFile
+from tests import killing
 from tests.files.exports import embedding
 from tests.full_disk import files_of_at_most
 from tests.installed import import_installed, require_installed
@@ -640,3 +641,46 @@ def test_empty_text(name, models, tmp_path, monkeypatch):
     with pytest.raises(ValueError, match=r"no text in standard input"):
         embed_file(models / "directory", "-", tmp_path / name)
     assert names(tmp_path) == ["text.txt"]
+
+
+# In parts and milliseconds: see `kill_often`.
+PHASES = {
+    "cache": (3, 20),
+    "embed": (6, 50),
+    "write": (6, 10),
+    "read": (3, 10),
+    "join": (6, 10),
+    "finish": (1, 10),
+    "rename": (1, 2),
+}
+
+
+# Each kill starts a process, which makes its graphs anew.
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["out.hdf5", "out.parquet"])
+def test_killed_process(name, models, tmp_path):
+    """SIGKILL in any phase, then the same command: the same bytes, and nothing else."""
+    if name.endswith("parquet"):
+        require_installed("pyarrow")
+    text, out, whole = (
+        tmp_path / "text.txt",
+        tmp_path / name,
+        tmp_path / f"whole-{name}",
+    )
+    lines = [f"{line} {k}" for k in range(100 * killing.KILLS) for line in LINES]
+    text.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    arguments = ["embed", "--model", models / "directory", "--input", text]
+    arguments += ["--tokenizer", "whitespace"]
+    killing.finish(killing.command(*arguments, "--out", whole, part=128))
+    command = killing.command(*arguments, "--out", out, "--resume", part=128)
+    parts = tmp_path / f"{name}.parts"
+
+    def skipped(phase):
+        return out.exists() or (phase == "read" and not any(parts.glob("*.npy")))
+
+    last = ["finish", "rename"]
+    killing.kill_often(command, PHASES, last=last, skipped=skipped)
+    # Of a complete file, parts may be left that were not removed yet.
+    killing.finish(command)
+    assert filecmp.cmp(out, whole, shallow=False)
+    assert names(tmp_path) == sorted([name, text.name, whole.name])
