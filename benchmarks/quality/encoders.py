@@ -48,7 +48,7 @@ class Encoders:
 
     def has(self, name: str) -> bool:
         """Whether the encoders of a name are there; raises if there are no such."""
-        return self._static is not None or "static" not in _parts(name)
+        return "static" not in _parts(name) or self._static is not None
 
     def digest(self, name: str) -> str:
         """Returns a hash of the files that the vectors of a name depend on."""
