@@ -117,7 +117,7 @@ def _arrays(run: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def _history(run: Path) -> list[Any]:
-    from keras_elmo.training.history import read_history
+    from keras_elmo.files.history import read_history
 
     rows = read_history(run / "history.csv")
     return [dataclasses.replace(row, seconds=0, words_per_second=0) for row in rows]

@@ -25,8 +25,8 @@ import numpy as np
 from quality.data_sets import read_conllu
 
 import keras_elmo
+from keras_elmo.files.history import read_history
 from keras_elmo.text.lines import expand_files, read_lines
-from keras_elmo.training.history import read_history
 
 # Held-out lines that choose among the measurements of a run; others are the test.
 _CHOOSING, _TESTING = 200, 1000

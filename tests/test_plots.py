@@ -8,6 +8,7 @@ import sys
 import numpy as np
 import pytest
 
+from keras_elmo.files.history import HistoryRow, write_history
 from keras_elmo.plots import (
     history,
     occurrences,
@@ -19,7 +20,6 @@ from keras_elmo.plots import (
     tasks,
 )
 from keras_elmo.plots.data import spread
-from keras_elmo.training.history import HistoryRow, write_history
 from tests.images import size_of_png
 from tests.installed import require_installed
 
