@@ -3,6 +3,7 @@
 Imports nothing heavy, so that a command finds a mistake in a name at once.
 """
 
+import contextlib
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -115,10 +116,19 @@ def _refusal(name: str, argument: str, kinds: tuple[Kind, ...]) -> str:
 
 def _model_in(folder: Path, kinds: tuple[Kind, ...]) -> str | None:
     """Returns the folder, or the only one in it, whichever holds a model."""
-    if kind_of(folder, kinds):
+
+    def holds_weights(path: Path) -> bool:
+        kind = kind_of(path, kinds)
+        with contextlib.suppress(ValueError):
+            if kind is not None:
+                kind(path).check()
+                return True
+        return False
+
+    if holds_weights(folder):
         return os.fspath(folder)
-    inner = [os.fspath(path) for path in folder.glob("*/") if path.is_dir()]
-    models = [path for path in inner if kind_of(path, kinds)]
+    inner = [path for path in folder.glob("*/") if path.is_dir()]
+    models = [os.fspath(path) for path in inner if holds_weights(path)]
     return models[0] if len(models) == 1 else None
 
 
