@@ -8,6 +8,7 @@ import sys
 import numpy as np
 import pytest
 
+from keras_elmo.files.history import HistoryRow, write_history
 from keras_elmo.plots import (
     history,
     mix_weights,
@@ -16,7 +17,6 @@ from keras_elmo.plots import (
     plot_mix_weights,
     plot_occurrences,
 )
-from keras_elmo.training.history import HistoryRow, write_history
 from tests.images import size_of_png
 from tests.installed import require_installed
 

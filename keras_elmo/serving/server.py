@@ -9,7 +9,8 @@ import socket
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
-from keras_elmo.files.finding import ONNX_SUFFIX, find_model
+from keras_elmo.files.finding import ONNX_SUFFIX
+from keras_elmo.files.loading import open_model
 from keras_elmo.serving import metrics
 from keras_elmo.serving.batching import Batcher
 from keras_elmo.serving.guard import Guard, names_for
@@ -22,7 +23,7 @@ from keras_elmo.serving.http import (
 )
 from keras_elmo.serving.limits import Limits, ServeOptions
 from keras_elmo.serving.rest import rest_app
-from keras_elmo.serving.versions import ModelManager, numbered_folders
+from keras_elmo.serving.versions import SERVED, ModelManager, numbered_folders
 from keras_elmo.utils.memory import (
     freeze_garbage,
     return_freed_memory,
@@ -71,7 +72,9 @@ def serve(
     share_freed_memory()
     name = name or os.path.basename(os.path.abspath(model)).removesuffix(ONNX_SUFFIX)
     # A folder of versions is no model by itself.
-    folder = model if numbered_folders(Path(model)) else find_model(model)
+    folder = model
+    if not numbered_folders(Path(model)):
+        folder = open_model(model, kinds=SERVED).path
     if not name or set(name) & set("/:"):
         raise ValueError(f"`name` must have no '/' or ':'. Received: name={name!r}")
     limits = limits or Limits()

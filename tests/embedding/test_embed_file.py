@@ -18,11 +18,12 @@ from keras_elmo.embedding import embedder as embedder_module
 from keras_elmo.embedding.embed_file import embed_file
 from keras_elmo.embedding.embedder import Embedder, embed
 from keras_elmo.embedding.options import EmbedOptions
-from keras_elmo.files import finding, loading
+from keras_elmo.files import finding
 from keras_elmo.files.export import export_saved_model
-from keras_elmo.files.loading import load
+from keras_elmo.files.loading import open_model
 from keras_elmo.files.published import save_published_weights
 from keras_elmo.files.run_directory import PretrainingDirectory
+from keras_elmo.models.elmo_embedding import ElmoEmbedding
 from keras_elmo.text.batching import TokenizedFile
 from tests import killing
 from tests.files.exports import embedding
@@ -37,12 +38,20 @@ SENTENCES = [line.split() for line in LINES]
 
 
 # Each reading compiles its encoder anew.
-_load = functools.cache(load)
+_open = functools.cache(lambda path: OpenedOnce(open_model(path)))
+
+
+class OpenedOnce:
+    """A source that reads its encoder once."""
+
+    def __init__(self, source):
+        self.name, self.mix = source.name, source.mix
+        self.encoder = functools.cache(source.encoder)
 
 
 @pytest.fixture(autouse=True)
 def models_are_read_once(monkeypatch):
-    monkeypatch.setattr(module, "encoder_of", _load)
+    monkeypatch.setattr(module, "open_model", _open)
 
 
 @pytest.fixture(scope="module")
@@ -156,7 +165,7 @@ def small_parts(monkeypatch):
 def test_shipped_mix(layer, models, text, tmp_path, monkeypatch):
     """Named, as given by its path."""
     monkeypatch.setattr(finding, "SHIPPED", models)
-    found = loading.load_embedding("exported").mix_weights
+    found = ElmoEmbedding("exported").mix_weights
     for (weights, gamma), expected in zip(found, layer.mix_weights, strict=True):
         np.testing.assert_allclose([*weights, gamma], [*expected[0], expected[1]])
     for model in ("exported", models / "exported"):
