@@ -3,8 +3,10 @@
 Of the others, every command that they show has the options that it is shown with.
 """
 
+import os
 import re
 import shlex
+import sys
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -71,6 +73,7 @@ def test_every_page_is_run():
 @pytest.mark.parametrize("page", PAGES)
 def test_blocks_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)
     for folder in ("examples", "keras_elmo"):
         (tmp_path / folder).symlink_to(ROOT / folder)
     names = {}

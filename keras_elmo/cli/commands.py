@@ -150,7 +150,8 @@ def _export(parser: argparse.ArgumentParser) -> Run:
     """Writes a SavedModel with the signatures of the TF Hub module, or an ONNX file.
 
     The signatures are default, which takes strings, and tokens. An ONNX file, if --out
-    ends in .onnx, takes character ids.
+    ends in .onnx, takes character ids. docs/models.md compares their speed, their size
+    and what they need.
     """
     add_model(parser, "source")
     parser.add_argument(

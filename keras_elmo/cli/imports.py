@@ -170,3 +170,4 @@ def _lines(found: Given) -> Iterator[tuple[str, str]]:
     if found["perplexity"] is not None:
         yield "perplexity", f"{found['perplexity']:.2f}, the lowest of the run"
     yield "for", ", ".join(found["uses"])
+    yield "forms", "Keras, SavedModel, ONNX and int8: docs/models.md compares them"

@@ -9,6 +9,7 @@ from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
 from keras_elmo.layers.freezing import freeze_layers, frozen_layers, set_trainable
 from keras_elmo.layers.vocabulary_embedding import VocabularyEmbedding
 from keras_elmo.models.inputs import check_char_ids
+from keras_elmo.utils.bfloat16 import warn_if_slow
 from keras_elmo.utils.checks import check_choice, check_type
 from keras_elmo.utils.fixed import fixed_arguments
 from keras_elmo.utils.forks import check_not_forked
@@ -91,6 +92,7 @@ class Encoder(keras.Model):
         self.tokenizer = tokenizer
         # As it is now: Keras's global one may change.
         self.layers_dtype = keras.dtype_policies.get(dtype)
+        warn_if_slow(self.layers_dtype)
         self.dtype_policy = self.layers_dtype
         if not trainable:
             self.trainable = False
@@ -123,8 +125,8 @@ class Encoder(keras.Model):
         """Returns a copy that computes in another type.
 
         `"bfloat16"` halves the memory and, on a processor that multiplies it, saves
-        time; cell states and sums stay float32. Use it for inference: pretrain in
-        float32.
+        time; on another one it takes several times as long, with a warning. Cell states
+        and sums stay float32. Use it for inference: pretrain in float32.
 
         Args:
             dtype: dtype policy of every layer.

@@ -2,7 +2,6 @@
 
 import os
 import sys
-import warnings
 from collections.abc import Callable
 from contextlib import ExitStack
 from functools import partial
@@ -21,8 +20,8 @@ from keras_elmo.text.stats import CorpusStats
 from keras_elmo.text.vocabulary import Vocabulary
 from keras_elmo.training.data import TrainingData, json_path
 from keras_elmo.training.devices import choose_devices
-from keras_elmo.training.hardware import dtype_message, memory_message
 from keras_elmo.training.loop import TrainingLoop
+from keras_elmo.training.memory_estimate import memory_message
 from keras_elmo.training.optimizers import build_learning_rate, build_optimizer
 from keras_elmo.training.options import VOCABULARY_SIZE, TrainingOptions, check_dtype
 from keras_elmo.training.recorder import RunRecorder
@@ -153,8 +152,6 @@ def pretrain(options: TrainingOptions) -> PretrainingModel:
             )
             model.encoder.tokenizer = data.tokenizer
             model.vocabulary = vocabulary
-            if slow := dtype_message(dtype):
-                warnings.warn(slow, stacklevel=3)
             optimizer = build_optimizer(options.optimizer, learning_rate)
             positions = getattr(options.corpus, "batch_tokens", options.batch_tokens)
             log(

@@ -17,6 +17,7 @@ from keras_elmo.importing.inspection import inspect_model
 from keras_elmo.models.elmo_embedding import ElmoEmbedding
 from keras_elmo.models.encoder import build_encoder
 from keras_elmo.text.tokenizer import Tokenizer
+from keras_elmo.utils import bfloat16
 from tests.files.exports import (
     HALF,
     LENGTHS,
@@ -403,10 +404,17 @@ def stored_size(folder):
     return os.path.getsize(folder / "variables" / "variables.data-00000-of-00001")
 
 
-def test_bfloat16(layer, folders, wanted, tmp_path):
-    """bfloat16 has half the size, nearly the same vectors, and float32 outputs."""
+def test_bfloat16(layer, folders, wanted, tmp_path, monkeypatch):
+    """bfloat16 has half the size, nearly the same vectors, and float32 outputs.
+
+    With a warning, once, where the processor does not multiply bfloat16.
+    """
     path = tmp_path / "low"
-    export_saved_model(layer, path, None, dtype="bfloat16")
+    with monkeypatch.context() as processor:
+        processor.setattr(bfloat16, "multiplies_bfloat16", lambda: False)
+        with pytest.warns(UserWarning, match="no instructions for bfloat16") as caught:
+            export_saved_model(layer, path, None, dtype="bfloat16")
+    assert [each.category for each in caught].count(UserWarning) == 1
     found = from_tokens(tf.saved_model.load(str(path)), padded(TOKENS), LENGTHS)
     for name, array in wanted.items():
         wanted_type = "int32" if name == "sequence_len" else "float32"

@@ -186,6 +186,7 @@ def test_inspect_for_people(models):
     assert lines["vocabulary"] == "6 words"
     assert lines["scripts"] == "Latin 66.7%, Hangul 33.3%"
     assert lines["for"].startswith("embed, nearest, export, pretrain --init, serve")
+    assert "docs/models.md" in lines["forms"]
     result = command("inspect", models / "nowhere")
     assert_one_line(*result, str(models / "nowhere"))
 

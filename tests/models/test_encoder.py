@@ -8,7 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keras_elmo.config import ElmoConfig
+from keras_elmo.models.elmo_embedding import ElmoEmbedding
 from keras_elmo.models.encoder import Encoder, build_encoder
+from keras_elmo.models.pretraining import build_pretraining_model
+from keras_elmo.utils import bfloat16
 from tests import numpy_reference
 from tests.layers.layer_checks import numpy_of
 from tests.models.small import CONFIG, SENTENCES, char_ids, published, random_encoder
@@ -253,6 +256,24 @@ def test_a_copy_in_low_precision():
         cosines = (wanted * layer).sum(axis=-1)[norms > 0] / norms[norms > 0]
         assert 0.999 < cosines.min() and not np.array_equal(layer, wanted)
         np.testing.assert_array_equal(again, layer)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda encoder: encoder.with_dtype("bfloat16"),
+        lambda encoder: build_encoder(CONFIG, dtype="bfloat16"),
+        lambda encoder: build_pretraining_model(CONFIG, 9, dtype="mixed_bfloat16"),
+        lambda encoder: ElmoEmbedding(encoder, dtype="bfloat16"),
+    ],
+)
+def test_slow_dtype_warns(make, monkeypatch):
+    """Once, whoever chooses it, on a processor without instructions for it."""
+    monkeypatch.setattr(bfloat16, "multiplies_bfloat16", lambda: False)
+    encoder = random_encoder()
+    with pytest.warns(UserWarning, match="no instructions for bfloat16") as caught:
+        make(encoder)
+    assert len(caught) == 1
 
 
 def test_cell_states_stay_float32():

@@ -16,11 +16,11 @@ from keras_elmo.files.loading import load
 from keras_elmo.files.run_directory import PretrainingDirectory
 from keras_elmo.text.corpus import Corpus
 from keras_elmo.text.vocabulary import SPECIALS, Vocabulary
-from keras_elmo.training import hardware
 from keras_elmo.training import recorder as record
 from keras_elmo.training.perplexity import perplexity
 from keras_elmo.training.pretrain import pretrain
 from keras_elmo.training.recorder import Diverged
+from keras_elmo.utils import bfloat16
 from tests import killing
 from tests.installed import require_installed
 from tests.layers.layer_checks import numpy_of
@@ -473,7 +473,7 @@ def test_mixed_precision(tmp_path, monkeypatch):
 
     With a warning, once, where the processor does not multiply bfloat16.
     """
-    monkeypatch.setattr(hardware, "multiplies_bfloat16", lambda: False)
+    monkeypatch.setattr(bfloat16, "multiplies_bfloat16", lambda: False)
     warning = pytest.warns(UserWarning, match="no instructions for bfloat16")
     losses = {}
     for dtype in ("float32", "mixed_bfloat16"):

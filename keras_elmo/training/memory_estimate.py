@@ -1,9 +1,4 @@
-"""The memory that a run needs, and whether its device suits its dtype."""
-
-import re
-from pathlib import Path
-
-from keras import ops
+"""The memory that a run needs."""
 
 from keras_elmo.models.pretraining import PretrainingModel
 
@@ -48,32 +43,3 @@ def estimate_memory(
         "gradients": _FLOAT_BYTES * encoder * num_replicas,
         "a batch": _FLOAT_BYTES * batch_tokens * position,
     }
-
-
-# Linux's names of the instructions, on x86 and on ARM.
-_BFLOAT16 = frozenset({"avx512_bf16", "amx_bf16", "bf16", "svebf16"})
-_CPUINFO = Path("/proc/cpuinfo")
-
-
-def multiplies_bfloat16(cpuinfo: Path = _CPUINFO) -> bool | None:
-    """Whether the device multiplies bfloat16 in hardware; `None` if unknown."""
-    # A symbolic tensor may have no device.
-    device = str(ops.zeros(()).device).lower()
-    if device and "cpu" not in device:
-        return True
-    try:
-        text = cpuinfo.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return None
-    found = re.search(r"^(?:flags|Features)\s*:(.*)$", text, re.MULTILINE)
-    return None if found is None else not _BFLOAT16.isdisjoint(found[1].split())
-
-
-def dtype_message(dtype: str) -> str | None:
-    """Returns a warning if this processor is slow with a dtype policy."""
-    if dtype != "mixed_bfloat16" or multiplies_bfloat16() is not False:
-        return None
-    return (
-        "this processor has no instructions for bfloat16: mixed_bfloat16 is many times "
-        "slower than float32 here"
-    )
