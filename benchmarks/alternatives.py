@@ -3,8 +3,7 @@
 The Keras encoder, the SavedModel and both ONNX files of each model embed the same real
 sentences in their natural order, each in a process of its own, in turn; so does, with
 ONNX Runtime, a transformer of MiniLM's sizes with random weights. The vectors of a
-model's forms are compared before anything is timed. A preset's name stands for random
-weights of its sizes.
+model's forms are compared before anything is timed.
 
     python benchmarks/alternatives.py --transformer transformer/bin/python \\
         --out alternatives.json
@@ -94,7 +93,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             "that has transformers; no transformer if not given",
             {"metavar": "PYTHON"},
         ),
-        models=(["original", "elmo-en"], "presets, names or paths"),
+        presets=(["original"], "sizes with random weights", {"nargs": "*"}),
+        models=(["elmo-en"], "in saved_models", {"nargs": "*"}),
         batch_sizes=(list(_SENTENCES), "", {"choices": list(_SENTENCES)}),
         repeats=5,
     )
@@ -105,8 +105,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         text.write_text(json.dumps(sentences), encoding="utf-8")
         systems = [
             system
-            for number, model in enumerate(options.models)
-            for system in _forms(model, folder / str(number))
+            for model in (*options.presets, *options.models)
+            for system in _forms(model, folder / model, model in options.presets)
         ]
         about = {}
         if options.transformer:
@@ -125,26 +125,20 @@ def main(arguments: Sequence[str] | None = None) -> None:
     common.publish(options, table, **about, rows=rows)
 
 
-def _forms(model: str, folder: Path) -> Iterator[System]:
+def _forms(model: str, folder: Path, is_preset: bool) -> Iterator[System]:
     """Writes the files of a model, and yields its forms."""
-    from keras_elmo.config import PRESETS
-    from keras_elmo.files.finding import find_model
-
     folder.mkdir()
-    is_preset = model in PRESETS
+    source = common.ROOT / "saved_models" / model
     if is_preset:
         source = folder / "published"
         common.call_in_process("random_model", "write_random_model", model, source)
-    else:
-        source = find_model(model).resolve()
-    name = Path(model).name
     exported, files = folder / "saved_model", _onnx_files(folder)
     common.call_in_process("random_model", "export_saved_model", source, exported)
     common.call_in_process("random_model", "export_onnx", source, *files.values())
-    yield System(name, "Keras", "keras_elmo", source, is_preset)
-    yield System(name, "SavedModel", "saved_model", exported, is_preset)
+    yield System(model, "Keras", "keras_elmo", source, is_preset)
+    yield System(model, "SavedModel", "saved_model", exported, is_preset)
     for form, path in files.items():
-        yield System(name, form, "keras_elmo", path, is_preset)
+        yield System(model, form, "keras_elmo", path, is_preset)
 
 
 def _onnx_files(folder: Path) -> dict[str, Path]:

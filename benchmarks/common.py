@@ -151,7 +151,7 @@ def publish(
     """
     script = Path(inspect.getfile(table)).resolve()
     chosen = [
-        f"--{option.replace('_', '-')} {_shown(value)}"
+        f"--{option.replace('_', '-')} {_shown(value)}".rstrip()
         for option, value in options.settings.items()
         if value is not None
     ]

@@ -1,4 +1,4 @@
-"""The child of `inference.py` and others: embeds when asked, and times it.
+"""The child of `inference.py` and `alternatives.py`: embeds when asked, and times it.
 
 Each line of JSON on standard input names a file of sentences, how many of them to
 embed, and, if the vectors are to be compared, an .npz to write the mean of the layers
@@ -7,12 +7,6 @@ says, in an environment of its own:
 
     python -m venv peer
     peer/bin/pip install simple_elmo==0.9.2 "tensorflow~=2.21.0" "tf-keras~=2.21.0"
-
-and so is ELMoForManyLangs:
-
-    python -m venv many-langs
-    many-langs/bin/pip install torch==2.13.0 numpy h5py "overrides<4"
-    many-langs/bin/pip install --no-deps elmoformanylangs==0.0.4.post2
 """
 
 import argparse
@@ -47,18 +41,6 @@ def keras_elmo(options: argparse.Namespace) -> Embed:
         return vectors
 
     return embed
-
-
-def keras_elmo_sorted(options: argparse.Namespace) -> Embed:
-    """Loads a model; returns what embeds sentences in batches of like length."""
-    import keras_elmo
-
-    encoder = keras_elmo.load(options.model)
-    if options.dtype != "float32":
-        encoder = encoder.with_dtype(options.dtype)
-    return lambda sentences: list(
-        keras_elmo.embed(encoder, sentences, options.batch_size, layers="mix")
-    )
 
 
 def saved_model(options: argparse.Namespace) -> Embed:
@@ -119,22 +101,6 @@ def transformer(options: argparse.Namespace) -> Embed:
     return embed
 
 
-def elmoformanylangs(options: argparse.Namespace) -> Embed:
-    """Loads a model; returns what embeds sentences in batches of like length.
-
-    Its vectors depend on the batches before, so each request begins anew.
-    """
-    from elmoformanylangs import Embedder
-
-    embedder = Embedder(options.model, options.batch_size)
-
-    def embed(sentences: Sequence[Sequence[str]]) -> list[np.ndarray]:
-        embedder.model.encoder.reset_states()
-        return embedder.sents2elmo(sentences)
-
-    return embed
-
-
 def simple_elmo(options: argparse.Namespace) -> Embed:
     """Loads a model; returns what embeds sentences.
 
@@ -178,8 +144,7 @@ def main() -> None:
     options = parser.parse_args()
     # What a library prints to standard output must not reach the parent.
     answers, sys.stdout = sys.stdout, sys.stderr
-    systems = keras_elmo, keras_elmo_sorted, saved_model, transformer
-    systems += simple_elmo, elmoformanylangs
+    systems = keras_elmo, saved_model, transformer, simple_elmo
     embed = {system.__name__: system for system in systems}[options.system](options)
     print(json.dumps({"ready": True}), file=answers, flush=True)
     for line in sys.stdin:

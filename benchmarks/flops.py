@@ -4,7 +4,8 @@ A multiplication and its addition count as two. Only the matrix products and the
 convolutions are counted: everything else is done once an element.
 """
 
-from keras_elmo.config import MAX_CHARACTERS, ElmoConfig
+from keras_elmo import ElmoConfig
+from keras_elmo.config import MAX_CHARACTERS
 
 
 def encoder_flops(config: ElmoConfig) -> int:

@@ -13,11 +13,12 @@ from pathlib import Path
 
 import numpy as np
 
+from keras_elmo import Vocabulary
 from keras_elmo.text.batching import tokenized_lines
 from keras_elmo.text.character_ids import encode_tokens
 from keras_elmo.text.lines import expand_files, read_lines
 from keras_elmo.text.stats import CorpusStats
-from keras_elmo.text.vocabulary import END, START, Vocabulary
+from keras_elmo.text.vocabulary import END, START
 
 Sentence = list[bytes]
 

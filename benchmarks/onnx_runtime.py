@@ -91,8 +91,9 @@ def read_batches(sentences: Sequence[Sequence[str]], size: int) -> Any:
     """Yields `(char_ids, number of words)`."""
     import tensorflow as tf
 
-    from keras_elmo.text.character_ids import character_ids
+    import keras_elmo
 
+    character_ids = keras_elmo.CharacterIds()
     for start in range(0, len(sentences), size):
         batch = sentences[start : start + size]
         tokens = tf.ragged.constant(batch, dtype=tf.string).to_tensor("")

@@ -47,9 +47,10 @@ def measure(
     model: str, text: Path, num_places: int, seed: int
 ) -> dict[str, dict[str, float]]:
     """Returns the figures of each prior that the model knows."""
+    from keras_elmo import Vocabulary
     from keras_elmo.explore.predictions import Predictions, log_prior, log_softmax
     from keras_elmo.explore.sentences import read_corpus
-    from keras_elmo.text.vocabulary import SPECIALS, Vocabulary
+    from keras_elmo.text.vocabulary import SPECIALS
 
     predictions = Predictions(model)
     words = predictions.vocabulary

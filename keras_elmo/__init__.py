@@ -33,5 +33,4 @@ register_lazily(
     }
 )
 
-provide("keras_encoder_of", "keras_elmo.files.loading")
-provide("load_embedding", "keras_elmo.files.loading")
+provide("open_model", "keras_elmo.files.loading")

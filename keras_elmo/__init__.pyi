@@ -10,7 +10,7 @@ from .explore.projector import write_projector as write_projector
 from .explore.score import score as score
 from .explore.substitutes import substitutes as substitutes
 from .files.export import export_saved_model as export_saved_model
-from .files.finding import list_models as list_models
+from .files.loading import list_models as list_models
 from .files.loading import load as load
 from .files.loading import load_language_model as load_language_model
 from .files.onnx import export_onnx as export_onnx

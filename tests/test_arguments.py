@@ -118,13 +118,11 @@ OTHERS = {
     },
     "perplexity": {"model": model, "corpus": "text.txt"},
     "plots.plot_history": {"rows": [1, 2], "path": "x.png"},
-    "plots.plot_layer_scores": {"scores": {"tagging": [[1], [2]]}, "path": "x.png"},
     "plots.plot_mix_weights": {"mixes": {"tagging": [[0.2, 0.8]]}, "path": "x.png"},
     "plots.plot_occurrences": {
         "words": {"bank": (np.ones((2, 2, 2)), ["river", "money"])},
         "path": "x.png",
     },
-    "plots.plot_sample_efficiency": {"curves": {"ELMo": {9: [7]}}, "path": "x.png"},
     "precompute": {"elmo": layer, "dataset": [np.ones((1, 3, 50), "int32")]},
     "pretrain": {"config": CONFIG, "corpus": "text.txt", "directory": "nowhere"},
     "save_published_weights": {"encoder": encoder, "options": "o", "weights": "w"},

@@ -20,9 +20,9 @@ import keras_elmo
 from keras_elmo.cli import main
 from keras_elmo.config import ElmoConfig
 from keras_elmo.embedding.embedder import embed
+from keras_elmo.files.history import read_history
 from keras_elmo.files.loading import load, load_language_model
 from keras_elmo.files.run_directory import PretrainingDirectory
-from keras_elmo.training.history import read_history
 from tests.command_line import assert_one_line, command
 from tests.fresh_process import environment, forked_python, run_python
 from tests.training.runs import write_text
@@ -76,10 +76,10 @@ def names(folder):
 def test_tensorflow_error(tmp_path, monkeypatch):
     """On a full disk, say; its errors are of no class of Python's."""
 
-    def full(model):
+    def full(path):
         raise tf.errors.ResourceExhaustedError(None, None, "no space")
 
-    monkeypatch.setattr("keras_elmo.files.loading.language_model_of", full)
+    monkeypatch.setattr("keras_elmo.files.saved_model.read_language_model", full)
     corpus = tmp_path / "text.txt"
     write_text(corpus)
     status = command("evaluate", "--model", "elmo-en", "--corpus", corpus)

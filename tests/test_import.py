@@ -10,8 +10,9 @@ import keras
 import pytest
 
 import keras_elmo
-from tests.fresh_process import ROOT, run_python
+from tests.fresh_process import ROOT, run_python, run_script
 from tests.installed import require_installed
+from tests.models.small import random_encoder
 
 HEAVY = ("jax", "keras", "matplotlib", "numpy", "rich", "tensorflow", "torch")
 
@@ -29,6 +30,32 @@ keras_elmo.list_models()
 print([name for name in {HEAVY} if name in sys.modules])
 """
     assert in_fresh_process(code, tmp_path) == ["[]"]
+
+
+FIRST_VECTORS = """
+import sys
+
+def packages():
+    return {name.partition(".")[0] for name in sys.modules} - sys.stdlib_module_names
+
+before = packages()
+import keras_elmo
+encoder = keras_elmo.load("model")
+next(keras_elmo.embed(encoder, [["the", "bank"]]))
+keras_elmo.ElmoEmbedding(encoder)(keras_elmo.CharacterIds()([["the", "bank"]]))
+print(*(packages() - before))
+"""
+
+
+@pytest.mark.graph
+def test_the_first_vectors_import_no_more_than_keras(tmp_path):
+    """Keras and TensorFlow take longest, above all where JAX and matplotlib are."""
+    (tmp_path / "model").mkdir()
+    files = (tmp_path / "model" / name for name in ("options.json", "weights.hdf5"))
+    keras_elmo.save_published_weights(random_encoder(), *files)
+    (tmp_path / "script.py").write_text(FIRST_VECTORS, encoding="utf-8")
+    added = run_script(tmp_path / "script.py", cwd=tmp_path).split()
+    assert {"keras_elmo"} <= set(added) <= {"keras_elmo", "lazy_loader", "h5py"}
 
 
 def test_version_is_that_of_the_distribution():

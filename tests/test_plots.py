@@ -8,18 +8,15 @@ import sys
 import numpy as np
 import pytest
 
+from keras_elmo.files.history import HistoryRow, write_history
 from keras_elmo.plots import (
     history,
+    mix_weights,
     occurrences,
     plot_history,
-    plot_layer_scores,
     plot_mix_weights,
     plot_occurrences,
-    plot_sample_efficiency,
-    tasks,
 )
-from keras_elmo.plots.data import spread
-from keras_elmo.training.history import HistoryRow, write_history
 from tests.images import size_of_png
 from tests.installed import require_installed
 
@@ -40,7 +37,7 @@ def figures(monkeypatch):
             yield figure
         drawn.append(figure)
 
-    for module in (history, occurrences, tasks):
+    for module in (history, mix_weights, occurrences):
         monkeypatch.setattr(module, "picture", recording)
     return drawn
 
@@ -161,7 +158,7 @@ def test_history_without_matplotlib(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-# === Tasks ===
+# === Mixes ===
 
 
 def test_mix_weights(figures, tmp_path):
@@ -196,18 +193,8 @@ def test_mix_weights_of_file(figures, tmp_path):
 @pytest.mark.parametrize("score", [99.9, 0.1])
 def test_equal_seeds(score, figures, tmp_path):
     """Their mean may be beside them by a rounding error."""
-    plot_layer_scores({"tags": [[score] * 3]}, tmp_path / "a.png")
-    plot_mix_weights({"tags": [[score, 1 - score]] * 3}, tmp_path / "b.png")
-    plot_sample_efficiency({"ELMo": {9: [score] * 3}}, tmp_path / "c.png")
-    for name in "abc":
-        size_of_png(tmp_path / f"{name}.png")
-
-
-def test_spread():
-    means, below, above = spread([[1, 2, 6], [4.0]], "scores")
-    np.testing.assert_allclose([means, below, above], [[3, 4], [2, 0], [3, 0]])
-    with pytest.raises(ValueError, match=r"`scores` must .* Received: \[\[1.0\], \[\]"):
-        spread([[1.0], []], "scores")
+    plot_mix_weights({"tags": [[score, 1 - score]] * 3}, tmp_path / "a.png")
+    size_of_png(tmp_path / "a.png")
 
 
 def test_unequal_mix_weights(tmp_path):
@@ -222,43 +209,7 @@ def test_unequal_mix_weights(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_layer_scores(figures, tmp_path):
-    scores = {"tags": [[90, 92], [95, 97], [93, 93]], "senses": [[50], [60], [70]]}
-    plot_layer_scores(scores, tmp_path / "a.png", baselines={"senses": 55.0})
-    size_of_png(tmp_path / "a.png")
-    # All tasks have one scale: points more than layer 0.
-    (axes,) = figures[0].axes
-    names = [label.get_text() for label in axes.get_yticklabels()]
-    assert names == ["tags\nlayer 0: 91.0 %", "senses\nlayer 0: 50.0 %"]
-    np.testing.assert_allclose(
-        [bar.get_width() for bar in axes.patches], [5, 2, 10, 20]
-    )
-    assert [text.get_text() for text in axes.texts] == ["96.0", "93.0", "60.0", "70.0"]
-    colors = [text.get_color() for text in axes.texts]
-    assert colors == ["black", "0.5", "0.5", "black"]
-    assert [5, 5] in [list(line.get_xdata()) for line in axes.lines]
-    labels = [text.get_text() for text in axes.get_legend().get_texts()]
-    assert sorted(labels) == ["baseline", "layer 1", "layer 2"]
-    for wrong in ({}, {"tags": []}):
-        with pytest.raises(ValueError, match="must hold a task, and each task a layer"):
-            plot_layer_scores(wrong, tmp_path / "b.png")
-
-
-def test_sample_efficiency(figures, tmp_path):
-    curves = {
-        "ELMo": {1000: [80, 82], 100: [70, 72]},
-        "static": {100: [50], 1000: [75]},
-    }
-    plot_sample_efficiency(curves, tmp_path / "a.png", "NSMC")
-    size_of_png(tmp_path / "a.png")
-    (axes,) = figures[0].axes
-    elmo, static = axes.lines
-    np.testing.assert_allclose(elmo.get_xydata(), [[100, 71], [1000, 81]])
-    np.testing.assert_allclose(static.get_xydata(), [[100, 50], [1000, 75]])
-    assert axes.get_title() == "NSMC"
-    assert [text.get_text() for text in axes.get_legend().get_texts()] == list(curves)
-    with pytest.raises(ValueError, match="must hold a model"):
-        plot_sample_efficiency({}, tmp_path / "b.png")
+# === Occurrences ===
 
 
 def test_occurrences(figures, tmp_path):

@@ -35,22 +35,12 @@ class Encoders:
     Args:
         elmo: the biLM.
         static: a file of static vectors of the same text.
-        young: a biLM that was trained for as long as `bert`.
-        bert: a folder of `pretrain_bert.py`.
     """
 
-    def __init__(
-        self,
-        elmo: keras_elmo.Encoder,
-        static: Path | None = None,
-        young: keras_elmo.Encoder | None = None,
-        bert: Path | None = None,
-    ) -> None:
+    def __init__(self, elmo: keras_elmo.Encoder, static: Path | None = None) -> None:
         self.elmo = elmo
         self.tokenizer = elmo.tokenizer or "whitespace"
         self._static = static
-        self._young = young
-        self._bert = bert
         self._digests: dict[str, str] = {}
         self._task: Task | None = None
         self._made: dict[str, FrozenWords] = {}
@@ -58,8 +48,7 @@ class Encoders:
 
     def has(self, name: str) -> bool:
         """Whether the encoders of a name are there; raises if there are no such."""
-        there = {"static": self._static, "young": self._young, "bert": self._bert}
-        return all(there.get(part, True) is not None for part in _parts(name))
+        return "static" not in _parts(name) or self._static is not None
 
     def digest(self, name: str) -> str:
         """Returns a hash of the files that the vectors of a name depend on."""
@@ -69,10 +58,6 @@ class Encoders:
         if name not in self._digests:
             if name == "static":
                 digest = file_hash(self._static)
-            elif name == "bert":
-                from bert import WEIGHTS
-
-                digest = file_hash(Path(self._bert, WEIGHTS))
             elif name == "random":
                 # The model's sizes alone.
                 options = json.dumps(self.elmo.config.to_options(), sort_keys=True)
@@ -129,12 +114,8 @@ class Encoders:
     ) -> tuple[Iterator[np.ndarray], tuple[int, int]]:
         """Returns an array `(layers, tokens, units)` a sentence, and `(layers, units)`.
 
-        `name` is `elmo`, `random`, `young` or `bert`.
+        `name` is `elmo` or `random`.
         """
-        if name == "bert":
-            from bert import embed_with_bert
-
-            return embed_with_bert(self._bert, sentences)
         encoder = self._bilm(name)
         config = encoder.config
         shape = (config.num_layers + 1, 2 * config.projection_units)
@@ -144,7 +125,7 @@ class Encoders:
         if name == "random":
             keras.utils.set_random_seed(_RANDOM_SEED)
             return keras_elmo.build_encoder(self.elmo.config)
-        return {"elmo": self.elmo, "young": self._young}[name]
+        return self.elmo
 
 
 def _parts(name: str) -> list[str]:

@@ -17,13 +17,9 @@ WORDS = {
     "static": "Static",
     "elmo": "ELMo",
     "static+elmo": "[static; ELMo]",
-    "young": "Young ELMo",
-    "bert": "BERT-style",
 }
 # Compared by default.
 COMPARED = ("random", "static", "elmo", "static+elmo")
-# Trained on the same text for the same time.
-OF_EQUAL_TIME = ("young", "bert")
 NUM_LAYERS = 3
 # The names of scores, by the way to find a sense and by the vector of a word.
 SENSE_PROBES = {"voted": "semcor", "nearest_mean": "semcor by means"}
@@ -160,15 +156,6 @@ def _layers(words: Sequence[str]) -> Experiment:
     )
 
 
-def _equal_time(words: Sequence[str]) -> Experiment:
-    """ELMo and BERT, trained on the same text for the same time."""
-    rows = _rows(
-        ("ewt", "wnut17"),
-        lambda task: [Run(task, n, head=_LINEAR) for n in OF_EQUAL_TIME],
-    )
-    return Experiment([WORDS[each] for each in OF_EQUAL_TIME], rows)
-
-
 def _samples(words: Sequence[str]) -> Experiment:
     """Figure 1 of the paper's analysis: the score against the size of the data."""
     compared = ("static", "elmo", "static+elmo")
@@ -190,5 +177,4 @@ EXPERIMENTS: dict[str, Callable[[Sequence[str]], Experiment]] = {
     "places": _places,
     "layers": _layers,
     "samples": _samples,
-    "equal-time": _equal_time,
 }

@@ -4,18 +4,17 @@ import re
 import statistics
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import count, takewhile, zip_longest
+from itertools import count, takewhile
 from pathlib import Path
 from typing import Any
 
-from common import markdown_table
+from common import ROOT, markdown_table
 from data_sets import DATA_SETS
 from experiments import (
     EXPERIMENTS,
     FIRST_SENSE,
     MOST_FREQUENT,
     NUM_LAYERS,
-    OF_EQUAL_TIME,
     PAIR_PROBES,
     SENSE_PROBES,
     TITLES,
@@ -36,6 +35,7 @@ _KOREAN_PROBES = PAIR_PROBES.values()
 _MOST_FREQUENT = "SemCor, the most frequent sense"
 _NOT_YET = "Not measured yet."
 _OF_BEFORE = "† Measured with an earlier model than the one that is shipped."
+_PERPLEXITIES = ROOT / "benchmarks" / "results" / "training_curves.csv"
 _TABLE = re.compile("<!-- table (.+?) -->\n.*?<!-- end -->", flags=re.DOTALL)
 
 
@@ -122,8 +122,6 @@ def _table(name: str, language: str, found: Found, words: Sequence[str]) -> str:
     if name == "layers":
         # No probe is of the mix, the last column.
         rows += [[*row, ""] for row in _probe_rows(found, language)]
-    if name == "equal-time":
-        rows += _probe_rows_of_equal_time(found)
     if not any(any(row[1:]) for row in rows):
         return _NOT_YET
     if experiment.counts_errors:
@@ -190,23 +188,15 @@ def _added(cell: str, points: float) -> str:
     return f"{float(cell) + points:.2f}"
 
 
-def _probe_rows_of_equal_time(found: Found) -> list[list[str]]:
-    """A row a layer; one of the encoders may have more of them than the other."""
-    return [
-        [f"{PROBES[probe]}, layer {layer}", *map(_cell, scores)]
-        for probe in SENSE_PROBES.values()
-        for layer, scores in enumerate(
-            zip_longest(*(found.layers(probe, e) for e in OF_EQUAL_TIME), fillvalue=[])
-        )
-    ]
-
-
 def draw(folder: Path, scores: Scores, seeds: int) -> None:
     """Draws the figures of what was measured into a folder."""
+    import figures
+
     from keras_elmo import plots
 
     found = Found(scores, seeds)
     folder.mkdir(exist_ok=True)
+    figures.draw_perplexities(_PERPLEXITIES, folder)
     mixes = {
         title: [mix for (mix,) in found.all(Run(task, "elmo"), "mixes")]
         for task, title in TITLES.items()
@@ -222,7 +212,7 @@ def draw(folder: Path, scores: Scores, seeds: int) -> None:
     if layers := {name: each for name, each in layers.items() if each and all(each)}:
         titles = [PROBES[probe] for probe in SENSE_PROBES.values()]
         baselines = {t: score for t in titles for score in found.one(MOST_FREQUENT)}
-        plots.plot_layer_scores(layers, folder / "layers.png", baselines)
+        figures.draw_layers(layers, folder / "layers.png", baselines)
 
     curves: dict[str, dict[str, dict[int, list[float]]]] = {}
     for runs in EXPERIMENTS["samples"]([]).rows.values():
@@ -239,4 +229,4 @@ def draw(folder: Path, scores: Scores, seeds: int) -> None:
         # Some may have been measured with all sentences only.
         if any(len(curve) > 1 for curve in of_task.values()):
             picture = folder / f"sample-efficiency-{task}.png"
-            plots.plot_sample_efficiency(of_task, picture, TITLES[task])
+            figures.draw_sizes(of_task, picture, TITLES[task])

@@ -6,8 +6,7 @@ docs/results.md and of the models' cards, and draws the figures.
 
     python benchmarks/quality/run.py \\
         --elmo en=saved_models/elmo-en ko=saved_models/elmo-ko \\
-        --static en=runs/static-en.txt ko=runs/static-ko.txt \\
-        --young en=runs/young-en-exported --bert en=runs/bert-en
+        --static en=runs/static-en.txt ko=runs/static-ko.txt
 """
 
 import argparse
@@ -33,13 +32,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         arguments,
         elmo=([], "models; without any, only the page is written", of_languages),
         static=([], "files of static vectors", of_languages),
-        young=([], "models that were trained for as long as --bert", of_languages),
         wordnet=(
             None,
             "folder of WordNet 3.0's database, index.noun and others",
             {"type": common.existing, "metavar": "FOLDER"},
         ),
-        bert=([], "folders of pretrain_bert.py", of_languages),
         experiments=(list(EXPERIMENTS), "", {"choices": EXPERIMENTS, "nargs": "*"}),
         tasks=(list(TITLES), "to measure", {"choices": TITLES, "nargs": "*"}),
         words=(list(COMPARED), "what `main` and `linear` compare"),
@@ -80,15 +77,9 @@ def _measure(runs: list[Run], options: argparse.Namespace, scores: Scores) -> No
 
     import keras_elmo
 
-    static, bert = dict(options.static), dict(options.bert)
-    young = {language: keras_elmo.load(path) for language, path in options.young}
+    static = dict(options.static)
     for language, path in options.elmo:
-        encoders = Encoders(
-            keras_elmo.load(path),
-            static=static.get(language),
-            young=young.get(language),
-            bert=bert.get(language),
-        )
+        encoders = Encoders(keras_elmo.load(path), static.get(language))
         trained_heads.measure(language, runs, options.seeds, encoders, scores, _say)
         probes.measure(language, encoders, scores, _say)
 

@@ -116,9 +116,9 @@ def _evaluate(parser: argparse.ArgumentParser) -> Run:
         check_model(given["model"])
         import_keras()
         from keras_elmo.embedding.sentences import tokenizer_of
-        from keras_elmo.files.loading import language_model_of
+        from keras_elmo.files.loading import open_model
 
-        model = language_model_of(given["model"])
+        model = open_model(given["model"]).language_model()
         if model.vocabulary is None:
             raise ValueError(f"{given['model']}: does not say which words it predicts")
         corpus = keras_elmo.Corpus(

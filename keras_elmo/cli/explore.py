@@ -225,11 +225,11 @@ def _nearest(parser: argparse.ArgumentParser) -> Run:
 
 def _new_index(path: str, given: Given, built: set[str]) -> "keras_elmo.Index":
     """Builds and saves an index, if what is asked of it can be answered."""
-    from keras_elmo.files.loading import encoder_of
+    from keras_elmo.files.loading import open_model
 
     build = {name: given.pop(name) for name in built}
     model = build.pop("model")
-    encoder = encoder_of(model)
+    encoder = open_model(model).encoder()
     # Without a text, this checks the word and the layer.
     checked = {name: build[name] for name in ("layer", "tokenizer") if name in build}
     keras_elmo.nearest(encoder, **given, **checked, corpus=[[]])

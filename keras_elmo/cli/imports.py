@@ -23,6 +23,7 @@ from keras_elmo.utils.files import check_free
     "convert a model of another program",
     "import elmo-dutch --out runs/dutch\n"
     "  keras-elmo import --checkpoint ckpt --vocabulary vocab.txt --out runs/mine",
+    source="DIR",
     directory="--out",
     kind="--checkpoint, --hub, --many-langs, or --options with --weights,",
 )
@@ -77,7 +78,7 @@ def _import(parser: argparse.ArgumentParser) -> Run:
             raise ValueError("--options and --weights must be given together")
         if "options" in given:
             import_keras()
-            from keras_elmo.importing.models import import_published
+            from keras_elmo.files.run_directory import import_published
 
             import_published(**given)
             return

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from keras_elmo.config import TOKENIZERS
 from keras_elmo.files.downloads import HUB
-from keras_elmo.files.finding import find_model
+from keras_elmo.files.loading import open_model
 from keras_elmo.text.lines import READ_ANYTHING, expand_files, read_lines
 from keras_elmo.utils.options import declared_options
 
@@ -201,7 +201,7 @@ def check_model(name: str) -> None:
     Those that have to be unpacked or downloaded are left to what loads them.
     """
     if not name.startswith(HUB) and not name.endswith(".zip"):
-        find_model(name)
+        open_model(name).check()
 
 
 def import_keras(model: str = "") -> None:

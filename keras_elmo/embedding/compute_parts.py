@@ -10,7 +10,7 @@ import numpy as np
 from keras_elmo.embedding.embedder import Embedder, windows
 from keras_elmo.embedding.options import EmbedOptions
 from keras_elmo.embedding.parts import PartFolder
-from keras_elmo.files.loading import AnyEncoder
+from keras_elmo.files.sources import AnyEncoder
 from keras_elmo.text.batching import TokenizedFile, Tokens
 
 # Sentences in a batch: a step of many rows costs little more than one of few.

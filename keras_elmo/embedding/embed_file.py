@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from keras_elmo.embedding.compute_parts import Part, compute_parts, expected_bytes
-from keras_elmo.embedding.embedder import mix_or_average
+from keras_elmo.embedding.embedder import layer_factors
 from keras_elmo.embedding.options import EmbedOptions
 from keras_elmo.embedding.parts import (
     PartFolder,
@@ -28,7 +28,8 @@ from keras_elmo.embedding.writers import (
     open_writer,
     read_manifest,
 )
-from keras_elmo.files.loading import AnyEncoder, Source, encoder_of, resolved
+from keras_elmo.files.loading import open_model
+from keras_elmo.files.sources import AnyEncoder, Source
 from keras_elmo.text.batching import TokenizedFile
 from keras_elmo.text.lines import check_files, expand_files, read_lines
 from keras_elmo.utils.files import check_parent, file_hash
@@ -185,9 +186,9 @@ def _to_file(
 def _encoder_and_mix(
     model: Source, options: EmbedOptions
 ) -> tuple[AnyEncoder, np.ndarray | None]:
-    model = resolved(model)
-    encoder = encoder_of(model)
-    mix = mix_or_average(model, encoder) if options.layers == "mix" else None
+    source = open_model(model)
+    encoder = source.encoder()
+    mix = layer_factors(source, encoder.config) if options.layers == "mix" else None
     return encoder, mix
 
 

@@ -5,6 +5,7 @@ from typing import Literal, overload
 
 import numpy as np
 
+from keras_elmo.config import ElmoConfig
 from keras_elmo.embedding.options import EmbedOptions
 from keras_elmo.embedding.part_batches import PartBatches
 from keras_elmo.embedding.parts import mean_over_tokens
@@ -15,8 +16,8 @@ from keras_elmo.embedding.sentences import (
     tokenizer_of,
     utf8_tokens,
 )
-from keras_elmo.files.loading import AnyEncoder, Source, encoder_of, load_mix, resolved
-from keras_elmo.files.onnx_encoder import OnnxEncoder
+from keras_elmo.files.loading import open_model
+from keras_elmo.files.sources import AnyEncoder, ModelSource, Source
 from keras_elmo.text.batching import Tokens, split_stream
 from keras_elmo.utils.checks import check_at_least, check_choice
 from keras_elmo.utils.types import Tensor
@@ -121,14 +122,14 @@ def embed(
     check_choice(("all", "mix"), layers=layers)
     check_choice((None, "mean", "max"), pooling=pooling)
     check_at_least(1, batch_size=batch_size)
-    model = resolved(model)
-    encoder = encoder_of(model)
+    source = open_model(model)
+    encoder = source.encoder()
     read = read_sentences(
         sentences,
         tokenizer_of(encoder, tokenizer),
         max_ahead=batch_size * _WINDOW_BATCHES,
     )
-    mix = mix_or_average(model, encoder) if layers == "mix" else None
+    mix = layer_factors(source, encoder.config) if layers == "mix" else None
     vectors = Embedder(encoder).embed(read, batch_size, mix)
     if pooling is None:
         return vectors
@@ -137,37 +138,24 @@ def embed(
     return np.stack(pooled) if pooled else np.empty((0, *shape), "float32")
 
 
-def mix_weights(model: Source) -> np.ndarray | None:
-    """Returns the factor of each layer in the mix of a model, if it has one.
+def layer_factors(source: ModelSource, config: ElmoConfig) -> np.ndarray:
+    """Returns the factor of each layer in the mix of a model; equal ones without a mix.
 
     Raises:
         ValueError: its mix is more than a weighted sum.
     """
-    mix = load_mix(model)
+    mix = source.mix()
     if mix is None:
-        return None
+        num_layers = config.num_layers + 1
+        return np.full(num_layers, 1 / num_layers, "float32")
     scalars, gamma, layer_norm = mix
     if layer_norm:
         raise ValueError(
             "`layers` must be 'all' for this model: its mix normalises layers by their "
-            f"batch. Received: layers='mix', model={model}"
+            f"batch. Received: layers='mix', model={source.name}"
         )
     weights = np.exp(scalars - np.max(scalars))
     return gamma * weights / weights.sum()
-
-
-def mix_or_average(model: Source, encoder: AnyEncoder) -> np.ndarray:
-    """Returns the factor of each layer, the same for all if the model has no mix."""
-    if isinstance(encoder, OnnxEncoder) and encoder.mix is None:
-        raise ValueError(
-            "`layers` must be 'all': the file does not have the weights of its mix; "
-            f"export it again. Received: model={encoder.path!r}"
-        )
-    mix = mix_weights(encoder if isinstance(encoder, OnnxEncoder) else model)
-    if mix is not None:
-        return mix
-    num_layers = encoder.config.num_layers + 1
-    return np.full(num_layers, 1 / num_layers, "float32")
 
 
 def _pooled(vectors: np.ndarray, pooling: str) -> np.ndarray:

@@ -14,8 +14,8 @@ import numpy as np
 
 from keras_elmo.embedding.options import EmbedOptions
 from keras_elmo.embedding.part_batches import PartBatches
-from keras_elmo.files.loading import AnyEncoder
 from keras_elmo.files.onnx_encoder import OnnxEncoder
+from keras_elmo.files.sources import AnyEncoder
 from keras_elmo.text.batching import Tokens
 from keras_elmo.utils.files import (
     file_hash,

@@ -5,8 +5,8 @@ from typing import Protocol, TypeAlias
 
 import numpy as np
 
-from keras_elmo.files.loading import AnyEncoder
 from keras_elmo.files.onnx_encoder import OnnxEncoder
+from keras_elmo.files.sources import AnyEncoder
 from keras_elmo.text.batching import Tokens
 
 # Maps a batch of sentences, and whether to keep their boundaries, to layers

@@ -7,8 +7,8 @@ from typing import Any, NoReturn, TypeAlias, cast
 import numpy as np
 
 from keras_elmo.config import TOKENIZER_IF_UNKNOWN, TOKENIZERS
-from keras_elmo.files.loading import AnyEncoder
 from keras_elmo.files.onnx_encoder import OnnxEncoder
+from keras_elmo.files.sources import AnyEncoder
 from keras_elmo.text.batching import Tokens, lines_of, split_stream
 from keras_elmo.text.plain_tokenizer import PlainTokenizer
 from keras_elmo.text.splitting import text_splitter

@@ -26,7 +26,8 @@ from keras_elmo.explore.token_vectors import (
     one_layer,
     token_arrays,
 )
-from keras_elmo.files.loading import AnyEncoder, Source, encoder_of
+from keras_elmo.files.loading import open_model
+from keras_elmo.files.sources import AnyEncoder, Source
 from keras_elmo.utils.checks import check_at_least, check_boolean, check_choice, refuse
 from keras_elmo.utils.lazy import import_extra
 from keras_elmo.utils.progress import Progress
@@ -120,7 +121,7 @@ class Index:
         check_among(among)
         if approximate:
             import_extra("usearch.index", "An approximate index", "index")
-        encoder = encoder_of(model)
+        encoder = open_model(model).encoder()
         layer = int(np.argmax(one_layer(layer, encoder)))
         sentences = read_corpus(corpus, tokenizer_of(encoder, tokenizer))
         with Progress("Indexing", visible=progress) as bar:
@@ -161,14 +162,14 @@ class Index:
             )
         encoder = None
         if model is not None:
-            encoder = encoder_of(model)
+            encoder = open_model(model).encoder()
             _check_model(encoder, description)
         return cls(arrays, description, graph, encoder)
 
     @cached_property
     def encoder(self) -> AnyEncoder:
         """The model of the vectors."""
-        encoder = encoder_of(str(self.model))
+        encoder = open_model(str(self.model)).encoder()
         _check_model(encoder, self._description)
         return encoder
 

@@ -6,7 +6,8 @@ from keras_elmo.embedding.sentences import tokenizer_of
 from keras_elmo.explore.index import Index
 from keras_elmo.explore.sentences import Sentence, Text, find_word, read_sentence
 from keras_elmo.explore.token_vectors import Occurrence, check_among, one_layer
-from keras_elmo.files.loading import Source, encoder_of
+from keras_elmo.files.loading import open_model
+from keras_elmo.files.sources import Source
 from keras_elmo.utils.checks import check_at_least, check_choice
 
 
@@ -67,7 +68,7 @@ def nearest(
 
     Reference: Peters et al. 2018, table 4.
     """
-    encoder = encoder_of(model)
+    encoder = open_model(model).encoder()
     check_at_least(1, num=num)
     check_choice(("any", "same"), words=words)
     check_among(among)

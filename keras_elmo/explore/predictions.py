@@ -8,7 +8,8 @@ from keras import ops
 from keras_elmo.embedding.embedder import Embedder
 from keras_elmo.embedding.sentences import tokenizer_of
 from keras_elmo.embedding.word_cache import as_float32
-from keras_elmo.files.loading import Source, language_model_of
+from keras_elmo.files.loading import open_model
+from keras_elmo.files.sources import Source
 from keras_elmo.text.vocabulary import UNKNOWN, Vocabulary
 
 
@@ -26,7 +27,7 @@ class Predictions:
     """
 
     def __init__(self, model: Source, tokenizer: str | None = None) -> None:
-        model = language_model_of(model)
+        model = open_model(model).language_model()
         if model.vocabulary is None:
             raise ValueError(
                 "`model` must have a vocabulary. Received: model=" + model.name

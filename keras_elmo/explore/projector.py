@@ -10,7 +10,8 @@ import numpy as np
 from keras_elmo.embedding.embedder import embed
 from keras_elmo.embedding.sentences import Sentence, utf8_tokens
 from keras_elmo.explore.token_vectors import one_layer
-from keras_elmo.files.loading import Source, encoder_of
+from keras_elmo.files.loading import open_model
+from keras_elmo.files.sources import Source
 from keras_elmo.models.encoder import Encoder
 from keras_elmo.utils.checks import check_path, check_type
 from keras_elmo.utils.files import replacing_text
@@ -69,7 +70,7 @@ def write_projector(
     check_type(Iterable, "lists of tokens", sentences=sentences)
     check_type(str, "a string", word=word)
     check_path(directory=directory)
-    loaded = encoder_of(encoder, "encoder")
+    loaded = open_model(encoder, "encoder").encoder()
     if layer is not None:
         one_layer(layer, loaded)
     occurrences = _occurrences(loaded, sentences, word.encode(), layer)

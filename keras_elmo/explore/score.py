@@ -8,7 +8,7 @@ import numpy as np
 
 from keras_elmo.embedding.sentences import Sentence, read_sentences
 from keras_elmo.explore.predictions import Predictions
-from keras_elmo.files.loading import Source
+from keras_elmo.files.sources import Source
 from keras_elmo.text.batching import split_stream
 from keras_elmo.text.vocabulary import END, START, UNKNOWN
 from keras_elmo.utils.checks import check_at_least

@@ -19,13 +19,15 @@ from keras_elmo.explore.token_table import Place
 from keras_elmo.explore.token_vectors import normalize
 from keras_elmo.explorer.plane import WordMap, context_words
 from keras_elmo.explorer.samples import EXAMPLES, language, sample
-from keras_elmo.files.finding import ONNX_SUFFIX
-from keras_elmo.files.loading import encoder_of, language_model_of
+from keras_elmo.files.exported_sources import OnnxFile
+from keras_elmo.files.loading import MODELS, open_model
 from keras_elmo.files.validation import NoLanguageModel
 from keras_elmo.models.encoder import Encoder
 from keras_elmo.models.pretraining import PretrainingModel
 from keras_elmo.text.vocabulary import SPECIALS
 
+# An .onnx file gives no vectors of the ends of a sentence.
+_KINDS = tuple(kind for kind in MODELS if kind is not OnnxFile)
 # JSON of an answer.
 Answer = dict[str, Any]
 
@@ -82,16 +84,12 @@ class Explorer:
     @classmethod
     def load(cls, name_or_path: str, *args: Any, **kwargs: Any) -> "Explorer":
         """Loads a model, with its softmax if it has one; see `Explorer`."""
-        if name_or_path.endswith(ONNX_SUFFIX):
-            raise ValueError(
-                "`model` must be one that Keras reads: an .onnx file gives no vectors "
-                f"of the ends of a sentence. Received: model={name_or_path!r}"
-            )
+        source = open_model(name_or_path, kinds=_KINDS)
         model: PretrainingModel | Encoder
         try:
-            model = language_model_of(name_or_path)
+            model = source.language_model()
         except NoLanguageModel:
-            model = encoder_of(name_or_path)
+            model = source.encoder()
         return cls(model, *args, **kwargs)
 
     def _tokens(self, text: str) -> tuple[str, ...]:

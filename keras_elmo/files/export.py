@@ -8,12 +8,7 @@ import numpy as np
 
 from keras_elmo.config import TOKENIZER_IF_UNKNOWN, TOKENIZERS
 from keras_elmo.files.finding import description_file, is_saved_model
-from keras_elmo.files.loading import (
-    Source,
-    language_model_of,
-    load_embedding,
-    resolved,
-)
+from keras_elmo.files.loading import open_model
 from keras_elmo.files.saved_model import (
     FORMAT,
     GAMMA,
@@ -21,6 +16,7 @@ from keras_elmo.files.saved_model import (
     WEIGHTS,
     write_language_model,
 )
+from keras_elmo.files.sources import Source
 from keras_elmo.models.elmo_embedding import ElmoEmbedding
 from keras_elmo.text.character_ids import character_ids
 from keras_elmo.text.tokenizer import Tokenizer
@@ -99,10 +95,10 @@ def export_saved_model(
             "`path` must not exist, or hold an exported model, which is replaced. "
             f"Received: path={os.fspath(path)!r}"
         )
-    source = resolved(source, "source")
-    words = language_model_of(source, "source") if language_model else None
+    source = open_model(source, "source")
+    words = source.language_model() if language_model else None
     # A copy, of which the first mix alone is trainable.
-    embedding = load_embedding(source, dtype=dtype)
+    embedding = ElmoEmbedding(source, dtype=dtype)
     encoder = embedding.encoder
     if tokenizer == "own":
         tokenizer = encoder.tokenizer or TOKENIZER_IF_UNKNOWN

@@ -1,31 +1,135 @@
-"""Every argument that is a model comes here: a name, a path, or the model itself."""
+"""The one door into a model: a name, a path, or the model itself.
 
+Imports nothing heavy, so that a command finds a mistake in a name at once.
+"""
+
+import contextlib
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, Union
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from keras_elmo.files.finding import ONNX_SUFFIX, find_model, is_saved_model
-from keras_elmo.files.onnx_encoder import Mix, OnnxEncoder
+from keras_elmo.files import finding
+from keras_elmo.files.downloads import HUB, cached_folders, download, unpack
+from keras_elmo.files.exported_sources import ExportedModel, OnnxFile
+from keras_elmo.files.finding import said_on, shipped_names
+from keras_elmo.files.run_sources import PublishedFolder, Run, RunCheckpoint
+from keras_elmo.files.sources import ModelSource, Source, in_memory
 from keras_elmo.utils.types import StrPath
 
 if TYPE_CHECKING:
-    from keras_elmo.models.elmo_embedding import ElmoEmbedding
-    from keras_elmo.models.encoder import Encoder
     from keras_elmo.models.pretraining import PretrainingModel
 
-# What `load` returns.
-AnyEncoder: TypeAlias = Union["Encoder", OnnxEncoder]
-# What stands for a model, wherever one is an argument.
-Source: TypeAlias = Union[
-    StrPath, "Encoder", OnnxEncoder, "ElmoEmbedding", "PretrainingModel"
-]
+Kind: TypeAlias = type[ModelSource]
+
+# What every function takes. The first that matches is the one.
+MODELS: tuple[Kind, ...] = (
+    ExportedModel,
+    OnnxFile,
+    RunCheckpoint,
+    Run,
+    PublishedFolder,
+)
+
+# What `keras.Model.save` writes.
+_KERAS_SUFFIXES = (".keras", ".h5")
 
 
-def resolved(source: Source, argument: str = "model") -> Source:
-    """Finds a model that is named; of an archive or the Hub, every file is hashed."""
-    if isinstance(source, str | os.PathLike):
-        return find_model(source, argument)
-    return source
+def open_model(
+    source: Source, argument: str = "model", kinds: tuple[Kind, ...] = MODELS
+) -> ModelSource:
+    """Finds what kind of model a source is, once. Reads no weights.
+
+    Args:
+        source: what `load` takes, or what this function returned.
+        argument: name of the caller's argument, for messages.
+        kinds: the kinds of files that the caller takes. Of those that match, the first
+            is the one. A model in memory is of no kind of files and taken always.
+
+    Returns:
+        A `ModelSource`: what the caller asks for is asked of it.
+
+    Raises:
+        TypeError: `source` is something else.
+        ValueError: there is no such model, it is of another kind, or its folder holds
+            models of several other programs.
+        OSError: it cannot be downloaded.
+    """
+    if isinstance(source, ModelSource):
+        return source
+    if not isinstance(source, str | os.PathLike):
+        from keras_elmo.files.onnx_encoder import OnnxEncoder
+
+        if isinstance(source, OnnxEncoder):
+            return OnnxFile.of(source, argument)
+        return in_memory(source, argument)
+    name = os.fspath(source)
+    path: str | None = name
+    if name.startswith(HUB):
+        path = _model_in(download(name, argument), kinds)
+    elif name.endswith(".zip") and os.path.isfile(name):
+        path = _model_in(unpack(Path(name)), kinds)
+    if path is None:
+        raise ValueError(f"{name}: holds no model that keras_elmo reads")
+    kind = kind_of(path, kinds)
+    if kind is None and len(Path(name).parts) == 1:
+        path = os.fspath(finding.SHIPPED / name)
+        kind = kind_of(path, kinds)
+    if kind is None:
+        raise ValueError(_refusal(name, argument, kinds))
+    return kind(path, argument, name)
+
+
+def kind_of(path: StrPath, kinds: tuple[Kind, ...] = MODELS) -> Kind | None:
+    """Returns the kind of a file or folder, if it is one of some."""
+    path = os.fspath(path)
+    matching = [kind for kind in kinds if kind.matches(path)]
+    if len(matching) > 1 and matching[0].is_foreign:
+        raise ValueError(
+            f"{path}: holds {' and '.join(kind.kind for kind in matching)}: `kind` "
+            "must say which one to import"
+        )
+    return matching[0] if matching else None
+
+
+def _refusal(name: str, argument: str, kinds: tuple[Kind, ...]) -> str:
+    if name.endswith(_KERAS_SUFFIXES) and os.path.isfile(name):
+        return (
+            f"{name}: `{argument}` must not be a file of Keras. Read it with "
+            "keras.models.load_model, and give the Encoder, ElmoEmbedding or "
+            "PretrainingModel that it holds, or export that"
+        )
+    *first, last = (f"{kind.kind} ({kind.files})" for kind in kinds)
+    forms = f"{', '.join(first)} or {last}" if first else last
+    other = kind_of(name)
+    if other is not None:
+        what = f", which is {other.kind}"
+    elif os.path.exists(name):
+        what = ", which holds none of these"
+    else:
+        what = ": no such file or folder"
+    return (
+        f"`{argument}` must be {forms}, such a folder in a .zip file, hf://OWNER/NAME, "
+        f"or a shipped model ({', '.join(shipped_names()) or 'there is none'}). "
+        f"Received: {argument}={name!r}{what}"
+    )
+
+
+def _model_in(folder: Path, kinds: tuple[Kind, ...]) -> str | None:
+    """Returns the folder, or the only one in it, whichever holds a model."""
+
+    def holds_weights(path: Path) -> bool:
+        kind = kind_of(path, kinds)
+        with contextlib.suppress(ValueError):
+            if kind is not None:
+                kind(path).check()
+                return True
+        return False
+
+    if holds_weights(folder):
+        return os.fspath(folder)
+    inner = [path for path in folder.glob("*/") if path.is_dir()]
+    models = [os.fspath(path) for path in inner if holds_weights(path)]
+    return models[0] if len(models) == 1 else None
 
 
 def load(name_or_path: Source) -> Any:
@@ -62,47 +166,7 @@ def load(name_or_path: Source) -> Any:
     print(layers.shape)  # (layers, tokens, 2 * projection_units)
     ```
     """
-    return encoder_of(name_or_path, "name_or_path")
-
-
-def encoder_of(source: Source, argument: str = "model") -> Any:
-    """Returns what `load` does; errors name the caller's argument."""
-    if isinstance(source, OnnxEncoder):
-        return source
-    if isinstance(source, str | os.PathLike):
-        path = find_model(source, argument)
-        return OnnxEncoder(path) if path.suffix == ONNX_SUFFIX else _read_encoder(path)
-    from keras_elmo.models.elmo_embedding import ElmoEmbedding
-    from keras_elmo.models.encoder import Encoder
-    from keras_elmo.models.pretraining import PretrainingModel
-
-    if isinstance(source, ElmoEmbedding | PretrainingModel):
-        return source.encoder
-    if isinstance(source, Encoder):
-        return source
-    # Raises: it is something else.
-    return find_model(source, argument)
-
-
-def keras_encoder_of(source: Source, argument: str = "model") -> "Encoder":
-    """Returns the encoder of a model that is no .onnx file."""
-    encoder = encoder_of(source, argument)
-    if isinstance(encoder, OnnxEncoder):
-        raise ValueError(
-            f"`{argument}` must have weights that Keras reads; an .onnx file has none. "
-            f"Received: {argument}={encoder.path!r}"
-        )
-    return encoder
-
-
-def _read_encoder(path: Path) -> "Encoder":
-    from keras_elmo.files.run_directory import PretrainingDirectory
-    from keras_elmo.files.saved_model import read_saved_model
-
-    if is_saved_model(path):
-        return read_saved_model(path)
-    run = PretrainingDirectory(path)
-    return run.read_encoder() if run.holds_a_model() else _read_checkpoint(path).encoder
+    return open_model(name_or_path, "name_or_path").encoder()
 
 
 def load_language_model(name_or_path: Source) -> "PretrainingModel":
@@ -134,92 +198,52 @@ def load_language_model(name_or_path: Source) -> "PretrainingModel":
     print(model.vocabulary.words)
     ```
     """
-    return language_model_of(name_or_path, "name_or_path")
+    return open_model(name_or_path, "name_or_path").language_model()
 
 
-def language_model_of(source: Source, argument: str = "model") -> "PretrainingModel":
-    """Returns what `load_language_model` does; errors name the caller's argument."""
-    given = getattr(source, "path", source)
-    if isinstance(given, str | os.PathLike) and os.fspath(given).endswith(ONNX_SUFFIX):
-        raise ValueError(
-            f"`{argument}` must have a language model; an .onnx file has an encoder "
-            f"alone. Received: {argument}={os.fspath(given)!r}"
-        )
-    from keras_elmo.files.run_directory import PretrainingDirectory
-    from keras_elmo.files.saved_model import read_language_model
-    from keras_elmo.models.elmo_embedding import ElmoEmbedding
-    from keras_elmo.models.encoder import Encoder
-    from keras_elmo.models.pretraining import PretrainingModel
+class ModelInfo(NamedTuple):
+    """A model that needs no download.
 
-    if isinstance(source, PretrainingModel):
-        return source
-    if isinstance(source, Encoder | ElmoEmbedding | OnnxEncoder):
-        raise TypeError(
-            f"`{argument}` must be a language model: a name, a path or a "
-            f"PretrainingModel. Received: a {type(source).__name__}, which has no "
-            "softmax"
-        )
-    path = find_model(source, argument)
-    if is_saved_model(path):
-        return read_language_model(path)
-    run = PretrainingDirectory(path)
-    return run.read_model() if run.holds_a_model() else _read_checkpoint(path)
+    Attributes:
+        name: what `keras_elmo.load` takes.
+        language: of its text, such as `"en"`; `""` if its card does not say.
+        num_bytes: size of its files.
+        license: of its weights, such as `"cc-by-sa-3.0"`; `""` if its card does not
+            say.
+    """
+
+    name: str
+    language: str
+    num_bytes: int
+    license: str
 
 
-def _read_checkpoint(path: Path) -> "PretrainingModel":
-    """Returns the model of a run's checkpoint, or of the last one of a run."""
-    from keras_elmo.files.run_directory import PretrainingDirectory, run_of_step
+def list_models() -> list[ModelInfo]:
+    """Lists the models that are on this machine: shipped, or in a cache.
 
-    if path.is_file():
-        return run_of_step(path).read_checkpoint(path)
-    return PretrainingDirectory(path).read_checkpoint()
+    Returns:
+        A list of `ModelInfo(name, language, num_bytes, license)`: the shipped models,
+        then those that `load` has downloaded from the Hugging Face Hub or unpacked from
+        an archive.
 
+    Example:
 
-def load_mix(source: Source) -> Mix | None:
-    """Returns the first mix of a model; `None`, if it has none."""
-    if isinstance(source, str | os.PathLike):
-        path = find_model(source)
-        if path.suffix == ONNX_SUFFIX:
-            return OnnxEncoder(path).mix
-        if not is_saved_model(path):
-            return None
-        from keras_elmo.files.saved_model import read_mix
-
-        return read_mix(path)
-    if isinstance(source, OnnxEncoder):
-        return source.mix
-    from keras_elmo.models.elmo_embedding import ElmoEmbedding
-
-    return mix_of(source) if isinstance(source, ElmoEmbedding) else None
-
-
-def mix_of(layer: "ElmoEmbedding") -> Mix:
-    """Returns the first mix of a layer."""
-    from keras import ops
-
-    mix = layer.mixes[0]
-    scalars, gamma = map(ops.convert_to_numpy, (mix.scalars, mix.gamma))
-    return scalars, gamma, layer.layer_norm
+    ```python
+    for model in keras_elmo.list_models():
+        print(model.name, model.language, f"{model.num_bytes / 1e6:.0f} MB")
+    ```
+    """
+    shipped = finding.SHIPPED
+    models = [
+        _info(name, shipped / name, shipped / f"{name}.md") for name in shipped_names()
+    ]
+    for name, folder in cached_folders():
+        path = _model_in(folder, MODELS)
+        if path is not None:
+            models.append(_info(name or path, Path(path), Path(path, "README.md")))
+    return models
 
 
-def load_embedding(
-    source: Source,
-    cls: "type[ElmoEmbedding] | None" = None,
-    argument: str = "source",
-    **kwargs: Any,
-) -> "ElmoEmbedding":
-    """Returns a new layer of a model; each mix begins as that of the model, if any."""
-    from keras_elmo.models.elmo_embedding import ElmoEmbedding
-
-    cls = cls or ElmoEmbedding
-    source = resolved(source, argument)
-    encoder = keras_encoder_of(source, argument)
-    mix = load_mix(source)
-    if mix is None:
-        return cls(encoder, **kwargs)
-    scalars, gamma, layer_norm = mix
-    layer = cls(encoder, **{"layer_norm": layer_norm, **kwargs})
-    for each in layer.mixes:
-        each.scalars.assign(scalars)
-        each.gamma.assign(gamma)
-    return layer
+def _info(name: str, folder: Path, card: Path) -> ModelInfo:
+    size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    return ModelInfo(name, said_on(card, "language"), size, said_on(card, "license"))

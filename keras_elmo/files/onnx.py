@@ -8,11 +8,12 @@ import keras
 import numpy as np
 
 from keras_elmo.config import ElmoConfig
-from keras_elmo.files.loading import Source, load_embedding, mix_of
+from keras_elmo.files.loading import open_model
 from keras_elmo.files.onnx_encoder import DESCRIPTION, WEIGHT_BITS, describe
 from keras_elmo.files.onnx_graph import TO_THE_END, OnnxGraph
 from keras_elmo.files.onnx_layers import add_scalar_mix, add_token_embedding
 from keras_elmo.files.onnx_recurrence import PackedRows, add_bilm
+from keras_elmo.files.sources import LayerInMemory, Source
 from keras_elmo.models.elmo_embedding import ElmoEmbedding
 from keras_elmo.models.encoder import Encoder
 from keras_elmo.models.pretraining import PretrainingModel
@@ -123,7 +124,7 @@ def export_onnx(
             )
         _export_downstream(source, path)
         return {}
-    embedding = load_embedding(source)
+    embedding = ElmoEmbedding(open_model(source, "source"))
     _check_size(embedding.encoder, path)
     tokenizer = embedding.encoder.tokenizer
     graph = _graph(embedding, quantize is not None)
@@ -135,9 +136,8 @@ def export_onnx(
         about = {"quantize": quantize, "weight_bits": WEIGHT_BITS}
         about["least_cosines"] = cosines
         del exact
-    metadata = {
-        DESCRIPTION: describe(embedding.encoder.config, mix_of(embedding), **about)
-    }
+    config, mix = embedding.encoder.config, LayerInMemory(embedding, "source").mix()
+    metadata = {DESCRIPTION: describe(config, mix, **about)}
     if tokenizer:
         metadata["tokenizer"] = tokenizer
     content = graph.serialize(metadata)

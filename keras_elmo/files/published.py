@@ -2,7 +2,7 @@
 
 import math
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import h5py
 import keras
@@ -262,6 +262,14 @@ def _character_datasets(embedding: CharCNNEmbedding) -> Iterator[Dataset]:
         yield Dataset(f"CNN_high_{k}/b_carry", highway.carry_bias)
         yield Dataset(f"CNN_high_{k}/W_transform", highway.transform_kernel)
         yield Dataset(f"CNN_high_{k}/b_transform", highway.transform_bias)
+
+
+def check_weights(config: ElmoConfig, weights: Sequence[str], options: str) -> None:
+    """Raises `ValueError` if files are too small for the sizes, or cut short."""
+    check_size(config.num_weights, weights, options)
+    for file in weights:
+        with open_hdf5(file):
+            pass
 
 
 def softmax_datasets(head: LanguageModelHead) -> Iterator[Dataset]:

@@ -4,7 +4,6 @@ import os
 import reprlib
 import warnings
 from collections.abc import Iterator
-from pathlib import Path
 
 from keras_elmo.config import ElmoConfig
 from keras_elmo.files.checkpoint import Checkpoints, restore_checkpoint
@@ -14,6 +13,7 @@ from keras_elmo.files.published import (
     encoder_datasets,
     load_published_weights,
     read_datasets,
+    save_published_weights,
     softmax_datasets,
     write_datasets,
 )
@@ -21,7 +21,7 @@ from keras_elmo.files.validation import NoLanguageModel, check_size, check_token
 from keras_elmo.models.encoder import Encoder
 from keras_elmo.models.pretraining import PretrainingModel
 from keras_elmo.text.vocabulary import Vocabulary
-from keras_elmo.utils.files import read_json_object, write_json
+from keras_elmo.utils.files import read_json_object, replacing, write_json
 from keras_elmo.utils.types import Config, StrPath
 
 # Key of the manifest of a run that another program began: what it names. The first
@@ -135,9 +135,26 @@ class PretrainingDirectory(RunFiles):
         return Vocabulary.load(self.vocabulary)
 
 
-def run_of_step(path: StrPath) -> PretrainingDirectory:
-    """Returns the run that a checkpoint is of."""
-    return PretrainingDirectory(Path(path).absolute().parents[1])
+def write_encoder(encoder: Encoder, directory: StrPath) -> None:
+    """Writes a directory with the weights of an encoder that another program made."""
+    with replacing(directory) as temporary:
+        files = PretrainingDirectory(temporary)
+        os.makedirs(temporary)
+        if encoder.tokenizer is not None:
+            files.write_manifest(encoder.config, {"tokenizer": encoder.tokenizer})
+        save_published_weights(encoder, files.options, files.weights)
+
+
+def import_published(
+    options: StrPath,
+    weights: StrPath,
+    directory: StrPath,
+    tokenizer: str | None = None,
+    vocabulary: StrPath | None = None,
+) -> None:
+    """Checks options.json and weights.hdf5 and writes a directory of them."""
+    encoder = load_published_weights(options, weights, tokenizer, vocabulary)
+    write_encoder(encoder, directory)
 
 
 def _check_count(name: str, value: object, where: str) -> None:

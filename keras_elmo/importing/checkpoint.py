@@ -21,6 +21,7 @@ from keras_elmo.files.published import (
 from keras_elmo.files.run_directory import IMPORTED, PretrainingDirectory
 from keras_elmo.files.validation import check_size, config_of
 from keras_elmo.importing.bilm_variables import SUMS, TRAINED, BilmVariables
+from keras_elmo.importing.foreign_model import ForeignModel
 from keras_elmo.models.pretraining import PretrainingModel
 from keras_elmo.text.vocabulary import SPECIALS, Vocabulary
 from keras_elmo.training.optimizers import PublishedAdagrad
@@ -28,7 +29,7 @@ from keras_elmo.training.options import LEARNING_RATES
 from keras_elmo.training.recorder import RunState
 from keras_elmo.utils.files import read_json_object, replacing
 from keras_elmo.utils.large_variables import block_starts, fill
-from keras_elmo.utils.types import StrPath
+from keras_elmo.utils.types import Config, StrPath
 
 # A file named `checkpoint` is a few lines that name the last checkpoints.
 _MOST_BYTES = 1 << 16
@@ -107,6 +108,39 @@ def read_step(variables: BilmVariables) -> int:
     """Returns how many updates there were."""
     step = float(variables.read("global_step", ()))
     return int(_number({"global_step": step}, "global_step", 0, variables.prefix))
+
+
+class BilmCheckpoint(ForeignModel):
+    """A folder that bilm-tf trained in, or the prefix of one checkpoint's files."""
+
+    kind = "a training folder of bilm-tf"
+    files = "model.ckpt-*.index"
+    key = "checkpoint"
+
+    @staticmethod
+    def matches(path: str) -> bool:
+        return find_checkpoint(path) is not None
+
+    def describe(self) -> Config:
+        variables, config, _ = open_checkpoint(self.path)
+        return {
+            "config": config,
+            "tokenizer": "whitespace",
+            "num_words": variables.shape("softmax/W")[0],
+            "step": read_step(variables),
+            "uses": ["import --vocabulary FILE"],
+        }
+
+    def convert(
+        self, directory: StrPath, tokenizer: str | None, vocabulary: StrPath | None
+    ) -> None:
+        open_checkpoint(self.path, vocabulary)
+        if vocabulary is None:
+            raise ValueError(
+                "`vocabulary` must be the file of the words that the softmax of "
+                f"{self.path} predicts. Received: vocabulary=None"
+            )
+        import_checkpoint(self.path, vocabulary, directory, tokenizer)
 
 
 def import_checkpoint(

@@ -1,24 +1,28 @@
 """Reads the folder of TensorFlow Hub's ELMo module."""
 
 import os
+from functools import cached_property
 from itertools import count
 
 import numpy as np
 
 from keras_elmo.config import ElmoConfig
+from keras_elmo.files.export import export_saved_model
+from keras_elmo.files.onnx_encoder import Mix
 from keras_elmo.files.published import encoder_datasets
 from keras_elmo.files.validation import check_size
 from keras_elmo.importing.bilm_variables import MODULE, BilmVariables
+from keras_elmo.importing.foreign_model import ForeignModel
 from keras_elmo.models.elmo_embedding import ElmoEmbedding
 from keras_elmo.models.encoder import Encoder
-from keras_elmo.utils.types import StrPath
+from keras_elmo.utils.types import Config, StrPath
 
 _SCALARS = "aggregation/weights"
 _GAMMA = "aggregation/scaling"
 
 
-def read_hub_module(path: StrPath) -> ElmoEmbedding:
-    """Returns the encoder of a module with the mix that it was saved with.
+class HubModule(ForeignModel):
+    """The folder of a module. Its encoder has the tokenizer of the published models.
 
     A module does not say its sizes: they are those of its variables. What no variable
     shows is as published: clips of 3, skip connections, relu.
@@ -27,31 +31,58 @@ def read_hub_module(path: StrPath) -> ElmoEmbedding:
         ValueError: a variable is missing, or two contradict each other; or a file is
             missing or damaged.
     """
-    variables = BilmVariables(os.path.join(path, "variables", "variables"), MODULE)
-    config = read_sizes(variables)
-    check_size(config.num_weights, variables.files(), variables.prefix)
-    scalars, gamma = read_hub_mix(variables, config)
-    encoder = Encoder(config, tokenizer="whitespace")
-    datasets = list(encoder_datasets(encoder))
-    variables.check_no_others(datasets, "the number of its other variables")
-    for dataset in datasets:
-        if variables.shape(dataset.name) == tuple(dataset.weight.shape):
-            # With the row of id 0, the mask.
-            dataset.shape = tuple(dataset.weight.shape)
-        dataset.assign(variables.read_dataset(dataset))
-    embedding = ElmoEmbedding(encoder)
-    embedding.mixes[0].scalars.assign(scalars)
-    embedding.mixes[0].gamma.assign(gamma)
-    return embedding
 
+    kind = "a TF Hub module"
+    files = "variables/variables.index"
+    key = "hub"
 
-def read_hub_mix(
-    variables: BilmVariables, config: ElmoConfig
-) -> tuple[np.ndarray, np.ndarray]:
-    """Returns the raw weights of the mix, and its gamma."""
-    shape = (1,) if variables.shapes.get(_GAMMA) == (1,) else ()
-    gamma = np.reshape(variables.read(_GAMMA, shape), ())
-    return variables.read(_SCALARS, (config.num_layers + 1,)), gamma
+    @staticmethod
+    def matches(path: str) -> bool:
+        return os.path.isfile(os.path.join(path, "variables", "variables.index"))
+
+    @cached_property
+    def _variables(self) -> BilmVariables:
+        return BilmVariables(os.path.join(self.path, "variables", "variables"), MODULE)
+
+    @cached_property
+    def _config(self) -> ElmoConfig:
+        return read_sizes(self._variables)
+
+    def encoder(self) -> Encoder:
+        variables, config = self._variables, self._config
+        check_size(config.num_weights, variables.files(), variables.prefix)
+        encoder = Encoder(config, tokenizer="whitespace")
+        datasets = list(encoder_datasets(encoder))
+        variables.check_no_others(datasets, "the number of its other variables")
+        for dataset in datasets:
+            if variables.shape(dataset.name) == tuple(dataset.weight.shape):
+                # With the row of id 0, the mask.
+                dataset.shape = tuple(dataset.weight.shape)
+            dataset.assign(variables.read_dataset(dataset))
+        return encoder
+
+    def mix(self) -> Mix:
+        variables = self._variables
+        shape = (1,) if variables.shapes.get(_GAMMA) == (1,) else ()
+        gamma = np.reshape(variables.read(_GAMMA, shape), ())
+        scalars = variables.read(_SCALARS, (self._config.num_layers + 1,))
+        return scalars, gamma, False
+
+    def describe(self) -> Config:
+        return {
+            "config": self._config,
+            "tokenizer": "whitespace",
+            "mix": self.mix(),
+            "uses": ["import"],
+        }
+
+    def convert(
+        self, directory: StrPath, tokenizer: str | None, vocabulary: StrPath | None
+    ) -> None:
+        self.refuse_words(vocabulary)
+        embedding = ElmoEmbedding(self)
+        embedding.encoder.tokenizer = tokenizer or embedding.encoder.tokenizer
+        export_saved_model(embedding, directory)
 
 
 def read_sizes(variables: BilmVariables) -> ElmoConfig:

@@ -10,12 +10,13 @@ import numpy as np
 
 from keras_elmo.config import ElmoConfig
 from keras_elmo.files.validation import check_size
+from keras_elmo.importing.foreign_model import ForeignModel
 from keras_elmo.importing.torch_state import TorchState
 from keras_elmo.layers.projected_lstm import ProjectedLSTM
 from keras_elmo.models.encoder import Encoder
 from keras_elmo.token_vocabulary import TokenVocabulary
 from keras_elmo.utils.files import read_json_object, read_key
-from keras_elmo.utils.types import Config, StrPath
+from keras_elmo.utils.types import Config
 
 _WORDS = "word_emb_layer.embedding.weight"
 _CHARACTERS = "char_emb_layer.embedding.weight"
@@ -47,22 +48,8 @@ _STOCK_SIZES: Config = {
 }
 
 
-def is_many_langs(path: StrPath) -> bool:
-    """Whether `path` is a folder of ELMoForManyLangs."""
-    names = ("config.json", "encoder.pkl", "token_embedder.pkl")
-    return all(os.path.isfile(os.path.join(path, name)) for name in names)
-
-
-def read_config(path: StrPath) -> ElmoConfig:
-    """Returns the sizes and the vocabulary of a folder; see `read_many_langs`."""
-    path = os.fspath(path)
-    sizes, described_by = _read_sizes(path)
-    embedder = TorchState(os.path.join(path, "token_embedder.pkl"), described_by)
-    return _config(path, sizes, described_by, embedder)
-
-
-def read_many_langs(path: StrPath) -> Encoder:
-    """Returns the encoder of a folder of ELMoForManyLangs.
+class ManyLangsFolder(ForeignModel):
+    """The folder of a model of ELMoForManyLangs.
 
     Its files are `config.json`, the sizes that it names, `char.dic`, `word.dic`,
     `encoder.pkl` and `token_embedder.pkl`. PyTorch reads the last two, as numbers only.
@@ -72,23 +59,43 @@ def read_many_langs(path: StrPath) -> Encoder:
         ValueError: a file is missing or damaged, or two contradict each other; names
             the file, and the tensor with both shapes.
     """
-    path = os.fspath(path)
-    sizes, described_by = _read_sizes(path)
-    embedder = TorchState(os.path.join(path, "token_embedder.pkl"), described_by)
-    lstms = TorchState(os.path.join(path, "encoder.pkl"), described_by)
-    config = _config(path, sizes, described_by, embedder)
-    check_size(config.num_weights, [embedder.path, lstms.path], described_by)
-    encoder = Encoder(config)
-    _read_token_embedding(encoder, embedder)
-    bilm = encoder.get_layer("bilm")
-    for k, pair in enumerate(
-        zip(bilm.forward_layers, bilm.backward_layers, strict=True)
-    ):
-        for direction, layer in zip(("forward", "backward"), pair, strict=True):
-            _read_lstm(layer, lstms, f"{direction}_layer_{k}")
-    for state in (embedder, lstms):
-        state.check_all_read()
-    return encoder
+
+    kind = "a model of ELMoForManyLangs"
+    files = "config.json, encoder.pkl and token_embedder.pkl"
+    key = "many_langs"
+
+    @staticmethod
+    def matches(path: str) -> bool:
+        names = ("config.json", "encoder.pkl", "token_embedder.pkl")
+        return all(os.path.isfile(os.path.join(path, name)) for name in names)
+
+    def encoder(self) -> Encoder:
+        sizes, described_by = _read_sizes(self.path)
+        embedder, lstms = (
+            TorchState(os.path.join(self.path, name), described_by)
+            for name in ("token_embedder.pkl", "encoder.pkl")
+        )
+        config = _config(self.path, sizes, described_by, embedder)
+        check_size(config.num_weights, [embedder.path, lstms.path], described_by)
+        encoder = Encoder(config)
+        _read_token_embedding(encoder, embedder)
+        bilm = encoder.get_layer("bilm")
+        for k, pair in enumerate(
+            zip(bilm.forward_layers, bilm.backward_layers, strict=True)
+        ):
+            for direction, layer in zip(("forward", "backward"), pair, strict=True):
+                _read_lstm(layer, lstms, f"{direction}_layer_{k}")
+        for state in (embedder, lstms):
+            state.check_all_read()
+        return encoder
+
+    def describe(self) -> Config:
+        sizes, described_by = _read_sizes(self.path)
+        file = os.path.join(self.path, "token_embedder.pkl")
+        config = _config(self.path, sizes, described_by, TorchState(file, described_by))
+        vocabulary = config.token_vocabulary
+        entries = vocabulary and (vocabulary.words or vocabulary.characters)
+        return {"config": config, "entries": entries, "uses": ["import"]}
 
 
 # === Sizes ===

@@ -1,25 +1,23 @@
 """Imports a model, whatever program made it."""
 
-import os
-
-from keras_elmo.files.export import export_saved_model
-from keras_elmo.files.published import load_published_weights, save_published_weights
-from keras_elmo.files.run_directory import PretrainingDirectory
+from keras_elmo.files.loading import MODELS, Kind, open_model
+from keras_elmo.files.run_sources import PublishedFolder
 from keras_elmo.files.validation import check_tokenizer
-from keras_elmo.importing import kinds
-from keras_elmo.importing.checkpoint import import_checkpoint, open_checkpoint
-from keras_elmo.importing.hub import read_hub_module
-from keras_elmo.importing.many_langs import read_many_langs
-from keras_elmo.models.encoder import Encoder
+from keras_elmo.importing.checkpoint import BilmCheckpoint
+from keras_elmo.importing.hub import HubModule
+from keras_elmo.importing.many_langs import ManyLangsFolder
 from keras_elmo.utils.checks import check_choice, check_optional_path, check_path
-from keras_elmo.utils.files import check_free, replacing
+from keras_elmo.utils.files import check_free
 from keras_elmo.utils.types import StrPath
 
-_KINDS = {
-    "published": kinds.PUBLISHED,
-    "checkpoint": kinds.CHECKPOINT,
-    "hub": kinds.HUB,
-    "many_langs": kinds.MANY_LANGS,
+# The formats of other programs that every function takes only once imported.
+FOREIGN = (BilmCheckpoint, HubModule, ManyLangsFolder)
+# What can be inspected: of ours the first that matches, of others the only one.
+EVERY_KIND: tuple[Kind, ...] = (*MODELS[:-1], *FOREIGN, PublishedFolder)
+
+_KINDS: dict[str, Kind] = {
+    "published": PublishedFolder,
+    **{kind.key: kind for kind in FOREIGN},
 }
 
 
@@ -72,67 +70,11 @@ def import_model(
     """
     check_path(source=source, directory=directory)
     check_optional_path(vocabulary=vocabulary)
-    source = os.fspath(source)
     check_choice((*_KINDS, None), kind=kind)
     check_tokenizer(tokenizer, "`tokenizer`")
     check_free(directory)
-    found = kinds.kind_of(source) if kind is None else _KINDS[kind]
-    if found == kinds.CHECKPOINT:
-        open_checkpoint(source, vocabulary)
-        if vocabulary is None:
-            raise ValueError(
-                "`vocabulary` must be the file of the words that the softmax of "
-                f"{source} predicts. Received: vocabulary=None"
-            )
-        import_checkpoint(source, vocabulary, directory, tokenizer)
-        return
-    if found == kinds.PUBLISHED:
-        import_published(*_two_files(source), directory, tokenizer, vocabulary)
-        return
-    if vocabulary is not None:
-        raise ValueError(
-            "`vocabulary` is of a checkpoint or of published weights, and "
-            f"{source} holds {found}. Received: vocabulary={os.fspath(vocabulary)!r}"
-        )
-    if found == kinds.HUB:
-        module = read_hub_module(source)
-        module.encoder.tokenizer = tokenizer or module.encoder.tokenizer
-        export_saved_model(module, directory)
-    elif found == kinds.MANY_LANGS:
-        encoder = read_many_langs(source)
-        encoder.tokenizer = tokenizer
-        _write(encoder, directory)
+    if kind is None:
+        opened = open_model(source, "source", EVERY_KIND)
     else:
-        raise ValueError(f"{source}: is {found} already; there is nothing to import")
-
-
-def import_published(
-    options: StrPath,
-    weights: StrPath,
-    directory: StrPath,
-    tokenizer: str | None = None,
-    vocabulary: StrPath | None = None,
-) -> None:
-    """Checks options.json and weights.hdf5 and writes a directory of them."""
-    encoder = load_published_weights(options, weights, tokenizer, vocabulary)
-    _write(encoder, directory)
-
-
-def _write(encoder: Encoder, directory: StrPath) -> None:
-    with replacing(directory) as temporary:
-        files = PretrainingDirectory(temporary)
-        os.makedirs(temporary)
-        if encoder.tokenizer is not None:
-            files.write_manifest(encoder.config, {"tokenizer": encoder.tokenizer})
-        save_published_weights(encoder, files.options, files.weights)
-
-
-def _two_files(path: str) -> tuple[str, str]:
-    files = kinds.published_files(path)
-    for found, what in zip(files, ("*options*.json", "*.hdf5"), strict=True):
-        if len(found) != 1:
-            raise ValueError(
-                f"{path}: must hold one file {what}; else name the two files. "
-                f"Received: {', '.join(found) or 'none'}"
-            )
-    return files[0][0], files[1][0]
+        opened = _KINDS[kind](source, "source")
+    opened.convert(directory, tokenizer, vocabulary)

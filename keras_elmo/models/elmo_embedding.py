@@ -22,7 +22,7 @@ from keras_elmo.utils.checks import check_at_least, check_boolean, check_rate
 from keras_elmo.utils.fixed import fixed_arguments
 from keras_elmo.utils.forks import check_not_forked
 from keras_elmo.utils.lazy import provided
-from keras_elmo.utils.types import Config, Shape, StrPath, Tensor
+from keras_elmo.utils.types import Config, OpenedModel, Shape, StrPath, Tensor
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
@@ -36,11 +36,11 @@ class ElmoEmbedding(StringsFirst, FreezableLayer):
     needs no other file.
 
     Args:
-        encoder: the biLM: an `Encoder`, or a name or path as of `load`, or another
-            layer, of which the encoder alone is taken.
+        encoder: the biLM: an `Encoder`, a name or path as of `load`, or another layer.
+            Each mix starts as the model's; an `Encoder` has none.
         num_representations: number of separate mixes of the same biLM layers.
         dropout: rate, on the result, while training.
-        layer_norm: see `ScalarMix`.
+        layer_norm: see `ScalarMix`; `None` keeps that of the model's mix, if any.
         mix_regularizer: of the raw weights `s`, such as `keras.regularizers.L2(0.001)`.
         keep_boundaries: whether the vectors of the sentence boundaries are kept.
         trainable_encoder: whether the biLM is fine-tuned; otherwise it is frozen and
@@ -90,10 +90,10 @@ class ElmoEmbedding(StringsFirst, FreezableLayer):
 
     def __init__(
         self,
-        encoder: "Encoder | ElmoEmbedding | StrPath",
+        encoder: "Encoder | ElmoEmbedding | OpenedModel | StrPath",
         num_representations: int = 1,
         dropout: float = 0.0,
-        layer_norm: bool = False,
+        layer_norm: bool | None = None,
         mix_regularizer: str | keras.regularizers.Regularizer | None = None,
         keep_boundaries: bool = False,
         trainable_encoder: bool = False,
@@ -104,7 +104,11 @@ class ElmoEmbedding(StringsFirst, FreezableLayer):
         check_at_least(1, num_representations=num_representations)
         check_rate(dropout=dropout)
         check_boolean(trainable_encoder=trainable_encoder)
-        given: Encoder = provided("keras_encoder_of")(encoder, "encoder")
+        source = provided("open_model")(encoder, "encoder")
+        given: Encoder = source.keras_encoder()
+        stored = source.mix()
+        if layer_norm is None:
+            layer_norm = stored is not None and stored[2]
         policy = given.layers_dtype
         if kwargs.get("dtype") is None and policy.name != "float32":
             kwargs["dtype"] = policy
@@ -122,19 +126,18 @@ class ElmoEmbedding(StringsFirst, FreezableLayer):
             dtype=self.dtype_policy,
         )
         copy_weights(given, self.encoder)
+        config, regularizer = given.config, self.mix_regularizer
         self.mixes = [
-            ScalarMix(
-                layer_norm=layer_norm,
-                regularizer=self.mix_regularizer,
-                name=f"mix_{k}",
-                # A handful of numbers that scale everything.
-                dtype="float32",
-            )
+            # A handful of numbers that scale everything.
+            ScalarMix(layer_norm, regularizer, name=f"mix_{k}", dtype="float32")
             for k in range(num_representations)
         ]
-        layer = (None, None, 2 * given.config.projection_units)
+        layer = (None, None, 2 * config.projection_units)
         for mix in self.mixes:
-            mix.build([layer] * (given.config.num_layers + 1))
+            mix.build([layer] * (config.num_layers + 1))
+            if stored is not None:
+                mix.scalars.assign(stored[0])
+                mix.gamma.assign(stored[1])
         self.output_dropout = keras.layers.Dropout(dropout, dtype="float32")
         self._mask = CharacterMask(keep_boundaries)
         self.supports_jit = keras.backend.backend() != "tensorflow"
@@ -147,21 +150,13 @@ class ElmoEmbedding(StringsFirst, FreezableLayer):
     def from_saved_model(
         cls, path: "Encoder | ElmoEmbedding | StrPath", **kwargs: Any
     ) -> "ElmoEmbedding":
-        """Builds the layer of a model together with its mix.
-
-        All weights are copied: the folder is not needed afterwards. Each mix begins as
-        that of the exported model, or of the layer; as a new one, if there is none.
+        """Builds the layer of a model: `ElmoEmbedding(path, **kwargs)`.
 
         Args:
-            path: the folder that `export_saved_model` wrote, or another model as of
-                `ElmoEmbedding`.
+            path: a model, as `encoder` is.
             **kwargs: arguments of `ElmoEmbedding` but `encoder`.
-
-        Raises:
-            TypeError: `path` is no model.
-            ValueError: there is no such model.
         """
-        return provided("load_embedding")(path, cls, "path", **kwargs)
+        return cls(provided("open_model")(path, "path"), **kwargs)
 
     # Of ids and of layers; numbers are not cast to the policy of the encoder.
     _dtype_without_strings = input_dtype = "float32"

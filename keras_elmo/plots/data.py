@@ -1,29 +1,11 @@
-"""What the plots are drawn from: scores of seeds, and files that the package writes."""
+"""What the plots are drawn from: files that the package writes."""
 
 import csv
 import os
 from collections.abc import Mapping, Sequence
 from typing import TextIO
 
-import numpy as np
-from numpy.typing import ArrayLike
-
 from keras_elmo.utils.types import StrPath
-
-
-def spread(points: Sequence[ArrayLike], name: str) -> np.ndarray:
-    """Returns the means of the points' seeds, and how far they go below and above."""
-    arrays = [np.asarray(seeds, dtype="float64") for seeds in points]
-    if not all(seeds.size for seeds in arrays):
-        raise ValueError(
-            f"`{name}` must hold a score of at least one seed for each point. "
-            f"Received: {[seeds.tolist() for seeds in arrays]}"
-        )
-    means = np.array([seeds.mean() for seeds in arrays])
-    below = means - [seeds.min() for seeds in arrays]
-    above = [seeds.max() for seeds in arrays] - means
-    # The mean of equal numbers may differ from them by a rounding error.
-    return np.array([means, np.maximum(below, 0), np.maximum(above, 0)])
 
 
 def read_csv(path: StrPath, *columns: str) -> list[dict[str, float | None]]:

@@ -17,7 +17,7 @@ from apache_beam.utils.shared import Shared
 
 from keras_elmo.config import TOKENIZER_IF_UNKNOWN
 from keras_elmo.embedding.compute_parts import BATCH_SIZE
-from keras_elmo.embedding.embedder import Embedder, mix_weights
+from keras_elmo.embedding.embedder import Embedder, layer_factors
 from keras_elmo.embedding.options import EmbedOptions
 from keras_elmo.embedding.parts import (
     Manifest,
@@ -27,8 +27,8 @@ from keras_elmo.embedding.parts import (
     to_numbers,
 )
 from keras_elmo.embedding.writers import PARQUET_SUFFIX, ParquetWriter
-from keras_elmo.files.finding import find_model
-from keras_elmo.files.saved_model import read_description, read_saved_model
+from keras_elmo.files.exported_sources import ExportedModel
+from keras_elmo.files.loading import open_model
 from keras_elmo.models.encoder import Encoder
 from keras_elmo.scale.shared_files import (
     TextChunk,
@@ -110,7 +110,8 @@ def embed_text(
             f"`files` must not have two files of one name. Received: {doubled[0]}, "
             f"{names[doubled[0]]} times"
         )
-    model, out = os.path.abspath(find_model(model)), absolute(out)
+    model = os.path.abspath(open_model(model, kinds=(ExportedModel,)).path)
+    out = absolute(out)
     embedding = EmbedText(model, out, chosen)
     sizes = {os.path.basename(path): size for path, size in texts.items()}
     manifest = {**dataclasses.asdict(chosen), "model": folder_hash(model)}
@@ -167,11 +168,14 @@ class _EmbedChunk(beam.DoFn):
 
     def __init__(self, model: str, out: str, options: EmbedOptions) -> None:
         super().__init__()
-        self._model = model = os.fspath(find_model(model))
+        source = open_model(model, kinds=(ExportedModel,))
+        about = source.describe()
+        self._model = source.path
         self._out = out
         self._options = options
-        self._mix = mix_weights(model) if options.layers == "mix" else None
-        own = read_description(model)["tokenizer"]
+        mix = options.layers == "mix"
+        self._mix = layer_factors(source, about["config"]) if mix else None
+        own = about["tokenizer"]
         self._tokenizer = options.tokenizer or own or TOKENIZER_IF_UNKNOWN
         self._shared = Shared()
 
@@ -179,7 +183,7 @@ class _EmbedChunk(beam.DoFn):
         self._encoder = self._shared.acquire(self._load)
 
     def _load(self) -> Encoder:
-        encoder = read_saved_model(self._model)
+        encoder: Encoder = ExportedModel(self._model).encoder()
         # Compiled before threads share it.
         Embedder(encoder).embed_window([[b"word"]], batch_size=1)
         return encoder

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import ctypes
 import logging
 import os
 import signal
@@ -10,7 +9,8 @@ import socket
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
-from keras_elmo.files.finding import ONNX_SUFFIX, find_model
+from keras_elmo.files.finding import ONNX_SUFFIX
+from keras_elmo.files.loading import open_model
 from keras_elmo.serving import metrics
 from keras_elmo.serving.batching import Batcher
 from keras_elmo.serving.guard import Guard, names_for
@@ -23,7 +23,12 @@ from keras_elmo.serving.http import (
 )
 from keras_elmo.serving.limits import Limits, ServeOptions
 from keras_elmo.serving.rest import rest_app
-from keras_elmo.serving.versions import ModelManager, numbered_folders
+from keras_elmo.serving.versions import SERVED, ModelManager, numbered_folders
+from keras_elmo.utils.memory import (
+    freeze_garbage,
+    return_freed_memory,
+    share_freed_memory,
+)
 
 _REFRESH_SECONDS = 1.0
 
@@ -64,9 +69,12 @@ def serve(
         OSError: a port is not free.
         ValueError: there is no model, or its name would not do in a path.
     """
+    share_freed_memory()
     name = name or os.path.basename(os.path.abspath(model)).removesuffix(ONNX_SUFFIX)
     # A folder of versions is no model by itself.
-    folder = model if numbered_folders(Path(model)) else find_model(model)
+    folder = model
+    if not numbered_folders(Path(model)):
+        folder = open_model(model, kinds=SERVED).path
     if not name or set(name) & set("/:"):
         raise ValueError(f"`name` must have no '/' or ':'. Received: name={name!r}")
     limits = limits or Limits()
@@ -80,7 +88,8 @@ def serve(
                 # gRPC would say in the log, too, that the port is not free.
                 until_loaded.enter_context(bound_socket(host, grpc_port))
             # In this thread, which Ctrl-C interrupts.
-            models = ModelManager(folder, name, log)
+            models = ModelManager(folder, name, log, freeze_garbage)
+        freeze_garbage()
         names = names_for(host, allow_hosts)
         return asyncio.run(_run(models, listening, grpc_address, limits, names, log))
 
@@ -126,26 +135,20 @@ async def _run(
 async def _refresh(models: ModelManager, batcher: Batcher) -> None:
     """Looks for new versions and frees memory while requests are answered."""
     num_batches = 0
+    released = True
     said = ""
     while True:
         await asyncio.sleep(_REFRESH_SECONDS)
         try:
             await asyncio.to_thread(models.refresh)
-            if batcher.num_batches > num_batches:
-                num_batches = batcher.num_batches
-                await asyncio.to_thread(release_memory)
+            is_at_rest = batcher.num_batches == num_batches
+            num_batches = batcher.num_batches
+            # Each page that is returned has to be mapped again by the next batch.
+            if is_at_rest and not released:
+                await asyncio.to_thread(return_freed_memory)
+            released = is_at_rest
         except Exception as error:
             # Whatever is in the folder, the loaded model is served.
             if repr(error) != said:
                 said = repr(error)
                 _log.exception("looking for another version")
-
-
-def release_memory() -> None:
-    """Makes glibc return freed memory to the system.
-
-    Batches of all sizes leave gaps in its pools, which grow to a tenth of the process
-    in some thousand requests.
-    """
-    with contextlib.suppress(AttributeError):
-        ctypes.CDLL(None).malloc_trim(0)

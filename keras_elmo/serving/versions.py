@@ -7,10 +7,13 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
-from keras_elmo.files.finding import ONNX_SUFFIX, is_saved_model
+from keras_elmo.files.exported_sources import ExportedModel, OnnxFile
+from keras_elmo.files.loading import kind_of
 from keras_elmo.serving.limits import Code, ServingError
 from keras_elmo.serving.signatures import ServedModel
 
+# The kinds of models that are served.
+SERVED = (ExportedModel, OnnxFile)
 # Requests and answers have 63 bits for a version.
 _LAST = 2**63 - 1
 # Of each file: its path, its size, and when it and its permissions changed.
@@ -18,9 +21,9 @@ FileStates = list[tuple[str, int, int, int]]
 Errors = dict[int, Exception]
 
 
-def open_model(path: Path, version: int) -> ServedModel:
+def load_version(path: Path, version: int) -> ServedModel:
     """Loads a version of a model."""
-    if path.suffix == ONNX_SUFFIX:
+    if OnnxFile.matches(os.fspath(path)):
         from keras_elmo.serving.onnx_model import OnnxModel
 
         return OnnxModel(path, version)
@@ -49,12 +52,18 @@ class ModelManager:
             exported models in folders whose names are numbers.
         name: the model's name.
         log: called with a sentence for each change.
+        collect: frees what is in cycles.
     """
 
     def __init__(
-        self, folder: str | os.PathLike[str], name: str, log: Callable[[str], None]
+        self,
+        folder: str | os.PathLike[str],
+        name: str,
+        log: Callable[[str], None],
+        collect: Callable[[], object] = gc.collect,
     ) -> None:
         self.name = name
+        self._collect = collect
         self._folder = Path(folder)
         self._log = log
         self._failed: dict[int, FileStates] = {}
@@ -86,7 +95,7 @@ class ModelManager:
         self._set_state(before.version, "END")
         del before
         # TensorFlow's objects are in cycles, and hold the weights.
-        gc.collect()
+        self._collect()
 
     def find(self, name: str, version: int | None = None) -> ServedModel:
         """Returns the model that a request names."""
@@ -139,7 +148,7 @@ class ModelManager:
             )
         self._set_state(version, "LOADING")
         try:
-            model = open_model(path, version)
+            model = load_version(path, version)
         except Exception as error:
             self._set_state(version, "END", "INVALID_ARGUMENT", _told(error))
             raise
@@ -148,9 +157,7 @@ class ModelManager:
 
     def _versions(self) -> list[tuple[int, Path]]:
         """The versions in the folder, newest first."""
-        if self._folder.suffix == ONNX_SUFFIX and self._folder.is_file():
-            return [(1, self._folder)]
-        if is_saved_model(self._folder):
+        if kind_of(self._folder, SERVED):
             return [(1, self._folder)]
         numbered = numbered_folders(self._folder)
         return sorted(((int(path.name), path) for path in numbered), reverse=True)

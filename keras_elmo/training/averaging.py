@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from keras import ops
 
-from keras_elmo.files.loading import language_model_of
+from keras_elmo.files.loading import open_model
 from keras_elmo.models.pretraining import PretrainingModel
 from keras_elmo.utils.checks import check_type
 from keras_elmo.utils.types import StrPath
@@ -50,12 +50,12 @@ def average_models(models: Sequence[StrPath | PretrainingModel]) -> PretrainingM
     check_type(Sequence, "a list of models", models=models)
     if not models:
         raise ValueError("`models` must name a model. Received: models=[]")
-    first = language_model_of(models[0], "models")
+    first = open_model(models[0], "models").language_model()
     mean = PretrainingModel.from_config(first.get_config())
     mean.vocabulary = first.vocabulary
     sums = [0.0] * len(mean.weights)
     for source in models:
-        model = language_model_of(source, "models")
+        model = open_model(source, "models").language_model()
         _check_same(first, model, source)
         for k, weight in enumerate(model.weights):
             sums[k] += ops.convert_to_numpy(ops.cast(weight, "float32")) / len(models)

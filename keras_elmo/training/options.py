@@ -14,7 +14,7 @@ from keras_elmo.utils.types import StrPath
 if TYPE_CHECKING:
     from keras.optimizers.schedules import LearningRateSchedule
 
-    from keras_elmo.files.loading import Source
+    from keras_elmo.files.sources import Source
     from keras_elmo.text.corpus import Corpus
     from keras_elmo.text.lines import Files
     from keras_elmo.training.data import Batch

@@ -8,7 +8,8 @@ from typing import cast
 import numpy as np
 
 from keras_elmo.embedding.sentences import tokenizer_of
-from keras_elmo.files.loading import Source, language_model_of
+from keras_elmo.files.loading import open_model
+from keras_elmo.files.sources import Source
 from keras_elmo.text.corpus import Corpus
 from keras_elmo.text.lines import Files, are_files
 from keras_elmo.text.vocabulary import PADDING_ID, UNKNOWN
@@ -61,7 +62,7 @@ def perplexity(
         "text files, a Corpus or batches",
         corpus=corpus,
     )
-    model = language_model_of(model)
+    model = open_model(model).language_model()
     if are_files(corpus):
         if model.vocabulary is None:
             raise ValueError(

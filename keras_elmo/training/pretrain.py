@@ -12,6 +12,7 @@ import keras
 from keras_elmo.config import TOKENIZER_IF_UNKNOWN, ElmoConfig
 from keras_elmo.files.checkpoint import Checkpoints
 from keras_elmo.files.run_directory import PretrainingDirectory
+from keras_elmo.files.sources import name_of
 from keras_elmo.models.pretraining import PretrainingModel, build_pretraining_model
 from keras_elmo.text.corpus import Corpus
 from keras_elmo.text.lines import are_files
@@ -31,7 +32,7 @@ from keras_elmo.training.run_directory import (
 )
 from keras_elmo.training.seeding import seeded
 from keras_elmo.training.signals import Interrupted, SignalGuard, exit_for_signal
-from keras_elmo.training.warm_start import WarmStart, name_of
+from keras_elmo.training.warm_start import WarmStart
 from keras_elmo.utils.memory import keep_freed_memory
 from keras_elmo.utils.options import declared_options, takes_options
 

@@ -1,24 +1,16 @@
 """Initial weights from a model that is already trained."""
 
-import contextlib
 import dataclasses
 import gc
-import os
 import reprlib
-from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import keras
 import numpy as np
 from keras import ops
 
 from keras_elmo.config import ElmoConfig
-from keras_elmo.files.finding import ONNX_SUFFIX, is_saved_model
-from keras_elmo.files.hdf5 import find_dataset, open_hdf5
-from keras_elmo.files.loading import Source, keras_encoder_of, resolved
-from keras_elmo.files.run_directory import PretrainingDirectory
-from keras_elmo.files.saved_model import language_model_files
-from keras_elmo.layers.sampled_softmax import SampledSoftmax
+from keras_elmo.files.loading import open_model
+from keras_elmo.files.sources import Source
 from keras_elmo.models.pretraining import PretrainingModel
 from keras_elmo.text.vocabulary import Vocabulary
 from keras_elmo.utils.large_variables import blocks_of
@@ -42,26 +34,21 @@ class WarmStart:
     """
 
     def __init__(self, source: Source) -> None:
-        self.name = name_of(source)
-        source = resolved(source, "init")
-        if isinstance(source, Path) and _is_checkpoint(source):
+        opened = open_model(source, "init")
+        opened.check()
+        self.name = opened.name
+        if not opened.is_validated:
             raise ValueError(
                 f"{self.name}: `init` must have weights that a validation has chosen; "
                 "export a checkpoint with its language model, and begin from that"
             )
-        self._encoder = keras_encoder_of(source, "init")
+        self._encoder = opened.keras_encoder()
         self.config: ElmoConfig = self._encoder.config
         self.tokenizer: str | None = self._encoder.tokenizer
+        self._softmax = opened.softmax()
         self.vocabulary: Vocabulary | None = None
-        # The softmax, or the file that has it, and that of its words.
-        self._softmax: SampledSoftmax | str = ""
-        self._words = ""
-        if isinstance(source, PretrainingModel):
-            self.vocabulary, self._softmax = source.vocabulary, source.head.softmax
-        elif isinstance(source, Path):
-            self._words, self._softmax = _softmax_files(source)
-            if os.path.exists(self._words) and _has_softmax(self._softmax):
-                self.vocabulary = Vocabulary.load(self._words)
+        if self._softmax is not None:
+            self.vocabulary = self._softmax.vocabulary
 
     def checked(self, config: ElmoConfig | None) -> ElmoConfig:
         """Returns the sizes to train with; raises ValueError if they cannot be."""
@@ -97,59 +84,19 @@ class WarmStart:
         # Keras models are in reference cycles: without this, it stays in memory.
         del self._encoder, pairs, weight, source
         gc.collect()
-        if self.vocabulary is None or model.vocabulary is None:
+        if self._softmax is None or not self.vocabulary or not model.vocabulary:
             return 0
         row_of = {word: row for row, word in enumerate(self.vocabulary.words)}
         known = [(row, row_of.get(w)) for row, w in enumerate(model.vocabulary.words)]
         rows, sources = zip(*((r, s) for r, s in known if s is not None), strict=True)
         softmax = model.head.softmax
-        with self._open_softmax() as read:
-            for name, weight in (("W", softmax.kernel), ("b", softmax.bias)):
-                array = np.concatenate(list(blocks_of(weight)))
-                # HDF5 picks single rows far more slowly than it reads all of them.
-                array[list(rows)] = read(name, tuple(weight.shape[1:]))[list(sources)]
-                weight.assign(array)
+        for name, weight in (("W", softmax.kernel), ("b", softmax.bias)):
+            array = np.concatenate(list(blocks_of(weight)))
+            # HDF5 picks single rows far more slowly than it reads all of them.
+            stored = self._softmax.read(name, tuple(weight.shape[1:]))
+            array[list(rows)] = stored[list(sources)]
+            weight.assign(array)
         return len(rows)
-
-    @contextlib.contextmanager
-    def _open_softmax(self) -> Iterator[Callable[[str, tuple[int, ...]], np.ndarray]]:
-        """Yields what reads a published array, whose rows have a shape."""
-        softmax, num_words = self._softmax, len(self.vocabulary or ())
-        if not isinstance(softmax, str):
-            weights = {"W": softmax.kernel, "b": softmax.bias}
-            yield lambda name, shape: np.concatenate(list(blocks_of(weights[name])))
-            return
-        with open_hdf5(softmax) as file:
-            yield lambda name, shape: find_dataset(
-                file, f"softmax/{name}", (num_words, *shape), self._words
-            ).read()
-
-
-def name_of(source: Source) -> str:
-    """Returns the path of a model, or the class of a model in memory."""
-    if isinstance(source, str | os.PathLike):
-        return os.fspath(source)
-    return f"{type(source).__name__} in memory"
-
-
-def _is_checkpoint(path: Path) -> bool:
-    is_run = path.suffix != ONNX_SUFFIX and not is_saved_model(path)
-    return is_run and not PretrainingDirectory(path).holds_a_model()
-
-
-def _softmax_files(path: Path) -> tuple[str, str]:
-    """Names the files of a model's words and of its softmax."""
-    directory = PretrainingDirectory(path)
-    if directory.holds_a_language_model():
-        # There, the softmax is in the file of all weights.
-        return directory.vocabulary, directory.weights
-    return language_model_files(path)
-
-
-def _has_softmax(path: str) -> bool:
-    """Published weights may have a file of words beside them, and no softmax."""
-    with open_hdf5(path) as file:
-        return "softmax" in file
 
 
 def _widened(weight: keras.Variable, source: np.ndarray) -> np.ndarray:

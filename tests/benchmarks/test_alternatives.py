@@ -47,7 +47,8 @@ def test_one_batch_size(benchmark):
 def test_it_compares_and_measures(benchmark, tmp_path, capsys):
     text, out = tmp_path / "text.txt", tmp_path / "out.json"
     text.write_text(TEXT * 300)
-    arguments = ["--models", "tiny", "--batch-sizes", "1", "--repeats", "1"]
+    arguments = ["--presets", "tiny", "--models", "--batch-sizes", "1"]
+    arguments += ["--repeats", "1"]
     arguments += ["--corpus", str(text), "--out", str(out)]
     benchmark("alternatives").main(arguments)
     rows = json.loads(out.read_text(encoding="utf-8"))["rows"]

@@ -18,12 +18,14 @@ from keras_elmo.embedding import embedder as embedder_module
 from keras_elmo.embedding.embed_file import embed_file
 from keras_elmo.embedding.embedder import Embedder, embed
 from keras_elmo.embedding.options import EmbedOptions
-from keras_elmo.files import finding, loading
+from keras_elmo.files import finding
 from keras_elmo.files.export import export_saved_model
-from keras_elmo.files.loading import load
+from keras_elmo.files.loading import open_model
 from keras_elmo.files.published import save_published_weights
 from keras_elmo.files.run_directory import PretrainingDirectory
+from keras_elmo.models.elmo_embedding import ElmoEmbedding
 from keras_elmo.text.batching import TokenizedFile
+from tests import killing
 from tests.files.exports import embedding
 from tests.full_disk import files_of_at_most
 from tests.installed import import_installed, require_installed
@@ -36,12 +38,20 @@ SENTENCES = [line.split() for line in LINES]
 
 
 # Each reading compiles its encoder anew.
-_load = functools.cache(load)
+_open = functools.cache(lambda path: OpenedOnce(open_model(path)))
+
+
+class OpenedOnce:
+    """A source that reads its encoder once."""
+
+    def __init__(self, source):
+        self.name, self.mix = source.name, source.mix
+        self.encoder = functools.cache(source.encoder)
 
 
 @pytest.fixture(autouse=True)
 def models_are_read_once(monkeypatch):
-    monkeypatch.setattr(module, "encoder_of", _load)
+    monkeypatch.setattr(module, "open_model", _open)
 
 
 @pytest.fixture(scope="module")
@@ -155,7 +165,7 @@ def small_parts(monkeypatch):
 def test_shipped_mix(layer, models, text, tmp_path, monkeypatch):
     """Named, as given by its path."""
     monkeypatch.setattr(finding, "SHIPPED", models)
-    found = loading.load_embedding("exported").mix_weights
+    found = ElmoEmbedding("exported").mix_weights
     for (weights, gamma), expected in zip(found, layer.mix_weights, strict=True):
         np.testing.assert_allclose([*weights, gamma], [*expected[0], expected[1]])
     for model in ("exported", models / "exported"):
@@ -640,3 +650,46 @@ def test_empty_text(name, models, tmp_path, monkeypatch):
     with pytest.raises(ValueError, match=r"no text in standard input"):
         embed_file(models / "directory", "-", tmp_path / name)
     assert names(tmp_path) == ["text.txt"]
+
+
+# In parts and milliseconds: see `kill_often`.
+PHASES = {
+    "cache": (3, 20),
+    "embed": (6, 50),
+    "write": (6, 10),
+    "read": (3, 10),
+    "join": (6, 10),
+    "finish": (1, 10),
+    "rename": (1, 2),
+}
+
+
+# Each kill starts a process, which makes its graphs anew.
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["out.hdf5", "out.parquet"])
+def test_killed_process(name, models, tmp_path):
+    """SIGKILL in any phase, then the same command: the same bytes, and nothing else."""
+    if name.endswith("parquet"):
+        require_installed("pyarrow")
+    text, out, whole = (
+        tmp_path / "text.txt",
+        tmp_path / name,
+        tmp_path / f"whole-{name}",
+    )
+    lines = [f"{line} {k}" for k in range(100 * killing.KILLS) for line in LINES]
+    text.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    arguments = ["embed", "--model", models / "directory", "--input", text]
+    arguments += ["--tokenizer", "whitespace"]
+    killing.finish(killing.command(*arguments, "--out", whole, part=128))
+    command = killing.command(*arguments, "--out", out, "--resume", part=128)
+    parts = tmp_path / f"{name}.parts"
+
+    def skipped(phase):
+        return out.exists() or (phase == "read" and not any(parts.glob("*.npy")))
+
+    last = ["finish", "rename"]
+    killing.kill_often(command, PHASES, last=last, skipped=skipped)
+    # Of a complete file, parts may be left that were not removed yet.
+    killing.finish(command)
+    assert filecmp.cmp(out, whole, shallow=False)
+    assert names(tmp_path) == sorted([name, text.name, whole.name])

@@ -9,7 +9,7 @@ from huggingface_hub import constants
 
 import keras_elmo
 from keras_elmo.embedding.embed_file import embed_file
-from keras_elmo.files import finding
+from keras_elmo.files import finding, loading
 from keras_elmo.files.loading import load
 from tests.files.hub import Hub
 from tests.files.test_run_directory import assert_same_weights, directory, model
@@ -91,18 +91,19 @@ def test_archive(archive, model):
 @pytest.mark.parametrize(
     "take",
     [
+        keras_elmo.ElmoEmbedding,
         keras_elmo.ElmoEmbedding.from_saved_model,
         lambda model: list(keras_elmo.embed(model, ["a bank"], layers="mix")),
         lambda model: embed_file(model, __file__, "-", layers="mix"),
         lambda model: keras_elmo.export_saved_model(model, "exported"),
     ],
-    ids=["layer", "embed", "embed_file", "export"],
+    ids=["layer", "from_saved_model", "embed", "embed_file", "export"],
 )
 def test_archive_is_found_once(take, archive, monkeypatch, tmp_path, capfd):
     """Its files are hashed each time."""
     found = []
-    unpack = finding.unpack
-    monkeypatch.setattr(finding, "unpack", lambda p: found.append(p) or unpack(p))
+    unpack = loading.unpack
+    monkeypatch.setattr(loading, "unpack", lambda p: found.append(p) or unpack(p))
     monkeypatch.chdir(tmp_path)
     take(str(archive))
     assert len(found) == 1

@@ -8,12 +8,14 @@ from keras_elmo.embedding.embed_file import embed_file
 from keras_elmo.files import finding, loading
 from keras_elmo.files.loading import load
 from keras_elmo.files.published import save_published_weights
+from keras_elmo.models.encoder import build_encoder
 from tests.files.test_run_directory import (
     VOCABULARY,
     assert_same_weights,
     directory,
     model,
 )
+from tests.models.small import CONFIG
 
 __all__ = ["directory", "model"]
 
@@ -137,11 +139,47 @@ def test_language_model_in_any_form(directory, model, monkeypatch, tmp_path):
     np.testing.assert_allclose(found, found[0], rtol=1e-5)
 
 
-def test_mix_of_any_form(model):
-    """The mix comes along with a layer, and not where the encoder alone is taken."""
-    layer = keras_elmo.ElmoEmbedding(model.encoder, layer_norm=True)
+@pytest.fixture(scope="module")
+def layer(tmp_path_factory):
+    """A layer whose mix is trained."""
+    layer = keras_elmo.ElmoEmbedding(build_encoder(CONFIG), layer_norm=True)
+    layer.mixes[0].scalars.assign([1.0, 0.0, 3.0])
     layer.mixes[0].gamma.assign(2.0)
-    copy = keras_elmo.ElmoEmbedding.from_saved_model(layer, num_representations=2)
-    assert [gamma for _, gamma in copy.mix_weights] == [2, 2] and copy.layer_norm
-    assert copy is not layer
-    assert keras_elmo.ElmoEmbedding(layer).mix_weights[0][1] == 1
+    return layer
+
+
+def assert_same_mixes(layer, wanted):
+    ((weights, gamma),) = wanted.mix_weights
+    for found_weights, found_gamma in layer.mix_weights:
+        np.testing.assert_allclose(found_weights, weights, rtol=1e-6)
+        assert found_gamma == gamma
+    assert layer.layer_norm == wanted.layer_norm
+
+
+@pytest.mark.parametrize("form", ["layer", "exported"])
+@pytest.mark.parametrize(
+    "make", [keras_elmo.ElmoEmbedding, keras_elmo.ElmoEmbedding.from_saved_model]
+)
+def test_mix_comes_along(make, form, layer, tmp_path):
+    """Every mix begins as the model's; what is asked for goes before."""
+    source = layer
+    if form == "exported":
+        if keras.backend.backend() != "tensorflow":
+            pytest.skip("a SavedModel is one of TensorFlow")
+        source = tmp_path / "exported"
+        keras_elmo.export_saved_model(layer, source, tokenizer=None)
+    copy = make(source, num_representations=2)
+    assert copy is not layer and len(copy.mixes) == 2
+    assert_same_mixes(copy, layer)
+    other = make(source, layer_norm=False)
+    assert not other.layer_norm
+    assert other.mix_weights[0][1] == 2
+    # The model alone begins with equal weights.
+    new = make(load(source))
+    assert new.mix_weights[0][1] == 1 and not new.layer_norm
+
+
+def test_layer_norm_is_checked(layer):
+    """What is no boolean is refused, as every option of the layer."""
+    with pytest.raises(TypeError, match="`layer_norm` must be True or False"):
+        keras_elmo.ElmoEmbedding(layer, layer_norm="yes")

@@ -107,8 +107,9 @@ assert len(keras_elmo.nearest(model, "bank", "My bank.", corpus, num=1)) == 1
 assert vectors.shape == (3, 5, 14), vectors.shape
 status = keras_elmo.cli.main(["embed", "--model", sys.argv[1], "--input", "text.txt",
     "--out", "vectors.hdf5", "--layers", "mix"])
-heavy = {"tensorflow", "tensorflow_text", "keras", "onnx", "h5py"} & sys.modules.keys()
-print(status, sorted(heavy))
+names = "h5py jax keras matplotlib onnx pandas rich scipy sklearn torch".split()
+names += ["tensorflow", "tensorflow_text"]
+print(status, sorted(set(names) & sys.modules.keys()))
 """
 
 

@@ -204,7 +204,7 @@ def load(kind, folder):
     import keras_elmo
     from keras_elmo.embedding.writers import read_manifest
     from keras_elmo.files.checkpoint import restore_checkpoint
-    from keras_elmo.importing.hub import read_hub_module
+    from keras_elmo.importing.hub import HubModule
 
     if kind == "npz":
         restore_checkpoint(folder / "checkpoint.npz", _model())
@@ -213,7 +213,7 @@ def load(kind, folder):
     elif kind in ("gz", "xz"):
         keras_elmo.Vocabulary.count(map(str, folder.iterdir()), max_size=100)
     elif kind == "hub":
-        read_hub_module(folder)
+        keras_elmo.ElmoEmbedding(HubModule(folder))
     elif kind in ("bilm", "many_langs"):
         words = folder / "vocab.txt"
         words = {"vocabulary": words} if words.exists() else {}

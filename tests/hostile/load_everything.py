@@ -14,7 +14,7 @@ import keras
 import keras_elmo
 from keras_elmo.cli import main as command_line
 from keras_elmo.files.checkpoint import restore_checkpoint, save_checkpoint
-from keras_elmo.importing.hub import read_hub_module
+from keras_elmo.importing.hub import HubModule
 from tests.files.test_checkpoint import compiled
 
 FORBIDDEN = {
@@ -46,7 +46,7 @@ def load(originals, folder, model):
     imported = folder / f"imported-{len(list(folder.glob('imported-*')))}"
     words = originals / "bilm" / "vocab.txt"
     keras_elmo.import_model(originals / "bilm", imported, vocabulary=words)
-    read_hub_module(originals / "hub")
+    keras_elmo.ElmoEmbedding(HubModule(originals / "hub"))
     for name in ("bilm", "hub", "directory", "saved_model"):
         keras_elmo.inspect_model(originals / name)
     keras_elmo.Vocabulary.load(originals / "directory" / "vocabulary.txt")

@@ -16,16 +16,16 @@ from keras_elmo.embedding.parts import PartFolder
 from keras_elmo.explore.index import Index
 from keras_elmo.explorer.mixes import read_mix_file
 from keras_elmo.files.finding import RunFiles
+from keras_elmo.files.history import HistoryRow, write_history
 from keras_elmo.files.loading import load, load_language_model
 from keras_elmo.files.onnx import export_onnx
 from keras_elmo.importing.inspection import inspect_model
-from keras_elmo.importing.many_langs import read_many_langs
+from keras_elmo.importing.many_langs import ManyLangsFolder
 from keras_elmo.importing.models import import_model
 from keras_elmo.models.elmo_embedding import ElmoEmbedding
 from keras_elmo.serving.model import Model
 from keras_elmo.text.lines import expand_files, read_lines
 from keras_elmo.text.vector_file import read_vector_file
-from keras_elmo.training.history import HistoryRow, write_history
 from tests.importing.many_langs_oracle import ManyLangs, sizes
 from tests.installed import import_installed
 from tests.models.small import random_encoder
@@ -199,7 +199,7 @@ KINDS = {
     "hub": (copied("hub"), inspect_model, ["variables/variables.index"], 10),
     "many_langs": (
         many_langs,
-        read_many_langs,
+        lambda path: ManyLangsFolder(path).encoder(),
         ["config.json", "sizes.json", "char.dic", "word.dic"]
         + ["encoder.pkl", "token_embedder.pkl"],
         15,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from keras_elmo.importing.hub import read_hub_module
+from keras_elmo.importing.hub import HubModule
 from keras_elmo.importing.models import import_model
 from tests import numpy_reference
 from tests.command_line import assert_one_line, command
@@ -53,7 +53,7 @@ def test_mask_row(tmp_path):
         variables, _ = module_variables(CONFIG.to_options(), rows)
         write_module(tmp_path / str(rows), variables)
     without, with_row = (
-        read_hub_module(tmp_path / rows).get_weights() for rows in ("261", "262")
+        HubModule(tmp_path / rows).encoder().get_weights() for rows in ("261", "262")
     )
     for array, wanted in zip(without, with_row, strict=True):
         np.testing.assert_array_equal(array, wanted)

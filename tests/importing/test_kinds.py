@@ -7,8 +7,12 @@ import numpy as np
 import pytest
 
 import keras_elmo
-from keras_elmo.importing import kinds
-from keras_elmo.importing.models import import_model
+from keras_elmo.files.exported_sources import ExportedModel, OnnxFile
+from keras_elmo.files.loading import kind_of
+from keras_elmo.files.run_sources import PublishedFolder, Run, RunCheckpoint
+from keras_elmo.importing.checkpoint import BilmCheckpoint
+from keras_elmo.importing.hub import HubModule
+from keras_elmo.importing.models import EVERY_KIND, FOREIGN, import_model
 from tests.command_line import assert_one_line, command
 from tests.files.pretrained import write_pretrained
 from tests.files.test_published import write_random
@@ -44,23 +48,31 @@ def models(tmp_path_factory):
 
 
 KINDS = {
-    "checkpoint": kinds.CHECKPOINT,
-    "hub": kinds.HUB,
-    "published": kinds.PUBLISHED,
-    "run": kinds.RUN,
-    "exported": kinds.EXPORTED,
+    "checkpoint": BilmCheckpoint,
+    "hub": HubModule,
+    "published": PublishedFolder,
+    "run": Run,
+    "exported": ExportedModel,
 }
 
 
 @pytest.mark.parametrize("name", KINDS)
 def test_kind(name, models):
-    assert kinds.kind_of(models / name) == KINDS[name]
+    """Among all; and of ours, whatever another program wrote is none."""
+    assert kind_of(models / name, EVERY_KIND) is KINDS[name]
+    foreign = KINDS[name] in FOREIGN
+    assert kind_of(models / name) is (None if foreign else KINDS[name])
 
 
 def test_published_under_other_names(models, tmp_path):
-    """The two files are found by the ends of their names."""
+    """The two files are found by the ends of their names; `load` takes them, too."""
     assert command("import", models / "published", "--out", tmp_path / "ours")[0] == 0
-    assert keras_elmo.load(tmp_path / "ours").config == CONFIG
+    ours, theirs = keras_elmo.load(tmp_path / "ours"), models / "published"
+    assert ours.config == CONFIG
+    for weight, wanted in zip(
+        ours.weights, keras_elmo.load(theirs).weights, strict=True
+    ):
+        np.testing.assert_array_equal(weight, wanted)
 
 
 def test_doubt(models, tmp_path):
@@ -82,7 +94,9 @@ def test_nothing_to_import(models, tmp_path):
     for name, said in (("run", "a run of keras_elmo"), ("exported", "an exported")):
         result = command("import", models / name, "--out", out)
         assert_one_line(*result, f"is {said}", "nothing to import")
-    assert_one_line(*command("import", tmp_path, "--out", out), "holds no model that")
+    assert_one_line(
+        *command("import", tmp_path, "--out", out), "which holds none of these"
+    )
     nowhere = tmp_path / "nowhere"
     assert_one_line(*command("import", nowhere, "--out", out), "no such file or folder")
     assert_one_line(*command("import", "--out", out), "must say what to import")
@@ -108,7 +122,7 @@ def test_inspect_a_file(models, tmp_path):
         file = tmp_path / f"{quantize}.onnx"
         keras_elmo.export_onnx(encoder, file, quantize=quantize)
         found = keras_elmo.inspect_model(file)
-        assert found["kind"] == kinds.ONNX
+        assert found["kind"] == OnnxFile.kind
         assert found["dtype"] == (quantize or "float32")
         assert found["parameters"]["encoder"] == encoder.count_params()
         assert found["mix"] == keras_elmo.inspect_model(models / "exported")["mix"]
@@ -121,7 +135,7 @@ def test_inspect_a_file(models, tmp_path):
     checkpoint.parent.mkdir()
     checkpoint.touch()
     found = keras_elmo.inspect_model(checkpoint)
-    assert (found["kind"], found["step"]) == (kinds.STEP, 17)
+    assert (found["kind"], found["step"]) == (RunCheckpoint.kind, 17)
     assert found["vocabulary"] == len(OUR_WORDS)
     assert "score" in found["uses"]
     assert "pretrain --init" not in found["uses"]
@@ -132,7 +146,7 @@ def test_inspect_a_file(models, tmp_path):
     elsewhere = tmp_path / "a" / "b" / checkpoint.name
     elsewhere.parent.mkdir(parents=True)
     shutil.copy(checkpoint, elsewhere)
-    assert_one_line(*command("inspect", elsewhere), "holds no model that is known")
+    assert_one_line(*command("inspect", elsewhere), "which holds none of these")
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -142,7 +156,7 @@ def test_inspect(name, models):
     assert (status, err) == (0, "")
     found = json.loads(out)
     assert found == keras_elmo.inspect_model(models / name)
-    assert found["kind"] == KINDS[name]
+    assert found["kind"] == KINDS[name].kind
     assert found["config"]["lstm"] == CONFIG.to_options()["lstm"]
     assert found["vector_units"] == 2 * CONFIG.projection_units
     has_words = name in ("checkpoint", "run", "exported")
@@ -155,7 +169,7 @@ def test_inspect(name, models):
     if has_mix:
         np.testing.assert_allclose(sum(found["mix"]["weights"]), 1, rtol=1e-6)
     assert found["step"] == (STEP if name == "checkpoint" else None)
-    imports = name in ("checkpoint", "hub", "published")
+    imports = name in ("checkpoint", "hub")
     assert found["uses"][0].startswith("import" if imports else "embed")
     assert ("evaluate" in found["uses"]) == (name in ("run", "exported"))
 
@@ -193,11 +207,12 @@ def test_inspect_damage(models, tmp_path):
         keras_elmo.inspect_model(run)
 
 
-def test_import_of_an_archive(models, tmp_path):
+def test_import_of_an_archive(models, tmp_path, monkeypatch):
+    """It is unpacked as any archive of a model is."""
+    monkeypatch.setenv("KERAS_HOME", str(tmp_path / "keras"))
     packed = shutil.make_archive(tmp_path / "packed", "zip", models / "published")
     result = command("import", packed, "--out", tmp_path / "out")
-    assert_one_line(*result, "packed.zip: an archive; unpack it")
-    result = command(
-        "import", "--checkpoint", models / "run", "--out", tmp_path / "out"
-    )
+    assert result == (0, "", "")
+    assert keras_elmo.load(tmp_path / "out").config == CONFIG
+    result = command("import", "--checkpoint", models / "run", "--out", tmp_path / "no")
     assert_one_line(*result, "run: holds no checkpoint of bilm-tf")

@@ -16,7 +16,7 @@ from keras_elmo.embedding.embedder import embed
 from keras_elmo.files.export import export_saved_model
 from keras_elmo.files.loading import load
 from keras_elmo.files.published import save_published_weights
-from keras_elmo.importing.many_langs import is_many_langs, read_many_langs
+from keras_elmo.importing.many_langs import ManyLangsFolder
 from keras_elmo.models.elmo_embedding import ElmoEmbedding
 from keras_elmo.text.character_ids import CharacterIds
 from keras_elmo.training.perplexity import perplexity
@@ -51,7 +51,7 @@ def original(model, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def encoder(original):
-    return read_many_langs(original)
+    return ManyLangsFolder(original).encoder()
 
 
 @pytest.fixture
@@ -64,9 +64,9 @@ def folder(model, tmp_path):
 def test_layers(kind, tmp_path):
     """Of each sentence, alone and in a batch, and from our own files."""
     model = ManyLangs(KINDS[kind], seed=1)
-    assert not is_many_langs(tmp_path)
-    assert is_many_langs(model.write(tmp_path))
-    encoder = read_many_langs(tmp_path)
+    assert not ManyLangsFolder.matches(str(tmp_path))
+    assert ManyLangsFolder.matches(str(model.write(tmp_path)))
+    encoder = ManyLangsFolder(tmp_path).encoder()
     assert encoder.count_params() == encoder.config.num_weights
     ours = tmp_path / "options.json", tmp_path / "weights.hdf5"
     save_published_weights(encoder, *ours)
@@ -193,7 +193,7 @@ def test_their_own_program(kind, tmp_path):
     """A fresh Embedder and a batch of one sentence: else its state is carried over."""
     theirs = pytest.importorskip("elmoformanylangs", reason="the program to compare to")
     model = ManyLangs(KINDS[kind], seed=2)
-    encoder = read_many_langs(model.write(tmp_path))
+    encoder = ManyLangsFolder(model.write(tmp_path)).encoder()
     for tokens in filter(None, SENTENCES):
         (wanted,) = theirs.Embedder(str(tmp_path), 1).sents2elmo([tokens], -2)
         (found,) = embed(encoder, [tokens])
@@ -381,7 +381,7 @@ def test_refused(problem, folder, capsys):
         memory_of_at_most(1 << 29),
         pytest.raises((ValueError, FileNotFoundError), match=message) as error,
     ):
-        read_many_langs(folder)
+        ManyLangsFolder(folder).encoder()
     assert "\n" not in str(error.value)
     assert "ran" not in capsys.readouterr().out
 
@@ -391,10 +391,10 @@ def test_stock_sizes(folder):
     name = "cnn_0_100_512_4096_sample.json"
     change("config.json", "config_path", to=f"/configs/{name}")(folder)
     with pytest.raises(ValueError, match=r"\(12, 3\), but .*sample.* \(12, 100\)"):
-        read_many_langs(folder)
+        ManyLangsFolder(folder).encoder()
 
 
 def test_needs_torch(original, monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(ImportError, match=r"pip install 'keras-elmo\[torch\]'"):
-        read_many_langs(original)
+        ManyLangsFolder(original).encoder()

@@ -1,6 +1,5 @@
 """The same values as on one machine, whatever the engine, and whoever is killed."""
 
-import functools
 import os
 import random
 import signal
@@ -11,7 +10,7 @@ import pytest
 
 from keras_elmo.embedding.embed_file import embed_file
 from keras_elmo.files.export import export_saved_model
-from keras_elmo.files.loading import encoder_of
+from keras_elmo.files.exported_sources import ExportedModel
 from keras_elmo.scale import count_words, embed_text
 from keras_elmo.text.vocabulary import Vocabulary
 from tests.files.exports import embedding
@@ -68,9 +67,8 @@ def folder(tmp_path_factory):
     write_texts(folder, lines=1100)
     with pytest.MonkeyPatch.context() as patch:
         # Each reading compiles the model anew.
-        patch.setattr(
-            "keras_elmo.embedding.embed_file.encoder_of", functools.cache(encoder_of)
-        )
+        encoder = ExportedModel(folder / "model").encoder()
+        patch.setattr(ExportedModel, "encoder", lambda source: encoder)
         for number in range(4):
             out = folder / f"wanted-{number}.parquet"
             embed_file(folder / "model", folder / f"text {number}.txt", out)

@@ -4,7 +4,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from keras_elmo.serving.limits import Limits
 from tests.files.exports import SENTENCES
 
 pytestmark = pytest.mark.benchmark
@@ -17,28 +16,6 @@ def server(served, exported):
     """With the limits that a user has."""
     with served(exported, "--receive-seconds", 8) as server:
         yield server
-
-
-def test_malformed_requests(benchmark, server):
-    malformed = benchmark("serving_malformed")
-    kinds, good = malformed._send(server, 60, seed=0)
-    assert kinds.keys() == malformed._KINDS.keys()
-    assert sum(count for found in kinds.values() for count in found.values()) == 60
-    answers = {answer for found in kinds.values() for answer in found}
-    statuses = {"400", "403", "404", "408", "413", "421", "431"}
-    assert answers <= {*statuses, malformed._GONE, malformed._CLOSED}
-    assert malformed._internal_errors(server) == 0
-    assert good[200] and not good[0]
-    result = {"kinds": kinds, "good": 7, "good_failed": 1}
-    table = malformed.table(result)
-    assert "| a body of 100 MB | 1 | 1 x 413 |" in table
-    assert "7 good requests, of which 1 failed" in table
-
-
-def test_good_request_is_noticed(benchmark, server):
-    """The check of malformed requests can fail."""
-    malformed = benchmark("serving_malformed")
-    assert malformed._posted(server, malformed._GOOD) == "200"
 
 
 def test_endurance(benchmark, server):
@@ -107,17 +84,3 @@ def test_overhead(benchmark, server, exported):
     assert (
         "| tiny | mean vector | 4 | 5.0 | 10.0 | 80 | 40 to 120 | 640 | 4.00 |" in table
     )
-
-
-def test_ways_to_batch(benchmark, exported, model):
-    batching = benchmark("serving_batching")
-    batcher = batching.Batcher(Limits(tokens=1000, waiting=10))
-    ways = {
-        "one by one": batching._one_by_one(model),
-        "in the graph": batching._in_graph(model, 0),
-        "queue": batching._queued(model, batcher),
-    }
-    batching._compare(ways, TEXTS[:3])
-    for way in ways.values():
-        assert batching._load(way, TEXTS, 3, 1.0)
-    batcher.close()

@@ -3,7 +3,6 @@
 import contextlib
 import http.client
 import json
-import platform
 import shutil
 import signal
 import socket
@@ -19,7 +18,6 @@ from keras_elmo.files.export import export_saved_model
 from keras_elmo.serving.limits import Limits
 from keras_elmo.serving.server import serve
 from tests.command_line import assert_one_line, command
-from tests.fresh_process import run_python
 from tests.models.small import random_encoder
 
 pytestmark = pytest.mark.graph
@@ -215,29 +213,3 @@ def test_defaults_in_help():
     _, told, _ = command("serve", "--help")
     for value in vars(Limits()).values():
         assert f"(default: {value})" in " ".join(told.split())
-
-
-PROGRAM = """
-from pathlib import Path
-from keras_elmo.serving.server import release_memory
-
-def resident():
-    return 4096 * int(Path("/proc/self/statm").read_text().split()[1])
-
-blocks = [b"x" * 65_000 for _ in range(4_000)]
-# What stays keeps the rest from being given back by itself.
-blocks = blocks[::50]
-before = resident()
-release_memory()
-print(before - resident())
-"""
-
-
-@pytest.mark.skipif(
-    platform.libc_ver()[0] != "glibc", reason="malloc_trim is glibc's alone"
-)
-@pytest.mark.slow
-def test_release_memory(tmp_path):
-    """Also memory between blocks that stay."""
-    (tmp_path / "program.py").write_text(PROGRAM, encoding="utf-8")
-    assert int(run_python("program.py", cwd=tmp_path)) > 200e6

@@ -31,7 +31,7 @@ class Loaded:
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    monkeypatch.setattr(versions, "open_model", Loaded)
+    monkeypatch.setattr(versions, "load_version", Loaded)
     monkeypatch.setattr(Loaded, "loads", [])
     return tmp_path
 
@@ -177,7 +177,7 @@ def test_error_of_any_kind(folder, start, said, monkeypatch):
     def load(path, version):
         raise RuntimeError
 
-    monkeypatch.setattr(versions, "open_model", load)
+    monkeypatch.setattr(versions, "load_version", load)
     add(folder, "2")
     for _ in range(3):
         served.refresh()

@@ -6,7 +6,7 @@ import json
 import numpy as np
 
 from keras_elmo.files.checkpoint import PROGRESS
-from keras_elmo.training.history import read_history
+from keras_elmo.files.history import read_history
 from tests.models import small
 
 # With dropout, whose seeds a resumed run has to go on with.

@@ -21,6 +21,7 @@ from keras_elmo.training.perplexity import perplexity
 from keras_elmo.training.pretrain import pretrain
 from keras_elmo.training.recorder import Diverged
 from keras_elmo.utils import bfloat16
+from tests import killing
 from tests.installed import require_installed
 from tests.layers.layer_checks import numpy_of
 from tests.training.runs import (
@@ -842,3 +843,51 @@ def test_resume_schedule(tmp_path, optimizer):
                 steps=9,
                 resume=True,
             )
+
+
+# In updates and milliseconds: see `kill_often`.
+PHASES = {
+    "count": (1, 300),
+    "step": (4, 20),
+    "validation": (1, 100),
+    "weights": (1, 20),
+    "checkpoint": (2, 20),
+}
+
+
+# Each kill starts a process, which makes its graphs anew.
+@pytest.mark.slow
+@pytest.mark.parametrize("devices", [1, pytest.param(2, marks=pytest.mark.benchmark)])
+def test_killed_process(devices, folder, tmp_path):
+    """SIGKILL in any phase, then the same command: the same run, bit for bit."""
+    arguments = [
+        *("pretrain", "--corpus", folder / "text.txt"),
+        *("--validation", folder / "held-out.txt", "--preset", "tiny"),
+        *("--num-sampled", 8, "--batch-tokens", 132, "--devices", devices),
+        *("--steps", 10 * (killing.KILLS + 1)),
+        *("--validate-every", 10, "--checkpoint-every", 3),
+    ]
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    killing.finish(killing.command(*arguments, "--out", whole))
+    command = killing.command(*arguments, "--out", killed, "--resume")
+    killing.kill_often(command, PHASES, first=["count"])
+    killing.finish(command)
+    assert_same_state(state_of(killed), state_of(whole))
+    assert timeless(killed) == timeless(whole)
+    weights = arrays_of(whole / "weights.hdf5")
+    assert weights
+    for name, array in arrays_of(killed / "weights.hdf5").items():
+        np.testing.assert_array_equal(array, weights.pop(name), err_msg=name)
+    assert not weights
+
+
+def arrays_of(path):
+    arrays = {}
+
+    def keep(name, item):
+        if isinstance(item, h5py.Dataset):
+            arrays[name] = item[...]
+
+    with h5py.File(path) as file:
+        file.visititems(keep)
+    return arrays

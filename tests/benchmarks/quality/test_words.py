@@ -77,7 +77,8 @@ def test_names_of_words(quality, encoder, data, tmp_path):
     path = tmp_path / "vectors.txt"
     path.write_text("river 1 2\n", encoding="utf-8")
     encoders = quality("encoders").Encoders(encoder, path)
-    assert encoders.has("static+elmo:1") and not encoders.has("elmo+bert")
+    assert encoders.has("static+elmo:1")
+    assert not quality("encoders").Encoders(encoder).has("static+elmo")
     task = quality("data_sets").DATA_SETS["sst2"].read(data, "unicode")
 
     def size(name):
@@ -101,16 +102,3 @@ def test_names_of_words(quality, encoder, data, tmp_path):
         np.testing.assert_array_equal(layers, same)
     elmo = encoders.words("elmo", task)
     assert not np.allclose(one.batch(np.arange(3))[0], elmo.batch(np.arange(3))[0])
-
-
-def test_a_young_encoder_is_another_one(quality, encoder):
-    young = keras_elmo.build_encoder(encoder.config)
-    encoders = quality("encoders").Encoders(encoder, young=young)
-    assert not quality("encoders").Encoders(encoder).has("young")
-    assert encoders.has("young") and not encoders.has("static+young")
-    assert encoders.digest("young") != encoders.digest("elmo")
-    sentences = [["the", "river"]]
-    for name, expected in (("young", young), ("elmo", encoder)):
-        (found,) = encoders.layers(name, sentences)[0]
-        (same,) = keras_elmo.embed(expected, sentences)
-        np.testing.assert_array_equal(found, same)

@@ -1,0 +1,221 @@
+"""What can be asked of a model, wherever it is; base of a class for each kind.
+
+Imports nothing heavy, so that a command finds a mistake in a name at once.
+"""
+
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias, Union
+
+from keras_elmo.files.validation import NoLanguageModel
+from keras_elmo.utils.types import Config, StrPath
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from keras_elmo.files.onnx_encoder import Mix, OnnxEncoder
+    from keras_elmo.models.elmo_embedding import ElmoEmbedding
+    from keras_elmo.models.encoder import Encoder
+    from keras_elmo.models.pretraining import PretrainingModel
+    from keras_elmo.text.vocabulary import Vocabulary
+
+# What `load` returns.
+AnyEncoder: TypeAlias = Union["Encoder", "OnnxEncoder"]
+# What stands for a model, wherever one is an argument.
+Source: TypeAlias = Union[
+    StrPath, "ModelSource", AnyEncoder, "ElmoEmbedding", "PretrainingModel"
+]
+
+# What can be done with a model, by the names of commands.
+ENCODER = ["embed", "nearest", "export"]
+LANGUAGE_MODEL = ["evaluate", "score", "substitutes"]
+# Not from a checkpoint, whose weights no validation has chosen.
+WEIGHTS = [*ENCODER, "pretrain --init"]
+
+
+class Softmax(NamedTuple):
+    """A softmax that is not read yet.
+
+    Attributes:
+        vocabulary: the words that it predicts, if they are known.
+        read: returns the array `"W"` or `"b"`, whose rows must have a shape.
+    """
+
+    vocabulary: "Vocabulary | None"
+    read: "Callable[[str, tuple[int, ...]], np.ndarray]"
+
+
+class ModelSource:
+    """A model in files; `open_model` finds the class of its kind.
+
+    A kind overrides what it can answer. The rest raises, with the name of the caller's
+    argument. Nothing is read before it is asked for.
+
+    Args:
+        path: of the file or folder.
+        argument: name of the caller's argument, for messages.
+        name: what the caller named; the path if `None`.
+
+    Attributes:
+        kind: what messages call it.
+        files: the files that tell the kind, for messages.
+        is_foreign: whether another program wrote it. A folder of several such kinds
+            is refused.
+        is_validated: whether a validation has chosen its weights.
+    """
+
+    kind: ClassVar[str]
+    files: ClassVar[str]
+    is_foreign: ClassVar[bool] = False
+    is_validated = True
+
+    def __init__(
+        self, path: StrPath, argument: str = "model", name: StrPath | None = None
+    ) -> None:
+        self.path = os.fspath(path)
+        self.argument = argument
+        self.name = self.path if name is None else os.fspath(name)
+
+    @staticmethod
+    def matches(path: str) -> bool:
+        """Whether a file or folder is of this kind, by the names of files alone."""
+        raise NotImplementedError
+
+    def check(self) -> None:
+        """Raises `ValueError` if there are no weights yet. Reads none."""
+
+    def encoder(self) -> Any:
+        """Returns the encoder."""
+        raise NotImplementedError
+
+    def keras_encoder(self) -> "Encoder":
+        """Returns the encoder, which must be one of Keras."""
+        encoder: Encoder = self.encoder()
+        return encoder
+
+    def mix(self) -> "Mix | None":
+        """Returns the first mix; `None` without one."""
+        return None
+
+    def language_model(self) -> "PretrainingModel":
+        """Returns the encoder with its softmax and the words it predicts."""
+        raise NoLanguageModel(f"{self.path}: holds an encoder but no language model")
+
+    def softmax(self) -> Softmax | None:
+        """Returns the softmax without the encoder; `None` without one."""
+        return None
+
+    def describe(self) -> Config:
+        """Returns what `inspect_model` tells, from the files and without weights.
+
+        `config` is required; `words`, or `num_words` alone, are of the softmax;
+        `entries` are of the tokens, if it has none; `mix` is as of the method. All
+        else is what `inspect_model` returns.
+        """
+        raise NotImplementedError
+
+    def convert(
+        self, directory: StrPath, tokenizer: str | None, vocabulary: StrPath | None
+    ) -> None:
+        """Writes what `import_model` makes of another program's model."""
+        raise ValueError(
+            f"{self.path}: is {self.kind} already; there is nothing to import"
+        )
+
+
+def words_in(path: str) -> list[str] | None:
+    """Returns the words of a vocabulary's file; `None` if there is no file."""
+    from keras_elmo.text.vocabulary import Vocabulary
+
+    return Vocabulary.load(path).words if os.path.exists(path) else None
+
+
+# === Models in memory ===
+
+
+class InMemory(ModelSource):
+    """An encoder; base of what holds one."""
+
+    kind = "a model in memory"
+
+    def __init__(self, model: Any, argument: str) -> None:
+        self._model = model
+        super().__init__("", argument, name_of(model))
+
+    def encoder(self) -> "Encoder":
+        encoder: Encoder = self._model
+        return encoder
+
+    def language_model(self) -> "PretrainingModel":
+        raise TypeError(
+            f"`{self.argument}` must be a language model: a name, a path or a "
+            f"PretrainingModel. Received: a {type(self._model).__name__}, which has no "
+            "softmax"
+        )
+
+
+class LayerInMemory(InMemory):
+    """An `ElmoEmbedding`, with its first mix."""
+
+    def encoder(self) -> "Encoder":
+        encoder: Encoder = self._model.encoder
+        return encoder
+
+    def mix(self) -> "Mix":
+        from keras import ops
+
+        mix = self._model.mixes[0]
+        scalars, gamma = map(ops.convert_to_numpy, (mix.scalars, mix.gamma))
+        return scalars, gamma, self._model.layer_norm
+
+
+class LanguageModelInMemory(InMemory):
+    """A `PretrainingModel`."""
+
+    def encoder(self) -> "Encoder":
+        encoder: Encoder = self._model.encoder
+        return encoder
+
+    def language_model(self) -> "PretrainingModel":
+        model: PretrainingModel = self._model
+        return model
+
+    def softmax(self) -> Softmax:
+        import numpy as np
+
+        from keras_elmo.utils.large_variables import blocks_of
+
+        layer = self._model.head.softmax
+        weights = {"W": layer.kernel, "b": layer.bias}
+
+        def read(name: str, row_shape: tuple[int, ...]) -> "np.ndarray":
+            return np.concatenate(list(blocks_of(weights[name])))
+
+        return Softmax(self._model.vocabulary, read)
+
+
+def in_memory(model: Any, argument: str) -> ModelSource:
+    """Opens a model of Keras; raises `TypeError` if it is something else."""
+    from keras_elmo.models.elmo_embedding import ElmoEmbedding
+    from keras_elmo.models.encoder import Encoder
+    from keras_elmo.models.pretraining import PretrainingModel
+
+    kinds = {
+        Encoder: InMemory,
+        ElmoEmbedding: LayerInMemory,
+        PretrainingModel: LanguageModelInMemory,
+    }
+    for held, kind in kinds.items():
+        if isinstance(model, held):
+            return kind(model, argument)
+    raise TypeError(
+        f"`{argument}` must be a name, a path, an Encoder, an ElmoEmbedding or a "
+        f"PretrainingModel. Received: a {type(model).__name__}"
+    )
+
+
+def name_of(source: Source) -> str:
+    """Returns the path of a model, or the class of a model in memory."""
+    if isinstance(source, str | os.PathLike):
+        return os.fspath(source)
+    return f"{type(source).__name__} in memory"

@@ -1,0 +1,95 @@
+"""What glibc does with freed memory, in processes of their own."""
+
+import gc
+import platform
+import weakref
+
+import pytest
+
+from keras_elmo.utils.memory import freeze_garbage
+from tests.fresh_process import run_python
+
+pytestmark = pytest.mark.skipif(
+    platform.libc_ver()[0] != "glibc", reason="mallopt and malloc_trim are glibc's"
+)
+
+RETURNED = """
+from pathlib import Path
+from keras_elmo.utils.memory import return_freed_memory
+
+def resident():
+    return 4096 * int(Path("/proc/self/statm").read_text().split()[1])
+
+blocks = [b"x" * 65_000 for _ in range(4_000)]
+# What stays keeps the rest from being returned by itself.
+blocks = blocks[::50]
+before = resident()
+return_freed_memory()
+print(before - resident())
+"""
+
+# Every thread holds its blocks while the others ask for theirs.
+POOLS = """
+import ctypes, sys, threading
+
+if sys.argv[1] == "shared":
+    from keras_elmo.utils.memory import share_freed_memory
+
+    share_freed_memory()
+together = threading.Barrier(4)
+
+def use():
+    block = bytes(10_000)
+    together.wait()
+    del block
+
+threads = [threading.Thread(target=use) for _ in range(4)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+libc = ctypes.CDLL(None)
+libc.fopen.restype = ctypes.c_void_p
+output = ctypes.c_void_p(libc.fopen(b"pools.xml", b"w"))
+libc.malloc_info(0, output)
+libc.fclose(output)
+print(open("pools.xml").read().count("<heap nr="))
+"""
+
+
+def run(program, folder, *arguments):
+    (folder / "program.py").write_text(program, encoding="utf-8")
+    return int(run_python("program.py", *arguments, cwd=folder))
+
+
+def test_memory_between_blocks_that_stay_is_returned(tmp_path):
+    assert run(RETURNED, tmp_path) > 200e6
+
+
+def test_threads_share_one_pool(tmp_path):
+    assert run(POOLS, tmp_path, "each") > 1
+    assert run(POOLS, tmp_path, "shared") == 1
+
+
+class Node:
+    """Is in a cycle."""
+
+    def __init__(self):
+        self.itself = self
+
+
+def test_frozen_cycles_are_freed_by_the_next_call():
+    try:
+        freeze_garbage()
+        node = Node()
+        freeze_garbage()
+        frozen = gc.get_freeze_count()
+        seen = weakref.ref(node)
+        del node
+        gc.collect()
+        assert seen()
+        freeze_garbage()
+        assert not seen()
+        assert frozen > 10_000
+    finally:
+        gc.unfreeze()
