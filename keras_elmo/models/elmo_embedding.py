@@ -7,12 +7,7 @@ import numpy as np
 from keras import ops
 
 from keras_elmo.config import TOKENIZER_IF_UNKNOWN
-from keras_elmo.layers.freezing import (
-    FreezableLayer,
-    freeze_layers,
-    frozen_layers,
-    is_frozen,
-)
+from keras_elmo.layers import freezing
 from keras_elmo.layers.scalar_mix import ScalarMix, regularizer_of
 from keras_elmo.models.encoder import Encoder, copy_weights
 from keras_elmo.models.inputs import are_layers, char_ids_of, check_backend, check_ids
@@ -21,13 +16,15 @@ from keras_elmo.text.string_layer import StringsFirst, are_strings
 from keras_elmo.utils.checks import check_at_least, check_boolean, check_rate
 from keras_elmo.utils.fixed import fixed_arguments
 from keras_elmo.utils.forks import check_not_forked
+from keras_elmo.utils.keras_private import tell_tensorflow
 from keras_elmo.utils.lazy import provided
+from keras_elmo.utils.one_graph import OneGraph
 from keras_elmo.utils.types import Config, OpenedModel, Shape, StrPath, Tensor
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
 @fixed_arguments
-class ElmoEmbedding(StringsFirst, FreezableLayer):
+class ElmoEmbedding(StringsFirst, freezing.FreezableLayer):
     """Contextual word vectors: a biLM's layers, mixed with weights that a task learns.
 
     `ELMo_k = gamma * sum_j softmax(s)_j h_(k,j)`.
@@ -140,6 +137,7 @@ class ElmoEmbedding(StringsFirst, FreezableLayer):
                 mix.gamma.assign(stored[1])
         self.output_dropout = keras.layers.Dropout(dropout, dtype="float32")
         self._mask = CharacterMask(keep_boundaries)
+        self._frozen = OneGraph(self._encoded, (None, None, given.config.ids_per_token))
         self.supports_jit = keras.backend.backend() != "tensorflow"
         self.supports_masking = True
         # Set to True it would unfreeze the encoder.
@@ -220,11 +218,15 @@ class ElmoEmbedding(StringsFirst, FreezableLayer):
         """Returns the layers of the biLM at the positions of the result."""
         if len(inputs.shape) == 4:
             return ops.unstack(inputs, self.layers_shape[0], axis=1)
-        # A frozen biLM is a function of the sentence alone: no dropout inside it.
-        training = bool(training and self.trainable_encoder)
-        layers = self.encoder(inputs, training=training)
-        if not self.trainable_encoder:
-            layers = [ops.stop_gradient(layer) for layer in layers]
+        if self.trainable_encoder:
+            return self._encoded(inputs, training)
+        # Before anything reads its variables, or their gradient would be traced.
+        tell_tensorflow(self.encoder)
+        shape = (*self._mask.output_shape(inputs.shape), self.layers_shape[-1])
+        return [ops.stop_gradient(x) for x in self._frozen(inputs, shape)]
+
+    def _encoded(self, inputs: Tensor, training: bool | None = False) -> list[Tensor]:
+        layers = self.encoder(inputs, training=bool(training))
         if not self.keep_boundaries:
             layers = [layer[:, 1:-1] for layer in layers]
         # The last boundary of a short sentence lies inside the row.
@@ -256,16 +258,14 @@ class ElmoEmbedding(StringsFirst, FreezableLayer):
     @property
     def trainable_encoder(self) -> bool:
         """Whether any of the biLM is trained."""
-        return not is_frozen(self.encoder)
+        return not freezing.is_frozen(self.encoder)
 
     @property
     def mix_weights(self) -> list[tuple[np.ndarray, float]]:
         """For each representation `softmax(s)`, one element a layer, and `gamma`."""
+        to_numpy = ops.convert_to_numpy
         return [
-            (
-                ops.convert_to_numpy(mix.layer_weights),
-                float(ops.convert_to_numpy(mix.gamma)),
-            )
+            (to_numpy(mix.layer_weights), float(to_numpy(mix.gamma)))
             for mix in self.mixes
         ]
 
@@ -279,7 +279,7 @@ class ElmoEmbedding(StringsFirst, FreezableLayer):
             "mix_regularizer": keras.regularizers.serialize(self.mix_regularizer),
             "keep_boundaries": self.keep_boundaries,
             "trainable_encoder": self.trainable_encoder,
-            "frozen_layers": frozen_layers(self),
+            "frozen_layers": freezing.frozen_layers(self),
         }
 
     @classmethod
@@ -291,5 +291,5 @@ class ElmoEmbedding(StringsFirst, FreezableLayer):
             config["dtype"] = config["encoder"].get("dtype")
         layer = cls(Encoder.from_config(config.pop("encoder")), **config)
         if names is not None:
-            freeze_layers(layer, names)
+            freezing.freeze_layers(layer, names)
         return layer

@@ -10,6 +10,7 @@ from keras_elmo.text.patterns import INVISIBLE, MARK, NUMBER, OTHER_SPACES, SPAC
 from keras_elmo.text.string_layer import StringLayer, padded
 from keras_elmo.utils.fixed import fixed_arguments
 from keras_elmo.utils.lazy import do_not_convert, tf, tf_text
+from keras_elmo.utils.one_graph import OneGraph
 from keras_elmo.utils.types import Config, Shape, Tensor
 
 # ICU's numbers of the scripts of characters that occur with letters of any script.
@@ -119,6 +120,7 @@ class Tokenizer(StringLayer):
                 f"Received: kind={kind!r}"
             )
         self.kind = kind
+        self._tokens = OneGraph(self._padded, (None,))
 
     @do_not_convert
     def ragged(self, strings: Tensor) -> Tensor:
@@ -141,7 +143,11 @@ class Tokenizer(StringLayer):
 
     def call(self, strings: Tensor) -> Tensor:
         strings = self._strings(strings, "strings")
-        return padded(self.ragged(tf.reshape(strings, [-1])))
+        shape = self.compute_output_shape(strings.shape)
+        return self._tokens(tf.reshape(strings, [-1]), shape)
+
+    def _padded(self, strings: Tensor) -> Tensor:
+        return padded(self.ragged(strings))
 
     def _has_axes(self, shape: Shape) -> bool:
         # Or a column of texts, as `keras.Input((1,), dtype="string")` takes it.

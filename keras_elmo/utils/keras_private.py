@@ -7,6 +7,7 @@ all, and checks that they are there and do what the package expects.
 import sys
 
 import keras
+from keras.src.backend.common import stateless_scope
 
 # Keras's modules that write files for other runtimes; a SavedModel is TensorFlow's own.
 _FORMATS = {
@@ -31,6 +32,11 @@ def tell_tensorflow(layer: keras.layers.Layer) -> None:
             # One of each device under a `tf.distribute` strategy.
             for variable in getattr(weight._value, "values", [weight._value]):
                 variable._trainable = weight.trainable
+
+
+def in_stateless_scope() -> bool:
+    """Whether `keras.StatelessScope` gives variables other values."""
+    return bool(stateless_scope.in_stateless_scope())
 
 
 def export_format() -> str | None:

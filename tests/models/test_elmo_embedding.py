@@ -1,9 +1,11 @@
 import dataclasses
+import functools
 
 import keras
 import numpy as np
 import pytest
 
+from keras_elmo.layers.bilm import BiLM
 from keras_elmo.models.elmo_embedding import ElmoEmbedding
 from tests import numpy_reference
 from tests.layers.layer_checks import numpy_of
@@ -154,6 +156,48 @@ def test_frozen_by_default():
     mix = [layer.mixes[0].scalars, layer.mixes[0].gamma]
     assert {id(weight) for weight in changed} == {id(w) for w in (*mix, *head)}
     assert not any(weight.trainable for weight in layer.encoder.weights)
+
+
+def count_calls(monkeypatch, cls):
+    """Returns a list that a call of a layer of a class makes one longer."""
+    calls, call = [], cls.call
+
+    @functools.wraps(call)
+    def counted(self, *args, **kwargs):
+        calls.append(self.name)
+        return call(self, *args, **kwargs)
+
+    monkeypatch.setattr(cls, "call", counted)
+    return calls
+
+
+def test_a_frozen_encoder_is_traced_once(monkeypatch):
+    """Keras traces a model up to twice in each of its methods."""
+    calls = count_calls(monkeypatch, BiLM)
+    layer = ElmoEmbedding(random_encoder())
+    ids = char_ids(SOME)
+    model = classifier(layer)
+    # The last batch is a smaller one.
+    model.fit(ids, LABELS, batch_size=3, validation_data=(ids, LABELS), verbose=0)
+    model.predict(ids, batch_size=3, verbose=0)
+    if keras.backend.backend() == "tensorflow":
+        assert len(calls) == 1
+
+
+def test_a_graph_stays_right():
+    """Whatever is trained and assigned after it was traced."""
+    layer = ElmoEmbedding(random_encoder())
+    model = classifier(layer)
+    ids = char_ids(SOME)
+    for trained in (False, True, False):
+        layer.encoder.trainable = trained
+        model.compile("adam", model.loss)
+        model.optimizer.build(model.trainable_variables)
+        changed = {id(weight) for weight in changed_weights(model, epochs=1)}
+        encoder = {id(weight) for weight in layer.encoder.weights}
+        assert encoder <= changed if trained else not encoder & changed
+        found = model.predict(ids, verbose=0)
+        np.testing.assert_allclose(found, numpy_of(model(ids)), atol=1e-5)
 
 
 def test_fine_tuning():

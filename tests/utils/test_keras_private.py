@@ -141,6 +141,14 @@ def test_strings_as_inputs():
         layer(["a", "b"])
 
 
+def test_stateless_scope():
+    """Keras tells where it has put other values in place of variables."""
+    assert not keras_private.in_stateless_scope()
+    with keras.StatelessScope():
+        assert keras_private.in_stateless_scope()
+    assert not keras_private.in_stateless_scope()
+
+
 @pytest.mark.parametrize("module", keras_private._FORMATS)
 def test_exporters(module):
     """`model.export` calls a function of each module that tells of an export."""
