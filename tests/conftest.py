@@ -34,9 +34,14 @@ def pytest_configure(config: pytest.Config) -> None:
     if (cache := getattr(config, "cache", None)) is not None:
         os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(cache.mkdir("jax")))
     os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
-    # What a script starts in the background ignores Ctrl-C: so would what is tested.
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    # What a script starts in the background ignores Ctrl-C, and what nohup starts the
+    # end of a terminal: so would what is tested.
+    for number, handler in (
+        (signal.SIGINT, signal.default_int_handler),
+        (getattr(signal, "SIGHUP", signal.SIGINT), signal.SIG_DFL),
+    ):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

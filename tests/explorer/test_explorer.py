@@ -138,9 +138,10 @@ def test_damaged_softmax(model, tmp_path):
     assert not Explorer.load(str(path), TEXT).describe()["predicts"]
 
 
-def test_onnx_file():
-    with pytest.raises(ValueError, match="one that Keras reads: an .onnx file gives"):
-        Explorer.load("my-elmo.onnx", TEXT)
+def test_onnx_file(tmp_path):
+    (tmp_path / "my-elmo.onnx").touch()
+    with pytest.raises(ValueError, match=r"`model` must be .*my-elmo.onnx', which is"):
+        Explorer.load(tmp_path / "my-elmo.onnx", TEXT)
 
 
 def test_text_is_cut(model):
