@@ -1,6 +1,5 @@
 """Pictures show the numbers that they are given."""
 
-import contextlib
 import dataclasses
 import math
 import sys
@@ -17,7 +16,7 @@ from keras_elmo.plots import (
     plot_mix_weights,
     plot_occurrences,
 )
-from tests.images import size_of_png
+from tests.images import record_figures, size_of_png
 from tests.installed import require_installed
 
 pytestmark = pytest.mark.graph
@@ -27,19 +26,8 @@ pytestmark = pytest.mark.graph
 def figures(monkeypatch):
     """The figures that are drawn, to be asked what stands on them."""
     require_installed("matplotlib")
-
-    drawn = []
-    picture = history.picture
-
-    @contextlib.contextmanager
-    def recording(*arguments):
-        with picture(*arguments) as figure:
-            yield figure
-        drawn.append(figure)
-
-    for module in (history, mix_weights, occurrences):
-        monkeypatch.setattr(module, "picture", recording)
-    return drawn
+    places = [(module, "picture") for module in (history, mix_weights, occurrences)]
+    return record_figures(monkeypatch, *places)
 
 
 # === Learning curves ===

@@ -79,14 +79,14 @@ class ModelSource:
     @staticmethod
     def matches(path: str) -> bool:
         """Whether a file or folder is of this kind, by the names of files alone."""
-        raise NotImplementedError
+        raise NotImplementedError  # Every kind of files has its own.
 
     def check(self) -> None:
         """Raises `ValueError` if there are no weights yet. Reads none."""
 
     def encoder(self) -> Any:
         """Returns the encoder."""
-        raise NotImplementedError
+        raise NotImplementedError  # Every kind has its own.
 
     def keras_encoder(self) -> "Encoder":
         """Returns the encoder, which must be one of Keras."""
@@ -112,7 +112,7 @@ class ModelSource:
         `entries` are of the tokens, if it has none; `mix` is as of the method. All
         else is what `inspect_model` returns.
         """
-        raise NotImplementedError
+        raise NotImplementedError  # Every kind of files has its own.
 
     def convert(
         self, directory: StrPath, tokenizer: str | None, vocabulary: StrPath | None

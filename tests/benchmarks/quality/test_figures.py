@@ -1,12 +1,11 @@
 """Figures show the numbers that they are given."""
 
-import contextlib
 import csv
 
 import pytest
 
 from tests.benchmarks.conftest import BENCHMARKS
-from tests.images import size_of_png
+from tests.images import record_figures, size_of_png
 
 pytestmark = pytest.mark.graph
 
@@ -22,17 +21,7 @@ def figures(quality):
 @pytest.fixture
 def drawn(figures, monkeypatch):
     """The figures that are drawn, to be asked what stands on them."""
-    drawn = []
-    picture = figures._picture
-
-    @contextlib.contextmanager
-    def recording(*arguments):
-        with picture(*arguments) as figure:
-            yield figure
-        drawn.append(figure)
-
-    monkeypatch.setattr(figures, "_picture", recording)
-    return drawn
+    return record_figures(monkeypatch, (figures, "_picture"))
 
 
 def test_layers(figures, drawn, tmp_path):
