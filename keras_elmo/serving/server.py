@@ -31,6 +31,8 @@ from keras_elmo.utils.memory import (
 )
 
 _REFRESH_SECONDS = 1.0
+# Between two returns of freed memory while requests are answered without a rest.
+_RETURN_SECONDS = 60.0
 
 _log = logging.getLogger(__name__)
 
@@ -134,8 +136,9 @@ async def _run(
 
 async def _refresh(models: ModelManager, batcher: Batcher) -> None:
     """Looks for new versions and frees memory while requests are answered."""
-    num_batches = 0
-    released = True
+    clock = asyncio.get_running_loop().time
+    num_batches = returned_batches = 0
+    returned = clock()
     said = ""
     while True:
         await asyncio.sleep(_REFRESH_SECONDS)
@@ -144,9 +147,10 @@ async def _refresh(models: ModelManager, batcher: Batcher) -> None:
             is_at_rest = batcher.num_batches == num_batches
             num_batches = batcher.num_batches
             # Each page that is returned has to be mapped again by the next batch.
-            if is_at_rest and not released:
+            is_due = is_at_rest or clock() > returned + _RETURN_SECONDS
+            if is_due and returned_batches != num_batches:
+                returned_batches, returned = num_batches, clock()
                 await asyncio.to_thread(return_freed_memory)
-            released = is_at_rest
         except Exception as error:
             # Whatever is in the folder, the loaded model is served.
             if repr(error) != said:

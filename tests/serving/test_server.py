@@ -1,5 +1,6 @@
 """A server starts, switches to another version, and refuses what is too much."""
 
+import asyncio
 import contextlib
 import http.client
 import json
@@ -15,6 +16,7 @@ import numpy as np
 import pytest
 
 from keras_elmo.files.export import export_saved_model
+from keras_elmo.serving import server as server_module
 from keras_elmo.serving.limits import Limits
 from keras_elmo.serving.server import serve
 from tests.command_line import assert_one_line, command
@@ -213,3 +215,40 @@ def test_defaults_in_help():
     _, told, _ = command("serve", "--help")
     for value in vars(Limits()).values():
         assert f"(default: {value})" in " ".join(told.split())
+
+
+@pytest.mark.parametrize(
+    ("seconds", "batches", "calls"),
+    [
+        # Once at rest, however long that is.
+        (60.0, [1, 2, 3, 3, 3, 3], 1),
+        # Without a rest only when it is due.
+        (60.0, [1, 2, 3, 4, 5, 6], 0),
+        (0.0, [1, 2, 3, 4, 4, 4], 4),
+    ],
+)
+def test_returns_freed_memory(monkeypatch, seconds, batches, calls):
+    returned = []
+    monkeypatch.setattr(server_module, "_REFRESH_SECONDS", 0.0)
+    monkeypatch.setattr(server_module, "_RETURN_SECONDS", seconds)
+    monkeypatch.setattr(
+        server_module, "return_freed_memory", lambda: returned.append(True)
+    )
+    counts = iter(batches)
+
+    class End(BaseException):
+        pass
+
+    class Batcher:
+        num_batches = 0
+
+    class Models:
+        def refresh(self):
+            """As requests come between two looks for a version."""
+            Batcher.num_batches = next(counts, None)
+            if Batcher.num_batches is None:
+                raise End
+
+    with pytest.raises(End):
+        asyncio.run(server_module._refresh(Models(), Batcher()))
+    assert len(returned) == calls
