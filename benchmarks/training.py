@@ -31,7 +31,7 @@ and these keys in that JSON:
     words_per_second  tokens a second, a figure for each group of updates
     tokens            that training predicted in a direction
     perplexity        a figure for each way to measure it, by its name; the lowest is
-                      what is compared
+                      what is compared; {} if none is measured
     peak_bytes        the most memory that training had in use
 """
 
@@ -117,13 +117,14 @@ def _run(
 def summary(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Returns the medians over the runs of one system."""
     speeds = [statistics.median(run["words_per_second"]) for run in runs]
-    perplexities = [min(run["perplexity"].values()) for run in runs]
+    # A peer may measure none.
+    perplexities = [min(run["perplexity"].values(), default=None) for run in runs]
     return {
         "system": runs[0]["system"],
         "median": statistics.median(speeds),
         "words_per_second": speeds,
         "tokens": statistics.median(run["tokens"] for run in runs),
-        "perplexity": statistics.median(perplexities),
+        "perplexity": None if None in perplexities else statistics.median(perplexities),
         "peak_bytes": statistics.median(run["peak_bytes"] for run in runs),
         "runs": list(runs),
     }
@@ -155,7 +156,7 @@ def _system_row(result: common.Result, system: dict[str, Any]) -> list[str]:
         *spread(system["words_per_second"]),
         f"{system['median'] / peers[0]:.2f}" if peers else "",
         f"{system['tokens']:,.0f}",
-        f"{system['perplexity']:,.1f}",
+        "-" if system["perplexity"] is None else f"{system['perplexity']:,.1f}",
         megabytes(system["peak_bytes"]),
     ]
 
