@@ -2,6 +2,7 @@
 
 import gc
 import os
+import re
 import signal
 from pathlib import Path
 
@@ -16,7 +17,11 @@ import hypothesis
 import keras
 import pytest
 
+from tests.helpers.installed import skip_without
+
 _BESIDE = Path(__file__).resolve().parents[2] / "shared"
+# What `make test-fast` runs.
+_FAST = "not slow and not graph"
 
 # The same examples in every run, and no time limit for one of them: the first
 # call of a TensorFlow function takes longer than the usual 200 ms.
@@ -42,6 +47,19 @@ def pytest_configure(config: pytest.Config) -> None:
     ):
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, handler)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """`make test-fast` imports no file all of whose tests it leaves out.
+
+    To import TensorFlow Serving, Beam and others takes each process seconds.
+    """
+    if config.option.markexpr != _FAST or collection_path.suffix != ".py":
+        return None
+    marks = re.search(
+        r"^pytestmark = (.*?)^$", collection_path.read_text("utf-8"), re.M | re.S
+    )
+    return True if marks and re.search(r"mark\.(graph|slow)\b", marks[1]) else None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -79,8 +97,5 @@ def fixtures() -> Path:
 def _outside(variable: str, default: Path) -> Path:
     folder = Path(os.environ.get(variable, default))
     if not folder.is_dir():
-        absent = f"no folder {folder}; {variable} names another one"
-        if os.environ.get("KERAS_ELMO_REQUIRE_DATA") == "1":
-            pytest.fail(absent)
-        pytest.skip(absent)
+        skip_without(f"no folder {folder}; {variable} names another one", "DATA")
     return folder

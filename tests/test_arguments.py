@@ -11,7 +11,7 @@ import pytest
 import keras_elmo
 from keras_elmo.embedding.options import EmbedOptions
 from keras_elmo.text.vocabulary import SPECIALS, Vocabulary
-from tests.models.small import CONFIG
+from tests.helpers.small import CONFIG
 
 pytestmark = pytest.mark.graph
 

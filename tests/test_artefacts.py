@@ -12,7 +12,7 @@ import tensorflow as tf
 
 import keras_elmo
 from keras_elmo import ElmoConfig
-from tests.fresh_process import run_script
+from tests.helpers.fresh_process import run_script
 
 # A process of its own, four runs in it and ten models: 15 seconds.
 pytestmark = pytest.mark.slow

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from keras_elmo.config import ElmoConfig
-from tests import numpy_reference
-from tests.models.looked_up import VOCABULARY
+from tests.helpers import numpy_reference
+from tests.helpers.looked_up import VOCABULARY
 
 SEVEN_WIDTHS = ((1, 32), (2, 32), (3, 64), (4, 128), (5, 256), (6, 512), (7, 1024))
 

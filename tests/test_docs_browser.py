@@ -2,13 +2,13 @@
 
 import functools
 import http.server
-import os
 import threading
 from pathlib import Path
 
 import pytest
 
-from tests.explorer.browser import Browser, axe_core
+from tests.helpers.browser import Browser, axe_core
+from tests.helpers.installed import skip_without
 
 BUILT = Path(__file__).parents[1] / "build" / "docs"
 # Made from the others, or found by the search alone.
@@ -32,10 +32,7 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
 @pytest.fixture(scope="module")
 def url():
     if not PAGES:
-        absent = f"no {BUILT}: make docs builds it"
-        if os.environ.get("KERAS_ELMO_REQUIRE_BROWSER") == "1":
-            pytest.fail(absent)
-        pytest.skip(absent)
+        skip_without(f"no {BUILT}: make docs builds it", "BROWSER")
     handler = functools.partial(Quiet, directory=str(BUILT))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()

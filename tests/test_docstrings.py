@@ -13,7 +13,7 @@ import pytest
 import tensorflow as tf
 
 import keras_elmo
-from tests.fresh_process import ROOT
+from tests.helpers.fresh_process import ROOT
 
 pytestmark = pytest.mark.graph
 

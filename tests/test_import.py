@@ -10,9 +10,9 @@ import keras
 import pytest
 
 import keras_elmo
-from tests.fresh_process import ROOT, run_python
-from tests.installed import require_installed
-from tests.models.small import random_encoder
+from tests.helpers.fresh_process import ROOT, run_python
+from tests.helpers.installed import require_installed
+from tests.helpers.small import random_encoder
 
 HEAVY = ("jax", "keras", "matplotlib", "numpy", "rich", "tensorflow", "torch")
 

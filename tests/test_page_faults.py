@@ -2,11 +2,10 @@
 
 import json
 import sys
-from pathlib import Path
 
 import pytest
 
-from tests.fresh_process import run_python
+from tests.helpers.fresh_process import HELPERS, run_python
 
 pytestmark = [
     pytest.mark.graph,
@@ -20,7 +19,7 @@ FEW = 1_000
 @pytest.fixture(scope="module")
 def counts(tmp_path_factory):
     output = run_python(
-        Path(__file__).with_name("count_page_faults.py"),
+        HELPERS / "count_page_faults.py",
         tmp_path_factory.mktemp("page_faults"),
         cwd="/",
         # Every copy is mapped anew, and TensorFlow keeps no memory of its own.

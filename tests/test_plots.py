@@ -16,8 +16,8 @@ from keras_elmo.plots import (
     plot_mix_weights,
     plot_occurrences,
 )
-from tests.images import record_figures, size_of_png
-from tests.installed import require_installed
+from tests.helpers.images import record_figures, size_of_png
+from tests.helpers.installed import require_installed
 
 pytestmark = pytest.mark.graph
 

@@ -12,7 +12,7 @@ import tensorflow as tf
 
 import keras_elmo
 from keras_elmo.text.lines import read_lines
-from tests.fresh_process import ROOT, forked_python, run
+from tests.helpers.fresh_process import ROOT, forked_python, run
 
 pytestmark = pytest.mark.graph
 

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests.fresh_process import ROOT
+from tests.helpers.fresh_process import ROOT
 
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 

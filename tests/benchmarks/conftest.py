@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.fresh_process import forked_python
+from tests.helpers.fresh_process import forked_python
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 

@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from tests.installed import import_installed, require_installed
+from tests.helpers.installed import import_installed, require_installed
 
 TEXT = "One sentence . And another one .\nA third .\n"
 

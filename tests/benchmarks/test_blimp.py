@@ -6,8 +6,8 @@ import lzma
 import pytest
 
 from tests.explore.test_substitutes import ALL_WORDS
-from tests.files.pretrained import write_pretrained
-from tests.training.runs import CONFIG
+from tests.helpers.pretrained import write_pretrained
+from tests.helpers.runs import CONFIG
 
 
 @pytest.fixture(scope="module")

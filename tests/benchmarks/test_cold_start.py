@@ -5,7 +5,7 @@ import json
 import pytest
 
 import keras_elmo
-from tests.models.small import random_encoder
+from tests.helpers.small import random_encoder
 
 
 @pytest.mark.benchmark

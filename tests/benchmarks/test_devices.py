@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.training.runs import write_text
+from tests.helpers.runs import write_text
 
 
 @pytest.mark.benchmark

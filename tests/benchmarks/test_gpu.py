@@ -11,9 +11,9 @@ from keras_elmo.config import MAX_CHARACTERS
 from keras_elmo.text.character_ids import character_ids
 from keras_elmo.text.vocabulary import UNKNOWN
 from tests.benchmarks.conftest import BENCHMARKS
-from tests.fresh_process import run_python
-from tests.installed import require_installed
-from tests.models.small import CONFIG
+from tests.helpers.fresh_process import run_python
+from tests.helpers.installed import require_installed
+from tests.helpers.small import CONFIG
 
 SENTENCES = [
     [b"the", b"river", b"flows"],

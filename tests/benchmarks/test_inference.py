@@ -9,8 +9,8 @@ import pytest
 
 import keras_elmo
 from tests.benchmarks.conftest import BENCHMARKS
-from tests.fresh_process import environment
-from tests.models.small import random_encoder
+from tests.helpers.fresh_process import environment
+from tests.helpers.small import random_encoder
 
 pytestmark = pytest.mark.graph
 

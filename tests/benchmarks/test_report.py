@@ -4,7 +4,7 @@ import json
 import re
 
 from tests.benchmarks.conftest import BENCHMARKS
-from tests.fresh_process import ROOT, run_python
+from tests.helpers.fresh_process import ROOT, run_python
 
 RESULTS = sorted((BENCHMARKS / "results").glob("*.json"))
 # A script that is gone is named with the last commit that has it.

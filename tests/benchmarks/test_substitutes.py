@@ -7,8 +7,8 @@ import math
 import keras_elmo
 from keras_elmo.text.vocabulary import SPECIALS
 from tests.explore.test_substitutes import ALL_WORDS, SENTENCE
-from tests.files.pretrained import write_pretrained
-from tests.training.runs import CONFIG
+from tests.helpers.pretrained import write_pretrained
+from tests.helpers.runs import CONFIG
 
 
 def test_perplexity_at_the_place(benchmark, tmp_path, capsys):

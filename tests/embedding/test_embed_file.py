@@ -25,11 +25,11 @@ from keras_elmo.files.published import save_published_weights
 from keras_elmo.files.run_directory import PretrainingDirectory
 from keras_elmo.models.elmo_embedding import ElmoEmbedding
 from keras_elmo.text.batching import TokenizedFile
-from tests import killing
-from tests.files.exports import embedding
-from tests.full_disk import files_of_at_most
-from tests.installed import import_installed, require_installed
-from tests.models.small import random_encoder
+from tests.helpers import killing
+from tests.helpers.exports import embedding
+from tests.helpers.installed import import_installed, require_installed
+from tests.helpers.limits import files_of_at_most
+from tests.helpers.small import random_encoder
 
 pytestmark = pytest.mark.graph
 

@@ -8,8 +8,8 @@ from keras_elmo.embedding import embedder as embeddings
 from keras_elmo.embedding import word_cache
 from keras_elmo.embedding.embedder import embed
 from keras_elmo.models.elmo_embedding import ElmoEmbedding
-from tests import numpy_reference
-from tests.models.small import CONFIG, SENTENCES, published, random_encoder
+from tests.helpers import numpy_reference
+from tests.helpers.small import CONFIG, SENTENCES, published, random_encoder
 
 pytestmark = pytest.mark.graph
 

@@ -9,8 +9,8 @@ import tensorflow as tf
 from keras_elmo.embedding import precompute as module
 from keras_elmo.embedding.precompute import precompute
 from keras_elmo.models.elmo_embedding import ElmoEmbedding
-from tests.layers.layer_checks import numpy_of
-from tests.models.small import SENTENCES, char_ids, random_encoder
+from tests.helpers.layer_checks import numpy_of
+from tests.helpers.small import SENTENCES, char_ids, random_encoder
 
 pytestmark = pytest.mark.graph
 

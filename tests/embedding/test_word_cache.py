@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from keras_elmo.embedding import word_cache
 from keras_elmo.embedding.embedder import embed
 from keras_elmo.embedding.word_cache import WordCache
-from tests.layers.layer_checks import numpy_of
-from tests.models.small import char_ids, random_encoder
+from tests.helpers.layer_checks import numpy_of
+from tests.helpers.small import char_ids, random_encoder
 
 pytestmark = pytest.mark.graph
 

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keras_elmo.embedding.writers import Hdf5Writer, ParquetWriter, read_manifest
-from tests.fresh_process import run_python
-from tests.full_disk import files_of_at_most
-from tests.installed import import_installed, require_installed
+from tests.helpers.fresh_process import run_python
+from tests.helpers.installed import import_installed, require_installed
+from tests.helpers.limits import files_of_at_most
 
 MANIFEST = {"layers": "all"}
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from keras_elmo.files.onnx import export_onnx
-from tests import numpy_reference
-from tests.files.exports import SENTENCES, TOKENS, embedding, in_memory
-from tests.fresh_process import ROOT, run_python
+from tests.helpers import numpy_reference
+from tests.helpers.exports import SENTENCES, TOKENS, embedding, in_memory
+from tests.helpers.fresh_process import ROOT, run_python
 
 SCRIPT = ROOT / "examples" / "11_onnx.py"
 

@@ -9,8 +9,8 @@ from keras_elmo import Index, nearest
 from keras_elmo.explore.index import layer_indexes
 from keras_elmo.files.export import export_saved_model
 from tests.explore.test_nearest import CORPUS, QUERY, by_hand
-from tests.installed import require_installed
-from tests.models.small import random_encoder
+from tests.helpers.installed import require_installed
+from tests.helpers.small import random_encoder
 
 
 @pytest.fixture(scope="module")

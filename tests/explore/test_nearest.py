@@ -6,8 +6,8 @@ import pytest
 
 from keras_elmo import nearest
 from keras_elmo.files.export import export_saved_model
-from tests import numpy_reference
-from tests.models.small import CONFIG, published, random_encoder
+from tests.helpers import numpy_reference
+from tests.helpers.small import CONFIG, published, random_encoder
 
 pytestmark = pytest.mark.graph
 

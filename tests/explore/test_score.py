@@ -5,13 +5,12 @@ from keras_elmo import perplexity, score
 from keras_elmo.explore.predictions import Predictions
 from keras_elmo.models.pretraining import build_pretraining_model
 from keras_elmo.text.vocabulary import UNKNOWN, Vocabulary
-from tests import numpy_reference
 from tests.explore.test_substitutes import ALL_WORDS, SENTENCE
-from tests.files.pretrained import model_of
-from tests.layers.layer_checks import numpy_of
-from tests.layers.published_names import randomise
-from tests.models.small import published
-from tests.training.runs import CONFIG
+from tests.helpers import numpy_reference
+from tests.helpers.layer_checks import numpy_of
+from tests.helpers.pretrained import model_of
+from tests.helpers.runs import CONFIG
+from tests.helpers.small import published, randomise
 
 SENTENCES = [SENTENCE, ["배"], [], ["of", "the", "bank"] * 30]
 # Of the unknown words' frequency, that of the rarest word, log-uniform by rank.

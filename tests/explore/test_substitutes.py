@@ -4,12 +4,11 @@ import pytest
 from keras_elmo import substitutes
 from keras_elmo.models.pretraining import build_pretraining_model
 from keras_elmo.text.vocabulary import Vocabulary
-from tests import numpy_reference
-from tests.files.pretrained import model_of, write_pretrained
-from tests.layers.layer_checks import numpy_of
-from tests.layers.published_names import randomise
-from tests.models.small import published
-from tests.training.runs import CONFIG
+from tests.helpers import numpy_reference
+from tests.helpers.layer_checks import numpy_of
+from tests.helpers.pretrained import model_of, write_pretrained
+from tests.helpers.runs import CONFIG
+from tests.helpers.small import published, randomise
 
 pytestmark = pytest.mark.graph
 

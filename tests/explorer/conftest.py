@@ -14,9 +14,9 @@ from keras_elmo.explorer.explorer import Explorer
 from keras_elmo.explorer.options import ExploreOptions
 from keras_elmo.explorer.server import explore_app
 from keras_elmo.serving.http import bound_socket, http_server, start_listening
-from tests.files.pretrained import model_of
-from tests.layers.published_names import randomise
-from tests.training.runs import CONFIG
+from tests.helpers.pretrained import model_of
+from tests.helpers.runs import CONFIG
+from tests.helpers.small import randomise
 
 WORDS = ["the", "bank", "river", "of", "boat", "on", "we", "sat", "a", "lends", "money"]
 KOREAN = ["배를", "타고", "섬으로", "갔다", "눈이", "내려서"]

@@ -9,8 +9,8 @@ from PIL import Image
 
 from keras_elmo.explorer.api import Api
 from keras_elmo.explorer.explorer import Explorer
-from tests.explorer.browser import Browser, axe_core
 from tests.explorer.conftest import MIXES
+from tests.helpers.browser import Browser, axe_core
 
 # Chromium starts once.
 pytestmark = [pytest.mark.graph, pytest.mark.slow]

@@ -19,10 +19,10 @@ from keras_elmo.explorer.explorer import Explorer
 from keras_elmo.explorer.mixes import read_mix_file
 from keras_elmo.explorer.options import ExploreOptions
 from keras_elmo.explorer.server import explore
-from tests.command_line import assert_one_line, command
 from tests.explorer.conftest import MIXES, TEXT
-from tests.fresh_process import run_python
-from tests.models.small import random_encoder
+from tests.helpers.command_line import assert_one_line, command
+from tests.helpers.fresh_process import run_python
+from tests.helpers.small import random_encoder
 
 pytestmark = pytest.mark.graph
 

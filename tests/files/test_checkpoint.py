@@ -18,9 +18,9 @@ from keras_elmo.files.checkpoint import (
 from keras_elmo.models.pretraining import build_pretraining_model
 from keras_elmo.training.optimizers import PublishedAdagrad
 from keras_elmo.utils.files import write_json
-from tests.full_disk import files_of_at_most
-from tests.layers.layer_checks import numpy_of
-from tests.training.runs import CONFIG
+from tests.helpers.layer_checks import numpy_of
+from tests.helpers.limits import files_of_at_most
+from tests.helpers.runs import CONFIG
 
 pytestmark = pytest.mark.graph
 

@@ -11,11 +11,11 @@ from keras_elmo.files.export import export_saved_model
 from keras_elmo.models.elmo_embedding import ElmoEmbedding
 from keras_elmo.text.character_ids import CharacterIds
 from keras_elmo.text.tokenizer import Tokenizer
-from tests.files.exports import SENTENCES, embedding
-from tests.fresh_process import ROOT, run_script
-from tests.layers.layer_checks import numpy_of
-from tests.models.looked_up import LOOKED_UP
-from tests.models.small import random_encoder
+from tests.helpers.exports import SENTENCES, embedding
+from tests.helpers.fresh_process import HELPERS, run_script
+from tests.helpers.layer_checks import numpy_of
+from tests.helpers.looked_up import LOOKED_UP
+from tests.helpers.small import random_encoder
 
 pytestmark = pytest.mark.slow
 
@@ -88,7 +88,7 @@ def reloaded(frozen, fine_tuned, looked_up, tmp_path_factory):
         model.save(folder / f"{name}.keras")
     (folder / "sentences.txt").write_text("\n".join(SENTENCES), encoding="utf-8")
     run_script(
-        ROOT / "tests" / "files" / "reload_elsewhere.py",
+        HELPERS / "reload_elsewhere.py",
         "sentences.txt",
         "predictions.npz",
         *(f"{name}.keras" for name in models),

@@ -11,9 +11,9 @@ import keras_elmo
 from keras_elmo.embedding.embed_file import embed_file
 from keras_elmo.files import finding, loading
 from keras_elmo.files.loading import load
-from tests.files.hub import Hub
 from tests.files.test_run_directory import assert_same_weights, directory, model
-from tests.fresh_process import ROOT
+from tests.helpers.fresh_process import ROOT
+from tests.helpers.hub import Hub
 
 __all__ = ["directory", "model"]
 

@@ -15,7 +15,7 @@ from tests.files.test_run_directory import (
     directory,
     model,
 )
-from tests.models.small import CONFIG
+from tests.helpers.small import CONFIG
 
 __all__ = ["directory", "model"]
 

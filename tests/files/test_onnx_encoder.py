@@ -12,9 +12,9 @@ import keras_elmo
 from keras_elmo.cli import main
 from keras_elmo.files.onnx import export_onnx
 from keras_elmo.serving.onnx_model import OnnxModel
-from tests.command_line import command
-from tests.files.exports import SENTENCES, TOKENS, embedding
-from tests.fresh_process import run_python
+from tests.helpers.command_line import command
+from tests.helpers.exports import SENTENCES, TOKENS, embedding
+from tests.helpers.fresh_process import run_python
 
 pytestmark = pytest.mark.graph
 

@@ -6,9 +6,9 @@ import pytest
 
 from keras_elmo.files.published import load_published_weights, save_published_weights
 from keras_elmo.models.encoder import build_encoder
-from tests import numpy_reference
-from tests.layers.layer_checks import numpy_of
-from tests.models.small import CONFIG, SENTENCES, char_ids, published
+from tests.helpers import numpy_reference
+from tests.helpers.layer_checks import numpy_of
+from tests.helpers.small import CONFIG, SENTENCES, char_ids, published, write_random
 
 # What the published LSTMs computed in single precision is known no better.
 PUBLISHED_PRECISION = 2e-6
@@ -165,17 +165,6 @@ VARIANTS = {
     "no clips": {"lstm": {"cell_clip": None, "proj_clip": None}},
     "three layers": {"lstm": {"n_layers": 3}},
 }
-
-
-def write_random(folder, changes=None, seed=0):
-    """Writes a random model with some options changed; returns its files."""
-    options = CONFIG.to_options()
-    for section, values in (changes or {}).items():
-        options[section].update(values)
-    weights = numpy_reference.random_weights(options, seed)
-    files = folder / "options.json", folder / "weights.hdf5"
-    numpy_reference.write_published(options, weights, *files)
-    return files
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

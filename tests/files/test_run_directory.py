@@ -12,10 +12,9 @@ from keras_elmo.files.run_directory import PretrainingDirectory
 from keras_elmo.models.pretraining import build_pretraining_model
 from keras_elmo.text.vocabulary import Vocabulary
 from keras_elmo.training.optimizers import PublishedAdagrad
-from tests.full_disk import files_of_at_most
-from tests.layers.layer_checks import numpy_of
-from tests.layers.published_names import randomise
-from tests.models.small import CONFIG
+from tests.helpers.layer_checks import numpy_of
+from tests.helpers.limits import files_of_at_most
+from tests.helpers.small import CONFIG, randomise
 
 VOCABULARY = Vocabulary(["<S>", "</S>", "<UNK>", "the", "배", "bank"])
 MANIFEST = {"tokenizer": "unicode", "vocabulary_size": 6, "num_sampled": 4, "seed": 3}

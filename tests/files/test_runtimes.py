@@ -10,10 +10,10 @@ from keras_elmo.models.elmo_embedding import ElmoEmbedding
 from keras_elmo.text.character_ids import CharacterIds
 from keras_elmo.text.tokenizer import Tokenizer
 from keras_elmo.utils import keras_private
-from tests.installed import import_installed, require_installed
-from tests.layers.layer_checks import numpy_of
-from tests.models.combinations import BATCHES
-from tests.models.small import SENTENCES, char_ids, random_encoder
+from tests.helpers.combinations import BATCHES
+from tests.helpers.installed import import_installed, require_installed
+from tests.helpers.layer_checks import numpy_of
+from tests.helpers.small import SENTENCES, char_ids, random_encoder
 
 FORMATS = {"litert": ".tflite", "onnx": ".onnx", "openvino": ".xml"}
 

@@ -14,12 +14,12 @@ from keras_elmo.files.loading import load, load_language_model
 from keras_elmo.models.elmo_embedding import ElmoEmbedding
 from keras_elmo.training.perplexity import perplexity
 from keras_elmo.training.warm_start import WarmStart
-from tests.files.exports import LENGTHS, TOKENS, embedding, in_memory
-from tests.files.pretrained import model_of, write_pretrained
-from tests.layers.layer_checks import numpy_of
-from tests.models.small import CONFIG as SMALL
-from tests.models.small import char_ids
-from tests.training.runs import CONFIG, write_text
+from tests.helpers.exports import LENGTHS, TOKENS, embedding, in_memory
+from tests.helpers.layer_checks import numpy_of
+from tests.helpers.pretrained import model_of, write_pretrained
+from tests.helpers.runs import CONFIG, write_text
+from tests.helpers.small import CONFIG as SMALL
+from tests.helpers.small import char_ids
 
 pytestmark = pytest.mark.graph
 

@@ -16,9 +16,9 @@ from keras_elmo.files.checkpoint import (
     save_checkpoint,
 )
 from keras_elmo.training.recorder import RunState
-from tests.command_line import command
 from tests.files.test_checkpoint import compiled
-from tests.training.runs import write_text
+from tests.helpers.command_line import command
+from tests.helpers.runs import write_text
 
 pytestmark = pytest.mark.graph
 

@@ -26,9 +26,9 @@ from keras_elmo.models.elmo_embedding import ElmoEmbedding
 from keras_elmo.serving.model import Model
 from keras_elmo.text.lines import expand_files, read_lines
 from keras_elmo.text.vector_file import read_vector_file
-from tests.importing.many_langs_oracle import ManyLangs, sizes
-from tests.installed import import_installed
-from tests.models.small import random_encoder
+from tests.helpers.installed import import_installed
+from tests.helpers.many_langs_oracle import ManyLangs, sizes
+from tests.helpers.small import random_encoder
 
 pytestmark = pytest.mark.graph
 

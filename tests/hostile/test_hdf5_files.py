@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from keras_elmo.files.loading import load, load_language_model
-from tests.command_line import assert_one_line, command
+from tests.helpers.command_line import assert_one_line, command
 
 pytestmark = pytest.mark.usefixtures("little_memory")
 

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from keras_elmo.models.elmo_embedding import ElmoEmbedding
-from tests.models.small import CONFIG, random_encoder
+from tests.helpers.small import CONFIG, random_encoder
 
 pytestmark = [
     pytest.mark.graph,

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.fresh_process import ROOT, run_script
+from tests.helpers.fresh_process import HELPERS, ROOT, run_script
 
 
 @pytest.mark.slow
 def test_audit(originals, tmp_path):
     """Loading each kind of file unpickles and runs nothing."""
-    script = Path(__file__).with_name("load_everything.py")
+    script = HELPERS / "load_everything.py"
     output = run_script(script, originals, tmp_path, cwd=tmp_path)
     told = json.loads(output.splitlines()[-1])
     opened = [what for event, what in told["loading"] if event == "open"]

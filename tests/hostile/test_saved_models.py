@@ -11,8 +11,8 @@ import tensorflow as tf
 from keras_elmo.embedding.embedder import embed
 from keras_elmo.files.loading import load
 from keras_elmo.models.elmo_embedding import ElmoEmbedding
-from tests.command_line import assert_one_line, command
-from tests.files.exports import TOKENS
+from tests.helpers.command_line import assert_one_line, command
+from tests.helpers.exports import TOKENS
 
 pytestmark = pytest.mark.graph
 

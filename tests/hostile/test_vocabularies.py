@@ -5,7 +5,7 @@ import os
 import pytest
 
 from keras_elmo.text.vocabulary import Vocabulary
-from tests.command_line import assert_one_line, command
+from tests.helpers.command_line import assert_one_line, command
 
 pytestmark = pytest.mark.usefixtures("little_memory")
 

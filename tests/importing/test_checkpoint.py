@@ -12,9 +12,8 @@ from keras_elmo.importing.checkpoint import find_checkpoint, read_vocabulary
 from keras_elmo.importing.models import import_model
 from keras_elmo.models.pretraining import PretrainingModel
 from keras_elmo.training.optimizers import PublishedAdagrad
-from tests import numpy_reference
-from tests.command_line import assert_one_line, command
-from tests.importing.bilm_files import (
+from tests.helpers import numpy_reference
+from tests.helpers.bilm_files import (
     STEP,
     WORDS,
     checkpoint_options,
@@ -23,8 +22,9 @@ from tests.importing.bilm_files import (
     write_checkpoint,
     write_variables,
 )
-from tests.layers.layer_checks import numpy_of
-from tests.models.small import CONFIG, SENTENCES, char_ids
+from tests.helpers.command_line import assert_one_line, command
+from tests.helpers.layer_checks import numpy_of
+from tests.helpers.small import CONFIG, SENTENCES, char_ids
 
 pytestmark = pytest.mark.graph
 

@@ -6,10 +6,10 @@ import tensorflow as tf
 
 from keras_elmo.importing.hub import HubModule
 from keras_elmo.importing.models import import_model
-from tests import numpy_reference
-from tests.command_line import assert_one_line, command
-from tests.importing.bilm_files import in_module, module_variables, write_module
-from tests.models.small import CONFIG
+from tests.helpers import numpy_reference
+from tests.helpers.bilm_files import in_module, module_variables, write_module
+from tests.helpers.command_line import assert_one_line, command
+from tests.helpers.small import CONFIG
 
 pytestmark = pytest.mark.graph
 

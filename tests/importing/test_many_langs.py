@@ -21,11 +21,11 @@ from keras_elmo.models.elmo_embedding import ElmoEmbedding
 from keras_elmo.text.character_ids import CharacterIds
 from keras_elmo.training.perplexity import perplexity
 from keras_elmo.training.pretrain import pretrain
-from tests.files.exports import padded
-from tests.importing.many_langs_oracle import SENTENCES, ManyLangs, sizes
-from tests.installed import import_installed
-from tests.layers.layer_checks import numpy_of
-from tests.little_memory import memory_of_at_most
+from tests.helpers.exports import padded
+from tests.helpers.installed import import_installed
+from tests.helpers.layer_checks import numpy_of
+from tests.helpers.limits import memory_of_at_most
+from tests.helpers.many_langs_oracle import SENTENCES, ManyLangs, sizes
 
 torch = import_installed("torch")
 KINDS = {

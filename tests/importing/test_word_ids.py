@@ -9,13 +9,13 @@ from keras_elmo.cli import main
 from keras_elmo.embedding.embedder import embed
 from keras_elmo.files.loading import load, load_language_model
 from keras_elmo.files.published import load_published_weights
-from tests import numpy_reference
-from tests.importing.bilm_files import (
+from tests.helpers import numpy_reference
+from tests.helpers.bilm_files import (
     checkpoint_options,
     checkpoint_variables,
     write_checkpoint,
 )
-from tests.layers.layer_checks import numpy_of
+from tests.helpers.layer_checks import numpy_of
 
 WORDS = ["</S>", "<S>", "<UNK>", "the", "bank", "배가"]
 SENTENCES = [["the", "bank"], ["bank"], ["배가", "unknown", "x" * 70, "the"]]

@@ -5,9 +5,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding, unique_words
-from tests import numpy_reference
-from tests.layers.layer_checks import check_layer, numpy_of
-from tests.layers.published_names import options_of, randomise, weights_of
+from tests.helpers import numpy_reference
+from tests.helpers.layer_checks import check_layer, numpy_of
+from tests.helpers.small import options_of, randomise, weights_of
 
 pytestmark = pytest.mark.graph
 

@@ -4,8 +4,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keras_elmo.layers.highway import Highway
-from tests import numpy_reference
-from tests.layers.layer_checks import check_layer, numpy_of
+from tests.helpers import numpy_reference
+from tests.helpers.layer_checks import check_layer, numpy_of
 
 pytestmark = pytest.mark.graph
 

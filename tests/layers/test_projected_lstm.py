@@ -7,8 +7,8 @@ from keras import tree
 
 from keras_elmo.layers.bilm import BiLM
 from keras_elmo.layers.projected_lstm import ProjectedLSTM
-from tests import numpy_reference
-from tests.layers.layer_checks import check_layer, numpy_of
+from tests.helpers import numpy_reference
+from tests.helpers.layer_checks import check_layer, numpy_of
 
 pytestmark = pytest.mark.graph
 

@@ -10,8 +10,8 @@ from keras_elmo.layers.sampled_softmax import (
     probability_of_draw,
     sampled_softmax_loss,
 )
-from tests import numpy_reference
-from tests.layers.layer_checks import check_layer, numpy_of
+from tests.helpers import numpy_reference
+from tests.helpers.layer_checks import check_layer, numpy_of
 
 pytestmark = pytest.mark.graph
 

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from keras import ops
 
 from keras_elmo.layers.scalar_mix import ScalarMix
-from tests import numpy_reference
-from tests.layers.layer_checks import check_layer, numpy_of
+from tests.helpers import numpy_reference
+from tests.helpers.layer_checks import check_layer, numpy_of
 
 pytestmark = pytest.mark.graph
 

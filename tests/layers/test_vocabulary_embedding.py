@@ -9,9 +9,8 @@ from keras_elmo.config import ElmoConfig
 from keras_elmo.layers.vocabulary_embedding import VocabularyEmbedding
 from keras_elmo.models.encoder import build_encoder
 from keras_elmo.token_vocabulary import TokenVocabulary
-from tests.layers.layer_checks import check_layer, numpy_of
-from tests.layers.published_names import randomise
-from tests.models.looked_up import (
+from tests.helpers.layer_checks import check_layer, numpy_of
+from tests.helpers.looked_up import (
     LOOKED_UP,
     SENTENCES,
     VOCABULARY,
@@ -19,6 +18,7 @@ from tests.models.looked_up import (
     looked_up_ids,
     token_vectors,
 )
+from tests.helpers.small import randomise
 
 IDS = looked_up_ids(SENTENCES, VOCABULARY)
 MASK = IDS[..., 0] > 0

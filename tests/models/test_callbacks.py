@@ -6,8 +6,8 @@ import pytest
 
 from keras_elmo.models.callbacks import MixWeightsLogger
 from keras_elmo.models.elmo_embedding import ElmoEmbedding
-from tests.layers.layer_checks import numpy_of
-from tests.models.small import SENTENCES, char_ids, random_encoder
+from tests.helpers.layer_checks import numpy_of
+from tests.helpers.small import SENTENCES, char_ids, random_encoder
 
 pytestmark = pytest.mark.graph
 

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 from keras_elmo.embedding.embedder import embed
-from tests import numpy_reference
-from tests.models.combinations import BATCHES, DTYPES, check_combination
-from tests.models.small import published, random_encoder
+from tests.helpers import numpy_reference
+from tests.helpers.combinations import BATCHES, DTYPES, check_combination
+from tests.helpers.small import published, random_encoder
 
 pytestmark = pytest.mark.graph
 

@@ -7,9 +7,9 @@ import pytest
 
 from keras_elmo.layers.bilm import BiLM
 from keras_elmo.models.elmo_embedding import ElmoEmbedding
-from tests import numpy_reference
-from tests.layers.layer_checks import numpy_of
-from tests.models.small import CONFIG, SENTENCES, char_ids, published, random_encoder
+from tests.helpers import numpy_reference
+from tests.helpers.layer_checks import numpy_of
+from tests.helpers.small import CONFIG, SENTENCES, char_ids, published, random_encoder
 
 pytestmark = pytest.mark.graph
 

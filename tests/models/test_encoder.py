@@ -12,9 +12,9 @@ from keras_elmo.models.elmo_embedding import ElmoEmbedding
 from keras_elmo.models.encoder import Encoder, build_encoder
 from keras_elmo.models.pretraining import build_pretraining_model
 from keras_elmo.utils import bfloat16
-from tests import numpy_reference
-from tests.layers.layer_checks import numpy_of
-from tests.models.small import CONFIG, SENTENCES, char_ids, published, random_encoder
+from tests.helpers import numpy_reference
+from tests.helpers.layer_checks import numpy_of
+from tests.helpers.small import CONFIG, SENTENCES, char_ids, published, random_encoder
 
 pytestmark = pytest.mark.graph
 

@@ -7,9 +7,9 @@ import tensorflow as tf
 
 from keras_elmo.models.elmo_embedding import ElmoEmbedding
 from keras_elmo.models.encoder import Encoder
-from tests.layers.layer_checks import numpy_of
-from tests.models.small import CONFIG, random_encoder
-from tests.models.unfreezing import (
+from tests.helpers.layer_checks import numpy_of
+from tests.helpers.small import CONFIG, random_encoder
+from tests.helpers.unfreezing import (
     IDS,
     check_unfreezing,
     compiled,

@@ -10,8 +10,8 @@ from keras_elmo.models.pretraining import LanguageModelHead
 from keras_elmo.models.static_embedding import StaticEmbedding
 from keras_elmo.text.character_ids import CharacterIds
 from keras_elmo.text.tokenizer import Tokenizer
-from tests.layers.layer_checks import numpy_of
-from tests.models.small import char_ids, random_encoder
+from tests.helpers.layer_checks import numpy_of
+from tests.helpers.small import char_ids, random_encoder
 
 pytestmark = pytest.mark.graph
 

@@ -8,10 +8,9 @@ from keras_elmo.models.encoder import copy_weights
 from keras_elmo.models.pretraining import PretrainingModel, build_pretraining_model
 from keras_elmo.text.corpus import Corpus
 from keras_elmo.text.vocabulary import SPECIALS, Vocabulary
-from tests import numpy_reference
-from tests.layers.layer_checks import numpy_of
-from tests.layers.published_names import randomise
-from tests.models.small import CONFIG, char_ids, published
+from tests.helpers import numpy_reference
+from tests.helpers.layer_checks import numpy_of
+from tests.helpers.small import CONFIG, char_ids, published, randomise
 
 pytestmark = pytest.mark.graph
 

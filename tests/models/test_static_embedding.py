@@ -4,8 +4,8 @@ import pytest
 import tensorflow as tf
 
 from keras_elmo import CharacterIds, ElmoEmbedding, StaticEmbedding, Tokenizer
-from tests.layers.layer_checks import numpy_of
-from tests.models.small import random_encoder
+from tests.helpers.layer_checks import numpy_of
+from tests.helpers.small import random_encoder
 
 pytestmark = pytest.mark.graph
 

@@ -2,7 +2,7 @@
 
 import importlib.util
 
-from tests.installed import REQUIRED
+from tests.helpers.installed import REQUIRED
 
 if importlib.util.find_spec("apache_beam") is None and not REQUIRED:
     collect_ignore_glob = ["test_*"]

@@ -7,8 +7,8 @@ import pytest
 
 from keras_elmo.files.export import export_saved_model
 from tests.benchmarks.conftest import BENCHMARKS, benchmark
-from tests.files.exports import embedding
-from tests.fresh_process import environment, forked_python
+from tests.helpers.exports import embedding
+from tests.helpers.fresh_process import environment, forked_python
 
 __all__ = ["benchmark"]
 

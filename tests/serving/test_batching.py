@@ -16,7 +16,7 @@ from keras_elmo.serving.batching import Batcher
 from keras_elmo.serving.limits import Code, Limits, ServingError
 from keras_elmo.serving.model import LENGTHS, Model, Signature
 from keras_elmo.serving.request import Request, compute
-from tests.files.exports import embedding
+from tests.helpers.exports import embedding
 
 pytestmark = pytest.mark.graph
 

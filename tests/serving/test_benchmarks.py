@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.files.exports import SENTENCES
+from tests.helpers.exports import SENTENCES
 
 pytestmark = pytest.mark.benchmark
 

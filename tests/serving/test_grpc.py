@@ -15,7 +15,7 @@ from tensorflow_serving.apis.predict_pb2 import PredictRequest
 
 from keras_elmo.serving.grpc import arrays as tensor_arrays
 from keras_elmo.serving.limits import Code, ServingError
-from tests.files.exports import LENGTHS, SENTENCES, TOKENS, in_memory, padded
+from tests.helpers.exports import LENGTHS, SENTENCES, TOKENS, in_memory, padded
 from tests.serving.conftest import LIMITS
 from tests.serving.test_json_request import STRINGS
 from tests.serving.test_json_request import TOKENS as ARGUMENTS

@@ -8,7 +8,7 @@ from tensorflow.python.eager import context
 
 from keras_elmo.serving.limits import ServingError
 from keras_elmo.serving.model import LENGTHS, Model, Signature
-from tests.files.exports import SENTENCES, SIZES, TOKENS, padded
+from tests.helpers.exports import SENTENCES, SIZES, TOKENS, padded
 
 pytestmark = pytest.mark.graph
 

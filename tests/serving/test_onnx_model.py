@@ -15,8 +15,8 @@ from keras_elmo.files.onnx import export_onnx
 from keras_elmo.serving.model import Model
 from keras_elmo.serving.onnx_model import OnnxModel
 from keras_elmo.serving.versions import ModelManager
-from tests.files.exports import SENTENCES, TOKENS, embedding, padded
-from tests.fresh_process import environment, run_python
+from tests.helpers.exports import SENTENCES, TOKENS, embedding, padded
+from tests.helpers.fresh_process import environment, run_python
 
 pytestmark = pytest.mark.graph
 

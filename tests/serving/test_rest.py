@@ -25,14 +25,14 @@ from keras_elmo.serving import rest, signatures
 from keras_elmo.serving.http import bound_socket, http_server, start_listening
 from keras_elmo.serving.limits import Limits
 from keras_elmo.serving.model import Argument
-from tests.files.exports import SENTENCES, TOKENS, in_memory, padded
-from tests.models.looked_up import (
+from tests.helpers.exports import SENTENCES, TOKENS, in_memory, padded
+from tests.helpers.looked_up import (
     LOOKED_UP,
     VOCABULARY,
     expected_layers,
     looked_up_ids,
 )
-from tests.models.small import random_encoder
+from tests.helpers.small import random_encoder
 from tests.serving.conftest import LIMITS
 
 pytestmark = pytest.mark.graph

@@ -19,8 +19,8 @@ from keras_elmo.files.export import export_saved_model
 from keras_elmo.serving import server as server_module
 from keras_elmo.serving.limits import Limits
 from keras_elmo.serving.server import serve
-from tests.command_line import assert_one_line, command
-from tests.models.small import random_encoder
+from tests.helpers.command_line import assert_one_line, command
+from tests.helpers.small import random_encoder
 
 pytestmark = pytest.mark.graph
 

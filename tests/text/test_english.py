@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keras_elmo.text.tokenizer import Tokenizer
-from tests.installed import import_installed
+from tests.helpers.installed import import_installed
 
 pytestmark = pytest.mark.skipif(
     keras.backend.backend() != "tensorflow", reason="only TensorFlow has strings"

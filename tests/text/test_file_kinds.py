@@ -14,7 +14,7 @@ import pytest
 
 from keras_elmo.text.encodings import likely_encoding
 from keras_elmo.text.file_kinds import check_start
-from tests.installed import import_installed
+from tests.helpers.installed import import_installed
 
 TEXTS = {
     "German": "Die Brücke über den Fluß führt zurück, die Größe zählt.\n",

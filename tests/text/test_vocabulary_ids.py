@@ -9,8 +9,8 @@ import tensorflow as tf
 from keras_elmo.text.character_ids import CharacterIds, encode_tokens
 from keras_elmo.text.vocabulary_ids import vocabulary_encoding
 from keras_elmo.token_vocabulary import TokenVocabulary
-from tests.files.exports import padded
-from tests.models.looked_up import (
+from tests.helpers.exports import padded
+from tests.helpers.looked_up import (
     LOOKED_UP,
     SENTENCES,
     SPECIALS,

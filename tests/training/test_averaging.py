@@ -5,11 +5,11 @@ import pytest
 
 from keras_elmo import average_models, load_language_model
 from keras_elmo.text.vocabulary import Vocabulary
-from tests.command_line import assert_one_line, command
-from tests.files.pretrained import model_of, write_pretrained
-from tests.layers.layer_checks import numpy_of
-from tests.layers.published_names import randomise
-from tests.training.runs import CONFIG
+from tests.helpers.command_line import assert_one_line, command
+from tests.helpers.layer_checks import numpy_of
+from tests.helpers.pretrained import model_of, write_pretrained
+from tests.helpers.runs import CONFIG
+from tests.helpers.small import randomise
 
 pytestmark = pytest.mark.graph
 

@@ -5,7 +5,7 @@ import pytest
 from keras_elmo.text.corpus import Corpus
 from keras_elmo.text.vocabulary import Vocabulary
 from keras_elmo.training.data import EpochIterator
-from tests.training.runs import write_text
+from tests.helpers.runs import write_text
 
 
 def test_epochs_in_turn():

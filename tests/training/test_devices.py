@@ -11,9 +11,9 @@ import pytest
 from keras_elmo.training.devices.base import most_cpu_devices, pad_batch, split_batch
 from keras_elmo.training.devices.jax import choose_jax_devices
 from keras_elmo.training.devices.tensorflow import choose_tensorflow_devices
-from tests.fresh_process import environment, forked_python
-from tests.installed import require_installed
-from tests.training.runs import ready_made
+from tests.helpers.fresh_process import environment, forked_python
+from tests.helpers.installed import require_installed
+from tests.helpers.runs import ready_made
 
 pytestmark = pytest.mark.slow
 
@@ -68,7 +68,7 @@ def process_of(backend, folder, *runs, workers=1, hold=0, **variables):
         [
             forked_python(backend),
             "-m",
-            "tests.training.run_elsewhere",
+            "tests.helpers.run_elsewhere",
             *map(str, arguments),
         ],
         env=environment(KERAS_BACKEND=backend, **variables),

@@ -13,10 +13,9 @@ from keras_elmo.training.optimizers import (
     learning_rate_at,
 )
 from keras_elmo.training.options import TrainingOptions
-from tests.layers.layer_checks import numpy_of
-from tests.layers.published_names import randomise
-from tests.models.small import CONFIG
-from tests.training.runs import ready_made
+from tests.helpers.layer_checks import numpy_of
+from tests.helpers.runs import ready_made
+from tests.helpers.small import CONFIG, randomise
 
 pytestmark = pytest.mark.graph
 

@@ -8,7 +8,7 @@ import pytest
 import keras_elmo
 from keras_elmo.training.options import TrainingOptions
 from keras_elmo.utils.options import declared_options
-from tests.fresh_process import ROOT
+from tests.helpers.fresh_process import ROOT
 
 # Names, order and defaults are a contract.
 SIGNATURE = """
@@ -63,14 +63,33 @@ def test_help_and_default_are_written_once():
     ("values", "said"),
     [
         ({"steps": 0}, "`steps` must be positive"),
+        ({"epochs": -1}, "`epochs` must be positive"),
+        ({"minutes": float("nan")}, "`minutes` must be positive"),
+        ({"validate_every": 0}, "`validate_every` must be positive"),
+        ({"num_sampled": 0}, "`num_sampled` must be positive"),
+        ({"keep_checkpoints": 0}, "`keep_checkpoints` must be positive"),
+        ({"checkpoint_minutes": 0.0}, "`checkpoint_minutes` must be positive"),
+        ({"devices": 2000}, "`devices` must be at most 1,024"),
+        ({"batch_tokens": 10**12}, "`batch_tokens` must be at most 10,0"),
+        ({"learning_rate": 1e9}, "`learning_rate` must be at most 1,000"),
+        ({"vocabulary_size": 3}, "`vocabulary_size` must be more than the 3"),
+        ({"tokenizer": "bpe"}, "`tokenizer` must be"),
         ({"learning_rate": float("nan")}, "`learning_rate` must be positive"),
         ({"optimizer": "sgd"}, "`optimizer` must be 'adagrad' or 'adam' or 'muon'"),
         ({"seed": -1}, "`seed` must be at least 0"),
+        ({"seed": 2**32}, "`seed` must be at least 0 and below 4,294,967,296"),
         ({"patience": 2}, "`patience` needs a `validation` text"),
         ({"schedule": "cosine"}, "`schedule` cosine needs `steps`"),
         ({"schedule": "cosine", "steps": 9, "learning_rate": abs}, "needs a number"),
         ({"warmup_steps": 2}, "`warmup_steps` needs `schedule` cosine"),
+        (
+            {"schedule": "cosine", "steps": 9, "warmup_steps": 9},
+            "`warmup_steps` must be at least 0 and below `steps`, 9",
+        ),
         ({"dtype": "float16"}, "`dtype` must be 'float32' or .*overflows"),
+        ({"dtype": "mixed_float16"}, "`dtype` must be .*overflows"),
+        ({"dtype": "bfloat16"}, "`dtype` must be .*would be lost"),
+        ({"dtype": "float64"}, "`dtype` must be .*'mixed_bfloat16'"),
     ],
     ids=str,
 )

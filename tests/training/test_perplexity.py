@@ -7,11 +7,10 @@ from keras_elmo.models.pretraining import build_pretraining_model
 from keras_elmo.text.corpus import Corpus
 from keras_elmo.text.vocabulary import Vocabulary
 from keras_elmo.training.perplexity import perplexity
-from tests import numpy_reference
-from tests.layers.layer_checks import numpy_of
-from tests.layers.published_names import randomise
-from tests.models.small import published
-from tests.training.runs import CONFIG
+from tests.helpers import numpy_reference
+from tests.helpers.layer_checks import numpy_of
+from tests.helpers.runs import CONFIG
+from tests.helpers.small import published, randomise
 
 pytestmark = pytest.mark.graph
 

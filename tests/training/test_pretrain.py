@@ -21,10 +21,10 @@ from keras_elmo.training.perplexity import perplexity
 from keras_elmo.training.pretrain import pretrain
 from keras_elmo.training.recorder import Diverged
 from keras_elmo.utils import bfloat16
-from tests import killing
-from tests.installed import require_installed
-from tests.layers.layer_checks import numpy_of
-from tests.training.runs import (
+from tests.helpers import killing
+from tests.helpers.installed import require_installed
+from tests.helpers.layer_checks import numpy_of
+from tests.helpers.runs import (
     CONFIG,
     assert_same_state,
     ready_made,
@@ -374,28 +374,10 @@ def test_options_of_files_and_schedule(tmp_path):
     ("argument", "said"),
     [
         ({"steps": 0}, "`steps`"),
-        ({"epochs": 0}, "`epochs`"),
-        ({"epochs": -1}, "`epochs`"),
-        ({"minutes": 0.0}, "`minutes`"),
-        ({"minutes": math.nan}, "`minutes`"),
-        ({"validate_every": 0}, "`validate_every`"),
-        ({"num_sampled": 0}, "`num_sampled`"),
-        ({"learning_rate": 0.0}, "`learning_rate`"),
-        ({"optimizer": "sgd"}, "`optimizer`"),
-        ({"patience": 1}, "`patience`"),
-        ({"keep_checkpoints": 0}, "`keep_checkpoints`"),
-        ({"checkpoint_minutes": 0.0}, "`checkpoint_minutes`"),
-        ({"max_distinct": 10}, "`max_distinct`"),
-        ({"vocabulary_size": 3}, "`vocabulary_size`"),
         ({"batch_tokens": 10}, "`batch_tokens`"),
-        ({"max_tokens": 2}, "`max_tokens`"),
-        ({"tokenizer": "bpe"}, "`tokenizer`"),
-        ({"seed": -1}, "`seed`"),
-        ({"seed": 2**32}, "`seed`"),
-        ({"vocabulary_size": 0}, "`vocabulary_size`"),
+        ({"max_distinct": 10}, "`max_distinct`"),
         ({"corpus": "nowhere-*.txt"}, "no file matches nowhere-"),
         ({"corpus": []}, "`corpus`"),
-        ({"validation": "nowhere-*.txt"}, "no file matches nowhere-"),
         ({"validation": [{}]}, "`validation`"),
         ({"corpus": [{}]}, "`vocabulary_size`"),
         (
@@ -506,22 +488,6 @@ def test_mixed_precision(tmp_path, monkeypatch):
         np.testing.assert_allclose(
             losses["mixed_bfloat16"][:rows], losses["float32"][:rows], rtol=tolerance
         )
-
-
-@pytest.mark.parametrize(
-    ("dtype", "reason"),
-    [
-        ("bfloat16", "would be lost"),
-        ("float16", "overflows"),
-        ("mixed_float16", "overflows"),
-        ("float64", "'mixed_bfloat16'"),
-    ],
-)
-def test_bad_dtype(dtype, reason, tmp_path):
-    """A precision that does not learn is refused."""
-    with pytest.raises(ValueError, match=f"`dtype` must be .*{reason}.*'{dtype}'"):
-        pretrain(CONFIG, ready_made(), directory=tmp_path / "run", dtype=dtype)
-    assert not (tmp_path / "run").exists()
 
 
 def test_resume_with_other_dtype(tmp_path):

@@ -9,8 +9,8 @@ import pytest
 from keras_elmo.files.run_directory import PretrainingDirectory
 from keras_elmo.text.vocabulary import SPECIALS, Vocabulary
 from keras_elmo.training.run_directory import DirectoryLock, prepare_run_directory
-from tests.fresh_process import environment
-from tests.training.runs import CONFIG, ready_made
+from tests.helpers.fresh_process import environment
+from tests.helpers.runs import CONFIG, ready_made
 from tests.training.test_pretrain import on_batches
 
 _HOLD = (

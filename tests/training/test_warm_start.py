@@ -14,9 +14,9 @@ from keras_elmo.files.run_directory import PretrainingDirectory
 from keras_elmo.training.perplexity import perplexity
 from keras_elmo.training.pretrain import pretrain
 from keras_elmo.training.warm_start import WarmStart
-from tests.files.pretrained import model_of, write_pretrained
-from tests.layers.layer_checks import numpy_of
-from tests.training.runs import CONFIG, write_text
+from tests.helpers.layer_checks import numpy_of
+from tests.helpers.pretrained import model_of, write_pretrained
+from tests.helpers.runs import CONFIG, write_text
 
 pytestmark = pytest.mark.graph
 

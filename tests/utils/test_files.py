@@ -12,7 +12,7 @@ from keras_elmo.utils.files import (
     replacing,
     write_json,
 )
-from tests.full_disk import files_of_at_most
+from tests.helpers.limits import files_of_at_most
 
 
 class BodyFailed(Exception):

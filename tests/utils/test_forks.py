@@ -8,7 +8,7 @@ import pytest
 
 import keras_elmo
 from keras_elmo.utils import forks
-from tests.models.small import CONFIG, random_encoder
+from tests.helpers.small import CONFIG, random_encoder
 
 on_tensorflow = pytest.mark.skipif(
     keras.backend.backend() != "tensorflow", reason="of TensorFlow's threads"

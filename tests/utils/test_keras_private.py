@@ -18,8 +18,8 @@ from keras_elmo.text.tokenizer import StringLayer
 from keras_elmo.training.optimizers import LazyAdam, PublishedAdagrad
 from keras_elmo.utils import keras_private
 from keras_elmo.utils.lazy import do_not_convert
-from tests.installed import import_installed
-from tests.layers.layer_checks import numpy_of
+from tests.helpers.installed import import_installed
+from tests.helpers.layer_checks import numpy_of
 from tests.test_architecture import modules
 
 # Each has a test below; those of Python itself are the same in every release of it.

@@ -7,7 +7,7 @@ import weakref
 import pytest
 
 from keras_elmo.utils.memory import freeze_garbage
-from tests.fresh_process import run_python
+from tests.helpers.fresh_process import run_python
 
 pytestmark = pytest.mark.skipif(
     platform.libc_ver()[0] != "glibc", reason="mallopt and malloc_trim are glibc's"

@@ -4,8 +4,8 @@ import pytest
 
 from keras_elmo.utils import picture as module
 from keras_elmo.utils.picture import picture
-from tests.images import size_of_png
-from tests.installed import import_installed, require_installed
+from tests.helpers.images import size_of_png
+from tests.helpers.installed import import_installed, require_installed
 
 
 def draw(path, text):

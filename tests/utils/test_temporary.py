@@ -6,7 +6,7 @@ import tempfile
 import pytest
 
 from keras_elmo.utils.temporary import kept, naming_folder
-from tests.full_disk import files_of_at_most
+from tests.helpers.limits import files_of_at_most
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="needs Linux")

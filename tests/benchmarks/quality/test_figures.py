@@ -5,7 +5,7 @@ import csv
 import pytest
 
 from tests.benchmarks.conftest import BENCHMARKS
-from tests.images import record_figures, size_of_png
+from tests.helpers.images import record_figures, size_of_png
 
 pytestmark = pytest.mark.graph
 

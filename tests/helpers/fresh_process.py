@@ -9,11 +9,11 @@ import sys
 import tempfile
 from pathlib import Path
 
-_HERE = Path(__file__).parent
-ROOT = _HERE.parent
+HELPERS = Path(__file__).parent
+ROOT = HELPERS.parents[1]
 # JAX and PyTorch are here for some tests alone. TensorFlow and Beam import them where
 # they are, which takes seconds, and a user's process does without.
-_ABSENT = _HERE / "absent"
+_ABSENT = HELPERS / "absent"
 # Tests of benchmarks put a forked one in its place.
 _PYTHON = sys.executable
 
@@ -54,7 +54,7 @@ def forked_python(backend="tensorflow"):
     # The path of a socket is short.
     folder = Path(tempfile.mkdtemp(prefix="fork"))
     server = subprocess.Popen(
-        [_PYTHON, _HERE / "fork_server.py", folder / "socket"],
+        [_PYTHON, HELPERS / "fork_server.py", folder / "socket"],
         env=environment(KERAS_BACKEND=backend),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -67,7 +67,7 @@ def forked_python(backend="tensorflow"):
     client = [
         _PYTHON,
         "-IS",
-        _HERE / "fork_client.py",
+        HELPERS / "fork_client.py",
         folder / "socket",
         python,
     ]

@@ -1,6 +1,6 @@
 """Loads thousands of spoiled files, and counts what went wrong.
 
-    python -m tests.hostile.count --inputs 2000
+    python -m tests.helpers.count_spoiled --inputs 2000
 
 The named files of the tests come first; then files of sound models that are changed at
 random. A process that does nothing else loads them. For each file, it writes down what
@@ -27,7 +27,7 @@ import zipfile
 from collections import Counter
 from pathlib import Path
 
-from tests.fresh_process import ROOT
+from tests.helpers.fresh_process import ROOT
 
 # Of a processor, so that it holds beside other work; three times as many on the clock.
 MAX_SECONDS = 10
@@ -111,10 +111,10 @@ def write_sound(folder):
     """Writes a model or a text of each kind; returns none."""
     from keras_elmo import export_onnx
     from keras_elmo.files.checkpoint import save_checkpoint
-    from tests.files.exports import embedding
     from tests.files.test_checkpoint import compiled
-    from tests.hostile.models import write_originals
-    from tests.importing.many_langs_oracle import ManyLangs, sizes
+    from tests.helpers.exports import embedding
+    from tests.helpers.many_langs_oracle import ManyLangs, sizes
+    from tests.helpers.originals import write_originals
 
     write_originals(folder)
     for name in ("onnx", "int8", "npz", "zip", "many_langs", "gz", "xz", "parquet"):
@@ -244,7 +244,7 @@ def worker(sound):
     """Loads what stdin names, a line for each; writes what happened to stdout."""
     import warnings
 
-    from tests.hostile.load_everything import FORBIDDEN
+    from tests.helpers.load_everything import FORBIDDEN
 
     warnings.simplefilter("ignore")
     # What is imported and traced on first use has nothing to do with the files.
@@ -276,7 +276,7 @@ def worker(sound):
 
 def _loaded(kind, folder, happened):
     from keras_elmo.cli import _is_expected
-    from tests.little_memory import memory_of_at_most
+    from tests.helpers.limits import memory_of_at_most
 
     Path("/proc/self/clear_refs").write_text("5", encoding="utf-8")
     before, began = _status("VmRSS"), time.process_time()

@@ -18,7 +18,7 @@ import numpy as np
 
 from keras_elmo.training.devices import choose_devices
 from keras_elmo.training.pretrain import pretrain
-from tests.training.runs import CONFIG, ready_made
+from tests.helpers.runs import CONFIG, ready_made
 
 
 class Rows:

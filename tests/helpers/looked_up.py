@@ -6,10 +6,9 @@ import numpy as np
 
 from keras_elmo.config import ElmoConfig
 from keras_elmo.token_vocabulary import TokenVocabulary
-from tests import numpy_reference
-from tests.layers.layer_checks import numpy_of
-from tests.layers.published_names import weights_of
-from tests.models.small import CONFIG
+from tests.helpers import numpy_reference
+from tests.helpers.layer_checks import numpy_of
+from tests.helpers.small import CONFIG, weights_of
 
 SPECIALS = ["<oov>", "<pad>", "<bos>", "<eos>", "<bow>", "<eow>"]
 VOCABULARY = TokenVocabulary(

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.helpers.installed import skip_without
+
 # A browser's own services would ask other hosts.
 FLAGS = (
     "--headless=new",
@@ -29,10 +31,9 @@ def programs():
     except ImportError:
         found.append(None)
     if None in found:
-        absent = "needs selenium, and chromium and chromedriver on the path"
-        if os.environ.get("KERAS_ELMO_REQUIRE_BROWSER") == "1":
-            pytest.fail(absent)
-        pytest.skip(absent)
+        skip_without(
+            "needs selenium, and chromium and chromedriver on the path", "BROWSER"
+        )
     return found
 
 

@@ -8,7 +8,7 @@ import json
 
 import numpy as np
 
-from tests.numpy_reference import relu, sigmoid
+from tests.helpers.numpy_reference import relu, sigmoid
 
 SPECIALS = ["<oov>", "<pad>", "<bos>", "<eos>", "<bow>", "<eow>"]
 WIDE_SPACE = "\u3000"

@@ -8,15 +8,23 @@ import sys
 
 import pytest
 
-from tests.fresh_process import ROOT
-from tests.hostile import count
+from tests.helpers import count_spoiled
+from tests.helpers.fresh_process import ROOT
 
 
 # A process that loads each kind first: half a minute.
 @pytest.mark.slow
 def test_command(tmp_path):
     """Nothing happens that must not, and every input is counted."""
-    command = [sys.executable, "-m", count.__name__, "--inputs", "140", "--seed", "1"]
+    command = [
+        sys.executable,
+        "-m",
+        count_spoiled.__name__,
+        "--inputs",
+        "140",
+        "--seed",
+        "1",
+    ]
     done = subprocess.run(
         command, cwd=ROOT, env=os.environ, capture_output=True, text=True, check=False
     )
@@ -40,13 +48,13 @@ def test_command(tmp_path):
 )
 def test_faults(result, fault):
     """Each fault is seen in what a process reports."""
-    assert count.faults_of(result, ("/scratch",)) == ({fault} - {None})
+    assert count_spoiled.faults_of(result, ("/scratch",)) == ({fault} - {None})
 
 
 def test_spoiled_content():
     """The same seed spoils in the same way, and each way changes something."""
     content = b'{"a": 1, "b": [2.5, "text"]}' * 50
-    for way in count._WAYS:
+    for way in count_spoiled._WAYS:
         one, other = (way(content, random.Random(seed)) for seed in (3, 3))
         assert one == other
         assert any(way(content, random.Random(seed)) != content for seed in range(9))

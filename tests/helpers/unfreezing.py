@@ -7,8 +7,8 @@ import keras
 import numpy as np
 
 from keras_elmo.models.elmo_embedding import ElmoEmbedding
-from tests.layers.layer_checks import numpy_of
-from tests.models.small import SENTENCES, char_ids, random_encoder
+from tests.helpers.layer_checks import numpy_of
+from tests.helpers.small import SENTENCES, char_ids, random_encoder
 
 IDS = char_ids([tokens for tokens in SENTENCES if tokens])
 TARGETS = np.arange(4.0)

@@ -3,8 +3,8 @@
 import numpy as np
 
 from keras_elmo.models.elmo_embedding import ElmoEmbedding
-from tests.layers.layer_checks import numpy_of
-from tests.models.small import CONFIG, char_ids, random_encoder
+from tests.helpers.layer_checks import numpy_of
+from tests.helpers.small import CONFIG, char_ids, random_encoder
 
 SENTENCES = [
     "I sat on the bank of the river .",

@@ -7,8 +7,10 @@ import numpy as np
 
 from keras_elmo.files.checkpoint import PROGRESS
 from keras_elmo.files.history import read_history
-from tests.models import small
+from tests.helpers import small
 
+# Options of `pretrain`, for a small and fast one.
+SMALL_RUN = ("--preset", "tiny", "--num-sampled", "8", "--batch-tokens", "132")
 # With dropout, whose seeds a resumed run has to go on with.
 CONFIG = dataclasses.replace(small.CONFIG, dropout=0.1)
 

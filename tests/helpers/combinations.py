@@ -5,9 +5,9 @@
 
 import numpy as np
 
-from tests import numpy_reference
-from tests.layers.layer_checks import numpy_of
-from tests.models.small import SENTENCES, char_ids, published, random_encoder
+from tests.helpers import numpy_reference
+from tests.helpers.layer_checks import numpy_of
+from tests.helpers.small import SENTENCES, char_ids, published, random_encoder
 
 # As long as a word can be spelt, one byte more, and far more; 16 letters of 3 bytes.
 _LONG = ["x" * 48, "x" * 49, "y" * 500, "뱅" * 16, "뱅" * 17]

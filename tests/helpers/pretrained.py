@@ -5,7 +5,7 @@ import numpy as np
 from keras_elmo.files.run_directory import PretrainingDirectory
 from keras_elmo.models.pretraining import build_pretraining_model
 from keras_elmo.text.vocabulary import Vocabulary
-from tests.layers.published_names import randomise
+from tests.helpers.small import randomise
 
 NUM_SAMPLED = 4
 

@@ -10,7 +10,7 @@ import sys
 import time
 from pathlib import Path
 
-from tests.fresh_process import environment, forked_python
+from tests.helpers.fresh_process import environment, forked_python
 
 
 def start(python, *arguments, cwd, log):
@@ -27,7 +27,12 @@ def start(python, *arguments, cwd, log):
 
 
 def start_job(name, arguments, options, cwd):
-    module = ("-m", "tests.scale.job", name, json.dumps(arguments, default=os.fspath))
+    module = (
+        "-m",
+        "tests.helpers.beam_job",
+        name,
+        json.dumps(arguments, default=os.fspath),
+    )
     return start(forked_python(), *module, *options, cwd=cwd, log=cwd / f"{name}.log")
 
 

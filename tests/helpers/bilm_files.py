@@ -7,8 +7,8 @@ import re
 import numpy as np
 import tensorflow as tf
 
-from tests import numpy_reference
-from tests.models.small import CONFIG
+from tests.helpers import numpy_reference
+from tests.helpers.small import CONFIG
 
 # As bilm-tf's readme has them: not in the order of this package.
 WORDS = ["</S>", "<S>", "<UNK>", "the", "bank", "배"]

@@ -1,4 +1,4 @@
-"""Runs the command line in this process, and looks at what it says."""
+"""Runs the command line in this process, and looks at what it says and leaves."""
 
 import contextlib
 import io
@@ -24,3 +24,7 @@ def assert_one_line(status, out, err, *said):
     assert re.fullmatch(r"keras-elmo: error: [^\n]+\n", err), err
     for text in said:
         assert text in err
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())

@@ -1,6 +1,6 @@
 """Kills `keras-elmo` with SIGKILL in a phase of its work.
 
-    python -m tests.killing PART_POSITIONS COMMAND ...
+    python -m tests.helpers.killing PART_POSITIONS COMMAND ...
 
 runs the command in parts of so many positions, and prints a line when a phase begins
 and when it ends. `KERAS_ELMO_KILLS` sets how often a test kills, and `pytest -s` shows
@@ -18,7 +18,7 @@ import time
 from collections import Counter
 from itertools import cycle, islice
 
-from tests.fresh_process import ROOT, environment, forked_python
+from tests.helpers.fresh_process import ROOT, environment, forked_python
 
 KILLS = int(os.environ.get("KERAS_ELMO_KILLS", 3))
 

@@ -1,8 +1,59 @@
-"""The weights of our layers under the names that the oracle knows them by."""
+"""A model of unequal sizes, so that no axis passes for another, and its sentences.
 
+Its weights are known to the oracle by their published names.
+"""
+
+import numpy as np
+
+from keras_elmo.config import ElmoConfig
 from keras_elmo.layers.bilm import BiLM
 from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
-from tests.layers.layer_checks import numpy_of
+from keras_elmo.models.encoder import build_encoder
+from tests.helpers import numpy_reference
+from tests.helpers.layer_checks import numpy_of
+
+CONFIG = ElmoConfig(
+    filters=((1, 4), (2, 5), (3, 6)),
+    num_highway_layers=2,
+    char_embedding_units=3,
+    units=9,
+    projection_units=7,
+    dropout=0.0,
+)
+SENTENCES = [
+    ["I", "sat", "on", "the", "bank", "of", "the", "river", "."],
+    ["배", "가", "고프다"],
+    [],
+    ["The", "bank", "closed"],
+    ["x" * 70],
+]
+
+
+def char_ids(sentences, extra=0):
+    """The ids of the sentences as one batch, `extra` masked columns wider."""
+    rows = [numpy_reference.character_ids(tokens) for tokens in sentences]
+    batch = numpy_reference.pad(rows).astype("int32")
+    return np.pad(batch, [(0, 0), (0, extra), (0, 0)])
+
+
+def random_encoder(config=CONFIG, seed=0):
+    """An encoder whose weights are all different, and not small."""
+    encoder = build_encoder(config)
+    randomise(encoder, np.random.default_rng(seed), scale=0.5)
+    return encoder
+
+
+def randomise(layer, rng, scale=0.3):
+    """Gives every weight normal values: none zero, none equal by chance."""
+    for weight in layer.weights:
+        if weight.dtype.startswith("float"):
+            weight.assign(rng.normal(0, scale, weight.shape))
+
+
+def published(encoder):
+    """The `(options, weights)` by which the oracle knows an encoder."""
+    layers = [encoder.get_layer(name) for name in ("char_cnn_embedding", "bilm")]
+    return options_of(*layers), weights_of(*layers)
 
 
 def options_of(*layers):
@@ -69,8 +120,12 @@ def _bilm(layer):
     return variables
 
 
-def randomise(layer, rng, scale=0.3):
-    """Gives every weight normal values: none zero, none equal by chance."""
-    for weight in layer.weights:
-        if weight.dtype.startswith("float"):
-            weight.assign(rng.normal(0, scale, weight.shape))
+def write_random(folder, changes=None, seed=0):
+    """Writes a random model with some options changed; returns its files."""
+    options = CONFIG.to_options()
+    for section, values in (changes or {}).items():
+        options[section].update(values)
+    weights = numpy_reference.random_weights(options, seed)
+    files = folder / "options.json", folder / "weights.hdf5"
+    numpy_reference.write_published(options, weights, *files)
+    return files

@@ -1,0 +1,163 @@
+"""What every subcommand has: help, errors of its arguments, and their exit status."""
+
+import re
+
+import pytest
+import tensorflow as tf
+
+import keras_elmo
+from keras_elmo.cli import main
+from tests.helpers.command_line import assert_one_line, command, names
+from tests.helpers.fresh_process import run_python
+from tests.helpers.runs import write_text
+
+COMMANDS = (
+    *("pretrain", "evaluate", "export", "embed", "serve", "import", "inspect"),
+    *("score", "substitutes", "nearest", "explore"),
+)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_of_command(name):
+    status, out, err = command(name, "--help")
+    assert (status, err) == (0, "")
+    assert f"keras-elmo {name}" in out
+    # No default is told that says nothing.
+    assert "None" not in out and "False" not in out
+    assert f"\nexample:\n  keras-elmo {name} " in out
+
+
+def test_version():
+    status, out, err = command("--version")
+    assert (status, out, err) == (0, f"keras-elmo {keras_elmo.__version__}\n", "")
+
+
+WITHOUT_KERAS = {
+    "--help": 0,
+    "pretrain --help": 0,
+    "serve --help": 0,
+    "pretrain --corpus text.txt --out run --steps many": 2,
+    "pretrain --corpus text.txt --out run --steps 0": 2,
+    "pretrain --corpus text.txt --out run --preset huge": 2,
+    "pretrain --corpus nowhere.txt --out run": 2,
+    "evaluate --model run --corpus nowhere.txt": 2,
+    "embed --model run --input nowhere.txt --out vectors.hdf5": 2,
+    "embed --model run --input picture.png --out vectors.hdf5": 2,
+    "pretrain --corpus picture.png --out run": 2,
+    "score --model run --input nowhere.txt": 2,
+    "nearest --model m --word a --sentence a --corpus nowhere.txt": 2,
+    "nearest --model m --word a --sentence a": 2,
+    "substitutes --model m --sentence a": 2,
+    "export --model run --out .": 2,
+    "export --model nowhere --out exported": 2,
+    "export --model elmo-en --out text.txt/exported": 2,
+    "evaluate --model nowhere --corpus text.txt": 2,
+    "embed --model nowhere --input text.txt --out vectors.hdf5": 2,
+    "score --model nowhere --input text.txt": 2,
+    "score --model elmo-en --input picture.png": 2,
+    "nearest --model nowhere --word a --sentence a --corpus text.txt": 2,
+    "nearest --model elmo-en --word a --sentence a --corpus text.txt --num 0": 2,
+    "substitutes --model nowhere --sentence a --word a": 2,
+}
+
+
+def test_help_and_wrong_arguments_import_no_backend(tmp_path):
+    """So they answer in a third of a second."""
+    (tmp_path / "picture.png").write_bytes(b"PNG\0")
+    (tmp_path / "text.txt").write_text("A line.\n", encoding="utf-8")
+    (tmp_path / "mine").write_text("A folder that is not empty.", encoding="utf-8")
+    code = f"""
+import contextlib, io, os, sys
+from keras_elmo.cli import main
+for arguments in {list(WITHOUT_KERAS)}:
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(
+        io.StringIO()
+    ):
+        try:
+            status = main(arguments.split())
+        except SystemExit as left:
+            status = left.code
+    print(status)
+print([name for name in ("keras", "numpy", "tensorflow") if name in sys.modules])
+"""
+    *statuses, loaded = run_python("-c", code, cwd=tmp_path).splitlines()
+    assert dict(zip(WITHOUT_KERAS, map(int, statuses), strict=True)) == WITHOUT_KERAS
+    assert loaded == "[]"
+    assert names(tmp_path) == ["mine", "picture.png", "text.txt"]
+
+
+@pytest.mark.parametrize(
+    ("line", "completed"),
+    [
+        ("keras-elmo pre", {"pretrain"}),
+        ("keras-elmo pretrain --checkpoint-", {"every", "minutes"}),
+        ("keras-elmo embed --layers ", {"all", "mix"}),
+    ],
+)
+def test_shell_completion(line, completed, tmp_path):
+    found = tmp_path / "found"
+    run_python(
+        *("-m", "keras_elmo"),
+        cwd=tmp_path,
+        _ARGCOMPLETE="1",
+        _ARGCOMPLETE_STDOUT_FILENAME=found,
+        COMP_LINE=line,
+        COMP_POINT=str(len(line)),
+        COMP_TYPE="9",
+    )
+    words = found.read_text(encoding="utf-8").split("\v")
+    assert {word.strip().removeprefix("--checkpoint-") for word in words} == completed
+
+
+def test_help_lists_commands():
+    status, out, _ = command("--help")
+    assert status == 0
+    for name in COMMANDS:
+        assert re.search(rf"^    {name}\s+\w", out, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["train"],
+        ["pretrain", "--out", "run"],
+        ["embed", "--model", "run", "--input", "a", "--out", "b", "--layers", "top"],
+    ],
+    ids=" ".join,
+)
+def test_wrong_arguments(arguments, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    status, out, err = command(*arguments)
+    assert (status, out) == (2, "")
+    assert err.startswith("usage: keras-elmo")
+    assert "keras-elmo" in err.splitlines()[-1] and "error:" in err.splitlines()[-1]
+    assert names(tmp_path) == []
+
+
+def test_unknown_option():
+    """The usage is that of the subcommand."""
+    status, out, err = command("serve", "--model", "run", "--rest-port", "80")
+    assert (status, out) == (2, "")
+    assert err.startswith("usage: keras-elmo serve ")
+    said = "keras-elmo serve: error: unrecognized arguments: --rest-port 80\n"
+    assert err.endswith(said)
+
+
+def test_tensorflow_error(tmp_path, monkeypatch):
+    """On a full disk, say; its errors are of no class of Python's."""
+
+    def full(path):
+        raise tf.errors.ResourceExhaustedError(None, None, "no space")
+
+    monkeypatch.setattr("keras_elmo.files.saved_model.read_language_model", full)
+    corpus = tmp_path / "text.txt"
+    write_text(corpus)
+    status = command("evaluate", "--model", "elmo-en", "--corpus", corpus)
+    assert_one_line(*status, "no space")
+
+
+def test_traceback_on_request(monkeypatch):
+    monkeypatch.setenv("KERAS_ELMO_TRACEBACK", "1")
+    with pytest.raises(ValueError, match="nowhere"):
+        main(["export", "--model", "nowhere", "--out", "out"])

@@ -1,0 +1,63 @@
+"""Limits of this process, for a while."""
+
+import contextlib
+import os
+import resource
+import signal
+from pathlib import Path
+
+
+@contextlib.contextmanager
+def files_of_at_most(size):
+    """No file can grow beyond `size` bytes, as on a full disk."""
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    try:
+        with _limited(resource.RLIMIT_FSIZE, size):
+            yield
+    finally:
+        signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+
+
+@contextlib.contextmanager
+def memory_of_at_most(more):
+    """This process can get at most `more` bytes more; beyond is a MemoryError."""
+    pages = int(Path("/proc/self/statm").read_text(encoding="utf-8").split()[0])
+    with _limited(resource.RLIMIT_AS, pages * resource.getpagesize() + more):
+        yield
+
+
+@contextlib.contextmanager
+def _limited(what, limit):
+    before = resource.getrlimit(what)
+    resource.setrlimit(what, (limit, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(what, before)
+
+
+@contextlib.contextmanager
+def read_only(folder):
+    """Nothing can be written below a folder, by root neither."""
+    folders = [folder, *(path for path in folder.rglob("*") if path.is_dir())]
+    for each in folders:
+        each.chmod(0o555)
+    # Root may do anything, so this process is somebody else for a while, who has to
+    # find his way to the folder.
+    user = os.geteuid()
+    above = {
+        path: path.stat().st_mode for path in folder.parents if path.owner() == "root"
+    }
+    if user == 0:
+        for path, mode in above.items():
+            path.chmod(mode | 0o011)
+        os.seteuid(65534)
+    try:
+        yield
+    finally:
+        if user == 0:
+            os.seteuid(0)
+            for path, mode in above.items():
+                path.chmod(mode)
+        for each in folders:
+            each.chmod(0o755)

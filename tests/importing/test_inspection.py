@@ -1,0 +1,109 @@
+"""What a model is, whatever its kind: its sizes, words, mix and uses."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+import keras_elmo
+from keras_elmo.files.exported_sources import OnnxFile
+from keras_elmo.files.run_sources import RunCheckpoint
+from tests.helpers.bilm_files import STEP, WORDS
+from tests.helpers.command_line import assert_one_line, command
+from tests.helpers.small import CONFIG
+from tests.importing.conftest import KINDS, OUR_WORDS
+
+pytestmark = pytest.mark.graph
+
+
+def test_inspect_a_file(models, tmp_path):
+    """An .onnx file of either type, and one checkpoint of a run."""
+    encoder = keras_elmo.load(models / "run")
+    for quantize in (None, "int8"):
+        file = tmp_path / f"{quantize}.onnx"
+        keras_elmo.export_onnx(encoder, file, quantize=quantize)
+        found = keras_elmo.inspect_model(file)
+        assert found["kind"] == OnnxFile.kind
+        assert found["dtype"] == (quantize or "float32")
+        assert found["parameters"]["encoder"] == encoder.count_params()
+        assert found["mix"] == keras_elmo.inspect_model(models / "exported")["mix"]
+        assert "serve" in found["uses"]
+    result = command("import", file, "--out", tmp_path / "out")
+    assert_one_line(*result, "is an ONNX file already", "nothing to import")
+
+    run = shutil.copytree(models / "run", tmp_path / "run")
+    checkpoint = run / "checkpoints" / "step-00000017.npz"
+    checkpoint.parent.mkdir()
+    checkpoint.touch()
+    found = keras_elmo.inspect_model(checkpoint)
+    assert (found["kind"], found["step"]) == (RunCheckpoint.kind, 17)
+    assert found["vocabulary"] == len(OUR_WORDS)
+    assert "score" in found["uses"]
+    assert "pretrain --init" not in found["uses"]
+    (run / "weights.hdf5").unlink()
+    found = keras_elmo.inspect_model(run)
+    assert {"score", "pretrain --resume"} <= set(found["uses"])
+    assert "pretrain --init" not in found["uses"]
+    elsewhere = tmp_path / "a" / "b" / checkpoint.name
+    elsewhere.parent.mkdir(parents=True)
+    shutil.copy(checkpoint, elsewhere)
+    assert_one_line(*command("inspect", elsewhere), "which holds none of these")
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_inspect(name, models):
+    """Sizes, words, mix and uses are those of the model, whatever its kind."""
+    status, out, err = command("inspect", models / name, "--json")
+    assert (status, err) == (0, "")
+    found = json.loads(out)
+    assert found == keras_elmo.inspect_model(models / name)
+    assert found["kind"] == KINDS[name].kind
+    assert found["config"]["lstm"] == CONFIG.to_options()["lstm"]
+    assert found["vector_units"] == 2 * CONFIG.projection_units
+    has_words = name in ("checkpoint", "run", "exported")
+    assert found["vocabulary"] == (len(WORDS) if has_words else None)
+    softmax = len(WORDS) * (CONFIG.projection_units + 1) if has_words else 0
+    encoder = keras_elmo.build_encoder(CONFIG).count_params()
+    assert found["parameters"] == {"encoder": encoder, "softmax": softmax}
+    has_mix = name in ("hub", "exported")
+    assert (found["mix"] is not None) == has_mix
+    if has_mix:
+        np.testing.assert_allclose(sum(found["mix"]["weights"]), 1, rtol=1e-6)
+    assert found["step"] == (STEP if name == "checkpoint" else None)
+    imports = name in ("checkpoint", "hub")
+    assert found["uses"][0].startswith("import" if imports else "embed")
+    assert ("evaluate" in found["uses"]) == (name in ("run", "exported"))
+
+
+def test_inspect_for_people(models):
+    """The same in lines."""
+    status, out, _ = command("inspect", models / "exported")
+    assert status == 0
+    lines = dict(line.split(maxsplit=1) for line in out.splitlines() if " " in line)
+    assert lines["sizes"] == (
+        "2 layers of 9 LSTM units, projected to 7; 3 vectors of 14 for each word"
+    )
+    assert lines["mix"] == "0.333 0.333 0.333, gamma 1.000"
+    assert lines["vocabulary"] == "6 words"
+    assert lines["scripts"] == "Latin 66.7%, Hangul 33.3%"
+    assert lines["for"].startswith("embed, nearest, export, pretrain --init, serve")
+    assert "docs/models.md" in lines["forms"]
+    result = command("inspect", models / "nowhere")
+    assert_one_line(*result, str(models / "nowhere"))
+
+
+def test_inspect_damage(models, tmp_path):
+    """Weights that are cut short, and words that are none."""
+    run = tmp_path / "run"
+    shutil.copytree(models / "run", run)
+    weights = run / "weights.hdf5"
+    content = weights.read_bytes()
+    for size, said in ((500, "too few for the"), (len(content) - 300, "not a readabl")):
+        weights.write_bytes(content[:size])
+        with pytest.raises(ValueError, match=f"weights.hdf5: .*{said}"):
+            keras_elmo.inspect_model(run)
+    weights.write_bytes(content)
+    (run / "vocabulary.txt").write_text("a\nb\n", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"vocabulary.txt: lines 1 to 3 must be <S>"):
+        keras_elmo.inspect_model(run)
