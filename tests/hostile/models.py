@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-from keras_elmo.files.export import export_saved_model
+from keras_elmo.export.saved_model import export_saved_model
 from keras_elmo.files.run_directory import PretrainingDirectory
 from tests.files.exports import embedding
 from tests.files.pretrained import write_pretrained
