@@ -15,8 +15,8 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 # A process takes some GB.
 PYTEST = $(RUN) -m pytest --numprocesses auto --maxprocesses 4 --dist worksteal
 # What oneDNN computes in other ways on other processors.
-COMPILED = tests/layers tests/embedding/test_embedder.py tests/files/test_export.py \
-	tests/models/test_elmo_embedding.py tests/models/test_encoder.py \
+COMPILED = tests/layers tests/embedding/test_embedder.py tests/export/test_saved_model.py \
+	tests/downstream/test_elmo_embedding.py tests/models/test_encoder.py \
 	tests/explore/test_nearest.py tests/explore/test_substitutes.py \
 	tests/serving/test_model.py
 

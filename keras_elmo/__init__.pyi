@@ -2,6 +2,9 @@
 
 from . import plots as plots
 from .config import ElmoConfig as ElmoConfig
+from .downstream.callbacks import MixWeightsLogger as MixWeightsLogger
+from .downstream.elmo_embedding import ElmoEmbedding as ElmoEmbedding
+from .downstream.static_embedding import StaticEmbedding as StaticEmbedding
 from .embedding.embedder import embed as embed
 from .embedding.precompute import precompute as precompute
 from .explore.index import Index as Index
@@ -9,11 +12,11 @@ from .explore.nearest import nearest as nearest
 from .explore.projector import write_projector as write_projector
 from .explore.score import score as score
 from .explore.substitutes import substitutes as substitutes
-from .files.export import export_saved_model as export_saved_model
+from .export.onnx import export_onnx as export_onnx
+from .export.saved_model import export_saved_model as export_saved_model
 from .files.loading import list_models as list_models
 from .files.loading import load as load
 from .files.loading import load_language_model as load_language_model
-from .files.onnx import export_onnx as export_onnx
 from .files.published import load_published_weights as load_published_weights
 from .files.published import save_published_weights as save_published_weights
 from .importing.inspection import inspect_model as inspect_model
@@ -24,12 +27,9 @@ from .layers.highway import Highway as Highway
 from .layers.sampled_softmax import SampledSoftmax as SampledSoftmax
 from .layers.scalar_mix import ScalarMix as ScalarMix
 from .layers.vocabulary_embedding import VocabularyEmbedding as VocabularyEmbedding
-from .models.callbacks import MixWeightsLogger as MixWeightsLogger
-from .models.elmo_embedding import ElmoEmbedding as ElmoEmbedding
 from .models.encoder import Encoder as Encoder
 from .models.encoder import build_encoder as build_encoder
 from .models.pretraining import build_pretraining_model as build_pretraining_model
-from .models.static_embedding import StaticEmbedding as StaticEmbedding
 from .text.character_ids import CharacterIds as CharacterIds
 from .text.corpus import Corpus as Corpus
 from .text.tokenizer import Tokenizer as Tokenizer

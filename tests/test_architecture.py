@@ -23,26 +23,21 @@ FLOORS = {
     "models": 3,
     "files": 4,
     "plots": 4,
-    "embedding": 5,
-    "explore": 6,
-    "training": 6,
-    "serving": 6,
-    "scale": 6,
-    "importing": 7,
-    "explorer": 7,
-    "__init__": 8,
-    "cli": 9,
-    "__main__": 10,
+    "downstream": 5,
+    "embedding": 6,
+    "export": 6,
+    "explore": 7,
+    "training": 7,
+    "serving": 7,
+    "scale": 7,
+    "importing": 8,
+    "explorer": 8,
+    "__init__": 9,
+    "cli": 10,
+    "__main__": 11,
 }
 
-# Run by TensorFlow alone: imported where Keras is known to run on it.
-ON_TENSORFLOW = {
-    "keras_elmo.layers.exported_layout",
-    "keras_elmo.layers.packed_layout",
-    "keras_elmo.layers.packed_recurrence",
-}
-
-# Rooms that nobody imports unasked may import the packages of their extra.
+# The packages of a room's extra. No room without an extra imports such a room unasked.
 EXTRAS = {
     "serving": {
         *("google", "grpc", "httptools", "orjson", "prometheus_client", "starlette"),
@@ -51,9 +46,6 @@ EXTRAS = {
     "explorer": {"orjson", "starlette"},
     "scale": {"apache_beam"},
 }
-
-# A room of an extra, and the one whose modules it may import.
-ABOVE = {"explorer": "serving"}
 
 MAX_LINES = 300
 MAX_ANY = 100
@@ -66,6 +58,14 @@ def modules():
         yield ".".join(parts), path.read_text(encoding="utf-8")
 
 
+def is_module(value):
+    """Whether a constant is the name of a module of the package."""
+    if not re.fullmatch(r"keras_elmo(\.\w+)+", str(value)):
+        return False
+    path = ROOT / value.replace(".", "/")
+    return path.is_dir() or path.with_suffix(".py").is_file()
+
+
 def room_of(module):
     """keras_elmo.layers.highway -> layers; keras_elmo -> __init__."""
     parts = module.split(".")
@@ -73,7 +73,10 @@ def room_of(module):
 
 
 def imports_of(module, source):
-    """Every module that is imported, and whether on import of the module itself."""
+    """Every module that is imported, and whether on import of the module itself.
+
+    A string that is the name of a module of the package is there to be imported.
+    """
     tree = ast.parse(source, module)
     inner = set()
     for node in ast.walk(tree):
@@ -98,6 +101,9 @@ def imports_of(module, source):
                 else from_module
                 for alias in node.names
             ]
+        elif isinstance(node, ast.Constant) and is_module(node.value):
+            names = [node.value]
+            inner.add(node)
         else:
             continue
         found += [(name, node not in inner) for name in names]
@@ -120,6 +126,8 @@ except ImportError:
     pass
 def later():
     import tensorflow_text
+importlib.import_module("keras_elmo.layers.highway")
+table = {"BiLM": "keras_elmo.layers.bilm", "files": "keras_elmo.json"}
 """
     assert imports_of("keras_elmo.layers.bilm", source) == [
         ("tensorflow", True),
@@ -130,6 +138,8 @@ def later():
         ("jax", False),
         ("torch", True),
         ("tensorflow_text", False),
+        ("keras_elmo.layers.highway", False),
+        ("keras_elmo.layers.bilm", False),
     ]
 
 
@@ -162,16 +172,12 @@ def test_imports_point_down():
                 floor = FLOORS.get(other, FLOORS["__init__"])
                 if other != room and floor >= FLOORS[room]:
                     wrong.append(f"{where}: floor {floor} from floor {FLOORS[room]}")
-                # The explorer's extra is a part of that of serving.
-                if on_import and other in EXTRAS.keys() - {room, ABOVE.get(room)}:
+                if on_import and other in EXTRAS and room not in EXTRAS:
                     wrong.append(f"{where}, which needs an extra")
                 if room == "layers" and other == "config":
                     wrong.append(f"{where}: layers take plain arguments")
-            if on_import and module not in ON_TENSORFLOW:
-                if package not in allowed | EXTRAS.get(room, set()):
-                    wrong.append(f"{where}, which users may lack")
-                if name in ON_TENSORFLOW:
-                    wrong.append(f"{where}, which needs TensorFlow")
+            if on_import and package not in allowed | EXTRAS.get(room, set()):
+                wrong.append(f"{where}, which users may lack")
     assert not wrong, "\n".join(wrong)
     # Raises CycleError, which names the modules.
     TopologicalSorter(graph).prepare()

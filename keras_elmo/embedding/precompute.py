@@ -12,6 +12,9 @@ import keras
 import numpy as np
 from keras import ops
 
+from keras_elmo.downstream.elmo_embedding import ElmoEmbedding
+from keras_elmo.downstream.inputs import InputsError
+from keras_elmo.downstream.token_mask import is_ids
 from keras_elmo.embedding.embedder import batches_of_like_length
 from keras_elmo.embedding.layer_batches import (
     Key,
@@ -21,9 +24,7 @@ from keras_elmo.embedding.layer_batches import (
     layer_dataset,
 )
 from keras_elmo.embedding.word_cache import WordCache, as_float32, compiled_halves
-from keras_elmo.models.elmo_embedding import ElmoEmbedding
-from keras_elmo.models.inputs import InputsError, check_char_ids
-from keras_elmo.models.token_mask import is_ids
+from keras_elmo.models.encoder import check_char_ids
 from keras_elmo.text.batching import split_stream
 from keras_elmo.text.string_layer import are_strings
 from keras_elmo.utils.checks import (

@@ -5,7 +5,15 @@ Imports nothing heavy, so that a command finds a mistake in a name at once.
 
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias, Union
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    NamedTuple,
+    Protocol,
+    TypeAlias,
+    Union,
+)
 
 from keras_elmo.files.validation import NoLanguageModel
 from keras_elmo.utils.types import Config, StrPath
@@ -14,16 +22,25 @@ if TYPE_CHECKING:
     import numpy as np
 
     from keras_elmo.files.onnx_encoder import Mix, OnnxEncoder
-    from keras_elmo.models.elmo_embedding import ElmoEmbedding
+    from keras_elmo.layers.scalar_mix import ScalarMix
     from keras_elmo.models.encoder import Encoder
     from keras_elmo.models.pretraining import PretrainingModel
     from keras_elmo.text.vocabulary import Vocabulary
+
+
+class MixingLayer(Protocol):
+    """What a model is read from in an `ElmoEmbedding`, which stands above this room."""
+
+    encoder: "Encoder"
+    mixes: "list[ScalarMix]"
+    layer_norm: bool
+
 
 # What `load` returns.
 AnyEncoder: TypeAlias = Union["Encoder", "OnnxEncoder"]
 # What stands for a model, wherever one is an argument.
 Source: TypeAlias = Union[
-    StrPath, "ModelSource", AnyEncoder, "ElmoEmbedding", "PretrainingModel"
+    StrPath, "ModelSource", AnyEncoder, MixingLayer, "PretrainingModel"
 ]
 
 # What can be done with a model, by the names of commands.
@@ -196,18 +213,15 @@ class LanguageModelInMemory(InMemory):
 
 def in_memory(model: Any, argument: str) -> ModelSource:
     """Opens a model of Keras; raises `TypeError` if it is something else."""
-    from keras_elmo.models.elmo_embedding import ElmoEmbedding
     from keras_elmo.models.encoder import Encoder
     from keras_elmo.models.pretraining import PretrainingModel
 
-    kinds = {
-        Encoder: InMemory,
-        ElmoEmbedding: LayerInMemory,
-        PretrainingModel: LanguageModelInMemory,
-    }
-    for held, kind in kinds.items():
-        if isinstance(model, held):
-            return kind(model, argument)
+    if isinstance(model, Encoder):
+        return InMemory(model, argument)
+    if isinstance(model, PretrainingModel):
+        return LanguageModelInMemory(model, argument)
+    if hasattr(model, "mixes"):
+        return LayerInMemory(model, argument)
     raise TypeError(
         f"`{argument}` must be a name, a path, an Encoder, an ElmoEmbedding or a "
         f"PretrainingModel. Received: a {type(model).__name__}"

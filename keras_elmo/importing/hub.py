@@ -7,13 +7,13 @@ from itertools import count
 import numpy as np
 
 from keras_elmo.config import ElmoConfig
-from keras_elmo.files.export import export_saved_model
+from keras_elmo.downstream.elmo_embedding import ElmoEmbedding
+from keras_elmo.export.saved_model import export_saved_model
 from keras_elmo.files.onnx_encoder import Mix
 from keras_elmo.files.published import encoder_datasets
 from keras_elmo.files.validation import check_size
 from keras_elmo.importing.bilm_variables import MODULE, BilmVariables
 from keras_elmo.importing.foreign_model import ForeignModel
-from keras_elmo.models.elmo_embedding import ElmoEmbedding
 from keras_elmo.models.encoder import Encoder
 from keras_elmo.utils.types import Config, StrPath
 

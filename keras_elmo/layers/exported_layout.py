@@ -1,8 +1,7 @@
 """The recurrence in operators that LiteRT, ONNX and OpenVINO have."""
 
-import tensorflow as tf
-
 from keras_elmo.layers.recurrence import LSTMInputs, PaddedLayout, State, lstm_step
+from keras_elmo.utils.lazy import tf
 from keras_elmo.utils.types import Tensor
 
 

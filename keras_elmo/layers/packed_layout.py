@@ -7,14 +7,13 @@ length, longest first, and a step holds those that reach it.
 import functools
 from collections.abc import Callable
 
-import tensorflow as tf
-
 from keras_elmo.layers.packed_recurrence import (
     Steps,
     run_lstm,
     run_lstm_with_gradient,
 )
 from keras_elmo.layers.recurrence import LSTMInputs, State
+from keras_elmo.utils.lazy import tf
 from keras_elmo.utils.types import Shape, Tensor
 
 

@@ -8,9 +8,8 @@ over all steps then gives each weight's gradient.
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-import tensorflow as tf
-
 from keras_elmo.layers.recurrence import Cell, LSTMInputs, State, lstm_step
+from keras_elmo.utils.lazy import tf
 from keras_elmo.utils.types import Tensor
 
 # Rows whose beginnings are this far apart compete for the same lines of the cache.

@@ -1,6 +1,7 @@
 """Character ids to the layers of a biLM."""
 
 import keras
+import numpy as np
 from keras import ops
 
 from keras_elmo.config import NUM_CHARACTERS, TOKENIZERS, ElmoConfig
@@ -8,7 +9,6 @@ from keras_elmo.layers.bilm import BiLM
 from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
 from keras_elmo.layers.freezing import freeze_layers, frozen_layers, set_trainable
 from keras_elmo.layers.vocabulary_embedding import VocabularyEmbedding
-from keras_elmo.models.inputs import check_char_ids
 from keras_elmo.utils.bfloat16 import warn_if_slow
 from keras_elmo.utils.checks import check_choice, check_type
 from keras_elmo.utils.fixed import fixed_arguments
@@ -182,6 +182,32 @@ def _token_embedding(
         name="vocabulary_embedding",
         **sizes,
     )
+
+
+def check_char_ids(char_ids: Tensor) -> None:
+    """Checks ids, if their values are known: a graph that is traced knows none.
+
+    Negative ids are those for which Keras would take the last ones. Masked positions
+    before others, as `keras.utils.pad_sequences` puts them by default, would cut off
+    what follows.
+    """
+    try:
+        values = ops.convert_to_numpy(char_ids)
+    except (NotImplementedError, TypeError):
+        return
+    least = np.min(values, initial=0)
+    if least < 0:
+        raise ValueError(
+            "`char_ids` must not be negative, 0 is a masked position. "
+            f"Received: char_ids with {least}"
+        )
+    valid = values[..., 0] > 0
+    wrong = np.flatnonzero((valid[:, 1:] & ~valid[:, :-1]).any(axis=1))
+    if wrong.size:
+        raise ValueError(
+            "`char_ids` must be padded with 0 at the end of a row. "
+            f"Received: char_ids with 0 before other ids, in row {wrong[0]}"
+        )
 
 
 def copy_weights(source: keras.Model, target: keras.Model) -> None:

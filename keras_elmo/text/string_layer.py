@@ -3,7 +3,7 @@
 import keras
 from keras.backend import standardize_dtype
 
-from keras_elmo.utils.keras_private import export_format
+from keras_elmo.utils.keras_private import export_format, take_as_given
 from keras_elmo.utils.lazy import do_not_convert, tf
 from keras_elmo.utils.types import Shape, Tensor
 
@@ -61,9 +61,7 @@ class StringLayer(StringsFirst, keras.layers.Layer):
         super().__init__(**kwargs)
         # Strings crash XLA, which Keras turns on on a GPU.
         self.supports_jit = False
-        # Keras cannot convert lists and NumPy arrays of strings.
-        self._convert_input_args = False
-        self._allow_non_tensor_positional_args = True
+        take_as_given(self)
 
     def _strings(self, value: Tensor, argument: str) -> Tensor:
         """Converts to a string tensor, checks backend, type and axes."""

@@ -9,11 +9,12 @@ from keras import ops
 
 from keras_elmo.models.language_model_head import mean_over_replicas
 from keras_elmo.training.sparse_gradients import is_sparse, sum_gradients
+from keras_elmo.utils.keras_private import Optimizer
 from keras_elmo.utils.lazy import tf
 from keras_elmo.utils.types import Config, Tensor
 
 
-class ClippedOptimizer(keras.optimizers.Optimizer, abc.ABC):
+class ClippedOptimizer(Optimizer, abc.ABC):
     """Base of optimizers that clip the norm of all gradients together.
 
     Under a `tf.distribute` strategy, gradients are summed over the replicas before they
@@ -55,7 +56,7 @@ class ClippedOptimizer(keras.optimizers.Optimizer, abc.ABC):
 
     @abc.abstractmethod
     def add_slots(self, variables: list[keras.Variable]) -> None:
-        """Creates the variables that Keras's optimizer keeps for each weight."""
+        """Calls `set_slots` with what Keras's optimizer keeps for each weight."""
 
     @abc.abstractmethod
     def update_rows(
@@ -81,12 +82,6 @@ class ClippedOptimizer(keras.optimizers.Optimizer, abc.ABC):
             grads = [None if g is None else _scale(g, factor) for g in grads]
         super().apply(grads, trainable_variables)
         self.gradient_norm.assign(norm / self.loss_factor)
-
-    def _all_reduce_sum_gradients(
-        self, grads_and_vars: list[tuple[Tensor, keras.Variable]]
-    ) -> list[tuple[Tensor, keras.Variable]]:
-        # Keras's sum over the replicas, which `apply` has computed.
-        return grads_and_vars
 
     def update_step(
         self, gradient: Tensor, variable: keras.Variable, learning_rate: Tensor

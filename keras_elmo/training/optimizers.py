@@ -50,13 +50,14 @@ class PublishedAdagrad(ClippedOptimizer, keras.optimizers.Adagrad):
 
     def add_slots(self, variables: list[keras.Variable]) -> None:
         # Keras's own initializer holds each accumulator twice while it is made.
-        self._accumulators = self.add_optimizer_variables(
+        sums = self.add_optimizer_variables(
             variables, "accumulator", initializer=self._initial_accumulator
         )
+        self.set_slots(accumulators=sums)
 
     def sums_of(self, variable: keras.Variable) -> keras.Variable:
         """Returns the sums of squared gradients of a weight."""
-        return self._accumulators[self._get_variable_index(variable)]
+        return self.slot("accumulators", variable)
 
     def _initial_accumulator(self, shape: Shape, dtype: str | None = None) -> Tensor:
         return ops.full(shape, self.initial_accumulator_value, dtype=dtype)
@@ -65,7 +66,7 @@ class PublishedAdagrad(ClippedOptimizer, keras.optimizers.Adagrad):
         self, gradient: Tensor, variable: keras.Variable, learning_rate: Tensor
     ) -> None:
         rows, values = gradient.indices, gradient.values
-        accumulator = self._accumulators[self._get_variable_index(variable)].value
+        accumulator = self.sums_of(variable).value
         sums = tf.gather(accumulator, rows) + tf.square(values)
         accumulator.scatter_update(tf.IndexedSlices(sums, rows))
         update = tf.cast(learning_rate, values.dtype) * values
@@ -102,9 +103,10 @@ class LazyAdam(ClippedOptimizer, keras.optimizers.Adam):
         )
 
     def add_slots(self, variables: list[keras.Variable]) -> None:
-        self._momentums, self._velocities = self.add_optimizer_variables(
+        momentums, velocities = self.add_optimizer_variables(
             variables, ["momentum", "velocity"]
         )
+        self.set_slots(momentums=momentums, velocities=velocities)
 
     def update_rows(
         self, gradient: Tensor, variable: keras.Variable, learning_rate: Tensor
@@ -115,15 +117,15 @@ class LazyAdam(ClippedOptimizer, keras.optimizers.Adam):
         correction = ops.sqrt(1 - ops.power(self.beta_2, step))
         correction /= 1 - ops.power(self.beta_1, step)
         rate = ops.cast(learning_rate, "float32") * correction
-        index = self._get_variable_index(variable)
 
         def updated(moment: keras.Variable, beta: float, found: Tensor) -> Tensor:
             mean = beta * tf.gather(moment.value, rows) + (1 - beta) * found
             moment.value.scatter_update(tf.IndexedSlices(mean, rows))
             return mean
 
-        mean = updated(self._momentums[index], self.beta_1, values)
-        square = updated(self._velocities[index], self.beta_2, tf.square(values))
+        mean = updated(self.slot("momentums", variable), self.beta_1, values)
+        squares = self.slot("velocities", variable)
+        square = updated(squares, self.beta_2, tf.square(values))
         update = tf.cast(rate, values.dtype) * mean
         update /= tf.sqrt(square) + self.epsilon
         variable.scatter_sub(tf.IndexedSlices(update, rows))
@@ -152,18 +154,17 @@ class LazyMuon(LazyAdam):
 
     def add_slots(self, variables: list[keras.Variable]) -> None:
         super().add_slots(variables)
-        self._num_matrices = [_num_matrices(each) for each in variables]
+        self.set_slots(num_matrices=map(_num_matrices, variables))
         self._dtype_of_products = "bfloat16" if multiplies_bfloat16() else "float32"
 
     def update_step(
         self, gradient: Tensor, variable: keras.Variable, learning_rate: Tensor
     ) -> None:
-        index = self._get_variable_index(variable)
-        parts = self._num_matrices[index]
+        parts = self.slot("num_matrices", variable)
         if not parts:
             super().update_step(gradient, variable, learning_rate)
             return
-        sums = self._momentums[index]
+        sums = self.slot("momentums", variable)
         self.assign(sums, self.momentum * sums + gradient)
         rows, columns = variable.shape
         update = ops.reshape(gradient + self.momentum * sums, (rows, parts, -1))

@@ -1,13 +1,17 @@
 """Uses names that Keras and TensorFlow do not document.
 
-Names that a subclass has to spell stay in it: tests/utils/test_keras_private.py lists
-all, and checks that they are there and do what the package expects.
+No other module does. tests/utils/test_keras_private.py lists the names, and checks that
+they are there and do what the package expects.
 """
 
 import sys
+from collections.abc import Iterable
+from typing import Any
 
 import keras
 from keras.src.backend.common import stateless_scope
+
+from keras_elmo.utils.types import Tensor
 
 # Keras's modules that write files for other runtimes; a SavedModel is TensorFlow's own.
 _FORMATS = {
@@ -34,6 +38,12 @@ def tell_tensorflow(layer: keras.layers.Layer) -> None:
                 variable._trainable = weight.trainable
 
 
+def take_as_given(layer: keras.layers.Layer) -> None:
+    """Makes Keras pass on lists and NumPy arrays, whose strings it cannot convert."""
+    layer._convert_input_args = False
+    layer._allow_non_tensor_positional_args = True
+
+
 def in_stateless_scope() -> bool:
     """Whether `keras.StatelessScope` gives variables other values."""
     return bool(stateless_scope.in_stateless_scope())
@@ -51,3 +61,25 @@ def export_format() -> str | None:
             return _FORMATS[name]
         frame = frame.f_back
     return None
+
+
+class Optimizer(keras.optimizers.Optimizer):
+    """Base of optimizers that make the slots of Keras's, and sum gradients themselves.
+
+    A slot is what an optimizer keeps for each weight.
+    """
+
+    def set_slots(self, **slots: Iterable[Any]) -> None:
+        """Sets the slots of all weights, by Keras's names: `accumulators=...`."""
+        for name, values in slots.items():
+            setattr(self, f"_{name}", list(values))
+
+    def slot(self, name: str, weight: keras.Variable) -> Any:
+        """Returns the slot of one weight."""
+        return getattr(self, f"_{name}")[self._get_variable_index(weight)]
+
+    def _all_reduce_sum_gradients(
+        self, grads_and_vars: list[tuple[Tensor, keras.Variable]]
+    ) -> list[tuple[Tensor, keras.Variable]]:
+        # Keras's sum over the replicas.
+        return grads_and_vars

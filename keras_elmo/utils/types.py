@@ -1,7 +1,7 @@
 """Names of types that annotations share."""
 
 import os
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 # An array of Keras's backend (a `tf.Tensor`, `jax.Array` or `torch.Tensor`), a
 # `keras.KerasTensor`, or what such an operation converts to one.
@@ -17,13 +17,3 @@ DType: TypeAlias = Any
 Config: TypeAlias = dict[str, Any]
 
 StrPath: TypeAlias = str | os.PathLike[str]
-
-
-class OpenedModel(Protocol):
-    """What `open_model` returns, for the floors below it."""
-
-    def keras_encoder(self) -> Any:
-        """Returns an encoder of Keras."""
-
-    def mix(self) -> Any:
-        """Returns the scalars, gamma and `layer_norm` of a mix, or `None`."""

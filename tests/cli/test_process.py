@@ -7,7 +7,7 @@ import pytest
 
 from keras_elmo.cli.process import EndingSignals
 from keras_elmo.embedding.embedder import Embedder
-from keras_elmo.files.onnx import export_onnx
+from keras_elmo.export.onnx import export_onnx
 from tests.helpers.command_line import command
 from tests.helpers.exports import embedding
 from tests.helpers.fresh_process import environment, run_python

@@ -12,18 +12,18 @@ import h5py
 import numpy as np
 import pytest
 
+from keras_elmo.downstream.elmo_embedding import ElmoEmbedding
 from keras_elmo.embedding import compute_parts, part_batches, word_cache
 from keras_elmo.embedding import embed_file as module
 from keras_elmo.embedding import embedder as embedder_module
 from keras_elmo.embedding.embed_file import embed_file
 from keras_elmo.embedding.embedder import Embedder, embed
 from keras_elmo.embedding.options import EmbedOptions
+from keras_elmo.export.saved_model import export_saved_model
 from keras_elmo.files import finding
-from keras_elmo.files.export import export_saved_model
 from keras_elmo.files.loading import open_model
 from keras_elmo.files.published import save_published_weights
 from keras_elmo.files.run_directory import PretrainingDirectory
-from keras_elmo.models.elmo_embedding import ElmoEmbedding
 from keras_elmo.text.batching import TokenizedFile
 from tests.helpers import killing
 from tests.helpers.exports import embedding

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from keras_elmo.downstream.elmo_embedding import ElmoEmbedding
 from keras_elmo.embedding import embedder as embeddings
 from keras_elmo.embedding import word_cache
 from keras_elmo.embedding.embedder import embed
-from keras_elmo.models.elmo_embedding import ElmoEmbedding
 from tests.helpers import numpy_reference
 from tests.helpers.small import CONFIG, SENTENCES, published, random_encoder
 

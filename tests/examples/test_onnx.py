@@ -5,7 +5,7 @@ import importlib.util
 import numpy as np
 import pytest
 
-from keras_elmo.files.onnx import export_onnx
+from keras_elmo.export.onnx import export_onnx
 from tests.helpers import numpy_reference
 from tests.helpers.exports import SENTENCES, TOKENS, embedding, in_memory
 from tests.helpers.fresh_process import ROOT, run_python

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from keras_elmo import nearest
-from keras_elmo.files.export import export_saved_model
+from keras_elmo.export.saved_model import export_saved_model
 from tests.helpers import numpy_reference
 from tests.helpers.small import CONFIG, published, random_encoder
 

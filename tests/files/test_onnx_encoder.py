@@ -10,7 +10,7 @@ import pytest
 
 import keras_elmo
 from keras_elmo.cli import main
-from keras_elmo.files.onnx import export_onnx
+from keras_elmo.export.onnx import export_onnx
 from keras_elmo.serving.onnx_model import OnnxModel
 from tests.helpers.command_line import command
 from tests.helpers.exports import SENTENCES, TOKENS, embedding

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from keras_elmo.models.elmo_embedding import ElmoEmbedding
+from keras_elmo.downstream.elmo_embedding import ElmoEmbedding
 from tests.helpers.layer_checks import numpy_of
 from tests.helpers.small import CONFIG, char_ids, random_encoder
 

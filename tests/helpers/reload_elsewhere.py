@@ -11,7 +11,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-import keras_elmo  # noqa: F401  (its layers are known from here on)
+from keras_elmo import ElmoEmbedding  # noqa: F401  (Keras knows the layers now)
 
 
 def main(sentences, outputs, *models):

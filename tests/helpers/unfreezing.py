@@ -6,7 +6,7 @@
 import keras
 import numpy as np
 
-from keras_elmo.models.elmo_embedding import ElmoEmbedding
+from keras_elmo.downstream.elmo_embedding import ElmoEmbedding
 from tests.helpers.layer_checks import numpy_of
 from tests.helpers.small import SENTENCES, char_ids, random_encoder
 

@@ -10,19 +10,19 @@ import keras
 import numpy as np
 import pytest
 
+from keras_elmo.downstream.elmo_embedding import ElmoEmbedding
 from keras_elmo.embedding.embed_file import embed_file
 from keras_elmo.embedding.embedder import embed
 from keras_elmo.embedding.parts import PartFolder
 from keras_elmo.explore.index import Index
 from keras_elmo.explorer.mixes import read_mix_file
+from keras_elmo.export.onnx import export_onnx
 from keras_elmo.files.finding import RunFiles
 from keras_elmo.files.history import HistoryRow, write_history
 from keras_elmo.files.loading import load, load_language_model
-from keras_elmo.files.onnx import export_onnx
 from keras_elmo.importing.inspection import inspect_model
 from keras_elmo.importing.many_langs import ManyLangsFolder
 from keras_elmo.importing.models import import_model
-from keras_elmo.models.elmo_embedding import ElmoEmbedding
 from keras_elmo.serving.model import Model
 from keras_elmo.text.lines import expand_files, read_lines
 from keras_elmo.text.vector_file import read_vector_file

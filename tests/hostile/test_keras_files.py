@@ -15,7 +15,7 @@ import keras
 import numpy as np
 import pytest
 
-from keras_elmo.models.elmo_embedding import ElmoEmbedding
+from keras_elmo.downstream.elmo_embedding import ElmoEmbedding
 from tests.helpers.small import CONFIG, random_encoder
 
 pytestmark = [

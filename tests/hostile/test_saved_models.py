@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from keras_elmo.downstream.elmo_embedding import ElmoEmbedding
 from keras_elmo.embedding.embedder import embed
 from keras_elmo.files.loading import load
-from keras_elmo.models.elmo_embedding import ElmoEmbedding
 from tests.helpers.command_line import assert_one_line, command
 from tests.helpers.exports import TOKENS
 

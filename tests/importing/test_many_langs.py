@@ -12,12 +12,12 @@ import pytest
 import tensorflow as tf
 
 from keras_elmo.cli import main
+from keras_elmo.downstream.elmo_embedding import ElmoEmbedding
 from keras_elmo.embedding.embedder import embed
-from keras_elmo.files.export import export_saved_model
+from keras_elmo.export.saved_model import export_saved_model
 from keras_elmo.files.loading import load
 from keras_elmo.files.published import save_published_weights
 from keras_elmo.importing.many_langs import ManyLangsFolder
-from keras_elmo.models.elmo_embedding import ElmoEmbedding
 from keras_elmo.text.character_ids import CharacterIds
 from keras_elmo.training.perplexity import perplexity
 from keras_elmo.training.pretrain import pretrain
@@ -175,7 +175,7 @@ def test_pretrain(encoder, tmp_path):
 
 def test_onnx(model, encoder, tmp_path):
     onnxruntime = import_installed("onnxruntime")
-    from keras_elmo.files.onnx import export_onnx
+    from keras_elmo.export.onnx import export_onnx
 
     export_onnx(encoder, tmp_path / "elmo.onnx")
     session = onnxruntime.InferenceSession(tmp_path / "elmo.onnx")

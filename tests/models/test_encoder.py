@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keras_elmo.config import ElmoConfig
-from keras_elmo.models.elmo_embedding import ElmoEmbedding
+from keras_elmo.downstream.elmo_embedding import ElmoEmbedding
 from keras_elmo.models.encoder import Encoder, build_encoder
 from keras_elmo.models.pretraining import build_pretraining_model
 from keras_elmo.utils import bfloat16

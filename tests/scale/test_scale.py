@@ -9,7 +9,7 @@ import pyarrow.parquet as parquet
 import pytest
 
 from keras_elmo.embedding.embed_file import embed_file
-from keras_elmo.files.export import export_saved_model
+from keras_elmo.export.saved_model import export_saved_model
 from keras_elmo.files.exported_sources import ExportedModel
 from keras_elmo.scale import count_words, embed_text
 from keras_elmo.text.vocabulary import Vocabulary

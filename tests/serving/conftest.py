@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from keras_elmo.files.export import export_saved_model
+from keras_elmo.export.saved_model import export_saved_model
 from tests.benchmarks.conftest import BENCHMARKS, benchmark
 from tests.helpers.exports import embedding
 from tests.helpers.fresh_process import environment, forked_python

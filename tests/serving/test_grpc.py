@@ -174,7 +174,7 @@ def stub(channel):
 
 @pytest.fixture(scope="module")
 def wanted(exported):
-    from keras_elmo.models.elmo_embedding import ElmoEmbedding
+    from keras_elmo.downstream.elmo_embedding import ElmoEmbedding
 
     return in_memory(ElmoEmbedding.from_saved_model(exported))
 

@@ -10,8 +10,8 @@ import urllib.request
 import numpy as np
 import pytest
 
-from keras_elmo.files.export import export_saved_model
-from keras_elmo.files.onnx import export_onnx
+from keras_elmo.export.onnx import export_onnx
+from keras_elmo.export.saved_model import export_saved_model
 from keras_elmo.serving.model import Model
 from keras_elmo.serving.onnx_model import OnnxModel
 from keras_elmo.serving.versions import ModelManager

@@ -20,7 +20,7 @@ from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 from tensorflow_serving.apis.get_model_metadata_pb2 import SignatureDefMap
 from tensorflow_serving.apis.get_model_status_pb2 import GetModelStatusResponse
 
-from keras_elmo.files.export import export_saved_model
+from keras_elmo.export.saved_model import export_saved_model
 from keras_elmo.serving import rest, signatures
 from keras_elmo.serving.http import bound_socket, http_server, start_listening
 from keras_elmo.serving.limits import Limits
@@ -364,7 +364,7 @@ def test_large_answer_leaves_event_loop_free():
 
 @pytest.fixture(scope="module")
 def wanted(exported):
-    from keras_elmo.models.elmo_embedding import ElmoEmbedding
+    from keras_elmo.downstream.elmo_embedding import ElmoEmbedding
 
     return in_memory(ElmoEmbedding.from_saved_model(exported))
 

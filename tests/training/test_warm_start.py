@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from keras_elmo import embed
-from keras_elmo.files.export import export_saved_model
+from keras_elmo.export.saved_model import export_saved_model
 from keras_elmo.files.loading import load
 from keras_elmo.files.published import save_published_weights
 from keras_elmo.files.run_directory import PretrainingDirectory

@@ -10,11 +10,11 @@ import pytest
 import tensorflow as tf
 from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 
-from keras_elmo.files.export import export_saved_model
+from keras_elmo.downstream.elmo_embedding import ElmoEmbedding
+from keras_elmo.export.saved_model import export_saved_model
 from keras_elmo.files.loading import load
 from keras_elmo.files.saved_model import register_signature_operations
 from keras_elmo.importing.inspection import inspect_model
-from keras_elmo.models.elmo_embedding import ElmoEmbedding
 from keras_elmo.models.encoder import build_encoder
 from keras_elmo.text.tokenizer import Tokenizer
 from keras_elmo.utils import bfloat16

@@ -5,8 +5,8 @@ import keras
 import numpy as np
 import pytest
 
+from keras_elmo.downstream.elmo_embedding import ElmoEmbedding
 from keras_elmo.layers.bilm import BiLM
-from keras_elmo.models.elmo_embedding import ElmoEmbedding
 from tests.helpers import numpy_reference
 from tests.helpers.layer_checks import numpy_of
 from tests.helpers.small import CONFIG, SENTENCES, char_ids, published, random_encoder

@@ -8,13 +8,13 @@ import keras
 import numpy as np
 
 from keras_elmo.config import ElmoConfig
+from keras_elmo.downstream.elmo_embedding import ElmoEmbedding
+from keras_elmo.export.onnx_graph import TO_THE_END, OnnxGraph
+from keras_elmo.export.onnx_layers import add_scalar_mix, add_token_embedding
+from keras_elmo.export.onnx_recurrence import PackedRows, add_bilm
 from keras_elmo.files.loading import open_model
 from keras_elmo.files.onnx_encoder import DESCRIPTION, WEIGHT_BITS, describe
-from keras_elmo.files.onnx_graph import TO_THE_END, OnnxGraph
-from keras_elmo.files.onnx_layers import add_scalar_mix, add_token_embedding
-from keras_elmo.files.onnx_recurrence import PackedRows, add_bilm
 from keras_elmo.files.sources import LayerInMemory, Source
-from keras_elmo.models.elmo_embedding import ElmoEmbedding
 from keras_elmo.models.encoder import Encoder
 from keras_elmo.models.pretraining import PretrainingModel
 from keras_elmo.text.plain_ids import PlainIds

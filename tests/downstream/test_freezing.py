@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from keras_elmo.models.elmo_embedding import ElmoEmbedding
+from keras_elmo.downstream.elmo_embedding import ElmoEmbedding
 from keras_elmo.models.encoder import Encoder
 from tests.helpers.layer_checks import numpy_of
 from tests.helpers.small import CONFIG, random_encoder

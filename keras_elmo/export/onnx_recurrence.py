@@ -7,7 +7,7 @@ over segments has a `Scan` over the steps of each.
 
 import numpy as np
 
-from keras_elmo.files.onnx_graph import TO_THE_END, OnnxGraph, array_of
+from keras_elmo.export.onnx_graph import TO_THE_END, OnnxGraph, array_of
 from keras_elmo.layers.bilm import BiLM
 from keras_elmo.layers.projected_lstm import ProjectedLSTM
 

@@ -83,32 +83,6 @@ def _is_whole_text(shape: Shape) -> bool:
     return len(shape) == 1
 
 
-def check_char_ids(char_ids: Tensor) -> None:
-    """Checks ids, if their values are known: a graph that is traced knows none.
-
-    Negative ids are those for which Keras would take the last ones. Masked positions
-    before others, as `keras.utils.pad_sequences` puts them by default, would cut off
-    what follows.
-    """
-    try:
-        values = ops.convert_to_numpy(char_ids)
-    except (NotImplementedError, TypeError):
-        return
-    least = np.min(values, initial=0)
-    if least < 0:
-        raise ValueError(
-            "`char_ids` must not be negative, 0 is a masked position. "
-            f"Received: char_ids with {least}"
-        )
-    valid = values[..., 0] > 0
-    wrong = np.flatnonzero((valid[:, 1:] & ~valid[:, :-1]).any(axis=1))
-    if wrong.size:
-        raise ValueError(
-            "`char_ids` must be padded with 0 at the end of a row. "
-            f"Received: char_ids with 0 before other ids, in row {wrong[0]}"
-        )
-
-
 def check_backend(inputs: Tensor) -> None:
     """Refuses strings where Keras has none."""
     if are_strings(inputs) and keras.backend.backend() != "tensorflow":

@@ -7,6 +7,7 @@ import keras
 import numpy as np
 
 from keras_elmo.config import TOKENIZER_IF_UNKNOWN, TOKENIZERS
+from keras_elmo.downstream.elmo_embedding import ElmoEmbedding
 from keras_elmo.files.finding import description_file, is_saved_model
 from keras_elmo.files.loading import open_model
 from keras_elmo.files.saved_model import (
@@ -17,7 +18,6 @@ from keras_elmo.files.saved_model import (
     write_language_model,
 )
 from keras_elmo.files.sources import Source
-from keras_elmo.models.elmo_embedding import ElmoEmbedding
 from keras_elmo.text.character_ids import character_ids
 from keras_elmo.text.tokenizer import Tokenizer
 from keras_elmo.text.vocabulary_ids import vocabulary_encoding

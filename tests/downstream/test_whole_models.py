@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from keras_elmo.files.export import export_saved_model
-from keras_elmo.models.elmo_embedding import ElmoEmbedding
+from keras_elmo.downstream.elmo_embedding import ElmoEmbedding
+from keras_elmo.export.saved_model import export_saved_model
 from keras_elmo.text.character_ids import CharacterIds
 from keras_elmo.text.tokenizer import Tokenizer
 from tests.helpers.exports import SENTENCES, embedding

@@ -8,7 +8,7 @@ import keras
 from keras import ops
 from keras.backend import standardize_dtype
 
-from keras_elmo.models.token_mask import TokenMask, is_ids
+from keras_elmo.downstream.token_mask import TokenMask, is_ids
 from keras_elmo.text.string_layer import StringLayer, as_padded
 from keras_elmo.text.vector_file import read_vector_file
 from keras_elmo.utils.checks import check_at_least, check_type

@@ -7,19 +7,25 @@ import numpy as np
 from keras import ops
 
 from keras_elmo.config import TOKENIZER_IF_UNKNOWN
+from keras_elmo.downstream.inputs import (
+    are_layers,
+    char_ids_of,
+    check_backend,
+    check_ids,
+)
+from keras_elmo.downstream.token_mask import CharacterMask
+from keras_elmo.files.loading import open_model
+from keras_elmo.files.sources import Source
 from keras_elmo.layers import freezing
 from keras_elmo.layers.scalar_mix import ScalarMix, regularizer_of
 from keras_elmo.models.encoder import Encoder, copy_weights
-from keras_elmo.models.inputs import are_layers, char_ids_of, check_backend, check_ids
-from keras_elmo.models.token_mask import CharacterMask
 from keras_elmo.text.string_layer import StringsFirst, are_strings
 from keras_elmo.utils.checks import check_at_least, check_boolean, check_rate
 from keras_elmo.utils.fixed import fixed_arguments
 from keras_elmo.utils.forks import check_not_forked
 from keras_elmo.utils.keras_private import tell_tensorflow
-from keras_elmo.utils.lazy import provided
 from keras_elmo.utils.one_graph import OneGraph
-from keras_elmo.utils.types import Config, OpenedModel, Shape, StrPath, Tensor
+from keras_elmo.utils.types import Config, Shape, Tensor
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
@@ -87,7 +93,7 @@ class ElmoEmbedding(StringsFirst, freezing.FreezableLayer):
 
     def __init__(
         self,
-        encoder: "Encoder | ElmoEmbedding | OpenedModel | StrPath",
+        encoder: Source,
         num_representations: int = 1,
         dropout: float = 0.0,
         layer_norm: bool | None = None,
@@ -101,8 +107,8 @@ class ElmoEmbedding(StringsFirst, freezing.FreezableLayer):
         check_at_least(1, num_representations=num_representations)
         check_rate(dropout=dropout)
         check_boolean(trainable_encoder=trainable_encoder)
-        source = provided("open_model")(encoder, "encoder")
-        given: Encoder = source.keras_encoder()
+        source = open_model(encoder, "encoder")
+        given = source.keras_encoder()
         stored = source.mix()
         if layer_norm is None:
             layer_norm = stored is not None and stored[2]
@@ -145,16 +151,14 @@ class ElmoEmbedding(StringsFirst, freezing.FreezableLayer):
             self.trainable = False
 
     @classmethod
-    def from_saved_model(
-        cls, path: "Encoder | ElmoEmbedding | StrPath", **kwargs: Any
-    ) -> "ElmoEmbedding":
+    def from_saved_model(cls, path: Source, **kwargs: Any) -> "ElmoEmbedding":
         """Builds the layer of a model: `ElmoEmbedding(path, **kwargs)`.
 
         Args:
             path: a model, as `encoder` is.
             **kwargs: arguments of `ElmoEmbedding` but `encoder`.
         """
-        return cls(provided("open_model")(path, "path"), **kwargs)
+        return cls(open_model(path, "path"), **kwargs)
 
     # Of ids and of layers; numbers are not cast to the policy of the encoder.
     _dtype_without_strings = input_dtype = "float32"

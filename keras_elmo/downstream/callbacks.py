@@ -5,7 +5,7 @@ from itertools import count
 
 import keras
 
-from keras_elmo.models.elmo_embedding import ElmoEmbedding
+from keras_elmo.downstream.elmo_embedding import ElmoEmbedding
 from keras_elmo.utils.checks import check_optional_path
 from keras_elmo.utils.files import replacing_text
 from keras_elmo.utils.keras_private import inner_layers

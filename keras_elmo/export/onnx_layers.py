@@ -3,7 +3,7 @@
 import numpy as np
 from keras import ops
 
-from keras_elmo.files.onnx_graph import TO_THE_END, OnnxGraph, array_of
+from keras_elmo.export.onnx_graph import TO_THE_END, OnnxGraph, array_of
 from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
 from keras_elmo.layers.highway import Highway
 from keras_elmo.layers.scalar_mix import ScalarMix

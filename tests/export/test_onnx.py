@@ -12,12 +12,12 @@ import onnxruntime
 import pytest
 
 from keras_elmo.config import ElmoConfig
-from keras_elmo.files import onnx as onnx_export
-from keras_elmo.files import onnx_graph, onnx_recurrence
-from keras_elmo.files.export import export_saved_model
-from keras_elmo.files.onnx import export_onnx
-from keras_elmo.files.onnx_graph import OnnxGraph
-from keras_elmo.models.elmo_embedding import ElmoEmbedding
+from keras_elmo.downstream.elmo_embedding import ElmoEmbedding
+from keras_elmo.export import onnx as onnx_export
+from keras_elmo.export import onnx_graph, onnx_recurrence
+from keras_elmo.export.onnx import export_onnx
+from keras_elmo.export.onnx_graph import OnnxGraph
+from keras_elmo.export.saved_model import export_saved_model
 from keras_elmo.models.encoder import build_encoder
 from tests.helpers import numpy_reference
 from tests.helpers.combinations import BATCHES

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from keras_elmo.models.elmo_embedding import ElmoEmbedding
+from keras_elmo.downstream.elmo_embedding import ElmoEmbedding
+from keras_elmo.downstream.static_embedding import StaticEmbedding
 from keras_elmo.models.pretraining import LanguageModelHead
-from keras_elmo.models.static_embedding import StaticEmbedding
 from keras_elmo.text.character_ids import CharacterIds
 from keras_elmo.text.tokenizer import Tokenizer
 from tests.helpers.layer_checks import numpy_of

@@ -4,8 +4,8 @@ import keras
 import numpy as np
 import pytest
 
-from keras_elmo.models.callbacks import MixWeightsLogger
-from keras_elmo.models.elmo_embedding import ElmoEmbedding
+from keras_elmo.downstream.callbacks import MixWeightsLogger
+from keras_elmo.downstream.elmo_embedding import ElmoEmbedding
 from tests.helpers.layer_checks import numpy_of
 from tests.helpers.small import SENTENCES, char_ids, random_encoder
 

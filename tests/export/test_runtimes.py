@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from keras_elmo.files.onnx import export_onnx
-from keras_elmo.models.elmo_embedding import ElmoEmbedding
+from keras_elmo.downstream.elmo_embedding import ElmoEmbedding
+from keras_elmo.export.onnx import export_onnx
 from keras_elmo.text.character_ids import CharacterIds
 from keras_elmo.text.tokenizer import Tokenizer
 from keras_elmo.utils import keras_private
