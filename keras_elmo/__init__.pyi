@@ -4,11 +4,6 @@ from . import plots as plots
 from .config import ElmoConfig as ElmoConfig
 from .embedding.embedder import embed as embed
 from .embedding.precompute import precompute as precompute
-from .explore.index import Index as Index
-from .explore.nearest import nearest as nearest
-from .explore.projector import write_projector as write_projector
-from .explore.score import score as score
-from .explore.substitutes import substitutes as substitutes
 from .files.export import export_saved_model as export_saved_model
 from .files.loading import list_models as list_models
 from .files.loading import load as load
@@ -38,5 +33,10 @@ from .token_vocabulary import TokenVocabulary as TokenVocabulary
 from .training.averaging import average_models as average_models
 from .training.perplexity import perplexity as perplexity
 from .training.pretrain import pretrain as pretrain
+from .words.index import Index as Index
+from .words.nearest import nearest as nearest
+from .words.projector import write_projector as write_projector
+from .words.score import score as score
+from .words.substitutes import substitutes as substitutes
 
 __version__: str

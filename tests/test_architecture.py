@@ -24,7 +24,7 @@ FLOORS = {
     "files": 4,
     "plots": 4,
     "embedding": 5,
-    "explore": 6,
+    "words": 6,
     "training": 6,
     "serving": 6,
     "scale": 6,

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 
 import keras_elmo
 from keras_elmo.cli import commands as _commands  # noqa: F401  (declares them)
-from keras_elmo.cli import explore as _explore  # noqa: F401
 from keras_elmo.cli import imports as _imports  # noqa: F401
 from keras_elmo.cli import servers as _servers  # noqa: F401
+from keras_elmo.cli import words as _words  # noqa: F401
 from keras_elmo.cli.parsing import COMMANDS, cli_names
 from keras_elmo.cli.process import EndingSignals, standard_streams
 

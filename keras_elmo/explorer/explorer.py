@@ -10,13 +10,6 @@ import numpy as np
 
 from keras_elmo.embedding.embedder import Embedder
 from keras_elmo.embedding.sentences import tokenizer_of
-from keras_elmo.explore.index import layer_indexes
-from keras_elmo.explore.predictions import Predictions
-from keras_elmo.explore.score import score_tokens
-from keras_elmo.explore.sentences import Text, find_word, read_corpus, read_sentence
-from keras_elmo.explore.substitutes import word_probabilities
-from keras_elmo.explore.token_table import Place
-from keras_elmo.explore.token_vectors import normalize
 from keras_elmo.explorer.plane import WordMap, context_words
 from keras_elmo.explorer.samples import EXAMPLES, language, sample
 from keras_elmo.files.exported_sources import OnnxFile
@@ -25,6 +18,13 @@ from keras_elmo.files.validation import NoLanguageModel
 from keras_elmo.models.encoder import Encoder
 from keras_elmo.models.pretraining import PretrainingModel
 from keras_elmo.text.vocabulary import SPECIALS
+from keras_elmo.words.index import layer_indexes
+from keras_elmo.words.predictions import Predictions
+from keras_elmo.words.score import score_tokens
+from keras_elmo.words.sentences import Text, find_word, read_corpus, read_sentence
+from keras_elmo.words.substitutes import word_probabilities
+from keras_elmo.words.token_table import Place
+from keras_elmo.words.token_vectors import normalize
 
 # An .onnx file gives no vectors of the ends of a sentence.
 _KINDS = tuple(kind for kind in MODELS if kind is not OnnxFile)

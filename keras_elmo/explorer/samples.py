@@ -79,4 +79,4 @@ def language(words: Iterable[str]) -> str:
 
 def sample(code: str) -> str:
     """Returns the path of the sample text of a language, a sentence a line."""
-    return str(files("keras_elmo.explore") / "samples" / f"{code}.txt")
+    return str(files("keras_elmo.words") / "samples" / f"{code}.txt")

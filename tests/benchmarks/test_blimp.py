@@ -5,9 +5,9 @@ import lzma
 
 import pytest
 
-from tests.explore.test_substitutes import ALL_WORDS
 from tests.files.pretrained import write_pretrained
 from tests.training.runs import CONFIG
+from tests.words.test_substitutes import ALL_WORDS
 
 
 @pytest.fixture(scope="module")

@@ -6,9 +6,9 @@ import math
 
 import keras_elmo
 from keras_elmo.text.vocabulary import SPECIALS
-from tests.explore.test_substitutes import ALL_WORDS, SENTENCE
 from tests.files.pretrained import write_pretrained
 from tests.training.runs import CONFIG
+from tests.words.test_substitutes import ALL_WORDS, SENTENCE
 
 
 def test_perplexity_at_the_place(benchmark, tmp_path, capsys):

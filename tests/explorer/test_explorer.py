@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import keras_elmo
-from keras_elmo.explore.index import Index
 from keras_elmo.explorer import samples
 from keras_elmo.explorer.explorer import Explorer
+from keras_elmo.words.index import Index
 from tests.explorer.conftest import TEXT, WORDS, small_model
 
 pytestmark = pytest.mark.graph

@@ -7,13 +7,13 @@ import h5py
 import numpy as np
 import pytest
 
-from keras_elmo.explore.substitutes import substitutes
 from keras_elmo.files.export import export_saved_model
 from keras_elmo.files.finding import ASSETS, is_saved_model
 from keras_elmo.files.loading import load, load_language_model
 from keras_elmo.models.elmo_embedding import ElmoEmbedding
 from keras_elmo.training.perplexity import perplexity
 from keras_elmo.training.warm_start import WarmStart
+from keras_elmo.words.substitutes import substitutes
 from tests.files.exports import LENGTHS, TOKENS, embedding, in_memory
 from tests.files.pretrained import model_of, write_pretrained
 from tests.layers.layer_checks import numpy_of

@@ -5,11 +5,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from keras_elmo.explore.predictions import Predictions, log_softmax
-from keras_elmo.explore.sentences import Sentence, find_word, read_sentence
 from keras_elmo.files.sources import Source
 from keras_elmo.text.vocabulary import SPECIALS
 from keras_elmo.utils.checks import check_at_least, check_boolean, is_integer
+from keras_elmo.words.predictions import Predictions, log_softmax
+from keras_elmo.words.sentences import Sentence, find_word, read_sentence
 
 
 class Substitute(NamedTuple):

@@ -5,9 +5,9 @@ from functools import cached_property
 
 import numpy as np
 
-from keras_elmo.explore.index_files import Arrays
-from keras_elmo.explore.token_vectors import Occurrence
 from keras_elmo.utils.checks import check_type
+from keras_elmo.words.index_files import Arrays
+from keras_elmo.words.token_vectors import Occurrence
 
 _KEPT_WORDS = 65_536
 # A position in a sentence, and the sentence.

@@ -10,9 +10,9 @@ import pytest
 import keras_elmo
 from keras_elmo.cli import main
 from tests.command_line import assert_one_line, command
-from tests.explore.test_substitutes import ALL_WORDS, SENTENCE
 from tests.files.pretrained import write_pretrained
 from tests.training.runs import CONFIG
+from tests.words.test_substitutes import ALL_WORDS, SENTENCE
 
 LINES = [" ".join(SENTENCE), "", "the bank"]
 

@@ -10,11 +10,11 @@ from typing import BinaryIO, NamedTuple
 import numpy as np
 
 from keras_elmo.embedding.embedder import Embedder
-from keras_elmo.explore.index_files import Arrays
 from keras_elmo.files.sources import AnyEncoder
 from keras_elmo.utils.checks import is_integer, refuse
 from keras_elmo.utils.progress import Progress
 from keras_elmo.utils.temporary import naming_folder
+from keras_elmo.words.index_files import Arrays
 
 _BATCH_SIZE = 128
 

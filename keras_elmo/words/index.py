@@ -10,28 +10,28 @@ import numpy as np
 from keras_elmo.embedding.embedder import Embedder
 from keras_elmo.embedding.parts import encoder_hash
 from keras_elmo.embedding.sentences import tokenizer_of
-from keras_elmo.explore.index_files import Arrays, build_graph, load_index, save_index
-from keras_elmo.explore.sentences import (
-    Sentence,
-    Text,
-    find_word,
-    read_corpus,
-    read_sentence,
-)
-from keras_elmo.explore.token_table import Place, TokenTable
-from keras_elmo.explore.token_vectors import (
-    Occurrence,
-    check_among,
-    normalize,
-    one_layer,
-    token_arrays,
-)
 from keras_elmo.files.loading import open_model
 from keras_elmo.files.sources import AnyEncoder, Source
 from keras_elmo.utils.checks import check_at_least, check_boolean, check_choice, refuse
 from keras_elmo.utils.lazy import import_extra
 from keras_elmo.utils.progress import Progress
 from keras_elmo.utils.types import Config, StrPath
+from keras_elmo.words.index_files import Arrays, build_graph, load_index, save_index
+from keras_elmo.words.sentences import (
+    Sentence,
+    Text,
+    find_word,
+    read_corpus,
+    read_sentence,
+)
+from keras_elmo.words.token_table import Place, TokenTable
+from keras_elmo.words.token_vectors import (
+    Occurrence,
+    check_among,
+    normalize,
+    one_layer,
+    token_arrays,
+)
 
 
 class Index:

@@ -29,7 +29,7 @@ from keras_elmo.utils.files import check_free, replacing_text
 from keras_elmo.utils.progress import Progress
 
 if TYPE_CHECKING:
-    from keras_elmo.explore.score import Score
+    from keras_elmo.words.score import Score
 
 _STANDARD = "-"
 # Likelihoods are written with so many decimals.

@@ -7,12 +7,12 @@ from typing import NamedTuple
 import numpy as np
 
 from keras_elmo.embedding.sentences import Sentence, read_sentences
-from keras_elmo.explore.predictions import Predictions
 from keras_elmo.files.sources import Source
 from keras_elmo.text.batching import split_stream
 from keras_elmo.text.vocabulary import END, START, UNKNOWN
 from keras_elmo.utils.checks import check_at_least
 from keras_elmo.utils.types import Tensor
+from keras_elmo.words.predictions import Predictions
 
 # Positions of the sentences that are scored at a time, and the probabilities in memory.
 _POSITIONS = 4096

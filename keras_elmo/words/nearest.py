@@ -3,12 +3,12 @@
 from collections.abc import Callable
 
 from keras_elmo.embedding.sentences import tokenizer_of
-from keras_elmo.explore.index import Index
-from keras_elmo.explore.sentences import Sentence, Text, find_word, read_sentence
-from keras_elmo.explore.token_vectors import Occurrence, check_among, one_layer
 from keras_elmo.files.loading import open_model
 from keras_elmo.files.sources import Source
 from keras_elmo.utils.checks import check_at_least, check_choice
+from keras_elmo.words.index import Index
+from keras_elmo.words.sentences import Sentence, Text, find_word, read_sentence
+from keras_elmo.words.token_vectors import Occurrence, check_among, one_layer
 
 
 def nearest(

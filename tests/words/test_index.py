@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from keras_elmo import Index, nearest
-from keras_elmo.explore.index import layer_indexes
 from keras_elmo.files.export import export_saved_model
-from tests.explore.test_nearest import CORPUS, QUERY, by_hand
+from keras_elmo.words.index import layer_indexes
 from tests.installed import require_installed
 from tests.models.small import random_encoder
+from tests.words.test_nearest import CORPUS, QUERY, by_hand
 
 
 @pytest.fixture(scope="module")
