@@ -43,15 +43,14 @@ _KEPT_MAPS = 256
 class Explorer:
     """Answers questions about the words of a sentence.
 
-    A method takes tokens as a tuple. It computes what it has not computed lately.
+    A method takes tokens as a tuple. Recent results are cached.
 
     Args:
-        model: a language model; or an encoder, for which `substitutes` and `score`
-            have nothing to ask.
-        corpus: the text to look for neighbours in; if `None`, the sample in the
+        model: a language model; or an encoder, without `substitutes` and `score`.
+        corpus: the text to look for neighbours in; if `None`, the sample text in the
             language of the words that the model predicts, or in English if it
             predicts none.
-        max_sentences: of the text, that are read.
+        max_sentences: greatest number of sentences to read from the text.
         progress: whether to show words/s on stderr.
         tokenizer: how texts are split, a kind of `Tokenizer`; that of the model if
             `None`.
@@ -101,7 +100,7 @@ class Explorer:
         return layers
 
     def describe(self) -> Answer:
-        """Returns what the page has to know of the model."""
+        """Returns what the page needs to know about the model."""
         examples = EXAMPLES[self.language]
         places = [
             {"text": text, "position": find_word(word, list(self.tokens(text)))}
@@ -144,10 +143,10 @@ class Explorer:
         """Returns the likeliest words in place of a token, and their probabilities."""
         predictions = self.language_model()
         states = self._layers(tokens)[-1]
-        found = word_probabilities(predictions, states, position)
+        rows = word_probabilities(predictions, states, position)
         words = predictions.vocabulary.words
         answer = {}
-        for name, row in zip(("both", "forward", "backward"), found, strict=True):
+        for name, row in zip(("both", "forward", "backward"), rows, strict=True):
             count = min(_NUM_SUBSTITUTES, len(row))
             best = np.argpartition(-row, count - 1)[:count]
             best = best[np.argsort(-row[best], kind="stable")]
@@ -194,9 +193,9 @@ class Explorer:
 
     def _build_map(self, word: str, umap: bool) -> tuple[WordMap, list[Place], int]:
         """Returns the map of a word, what its points are, and how many there are."""
-        found = [index.occurrences(word, _MAX_POINTS) for index in self._indexes]
-        vectors = np.stack([np.asarray(vectors) for vectors, _ in found])
-        return WordMap(vectors, umap), found[0][1], self._indexes[0].count(word)
+        layers = [index.occurrences(word, _MAX_POINTS) for index in self._indexes]
+        vectors = np.stack([np.asarray(vectors) for vectors, _ in layers])
+        return WordMap(vectors, umap), layers[0][1], self._indexes[0].count(word)
 
     def compare(self, first: tuple[str, ...], second: tuple[str, ...]) -> Answer:
         """Returns the cosine of each token of a sentence with each of another."""

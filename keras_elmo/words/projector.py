@@ -46,8 +46,8 @@ def write_projector(
         directory: the folder of vectors.tsv, metadata.tsv (the sentence with the word
             in brackets, and the position of the word) and projector_config.pbtxt, which
             are written or replaced. Other files in it are kept.
-        layer: of the vectors: 0 is the word without its context; `None` is the mean of
-            the layers.
+        layer: layer of the vectors: 0 is the word without its context; `None` is the
+            mean over the layers.
 
     Returns:
         The number of vectors.
