@@ -52,6 +52,9 @@ EXTRAS = {
     "scale": {"apache_beam"},
 }
 
+# Options of such rooms, which the command line declares: they need no extra.
+OPTIONS = {"keras_elmo.serving.limits", "keras_elmo.explorer.options"}
+
 # A room of an extra, and the one whose modules it may import.
 ABOVE = {"explorer": "serving"}
 
@@ -163,12 +166,16 @@ def test_imports_point_down():
                 if other != room and floor >= FLOORS[room]:
                     wrong.append(f"{where}: floor {floor} from floor {FLOORS[room]}")
                 # The explorer's extra is a part of that of serving.
-                if on_import and other in EXTRAS.keys() - {room, ABOVE.get(room)}:
+                extra = other in EXTRAS.keys() - {room, ABOVE.get(room)}
+                if module in OPTIONS:
+                    extra = other in EXTRAS
+                if on_import and extra and name not in OPTIONS:
                     wrong.append(f"{where}, which needs an extra")
                 if room == "layers" and other == "config":
                     wrong.append(f"{where}: layers take plain arguments")
             if on_import and module not in ON_TENSORFLOW:
-                if package not in allowed | EXTRAS.get(room, set()):
+                extras = set() if module in OPTIONS else EXTRAS.get(room, set())
+                if package not in allowed | extras:
                     wrong.append(f"{where}, which users may lack")
                 if name in ON_TENSORFLOW:
                     wrong.append(f"{where}, which needs TensorFlow")

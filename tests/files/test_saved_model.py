@@ -72,12 +72,12 @@ def copied(folder, to, without=""):
 
 def test_not_an_export(folder, tmp_path):
     """A folder that is no export is named."""
-    with pytest.raises(ValueError, match="`path` must be an exported model"):
+    with pytest.raises(ValueError, match="holds no model; `path` must be"):
         ElmoEmbedding.from_saved_model(tmp_path)
     # A SavedModel of somebody else's.
     copied(folder, tmp_path, without="assets.extra")
     assert not is_saved_model(tmp_path)
-    with pytest.raises(ValueError, match="`path` must be an exported model"):
+    with pytest.raises(ValueError, match="import it with `keras-elmo import`"):
         ElmoEmbedding.from_saved_model(str(tmp_path))
 
 

@@ -126,7 +126,7 @@ def test_by_name(encoder, tmp_path):
     assert len(index.query("bank", QUERY, num=3)) == 3
     shutil.rmtree(tmp_path / "model")
     export_saved_model(random_encoder(seed=1), tmp_path / "model", None)
-    with pytest.raises(ValueError, match="its weights are others. Received: model="):
+    with pytest.raises(ValueError, match="its weights differ. Received: model="):
         Index.load(tmp_path / "index").query("bank", QUERY)
 
 
