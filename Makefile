@@ -17,7 +17,7 @@ PYTEST = $(RUN) -m pytest --numprocesses auto --maxprocesses 4 --dist worksteal
 # What oneDNN computes in other ways on other processors.
 COMPILED = tests/layers tests/embedding/test_embedder.py tests/export/test_saved_model.py \
 	tests/downstream/test_elmo_embedding.py tests/models/test_encoder.py \
-	tests/explore/test_nearest.py tests/explore/test_substitutes.py \
+	tests/words/test_nearest.py tests/words/test_substitutes.py \
 	tests/serving/test_model.py
 
 .PHONY: help demo test test-fast test-benchmarks test-processors lint format dist docs \

@@ -48,9 +48,9 @@ def measure(
 ) -> dict[str, dict[str, float]]:
     """Returns the figures of each prior that the model knows."""
     from keras_elmo import Vocabulary
-    from keras_elmo.explore.predictions import Predictions, log_prior, log_softmax
-    from keras_elmo.explore.sentences import read_corpus
     from keras_elmo.text.vocabulary import SPECIALS
+    from keras_elmo.words.predictions import Predictions, log_prior, log_softmax
+    from keras_elmo.words.sentences import read_corpus
 
     predictions = Predictions(model)
     words = predictions.vocabulary

@@ -14,6 +14,7 @@ from .explore.score import score as score
 from .explore.substitutes import substitutes as substitutes
 from .export.onnx import export_onnx as export_onnx
 from .export.saved_model import export_saved_model as export_saved_model
+from .files.export import export_saved_model as export_saved_model
 from .files.loading import list_models as list_models
 from .files.loading import load as load
 from .files.loading import load_language_model as load_language_model
@@ -38,5 +39,10 @@ from .token_vocabulary import TokenVocabulary as TokenVocabulary
 from .training.averaging import average_models as average_models
 from .training.perplexity import perplexity as perplexity
 from .training.pretrain import pretrain as pretrain
+from .words.index import Index as Index
+from .words.nearest import nearest as nearest
+from .words.projector import write_projector as write_projector
+from .words.score import score as score
+from .words.substitutes import substitutes as substitutes
 
 __version__: str

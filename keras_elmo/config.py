@@ -192,9 +192,7 @@ class ElmoConfig:
         """
         # A list, because what is no name may have no hash.
         if name not in list(PRESETS):
-            raise ValueError(
-                f"`name` must be one of {', '.join(PRESETS)}. Received: name={name!r}"
-            )
+            refuse("name", f"one of {', '.join(PRESETS)}", name)
         return PRESETS[name]
 
     @classmethod

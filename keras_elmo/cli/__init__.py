@@ -1,6 +1,5 @@
 """The command line, `keras-elmo`."""
 
-import argparse
 import contextlib
 import contextvars
 import importlib
@@ -11,11 +10,12 @@ from collections.abc import Sequence
 
 import keras_elmo
 from keras_elmo.cli import commands as _commands  # noqa: F401  (declares them)
-from keras_elmo.cli import explore as _explore  # noqa: F401
 from keras_elmo.cli import imports as _imports  # noqa: F401
 from keras_elmo.cli import servers as _servers  # noqa: F401
-from keras_elmo.cli.parsing import COMMANDS, cli_names
+from keras_elmo.cli import words as _words  # noqa: F401
+from keras_elmo.cli.parsing import COMMANDS, Arguments, Command, Parser, add_commands
 from keras_elmo.cli.process import EndingSignals, standard_streams
+from keras_elmo.utils.checks import FLAGS, did_you_mean
 
 _BAD_INPUT = 2
 # Added to the number of a signal that ended a command.
@@ -35,19 +35,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
         after SIGHUP, 141 if nobody reads the output any more.
     """
     with standard_streams(), EndingSignals() as signals:
-        status = _run(arguments, signals)
+        words = sys.argv[1:] if arguments is None else arguments
+        status = _run(words, signals)
     return status
 
 
-def _run(arguments: Sequence[str] | None, signals: EndingSignals) -> int:
+def _run(words: Sequence[str], signals: EndingSignals) -> int:
     parser = _parser()
     if "_ARGCOMPLETE" in os.environ:
         importlib.import_module("argcomplete").autocomplete(parser)
-    found, unknown = parser.parse_known_args(arguments)
-    given = vars(found)
-    run, names, refuse = (given.pop(name) for name in ("run", "names", "refuse"))
+    if words and not words[0].startswith("-") and words[0] not in COMMANDS:
+        hint = did_you_mean(words[0], COMMANDS) or f"; there are {', '.join(COMMANDS)}"
+        parser.error(f"no command {words[0]}{hint}")
+    parsed, unknown = parser.parse_known_args(words)
+    arguments = vars(parsed)
+    command, refuse = arguments.pop("command"), arguments.pop("refuse")
     if unknown:
-        # With the usage of the subcommand, which has the options that there are.
+        # With the usage of the subcommand.
         refuse(f"unrecognized arguments: {' '.join(unknown)}")
     # A line for the user, without the place in the code.
     warnings.formatwarning = lambda message, *_, **__: (
@@ -55,20 +59,25 @@ def _run(arguments: Sequence[str] | None, signals: EndingSignals) -> int:
     )
     try:
         # What a command sets, such as --force, ends with it.
-        contextvars.copy_context().run(run, given)
+        contextvars.copy_context().run(_run_command, command, arguments)
         sys.stdout.flush()
     except KeyboardInterrupt as interrupt:
-        _say(cli_names(str(interrupt), names) or "interrupted")
+        _say(str(interrupt) or "interrupted")
         return _SIGNALLED + signals.number
     except BrokenPipeError:
-        # Who reads has what it wanted, as `head`.
+        # The reader, such as `head`, has what it wanted.
         return _BROKEN_PIPE
     except Exception as error:
         if os.environ.get("KERAS_ELMO_TRACEBACK") or not _is_expected(error):
             raise
-        _say(f"error: {cli_names(_message(error), names)}")
+        _say(f"error: {_message(error)}")
         return _BAD_INPUT
     return 0
+
+
+def _run_command(command: Command, arguments: Arguments) -> None:
+    FLAGS.set(command.flags)
+    command.run(arguments)
 
 
 def _say(message: str) -> None:
@@ -77,16 +86,14 @@ def _say(message: str) -> None:
         print(f"keras-elmo: {message}", file=sys.stderr)
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def _parser() -> Parser:
+    parser = Parser(
         prog="keras-elmo",
         description="Pretrains ELMo models, exports and serves them, embeds text.",
     )
     version = f"keras-elmo {keras_elmo.__version__}"
     parser.add_argument("--version", action="version", version=version)
-    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    for add in COMMANDS:
-        add(commands)
+    add_commands(parser)
     return parser
 
 

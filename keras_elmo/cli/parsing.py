@@ -1,62 +1,70 @@
-"""What the subcommands of `keras-elmo` are made of."""
+"""What the subcommands of `keras-elmo` are made of: options, their parser, checks."""
 
 import argparse
+import dataclasses
 import importlib
 import os
-import re
 import sys
-from collections.abc import Callable, Mapping, Set
-from typing import Any, TypeAlias
+from collections.abc import Callable
+from typing import Any, NamedTuple, NoReturn, TypeAlias
 
-from keras_elmo.config import TOKENIZERS
+from keras_elmo.embedding.options import EmbedOptions
 from keras_elmo.files.downloads import HUB
+from keras_elmo.files.finding import is_onnx
 from keras_elmo.files.loading import open_model
 from keras_elmo.text.lines import READ_ANYTHING, expand_files, read_lines
-from keras_elmo.utils.options import declared_options
+from keras_elmo.training.options import TrainingOptions
+from keras_elmo.utils.options import Option, options_of
 
-# The options that are given, by the names of Python's arguments. The others are not
-# passed on, so that every default is that of Python.
-Given: TypeAlias = dict[str, Any]
-Run: TypeAlias = Callable[[Given], None]
-Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+# The options on a command line, by the names of Python's arguments. Options that are
+# left out are not passed on, so that every default is declared in Python.
+Arguments: TypeAlias = dict[str, Any]
+Run: TypeAlias = Callable[[Arguments], None]
 
-COMMANDS: list[Callable[[Commands], None]] = []
+
+class Command(NamedTuple):
+    """A subcommand. Its user calls the arguments of Python by the `flags`."""
+
+    help: str
+    example: str
+    options: tuple[Option, ...]
+    flags: dict[str, str]
+    run: Run
+
+
+COMMANDS: dict[str, Command] = {}
 
 
 def command(
-    name: str, help: str, example: str, /, **names: str
-) -> Callable[[Callable[[argparse.ArgumentParser], Run]], None]:
-    """Declares a subcommand by a function that adds its options.
-
-    The function returns what runs the subcommand; its docstring describes it.
+    name: str, help: str, example: str, /, *options: Option, **names: str
+) -> Callable[[Run], Run]:
+    """Declares a function as a subcommand; its docstring describes it.
 
     Args:
         name: of the subcommand.
-        help: a line for the list of all.
-        example: of a call.
-        **names: flags by names of Python's arguments, for messages, where an option of
-            the subcommand is called otherwise.
+        help: a line for the list of commands.
+        example: a call.
+        *options: what it takes. The function gets those on the command line.
+        **names: what messages call arguments of Python that no option is named after.
     """
+    flags = {option.name: option.flag for option in options if option.flag}
 
-    def declare(add_arguments: Callable[[argparse.ArgumentParser], Run]) -> None:
-        def add(commands: Commands) -> None:
-            parser = commands.add_parser(
-                name,
-                help=help,
-                description=" ".join((add_arguments.__doc__ or "").split()),
-                epilog=f"example:\n  keras-elmo {example}",
-                formatter_class=_Formatter,
-                argument_default=argparse.SUPPRESS,
-            )
-            run = add_arguments(parser)
-            options = {each.dest: each.option_strings for each in parser._actions}
-            flags = {dest: strings[-1] for dest, strings in options.items() if strings}
-            names_of = {**flags, **names}
-            parser.set_defaults(run=run, names=names_of, refuse=parser.error)
-
-        COMMANDS.append(add)
+    def declare(run: Run) -> Run:
+        COMMANDS[name] = Command(help, example, options, flags | names, run)
+        return run
 
     return declare
+
+
+# === The parser ===
+
+
+class Parser(argparse.ArgumentParser):
+    """Answers a wrong call in two lines."""
+
+    def error(self, message: str) -> NoReturn:
+        usage = f"usage: {self.prog} [OPTIONS]; {self.prog} --help lists them"
+        self.exit(2, f"{usage}\n{self.prog}: error: {message}\n")
 
 
 class _Formatter(argparse.HelpFormatter):
@@ -68,75 +76,62 @@ class _Formatter(argparse.HelpFormatter):
         return super()._fill_text(text, width, indent)
 
 
-def add_options(
-    parser: argparse.ArgumentParser,
-    options: object,
-    required: Set[str] = frozenset(),
-) -> dict[str, "argparse._ArgumentGroup"]:
-    """Adds the options of a dataclass; returns the groups by their headings."""
-    declared = [each for each in declared_options(options) if each.flag]
-    flags = {each.name: each.flag for each in declared}
-    headings = dict.fromkeys(each.option.group for each in declared)
-    groups = {heading: parser.add_argument_group(heading) for heading in headings}
-    for each in declared:
-        # What only Python takes is left out.
-        help = re.sub(r" ?In Python[^.]*\.", "", each.option.help).removesuffix(".")
-        help = cli_names(help, flags).replace('"', "").replace("%", "%%")
-        is_required = each.required or each.name in required
-        if not is_required and each.default is not None and each.default is not False:
-            help += f" (default: {each.default})"
-        settings: Given = {"action": "store_true"}
-        if each.parse is not bool:
-            settings = {
-                "type": each.parse,
-                "choices": each.option.choices or None,
-                "metavar": None if each.option.choices else each.option.metavar,
-                "nargs": "+" if each.option.many else None,
-            }
-        groups[each.option.group].add_argument(
-            each.flag,
-            dest=each.name,
-            required=is_required,
-            help=help,
-            **settings,
+def add_commands(parser: Parser) -> None:
+    """Adds the subcommands that are declared."""
+    subparsers = parser.add_subparsers(
+        title="commands", required=True, metavar="COMMAND"
+    )
+    for name, command in COMMANDS.items():
+        subparser = subparsers.add_parser(
+            name,
+            help=command.help,
+            description=" ".join((command.run.__doc__ or "").split()),
+            epilog=f"example:\n  keras-elmo {command.example}",
+            formatter_class=_Formatter,
+            argument_default=argparse.SUPPRESS,
         )
-    return groups
+        subparser.set_defaults(command=command, refuse=subparser.error)
+        groups: dict[str, Any] = {"options": subparser}
+        for option in filter(lambda option: option.flag, command.options):
+            if option.group not in groups:
+                groups[option.group] = subparser.add_argument_group(option.group)
+            group = groups[option.group]
+            if option.one_of:
+                if option.one_of not in groups:
+                    groups[option.one_of] = group.add_mutually_exclusive_group(
+                        required=option.required
+                    )
+                group = groups[option.one_of]
+            _add_option(group, option, command.flags)
 
 
-def take_options(options: Callable[..., Any], given: Given) -> Any:
-    """Takes the options of a dataclass out of what was given, and returns them."""
-    names = {each.name for each in declared_options(options)} & given.keys()
-    return options(**{name: given.pop(name) for name in names})
+def _add_option(group: Any, option: Option, flags: dict[str, str]) -> None:
+    required = option.required and not option.one_of
+    help = option.help.format_map(flags).removesuffix(".").replace("%", "%%")
+    if not (required or option.default is None or isinstance(option.default, bool)):
+        help += f" (default: {option.default})"
+    settings: Arguments = {
+        "type": option.convert,
+        "choices": option.choices or None,
+        "metavar": None if option.choices else option.metavar,
+        "nargs": "+" if option.many else None,
+    }
+    if option.convert is bool:
+        settings = {"action": "store_false" if option.default else "store_true"}
+    if option.flag.startswith("-"):
+        settings |= {"dest": option.name, "required": required}
+        group.add_argument(option.flag, help=help, **settings)
+    else:
+        settings |= {"metavar": option.flag, "nargs": None if required else "?"}
+        group.add_argument(option.name, help=help, **settings)
 
 
-def add_model(
-    parser: argparse.ArgumentParser,
-    dest: str,
-    help: str = "A run, imported weights, an exported model",
-    required: bool = True,
-) -> None:
-    """Adds --model."""
-    help += ", a shipped name such as elmo-en, a .zip, or hf://OWNER/NAME"
-    parser.add_argument(
-        "--model", required=required, metavar="DIR", dest=dest, help=help
-    )
+# === Options that several subcommands take ===
 
 
-def add_tokenizer(parser: argparse.ArgumentParser) -> None:
-    """Adds --tokenizer, for commands that read text."""
-    parser.add_argument(
-        "--tokenizer",
-        choices=TOKENIZERS,
-        help="How text is split into words: whitespace keeps text that is tokenized "
-        "already. If not given, as the model's text was",
-    )
-
-
-def add_out(
-    parser: argparse.ArgumentParser, dest: str, metavar: str, help: str
-) -> None:
-    """Adds --out."""
-    parser.add_argument("--out", required=True, metavar=metavar, dest=dest, help=help)
+def option_of(options: Any, name: str) -> Option:
+    """Returns an option of a dataclass, for a subcommand that takes few of them."""
+    return dataclasses.replace(options_of(options)[name], group="options")
 
 
 def utf8(argument: str) -> str:
@@ -150,43 +145,44 @@ def utf8(argument: str) -> str:
     return os.fsencode(argument).decode()
 
 
-def cli_names(message: str, names: Mapping[str, str]) -> str:
-    """Returns a message that names options instead of Python's arguments."""
-    expected, received, values = message.partition(" Received: ")
-    expected = _renamed(r"`(\w+)`", expected, names, "{}")
-    expected = expected.replace("must be None", "must not be given")
-    expected = expected.replace("or be None", "or not be given")
-    values = _renamed(r"\b(\w+)=", values, names, "{} ")
-    # A flag has no value; an option that is not given has none, either.
-    values = re.sub(r"(--[\w-]+) (True|None)\b", _as_typed, values)
-    return expected + received + values
+_FURTHER = "a shipped name such as elmo-en, a .zip, or hf://OWNER/NAME"
+MODEL = Option(
+    "model",
+    f"A run, imported weights, an exported model, {_FURTHER}",
+    "DIR",
+    required=True,
+)
+LANGUAGE_MODEL = dataclasses.replace(
+    MODEL, help=f"A run, a model exported with --language-model, {_FURTHER}"
+)
+CORPUS = option_of(TrainingOptions, "corpus")
+INPUT = Option(
+    "input",
+    "The text, UTF-8, one sentence per line; - for standard input",
+    "FILE",
+    required=True,
+)
+TOKENIZER = option_of(EmbedOptions, "tokenizer")
+FORCE = Option("force", "Read files that do not look like UTF-8 text", type=bool)
 
 
-def _as_typed(found: re.Match[str]) -> str:
-    return found[1] if found[2] == "True" else f"no {found[1]}"
+# === Checks before Keras is imported, which takes seconds ===
 
 
-def _renamed(pattern: str, text: str, names: Mapping[str, str], form: str) -> str:
-    def renamed(found: re.Match[str]) -> str:
-        return form.format(names[found[1]]) if found[1] in names else found[0]
-
-    return re.sub(pattern, renamed, text)
-
-
-def add_force(parser: argparse.ArgumentParser) -> None:
-    """Adds --force, which `check_text` takes."""
-    help = "Read files that do not look like UTF-8 text"
-    parser.add_argument("--force", action="store_true", help=help)
+def take_options(options: Callable[..., Any], arguments: Arguments) -> Any:
+    """Takes the options of a dataclass out of the arguments, and returns them."""
+    names = options_of(options).keys() & arguments.keys()
+    return options(**{name: arguments.pop(name) for name in names})
 
 
-def check_text(given: Given, *names: str) -> None:
+def check_text(arguments: Arguments, *names: str) -> None:
     """Checks that files of text are there, and unless forced that they are text."""
     # Also where they are read.
-    READ_ANYTHING.set(given.pop("force", False))
+    READ_ANYTHING.set(arguments.pop("force", False))
     for name in names:
         # A dash stands for standard input.
-        if given.get(name, "-") != "-":
-            expand_files(given[name])
+        if arguments.get(name, "-") != "-":
+            expand_files(arguments[name])
 
 
 def check_not_empty(files: list[str]) -> None:
@@ -196,7 +192,7 @@ def check_not_empty(files: list[str]) -> None:
 
 
 def check_model(name: str) -> None:
-    """Checks that a model is there before Keras is imported, which takes seconds.
+    """Checks that a model is there.
 
     Those that have to be unpacked or downloaded are left to what loads them.
     """
@@ -210,7 +206,7 @@ def import_keras(model: str = "") -> None:
     They come from C++ code that writes to standard error before it reads any log
     level, and would stand above every error message.
     """
-    if "keras" in sys.modules or model.endswith(".onnx"):
+    if "keras" in sys.modules or is_onnx(model):
         return
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     sys.stderr.flush()

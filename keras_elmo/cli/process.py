@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from types import FrameType
 from typing import Any, TextIO
 
-# Those that end a process which could still tidy up.
+# Signals that end a process but leave it time to tidy up.
 _ENDING = [
     getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)
 ]
@@ -50,10 +50,10 @@ class _Stream(io.FileIO):
 def standard_streams() -> Iterator[None]:
     """Gives a command standard streams that name themselves in errors.
 
-    Text is UTF-8, as in every file, whatever the locale. A stream that is closed gets a
-    file that refuses what the command would do with it: otherwise the next file to be
-    opened would have its number, and take what libraries print. Streams that a program
-    has put in place of its own are left alone.
+    Text is UTF-8, as in every file, whatever the locale. A closed stream is replaced by
+    a file that cannot be used: otherwise the next file to be opened would have its
+    number, and receive what libraries print. Streams that a program has replaced itself
+    are left alone.
     """
     for number, mode in enumerate((os.O_WRONLY, os.O_RDONLY, os.O_WRONLY)):
         try:
@@ -64,8 +64,8 @@ def standard_streams() -> Iterator[None]:
     with contextlib.ExitStack() as stack:
         if sys.stdin is sys.__stdin__:
             raw = _Stream(0, "r", "standard input")
-            given = io.TextIOWrapper(io.BufferedReader(raw), "utf-8")
-            stack.enter_context(_replaced("stdin", given))
+            stdin = io.TextIOWrapper(io.BufferedReader(raw), "utf-8")
+            stack.enter_context(_replaced("stdin", stdin))
         if sys.stderr is None:
             dropped = open(2, "w", encoding="utf-8", closefd=False)
             stack.enter_context(_replaced("stderr", dropped))
@@ -74,7 +74,7 @@ def standard_streams() -> Iterator[None]:
             text = io.TextIOWrapper(
                 io.BufferedWriter(raw),
                 "utf-8",
-                # Of names of files, which may be any bytes.
+                # Names of files may be any bytes.
                 "surrogateescape",
                 line_buffering=raw.isatty(),
                 write_through=getattr(sys.stdout, "write_through", False),
@@ -100,13 +100,13 @@ def _flush(stream: TextIO) -> None:
 
 
 class EndingSignals:
-    """Makes a `KeyboardInterrupt` of SIGTERM and SIGHUP while its block runs.
+    """Turns SIGTERM and SIGHUP into a `KeyboardInterrupt` while its block runs.
 
     So temporary files are removed and parts are kept, as after Ctrl-C. A second signal
-    ends the process at once. One that is ignored, as under `nohup`, stays ignored.
+    ends the process at once. A signal that is ignored, as under `nohup`, stays ignored.
 
     Attributes:
-        number: of the last signal; that of Ctrl-C, if there was no other.
+        number: the last signal; SIGINT until there is another.
     """
 
     def __init__(self) -> None:

@@ -1,18 +1,17 @@
 """The subcommands of `keras-elmo` that run until they are stopped."""
 
-import argparse
 import contextlib
+import dataclasses
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from keras_elmo.cli.parsing import (
-    Given,
-    Run,
-    add_force,
-    add_options,
-    add_tokenizer,
+    FORCE,
+    MODEL,
+    TOKENIZER,
+    Arguments,
     check_model,
     check_not_empty,
     check_text,
@@ -20,112 +19,98 @@ from keras_elmo.cli.parsing import (
     import_keras,
     take_options,
 )
+from keras_elmo.explorer.options import ExploreOptions
+from keras_elmo.files.finding import is_onnx
+from keras_elmo.serving.limits import Limits, ServeOptions
 from keras_elmo.utils.lazy import import_extra
+from keras_elmo.utils.options import Option, options_of
 
 
 @command(
     "serve",
     "answer requests over the network",
     "serve --model elmo-en --port 8501",
+    dataclasses.replace(
+        MODEL,
+        help="An exported model, a shipped model's name, an .onnx file (no gRPC), or a "
+        "folder of exported models named 1, 2, ...: the newest that loads is served",
+    ),
+    *options_of(ServeOptions).values(),
+    *options_of(Limits).values(),
 )
-def _serve(parser: argparse.ArgumentParser) -> Run:
+def _serve(arguments: Arguments) -> None:
     """Serves an exported model as TensorFlow Serving does: REST and gRPC.
 
     SIGTERM finishes the requests under way. Needs: pip install 'keras-elmo[serve]'
     """
-    from keras_elmo.serving.limits import Limits, ServeOptions
+    needed = ["httptools", "orjson", "prometheus_client", "starlette", "uvicorn"]
+    if not is_onnx(arguments["model"]):
+        needed += ["grpc", "tensorflow_serving"]
+    for module in needed:
+        import_extra(module, "keras-elmo serve", "serve")
+    limits = take_options(Limits, arguments)
+    # Checked before the model is read; `serve` takes the values themselves.
+    take_options(ServeOptions, {**arguments})
+    import_keras(arguments["model"])
+    from keras_elmo.serving.server import serve
 
-    parser.add_argument(
-        "--model",
-        required=True,
-        metavar="DIR",
-        help="An exported model, a shipped model's name, an .onnx file (no gRPC), or a "
-        "folder of exported models named 1, 2, ...: the newest that loads is served",
-    )
-    add_options(parser, ServeOptions)
-    add_options(parser, Limits)
-
-    def run(given: Given) -> None:
-        needed = ["httptools", "orjson", "prometheus_client", "starlette", "uvicorn"]
-        if not given["model"].endswith(".onnx"):
-            needed += ["grpc", "tensorflow_serving"]
-        _import_extra(needed, "serve")
-        limits = take_options(Limits, given)
-        # Checked before the model is read; `serve` takes the values themselves.
-        take_options(ServeOptions, {**given})
-        import_keras(given["model"])
-        from keras_elmo.serving.server import serve
-
-        _until_stopped(serve, **given, limits=limits)
-
-    return run
+    _until_stopped(serve, **arguments, limits=limits)
 
 
 @command(
     "explore",
     "look at words in context in a browser",
     "explore --model elmo-en elmo-ko --text 'text/*.txt'",
+    dataclasses.replace(
+        MODEL,
+        name="models",
+        help="Runs, exported models, shipped names such as elmo-en",
+        many=True,
+    ),
+    Option(
+        "text",
+        "Where neighbours are looked for, one sentence per line; if not given, a "
+        "sample of a thousand sentences and more",
+        "GLOB",
+        many=True,
+    ),
+    Option(
+        "mix",
+        "Trained .keras models, and CSV files of MixWeightsLogger",
+        "FILE",
+        many=True,
+    ),
+    Option(
+        "browser",
+        "Print the address alone",
+        flag="--no-browser",
+        type=bool,
+        default=True,
+    ),
+    TOKENIZER,
+    FORCE,
+    *options_of(ExploreOptions).values(),
     model="--model",
 )
-def _explore(parser: argparse.ArgumentParser) -> Run:
+def _explore(arguments: Arguments) -> None:
     """Opens a page about the words of a sentence, until it is stopped by Ctrl-C.
 
     It shows their neighbours in a text, substitutes, how unlikely they are, and how a
     word's vectors part by its meanings from layer to layer. Needs: pip install
     'keras-elmo[explore]'
     """
-    from keras_elmo.explorer.options import ExploreOptions
+    for module in ("httptools", "orjson", "starlette", "uvicorn"):
+        import_extra(module, "keras-elmo explore", "explore")
+    options = take_options(ExploreOptions, arguments)
+    check_text(arguments, "text")
+    if "text" in arguments:
+        check_not_empty(arguments["text"])
+    for name in arguments["models"]:
+        check_model(name)
+    import_keras()
+    from keras_elmo.explorer.server import explore
 
-    parser.add_argument(
-        "--model",
-        required=True,
-        nargs="+",
-        metavar="DIR",
-        dest="models",
-        help="Runs, exported models, shipped names such as elmo-en",
-    )
-    parser.add_argument(
-        "--text",
-        nargs="+",
-        metavar="GLOB",
-        help="Where neighbours are looked for, a sentence a line; if not given, a "
-        "sample of a thousand sentences and more",
-    )
-    parser.add_argument(
-        "--mix",
-        nargs="+",
-        metavar="FILE",
-        help="Trained .keras models, and CSV files of MixWeightsLogger",
-    )
-    parser.add_argument(
-        "--no-browser",
-        action="store_false",
-        dest="browser",
-        help="Print the address alone",
-    )
-    add_tokenizer(parser)
-    add_force(parser)
-    add_options(parser, ExploreOptions)
-
-    def run(given: Given) -> None:
-        _import_extra(("httptools", "orjson", "starlette", "uvicorn"), "explore")
-        options = take_options(ExploreOptions, given)
-        check_text(given, "text")
-        if "text" in given:
-            check_not_empty(given["text"])
-        for name in given["models"]:
-            check_model(name)
-        import_keras()
-        from keras_elmo.explorer.server import explore
-
-        _until_stopped(explore, **given, options=options)
-
-    return run
-
-
-def _import_extra(modules: Sequence[str], extra: str) -> None:
-    for module in modules:
-        import_extra(module, f"keras-elmo {extra}", extra)
+    _until_stopped(explore, **arguments, options=options)
 
 
 def _until_stopped(run: Callable[..., signal.Signals], **kwargs: Any) -> None:

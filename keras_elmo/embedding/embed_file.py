@@ -32,6 +32,7 @@ from keras_elmo.files.loading import open_model
 from keras_elmo.files.sources import AnyEncoder, Source
 from keras_elmo.text.batching import TokenizedFile
 from keras_elmo.text.lines import check_files, expand_files, read_lines
+from keras_elmo.utils.checks import called, received
 from keras_elmo.utils.files import check_parent, file_hash
 from keras_elmo.utils.lazy import import_extra
 from keras_elmo.utils.memory import keep_freed_memory
@@ -120,7 +121,8 @@ def _text_file(input: str) -> Iterator[str]:
             path, *more = expand_files(input)
             if more:
                 raise ValueError(
-                    f"`input` must be one file. Received: {1 + len(more)} of {input}"
+                    f"{called('input')} must be one file. Received: {1 + len(more)} of "
+                    f"{input}"
                 )
         if next(read_lines([path], keep_blank=True), None) is None:
             name = "standard input" if input == STANDARD else path
@@ -207,20 +209,21 @@ def check_out(out: str, options: EmbedOptions, resume: bool) -> PartFolder | Non
     if out == STANDARD:
         if resume:
             raise ValueError(
-                "`resume` needs a file to go on with. Received: resume=True, out='-'"
+                f"{called('resume')} needs a file to go on with. "
+                + received(resume=True, out=out)
             )
         return None
     if out.endswith(PARQUET_SUFFIX):
         import_extra("pyarrow", "Writing Parquet", "parquet")
     elif not out.endswith(HDF5_SUFFIXES):
         raise ValueError(
-            "`out` must end in .hdf5, .h5 or .parquet, or be '-'. "
-            f"Received: out={out!r}"
+            f"{called('out')} must end in .hdf5, .h5 or .parquet, or be '-'. "
+            + received(out=out)
         )
     elif options.rows != "tokens":
         raise ValueError(
-            "`rows` must be 'tokens' for HDF5, whose layout is a dataset a line. "
-            f"Received: rows={options.rows!r}, out={out!r}"
+            f"{called('rows')} must be 'tokens' for HDF5, which has one dataset per "
+            f"line. {received(rows=options.rows, out=out)}"
         )
     check_parent(out)
     return PartFolder(out, resume)

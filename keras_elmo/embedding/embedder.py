@@ -19,7 +19,7 @@ from keras_elmo.embedding.sentences import (
 from keras_elmo.files.loading import open_model
 from keras_elmo.files.sources import AnyEncoder, ModelSource, Source
 from keras_elmo.text.batching import Tokens, split_stream
-from keras_elmo.utils.checks import check_at_least, check_choice
+from keras_elmo.utils.checks import called, check_at_least, check_choice, received
 from keras_elmo.utils.types import Tensor
 
 # A window holds the sentences of so many batches, sorted by length: little padding.
@@ -151,8 +151,8 @@ def layer_factors(source: ModelSource, config: ElmoConfig) -> np.ndarray:
     scalars, gamma, layer_norm = mix
     if layer_norm:
         raise ValueError(
-            "`layers` must be 'all' for this model: its mix normalises layers by their "
-            f"batch. Received: layers='mix', model={source.name}"
+            f"{called('layers')} must be 'all' for this model: its mix normalises "
+            f"layers by their batch. {received(layers='mix', model=source.name)}"
         )
     weights = np.exp(scalars - np.max(scalars))
     return gamma * weights / weights.sum()

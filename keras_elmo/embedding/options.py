@@ -39,7 +39,7 @@ class EmbedOptions:
     tokenizer: str | None = option(
         None,
         'How the text is split into words: "whitespace" keeps text that is tokenized '
-        "already, one vector for each word. If not given, as the model's text was.",
+        "already. If not given, as the model's text was.",
         _FILE,
         choices=TOKENIZERS,
     )

@@ -17,6 +17,7 @@ from keras_elmo.embedding.part_batches import PartBatches
 from keras_elmo.files.onnx_encoder import OnnxEncoder
 from keras_elmo.files.sources import AnyEncoder
 from keras_elmo.text.batching import Tokens
+from keras_elmo.utils.checks import called
 from keras_elmo.utils.files import (
     file_hash,
     is_leftover,
@@ -134,8 +135,8 @@ class PartFolder:
     def _check_parts(self) -> None:
         if not self._resume and self._num_parts():
             raise ValueError(
-                f"{self._path} exists from an interrupted run; pass `resume` to go on "
-                "with it, or remove it"
+                f"{self._path} exists from an interrupted run; pass "
+                f"{called('resume')} to go on with it, or remove it"
             )
 
     @contextlib.contextmanager
@@ -216,7 +217,8 @@ class PartFolder:
         if not number:
             return "nothing is kept"
         parts = "1 part is" if number == 1 else f"{number:,} parts are"
-        return f"{parts} kept in {self._path}; pass `resume` to go on from there"
+        go_on = f"pass {called('resume')} to go on from there"
+        return f"{parts} kept in {self._path}; {go_on}"
 
     def part(self, first_line: int, lines: Sequence[Tokens]) -> str:
         """Returns the path of the part that holds some lines."""

@@ -10,13 +10,6 @@ import numpy as np
 
 from keras_elmo.embedding.embedder import Embedder
 from keras_elmo.embedding.sentences import tokenizer_of
-from keras_elmo.explore.index import layer_indexes
-from keras_elmo.explore.predictions import Predictions
-from keras_elmo.explore.score import score_tokens
-from keras_elmo.explore.sentences import Text, find_word, read_corpus, read_sentence
-from keras_elmo.explore.substitutes import word_probabilities
-from keras_elmo.explore.token_table import Place
-from keras_elmo.explore.token_vectors import normalize
 from keras_elmo.explorer.plane import WordMap, context_words
 from keras_elmo.explorer.samples import EXAMPLES, language, sample
 from keras_elmo.files.exported_sources import OnnxFile
@@ -25,6 +18,13 @@ from keras_elmo.files.validation import NoLanguageModel
 from keras_elmo.models.encoder import Encoder
 from keras_elmo.models.pretraining import PretrainingModel
 from keras_elmo.text.vocabulary import SPECIALS
+from keras_elmo.words.index import layer_indexes
+from keras_elmo.words.predictions import Predictions
+from keras_elmo.words.score import score_tokens
+from keras_elmo.words.sentences import Text, find_word, read_corpus, read_sentence
+from keras_elmo.words.substitutes import word_probabilities
+from keras_elmo.words.token_table import Place
+from keras_elmo.words.token_vectors import normalize
 
 # An .onnx file gives no vectors of the ends of a sentence.
 _KINDS = tuple(kind for kind in MODELS if kind is not OnnxFile)
@@ -43,15 +43,14 @@ _KEPT_MAPS = 256
 class Explorer:
     """Answers questions about the words of a sentence.
 
-    A method takes tokens as a tuple. It computes what it has not computed lately.
+    A method takes tokens as a tuple. Recent results are cached.
 
     Args:
-        model: a language model; or an encoder, for which `substitutes` and `score`
-            have nothing to ask.
-        corpus: the text to look for neighbours in; if `None`, the sample in the
+        model: a language model; or an encoder, without `substitutes` and `score`.
+        corpus: the text to look for neighbours in; if `None`, the sample text in the
             language of the words that the model predicts, or in English if it
             predicts none.
-        max_sentences: of the text, that are read.
+        max_sentences: greatest number of sentences to read from the text.
         progress: whether to show words/s on stderr.
         tokenizer: how texts are split, a kind of `Tokenizer`; that of the model if
             `None`.
@@ -101,7 +100,7 @@ class Explorer:
         return layers
 
     def describe(self) -> Answer:
-        """Returns what the page has to know of the model."""
+        """Returns what the page needs to know about the model."""
         examples = EXAMPLES[self.language]
         places = [
             {"text": text, "position": find_word(word, list(self.tokens(text)))}
@@ -144,10 +143,10 @@ class Explorer:
         """Returns the likeliest words in place of a token, and their probabilities."""
         predictions = self.language_model()
         states = self._layers(tokens)[-1]
-        found = word_probabilities(predictions, states, position)
+        rows = word_probabilities(predictions, states, position)
         words = predictions.vocabulary.words
         answer = {}
-        for name, row in zip(("both", "forward", "backward"), found, strict=True):
+        for name, row in zip(("both", "forward", "backward"), rows, strict=True):
             count = min(_NUM_SUBSTITUTES, len(row))
             best = np.argpartition(-row, count - 1)[:count]
             best = best[np.argsort(-row[best], kind="stable")]
@@ -194,9 +193,9 @@ class Explorer:
 
     def _build_map(self, word: str, umap: bool) -> tuple[WordMap, list[Place], int]:
         """Returns the map of a word, what its points are, and how many there are."""
-        found = [index.occurrences(word, _MAX_POINTS) for index in self._indexes]
-        vectors = np.stack([np.asarray(vectors) for vectors, _ in found])
-        return WordMap(vectors, umap), found[0][1], self._indexes[0].count(word)
+        layers = [index.occurrences(word, _MAX_POINTS) for index in self._indexes]
+        vectors = np.stack([np.asarray(vectors) for vectors, _ in layers])
+        return WordMap(vectors, umap), layers[0][1], self._indexes[0].count(word)
 
     def compare(self, first: tuple[str, ...], second: tuple[str, ...]) -> Answer:
         """Returns the cosine of each token of a sentence with each of another."""

@@ -45,15 +45,15 @@ def read_mix_file(path: str) -> Mixes:
 
 
 def parse_mix_csv(text: str, name: str) -> Mixes:
-    """Returns the mixes of a CSV of `MixWeightsLogger`, given as text."""
+    """Returns the mixes in the text of a CSV file of `MixWeightsLogger`."""
     return _mixes(parse_csv(io.StringIO(text, newline=""), name, "epoch"), name)
 
 
 def _mixes(rows: Iterable[Any], name: str) -> Mixes:
-    found = [
+    mixes = [
         {"task": f"{name}: {layer}", "weights": seeds[0]}
         for layer, seeds in last_mixes([*rows]).items()
     ]
-    if not found:
+    if not mixes:
         raise ValueError(f"{name}: has no columns NAME/layer_0, NAME/layer_1, ...")
-    return found
+    return mixes

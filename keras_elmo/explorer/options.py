@@ -19,12 +19,12 @@ class ExploreOptions(Limits):
 
     sentences: int = option(
         5000,
-        "Sentences of the text that are read; each word takes some kB of memory.",
+        "Sentences to read from the text; each word takes a few kB of memory.",
         _LIMITS,
         flag="--max-sentences",
     )
     tokens: int = option(
-        300, "Tokens of a sentence that is asked about.", _LIMITS, flag="--max-tokens"
+        300, "Tokens of a sentence in a request.", _LIMITS, flag="--max-tokens"
     )
     host: str = option(
         ServeOptions.host, "Address to listen at.", _ADDRESS, metavar="HOST"

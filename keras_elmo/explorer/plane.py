@@ -116,10 +116,10 @@ def _turn(points: np.ndarray, towards: np.ndarray) -> np.ndarray:
 
 
 def clusters(vectors: np.ndarray) -> np.ndarray:
-    """Returns the number of each row's cluster, the largest being 0.
+    """Returns the number of each row's cluster; cluster 0 is the largest.
 
-    k-means; k has the greatest mean silhouette (Rousseeuw 1987), or is 1 where no k has
-    one.
+    k-means, with the k of the greatest mean silhouette (Rousseeuw 1987), or 1 if no k
+    has a silhouette.
 
     Args:
         vectors: of length 1, `(points, units)`.
@@ -130,10 +130,10 @@ def clusters(vectors: np.ndarray) -> np.ndarray:
     # Squared distances of vectors of length 1.
     distances = np.sqrt(np.maximum(2 - 2 * vectors @ vectors.T, 0))
     for k in range(2, _MOST_CLUSTERS + 1):
-        found = _k_means(vectors, distances, k)
-        silhouette = _silhouette(distances, found, k)
+        tried = _k_means(vectors, distances, k)
+        silhouette = _silhouette(distances, tried, k)
         if silhouette > best:
-            best, labels = silhouette, found
+            best, labels = silhouette, tried
     order = np.argsort(-np.bincount(labels), kind="stable")
     return np.argsort(order)[labels]
 
@@ -179,22 +179,22 @@ def _silhouette(distances: np.ndarray, labels: np.ndarray, k: int) -> float:
 def context_words(
     sentences: Sequence[Sequence[str]], labels: np.ndarray, word: str
 ) -> list[list[str]]:
-    """Returns the words that stand beside a word in each cluster rather than others."""
+    """Returns the words that tell each cluster's sentences from the others'."""
     inside = [Counter[str]() for _ in range(int(labels.max(initial=0)) + 1)]
     for sentence, label in zip(sentences, labels.tolist(), strict=True):
         # The first character alone: a vowel sign within a word is no letter.
-        folded = {each.casefold() for each in sentence if each[:1].isalpha()}
+        folded = {token.casefold() for token in sentence if token[:1].isalpha()}
         inside[label].update(folded - {word.casefold()})
     sizes = np.bincount(labels, minlength=len(inside)).tolist()
     total = sum(inside, Counter[str]())
-    found = []
+    context = []
     for counts, size in zip(inside, sizes, strict=True):
         gains = {}
-        for each, count in counts.items():
-            rest = (total[each] - count + 0.5) / (sum(sizes) - size + 1)
+        for beside, count in counts.items():
+            rest = (total[beside] - count + 0.5) / (sum(sizes) - size + 1)
             gain = count / size * math.log((count + 0.5) / (size + 1) / rest)
-            if count > 1 and len(each) > 1 and gain > 0:
-                gains[each] = gain
-        best = sorted(gains, key=lambda each: (-gains[each], each))
-        found.append(best[:_CONTEXT_WORDS])
-    return found
+            if count > 1 and len(beside) > 1 and gain > 0:
+                gains[beside] = gain
+        best = sorted(gains, key=lambda beside: (-gains[beside], beside))
+        context.append(best[:_CONTEXT_WORDS])
+    return context

@@ -1,4 +1,4 @@
-"""The text and the examples that the explorer shows if it is given none."""
+"""The text and the examples that the explorer shows by default."""
 
 import unicodedata
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ class Examples(NamedTuple):
     """What a newcomer can click on.
 
     Attributes:
-        words: a sentence, and the word of it to look at.
+        words: a sentence, and the word to look at.
         pairs: two sentences to compare, word by word.
         minimal_pairs: a likely sentence, and an unlikely one.
     """
@@ -78,5 +78,5 @@ def language(words: Iterable[str]) -> str:
 
 
 def sample(code: str) -> str:
-    """Returns the path of the sample text of a language, a sentence a line."""
-    return str(files("keras_elmo.explore") / "samples" / f"{code}.txt")
+    """Returns the path of the sample text of a language, one sentence per line."""
+    return str(files("keras_elmo.words") / "samples" / f"{code}.txt")

@@ -60,7 +60,7 @@ def explore(
     Args:
         models: names or paths, as of `load_language_model` or `load`.
         log: called with a sentence when the page can be opened.
-        text: files or glob patterns, a sentence a line; the samples if `None`.
+        text: files or glob patterns, one sentence per line; the samples if `None`.
         mix: `.keras` models, and CSV files of `MixWeightsLogger`.
         browser: whether to open the page.
         options: where the page is, and what requests may ask for.

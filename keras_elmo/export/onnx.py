@@ -18,7 +18,7 @@ from keras_elmo.files.sources import LayerInMemory, Source
 from keras_elmo.models.encoder import Encoder
 from keras_elmo.models.pretraining import PretrainingModel
 from keras_elmo.text.plain_ids import PlainIds
-from keras_elmo.utils.checks import check_choice, check_path
+from keras_elmo.utils.checks import called, check_choice, check_path, received, refuse
 from keras_elmo.utils.files import check_room, replacing
 from keras_elmo.utils.lazy import import_extra
 from keras_elmo.utils.types import StrPath
@@ -113,15 +113,15 @@ def export_onnx(
     check_path(path=path)
     path = os.fspath(path)
     if os.path.isdir(path):
-        raise ValueError(f"`path` must be a file. Received: path={path!r}, a folder")
+        raise ValueError(
+            f"{called('path')} must be a file. {received(path=path)}, a folder"
+        )
     if isinstance(source, keras.Model) and not isinstance(
         source, Encoder | PretrainingModel
     ):
         if quantize is not None:
-            raise ValueError(
-                "`quantize` must be None for a model with an ElmoEmbedding in it: "
-                f"export its encoder. Received: quantize={quantize!r}"
-            )
+            rule = "None for a model with an ElmoEmbedding in it: export its encoder"
+            refuse("quantize", rule, quantize)
         _export_downstream(source, path)
         return {}
     embedding = ElmoEmbedding(open_model(source, "source"))

@@ -21,7 +21,7 @@ from keras_elmo.files.sources import Source
 from keras_elmo.text.character_ids import character_ids
 from keras_elmo.text.tokenizer import Tokenizer
 from keras_elmo.text.vocabulary_ids import vocabulary_encoding
-from keras_elmo.utils.checks import check_boolean, check_choice, check_path
+from keras_elmo.utils.checks import called, check_boolean, check_choice, check_path
 from keras_elmo.utils.files import is_free, replacing, write_json
 from keras_elmo.utils.lazy import tf
 from keras_elmo.utils.types import StrPath, Tensor
@@ -128,8 +128,8 @@ def _half(weight: keras.Variable) -> "tf.Variable":
     value = tf.cast(weight.value, "float16")
     if not np.isfinite(value).all():
         raise ValueError(
-            "`half_weights` needs weights that float16 holds, of 65,504 at most; "
-            f"{weight.path} has a greater one"
+            f"{called('half_weights')} needs weights that float16 holds, of 65,504 at "
+            f"most; {weight.path} has a greater one"
         )
     return tf.Variable(value, trainable=False)
 

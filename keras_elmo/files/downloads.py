@@ -7,6 +7,7 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from keras_elmo.utils.checks import called, received
 from keras_elmo.utils.files import file_hash, replacing
 from keras_elmo.utils.lazy import import_extra
 from keras_elmo.utils.reading import reading
@@ -36,8 +37,8 @@ def download(name: str, argument: str = "model") -> Path:
     form = re.fullmatch(r"hf://([\w.-]+/[\w.-]+?)(?:@([\w./-]+))?", name)
     if form is None:
         raise ValueError(
-            f"`{argument}` must have the form hf://OWNER/NAME or "
-            f"hf://OWNER/NAME@REVISION. Received: {argument}={name!r}"
+            f"{called(argument)} must have the form hf://OWNER/NAME or "
+            f"hf://OWNER/NAME@REVISION. {received(**{argument: name})}"
         )
     hub = import_extra("huggingface_hub", f"Loading {name}", "hub")
     repository, revision = form.groups()

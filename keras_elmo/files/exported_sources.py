@@ -4,7 +4,13 @@ import os
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from keras_elmo.files.finding import ASSETS, DESCRIPTION, ONNX_SUFFIX, is_saved_model
+from keras_elmo.files.finding import (
+    ASSETS,
+    DESCRIPTION,
+    ONNX_SUFFIX,
+    is_onnx,
+    is_saved_model,
+)
 from keras_elmo.files.sources import (
     LANGUAGE_MODEL,
     WEIGHTS,
@@ -13,6 +19,7 @@ from keras_elmo.files.sources import (
     words_in,
 )
 from keras_elmo.files.validation import check_dtype, check_tokenizer, config_of
+from keras_elmo.utils.checks import called, received
 from keras_elmo.utils.types import Config
 
 if TYPE_CHECKING:
@@ -76,7 +83,7 @@ class OnnxFile(ModelSource):
 
     @staticmethod
     def matches(path: str) -> bool:
-        return path.endswith(ONNX_SUFFIX) and os.path.isfile(path)
+        return is_onnx(path) and os.path.isfile(path)
 
     @cached_property
     def _encoder(self) -> "OnnxEncoder":
@@ -96,22 +103,22 @@ class OnnxFile(ModelSource):
 
     def keras_encoder(self) -> "Encoder":
         raise ValueError(
-            f"`{self.argument}` must have weights that Keras reads; an .onnx file has "
-            f"none. Received: {self.argument}={self.name!r}"
+            f"{called(self.argument)} must have weights that Keras reads; an .onnx "
+            f"file has none. {received(**{self.argument: self.name})}"
         )
 
     def mix(self) -> "Mix":
         if self._encoder.mix is None:
             raise ValueError(
-                "`layers` must be 'all': the file does not have the weights of its "
-                f"mix; export it again. Received: {self.argument}={self.name!r}"
+                f"{called('layers')} must be 'all': the file does not have the weights "
+                f"of its mix; export it again. {received(**{self.argument: self.name})}"
             )
         return self._encoder.mix
 
     def language_model(self) -> "PretrainingModel":
         raise ValueError(
-            f"`{self.argument}` must have a language model; an .onnx file has an "
-            f"encoder alone. Received: {self.argument}={self.name!r}"
+            f"{called(self.argument)} must have a language model; an .onnx file has an "
+            f"encoder alone. {received(**{self.argument: self.name})}"
         )
 
     def describe(self) -> Config:

@@ -1,5 +1,6 @@
 """Where the files of a model are. Imports nothing heavy."""
 
+import glob
 import os
 import re
 from pathlib import Path
@@ -16,6 +17,16 @@ if not SHIPPED.is_dir():
 ASSETS = "assets.extra"
 DESCRIPTION = "keras_elmo.json"
 ONNX_SUFFIX = ".onnx"
+
+# What other programs write, and the files that tell it. `import_model` reads them.
+BILM_TF = "a training folder of bilm-tf"
+HUB_MODULE = "a TF Hub module"
+MANY_LANGS = "a model of ELMoForManyLangs"
+FOREIGN_FILES = {
+    BILM_TF: "model.ckpt-*.index",
+    HUB_MODULE: "variables/variables.index",
+    MANY_LANGS: "config.json, encoder.pkl, token_embedder.pkl",
+}
 
 
 class RunFiles:
@@ -64,6 +75,21 @@ def checkpoint_steps(folder: StrPath) -> list[int]:
         return []
     names = [re.fullmatch(r"step-(\d+)\.npz", name) for name in os.listdir(folder)]
     return sorted(int(name[1]) for name in names if name)
+
+
+def foreign_kinds(path: StrPath) -> list[str]:
+    """Returns what of other programs a folder holds, by the names of files alone."""
+    folder = glob.escape(os.fspath(path))
+    return [
+        kind
+        for kind, files in FOREIGN_FILES.items()
+        if all(glob.glob(os.path.join(folder, name)) for name in files.split(", "))
+    ]
+
+
+def is_onnx(path: StrPath) -> bool:
+    """Whether a path is named like an ONNX file."""
+    return os.fspath(path).endswith(ONNX_SUFFIX)
 
 
 def is_saved_model(path: StrPath) -> bool:

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from keras_elmo.files import finding
 from keras_elmo.files.downloads import HUB, cached_folders, download, unpack
 from keras_elmo.files.exported_sources import ExportedModel, OnnxFile
-from keras_elmo.files.finding import said_on, shipped_names
+from keras_elmo.files.finding import foreign_kinds, said_on, shipped_names
 from keras_elmo.files.run_sources import PublishedFolder, Run, RunCheckpoint
 from keras_elmo.files.sources import ModelSource, Source, in_memory
+from keras_elmo.utils.checks import called, did_you_mean
 from keras_elmo.utils.types import StrPath
 
 if TYPE_CHECKING:
@@ -35,7 +36,10 @@ _KERAS_SUFFIXES = (".keras", ".h5")
 
 
 def open_model(
-    source: Source, argument: str = "model", kinds: tuple[Kind, ...] = MODELS
+    source: Source,
+    argument: str = "model",
+    kinds: tuple[Kind, ...] = MODELS,
+    named: tuple[Kind, ...] = (),
 ) -> ModelSource:
     """Finds what kind of model a source is, once. Reads no weights.
 
@@ -44,6 +48,7 @@ def open_model(
         argument: name of the caller's argument, for messages.
         kinds: the kinds of files that the caller takes. Of those that match, the first
             is the one. A model in memory is of no kind of files and taken always.
+        named: the kinds that an error names; `kinds` if empty.
 
     Returns:
         A `ModelSource`: what the caller asks for is asked of it.
@@ -75,7 +80,7 @@ def open_model(
         path = os.fspath(finding.SHIPPED / name)
         kind = kind_of(path, kinds)
     if kind is None:
-        raise ValueError(_refusal(name, argument, kinds))
+        raise ValueError(_refusal(name, argument, named or kinds))
     return kind(path, argument, name)
 
 
@@ -85,33 +90,36 @@ def kind_of(path: StrPath, kinds: tuple[Kind, ...] = MODELS) -> Kind | None:
     matching = [kind for kind in kinds if kind.matches(path)]
     if len(matching) > 1 and matching[0].is_foreign:
         raise ValueError(
-            f"{path}: holds {' and '.join(kind.kind for kind in matching)}: `kind` "
-            "must say which one to import"
+            f"{path}: holds {' and '.join(kind.kind for kind in matching)}: "
+            f"{called('kind')} must say which one to import"
         )
     return matching[0] if matching else None
 
 
 def _refusal(name: str, argument: str, kinds: tuple[Kind, ...]) -> str:
+    """Says why a name or path is no model that is taken: what is wrong comes first."""
+    wanted = " or ".join(kind.kind for kind in kinds)
+    exactly = f"{called(argument)} must be {wanted}"
+    taken = exactly if len(kinds) < 3 else f"{called(argument)} must be a model's path"
+    if not os.path.exists(name):
+        names = shipped_names()
+        hint = did_you_mean(name, names) or "."
+        others = ", ".join(["", *names])
+        return (
+            f"{name}: no such file or folder{hint} {taken}{others} or {HUB}OWNER/NAME"
+        )
     if name.endswith(_KERAS_SUFFIXES) and os.path.isfile(name):
         return (
-            f"{name}: `{argument}` must not be a file of Keras. Read it with "
+            f"{name}: {called(argument)} must not be a file of Keras. Read it with "
             "keras.models.load_model, and give the Encoder, ElmoEmbedding or "
             "PretrainingModel that it holds, or export that"
         )
-    *first, last = (f"{kind.kind} ({kind.files})" for kind in kinds)
-    forms = f"{', '.join(first)} or {last}" if first else last
-    other = kind_of(name)
-    if other is not None:
-        what = f", which is {other.kind}"
-    elif os.path.exists(name):
-        what = ", which holds none of these"
-    else:
-        what = ": no such file or folder"
-    return (
-        f"`{argument}` must be {forms}, such a folder in a .zip file, hf://OWNER/NAME, "
-        f"or a shipped model ({', '.join(shipped_names()) or 'there is none'}). "
-        f"Received: {argument}={name!r}{what}"
-    )
+    if other := kind_of(name):
+        return f"{name}: is {other.kind}; {exactly}"
+    if foreign := foreign_kinds(name):
+        return f"{name}: is {foreign[0]}; import it with `keras-elmo import`"
+    files = "; ".join(kind.files for kind in kinds)
+    return f"{name}: holds no model; {taken} ({files})"
 
 
 def _model_in(folder: Path, kinds: tuple[Kind, ...]) -> str | None:

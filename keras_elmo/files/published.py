@@ -19,7 +19,13 @@ from keras_elmo.models.language_model_head import LanguageModelHead
 from keras_elmo.text.lines import read_words
 from keras_elmo.text.vocabulary import SPECIALS
 from keras_elmo.token_vocabulary import TokenVocabulary
-from keras_elmo.utils.checks import check_optional_path, check_path, check_type
+from keras_elmo.utils.checks import (
+    called,
+    check_optional_path,
+    check_path,
+    check_type,
+    received,
+)
 from keras_elmo.utils.files import check_room, read_json_object, replacing, write_json
 from keras_elmo.utils.large_variables import blocks_of, fill
 from keras_elmo.utils.types import Config, StrPath
@@ -84,7 +90,8 @@ def published_config(options: StrPath, vocabulary: StrPath | None = None) -> Elm
     elif "char_cnn" not in described:
         raise ValueError(
             f"{os.fspath(options)}: lacks the key char_cnn; of a model of word ids, "
-            "`vocabulary` must be the file of its words. Received: vocabulary=None"
+            f"{called('vocabulary')} must be the file of its words. "
+            + received(vocabulary=None)
         )
     return config_of(described, os.fspath(options))
 
@@ -93,9 +100,9 @@ def with_words(described: Config, options: StrPath, vocabulary: StrPath) -> Conf
     """Adds the words of the trainer's vocabulary to sizes that lack characters."""
     if "char_cnn" in described:
         raise ValueError(
-            "`vocabulary` is of a checkpoint, or of weights of word ids, and "
-            f"{os.fspath(options)} describes a model of characters. "
-            f"Received: vocabulary={os.fspath(vocabulary)!r}"
+            f"{called('vocabulary')} applies only to a checkpoint or to weights of "
+            f"word ids, and {os.fspath(options)} describes a model of characters. "
+            + received(vocabulary=os.fspath(vocabulary))
         )
     lstm = described.get("lstm")
     if not isinstance(lstm, dict) or "projection_dim" not in lstm:

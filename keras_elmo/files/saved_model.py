@@ -24,6 +24,7 @@ from keras_elmo.models.encoder import Encoder, copy_weights
 from keras_elmo.models.pretraining import PretrainingModel
 from keras_elmo.text.tokenizer import register_operations
 from keras_elmo.text.vocabulary import Vocabulary
+from keras_elmo.utils.checks import called
 from keras_elmo.utils.files import read_json_object
 from keras_elmo.utils.types import Config, StrPath
 
@@ -125,8 +126,8 @@ def write_language_model(path: StrPath, model: PretrainingModel) -> None:
     """Writes the words and the softmax of a model into an exported SavedModel."""
     if model.vocabulary is None:
         raise ValueError(
-            "`source` must know the words that its softmax predicts, to be exported "
-            "as a language model"
+            f"{called('source')} must know the words that its softmax predicts, to be "
+            "exported as a language model"
         )
     words, softmax = language_model_files(path)
     os.makedirs(os.path.dirname(words), exist_ok=True)

@@ -16,6 +16,7 @@ from typing import (
 )
 
 from keras_elmo.files.validation import NoLanguageModel
+from keras_elmo.utils.checks import called
 from keras_elmo.utils.types import Config, StrPath
 
 if TYPE_CHECKING:
@@ -165,7 +166,7 @@ class InMemory(ModelSource):
 
     def language_model(self) -> "PretrainingModel":
         raise TypeError(
-            f"`{self.argument}` must be a language model: a name, a path or a "
+            f"{called(self.argument)} must be a language model: a name, a path or a "
             f"PretrainingModel. Received: a {type(self._model).__name__}, which has no "
             "softmax"
         )
@@ -223,7 +224,7 @@ def in_memory(model: Any, argument: str) -> ModelSource:
     if hasattr(model, "mixes"):
         return LayerInMemory(model, argument)
     raise TypeError(
-        f"`{argument}` must be a name, a path, an Encoder, an ElmoEmbedding or a "
+        f"{called(argument)} must be a name, a path, an Encoder, an ElmoEmbedding or a "
         f"PretrainingModel. Received: a {type(model).__name__}"
     )
 

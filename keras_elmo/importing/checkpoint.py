@@ -11,6 +11,7 @@ import numpy as np
 
 from keras_elmo.config import ElmoConfig
 from keras_elmo.files.checkpoint import Checkpoints
+from keras_elmo.files.finding import BILM_TF, FOREIGN_FILES
 from keras_elmo.files.published import (
     Dataset,
     encoder_datasets,
@@ -27,6 +28,7 @@ from keras_elmo.text.vocabulary import SPECIALS, Vocabulary
 from keras_elmo.training.optimizers import PublishedAdagrad
 from keras_elmo.training.options import LEARNING_RATES
 from keras_elmo.training.recorder import RunState
+from keras_elmo.utils.checks import called, received
 from keras_elmo.utils.files import read_json_object, replacing
 from keras_elmo.utils.large_variables import block_starts, fill
 from keras_elmo.utils.types import Config, StrPath
@@ -91,7 +93,8 @@ def open_checkpoint(
         if vocabulary is None:
             raise ValueError(
                 f"{prefix}: holds a model of word ids, whose sizes are known with its "
-                "words: `vocabulary` must be the file of them. Received: None"
+                f"words: {called('vocabulary')} must be the file of them. "
+                + received(vocabulary=None)
             )
         given = with_words(given, options, vocabulary)
     config = config_of(given, options)
@@ -113,8 +116,8 @@ def read_step(variables: BilmVariables) -> int:
 class BilmCheckpoint(ForeignModel):
     """A folder that bilm-tf trained in, or the prefix of one checkpoint's files."""
 
-    kind = "a training folder of bilm-tf"
-    files = "model.ckpt-*.index"
+    kind = BILM_TF
+    files = FOREIGN_FILES[BILM_TF]
     key = "checkpoint"
 
     @staticmethod
@@ -137,8 +140,8 @@ class BilmCheckpoint(ForeignModel):
         open_checkpoint(self.path, vocabulary)
         if vocabulary is None:
             raise ValueError(
-                "`vocabulary` must be the file of the words that the softmax of "
-                f"{self.path} predicts. Received: vocabulary=None"
+                f"{called('vocabulary')} must be the file of the words that the "
+                f"softmax of {self.path} predicts. {received(vocabulary=None)}"
             )
         import_checkpoint(self.path, vocabulary, directory, tokenizer)
 

@@ -2,16 +2,18 @@
 
 from typing import ClassVar
 
+from keras_elmo.files.finding import foreign_kinds
 from keras_elmo.files.run_directory import write_encoder
 from keras_elmo.files.sources import ModelSource
+from keras_elmo.utils.checks import called, received
 from keras_elmo.utils.types import StrPath
 
 
 class ForeignModel(ModelSource):
     """A model that has to be imported.
 
-    A format overrides `matches`, `encoder` and `describe`; `convert` writes the encoder
-    with published weights.
+    A format overrides `encoder` and `describe`; `convert` writes the encoder with
+    published weights. Its `kind` and `files` stand in `FOREIGN_FILES`.
 
     Attributes:
         key: what `import_model(kind=...)` takes.
@@ -19,6 +21,10 @@ class ForeignModel(ModelSource):
 
     key: ClassVar[str]
     is_foreign = True
+
+    @classmethod
+    def matches(cls, path: str) -> bool:
+        return cls.kind in foreign_kinds(path)
 
     def convert(
         self, directory: StrPath, tokenizer: str | None, vocabulary: StrPath | None
@@ -32,6 +38,7 @@ class ForeignModel(ModelSource):
         """Raises `ValueError` if words are given to a format that has its own."""
         if vocabulary is not None:
             raise ValueError(
-                "`vocabulary` is of a checkpoint or of published weights, and "
-                f"{self.path} holds {self.kind}. Received: vocabulary={vocabulary!r}"
+                f"{called('vocabulary')} applies only to a checkpoint or to published "
+                f"weights, and {self.path} holds {self.kind}. "
+                + received(vocabulary=vocabulary)
             )

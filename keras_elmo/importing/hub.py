@@ -9,6 +9,7 @@ import numpy as np
 from keras_elmo.config import ElmoConfig
 from keras_elmo.downstream.elmo_embedding import ElmoEmbedding
 from keras_elmo.export.saved_model import export_saved_model
+from keras_elmo.files.finding import FOREIGN_FILES, HUB_MODULE
 from keras_elmo.files.onnx_encoder import Mix
 from keras_elmo.files.published import encoder_datasets
 from keras_elmo.files.validation import check_size
@@ -32,13 +33,9 @@ class HubModule(ForeignModel):
             missing or damaged.
     """
 
-    kind = "a TF Hub module"
-    files = "variables/variables.index"
+    kind = HUB_MODULE
+    files = FOREIGN_FILES[HUB_MODULE]
     key = "hub"
-
-    @staticmethod
-    def matches(path: str) -> bool:
-        return os.path.isfile(os.path.join(path, "variables", "variables.index"))
 
     @cached_property
     def _variables(self) -> BilmVariables:

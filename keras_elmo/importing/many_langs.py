@@ -9,6 +9,7 @@ from itertools import count
 import numpy as np
 
 from keras_elmo.config import ElmoConfig
+from keras_elmo.files.finding import FOREIGN_FILES, MANY_LANGS
 from keras_elmo.files.validation import check_size
 from keras_elmo.importing.foreign_model import ForeignModel
 from keras_elmo.importing.torch_state import TorchState
@@ -60,14 +61,9 @@ class ManyLangsFolder(ForeignModel):
             the file, and the tensor with both shapes.
     """
 
-    kind = "a model of ELMoForManyLangs"
-    files = "config.json, encoder.pkl and token_embedder.pkl"
+    kind = MANY_LANGS
+    files = FOREIGN_FILES[MANY_LANGS]
     key = "many_langs"
-
-    @staticmethod
-    def matches(path: str) -> bool:
-        names = ("config.json", "encoder.pkl", "token_embedder.pkl")
-        return all(os.path.isfile(os.path.join(path, name)) for name in names)
 
     def encoder(self) -> Encoder:
         sizes, described_by = _read_sizes(self.path)

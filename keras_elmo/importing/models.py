@@ -12,8 +12,9 @@ from keras_elmo.utils.types import StrPath
 
 # The formats of other programs that every function takes only once imported.
 FOREIGN = (BilmCheckpoint, HubModule, ManyLangsFolder)
+IMPORTED: tuple[Kind, ...] = (*FOREIGN, PublishedFolder)
 # What can be inspected: of ours the first that matches, of others the only one.
-EVERY_KIND: tuple[Kind, ...] = (*MODELS[:-1], *FOREIGN, PublishedFolder)
+EVERY_KIND: tuple[Kind, ...] = (*MODELS[:-1], *IMPORTED)
 
 _KINDS: dict[str, Kind] = {
     "published": PublishedFolder,
@@ -74,7 +75,7 @@ def import_model(
     check_tokenizer(tokenizer, "`tokenizer`")
     check_free(directory)
     if kind is None:
-        opened = open_model(source, "source", EVERY_KIND)
+        opened = open_model(source, "source", EVERY_KIND, IMPORTED)
     else:
         opened = _KINDS[kind](source, "source")
     opened.convert(directory, tokenizer, vocabulary)

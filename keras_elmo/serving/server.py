@@ -9,7 +9,7 @@ import socket
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
-from keras_elmo.files.finding import ONNX_SUFFIX
+from keras_elmo.files.finding import ONNX_SUFFIX, is_onnx
 from keras_elmo.files.loading import open_model
 from keras_elmo.serving import metrics
 from keras_elmo.serving.batching import Batcher
@@ -24,6 +24,7 @@ from keras_elmo.serving.http import (
 from keras_elmo.serving.limits import Limits, ServeOptions
 from keras_elmo.serving.rest import rest_app
 from keras_elmo.serving.versions import SERVED, ModelManager, numbered_folders
+from keras_elmo.utils.checks import called, received
 from keras_elmo.utils.memory import (
     freeze_garbage,
     return_freed_memory,
@@ -78,14 +79,16 @@ def serve(
     if not numbered_folders(Path(model)):
         folder = open_model(model, kinds=SERVED).path
     if not name or set(name) & set("/:"):
-        raise ValueError(f"`name` must have no '/' or ':'. Received: name={name!r}")
+        raise ValueError(
+            f"{called('name')} must have no '/' or ':'. {received(name=name)}"
+        )
     limits = limits or Limits()
     grpc_address = None
     # Ports first, for loading takes long. (Of two servers that start at once, one
     # fails only when it listens.)
     with bound_socket(host, port) as listening:
         with contextlib.ExitStack() as until_loaded:
-            if not os.fspath(folder).endswith(ONNX_SUFFIX):
+            if not is_onnx(folder):
                 grpc_address = address(host, grpc_port)
                 # gRPC would say in the log, too, that the port is not free.
                 until_loaded.enter_context(bound_socket(host, grpc_port))

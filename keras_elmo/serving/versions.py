@@ -11,6 +11,7 @@ from keras_elmo.files.exported_sources import ExportedModel, OnnxFile
 from keras_elmo.files.loading import kind_of
 from keras_elmo.serving.limits import Code, ServingError
 from keras_elmo.serving.signatures import ServedModel
+from keras_elmo.utils.checks import refuse
 
 # The kinds of models that are served.
 SERVED = (ExportedModel, OnnxFile)
@@ -76,10 +77,8 @@ class ModelManager:
         elif errors:
             raise next(iter(errors.values()))
         else:
-            raise ValueError(
-                "`model` must be an exported model, or a folder of such whose names "
-                f"are numbers. Received: model={os.fspath(folder)!r}"
-            )
+            rule = "an exported model, or a folder of such whose names are numbers"
+            refuse("model", rule, os.fspath(folder))
         self._log_errors(errors)
 
     def refresh(self) -> None:

@@ -24,11 +24,13 @@ from keras_elmo.text.stats import CorpusStats
 from keras_elmo.text.vocabulary import END, PADDING_ID, START, UNKNOWN, Vocabulary
 from keras_elmo.token_vocabulary import TokenVocabulary
 from keras_elmo.utils.checks import (
+    called,
     check_at_least,
     check_boolean,
     check_choice,
     check_type,
     is_integer,
+    received,
     refuse,
 )
 from keras_elmo.utils.lazy import do_not_convert, tf
@@ -123,8 +125,8 @@ class Corpus:
             refuse(name, rule, shard)
         if batch_tokens < max_tokens:
             raise ValueError(
-                "`batch_tokens` must be at least `max_tokens`. Received: "
-                f"batch_tokens={batch_tokens}, max_tokens={max_tokens}"
+                f"{called('batch_tokens')} must be at least {called('max_tokens')}. "
+                + received(batch_tokens=batch_tokens, max_tokens=max_tokens)
             )
         self.files = expand_files(files)
         self.vocabulary = vocabulary

@@ -12,12 +12,14 @@ from keras_elmo.text.lines import Files, expand_files, read_words
 from keras_elmo.text.stats import CorpusStats
 from keras_elmo.text.word_counts import WordCounts
 from keras_elmo.utils.checks import (
+    called,
     check_at_least,
     check_boolean,
     check_choice,
     check_path,
     check_type,
     is_integer,
+    received,
     refuse,
 )
 from keras_elmo.utils.files import replacing_text
@@ -148,9 +150,9 @@ class Vocabulary:
         least = 2 * (len(SPECIALS) + 1 if max_size is None else max_size)
         if not is_integer(max_distinct) or max_distinct < least:
             raise ValueError(
-                f"`max_distinct` must be at least {least}, twice the size of the "
-                f"vocabulary. Received: max_distinct={max_distinct}, "
-                f"max_size={max_size}"
+                f"{called('max_distinct')} must be at least {least}, twice the size of "
+                "the vocabulary. "
+                + received(max_distinct=max_distinct, max_size=max_size)
             )
         paths = expand_files(files)
         report = CorpusStats() if report is None else report
@@ -262,10 +264,7 @@ def _wrong(message: str) -> ValueError:
 def check_sizes(max_size: int | None, min_count: int) -> None:
     """Raises a `ValueError` unless a vocabulary of such sizes can have a word."""
     if max_size is not None and not (is_integer(max_size) and max_size > len(SPECIALS)):
-        raise ValueError(
-            f"`max_size` must be more than the {len(SPECIALS)} specials. "
-            f"Received: max_size={max_size}"
-        )
+        refuse("max_size", f"more than the {len(SPECIALS)} specials", max_size)
     check_at_least(1, min_count=min_count)
 
 

@@ -8,7 +8,7 @@ from keras import ops
 
 from keras_elmo.files.loading import open_model
 from keras_elmo.models.pretraining import PretrainingModel
-from keras_elmo.utils.checks import check_type
+from keras_elmo.utils.checks import called, check_type
 from keras_elmo.utils.types import StrPath
 
 
@@ -79,7 +79,7 @@ def _check_same(
     if different := [name for name, is_same in same.items() if not is_same]:
         name = "a model" if isinstance(source, PretrainingModel) else os.fspath(source)
         raise ValueError(
-            "`models` must have the same sizes, words and tokenizer. "
-            f"Received: {name}, whose {' and '.join(different)} are others than those "
-            "of the first"
+            f"{called('models')} must have the same sizes, words and tokenizer. "
+            f"Received: {name}, whose {' and '.join(different)} differ from the first "
+            "model's"
         )

@@ -9,6 +9,7 @@ from keras_elmo.files.run_directory import PretrainingDirectory
 from keras_elmo.text.corpus import Corpus
 from keras_elmo.text.lines import Files, are_files
 from keras_elmo.text.vocabulary import SPECIALS, Vocabulary
+from keras_elmo.utils.checks import called
 from keras_elmo.utils.types import StrPath, Tensor
 
 # `char_ids` and `token_ids` of some sentences.
@@ -125,8 +126,8 @@ class TrainingData:
         elif self.vocabulary is not None:
             if files.read_vocabulary().words != self.vocabulary.words:
                 raise ValueError(
-                    f"`corpus` must have the words of {files.vocabulary}, with which "
-                    "the run began"
+                    f"{called('corpus')} must have the words of {files.vocabulary}, "
+                    "with which the run began"
                 )
         return self.vocabulary, self._corpus, self._validation
 
@@ -176,7 +177,9 @@ class EpochIterator:
                 self.batch += 1
                 yield batch
             if empty:
-                raise ValueError("`corpus` must hold a sentence. Received: no batch")
+                raise ValueError(
+                    f"{called('corpus')} must hold a sentence. Received: no batch"
+                )
 
     def _one_epoch(self, epoch: int, skip: int) -> Iterator[Batch]:
         if isinstance(self._corpus, Corpus):

@@ -14,6 +14,7 @@ from keras_elmo.training.devices.base import Devices, WorkerStatus
 from keras_elmo.training.options import TrainingOptions
 from keras_elmo.training.recorder import RunRecorder
 from keras_elmo.training.signals import Interrupted, SignalGuard, exit_for_signal
+from keras_elmo.utils.checks import called
 from keras_elmo.utils.progress import Progress
 
 _DECAY = 0.98
@@ -132,7 +133,7 @@ class TrainingLoop:
         exit_for_signal(
             number,
             f"stopped after step {self._state.step:,}; {path} is written; pass "
-            "`resume` to go on",
+            f"{called('resume')} to go on",
             self.log,
         )
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from keras_elmo.config import TOKENIZERS, ElmoConfig
 from keras_elmo.text.batching import MAX_BATCH_TOKENS
 from keras_elmo.text.vocabulary import SPECIALS
-from keras_elmo.utils.options import check_options, describe, option
+from keras_elmo.utils.checks import called, received, refuse
+from keras_elmo.utils.options import check_options, option, required_option
 from keras_elmo.utils.types import StrPath
 
 if TYPE_CHECKING:
@@ -41,37 +42,35 @@ class TrainingOptions:
         ValueError: a value is not allowed, alone or with the others.
     """
 
-    config: ElmoConfig | None = dataclasses.field(
-        metadata=describe(
-            "Sizes and dropout rate (on the command line, `--preset` or `--options`); "
-            "`None` for those of the run to resume, or of `init`. Training may go on "
-            "from `init` with more `units`.",
-            flag="",
-        )
+    config: ElmoConfig | None = required_option(
+        "Sizes and dropout rate (on the command line, `--preset` or `--options`); "
+        "`None` for those of the run to resume, or of {init}. Training may go on "
+        "from {init} with more `units`.",
+        flag="",
     )
-    corpus: "Files | Corpus | Iterable[Batch]" = dataclasses.field(
-        metadata=describe(
-            "Text files, as paths or glob patterns: UTF-8, a sentence or paragraph a "
-            "line, plain, .gz or .xz. In Python also a `Corpus`, whose vocabulary is "
-            "kept, or an iterable of batches, dictionaries of `char_ids` and "
-            "`token_ids`, that can be repeated; `vocabulary_size` is then the number "
-            "of target ids, and required.",
-            _TEXT,
-            metavar="GLOB",
-            many=True,
-        )
+    corpus: "Files | Corpus | Iterable[Batch]" = required_option(
+        "Text files, as paths or glob patterns: UTF-8, one sentence or paragraph per "
+        "line, plain, .gz or .xz.",
+        _TEXT,
+        in_python="In Python also a `Corpus`, whose vocabulary is kept, or an iterable "
+        "of batches, dictionaries of `char_ids` and `token_ids`, that can be repeated; "
+        "`vocabulary_size` is then the number of target ids, and required.",
+        metavar="GLOB",
+        many=True,
     )
     validation: "Files | Corpus | Iterable[Batch] | None" = option(
         None,
-        "Held-out text, to measure perplexity on; of the kind of `corpus`.",
+        "Held-out text, to measure perplexity on; of the same kind as {corpus}.",
         _TEXT,
         metavar="GLOB",
         many=True,
     )
     directory: StrPath = option(
         "runs/elmo",
-        "Directory of the run; the command line requires it.",
+        "Directory of the run.",
         _TEXT,
+        in_python="The command line requires it.",
+        required=True,
         flag="--out",
         metavar="DIR",
     )
@@ -79,9 +78,10 @@ class TrainingOptions:
     init: "Source | None" = option(
         None,
         "Model to start from: a run, an exported model, imported weights, an archive "
-        "of one, hf://OWNER/NAME, or the name of a shipped model. In Python also a "
-        "`PretrainingModel` or an `Encoder`. The optimizer starts afresh.",
+        "of one, hf://OWNER/NAME, or the name of a shipped model. The optimizer starts "
+        "afresh.",
         _MODEL,
+        in_python="In Python also a `PretrainingModel` or an `Encoder`.",
         metavar="DIR",
         fixed=True,
     )
@@ -90,17 +90,17 @@ class TrainingOptions:
         'How text is split into words: "unicode" splits raw text of any language, '
         '"published" English as the published models had it, "treebank" as the Penn '
         'Treebank has it; "whitespace" keeps text that is tokenized already. If not '
-        'given, that of `init`, "whitespace" if it names none; "unicode" without '
-        "`init`.",
+        'given, that of {init}, "whitespace" if it names none; "unicode" without '
+        "{init}.",
         _MODEL,
         choices=TOKENIZERS,
     )
     vocabulary_size: int | None = option(
         None,
         "Largest number of words to predict, the three special ones included. All "
-        "words get vectors. If not given, the words of `init`, or the "
-        f"{VOCABULARY_SIZE:,} most frequent of `corpus`. With `init`, the words "
-        "of `corpus` are counted, and words that both know keep their rows of the "
+        "words get vectors. If not given, the words of {init}, or the "
+        f"{VOCABULARY_SIZE:,} most frequent of {{corpus}}. With {{init}}, the words "
+        "of {corpus} are counted, and words that both know keep their rows of the "
         "softmax.",
         _MODEL,
         most=1e8,
@@ -143,10 +143,11 @@ class TrainingOptions:
     )
     learning_rate: "float | LearningRateSchedule | None" = option(
         None,
-        "Learning rate. In Python also a Keras `LearningRateSchedule`. If not given, "
+        "Learning rate. If not given, "
         + ", ".join(f"{rate} for {name}" for name, rate in LEARNING_RATES.items())
         + ".",
         _UPDATES,
+        in_python="In Python also a Keras `LearningRateSchedule`.",
         most=1000,
         metavar="X",
         parse=float,
@@ -154,14 +155,14 @@ class TrainingOptions:
     )
     schedule: str = option(
         "constant",
-        '"constant", or "cosine": the learning rate falls to 0 over `steps`, which '
+        '"constant", or "cosine": the learning rate falls to 0 over {steps}, which '
         "has to be given.",
         _UPDATES,
         choices=("constant", "cosine"),
     )
     warmup_steps: int = option(
         0,
-        "Updates over which a cosine `schedule` first raises the learning rate.",
+        "Updates over which a cosine {schedule} first raises the learning rate.",
         _UPDATES,
         positive=False,
     )
@@ -191,8 +192,8 @@ class TrainingOptions:
     steps: int | None = option(None, "Updates to stop after.", _END)
     epochs: int | None = option(
         None,
-        f"Passes over the corpus to stop after; {EPOCHS} if none of `steps`, "
-        "`epochs` and `minutes` is given.",
+        f"Passes over the corpus to stop after; {EPOCHS} if none of {{steps}}, "
+        "{epochs} and {minutes} is given.",
         _END,
     )
     minutes: float | None = option(
@@ -200,7 +201,7 @@ class TrainingOptions:
     )
     patience: int | None = option(
         None,
-        "Measurements without a lower perplexity of `validation` to stop after.",
+        "Measurements without a lower perplexity of {validation} to stop after.",
         _END,
     )
     validate_every: int = option(
@@ -220,7 +221,7 @@ class TrainingOptions:
     )
     resume: bool = option(
         False,
-        "Go on with the run that `directory` holds; start it if there is none.",
+        "Go on with the run that {directory} holds; start it if there is none.",
         _FILES,
     )
     progress: bool = option(True, "Show bars and messages on standard error.", flag="")
@@ -235,20 +236,14 @@ class TrainingOptions:
             )
         check_options(self)
         if not 0 <= self.seed < 2**32:
-            raise ValueError(
-                f"`seed` must be at least 0 and below {2**32:,}. "
-                f"Received: seed={self.seed}"
-            )
+            refuse("seed", f"at least 0 and below {2**32:,}", self.seed)
         size = self.vocabulary_size
         if size is not None and size <= len(SPECIALS):
-            raise ValueError(
-                f"`vocabulary_size` must be more than the {len(SPECIALS)} specials. "
-                f"Received: vocabulary_size={size}"
-            )
+            refuse("vocabulary_size", f"more than the {len(SPECIALS)} specials", size)
         if self.patience is not None and self.validation is None:
             raise ValueError(
-                "`patience` needs a `validation` text. "
-                f"Received: patience={self.patience}, validation=None"
+                f"{called('patience')} needs a {called('validation')} text. "
+                + received(patience=self.patience, validation=None)
             )
         self._check_schedule()
         if self.steps is None and self.minutes is None and self.epochs is None:
@@ -258,25 +253,24 @@ class TrainingOptions:
         if self.schedule == "constant":
             if self.warmup_steps:
                 raise ValueError(
-                    "`warmup_steps` needs `schedule` cosine. "
-                    f"Received: warmup_steps={self.warmup_steps} alone"
+                    f"{called('warmup_steps')} needs {called('schedule')} cosine. "
+                    f"{received(warmup_steps=self.warmup_steps)} alone"
                 )
             return
         if self.steps is None:
             raise ValueError(
-                "`schedule` cosine needs `steps`, at whose end the learning rate is 0. "
-                "Received: steps=None"
+                f"{called('schedule')} cosine needs {called('steps')}, at whose end "
+                f"the learning rate is 0. {received(steps=None)}"
             )
         if not isinstance(self.learning_rate, Real | None):
             raise ValueError(
-                "`schedule` cosine needs a number as `learning_rate`. "
-                f"Received: learning_rate={self.learning_rate!r}"
+                f"{called('schedule')} cosine needs a number as "
+                f"{called('learning_rate')}. "
+                + received(learning_rate=self.learning_rate)
             )
         if not 0 <= self.warmup_steps < self.steps:
-            raise ValueError(
-                f"`warmup_steps` must be at least 0 and below `steps`, {self.steps}. "
-                f"Received: warmup_steps={self.warmup_steps}"
-            )
+            rule = f"at least 0 and below {called('steps')}, {self.steps}"
+            refuse("warmup_steps", rule, self.warmup_steps)
 
 
 _REASONS_AGAINST = {
@@ -286,14 +280,11 @@ _REASONS_AGAINST = {
 
 
 def check_dtype(dtype: str) -> None:
-    """Refuses dtype policies that do not learn.
+    """Raises for dtype policies that do not learn.
 
     Raises:
         ValueError: with the reason.
     """
     if dtype not in _DTYPES:
         reason = _REASONS_AGAINST.get(str(dtype).removeprefix("mixed_"), "")
-        raise ValueError(
-            f"`dtype` must be {' or '.join(map(repr, _DTYPES))}{reason}. "
-            f"Received: dtype={dtype!r}"
-        )
+        refuse("dtype", f"{' or '.join(map(repr, _DTYPES))}{reason}", dtype)

@@ -14,7 +14,7 @@ from keras_elmo.text.corpus import Corpus
 from keras_elmo.text.lines import Files, are_files
 from keras_elmo.text.vocabulary import PADDING_ID, UNKNOWN
 from keras_elmo.training.data import Batch, Batches, check_batch
-from keras_elmo.utils.checks import check_type, refuse
+from keras_elmo.utils.checks import called, check_type, refuse
 
 
 def perplexity(
@@ -96,7 +96,7 @@ def perplexity(
         words += predicted - len(token_ids)
         unknown += int(np.sum(token_ids == UNKNOWN))
     if tokens == 0:
-        raise ValueError("`corpus` must hold a sentence. Received: no batch")
+        raise ValueError(f"{called('corpus')} must hold a sentence. Received: no batch")
     means = {direction: loss / tokens for direction, loss in losses.items()}
     return {
         "forward": _exp(means["forward"]),

@@ -33,8 +33,9 @@ from keras_elmo.training.run_directory import (
 from keras_elmo.training.seeding import seeded
 from keras_elmo.training.signals import Interrupted, SignalGuard, exit_for_signal
 from keras_elmo.training.warm_start import WarmStart
+from keras_elmo.utils.checks import called
 from keras_elmo.utils.memory import keep_freed_memory
-from keras_elmo.utils.options import declared_options, takes_options
+from keras_elmo.utils.options import options_of, takes_options
 
 
 @takes_options(TrainingOptions)
@@ -200,8 +201,8 @@ def _starting_point(
     if options.init is None:
         if config is None:
             raise ValueError(
-                "`config` may be None only where `init` is given, or a run is resumed. "
-                "Received: both are None"
+                f"{called('config')} may be None only where {called('init')} is given, "
+                "or a run is resumed. Received: both are None"
             )
         return None, config, tokenizer
     if config is not None and options.resume and checkpoints.steps():
@@ -218,9 +219,9 @@ def _starting_point(
 def _fixed(options: TrainingOptions) -> dict[str, Any]:
     """Returns the options that a resumed run must not change."""
     fixed = {
-        each.name: getattr(options, each.name)
-        for each in declared_options(options)
-        if each.option.fixed
+        name: getattr(options, name)
+        for name, declared in options_of(options).items()
+        if declared.fixed
     }
     if options.init is not None:
         fixed["init"] = json_path(name_of(options.init))
@@ -242,8 +243,8 @@ def _first_vocabulary(
             words = (start or WarmStart(options.init)).vocabulary
         except ValueError as error:
             raise ValueError(
-                f"{files.vocabulary}: is lost, and `init`, which it came from, cannot "
-                f"be read: {error}"
+                f"{files.vocabulary}: is lost, and {called('init')}, which it came "
+                f"from, cannot be read: {error}"
             ) from error
         if words is not None:
             return words

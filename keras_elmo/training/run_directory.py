@@ -14,6 +14,7 @@ from keras_elmo.files.finding import checkpoint_steps
 from keras_elmo.files.run_directory import IMPORTED, PretrainingDirectory
 from keras_elmo.text.vocabulary import Vocabulary, counts_file
 from keras_elmo.training.data import Manifest
+from keras_elmo.utils.checks import called, refuse
 from keras_elmo.utils.files import check_parent, is_leftover, lock, remove_leftovers
 
 
@@ -37,7 +38,7 @@ class DirectoryLock(ExitStack):
         self.callback(os.close, descriptor)
         if not lock(descriptor):
             raise ValueError(
-                "`directory` must not be in use: another process trains in "
+                f"{called('directory')} must not be in use: another process trains in "
                 f"{self._path}"
             )
         self._is_held = True
@@ -73,8 +74,8 @@ def check_manifest(
             was, now = (getattr(each, field.name) for each in (begun, config))
             if now != was:
                 raise ValueError(
-                    f"`config` must be that of the run, {files.options}, where "
-                    f"`{field.name}` is {was!r}. Received: {field.name}={now!r}"
+                    f"{called('config')} must be that of the run, {files.options}, "
+                    f"where `{field.name}` is {was!r}. Received: {field.name}={now!r}"
                 )
     for name, value in manifest.items():
         was = before.get(name)
@@ -89,10 +90,7 @@ def check_manifest(
                 f"Received: {value}"
             )
         elif was != value:
-            raise ValueError(
-                f"`{name}` must be {was!r}, as in {files.training}. "
-                f"Received: {name}={value!r}"
-            )
+            refuse(name, f"{was!r}, as in {files.training}", value)
 
 
 def _check_files(argument: str, training: str, before: object, now: object) -> None:
@@ -102,31 +100,32 @@ def _check_files(argument: str, training: str, before: object, now: object) -> N
     if before is None or now is None:
         must, how = ("not be", "without") if before is None else ("be", "with")
         raise ValueError(
-            f"`{argument}` must {must} given: the run of {training} began {how} it"
+            f"{called(argument)} must {must} given: the run of {training} began {how} "
+            "it"
         )
     names, sizes = _columns(argument, training, before)
     found, found_sizes = _columns(argument, training, now)
     if gone := sorted(set(names) - set(found)):
         raise ValueError(
-            f"{gone[0]}: this file of `{argument}`, with which the run of {training} "
-            "began, is not there"
+            f"{gone[0]}: this file of {called(argument)}, with which the run of "
+            f"{training} began, is not there"
         )
     if new := sorted(set(found) - set(names)):
         raise ValueError(
-            f"{new[0]}: this file was not part of `{argument}` when the run of "
+            f"{new[0]}: this file was not part of {called(argument)} when the run of "
             f"{training} began; a new run can start from its weights"
         )
     if names != found:
         raise ValueError(
-            f"the files of `{argument}` come in another order, or more or less often, "
-            f"than when the run of {training} began"
+            f"the files of {called(argument)} come in another order, or more or less "
+            f"often, than when the run of {training} began"
         )
     # Files of several folders may have one name.
     for name, before_size, size in zip(names, sizes, found_sizes, strict=True):
         if before_size != size:
             raise ValueError(
-                f"{name}: this file of `{argument}` had {before_size:,} bytes when the "
-                f"run of {training} began, and has {size:,}"
+                f"{name}: this file of {called(argument)} had {before_size:,} bytes "
+                f"when the run of {training} began, and has {size:,}"
             )
 
 
@@ -217,13 +216,13 @@ def _check_directory(files: PretrainingDirectory, resume: bool) -> None:
     if files.holds_a_run():
         if not resume:
             raise ValueError(
-                "`directory` must not hold a run yet, unless `resume` is set: "
-                f"{files.path}"
+                f"{called('directory')} must not hold a run yet, unless "
+                f"{called('resume')} is set: {files.path}"
             )
         return
     names = os.listdir(files.path) if os.path.exists(files.path) else []
     if not all(map(is_leftover, names)):
         raise ValueError(
-            "`directory` must be empty, or not exist, or hold a run: "
+            f"{called('directory')} must be empty, or not exist, or hold a run: "
             f"{files.path} holds something else"
         )

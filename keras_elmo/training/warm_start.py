@@ -13,6 +13,7 @@ from keras_elmo.files.loading import open_model
 from keras_elmo.files.sources import Source
 from keras_elmo.models.pretraining import PretrainingModel
 from keras_elmo.text.vocabulary import Vocabulary
+from keras_elmo.utils.checks import called
 from keras_elmo.utils.large_variables import blocks_of
 
 
@@ -39,8 +40,9 @@ class WarmStart:
         self.name = opened.name
         if not opened.is_validated:
             raise ValueError(
-                f"{self.name}: `init` must have weights that a validation has chosen; "
-                "export a checkpoint with its language model, and begin from that"
+                f"{self.name}: {called('init')} must have weights that a validation "
+                "has chosen; export a checkpoint with its language model, and begin "
+                "from that"
             )
         self._encoder = opened.keras_encoder()
         self.config: ElmoConfig = self._encoder.config
@@ -64,8 +66,8 @@ class WarmStart:
                 needed = max(found, self.config.units)
             if found != needed:
                 raise ValueError(
-                    f"`config` must have the sizes of {self.name}, where only `units` "
-                    f"may be larger, or be None. Received: {each.name} "
+                    f"{called('config')} must have the sizes of {self.name}, of which "
+                    f"only `units` may be larger. Received: {each.name} "
                     f"{reprlib.repr(found)} instead of {reprlib.repr(needed)}"
                 )
         return config

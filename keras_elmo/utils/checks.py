@@ -1,12 +1,43 @@
-"""What arguments have to be."""
+"""What arguments have to be, and errors that name them as their reader does."""
 
 import math
 import numbers
 import os
 import reprlib
-from collections.abc import Sequence
-from types import NoneType
+from collections.abc import Iterable, Mapping, Sequence
+from contextvars import ContextVar
+from types import MappingProxyType, NoneType
 from typing import Any, NoReturn, TypeGuard
+
+# What the command line calls arguments, by their names in Python.
+FLAGS: ContextVar[Mapping[str, str]] = ContextVar("FLAGS", default=MappingProxyType({}))
+_SHORT = reprlib.Repr()
+# The name of a file is shown whole.
+_SHORT.maxstring = _SHORT.maxother = 300
+
+
+def called(argument: str) -> str:
+    """Returns what the reader calls an argument: "`steps`", or "--steps"."""
+    return FLAGS.get().get(argument, f"`{argument}`")
+
+
+def received(**arguments: object) -> str:
+    """Returns the last sentence of an error, "Received: steps=0" or "... --steps 0"."""
+    return "Received: " + ", ".join(map(_given, arguments, arguments.values()))
+
+
+def _given(name: str, value: object) -> str:
+    flag = FLAGS.get().get(name)
+    if flag is None:
+        return f"{name}={_SHORT.repr(value)}"
+    if value is None:
+        return f"no {flag}"
+    return flag if value is True else f"{flag} {_SHORT.repr(value)}"
+
+
+def refuse(name: str, rule: str, value: object) -> NoReturn:
+    """Raises the `ValueError` of an argument that breaks a rule."""
+    raise ValueError(f"{called(name)} must be {rule}. {received(**{name: value})}")
 
 
 def check_positive(**arguments: float | None) -> None:
@@ -17,17 +48,16 @@ def check_positive(**arguments: float | None) -> None:
     """
     for name, value in arguments.items():
         if value is not None and not (is_number(value) and value > 0):
-            raise ValueError(f"`{name}` must be positive. Received: {name}={value!r}")
+            refuse(name, "positive", value)
 
 
 def check_at_least(least: int, **arguments: int) -> None:
     """Raises a `ValueError` unless every value is an integer of `least` or more."""
     for name, value in arguments.items():
-        if not is_integer(value) or value < least:
-            rule = "an integer and at least" if not is_integer(value) else "at least"
-            raise ValueError(
-                f"`{name}` must be {rule} {least}. Received: {name}={value!r}"
-            )
+        if not is_integer(value):
+            refuse(name, f"an integer and at least {least}", value)
+        if value < least:
+            refuse(name, f"at least {least}", value)
 
 
 def check_rate(**arguments: float) -> None:
@@ -41,9 +71,8 @@ def check_type(expected: type | tuple[type, ...], rule: str, **arguments: Any) -
     """Raises a `TypeError` unless every value has a type, which `rule` names."""
     for name, value in arguments.items():
         if not isinstance(value, expected):
-            raise TypeError(
-                f"`{name}` must be {rule}. Received: {name}={reprlib.repr(value)}"
-            )
+            told = received(**{name: value})
+            raise TypeError(f"{called(name)} must be {rule}. {told}")
 
 
 def check_boolean(**arguments: Any) -> None:
@@ -77,13 +106,8 @@ def is_number(value: object) -> TypeGuard[float]:
         return False
 
 
-def refuse(name: str, rule: str, value: object) -> NoReturn:
-    """Raises the `ValueError` of an argument that breaks a rule."""
-    raise ValueError(f"`{name}` must be {rule}. Received: {name}={reprlib.repr(value)}")
-
-
 def check_choice(choices: Sequence[str | None], **arguments: str | None) -> None:
-    """Refuses values that are none of the choices.
+    """Raises unless every value is one of the choices.
 
     Raises:
         ValueError: names the first one.
@@ -91,7 +115,12 @@ def check_choice(choices: Sequence[str | None], **arguments: str | None) -> None
     for name, value in arguments.items():
         if value not in choices:
             *others, last = map(repr, choices)
-            raise ValueError(
-                f"`{name}` must be {', '.join(others)} or {last}. "
-                f"Received: {name}={value!r}"
-            )
+            refuse(name, f"{', '.join(others)} or {last}", value)
+
+
+def did_you_mean(name: str, names: Iterable[str]) -> str:
+    """Returns "; did you mean NAME?"; "" if none of the names is similar."""
+    from difflib import get_close_matches
+
+    similar = get_close_matches(name, names, n=1, cutoff=0.75)
+    return f"; did you mean {similar[0]}?" if similar else ""

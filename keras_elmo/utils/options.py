@@ -1,139 +1,154 @@
-"""Options that are declared once, as fields of a dataclass.
+"""Options, each declared once: for Python, the command line, checks and documentation.
 
-Python's functions, the command line, the checks and the documentation read the same
-declaration.
+A function's options are the fields of a dataclass. What a command alone takes is an
+`Option` of its own.
 """
 
 import dataclasses
 import functools
 import inspect
-import reprlib
 import textwrap
 from collections.abc import Callable
 from numbers import Real
 from types import NoneType, UnionType
 from typing import Any, ParamSpec, TypeGuard, TypeVar, get_args
 
-from keras_elmo.utils.checks import check_path, check_positive, is_integer, refuse
+from keras_elmo.utils.checks import (
+    called,
+    check_path,
+    check_positive,
+    is_integer,
+    received,
+    refuse,
+)
 from keras_elmo.utils.types import StrPath
 
 P = ParamSpec("P")
 T = TypeVar("T")
 Options = TypeVar("Options")
 
-_ALLOWED: dict[object, tuple[Callable[[object], bool], str]] = {
-    bool: (lambda value: isinstance(value, bool), "True or False"),
-    int: (is_integer, "an integer"),
-    float: (lambda value: _is_real(value), "a number"),
-    str: (lambda value: isinstance(value, str), "a string"),
-}
-
 
 @dataclasses.dataclass(frozen=True)
 class Option:
-    """What is known of an option beside its name, type and default.
+    """Help text, checks and command-line settings of an option.
 
     Args:
-        help: sentences that explain it. Other options are named in backticks.
-        group: heading that it stands under in `--help`.
-        choices: the allowed values, if they are few; `None` is allowed, too.
-        positive: whether a number has to be greater than 0; else it may be 0.
-        most: the greatest number that can be meant.
-        flag: its name on the command line; `--name` if `None`; "" if it has none there.
-        metavar: what stands for the value in `--help`; `N` if empty.
-        parse: converts the text of the command line; by its type if `None`.
+        name: name of the field or argument in Python.
+        help: sentences that explain it. `{steps}` becomes the name of another option:
+            `steps` in Python, --steps on the command line.
+        metavar: placeholder for the value in `--help`.
+        in_python: further sentences, for Python alone.
+        type: type of the value.
+        default: value of an option that is left out.
+        required: whether the command line requires it.
+        group: heading in `--help`.
+        one_of: names a set of options that exclude each other; if they are required,
+            one of them is.
+        choices: allowed values; `None` is allowed, too.
+        positive: whether a number must be greater than 0; else it may be 0.
+        most: upper bound on a number.
+        flag: name on the command line: "--" for `--name`, "" for none, a word without
+            dashes for a positional argument.
+        parse: converts the text of the command line; `type` does if `None`.
         many: whether the command line takes several values.
-        fixed: whether it has to stay the same when a run is resumed.
+        fixed: whether a resumed run must have the same value.
     """
 
+    name: str
     help: str
+    metavar: str = "N"
+    _: dataclasses.KW_ONLY
+    in_python: str = ""
+    type: object = str
+    default: object = None
+    required: bool = False
     group: str = "options"
+    one_of: str = ""
     choices: tuple[str, ...] = ()
     positive: bool = True
     most: float = 1e12
-    flag: str | None = None
-    metavar: str = "N"
+    flag: str = "--"
     parse: Callable[[str], object] | None = None
     many: bool = False
     fixed: bool = False
 
-
-def describe(*args: Any, **kwargs: Any) -> dict[str, Option]:
-    """Returns the metadata of a field; the arguments are those of `Option`."""
-    return {"option": Option(*args, **kwargs)}
-
-
-def option(default: T, *args: Any, **kwargs: Any) -> T:
-    """Returns a field with a default; the other arguments are those of `Option`."""
-    field = dataclasses.field(default=default, metadata=describe(*args, **kwargs))
-    return field
-
-
-@dataclasses.dataclass(frozen=True)
-class Declared:
-    """An option with the name, type and default of its field."""
-
-    name: str
-    type: object
-    default: object
-    option: Option
+    def __post_init__(self) -> None:
+        if self.name and self.flag == "--":
+            flag = "--" + self.name.replace("_", "-")
+            object.__setattr__(self, "flag", flag)
 
     @property
-    def required(self) -> bool:
-        return self.default is dataclasses.MISSING
-
-    @property
-    def flag(self) -> str:
-        flag = self.option.flag
-        return "--" + self.name.replace("_", "-") if flag is None else flag
-
-    @property
-    def parse(self) -> Callable[[str], object]:
+    def convert(self) -> Callable[[str], object]:
         """What makes a value of the text on the command line."""
         members = get_args(self.type) if isinstance(self.type, UnionType) else ()
         plain = members[0] if members else self.type
-        return self.option.parse or (plain if plain in (bool, float, int) else str)
+        return self.parse or (plain if plain in (bool, float, int) else str)
 
 
-def declared_options(options: Any) -> list[Declared]:
-    """Returns the options of a dataclass, in their order."""
-    return [
-        Declared(field.name, field.type, field.default, field.metadata["option"])
+def option(default: T, help: str, group: str = "options", **settings: Any) -> T:
+    """Returns a field with a default; `settings` are arguments of `Option`."""
+    metadata = {"option": Option("", help, group=group, **settings)}
+    field = dataclasses.field(default=default, metadata=metadata)
+    return field
+
+
+def required_option(help: str, group: str = "options", **settings: Any) -> Any:
+    """Returns a field without a default; `settings` are arguments of `Option`."""
+    declared = Option("", help, group=group, required=True, **settings)
+    return dataclasses.field(metadata={"option": declared})
+
+
+def options_of(options: Any) -> dict[str, Option]:
+    """Returns the options of a dataclass by their names, in order."""
+    return {
+        field.name: dataclasses.replace(
+            field.metadata["option"],
+            name=field.name,
+            type=field.type,
+            default=field.default,
+        )
         for field in dataclasses.fields(options)
         if "option" in field.metadata
-    ]
+    }
+
+
+def python_help(options: Any) -> dict[str, str]:
+    """Returns the help texts of a dataclass for readers of Python."""
+    declared = options_of(options)
+    names = {name: f"`{name}`" for name in declared}
+    return {
+        name: f"{each.help.format_map(names)} {each.in_python}".rstrip()
+        for name, each in declared.items()
+    }
 
 
 def check_options(options: object) -> None:
     """Checks the values of a dataclass of options by their declarations.
 
     Raises:
-        ValueError: a number is too small or too large, no integer where it has to be
-            one, or a value is none of the choices.
+        TypeError: a value has another type.
+        ValueError: a number is too small or too large, or a value is none of the
+            choices.
     """
-    for each in declared_options(options):
-        value, choices = getattr(options, each.name), each.option.choices
-        may_be_none = each.default is None or NoneType in get_args(each.type)
+    for name, declared in options_of(options).items():
+        value, choices = getattr(options, name), declared.choices
+        may_be_none = declared.default is None or NoneType in get_args(declared.type)
         if callable(value) or (value is None and may_be_none):
             continue
-        _check_type(each, value)
+        _check_type(declared, value)
         if _is_real(value):
-            _check_range(each, value)
+            _check_range(declared, value)
         if choices and isinstance(value, str) and value not in choices:
-            raise ValueError(
-                f"`{each.name}` must be {' or '.join(map(repr, choices))}. "
-                f"Received: {each.name}={value!r}"
-            )
+            refuse(name, " or ".join(map(repr, choices)), value)
 
 
-def _check_range(declared: Declared, number: float) -> None:
-    name, option = declared.name, declared.option
-    if number > option.most:
-        refuse(name, f"at most {option.most:,.0f}", number)
-    if option.positive:
-        check_positive(**{name: number})
+def _check_range(declared: Option, number: float) -> None:
+    if number > declared.most:
+        refuse(declared.name, f"at most {declared.most:,.0f}", number)
+    if declared.positive:
+        check_positive(**{declared.name: number})
     elif not number >= 0:
-        refuse(name, "at least 0", number)
+        refuse(declared.name, "at least 0", number)
 
 
 def _is_real(value: object) -> TypeGuard[float]:
@@ -141,18 +156,25 @@ def _is_real(value: object) -> TypeGuard[float]:
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
-def _check_type(each: Declared, value: object) -> None:
+_ALLOWED: dict[object, tuple[Callable[[object], bool], str]] = {
+    bool: (lambda value: isinstance(value, bool), "True or False"),
+    int: (is_integer, "an integer"),
+    float: (_is_real, "a number"),
+    str: (lambda value: isinstance(value, str), "a string"),
+}
+
+
+def _check_type(declared: Option, value: object) -> None:
     """Raises unless a value has the declared type, if that is a simple one."""
-    if each.type == StrPath:
-        check_path(**{each.name: value})
+    name, union = declared.name, isinstance(declared.type, UnionType)
+    if declared.type == StrPath:
+        check_path(**{name: value})
         return
-    types = get_args(each.type) if isinstance(each.type, UnionType) else (each.type,)
+    types = get_args(declared.type) if union else (declared.type,)
     for expected, (is_allowed, rule) in _ALLOWED.items():
         if expected in types and not is_allowed(value):
-            raise TypeError(
-                f"`{each.name}` must be {rule}. "
-                f"Received: {each.name}={reprlib.repr(value)}"
-            )
+            told = received(**{name: value})
+            raise TypeError(f"{called(name)} must be {rule}. {told}")
 
 
 def takes_options(
@@ -160,7 +182,7 @@ def takes_options(
 ) -> Callable[[Callable[[Options], T]], Callable[P, T]]:
     """Gives a function of a dataclass of options the arguments of the dataclass.
 
-    In its docstring, `{options}` becomes a line for each.
+    In its docstring, `{options}` is replaced by the help texts.
     """
     signature = inspect.signature(options)
 
@@ -189,11 +211,11 @@ def takes_options(
 def _args(options: object) -> str:
     entries = [
         textwrap.fill(
-            f"{each.name}: {each.option.help}",
+            f"{name}: {help}",
             width=80,
             initial_indent=" " * 4,
             subsequent_indent=" " * 8,
         )
-        for each in declared_options(options)
+        for name, help in python_help(options).items()
     ]
     return "\n".join(entries).lstrip()

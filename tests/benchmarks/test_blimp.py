@@ -8,6 +8,7 @@ import pytest
 from tests.explore.test_substitutes import ALL_WORDS
 from tests.helpers.pretrained import write_pretrained
 from tests.helpers.runs import CONFIG
+from tests.words.test_substitutes import ALL_WORDS
 
 
 @pytest.fixture(scope="module")

@@ -25,8 +25,8 @@ INTERNAL = {
     "keras_elmo.training.data": {"Batch", "EpochIterator"},
     "keras_elmo.training.optimizers": {"PublishedAdagrad"},
     # Both directions without a prior, which `substitutes` always has.
-    "keras_elmo.explore.predictions": {"Predictions", "log_prior", "log_softmax"},
-    "keras_elmo.explore.sentences": {"read_corpus"},
+    "keras_elmo.words.predictions": {"Predictions", "log_prior", "log_softmax"},
+    "keras_elmo.words.sentences": {"read_corpus"},
     # Scores belong to vectors: the same hashes as in the files of `embed`.
     "keras_elmo.embedding.parts": {"encoder_hash", "file_hash"},
     # Hours of measuring are written whole.

@@ -9,6 +9,7 @@ from keras_elmo.text.vocabulary import SPECIALS
 from tests.explore.test_substitutes import ALL_WORDS, SENTENCE
 from tests.helpers.pretrained import write_pretrained
 from tests.helpers.runs import CONFIG
+from tests.words.test_substitutes import ALL_WORDS, SENTENCE
 
 
 def test_perplexity_at_the_place(benchmark, tmp_path, capsys):

@@ -49,7 +49,7 @@ def test_shipped_models_are_listed(monkeypatch, tmp_path):
         assert 10e6 < found[name].num_bytes < 60e6
     monkeypatch.setattr(finding, "SHIPPED", tmp_path / "none")
     assert keras_elmo.list_models() == []
-    with pytest.raises(ValueError, match=r"or a shipped model \(there is none\)"):
+    with pytest.raises(ValueError, match="must be a model's path or hf://OWNER/NAME$"):
         load("elmo-en")
 
 

@@ -35,7 +35,7 @@ def test_shipped_model(directory, model, monkeypatch, tmp_path):
     """Load takes the name of a shipped model."""
     monkeypatch.setattr(finding, "SHIPPED", tmp_path / "not yet")
     assert_same_weights(load("run"), model.encoder)
-    with pytest.raises(ValueError, match="Received: name_or_path='not/run'"):
+    with pytest.raises(ValueError, match="not/run: no such file or folder"):
         load("not/run")
 
 
@@ -51,8 +51,44 @@ def test_published_weights(model, tmp_path):
 @pytest.mark.parametrize("name", ["nowhere", "no/where", "elmo-xx"])
 def test_missing_model(name):
     """A model that is not there."""
-    with pytest.raises(ValueError, match=f"Received: name_or_path='{name}'"):
+    with pytest.raises(ValueError, match=f"^{name}: no such .* `name_or_path` must be"):
         load(name)
+
+
+@pytest.mark.parametrize("name", ["elmo-eng", "elmo_en", "elmo-english", "elmo-korean"])
+def test_misspelt_name(name):
+    """What is wrong comes first, then the name that is probably meant."""
+    with pytest.raises(ValueError, match="no such file or folder") as error:
+        load(name)
+    said = str(error.value)
+    assert said.startswith(f"{name}: ") and len(said) <= 200
+    assert ("did you mean elmo-en?" in said) == (name in ("elmo-eng", "elmo_en"))
+    assert ("did you mean elmo-ko?" in said) == (name == "elmo-korean")
+
+
+@pytest.mark.parametrize(
+    ("kind", "files"),
+    [
+        ("a training folder of bilm-tf", ["model.ckpt-7.index"]),
+        ("a TF Hub module", ["variables/variables.index"]),
+        (
+            "a model of ELMoForManyLangs",
+            ["config.json", "encoder.pkl", "token_embedder.pkl"],
+        ),
+    ],
+)
+def test_model_of_another_program(kind, files, tmp_path):
+    """The error says how to import it."""
+    for name in files:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    said = f"is {kind}; import it with `keras-elmo import`"
+    with pytest.raises(ValueError, match=said):
+        load(tmp_path)
+    (tmp_path / files[-1]).unlink()
+    with pytest.raises(ValueError, match="holds no model; .*training.json") as error:
+        load(tmp_path)
+    assert len(str(error.value)) - len(str(tmp_path)) <= 200
 
 
 def test_wrong_type(model):

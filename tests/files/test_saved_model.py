@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from keras_elmo.downstream.elmo_embedding import ElmoEmbedding
-from keras_elmo.explore.substitutes import substitutes
 from keras_elmo.export.saved_model import export_saved_model
 from keras_elmo.files.finding import ASSETS, is_saved_model
 from keras_elmo.files.loading import load, load_language_model
 from keras_elmo.training.perplexity import perplexity
 from keras_elmo.training.warm_start import WarmStart
+from keras_elmo.words.substitutes import substitutes
 from tests.helpers.exports import LENGTHS, TOKENS, embedding, in_memory
 from tests.helpers.layer_checks import numpy_of
 from tests.helpers.pretrained import model_of, write_pretrained
@@ -72,12 +72,12 @@ def copied(folder, to, without=""):
 
 def test_not_an_export(folder, tmp_path):
     """A folder that is no export is named."""
-    with pytest.raises(ValueError, match="`path` must be an exported model"):
+    with pytest.raises(ValueError, match="holds no model; `path` must be"):
         ElmoEmbedding.from_saved_model(tmp_path)
     # A SavedModel of somebody else's.
     copied(folder, tmp_path, without="assets.extra")
     assert not is_saved_model(tmp_path)
-    with pytest.raises(ValueError, match="`path` must be an exported model"):
+    with pytest.raises(ValueError, match="import it with `keras-elmo import`"):
         ElmoEmbedding.from_saved_model(str(tmp_path))
 
 

@@ -1,7 +1,6 @@
 """Small models of every kind of file, for tests to spoil."""
 
-from keras_elmo.files.export import export_saved_model
-
+from keras_elmo.export.saved_model import export_saved_model
 from tests.helpers.bilm_files import module_variables, write_checkpoint, write_module
 from tests.helpers.exports import embedding
 from tests.helpers.pretrained import write_pretrained

@@ -14,7 +14,6 @@ from keras_elmo.downstream.elmo_embedding import ElmoEmbedding
 from keras_elmo.embedding.embed_file import embed_file
 from keras_elmo.embedding.embedder import embed
 from keras_elmo.embedding.parts import PartFolder
-from keras_elmo.explore.index import Index
 from keras_elmo.explorer.mixes import read_mix_file
 from keras_elmo.export.onnx import export_onnx
 from keras_elmo.files.finding import RunFiles
@@ -26,6 +25,7 @@ from keras_elmo.importing.models import import_model
 from keras_elmo.serving.model import Model
 from keras_elmo.text.lines import expand_files, read_lines
 from keras_elmo.text.vector_file import read_vector_file
+from keras_elmo.words.index import Index
 from tests.helpers.installed import import_installed
 from tests.helpers.many_langs_oracle import ManyLangs, sizes
 from tests.helpers.small import random_encoder

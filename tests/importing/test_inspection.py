@@ -48,7 +48,7 @@ def test_inspect_a_file(models, tmp_path):
     elsewhere = tmp_path / "a" / "b" / checkpoint.name
     elsewhere.parent.mkdir(parents=True)
     shutil.copy(checkpoint, elsewhere)
-    assert_one_line(*command("inspect", elsewhere), "which holds none of these")
+    assert_one_line(*command("inspect", elsewhere), "holds no model")
 
 
 @pytest.mark.parametrize("name", KINDS)

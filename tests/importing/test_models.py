@@ -53,9 +53,10 @@ def test_nothing_to_import(models, tmp_path):
     for name, said in (("run", "a run of keras_elmo"), ("exported", "an exported")):
         result = command("import", models / name, "--out", out)
         assert_one_line(*result, f"is {said}", "nothing to import")
-    assert_one_line(
-        *command("import", tmp_path, "--out", out), "which holds none of these"
-    )
+    result = command("import", tmp_path, "--out", out)
+    assert_one_line(*result, "holds no model; DIR must be", "token_embedder.pkl")
+    # Kinds that `import` refuses are not named.
+    assert "onnx" not in result[2] and "training.json" not in result[2]
     nowhere = tmp_path / "nowhere"
     assert_one_line(*command("import", nowhere, "--out", out), "no such file or folder")
     assert_one_line(*command("import", "--out", out), "must say what to import")
@@ -63,7 +64,7 @@ def test_nothing_to_import(models, tmp_path):
     assert_one_line(*result, "--options and --weights must be given together")
     words = ("--vocabulary", "vocab.txt")
     result = command("import", models / "published", *words, "--out", out)
-    assert_one_line(*result, "--vocabulary is of a checkpoint")
+    assert_one_line(*result, "--vocabulary applies only to a checkpoint")
     with pytest.raises(ValueError, match="`kind` must be"):
         import_model(models / "hub", out, kind="other")
     (tmp_path / "file").touch()

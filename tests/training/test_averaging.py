@@ -50,11 +50,11 @@ def test_mean(run, other):
 def test_other_models(run, other, tmp_path):
     """The error says which differs, and in what."""
     theirs = write_pretrained(tmp_path / "theirs", CONFIG, [*WORDS, "river"])
-    with pytest.raises(ValueError, match="Received: .*theirs, whose words are others"):
+    with pytest.raises(ValueError, match="Received: .*theirs, whose words differ"):
         average_models([run.path, theirs.path])
     untold = model_of(CONFIG, WORDS)
     untold.vocabulary = Vocabulary([*WORDS[:-1], "river"])
-    with pytest.raises(ValueError, match="a model, whose words and tokenizer are"):
+    with pytest.raises(ValueError, match="a model, whose words and tokenizer differ"):
         average_models([run.path, untold])
     with pytest.raises(ValueError, match="`models` must name a model"):
         average_models([])

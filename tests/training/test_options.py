@@ -7,7 +7,7 @@ import pytest
 
 import keras_elmo
 from keras_elmo.training.options import TrainingOptions
-from keras_elmo.utils.options import declared_options
+from keras_elmo.utils.options import options_of, python_help
 from tests.helpers.fresh_process import ROOT
 
 # Names, order and defaults are a contract.
@@ -34,19 +34,22 @@ def test_signature_of_pretrain():
 
 
 def test_docstring_explains_every_option():
-    for each in declared_options(TrainingOptions):
-        assert f"\n    {each.name}: " in keras_elmo.pretrain.__doc__
-    names = {each.name for each in declared_options(TrainingOptions)}
+    names = options_of(TrainingOptions).keys()
+    for name in names:
+        assert f"\n    {name}: " in keras_elmo.pretrain.__doc__
     assert names == set(inspect.signature(keras_elmo.pretrain).parameters)
 
 
 def test_page_lists_every_option():
     page = (ROOT / "docs" / "training.md").read_text(encoding="utf-8")
     rows = ["| Python | Command line | Default | Meaning |\n| --- | --- | --- | --- |"]
-    for each in declared_options(TrainingOptions):
-        flag = f"`{each.flag}`" if each.flag else ""
-        default = "" if each.required else f"`{each.default!r}`"
-        rows.append(f"| `{each.name}` | {flag} | {default} | {each.option.help} |")
+    parameters = inspect.signature(keras_elmo.pretrain).parameters
+    help = python_help(TrainingOptions)
+    for name, option in options_of(TrainingOptions).items():
+        flag = f"`{option.flag}`" if option.flag else ""
+        default = parameters[name].default
+        default = "" if default is inspect.Parameter.empty else f"`{default!r}`"
+        rows.append(f"| `{name}` | {flag} | {default} | {help[name]} |")
     assert "\n".join(rows) + "\n" in page
 
 

@@ -5,21 +5,23 @@ import inspect
 
 import pytest
 
+from keras_elmo.utils.checks import FLAGS, received
 from keras_elmo.utils.options import (
     check_options,
-    declared_options,
-    describe,
     option,
+    options_of,
+    python_help,
+    required_option,
     takes_options,
 )
 
 
 @dataclasses.dataclass(frozen=True)
 class Colours:
-    path: str = dataclasses.field(metadata=describe("Where to paint."))
+    path: str = required_option("Where to paint, in {colour}.")
     _: dataclasses.KW_ONLY
     colour: str | None = option(None, "Which colour.", choices=("red", "blue"))
-    coats: int = option(2, "How many.", flag="--layers")
+    coats: int = option(2, "How many.", in_python="As an integer.", flag="--layers")
     thinner: float | None = option(None, "Share of it.", positive=False, most=1)
     wet: bool = option(False, "Whether to paint when it rains.", flag="")
 
@@ -46,7 +48,10 @@ def test_function_takes_the_fields():
         "(path: str, *, colour: str | None = None, coats: int = 2, "
         "thinner: float | None = None, wet: bool = False) -> str"
     )
-    assert paint.__doc__ and "path: Where to paint.\n    colour: " in paint.__doc__
+    assert (
+        paint.__doc__
+        and "path: Where to paint, in `colour`.\n    colour: " in paint.__doc__
+    )
     assert paint.__name__ == "paint" and paint.__annotations__["coats"] is int
     with pytest.raises(TypeError, match="shade"):
         paint("wall", shade=1)
@@ -73,8 +78,21 @@ def test_values_are_checked(values, said):
         paint("wall", **values)
 
 
+def test_names_of_the_reader():
+    """Errors and help texts have the names of Python, or those of the command line."""
+    assert python_help(Colours)["coats"] == "How many. As an integer."
+    token = FLAGS.set({"coats": "--layers", "wet": "--wet"})
+    try:
+        with pytest.raises(ValueError, match="^--layers must be .* --layers 0$"):
+            paint("wall", coats=0)
+        assert received(coats=None, wet=True) == "Received: no --layers, --wet"
+    finally:
+        FLAGS.reset(token)
+
+
 def test_flags_and_types():
-    flags = {each.name: each.flag for each in declared_options(Colours)}
+    options = options_of(Colours)
+    flags = {name: each.flag for name, each in options.items()}
     assert flags == {
         "path": "--path",
         "colour": "--colour",
@@ -82,6 +100,6 @@ def test_flags_and_types():
         "thinner": "--thinner",
         "wet": "",
     }
-    assert [each.parse for each in declared_options(Colours)] == [
+    assert [each.convert for each in options.values()] == [
         *(str, str, int, float, bool)
     ]

@@ -5,6 +5,7 @@ import keras
 from keras_elmo.training.devices.base import Devices
 from keras_elmo.training.devices.jax import choose_jax_devices
 from keras_elmo.training.devices.tensorflow import choose_tensorflow_devices
+from keras_elmo.utils.checks import refuse
 
 
 def choose_devices(count: int | None = None) -> Devices:
@@ -24,7 +25,5 @@ def choose_devices(count: int | None = None) -> Devices:
     if backend == "jax":
         return choose_jax_devices(count)
     if count is not None and count > 1:
-        raise ValueError(
-            f"`devices` must be 1 on the {backend} backend. Received: devices={count}"
-        )
+        refuse("devices", f"1 on the {backend} backend", count)
     return Devices()

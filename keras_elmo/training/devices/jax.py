@@ -16,6 +16,7 @@ from keras_elmo.training.devices.base import (
     pad_batch,
     step_metrics,
 )
+from keras_elmo.utils.checks import refuse
 
 # The environment variables of keras.distribution.
 _ADDRESSES = "KERAS_DISTRIBUTION_JOB_ADDRESSES"
@@ -94,10 +95,7 @@ def choose_jax_devices(count: int | None) -> Devices:
         # The CPU is one device, unless more are asked for.
         count = count or 1
     if count is not None and count > local:
-        raise ValueError(
-            f"`devices` must be at most {local}, the number of devices of JAX. "
-            f"Received: devices={count}"
-        )
+        refuse("devices", f"at most {local}, the number of devices of JAX", count)
     count = count or local
     if count == 1 and jax.process_count() == 1:
         return Devices()

@@ -15,6 +15,7 @@ from keras_elmo.training.devices.base import (
     split_batch,
     step_metrics,
 )
+from keras_elmo.utils.checks import refuse
 from keras_elmo.utils.lazy import tf
 from keras_elmo.utils.types import Tensor
 
@@ -166,34 +167,30 @@ def choose_tensorflow_devices(count: int | None) -> Devices:
     return TensorFlowDevices(tf.distribute.MirroredStrategy(names))
 
 
-_TOO_LATE = "`devices` must be chosen before TensorFlow computes in the process"
+_TOO_LATE = "chosen before TensorFlow computes in the process"
 
 
 def _local_devices(count: int | None) -> list[str]:
     gpus = tf.config.list_physical_devices("GPU")
     if gpus:
         if count is not None and count > len(gpus):
-            raise ValueError(
-                f"`devices` must be at most {len(gpus)}, the number of GPUs. "
-                f"Received: devices={count}"
-            )
+            refuse("devices", f"at most {len(gpus)}, the number of GPUs", count)
         try:
             tf.config.set_visible_devices(gpus[:count], "GPU")
-        except RuntimeError as error:
-            raise ValueError(f"{_TOO_LATE}. Received: devices={count}") from error
+        except RuntimeError:
+            refuse("devices", _TOO_LATE, count)
         return [f"GPU:{k}" for k in range(len(gpus[:count]))]
     count = count or 1
     if count > most_cpu_devices():
-        raise ValueError(
-            f"`devices` must be at most {most_cpu_devices()}, into which the CPU is "
-            f"divided where there is no GPU. Received: devices={count}"
-        )
+        most = most_cpu_devices()
+        rule = f"at most {most}, into which the CPU is divided where there is no GPU"
+        refuse("devices", rule, count)
     if count > 1:
         (cpu,) = tf.config.list_physical_devices("CPU")
         parts = [tf.config.LogicalDeviceConfiguration()] * count
         try:
             tf.config.set_logical_device_configuration(cpu, parts)
-        except RuntimeError as error:
+        except RuntimeError:
             if len(tf.config.list_logical_devices("CPU")) < count:
-                raise ValueError(f"{_TOO_LATE}. Received: devices={count}") from error
+                refuse("devices", _TOO_LATE, count)
     return [f"CPU:{k}" for k in range(count)]

@@ -75,10 +75,12 @@ def test_counts(model, monkeypatch):
 
 
 def test_by_word(model):
-    """The token instead of its position; the first one counts."""
+    """The token instead of its position, if the sentence has it once."""
     assert substitutes(model, SENTENCE, "river") == substitutes(model, SENTENCE, 2)
     text = " ".join(SENTENCE)
-    assert substitutes(model, text, "the") == substitutes(model, SENTENCE, 0)
+    assert substitutes(model, text, "river") == substitutes(model, SENTENCE, 2)
+    with pytest.raises(ValueError, match="`position` must be 1 or 4, where .*='bank'"):
+        substitutes(model, "a bank is a bank", "bank")
     with pytest.raises(ValueError, match="`position` must be a token .*='The'"):
         substitutes(model, SENTENCE, "The")
 

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 from keras_elmo.text.batching import tokenized_lines
 from keras_elmo.text.lines import are_files, expand_files, read_lines
 from keras_elmo.text.plain_tokenizer import PlainTokenizer
-from keras_elmo.utils.checks import check_type
+from keras_elmo.utils.checks import called, check_type, refuse
 from keras_elmo.utils.types import StrPath
 
 Sentence: TypeAlias = str | Sequence[str]
@@ -40,7 +40,7 @@ def read_corpus(corpus: Any, tokenizer: Splitting) -> Iterator[Sequence[str]]:
     try:
         files = expand_files(corpus)
     except ValueError as error:
-        raise ValueError(f"`corpus` must be {_EXPECTED}: {error}") from error
+        raise ValueError(f"{called('corpus')} must be {_EXPECTED}: {error}") from error
     return _tokenize(read_lines(files), tokenizer)
 
 
@@ -77,7 +77,4 @@ def find_word(word: str, tokens: list[str], argument: str = "word") -> int:
         # The tokenizer composes characters.
         if spelling in tokens:
             return tokens.index(spelling)
-    raise ValueError(
-        f"`{argument}` must be a token of the sentence, whose tokens are {tokens}. "
-        f"Received: {argument}={word!r}"
-    )
+    refuse(argument, f"a token of the sentence, whose tokens are {tokens}", word)

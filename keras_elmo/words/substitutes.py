@@ -5,11 +5,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from keras_elmo.explore.predictions import Predictions, log_softmax
-from keras_elmo.explore.sentences import Sentence, find_word, read_sentence
 from keras_elmo.files.sources import Source
 from keras_elmo.text.vocabulary import SPECIALS
-from keras_elmo.utils.checks import check_at_least, check_boolean, is_integer
+from keras_elmo.utils.checks import check_at_least, check_boolean, is_integer, refuse
+from keras_elmo.words.predictions import Predictions, log_softmax
+from keras_elmo.words.sentences import Sentence, find_word, read_sentence
 
 
 class Substitute(NamedTuple):
@@ -49,8 +49,8 @@ def substitutes(
     Args:
         model: a language model, or a name or path as of `load_language_model`.
         sentence: text, or a list of tokens.
-        position: of the token to replace, from 0; or the token, the first one that is
-            spelt so.
+        position: of the token to replace, from 0; or the token, if the sentence has it
+            once.
         num: number of words to return.
         skip_punctuation: whether to leave out words without a letter or a digit.
         skip_word: whether to leave out the token itself, in upper or lower case.
@@ -64,7 +64,8 @@ def substitutes(
     Raises:
         TypeError: `model` is no language model.
         ValueError: there is no such language model, it has no vocabulary, the sentence
-            has no such token or an empty one, or `num` is not positive.
+            has no such token, several of them or an empty one, or `num` is not
+            positive.
 
     Example:
 
@@ -87,37 +88,48 @@ def substitutes(
     predictions = Predictions(model, tokenizer)
     tokens = read_sentence(sentence, predictions.tokenizer)
     if isinstance(position, str):
-        position = find_word(position, tokens, "position")
+        position = _only_position(position, tokens)
     if not is_integer(position) or not 0 <= position < len(tokens):
-        raise ValueError(
-            f"`position` must be one of the sentence's {len(tokens)} tokens, from 0, "
-            f"or the token itself. Received: position={position}"
+        rule = (
+            f"one of the sentence's {len(tokens)} tokens, from 0, or the token itself"
         )
+        refuse("position", rule, position)
     replaced = tokens[position].casefold()
     (states,) = predictions.states([tokens])
     rows = word_probabilities(predictions, states, position)
-    found = (
+    ranked = (
         Substitute(
             predictions.vocabulary.words[len(SPECIALS) + k], *rows[:, k].tolist()
         )
         for k in np.argsort(-rows[0], kind="stable").tolist()
     )
     kept = (
-        each
-        for each in found
-        if not (skip_punctuation and not any(map(str.isalnum, each.word)))
-        and not (skip_word and each.word.casefold() == replaced)
+        substitute
+        for substitute in ranked
+        if not (skip_punctuation and not any(map(str.isalnum, substitute.word)))
+        and not (skip_word and substitute.word.casefold() == replaced)
     )
     return list(islice(kept, num))
+
+
+def _only_position(word: str, tokens: list[str]) -> int:
+    """Returns the position of a word that a sentence has once."""
+    first = find_word(word, tokens, "position")
+    places = [k for k, token in enumerate(tokens) if token == tokens[first]]
+    if len(places) > 1:
+        rule = f"{' or '.join(map(str, places))}, where the sentence has this word"
+        refuse("position", rule, word)
+    return first
 
 
 def word_probabilities(
     predictions: Predictions, states: np.ndarray, position: int
 ) -> np.ndarray:
-    """Returns what is expected in place of a token, `(3, words)`.
+    """Returns the probabilities of words in place of a token, `(3, words)`.
 
-    Given both sides, the tokens before, and those after; of the vocabulary without the
-    boundaries and the unknown word. `states` is the top layer with its boundaries.
+    The rows are given both sides, the tokens before, and the tokens after. The words
+    are the vocabulary without the boundaries and the unknown word. `states` is the top
+    layer with its boundaries.
     """
     directions = predictions.of_directions(states, np.array([position + 1]))
     both = predictions.of_both(directions, first=len(SPECIALS))

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 from keras_elmo import Index, nearest
-from keras_elmo.explore.index import layer_indexes
 from keras_elmo.export.saved_model import export_saved_model
+from keras_elmo.words.index import layer_indexes
 from tests.explore.test_nearest import CORPUS, QUERY, by_hand
 from tests.helpers.installed import require_installed
 from tests.helpers.small import random_encoder
+from tests.words.test_nearest import CORPUS, QUERY, by_hand
 
 
 @pytest.fixture(scope="module")
@@ -126,7 +127,7 @@ def test_by_name(encoder, tmp_path):
     assert len(index.query("bank", QUERY, num=3)) == 3
     shutil.rmtree(tmp_path / "model")
     export_saved_model(random_encoder(seed=1), tmp_path / "model", None)
-    with pytest.raises(ValueError, match="its weights are others. Received: model="):
+    with pytest.raises(ValueError, match="its weights differ. Received: model="):
         Index.load(tmp_path / "index").query("bank", QUERY)
 
 

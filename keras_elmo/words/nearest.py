@@ -3,12 +3,12 @@
 from collections.abc import Callable
 
 from keras_elmo.embedding.sentences import tokenizer_of
-from keras_elmo.explore.index import Index
-from keras_elmo.explore.sentences import Sentence, Text, find_word, read_sentence
-from keras_elmo.explore.token_vectors import Occurrence, check_among, one_layer
 from keras_elmo.files.loading import open_model
 from keras_elmo.files.sources import Source
 from keras_elmo.utils.checks import check_at_least, check_choice
+from keras_elmo.words.index import Index
+from keras_elmo.words.sentences import Sentence, Text, find_word, read_sentence
+from keras_elmo.words.token_vectors import Occurrence, check_among, one_layer
 
 
 def nearest(
@@ -25,18 +25,19 @@ def nearest(
 ) -> list[Occurrence]:
     """Finds the tokens of a text whose contextual vectors are closest to a word's.
 
-    Vectors are compared by their cosine. The text is read once; its vectors stand in a
-    temporary file, 2 kB each with the shipped models. To ask more than once, build an
+    Vectors are compared by their cosine. The text is read once; its vectors are kept in
+    a temporary file, 2 kB each with the shipped models. To ask more than once, build an
     `Index`.
 
     Args:
         model: an `Encoder`, or a name or path or another model as of `load`.
-        word: a token of `sentence`; if it comes more than once, the first counts.
+        word: a token of `sentence`; the first one if it occurs more than once.
         sentence: text, or a list of tokens.
-        corpus: text files, as paths or glob patterns, one sentence a line; or
+        corpus: text files, as paths or glob patterns, one sentence per line; or
             sentences, as lists of tokens.
         num: number of tokens to return.
-        layer: of the vectors: 0 is the token without its context, -1 the top layer.
+        layer: layer of the vectors: 0 is the token without its context, -1 the top
+            layer.
         among: which tokens of the text are compared, such as `str.isalpha`; all if
             `None`.
         words: `"any"`, or `"same"`, which compares those spelt as `word` alone, in

@@ -2,15 +2,17 @@ import numpy as np
 import pytest
 
 from keras_elmo import perplexity, score
-from keras_elmo.explore.predictions import Predictions
 from keras_elmo.models.pretraining import build_pretraining_model
 from keras_elmo.text.vocabulary import UNKNOWN, Vocabulary
+from keras_elmo.words.predictions import Predictions
 from tests.explore.test_substitutes import ALL_WORDS, SENTENCE
 from tests.helpers import numpy_reference
 from tests.helpers.layer_checks import numpy_of
 from tests.helpers.pretrained import model_of
 from tests.helpers.runs import CONFIG
 from tests.helpers.small import published, randomise
+from tests.layers.published_names import randomise
+from tests.words.test_substitutes import ALL_WORDS, SENTENCE
 
 SENTENCES = [SENTENCE, ["배"], [], ["of", "the", "bank"] * 30]
 # Of the unknown words' frequency, that of the rarest word, log-uniform by rank.
@@ -142,7 +144,7 @@ def test_text_and_tokens(model):
 def test_small_blocks(model, monkeypatch):
     """However many probabilities are in memory."""
     expected = list(score(model, SENTENCES))
-    module = "keras_elmo.explore.score"
+    module = "keras_elmo.words.score"
     monkeypatch.setattr(f"{module}._PROBABILITIES", 30)
     monkeypatch.setattr(f"{module}._POSITIONS", 9)
     for each, other in zip(score(model, SENTENCES), expected, strict=True):

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from keras_elmo.embedding import embedder as embeddings
 from keras_elmo.embedding.embedder import embed
-from keras_elmo.explore.projector import write_projector
+from keras_elmo.words.projector import write_projector
 from tests.helpers.small import random_encoder
 
 pytestmark = pytest.mark.graph

@@ -13,6 +13,7 @@ from tests.explore.test_substitutes import ALL_WORDS, SENTENCE
 from tests.helpers.command_line import assert_one_line, command
 from tests.helpers.pretrained import write_pretrained
 from tests.helpers.runs import CONFIG
+from tests.words.test_substitutes import ALL_WORDS, SENTENCE
 
 LINES = [" ".join(SENTENCE), "", "the bank"]
 
@@ -95,7 +96,7 @@ def test_tokenizer(folder, tmp_path):
     status, printed, _ = command("nearest", *corpus[2:], *asked)
     assert status == 0 and "the [bank] 's river" in printed
     result = command("nearest", *corpus[2:], *asked, *tokenizer)
-    assert_one_line(*result, "--tokenizer is of a new index")
+    assert_one_line(*result, "--tokenizer applies only to a new index")
 
 
 def test_substitutes(folder):
@@ -126,6 +127,10 @@ def test_substitutes(folder):
         "Received: --word or --position 'Bank'",
     )
     assert_one_line(*result, *said)
+    arguments[3] = "a bank is a bank"
+    result = command("substitutes", *arguments, "--word", "bank")
+    said = "--word or --position must be 1 or 4, where the sentence has this word"
+    assert_one_line(*result, said)
 
 
 def test_nearest(folder):
@@ -158,9 +163,14 @@ def test_nearest_of_index(folder, tmp_path):
         line for line in expected[1].splitlines(True) if "[bank]" in line
     )
     result = command("nearest", *index, *text, *asked)
-    assert_one_line(*result, "--corpus is of a new index", "index exists already")
+    assert_one_line(
+        *result, "--corpus applies only to a new index", "index exists already"
+    )
     result = command("nearest", *asked)
     assert_one_line(*result, "--model and --corpus must be given")
+    result = command("nearest", "--index", tmp_path / "nope", *asked)
+    said = "nope: no such folder; --model and --corpus must be given to build it"
+    assert_one_line(*result, said)
     result = command("nearest", "--index", folder, *asked)
     assert_one_line(*result, "--index must be a folder that Index.save wrote")
 

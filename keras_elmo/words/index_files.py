@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from keras_elmo.files.validation import check_tokenizer
-from keras_elmo.utils.checks import check_path
+from keras_elmo.utils.checks import called, check_path, received
 from keras_elmo.utils.files import is_free, read_json_object, replacing, write_json
 from keras_elmo.utils.lazy import import_extra
 from keras_elmo.utils.reading import reading
@@ -46,8 +46,8 @@ def save_index(path: StrPath, arrays: Arrays, description: Config, graph: Any) -
     is_index = os.path.exists(os.path.join(path, _DESCRIPTION))
     if not is_free(path) and not is_index:
         raise ValueError(
-            "`path` must not exist, or hold an index, which is replaced. "
-            f"Received: path={os.fspath(path)!r}"
+            f"{called('path')} must not exist, or hold an index, which is replaced. "
+            + received(path=os.fspath(path))
         )
     with replacing(path) as temporary:
         os.makedirs(temporary)
@@ -70,8 +70,8 @@ def load_index(path: StrPath) -> tuple[Arrays, Config, Any]:
     file = os.path.join(path, _DESCRIPTION)
     if not os.path.exists(file):
         raise ValueError(
-            f"`path` must be a folder that Index.save wrote; {file} is missing. "
-            f"Received: path={os.fspath(path)!r}"
+            f"{called('path')} must be a folder that Index.save wrote; {file} is "
+            f"missing. {received(path=os.fspath(path))}"
         )
     description = read_json_object(file)
     if description.get("format") != _FORMAT:
@@ -81,7 +81,7 @@ def load_index(path: StrPath) -> tuple[Arrays, Config, Any]:
     for key, kinds in _DESCRIBED.items():
         if key not in description or not isinstance(description[key], kinds):
             raise ValueError(f"{file}: must name the model, its hash and the layer")
-    # Those that were written before this key have the tokenizer of their model.
+    # An index without this key has the tokenizer of its model.
     check_tokenizer(description.get("tokenizer"), file)
     arrays = {name: _mapped(_file(path, name), *_ARRAYS[name]) for name in _ARRAYS}
     _check_lengths(path, arrays)
@@ -120,7 +120,7 @@ def _mapped(file: str, dtype: str, axes: int) -> np.ndarray:
 
 def _check_lengths(path: StrPath, arrays: Arrays) -> None:
     ends = {"sentence_limits": "tokens", "word_limits": "words"}
-    # What they are numbers of.
+    # Arrays of numbers, and what they number.
     counted = {"places": "tokens", "tokens": "word_limits"}
     consistent = len(arrays["vectors"]) == len(arrays["places"]) and all(
         len(arrays[limits])

@@ -7,12 +7,12 @@ from typing import NamedTuple
 import numpy as np
 
 from keras_elmo.embedding.sentences import Sentence, read_sentences
-from keras_elmo.explore.predictions import Predictions
 from keras_elmo.files.sources import Source
 from keras_elmo.text.batching import split_stream
 from keras_elmo.text.vocabulary import END, START, UNKNOWN
 from keras_elmo.utils.checks import check_at_least
 from keras_elmo.utils.types import Tensor
+from keras_elmo.words.predictions import Predictions
 
 # Positions of the sentences that are scored at a time, and the probabilities in memory.
 _POSITIONS = 4096
@@ -56,11 +56,12 @@ def score(
     `sum_k log p(w_k | w_k+1 .. w_n)`, by the exact softmax, each sentence on its own.
     Given both sides, a word `w` has the likelihood `p_f(w) p_b(w) / p(w)`, divided by
     its sum over the vocabulary: each direction has the prior `p(w)` in it. A sum
-    compares sentences of equal length; divide by the number of tokens for others.
+    compares sentences of equal length; to compare others, divide by the number of
+    tokens.
 
     The model predicts `<UNK>` for all words that its vocabulary lacks together. One of
-    them has the share of that probability that it would have were it as frequent as the
-    rarest known word: by the counts of the vocabulary, or log-uniform by rank.
+    them is taken to be as frequent as the rarest known word, by the counts of the
+    vocabulary, or log-uniform by rank, and gets that share of the probability.
 
     Args:
         model: a language model, or a name or path as of `load_language_model`.
@@ -121,10 +122,10 @@ def score_tokens(
         states = np.concatenate([states for _, states in part])
         likelihoods = _likelihoods(predictions, states, np.concatenate(ids))
         limits = np.cumsum([len(each) for each in ids])[:-1]
-        for (tokens, _), of_ids, found in zip(
+        for (tokens, _), sentence_ids, rows in zip(
             part, ids, np.split(likelihoods, limits, axis=1), strict=True
         ):
-            forward, backward, both = found.astype("float64")
+            forward, backward, both = rows.astype("float64")
             yield Score(
                 tokens,
                 # The first place has nothing before it, the last one nothing after it.
@@ -134,7 +135,9 @@ def score_tokens(
                 token_forward=forward[1:-1],
                 token_backward=backward[1:-1],
                 token_pseudo=both[1:-1],
-                unknown=[tokens[k] for k in np.flatnonzero(of_ids[1:-1] == UNKNOWN)],
+                unknown=[
+                    tokens[k] for k in np.flatnonzero(sentence_ids[1:-1] == UNKNOWN)
+                ],
             )
 
 
@@ -143,7 +146,7 @@ def _likelihoods(
 ) -> np.ndarray:
     """Returns the log likelihoods of the ids: forward, backward, given both sides."""
     block = max(1, _PROBABILITIES // len(predictions.vocabulary))
-    found = []
+    blocks = []
     for first in range(0, len(ids), block):
         at = ids[first : first + block]
         places = np.arange(first, first + len(at))
@@ -152,7 +155,7 @@ def _likelihoods(
         rows = np.arange(len(at))
         # A boundary is no word: its likelihood given both sides is left out later.
         word = both[rows, np.maximum(at, UNKNOWN) - UNKNOWN]
-        found.append(np.stack([*directions[:, rows, at], word]))
-    likelihoods = np.concatenate(found, axis=1)
+        blocks.append(np.stack([*directions[:, rows, at], word]))
+    likelihoods = np.concatenate(blocks, axis=1)
     likelihoods[:, ids == UNKNOWN] += predictions.log_share
     return likelihoods

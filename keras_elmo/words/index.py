@@ -10,28 +10,33 @@ import numpy as np
 from keras_elmo.embedding.embedder import Embedder
 from keras_elmo.embedding.parts import encoder_hash
 from keras_elmo.embedding.sentences import tokenizer_of
-from keras_elmo.explore.index_files import Arrays, build_graph, load_index, save_index
-from keras_elmo.explore.sentences import (
+from keras_elmo.files.loading import open_model
+from keras_elmo.files.sources import AnyEncoder, Source
+from keras_elmo.utils.checks import (
+    check_at_least,
+    check_boolean,
+    check_choice,
+    refuse,
+)
+from keras_elmo.utils.lazy import import_extra
+from keras_elmo.utils.progress import Progress
+from keras_elmo.utils.types import Config, StrPath
+from keras_elmo.words.index_files import Arrays, build_graph, load_index, save_index
+from keras_elmo.words.sentences import (
     Sentence,
     Text,
     find_word,
     read_corpus,
     read_sentence,
 )
-from keras_elmo.explore.token_table import Place, TokenTable
-from keras_elmo.explore.token_vectors import (
+from keras_elmo.words.token_table import Place, TokenTable
+from keras_elmo.words.token_vectors import (
     Occurrence,
     check_among,
     normalize,
     one_layer,
     token_arrays,
 )
-from keras_elmo.files.loading import open_model
-from keras_elmo.files.sources import AnyEncoder, Source
-from keras_elmo.utils.checks import check_at_least, check_boolean, check_choice, refuse
-from keras_elmo.utils.lazy import import_extra
-from keras_elmo.utils.progress import Progress
-from keras_elmo.utils.types import Config, StrPath
 
 
 class Index:
@@ -40,13 +45,13 @@ class Index:
     `build` makes one, `save` writes it to a folder, `load` maps that folder into memory
     without reading it all, and `query` finds the tokens with the greatest cosine.
 
-    A query compares all vectors, of which a million of the shipped models' take 2 GB.
-    For more of them, build with `approximate=True`: a graph of neighbours (HNSW), of
-    which a query visits some thousands.
+    A query compares all vectors; a million vectors of the shipped models take 2 GB.
+    Beyond that, build with `approximate=True`: a query then visits a few thousand nodes
+    of a graph of neighbours (HNSW).
 
     Attributes:
-        model: the name or path of its model; `None` if that was given as an object.
-        layer: of the vectors.
+        model: name or path of its model; `None` for a model in memory.
+        layer: layer of the vectors.
 
     Example:
 
@@ -101,10 +106,10 @@ class Index:
 
         Args:
             model: an `Encoder`, or a name or path or another model as of `load`.
-            corpus: text files, as paths or glob patterns, one sentence a line; or
+            corpus: text files, as paths or glob patterns, one sentence per line; or
                 sentences, as lists of tokens.
-            layer: of the vectors: 0 is the token without its context, -1 the top layer.
-            among: which tokens can be found, such as `str.isalpha`; all if `None`.
+            layer: 0 is the token without its context, -1 the top layer.
+            among: which tokens are indexed, such as `str.isalpha`; all if `None`.
             approximate: whether to build a graph for approximate search (extra
                 `index`).
             progress: whether to show words/s on stderr.
@@ -146,20 +151,17 @@ class Index:
 
         Args:
             path: the folder.
-            model: its model; if `None`, the one of the name or path that it was built
-                with, which is loaded by the first query.
+            model: its model; if `None`, the first query loads the name or path that the
+                index was built with.
 
         Raises:
             ValueError: there is no index, it is damaged, `model` is another model, or
-                is not given where the index knows no name.
+                `model` is `None` and the index knows no name.
             ImportError: an approximate index without the extra `index`.
         """
         arrays, description, graph = load_index(path)
         if model is None and description["model"] is None:
-            raise ValueError(
-                "`model` must be given: the index was built with an object, which has "
-                f"no name. Received: path={os.fspath(path)!r}, model=None"
-            )
+            refuse("model", "given: the index was built with an object", None)
         encoder = None
         if model is not None:
             encoder = open_model(model).encoder()
@@ -179,7 +181,7 @@ class Index:
         """Finds the tokens whose contextual vectors are closest to a word's.
 
         Args:
-            word: a token of `sentence`; if it comes more than once, the first counts.
+            word: a token of `sentence`; the first one if it occurs more than once.
             sentence: text, or a list of tokens.
             num: number of tokens to return.
             words: which tokens are compared: `"any"`, or `"same"`, those spelt as
@@ -232,8 +234,8 @@ class Index:
         total = len(self) if rows is None else len(rows)
         count = 2 * num
         while True:
-            found = self._closest(vector, rows, min(count, total))
-            occurrences = self._table.occurrences(*found, left_out)
+            closest = self._closest(vector, rows, min(count, total))
+            occurrences = self._table.occurrences(*closest, left_out)
             if len(occurrences) >= num or count >= total:
                 return occurrences[:num]
             # Most of them were at the same place of equal sentences.
@@ -246,8 +248,8 @@ class Index:
     def occurrences(self, word: str, num: int) -> tuple[np.ndarray, list[Place]]:
         """Returns vectors of a word, `(occurrences, units)`, and where each stands.
 
-        A place is a position and the tokens of the sentence; equal ones come once. Of
-        more than `num` there are so many, from all over the text.
+        A place is a position and the tokens of the sentence; equal ones come once. If
+        there are more than `num`, `num` of them are taken from all over the text.
         """
         check_at_least(1, num=num)
         rows = self._table.rows_of(word)
@@ -279,10 +281,8 @@ class Index:
 
 def _check_model(encoder: AnyEncoder, description: Config) -> None:
     if encoder_hash(encoder) != description["model_hash"]:
-        raise ValueError(
-            "`model` must be the one that the index was built with; its weights are "
-            f"others. Received: model={description['model'] or encoder.name!r}"
-        )
+        rule = "the one that the index was built with; its weights differ"
+        refuse("model", rule, description["model"] or encoder.name)
 
 
 def layer_indexes(

@@ -10,11 +10,11 @@ from typing import BinaryIO, NamedTuple
 import numpy as np
 
 from keras_elmo.embedding.embedder import Embedder
-from keras_elmo.explore.index_files import Arrays
 from keras_elmo.files.sources import AnyEncoder
 from keras_elmo.utils.checks import is_integer, refuse
 from keras_elmo.utils.progress import Progress
 from keras_elmo.utils.temporary import naming_folder
+from keras_elmo.words.index_files import Arrays
 
 _BATCH_SIZE = 128
 
@@ -44,14 +44,14 @@ def token_arrays(
     among: Callable[[str], bool] | None,
     bar: Progress,
 ) -> list[Arrays]:
-    """Returns the arrays of an index of each layer; vectors stand in temporary files.
+    """Returns the arrays of one index per layer; vectors are in temporary files.
 
     Args:
         encoder: computes the vectors.
         sentences: lists of tokens. One without a token to compare is left out.
-        layers: those whose vectors are kept.
+        layers: layers whose vectors are kept.
         among: which tokens are compared.
-        bar: is told of the tokens.
+        bar: shows the number of tokens.
     """
     words: dict[str, int] = {}
     tokens, places, limits = array("i"), array("q"), array("q", [0])
@@ -59,26 +59,28 @@ def token_arrays(
     kept, ahead = tee(_with_places(sentences, among))
     # One layer alone is less to copy.
     mix = one_layer(layers[0], encoder) if len(layers) == 1 else None
-    embedded = Embedder(encoder).embed((each for each, _ in ahead), _BATCH_SIZE, mix)
+    embedded = Embedder(encoder).embed(
+        (tokens for tokens, _ in ahead), _BATCH_SIZE, mix
+    )
     with naming_folder(), ExitStack() as stack:
         files = [stack.enter_context(tempfile.TemporaryFile()) for _ in layers]
         for (sentence, compared), vectors in zip(kept, embedded, strict=True):
-            found = [vectors] if mix is not None else [vectors[k] for k in layers]
-            for file, of_layer in zip(files, found, strict=True):
-                file.write(normalize(of_layer[compared]).tobytes())
+            kept_layers = [vectors] if mix is not None else [vectors[k] for k in layers]
+            for file, layer in zip(files, kept_layers, strict=True):
+                file.write(normalize(layer[compared]).tobytes())
             places.extend(len(tokens) + k for k in compared)
             tokens.extend(words.setdefault(word, len(words)) for word in sentence)
             limits.append(len(tokens))
             bar.update(len(sentence))
         shape = len(places), 2 * encoder.config.projection_units
         stored = [_mapped(file, shape) for file in files]
-    spelt = [word.encode() for word in words]
+    encoded = [word.encode() for word in words]
     shared = {
         "places": np.array(places, "int64"),
         "tokens": np.array(tokens, "int32"),
         "sentence_limits": np.array(limits, "int64"),
-        "words": np.frombuffer(b"".join(spelt), "uint8"),
-        "word_limits": np.cumsum([0, *map(len, spelt)], dtype="int64"),
+        "words": np.frombuffer(b"".join(encoded), "uint8"),
+        "word_limits": np.cumsum([0, *map(len, encoded)], dtype="int64"),
     }
     return [{"vectors": vectors, **shared} for vectors in stored]
 
@@ -114,10 +116,8 @@ def one_layer(layer: int, encoder: AnyEncoder) -> np.ndarray:
     """
     layers = encoder.config.num_layers + 1
     if not is_integer(layer) or not -layers <= layer < layers:
-        raise ValueError(
-            f"`layer` must be one of the model's {layers}, {-layers} to {layers - 1}. "
-            f"Received: layer={layer!r}"
-        )
+        rule = f"one of the model's {layers}, {-layers} to {layers - 1}"
+        refuse("layer", rule, layer)
     return np.eye(layers, dtype="float32")[layer]
 
 

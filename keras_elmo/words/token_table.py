@@ -1,13 +1,13 @@
-"""The tokens of an indexed text, and which of its rows is which."""
+"""The tokens that the rows of an index stand for."""
 
 import functools
 from functools import cached_property
 
 import numpy as np
 
-from keras_elmo.explore.index_files import Arrays
-from keras_elmo.explore.token_vectors import Occurrence
 from keras_elmo.utils.checks import check_type
+from keras_elmo.words.index_files import Arrays
+from keras_elmo.words.token_vectors import Occurrence
 
 _KEPT_WORDS = 65_536
 # A position in a sentence, and the sentence.
@@ -15,7 +15,7 @@ Place = tuple[int, tuple[str, ...]]
 
 
 class TokenTable:
-    """What stands in the rows of an index's arrays."""
+    """Reads what the rows of an index's arrays stand for."""
 
     def __init__(self, arrays: Arrays) -> None:
         self._arrays = arrays
@@ -56,10 +56,10 @@ class TokenTable:
     @cached_property
     def _spellings(self) -> dict[str, list[int]]:
         """The numbers of the words that differ in case alone."""
-        found: dict[str, list[int]] = {}
+        spellings: dict[str, list[int]] = {}
         for k in range(len(self._arrays["word_limits"]) - 1):
-            found.setdefault(self._word(k).casefold(), []).append(k)
-        return found
+            spellings.setdefault(self._word(k).casefold(), []).append(k)
+        return spellings
 
     @cached_property
     def _word_ids(self) -> np.ndarray:

@@ -11,6 +11,7 @@ from keras_elmo.embedding.word_cache import as_float32
 from keras_elmo.files.loading import open_model
 from keras_elmo.files.sources import Source
 from keras_elmo.text.vocabulary import UNKNOWN, Vocabulary
+from keras_elmo.utils.checks import called, received
 
 
 class Predictions:
@@ -30,7 +31,8 @@ class Predictions:
         model = open_model(model).language_model()
         if model.vocabulary is None:
             raise ValueError(
-                "`model` must have a vocabulary. Received: model=" + model.name
+                f"{called('model')} must have a vocabulary. "
+                + received(model=model.name)
             )
         self.vocabulary = model.vocabulary
         self.tokenizer = tokenizer_of(model.encoder, tokenizer)

@@ -9,13 +9,13 @@ import numpy as np
 
 from keras_elmo.embedding.embedder import embed
 from keras_elmo.embedding.sentences import Sentence, utf8_tokens
-from keras_elmo.explore.token_vectors import one_layer
 from keras_elmo.files.loading import open_model
 from keras_elmo.files.sources import Source
 from keras_elmo.models.encoder import Encoder
 from keras_elmo.utils.checks import check_path, check_type
 from keras_elmo.utils.files import replacing_text
 from keras_elmo.utils.types import StrPath
+from keras_elmo.words.token_vectors import one_layer
 
 _CONFIG = """\
 embeddings {
@@ -46,8 +46,8 @@ def write_projector(
         directory: the folder of vectors.tsv, metadata.tsv (the sentence with the word
             in brackets, and the position of the word) and projector_config.pbtxt, which
             are written or replaced. Other files in it are kept.
-        layer: of the vectors: 0 is the word without its context; `None` is the mean of
-            the layers.
+        layer: layer of the vectors: 0 is the word without its context; `None` is the
+            mean over the layers.
 
     Returns:
         The number of vectors.

@@ -1,0 +1,34 @@
+"""Options of subcommands, and the answer to a wrong call."""
+
+import pytest
+
+from keras_elmo.cli.parsing import COMMANDS
+from tests.command_line import command
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_options_are_explained(name):
+    """By the names that the user types, never by those of Python."""
+    status, out, err = command(name, "--help")
+    assert (status, err) == (0, "")
+    assert "`" not in out
+    for option in COMMANDS[name].options:
+        assert option.flag in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["emebd"], "no command emebd; did you mean embed?"),
+        (["learn"], "no command learn; there are pretrain, evaluate, "),
+        (["pretrain", "--corpus"], "--corpus: expected at least one argument"),
+        (["embed", "--layers", "top"], "--layers: invalid choice: 'top'"),
+        (["score"], "are required: --model, --input"),
+    ],
+    ids=str,
+)
+def test_wrong_call(arguments, said):
+    """It is answered in two lines; a misspelt command is guessed."""
+    status, out, err = command(*arguments)
+    assert (status, out) == (2, "")
+    assert said in err and err.count("\n") == 2
