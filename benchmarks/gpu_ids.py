@@ -15,8 +15,8 @@ import numpy as np
 
 from keras_elmo import Vocabulary
 from keras_elmo.text.batching import tokenized_lines
-from keras_elmo.text.character_ids import encode_tokens
 from keras_elmo.text.lines import expand_files, read_lines
+from keras_elmo.text.plain_ids import PlainIds
 from keras_elmo.text.stats import CorpusStats
 from keras_elmo.text.vocabulary import END, START
 
@@ -77,7 +77,7 @@ def compact_ids(
         places += [begin, *(place[word] for word in sentence), end]
         token_ids += [START, *vocabulary.ids(sentence), END]
     return {
-        "spellings": encode_tokens(words)[0].astype(np.uint16),
+        "spellings": PlainIds()([words])[0].astype(np.uint16),
         "places": np.array(places, np.int32),
         "token_ids": np.array(token_ids, np.int32),
     }

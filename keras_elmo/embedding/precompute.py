@@ -240,8 +240,9 @@ class _LayersOfIds:
         return results
 
 
-def _ids_of(words: _Words, ids_per_word: int) -> np.ndarray:
-    """Returns the ids that words are, between two masked ones."""
+def _ids_of(sentences: list[_Words], ids_per_word: int) -> np.ndarray:
+    """Returns the ids that a sentence's words are, between two masked ones."""
+    (words,) = sentences
     ids = np.frombuffer(b"".join(words), "int32").reshape(1, -1, ids_per_word)
     return np.pad(ids, [(0, 0), (1, 1), (0, 0)])
 

@@ -2,14 +2,14 @@
 
 import weakref
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import lru_cache
 from itertools import chain
 
 import keras
 import numpy as np
 
 from keras_elmo.models.encoder import Encoder
-from keras_elmo.text.character_ids import encode_tokens
+from keras_elmo.text.plain_ids import PlainIds
 from keras_elmo.utils.forks import check_not_forked
 from keras_elmo.utils.lazy import tf
 from keras_elmo.utils.types import Tensor
@@ -19,6 +19,8 @@ from keras_elmo.utils.types import Tensor
 _CNN_BATCH_SIZE = 512
 # Words whose vectors a cache keeps.
 _CACHED_WORDS = 65_536
+# Ids of the published models.
+_BYTES = PlainIds()
 
 
 class WordCache:
@@ -26,15 +28,15 @@ class WordCache:
 
     Args:
         character_cnn: computes them from character ids of shape `(1, words, ids)`.
-        encode: returns the ids of words with a boundary before and behind them,
-            `(1, words + 2, ids)`.
+        encode: returns the ids of sentences with their boundaries,
+            `(sentences, words + 2, ids)`.
         capacity: number of words to keep; those that come later are not kept.
     """
 
     def __init__(
         self,
         character_cnn: "CompiledLayer",
-        encode: Callable[[list[bytes]], np.ndarray] = encode_tokens,
+        encode: Callable[[list[list[bytes]]], np.ndarray] = _BYTES,
         capacity: int = _CACHED_WORDS,
     ) -> None:
         self._character_cnn = character_cnn
@@ -86,7 +88,7 @@ class WordCache:
         return vectors
 
     def _run(self, words: list[bytes]) -> np.ndarray:
-        char_ids = self._encode(words)
+        char_ids = self._encode([words])
         size = char_ids.shape[1]
         # Few shapes, because some backends compile each anew.
         padding = (1 << (size - 1).bit_length()) - size
@@ -137,6 +139,8 @@ class CompiledLayer(keras.Model):
 # Compiled once an encoder, not once a call.
 _COMPILED: "weakref.WeakKeyDictionary[Encoder, list[CompiledLayer]]"
 _COMPILED = weakref.WeakKeyDictionary()
+# The lookups of a large vocabulary are not made at each call.
+_ids = lru_cache(8)(PlainIds)
 
 
 def compiled_halves(model: Encoder) -> list[CompiledLayer]:
@@ -158,8 +162,7 @@ class KerasRunner:
 
     def __init__(self, model: Encoder) -> None:
         character_cnn, self._bilm = compiled_halves(model)
-        encode = partial(encode_tokens, vocabulary=model.config.token_vocabulary)
-        self._cache = WordCache(character_cnn, encode)
+        self._cache = WordCache(character_cnn, _ids(model.config.token_vocabulary))
 
     def prepare(
         self, window: Sequence[Sequence[bytes]], keep_words: bool

@@ -16,7 +16,7 @@ from keras_elmo.utils.types import StrPath
 _PLAIN = (h5py.h5d.CONTIGUOUS, h5py.h5d.COMPACT)
 _SHUFFLE, _GZIP = h5py.h5z.FILTER_SHUFFLE, h5py.h5z.FILTER_DEFLATE
 _CHECKSUM, _CHECKSUM_BYTES = h5py.h5z.FILTER_FLETCHER32, 4
-# A chunk of that size may be larger than its dataset.
+# A chunk of at most that size may be larger than its dataset.
 _SMALL_CHUNK = 1 << 26
 
 
@@ -41,18 +41,25 @@ class StoredArray:
         self.shape: tuple[int, ...] = dataset.shape
         self._dataset = dataset
         self._where = f"{dataset.file.filename}: dataset {dataset.name.strip('/')}"
-        if dataset.dtype.kind != "f":
+        stored = dataset.id.get_type()
+        if dataset.dtype.kind != "f" or not stored.equal(
+            h5py.h5t.py_create(dataset.dtype)
+        ):
             raise ValueError(
-                f"{self._where} must hold floating-point numbers, not {dataset.dtype}"
+                f"{self._where} must hold floating-point numbers of 16, 32 or 64 bits, "
+                f"not {dataset.dtype}"
             )
         properties = dataset.id.get_create_plist()
-        in_chunks = properties.get_layout() == h5py.h5d.CHUNKED
-        self._chunk: tuple[int, ...] = properties.get_chunk() if in_chunks else ()
-        self._filters = [
-            properties.get_filter(k) for k in range(properties.get_nfilters())
-        ]
-        if in_chunks:
-            self._check_chunks()
+        self._chunk: tuple[int, ...] = ()
+        if properties.get_layout() == h5py.h5d.CHUNKED:
+            self._chunk = properties.get_chunk()
+            self._chunk_bytes = math.prod(self._chunk) * dataset.dtype.itemsize
+            self._filters = self._read_filters(properties)
+            if self._chunk_bytes > max(_SMALL_CHUNK, dataset.nbytes):
+                raise ValueError(
+                    f"{self._where} must have chunks that are not larger than itself, "
+                    f"not of {self._chunk}"
+                )
         elif (
             properties.get_layout() not in _PLAIN
             or properties.get_external_count()
@@ -63,29 +70,19 @@ class StoredArray:
                 "one, and not left empty"
             )
 
-    def _check_chunks(self) -> None:
-        for code, _, values, name in self._filters:
-            # HDF5 would look for others among the programs of this machine.
-            if code not in (_SHUFFLE, _GZIP, _CHECKSUM):
-                raise ValueError(
-                    f"{self._where} must be stored plain or with gzip, shuffle and "
-                    f"fletcher32, not with {name.decode(errors='replace') or code}"
-                )
-            if code == _SHUFFLE and values[:1] != (self._dataset.dtype.itemsize,):
-                raise ValueError(f"{self._where}: shuffled in pieces of another size")
-        if self._chunk_bytes() > max(_SMALL_CHUNK, self._dataset.nbytes):
+    def _read_filters(self, properties: h5py.h5p.PropDCID) -> list[int]:
+        """Returns the codes of the filters that chunks went through, in order."""
+        filters = [properties.get_filter(k) for k in range(properties.get_nfilters())]
+        codes = [code for code, *_ in filters]
+        # HDF5 would look for others among the programs of this machine, and apply gzip
+        # as often as the file says.
+        if codes != [code for code in (_SHUFFLE, _GZIP, _CHECKSUM) if code in codes]:
+            names = [name.decode(errors="replace") for *_, name in filters]
             raise ValueError(
-                f"{self._where} must have chunks that are not larger than itself, not "
-                f"of {self._chunk}"
+                f"{self._where} must be stored plain or with shuffle, gzip and "
+                f"fletcher32, in this order, not with {', '.join(names)}"
             )
-        stored = self._dataset.id.get_type()
-        if not stored.equal(h5py.h5t.py_create(self._dataset.dtype)):
-            raise ValueError(
-                f"{self._where}, in chunks, must hold float16, float32 or float64"
-            )
-
-    def _chunk_bytes(self) -> int:
-        return math.prod(self._chunk) * self._dataset.dtype.itemsize
+        return codes
 
     def read(self) -> np.ndarray:
         """Returns all numbers in float32."""
@@ -98,58 +95,43 @@ class StoredArray:
 
     def blocks(self) -> Iterator[np.ndarray]:
         """Yields the rows in float32, some at a time."""
-        if self._chunk:
-            yield from map(self._rows, range(0, self.shape[0], self._chunk[0]))
-            return
         starts = block_starts(self.shape, self._dataset.dtype.itemsize)
+        if self._chunk:
+            starts = range(0, self.shape[0], self._chunk[0])
         for start in starts:
-            block = self._dataset[start : start + starts.step]
+            with reading(self._where):
+                if self._chunk:
+                    self._check_chunks(start)
+                block = self._dataset[start : start + starts.step]
             yield block.astype("float32", copy=False)
 
-    def _rows(self, start: int) -> np.ndarray:
-        """Returns the rows that chunks from `start` on hold."""
-        _, *rest = self.shape
-        rows = np.empty((min(self._chunk[0], self.shape[0] - start), *rest), "float32")
-        steps = zip(rest, self._chunk[1:], strict=True)
-        for corner in itertools.product(*(range(0, n, step) for n, step in steps)):
-            places = (0, *corner)
-            target = rows[
-                tuple(slice(k, k + n) for k, n in zip(places, self._chunk, strict=True))
-            ]
-            chunk = self._read_chunk((start, *corner))
-            target[...] = chunk[tuple(slice(size) for size in target.shape)]
-        return rows
+    def _check_chunks(self, start: int) -> None:
+        """Checks the sizes of the chunks that hold some rows, from `start` on."""
+        axes = zip(self.shape[1:], self._chunk[1:], strict=True)
+        for corner in itertools.product(*(range(0, n, step) for n, step in axes)):
+            self._check_chunk((start, *corner))
 
-    def _read_chunk(self, corner: tuple[int, ...]) -> np.ndarray:
-        """Unpacks a chunk; HDF5 itself would unpack it to any size."""
-        size = self._chunk_bytes()
+    def _check_chunk(self, corner: tuple[int, ...]) -> None:
+        """Raises `ValueError` unless a chunk unpacks to as many bytes as it must."""
         info = self._dataset.id.get_chunk_info_by_coord(corner)
         if info.byte_offset is None:
             raise ValueError(f"{self._where} must not be left empty at {corner}")
+        used = [
+            code
+            for k, code in enumerate(self._filters)
+            if not info.filter_mask >> k & 1
+        ]
+        size = info.size - _CHECKSUM_BYTES * (_CHECKSUM in used)
         # What cannot be compressed grows by a little.
-        if info.size > 2 * size + 1024:
-            raise ValueError(f"{self._where}: the chunk at {corner} is too large")
-        skipped, content = self._dataset.id.read_direct_chunk(corner)
-        for k, (code, *_) in reversed(list(enumerate(self._filters))):
-            if skipped >> k & 1:
-                continue
-            if code == _CHECKSUM:
-                content = content[:-_CHECKSUM_BYTES]
-            elif code == _GZIP:
-                content = self._unzip(content, size + _CHECKSUM_BYTES)
-            elif len(content) == size:
-                pieces = np.frombuffer(content, "uint8")
-                pieces = pieces.reshape(self._dataset.dtype.itemsize, -1)
-                content = np.ascontiguousarray(pieces.T).tobytes()
-        if len(content) != size:
-            raise ValueError(f"{self._where}: the chunk at {corner} is damaged")
-        return np.frombuffer(content, self._dataset.dtype).reshape(self._chunk)
-
-    def _unzip(self, content: bytes, most: int) -> bytes:
-        try:
-            return zlib.decompressobj().decompress(content, most)
-        except zlib.error as error:
-            raise ValueError(f"{self._where}: {error}") from error
+        if _GZIP in used and size <= 2 * self._chunk_bytes + 1024:
+            _, content = self._dataset.id.read_direct_chunk(corner)
+            # HDF5 itself would unpack it to any size.
+            size = len(zlib.decompressobj().decompress(content, self._chunk_bytes + 1))
+        if size != self._chunk_bytes:
+            raise ValueError(
+                f"{self._where}: the chunk at {corner} must have {self._chunk_bytes} "
+                f"bytes, not {size}"
+            )
 
 
 def find_dataset(

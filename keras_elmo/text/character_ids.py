@@ -1,10 +1,6 @@
 """Tokens to the ids that a model embeds: of bytes, or of words and characters."""
 
-import functools
-from collections.abc import Callable, Sequence
-
 import keras
-import numpy as np
 
 from keras_elmo.config import MAX_BYTES, MAX_CHARACTERS
 from keras_elmo.text.plain_ids import BEGIN_OF_WORD, END_OF_WORD, PADDING, PlainIds
@@ -141,33 +137,6 @@ def character_ids(tokens: Tensor, vocabulary: TokenVocabulary | None = None) -> 
 
 def _encoding(vocabulary: TokenVocabulary | None) -> "_Bytes | VocabularyEncoding":
     return _Bytes() if vocabulary is None else vocabulary_encoding(vocabulary)
-
-
-def encode_tokens(
-    sentence: Sequence[str | bytes], vocabulary: TokenVocabulary | None = None
-) -> np.ndarray:
-    """Returns the character ids of one sentence as a NumPy array.
-
-    Args:
-        sentence: tokens.
-        vocabulary: as of `CharacterIds`.
-
-    Returns:
-        An int32 array of shape `(1, tokens + 2, ids)`.
-    """
-    tokens = tf.constant([sentence], tf.string, (1, len(sentence)))
-    return _graph(vocabulary)(tokens).numpy()
-
-
-@functools.lru_cache(8)
-def _graph(vocabulary: TokenVocabulary | None) -> Callable[[Tensor], Tensor]:
-    """`character_ids` as one call: op by op it takes longer than a biLM."""
-    signature = [tf.TensorSpec((None, None), tf.string)]
-    return tf.function(
-        lambda tokens: character_ids(tokens, vocabulary),
-        input_signature=signature,
-        autograph=False,
-    )
 
 
 class _Bytes:

@@ -18,8 +18,8 @@ from keras_elmo.text.batching import (
     split_sentence,
     tokenized_lines,
 )
-from keras_elmo.text.character_ids import character_ids
 from keras_elmo.text.lines import Files, Shard, expand_files, read_lines
+from keras_elmo.text.plain_ids import PlainIds
 from keras_elmo.text.stats import CorpusStats
 from keras_elmo.text.vocabulary import END, PADDING_ID, START, UNKNOWN, Vocabulary
 from keras_elmo.token_vocabulary import TokenVocabulary
@@ -33,7 +33,7 @@ from keras_elmo.utils.checks import (
     received,
     refuse,
 )
-from keras_elmo.utils.lazy import do_not_convert, tf
+from keras_elmo.utils.lazy import tf
 from keras_elmo.utils.types import Tensor
 
 _NUM_BOUNDARIES = 2
@@ -166,20 +166,14 @@ class Corpus:
         check_boolean(shuffle=shuffle)
         check_at_least(0, skip=skip)
         passes = count() if epoch is None else repeat(epoch)
-        arrays = tf.data.Dataset.from_generator(
-            lambda: self._arrays(next(passes), shuffle, skip),
-            output_signature=(
-                tf.TensorSpec((None, None), tf.string),
-                tf.TensorSpec((None, None), tf.int32),
-            ),
+        encode = PlainIds(self.token_vocabulary)
+        batches = tf.data.Dataset.from_generator(
+            lambda: self._arrays(encode, next(passes), shuffle, skip),
+            output_signature={
+                "char_ids": tf.TensorSpec((None, None, encode.num_ids), tf.int32),
+                "token_ids": tf.TensorSpec((None, None), tf.int32),
+            },
         )
-
-        @do_not_convert
-        def features(tokens: Tensor, token_ids: Tensor) -> dict[str, Tensor]:
-            ids = character_ids(tokens, self.token_vocabulary)
-            return {"char_ids": ids, "token_ids": token_ids}
-
-        batches = arrays.map(features, num_parallel_calls=2, deterministic=True)
         options = tf.data.Options()
         # On a single core, `fit` would wait up to a minute for the tuner at its end.
         options.autotune.enabled = False
@@ -221,8 +215,8 @@ class Corpus:
         )
 
     def _arrays(
-        self, epoch: int, shuffle: bool, skip: int
-    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        self, encode: PlainIds, epoch: int, shuffle: bool, skip: int
+    ) -> Iterator[dict[str, np.ndarray]]:
         self.error = None
         self.report = stats = CorpusStats()
         random = Random(self.seed << 32 | epoch) if shuffle else None
@@ -230,7 +224,8 @@ class Corpus:
             sentences = self._sentences(stats, random)
             batches = length_batches(sentences, self.batch_tokens, random)
             for batch in islice(batches, skip, None):
-                yield self._pad(batch, stats)
+                token_ids = self._token_ids(batch, stats)
+                yield {"char_ids": encode(batch), "token_ids": token_ids}
         except Exception as error:
             self.error = error
             raise
@@ -252,23 +247,16 @@ class Corpus:
             # A line of unusual spaces alone has no token.
             yield from filter(None, rows)
 
-    def _pad(
-        self, batch: list[Tokens], stats: CorpusStats
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def _token_ids(self, batch: list[Tokens], stats: CorpusStats) -> np.ndarray:
         get = self.vocabulary.lookup.get
-        longest = max(map(len, batch))
-        tokens = np.full((len(batch), longest), b"", dtype=object)
-        token_ids = np.full(
-            (len(batch), longest + _NUM_BOUNDARIES), PADDING_ID, dtype=np.int32
-        )
-        for row, sentence in enumerate(batch):
-            length = len(sentence)
+        shape = len(batch), max(map(len, batch)) + _NUM_BOUNDARIES
+        token_ids = np.full(shape, PADDING_ID, "int32")
+        for row, sentence in zip(token_ids, batch, strict=True):
             ids = [get(token, UNKNOWN) for token in sentence]
-            tokens[row, :length] = sentence
-            token_ids[row, : length + _NUM_BOUNDARIES] = [START, *ids, END]
-            stats.batched_words += length
+            row[: len(ids) + _NUM_BOUNDARIES] = [START, *ids, END]
+            stats.batched_words += len(ids)
             stats.unknown_words += ids.count(UNKNOWN)
         stats.sentences += len(batch)
         stats.positions += token_ids.size
         stats.padding_positions += int((token_ids == PADDING_ID).sum())
-        return tokens, token_ids
+        return token_ids

@@ -1,10 +1,11 @@
-"""What `CharacterIds` does, in NumPy: for a machine that only predicts.
+"""Tokens to ids in NumPy, wherever they are not made inside a graph of TensorFlow.
 
 No other module knows the special ids of the published models. All ids are the published
 ones plus 1, because 0 is a masked position.
 """
 
 from collections.abc import Sequence
+from itertools import chain
 
 import numpy as np
 
@@ -33,8 +34,7 @@ class PlainIds:
         self._vocabulary = vocabulary
         if vocabulary is None:
             self.num_ids = MAX_CHARACTERS
-            self.begin = _word([BEGIN_OF_SENTENCE])
-            self.end = _word([END_OF_SENTENCE])
+            self.begin, self.end = map(_boundary, (BEGIN_OF_SENTENCE, END_OF_SENTENCE))
             return
         self.num_ids = vocabulary.ids_per_token
         self._words = {word: k for k, word in enumerate(vocabulary.words, 1)}
@@ -54,28 +54,30 @@ class PlainIds:
         Raises:
             ValueError: a token is empty.
         """
-        longest = max(map(len, sentences), default=0)
-        longest = max(longest, width)
-        ids = np.zeros((len(sentences), longest + 2, self.num_ids), "int32")
-        known: dict[bytes, list[int]] = {}
-        for row, tokens in zip(ids, sentences, strict=True):
-            for token in tokens:
-                if token not in known:
-                    known[token] = self._encode(token)
-            ids_of = [known[token] for token in tokens]
-            row[: len(tokens) + 2] = [self.begin, *ids_of, self.end]
-        if b"" in known:
+        words = dict.fromkeys(chain.from_iterable(sentences))
+        if b"" in words:
             wrong = next(tokens for tokens in sentences if b"" in tokens)
             raise ValueError(
                 "`sentences` must hold tokens that are not empty. "
                 f"Received: a sentence {list(wrong)}"
             )
+        table = np.array([self.begin, self.end], "int32")
+        if words:
+            table = np.concatenate([table, self._encode(list(words))])
+        rows = {word: row for row, word in enumerate(words, start=2)}
+        longest = max(map(len, sentences), default=0)
+        ids = np.zeros((len(sentences), max(longest, width) + 2, self.num_ids), "int32")
+        for row, tokens in zip(ids, sentences, strict=True):
+            row[: len(tokens) + 2] = table[[0, *(rows[word] for word in tokens), 1]]
         return ids
 
-    def _encode(self, token: bytes) -> list[int]:
+    def _encode(self, words: list[bytes]) -> np.ndarray:
+        """Returns the ids of words, `(words, ids)`."""
         if self._vocabulary is None:
-            return _word([byte + 1 for byte in token[:MAX_BYTES]])
-        return self._look_up(token.decode(errors="replace"), self._vocabulary)
+            return _bytes(words)
+        tokens = [word.decode(errors="replace") for word in words]
+        ids = [self._look_up(token, self._vocabulary) for token in tokens]
+        return np.array(ids, "int32")
 
     def _look_up(self, token: str, vocabulary: TokenVocabulary) -> list[int]:
         is_boundary = token in (vocabulary.begin, vocabulary.end)
@@ -96,6 +98,19 @@ class PlainIds:
         return ids
 
 
-def _word(inner: list[int]) -> list[int]:
-    ids = [BEGIN_OF_WORD, *inner, END_OF_WORD]
+def _boundary(mark: int) -> list[int]:
+    ids = [BEGIN_OF_WORD, mark, END_OF_WORD]
     return ids + [PADDING] * (MAX_CHARACTERS - len(ids))
+
+
+def _bytes(words: list[bytes]) -> np.ndarray:
+    """Returns the ids of the published models, `(words, 50)`."""
+    # NumPy cuts longer words, and fills shorter ones with zeros.
+    content = np.array(words, f"S{MAX_BYTES}").view("uint8").reshape(-1, MAX_BYTES)
+    lengths = np.minimum([len(word) for word in words], MAX_BYTES)[:, np.newaxis]
+    ids = np.full((len(words), MAX_CHARACTERS), PADDING, "int32")
+    ids[:, 0] = BEGIN_OF_WORD
+    inside = np.arange(MAX_BYTES) < lengths
+    ids[:, 1:-1][inside] = content[inside] + np.int32(1)
+    np.put_along_axis(ids, lengths + 1, END_OF_WORD, axis=1)
+    return ids

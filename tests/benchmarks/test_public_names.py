@@ -13,7 +13,7 @@ INTERNAL = {
     "keras_elmo.text.stats": {"CorpusStats"},
     "keras_elmo.text.vector_file": {"read_vector_file"},
     # Ids in NumPy, and which of them are no words.
-    "keras_elmo.text.character_ids": {"encode_tokens"},
+    "keras_elmo.text.plain_ids": {"PlainIds"},
     "keras_elmo.text.vocabulary": {"END", "PADDING_ID", "SPECIALS", "START", "UNKNOWN"},
     "keras_elmo.config": {"MAX_CHARACTERS"},
     # An exported model is loaded without the server, whose share is measured.

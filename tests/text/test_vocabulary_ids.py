@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from keras_elmo.text.character_ids import CharacterIds, encode_tokens
+from keras_elmo.text.character_ids import CharacterIds, character_ids
+from keras_elmo.text.plain_ids import PlainIds
 from keras_elmo.text.vocabulary_ids import vocabulary_encoding
 from keras_elmo.token_vocabulary import TokenVocabulary
 from tests.helpers.exports import padded
@@ -30,8 +31,8 @@ def test_ids(vocabulary):
     layer = CharacterIds(vocabulary)
     ids = layer(padded(SENTENCES))
     np.testing.assert_array_equal(ids, looked_up_ids(SENTENCES, vocabulary))
-    one = encode_tokens(SENTENCES[0], vocabulary)
-    np.testing.assert_array_equal(one, looked_up_ids(SENTENCES[:1], vocabulary))
+    words = [[token.encode() for token in tokens] for tokens in SENTENCES]
+    np.testing.assert_array_equal(PlainIds(vocabulary)(words), ids)
     config = json.loads(json.dumps(layer.get_config()))
     copy = CharacterIds.from_config(config)
     assert copy.get_config() == config and copy.vocabulary == vocabulary
@@ -41,8 +42,10 @@ def test_ids(vocabulary):
 def test_any_bytes():
     """Invalid UTF-8 is unknown characters, whatever its length."""
     for token in (b"\xff", b"\xc0bank", b"a" * 5 + b"\xe2\x82", b"\xf0" * 30):
-        ids = CharacterIds(VOCABULARY)(tf.constant([[token]])).numpy()[0, 1]
-        assert ((ids > 0) & (ids <= len(VOCABULARY.characters))).all()
+        ids = CharacterIds(VOCABULARY)(tf.constant([[token]])).numpy()
+        inside = ids[0, 1]
+        assert ((inside > 0) & (inside <= len(VOCABULARY.characters))).all()
+        np.testing.assert_array_equal(PlainIds(VOCABULARY)([[token]]), ids)
 
 
 def test_tables_outlive_an_equal_vocabulary():
@@ -52,9 +55,9 @@ def test_tables_outlive_an_equal_vocabulary():
     encoding = vocabulary_encoding(first)
     assert vocabulary_encoding(first) is encoding
     assert vocabulary_encoding(second) is not encoding
-    wanted = encode_tokens(["bank"], second)
+    wanted = character_ids([["bank"]], second)
     del first, encoding
-    np.testing.assert_array_equal(encode_tokens(["bank"], second), wanted)
+    np.testing.assert_array_equal(character_ids([["bank"]], second), wanted)
 
 
 @pytest.mark.parametrize(
