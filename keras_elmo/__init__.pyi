@@ -7,14 +7,8 @@ from .downstream.elmo_embedding import ElmoEmbedding as ElmoEmbedding
 from .downstream.static_embedding import StaticEmbedding as StaticEmbedding
 from .embedding.embedder import embed as embed
 from .embedding.precompute import precompute as precompute
-from .explore.index import Index as Index
-from .explore.nearest import nearest as nearest
-from .explore.projector import write_projector as write_projector
-from .explore.score import score as score
-from .explore.substitutes import substitutes as substitutes
 from .export.onnx import export_onnx as export_onnx
 from .export.saved_model import export_saved_model as export_saved_model
-from .files.export import export_saved_model as export_saved_model
 from .files.loading import list_models as list_models
 from .files.loading import load as load
 from .files.loading import load_language_model as load_language_model

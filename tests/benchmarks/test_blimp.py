@@ -5,7 +5,6 @@ import lzma
 
 import pytest
 
-from tests.explore.test_substitutes import ALL_WORDS
 from tests.helpers.pretrained import write_pretrained
 from tests.helpers.runs import CONFIG
 from tests.words.test_substitutes import ALL_WORDS

@@ -6,7 +6,6 @@ import math
 
 import keras_elmo
 from keras_elmo.text.vocabulary import SPECIALS
-from tests.explore.test_substitutes import ALL_WORDS, SENTENCE
 from tests.helpers.pretrained import write_pretrained
 from tests.helpers.runs import CONFIG
 from tests.words.test_substitutes import ALL_WORDS, SENTENCE

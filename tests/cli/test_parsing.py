@@ -3,7 +3,7 @@
 import pytest
 
 from keras_elmo.cli.parsing import COMMANDS
-from tests.command_line import command
+from tests.helpers.command_line import command
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -9,7 +9,6 @@ import pytest
 
 import keras_elmo
 from keras_elmo.cli import main
-from tests.explore.test_substitutes import ALL_WORDS, SENTENCE
 from tests.helpers.command_line import assert_one_line, command
 from tests.helpers.pretrained import write_pretrained
 from tests.helpers.runs import CONFIG

@@ -8,7 +8,6 @@ import pytest
 from keras_elmo import Index, nearest
 from keras_elmo.export.saved_model import export_saved_model
 from keras_elmo.words.index import layer_indexes
-from tests.explore.test_nearest import CORPUS, QUERY, by_hand
 from tests.helpers.installed import require_installed
 from tests.helpers.small import random_encoder
 from tests.words.test_nearest import CORPUS, QUERY, by_hand

@@ -5,13 +5,11 @@ from keras_elmo import perplexity, score
 from keras_elmo.models.pretraining import build_pretraining_model
 from keras_elmo.text.vocabulary import UNKNOWN, Vocabulary
 from keras_elmo.words.predictions import Predictions
-from tests.explore.test_substitutes import ALL_WORDS, SENTENCE
 from tests.helpers import numpy_reference
 from tests.helpers.layer_checks import numpy_of
 from tests.helpers.pretrained import model_of
 from tests.helpers.runs import CONFIG
 from tests.helpers.small import published, randomise
-from tests.layers.published_names import randomise
 from tests.words.test_substitutes import ALL_WORDS, SENTENCE
 
 SENTENCES = [SENTENCE, ["배"], [], ["of", "the", "bank"] * 30]
