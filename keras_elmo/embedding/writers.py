@@ -109,6 +109,9 @@ class Hdf5Writer(VectorWriter):
     ) -> None:
         super().__init__(shape, options)
         self._type = h5py.h5t.py_create(np.dtype(options.dtype).newbyteorder("<"))
+        # Types in memory, which h5py would make anew for each line.
+        self._native = h5py.h5t.py_create(np.dtype(options.dtype))
+        self._objects = h5py.h5t.py_create(_TEXT)
         # `create_dataset` would decide on these anew for each line.
         self._layout = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
         self._layout.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
@@ -134,8 +137,8 @@ class Hdf5Writer(VectorWriter):
         dataset = h5py.h5d.create(self._file.id, name, self._type, space, self._layout)
         words = json.dumps([token.decode() for token in tokens], ensure_ascii=False)
         attribute = h5py.h5a.create(dataset, b"tokens", self._text, self._scalar)
-        attribute.write(np.array(words, _TEXT))
-        dataset.write(h5py.h5s.ALL, h5py.h5s.ALL, vectors)
+        attribute.write(np.array(words, _TEXT), self._objects)
+        dataset.write(h5py.h5s.ALL, h5py.h5s.ALL, vectors, self._native)
 
     def finish(self) -> None:
         try:
