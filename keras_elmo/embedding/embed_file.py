@@ -3,34 +3,37 @@
 import contextlib
 import dataclasses
 import errno
+import math
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from itertools import chain
 
 import numpy as np
 
-from keras_elmo.embedding.compute_parts import Part, compute_parts, expected_bytes
 from keras_elmo.embedding.embedder import layer_factors
 from keras_elmo.embedding.options import EmbedOptions
 from keras_elmo.embedding.parts import (
+    Manifest,
+    Part,
     PartFolder,
     check_manifest,
+    compute_parts,
     encoder_hash,
-    to_numbers,
+    windows_of,
 )
 from keras_elmo.embedding.sentences import tokenizer_of
 from keras_elmo.embedding.writers import (
     HDF5_SUFFIXES,
     PARQUET_SUFFIX,
     JsonLinesWriter,
-    VectorWriter,
     open_writer,
     read_manifest,
 )
 from keras_elmo.files.loading import open_model
 from keras_elmo.files.sources import AnyEncoder, Source
-from keras_elmo.text.batching import TokenizedFile
+from keras_elmo.text.batching import TokenizedFile, Tokens
 from keras_elmo.text.lines import check_files, expand_files, read_lines
 from keras_elmo.utils.checks import called, received
 from keras_elmo.utils.files import check_parent, file_hash
@@ -41,7 +44,7 @@ from keras_elmo.utils.progress import Progress
 from keras_elmo.utils.temporary import kept
 from keras_elmo.utils.types import StrPath
 
-# What stands for the standard streams.
+# Stands for the standard streams.
 STANDARD = "-"
 
 
@@ -61,15 +64,14 @@ def embed_file(
 
     HDF5 has the published layout: dataset `k` holds line k, counted from 0, of shape
     `(num_layers + 1, tokens, 2 * projection_units)`, and its attribute `tokens` the
-    words, as a JSON list. Parquet has a row a token, or a row a line; see
+    words, as a JSON list. Parquet has one row per token, or per line; see
     `ParquetWriter`. A blank line has no tokens, in both.
 
     The vectors of 16,384 positions at a time are written as a part into the folder
     `OUT.parts`, and joined to one file, which is renamed to `out` when it is complete.
-    The batches of a part that takes longer are written every ten seconds: a process
-    that is killed at any moment loses no more. With `resume`, what is missing is
-    computed; the bytes of the file are the same. Parts and file need twice the room of
-    the file on the disk.
+    A process that is killed loses the part that it was computing. With `resume`, what
+    is missing is computed; the bytes of the file are the same. Parts and file together
+    need twice the file's size on the disk.
 
     Args:
         model: a name or path or another model as of `load`.
@@ -79,7 +81,7 @@ def embed_file(
         layers: `"all"`, or `"mix"`, their weighted sum: with the weights of the
             exported model, or the average. HDF5 then holds
             `(tokens, 2 * projection_units)`.
-        resume: whether to go on with the parts of an interrupted call, if there are
+        resume: whether to continue with the parts of an interrupted call, if there are
             any. If `out` is complete, nothing is done.
         progress: whether to show a bar and messages on stderr.
         rows: `"tokens"`, or `"sentences"`, the mean over the tokens of each line;
@@ -99,102 +101,33 @@ def embed_file(
     options = EmbedOptions(layers, rows, dtype, tokenizer)
     parts = check_out(out, options, resume)
     keep_freed_memory()
-    with _text_file(input) as text:
+    with _text_file(input) as path:
+        complete = read_manifest(out) if parts else None
+        if parts and not complete:
+            parts.check_out()
+        source = open_model(model)
+        encoder = source.encoder()
+        mix = layer_factors(source, encoder.config) if layers == "mix" else None
+        text = TokenizedFile(path, tokenizer_of(encoder, tokenizer))
         if parts is None:
-            _to_stdout(model, text, options, progress)
+            _to_stdout(text, encoder, mix, options, progress)
         else:
-            _to_file(model, text, out, options, parts, progress)
-
-
-@contextlib.contextmanager
-def _text_file(input: str) -> Iterator[str]:
-    """Yields the path of the text: what standard input has is a file meanwhile.
-
-    Raises:
-        ValueError: there is no text, or more than one file.
-    """
-    with contextlib.ExitStack() as stack:
-        if input == STANDARD:
-            path = stack.enter_context(kept(sys.stdin.buffer))
-            check_files({path: "standard input"})
-        else:
-            path, *more = expand_files(input)
-            if more:
-                raise ValueError(
-                    f"{called('input')} must be one file. Received: {1 + len(more)} of "
-                    f"{input}"
-                )
-        if next(read_lines([path], keep_blank=True), None) is None:
-            name = "standard input" if input == STANDARD else path
-            raise ValueError(f"there is no text in {name}")
-        yield path
-
-
-def _to_stdout(model: Source, path: str, options: EmbedOptions, progress: bool) -> None:
-    encoder, mix = _encoder_and_mix(model, options)
-    text = TokenizedFile(path, tokenizer_of(encoder, options.tokenizer))
-    writer = JsonLinesWriter(sys.stdout, options)
-    with _progress(path, progress) as update:
-        for part in compute_parts(text, encoder, mix):
-            writer.append(part.lines, part.vectors or [])
-            update(part)
-    _report(text, encoder, progress)
-
-
-def _to_file(
-    model: Source,
-    path: str,
-    out: str,
-    options: EmbedOptions,
-    parts: PartFolder,
-    progress: bool,
-) -> None:
-    complete = read_manifest(out) if os.path.exists(out) else None
-    if not complete:
-        parts.check_out()
-    encoder, mix = _encoder_and_mix(model, options)
-    manifest = {
-        **dataclasses.asdict(options),
-        "input": file_hash(path),
-        "model": encoder_hash(encoder, *([] if mix is None else [mix])),
-    }
-    if complete:
-        check_manifest(complete, manifest, out)
-        parts.remove()
-        if progress:
-            print(f"{out} is complete; nothing to do", file=sys.stderr)
-        return
-    text = TokenizedFile(path, tokenizer_of(encoder, options.tokenizer))
-    shape = options.shape(encoder.config)
-    try:
-        with parts.opened(manifest):
-            size = expected_bytes(text, encoder, options)
-            _check_room(out, size, parts.num_bytes(), progress)
-            with parts.writing():
-                writer = open_writer(parts.joined, shape, options, manifest)
-            with contextlib.closing(writer):
-                computed = compute_parts(text, encoder, mix, parts)
-                with _progress(path, progress) as update:
-                    for part in _written(computed, options, parts, writer):
-                        update(part)
-                with parts.writing():
-                    writer.finish()
-                    parts.complete()
-    except KeyboardInterrupt:
-        raise KeyboardInterrupt(f"stopped; {parts.kept()}") from None
-    _report(text, encoder, progress)
-
-
-def _encoder_and_mix(
-    model: Source, options: EmbedOptions
-) -> tuple[AnyEncoder, np.ndarray | None]:
-    source = open_model(model)
-    encoder = source.encoder()
-    mix = layer_factors(source, encoder.config) if options.layers == "mix" else None
-    return encoder, mix
-
-
-def _report(text: TokenizedFile, encoder: AnyEncoder, progress: bool) -> None:
+            manifest = {
+                **dataclasses.asdict(options),
+                "input": file_hash(path),
+                "model": encoder_hash(encoder, *([] if mix is None else [mix])),
+            }
+            if complete:
+                check_manifest(complete, manifest, out)
+                parts.remove()
+                if progress:
+                    print(f"{out} is complete; nothing to do", file=sys.stderr)
+                return
+            try:
+                with parts.opened(manifest):
+                    _to_file(text, encoder, mix, options, progress, parts, manifest)
+            except KeyboardInterrupt:
+                raise KeyboardInterrupt(f"stopped; {parts.kept()}") from None
     if progress:
         for message in text.stats.messages(encoder.config):
             print(message, file=sys.stderr)
@@ -204,7 +137,7 @@ def check_out(out: str, options: EmbedOptions, resume: bool) -> PartFolder | Non
     """Checks the file before its content is computed.
 
     Returns:
-        Its parts; `None` for standard output.
+        The folder of its parts; `None` for standard output.
     """
     if out == STANDARD:
         if resume:
@@ -229,6 +162,103 @@ def check_out(out: str, options: EmbedOptions, resume: bool) -> PartFolder | Non
     return PartFolder(out, resume)
 
 
+@contextlib.contextmanager
+def _text_file(input: str) -> Iterator[str]:
+    """Yields the path of the text; standard input is copied to a temporary file.
+
+    Raises:
+        ValueError: there is no text, or more than one file.
+    """
+    with contextlib.ExitStack() as stack:
+        if input == STANDARD:
+            path, name = stack.enter_context(kept(sys.stdin.buffer)), "standard input"
+            check_files({path: name})
+        else:
+            path, *more = expand_files(input)
+            name = path
+            if more:
+                raise ValueError(
+                    f"{called('input')} must be one file. Received: {1 + len(more)} of "
+                    f"{input}"
+                )
+        if next(read_lines([path], keep_blank=True), None) is None:
+            raise ValueError(f"there is no text in {name}")
+        yield path
+
+
+def _to_stdout(
+    text: TokenizedFile,
+    encoder: AnyEncoder,
+    mix: np.ndarray | None,
+    options: EmbedOptions,
+    progress: bool,
+) -> None:
+    writer = JsonLinesWriter(sys.stdout, options.shape(encoder.config), options)
+    # The writer rounds them.
+    exact = dataclasses.replace(options, dtype="float32")
+
+    def write(part: Part) -> Part:
+        writer.append(part.lines, exact.numbers(part.vectors or []))
+        return part
+
+    _run(map(write, compute_parts(windows_of(text), encoder, mix)), text.path, progress)
+
+
+def _to_file(
+    text: TokenizedFile,
+    encoder: AnyEncoder,
+    mix: np.ndarray | None,
+    options: EmbedOptions,
+    progress: bool,
+    parts: PartFolder,
+    manifest: Manifest,
+) -> None:
+    shape = options.shape(encoder.config)
+    ahead = windows_of(text)
+    first, position = next(ahead)
+    size = expected_bytes(first, position / os.path.getsize(text.path), shape, options)
+    _check_room(parts.out, size, parts.num_bytes(), progress)
+    with parts.writing():
+        writer = open_writer(parts.joined, shape, options, manifest)
+
+    def write(part: Part) -> Part:
+        with parts.writing():
+            if part.vectors is None:
+                rows = list(map(options.num_rows, part.lines))
+                numbers = parts.read(part.path, rows)
+            else:
+                numbers = options.numbers(part.vectors)
+                parts.write(part.path, numbers)
+            writer.append(part.lines, numbers)
+        return part
+
+    with contextlib.closing(writer):
+        computed = compute_parts(chain([(first, position)], ahead), encoder, mix, parts)
+        # Each is written in a thread while the next one is computed.
+        _run(prefetch_map(write, computed, num_threads=1), text.path, progress)
+        with parts.writing():
+            writer.finish()
+            parts.complete()
+
+
+def expected_bytes(
+    lines: list[Tokens], read: float, shape: tuple[int, ...], options: EmbedOptions
+) -> int:
+    """Returns about how many bytes of vectors a text has, judged by its first lines.
+
+    Args:
+        lines: the tokens of each line.
+        read: the part of the text before the last of them; 0 if they are all of it.
+        shape: of a token's vectors.
+        options: rows and type.
+    """
+    if read:
+        lines = lines[:-1]
+    rows = sum(map(options.num_rows, lines))
+    one = math.prod(shape) * np.dtype(options.dtype).itemsize
+    return round(rows * one / (read or 1))
+
+
 def _check_room(out: str, size: int, written: int, progress: bool) -> None:
     """Says how much room the file takes.
 
@@ -248,36 +278,11 @@ def _in_units(size: int) -> str:
     return f"{size / 1e9:,.1f} GB" if size >= 1e8 else f"{size / 1e6:,.1f} MB"
 
 
-def _written(
-    computed: Iterator[Part],
-    options: EmbedOptions,
-    parts: PartFolder,
-    writer: VectorWriter,
-) -> Iterator[Part]:
-    """Writes and joins parts in a thread, while the next one is computed."""
-
-    def write(part: Part) -> Part:
-        with parts.writing():
-            if part.vectors is None:
-                numbers = parts.read(part.path)
-            else:
-                numbers = to_numbers(part.vectors, options)
-                parts.write(part.path, numbers)
-            writer.append(part.lines, numbers)
-        return part
-
-    return prefetch_map(write, computed, num_threads=1)
-
-
-@contextlib.contextmanager
-def _progress(path: str, shown: bool) -> Iterator[Callable[[Part], None]]:
-    """Yields what shows that a part of the text is done."""
+def _run(done: Iterator[Part], path: str, progress: bool) -> None:
+    """Shows how much of the text is done, part by part."""
     size = os.path.getsize(path)
-    with Progress("Embedding", size, visible=shown) as bar:
-
-        def update(part: Part) -> None:
+    with Progress("Embedding", size, visible=progress) as bar:
+        for part in done:
             is_new = part.vectors is not None
             bar.update(is_new * sum(map(len, part.lines)), part.position)
-
-        yield update
         bar.update(0, size)

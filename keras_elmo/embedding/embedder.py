@@ -6,9 +6,7 @@ from typing import Literal, overload
 import numpy as np
 
 from keras_elmo.config import ElmoConfig
-from keras_elmo.embedding.options import EmbedOptions
-from keras_elmo.embedding.part_batches import PartBatches
-from keras_elmo.embedding.parts import mean_over_tokens
+from keras_elmo.embedding.options import EmbedOptions, mean_over_tokens
 from keras_elmo.embedding.runners import runner_of
 from keras_elmo.embedding.sentences import (
     Sentence,
@@ -99,8 +97,8 @@ def embed(
         ValueError: an empty token precedes another, `batch_size` is not positive, there
             is no such model, `layers`, `pooling` or `tokenizer` is another one, or the
             mix is one with `layer_norm`.
-        ImportError: TensorFlow, which makes the character ids, is not installed; an
-            .onnx file needs the extra `onnx` instead.
+        ImportError: TensorFlow, which splits texts, is not installed, and a sentence is
+            a text; an .onnx file needs the extra `onnx` instead.
 
     Example:
 
@@ -203,7 +201,6 @@ class Embedder:
         batch_size: int,
         mix: np.ndarray | None = None,
         keep_words: bool = True,
-        saved: PartBatches | None = None,
         keep_boundaries: bool = False,
     ) -> list[np.ndarray]:
         """Returns the vectors of each sentence.
@@ -214,29 +211,22 @@ class Embedder:
             mix: weights of the layers; their weighted sum is returned instead of the
                 layers, of shape `(tokens, 2 * projection_units)`.
             keep_words: whether new words are cached while there is room.
-            saved: batches that are there already; new ones are added.
             keep_boundaries: whether the vectors of a sentence begin and end with those
                 of its boundaries.
         """
         layers_of = self._runner.prepare(window, keep_words)
-        results = saved.read() if saved else {}
+        results: dict[int, np.ndarray] = {}
         lengths = [len(sentence) for sentence in window]
         most = min(self._runner.max_positions, _MAX_POSITIONS)
         for indices in batches_of_like_length(lengths, batch_size, most):
-            if indices[0] in results:
-                continue
             layers = layers_of([window[k] for k in indices], keep_boundaries)
             if mix is not None:
                 # Once a batch is less work than once a sentence.
                 layers = [_weighted_sum(layers, mix)]
-            batch = {}
             for row, index in enumerate(indices):
                 end = lengths[index] + (2 if keep_boundaries else 0)
                 vectors = np.stack([layer[row, :end] for layer in layers])
-                batch[index] = vectors if mix is None else vectors[0]
-            results |= batch
-            if saved:
-                saved.add(batch)
+                results[index] = vectors if mix is None else vectors[0]
         return [results[k] for k in range(len(window))]
 
 

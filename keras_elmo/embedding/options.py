@@ -1,6 +1,9 @@
 """The options of embedding a file, declared once for Python and the command line."""
 
 import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
 
 from keras_elmo.config import TOKENIZERS, ElmoConfig
 from keras_elmo.utils.options import check_options, option
@@ -48,6 +51,26 @@ class EmbedOptions:
         check_options(self)
 
     def shape(self, config: ElmoConfig) -> tuple[int, ...]:
-        """Returns that of a token's vectors, `(units,)` or `(layers, units)`."""
+        """Returns the shape of a token's vectors, `(units,)` or `(layers, units)`."""
         units = 2 * config.projection_units
         return (units,) if self.layers == "mix" else (config.num_layers + 1, units)
+
+    def num_rows(self, tokens: Sequence[bytes]) -> int:
+        """Returns the number of rows that a line has."""
+        return len(tokens) if self.rows == "tokens" else 1
+
+    def numbers(self, vectors: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """Returns what is written of each line: its rows, in the type of the file.
+
+        Args:
+            vectors: an array for each line, `(tokens, units)` or
+                `(layers, tokens, units)`.
+        """
+        if self.rows == "sentences":
+            vectors = [mean_over_tokens(line) for line in vectors]
+        return [line.astype(self.dtype, copy=False) for line in vectors]
+
+
+def mean_over_tokens(vectors: np.ndarray) -> np.ndarray:
+    """Returns the mean over the last axis but one; that of no tokens is zero."""
+    return vectors.sum(axis=-2) / max(vectors.shape[-2], 1)

@@ -1,4 +1,4 @@
-"""Parts of an output: written whole, named for the lines they hold."""
+"""The parts of a file that is being made, and what they are made from."""
 
 import contextlib
 import hashlib
@@ -6,17 +6,16 @@ import json
 import os
 import re
 import zlib
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import NamedTuple
 
 import numpy as np
 
-from keras_elmo.embedding.options import EmbedOptions
-from keras_elmo.embedding.part_batches import PartBatches
+from keras_elmo.embedding.embedder import Embedder, windows
 from keras_elmo.files.onnx_encoder import OnnxEncoder
 from keras_elmo.files.sources import AnyEncoder
-from keras_elmo.text.batching import Tokens
+from keras_elmo.text.batching import TokenizedFile, Tokens
 from keras_elmo.utils.checks import called
 from keras_elmo.utils.files import (
     file_hash,
@@ -27,38 +26,20 @@ from keras_elmo.utils.files import (
     write_json,
 )
 from keras_elmo.utils.reading import reading
-from keras_elmo.utils.types import StrPath, Tensor
+from keras_elmo.utils.types import Tensor
+
+# Sentences in a batch: a step of many rows costs little more than one of few.
+BATCH_SIZE = 128
+# The words of the text's first positions are cached; each part computes its others
+# anew. So a part depends on nothing but these words and itself.
+_CACHED_POSITIONS = 524_288
 
 # What an output is made from: options and content hashes, by the arguments' names.
 Manifest = Mapping[str, object]
-# Of these it has hashes of the content.
+# The arguments that a manifest has a hash of.
 _HASHED = ("input", "model", "files")
-
-
-def to_numbers(vectors: Sequence[np.ndarray], options: EmbedOptions) -> np.ndarray:
-    """Returns what is written of some lines, one line after the other.
-
-    Args:
-        vectors: of each line, `(tokens, units)` or `(layers, tokens, units)`.
-        options: decide on rows and type.
-    """
-    if options.rows == "sentences":
-        vectors = [mean_over_tokens(each) for each in vectors]
-    return np.concatenate([each.ravel() for each in vectors]).astype(options.dtype)
-
-
-def mean_over_tokens(vectors: np.ndarray) -> np.ndarray:
-    """Returns the mean over the last axis but one; that of no tokens is zero."""
-    return vectors.sum(axis=-2) / max(vectors.shape[-2], 1)
-
-
-def folder_hash(path: StrPath) -> str:
-    """Returns the SHA-256 of a folder's files and their names."""
-    digest = hashlib.sha256()
-    for file in sorted(Path(path).rglob("*")):
-        if file.is_file():
-            digest.update(f"{file.relative_to(path)}\0{file_hash(file)}\n".encode())
-    return digest.hexdigest()
+# Names of parts.
+_PART = re.compile(r"\d{12}-[0-9a-f]{8}\.npy")
 
 
 def encoder_hash(encoder: AnyEncoder, *arrays: Tensor) -> str:
@@ -81,18 +62,18 @@ def encoder_hash(encoder: AnyEncoder, *arrays: Tensor) -> str:
     return digest.hexdigest()
 
 
-def check_manifest(found: Manifest, expected: Manifest, where: str) -> None:
+def check_manifest(begun: Manifest, expected: Manifest, where: str) -> None:
     """Compares what an output was begun with.
 
     Raises:
-        ValueError: an option, the text or the model is another.
+        ValueError: an option, the text or the model differs.
     """
     for name, value in expected.items():
-        if found.get(name) != value:
+        if begun.get(name) != value:
             rule = f"`{name}` must be what it was when {where} was begun"
             if name in _HASHED:
                 raise ValueError(f"{rule}; its content is another")
-            raise ValueError(f"{rule}, {found.get(name)!r}. Received: {name}={value!r}")
+            raise ValueError(f"{rule}, {begun.get(name)!r}. Received: {name}={value!r}")
 
 
 def part_name(first_line: int, suffix: str) -> str:
@@ -105,9 +86,10 @@ class PartFolder:
 
     Args:
         out: path of the file.
-        resume: whether to go on with the parts of an interrupted run.
+        resume: whether to continue with the parts of an interrupted run.
 
     Attributes:
+        out: as given.
         joined: path of the file in the folder that is to become `out`.
 
     Raises:
@@ -115,24 +97,23 @@ class PartFolder:
     """
 
     def __init__(self, out: str, resume: bool) -> None:
-        self._out = out
+        self.out = out
         self._resume = resume
         self._path = f"{out}.parts"
         self._manifest = os.path.join(self._path, "manifest.json")
-        self._batches: defaultdict[str, list[str]] = defaultdict(list)
         self.joined = os.path.join(self._path, f"joined{os.path.splitext(out)[1]}")
         if not resume:
-            self.check_out()
-            self._check_parts()
+            self._check()
 
     def check_out(self) -> None:
         """Raises a `ValueError` if the file exists."""
-        if os.path.exists(self._out):
+        if os.path.exists(self.out):
             raise ValueError(
-                f"{self._out} exists already; name another file, or remove it"
+                f"{self.out} exists already; name another file, or remove it"
             )
 
-    def _check_parts(self) -> None:
+    def _check(self) -> None:
+        self.check_out()
         if not self._resume and self._num_parts():
             raise ValueError(
                 f"{self._path} exists from an interrupted run; pass "
@@ -141,7 +122,7 @@ class PartFolder:
 
     @contextlib.contextmanager
     def opened(self, manifest: Manifest) -> Iterator[None]:
-        """Locks the folder for this process; removes it if no part comes of it.
+        """Locks the folder for this process, and removes it if it gets no part.
 
         Raises:
             ValueError: the parts are of another text, model or option, or another
@@ -156,13 +137,9 @@ class PartFolder:
                     f"{self._path} must not be in use: another process writes it"
                 )
             # Another process may have begun or completed it meanwhile.
-            self.check_out()
-            self._check_parts()
+            self._check()
             if self._num_parts():
                 check_manifest(self._read_manifest(), manifest, self._path)
-            for name in sorted(filter(_is_batches, os.listdir(self._path))):
-                part = os.path.join(self._path, f"{name.split('.')[0]}.npy")
-                self._batches[part].append(os.path.join(self._path, name))
             try:
                 with self.writing():
                     write_json(self._manifest, manifest)
@@ -174,15 +151,12 @@ class PartFolder:
             os.close(descriptor)
 
     def _num_parts(self) -> int:
-        """Returns how many there are; what there is of another one counts, too."""
         with contextlib.suppress(FileNotFoundError):
-            names = os.listdir(self._path)
-            begun = {name.split(".")[0] for name in filter(_is_batches, names)}
-            return len(begun | {name[:-4] for name in filter(_is_part, names)})
+            return sum(map(bool, map(_PART.fullmatch, os.listdir(self._path))))
         return 0
 
     def num_bytes(self) -> int:
-        """Returns the size of all that is written."""
+        """Returns the size of all files in the folder."""
         with os.scandir(self._path) as files:
             return sum(file.stat().st_size for file in files)
 
@@ -197,7 +171,7 @@ class PartFolder:
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[None]:
-        """Makes an error within say what is kept.
+        """Makes an error within say which parts are kept.
 
         Raises:
             OSError: a file cannot be written.
@@ -205,14 +179,14 @@ class PartFolder:
         try:
             yield
         except OSError as error:
-            # A library's own words may be many.
+            # A library's own message may be long.
             why = os.strerror(error.errno) if error.errno else error
             raise OSError(
-                error.errno, f"cannot be written: {why}; {self.kept()}", self._out
+                error.errno, f"cannot be written: {why}; {self.kept()}", self.out
             ) from error
 
     def kept(self) -> str:
-        """Returns what there is to go on from."""
+        """Describes which parts are already saved."""
         number = self._num_parts()
         if not number:
             return "nothing is kept"
@@ -222,54 +196,101 @@ class PartFolder:
 
     def part(self, first_line: int, lines: Sequence[Tokens]) -> str:
         """Returns the path of the part that holds some lines."""
-        # Parts of other tokens, of another version of a tokenizer, are not taken.
+        # After an update of a tokenizer, parts of other tokens are not taken.
         content = zlib.crc32(b"\n".join(b" ".join(tokens) for tokens in lines))
         return os.path.join(self._path, part_name(first_line, f"-{content:08x}.npy"))
 
-    def batches(self, part: str) -> PartBatches:
-        """Returns the batches of a part that is not complete."""
-        return PartBatches(self._batches[part], part, self.writing)
-
-    def write(self, part: str, numbers: np.ndarray) -> None:
-        """Writes the numbers of a part's lines."""
+    def write(self, part: str, numbers: Sequence[np.ndarray]) -> None:
+        """Writes the numbers of each line of a part, as one array."""
+        size = sum(line.size for line in numbers)
+        about = {
+            "descr": numbers[0].dtype.str,
+            "fortran_order": False,
+            "shape": (size,),
+        }
         with replacing(part) as temporary, open(temporary, "wb") as file:
-            np.save(file, numbers)
-        for path in self._batches.pop(part, ()):
-            os.remove(path)
+            np.lib.format.write_array_header_1_0(file, about)
+            # Without a copy of all.
+            file.writelines(line.data for line in numbers)
 
-    def read(self, part: str) -> np.ndarray:
-        """Returns the numbers of a part's lines.
+    def read(self, part: str, rows: Sequence[int]) -> list[np.ndarray]:
+        """Returns the numbers of each line of a part.
+
+        Args:
+            part: its path.
+            rows: how many rows each line has.
 
         Raises:
             ValueError: the part is damaged.
         """
         with reading(part, "is damaged; remove it to compute it again"):
             with open(part, "rb") as file:
-                return np.lib.format.read_array(file, allow_pickle=False)
+                numbers = np.lib.format.read_array(file, allow_pickle=False)
+            _, row = numbers.reshape(max(sum(rows), 1), -1).shape
+            return np.split(numbers, row * np.cumsum(rows)[:-1])
 
     def complete(self) -> None:
-        """Names the joined file and removes the folder."""
+        """Renames the joined file to `out` and removes the folder."""
         with open(self.joined, "rb") as file:
             os.fsync(file.fileno())
         self.check_out()
-        os.replace(self.joined, self._out)
+        os.replace(self.joined, self.out)
         self.remove()
 
     def remove(self) -> None:
         """Removes the folder, unless it holds files of others."""
         ours = {os.path.basename(path) for path in (self._manifest, self.joined)}
-        tests = (_is_part, _is_batches, is_leftover)
         with contextlib.suppress(FileNotFoundError):
             for name in os.listdir(self._path):
-                if name in ours or any(test(name) for test in tests):
+                if name in ours or _PART.fullmatch(name) or is_leftover(name):
                     os.remove(os.path.join(self._path, name))
         with contextlib.suppress(OSError):
             os.rmdir(self._path)
 
 
-def _is_part(name: str) -> bool:
-    return re.fullmatch(r"\d{12}-[0-9a-f]{8}\.npy", name) is not None
+class Part(NamedTuple):
+    """Lines of a text.
+
+    Attributes:
+        path: of the part; `""` if it is not saved.
+        lines: the tokens of each line.
+        vectors: of each line; `None` if the part exists.
+        position: bytes of the text up to the end of the part.
+    """
+
+    path: str
+    lines: list[Tokens]
+    vectors: list[np.ndarray] | None
+    position: int
 
 
-def _is_batches(name: str) -> bool:
-    return re.fullmatch(r"\d{12}-[0-9a-f]{8}\.\d+\.npz", name) is not None
+def windows_of(text: TokenizedFile) -> Iterator[tuple[list[Tokens], int]]:
+    """Yields the lines of each part, and the position in the text."""
+    for window in windows(text, BATCH_SIZE):
+        yield window, text.position
+
+
+def compute_parts(
+    text: Iterable[tuple[list[Tokens], int]],
+    encoder: AnyEncoder,
+    mix: np.ndarray | None,
+    parts: PartFolder | None = None,
+) -> Iterator[Part]:
+    """Yields the parts of a text in order, and computes those that are missing."""
+    embedder = Embedder(encoder)
+    first_line = positions = 0
+    # Words of parts that exist, to be cached before another part is computed.
+    words: list[list[Tokens]] = []
+    for window, position in text:
+        path = parts.part(first_line, window) if parts else ""
+        keep_words = positions < _CACHED_POSITIONS
+        vectors = None
+        if not os.path.exists(path):
+            while words:
+                embedder.cache_words(words.pop(0))
+            vectors = embedder.embed_window(window, BATCH_SIZE, mix, keep_words)
+        elif keep_words:
+            words.append([list(dict.fromkeys(chain.from_iterable(window)))])
+        yield Part(path, window, vectors, position)
+        first_line += len(window)
+        positions += sum(len(tokens) + 2 for tokens in window)

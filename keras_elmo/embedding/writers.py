@@ -6,20 +6,17 @@ import math
 import os
 from collections.abc import Sequence
 from types import ModuleType
-from typing import TYPE_CHECKING, TextIO, TypeAlias
+from typing import TextIO
 
 import h5py
 import numpy as np
 
 from keras_elmo.embedding.options import EmbedOptions
-from keras_elmo.embedding.parts import Manifest, mean_over_tokens
+from keras_elmo.embedding.parts import Manifest
 from keras_elmo.text.batching import Tokens
 from keras_elmo.utils.files import parse_json_object
 from keras_elmo.utils.lazy import import_extra
 from keras_elmo.utils.reading import reading
-
-if TYPE_CHECKING:
-    import pyarrow
 
 HDF5_SUFFIXES = (".hdf5", ".h5")
 PARQUET_SUFFIX = ".parquet"
@@ -46,58 +43,38 @@ def read_manifest(path: str) -> Manifest | None:
     return None
 
 
-class Hdf5Writer:
-    """Writes dataset `k` for line k: `(tokens, units)`, or `(layers, tokens, units)`.
-
-    Its attribute `tokens` is a JSON list of the words: an attribute, because a reader
-    may take every name in the file for a line.
-
-    The library makes the datasets and tells where each begins; the numbers are written
-    there directly, which takes a third of the time.
+class VectorWriter:
+    """Writes lines and their vectors.
 
     Args:
-        path: of the file; one that exists is replaced.
         shape: of a token's vectors, `(units,)` or `(layers, units)`.
-        dtype: `"float32"` or `"float16"`.
-        manifest: what the file is made from.
+        options: rows and type of the numbers.
+        first_line: number of the first line.
     """
 
     def __init__(
-        self, path: str, shape: tuple[int, ...], dtype: str, manifest: Manifest
+        self, shape: tuple[int, ...], options: EmbedOptions, first_line: int = 0
     ) -> None:
+        *layers, self._units = shape
         self._shape = shape
-        self._dtype = np.dtype(dtype).newbyteorder("<")
-        self._type = h5py.h5t.py_create(self._dtype)
-        self._layout = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
-        # A dataset has its place at once, and nothing is written there before us.
-        self._layout.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
-        self._layout.set_fill_time(h5py.h5d.FILL_TIME_NEVER)
-        # The same text gives the same bytes, whenever that is.
-        self._layout.set_obj_track_times(False)
-        self._text = h5py.h5t.py_create(_TEXT, logical=True)
-        self._scalar = h5py.h5s.create(h5py.h5s.SCALAR)
-        self._line = 0
-        self._file = h5py.File(path, "w", locking=False)
-        self._file.attrs[_MANIFEST] = json.dumps(manifest)
-        self._numbers = os.open(path, os.O_WRONLY)
+        self._num_layers = math.prod(layers)
+        self._names = [f"layer_{k}" for k in range(*layers)] if layers else ["mix"]
+        self._options = options
+        self._line = first_line
 
-    def append(self, lines: Sequence[Tokens], numbers: np.ndarray) -> None:
-        """Writes the next lines: their tokens, and what `to_numbers` returns."""
-        content = numbers.astype(self._dtype, copy=False).view("uint8").data
-        for tokens in lines:
-            shape = (*self._shape[:-1], len(tokens), self._shape[-1])
-            space = h5py.h5s.create_simple(shape)
-            name = b"%d" % self._line
-            dataset = h5py.h5d.create(
-                self._file.id, name, self._type, space, self._layout
-            )
-            words = h5py.h5a.create(dataset, b"tokens", self._text, self._scalar)
-            words.write(np.array(_json(tokens), _TEXT))
-            size = math.prod(shape) * self._dtype.itemsize
-            # A blank line has no numbers and no place.
-            _write_at(self._numbers, dataset.get_offset() or 0, content[:size])
-            content = content[size:]
+    def append(self, lines: Sequence[Tokens], numbers: Sequence[np.ndarray]) -> None:
+        """Writes the next lines: their tokens, and what `EmbedOptions.numbers` returns.
+
+        The shape of a line's numbers is not looked at.
+        """
+        for tokens, vectors in zip(lines, numbers, strict=True):
+            rows = self._options.num_rows(tokens)
+            self._write(tokens, vectors.reshape(self._num_layers, rows, self._units))
             self._line += 1
+
+    def _write(self, tokens: Tokens, vectors: np.ndarray) -> None:
+        """Writes a line; its vectors have the shape `(layers, rows, units)`."""
+        raise NotImplementedError
 
     def finish(self) -> None:
         """Writes what is left.
@@ -105,29 +82,76 @@ class Hdf5Writer:
         Raises:
             OSError: the disk is full.
         """
+
+    def close(self) -> None:
+        """Closes the file, complete or not."""
+
+
+class Hdf5Writer(VectorWriter):
+    """Writes dataset `k` for line k: `(tokens, units)`, or `(layers, tokens, units)`.
+
+    Its attribute `tokens` is a JSON list of the words: an attribute, because a reader
+    may take every name in the file for a line.
+
+    Args:
+        path: of the file; one that exists is replaced.
+        shape: as of `VectorWriter`.
+        options: the type of the numbers.
+        manifest: what the file is made from.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        shape: tuple[int, ...],
+        options: EmbedOptions,
+        manifest: Manifest,
+    ) -> None:
+        super().__init__(shape, options)
+        self._type = h5py.h5t.py_create(np.dtype(options.dtype).newbyteorder("<"))
+        # Types in memory, which h5py would make anew for each line.
+        self._native = h5py.h5t.py_create(np.dtype(options.dtype))
+        self._objects = h5py.h5t.py_create(_TEXT)
+        # `create_dataset` would decide on these anew for each line.
+        self._layout = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        self._layout.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
+        self._layout.set_fill_time(h5py.h5d.FILL_TIME_NEVER)
+        # The same text gives the same bytes at any time.
+        self._layout.set_obj_track_times(False)
+        self._text = h5py.h5t.py_create(_TEXT, logical=True)
+        self._scalar = h5py.h5s.create(h5py.h5s.SCALAR)
+        access = h5py.h5p.create(h5py.h5p.FILE_ACCESS)
+        access.set_libver_bounds(h5py.h5f.LIBVER_EARLIEST, h5py.h5f.LIBVER_LATEST)
+        access.set_file_locking(False, ignore_when_disabled=False)
+        # Else HDF5 keeps numbers back, and a full disk crashes it when it closes.
+        access.set_sieve_buf_size(0)
+        new = h5py.h5f.create(os.fsencode(path), h5py.h5f.ACC_TRUNC, fapl=access)
+        self._file = h5py.File(new)
+        self._file.attrs[_MANIFEST] = json.dumps(manifest)
+
+    def _write(self, tokens: Tokens, vectors: np.ndarray) -> None:
+        *layers, units = self._shape
+        vectors = vectors.reshape(*layers, len(tokens), units)
+        space = h5py.h5s.create_simple(vectors.shape)
+        name = b"%d" % self._line
+        dataset = h5py.h5d.create(self._file.id, name, self._type, space, self._layout)
+        words = json.dumps([token.decode() for token in tokens], ensure_ascii=False)
+        attribute = h5py.h5a.create(dataset, b"tokens", self._text, self._scalar)
+        attribute.write(np.array(words, _TEXT), self._objects)
+        dataset.write(h5py.h5s.ALL, h5py.h5s.ALL, vectors, self._native)
+
+    def finish(self) -> None:
         try:
             self._file.close()
         except RuntimeError as error:
             raise OSError(f"HDF5: {error}") from error
 
     def close(self) -> None:
-        """Closes the file, complete or not."""
-        os.close(self._numbers)
         with contextlib.suppress(RuntimeError):
             self._file.close()
 
 
-def _json(tokens: Tokens) -> str:
-    return json.dumps([token.decode() for token in tokens], ensure_ascii=False)
-
-
-def _write_at(file: int, place: int, content: memoryview) -> None:
-    while content:
-        written = os.pwrite(file, content, place)
-        content, place = content[written:], place + written
-
-
-class ParquetWriter:
+class ParquetWriter(VectorWriter):
     """Writes a table.
 
     A row a token has the columns `line`, `position` (the token's place in the line),
@@ -137,9 +161,8 @@ class ParquetWriter:
 
     Args:
         path: of the file; one that exists is replaced.
-        shape: of a token's vectors, `(units,)` or `(layers, units)`.
-        dtype: `"float32"` or `"float16"`.
-        rows: `"tokens"` or `"sentences"`.
+        shape: as of `VectorWriter`.
+        options: rows and type of the numbers.
         manifest: what the file is made from, if it is to say so.
         first_line: number of the first line.
 
@@ -151,20 +174,26 @@ class ParquetWriter:
         self,
         path: str,
         shape: tuple[int, ...],
-        dtype: str,
-        rows: str,
+        options: EmbedOptions,
         manifest: Manifest | None = None,
         first_line: int = 0,
     ) -> None:
+        super().__init__(shape, options, first_line)
         self._arrow: ModuleType = import_extra("pyarrow", "Writing Parquet", "parquet")
         parquet = import_extra("pyarrow.parquet", "Writing Parquet", "parquet")
-        self._shape = shape if len(shape) == 2 else (1, *shape)
-        self._by_token = rows == "tokens"
-        about, vectors = self._columns(len(shape) == 1, np.dtype(dtype))
-        fields = {**about, **vectors}.items()
+        arrow = self._arrow
+        about = {"line": arrow.int64()}
+        if options.rows == "tokens":
+            about |= {"position": arrow.int64(), "token": arrow.string()}
+        else:
+            about |= {"num_tokens": arrow.int64()}
+        dtype = arrow.from_numpy_dtype(np.dtype(options.dtype))
+        number = arrow.field("element", dtype, False)
+        self._vectors = arrow.list_(number, self._units)
+        fields = about | dict.fromkeys(self._names, self._vectors)
         metadata = {_MANIFEST: json.dumps(manifest)} if manifest else None
-        self._schema = self._arrow.schema(
-            [self._arrow.field(*field, False) for field in fields], metadata
+        self._schema = arrow.schema(
+            [arrow.field(*field, False) for field in fields.items()], metadata
         )
         self._writer = parquet.ParquetWriter(
             path,
@@ -174,77 +203,50 @@ class ParquetWriter:
             compression=dict.fromkeys(about, "snappy"),
             write_statistics=["line"],
         )
-        self._line = first_line
         self._lines: list[tuple[int, Tokens, np.ndarray]] = []
         self._bytes = 0
 
-    def append(self, lines: Sequence[Tokens], numbers: np.ndarray) -> None:
-        """Writes the next lines: their tokens, and what `to_numbers` returns."""
-        layers, units = self._shape
-        for tokens in lines:
-            rows = len(tokens) if self._by_token else 1
-            vectors, numbers = np.split(numbers, [layers * rows * units])
-            vectors = vectors.reshape(layers, rows, units)
-            self._lines.append((self._line, tokens, vectors))
-            self._line += 1
-            self._bytes += vectors.nbytes
-            if self._bytes >= _GROUP_BYTES:
-                self._write_group()
+    def _write(self, tokens: Tokens, vectors: np.ndarray) -> None:
+        self._lines.append((self._line, tokens, vectors))
+        self._bytes += vectors.nbytes
+        if self._bytes >= _GROUP_BYTES:
+            self._write_group()
 
     def finish(self) -> None:
-        """Writes what is left, and the index."""
         self._write_group()
         self._writer.close()
 
     def close(self) -> None:
-        """Closes the file, complete or not."""
         if self._writer.is_open:
             # It would write an index, and complain on standard error if it cannot.
             self._writer.is_open = False
             self._writer.file_handle.close()
-
-    def _columns(
-        self, is_mix: bool, dtype: np.dtype
-    ) -> tuple[dict[str, "pyarrow.DataType"], dict[str, "pyarrow.DataType"]]:
-        """Returns the types of the columns beside the vectors, and of the vectors."""
-        arrow = self._arrow
-        layers, units = self._shape
-        number = arrow.field("element", arrow.from_numpy_dtype(dtype), False)
-        names = ["mix"] if is_mix else [f"layer_{k}" for k in range(layers)]
-        about = {"line": arrow.int64()}
-        if self._by_token:
-            about |= {"position": arrow.int64(), "token": arrow.string()}
-        else:
-            about |= {"num_tokens": arrow.int64()}
-        return about, dict.fromkeys(names, arrow.list_(number, units))
 
     def _write_group(self) -> None:
         if not self._lines:
             return
         lines, tokens, vectors = zip(*self._lines, strict=True)
         counts = list(map(len, tokens))
-        if self._by_token:
+        if self._options.rows == "tokens":
             about = [
                 np.repeat(lines, counts),
                 np.concatenate([np.arange(count) for count in counts]),
-                [token.decode() for each in tokens for token in each],
+                [token.decode() for line in tokens for token in line],
             ]
         else:
             about = [np.array(lines), np.array(counts)]
         columns = [
-            self._arrow.FixedSizeListArray.from_arrays(layer.ravel(), type=field.type)
-            for layer, field in zip(
-                np.concatenate(vectors, axis=1),
-                list(self._schema)[len(about) :],
-                strict=True,
+            self._arrow.FixedSizeListArray.from_arrays(
+                layer.ravel(), type=self._vectors
             )
+            for layer in np.concatenate(vectors, axis=1)
         ]
         table = self._arrow.table([*about, *columns], schema=self._schema)
         self._writer.write_table(table)
         self._lines, self._bytes = [], 0
 
 
-class JsonLinesWriter:
+class JsonLinesWriter(VectorWriter):
     """Writes a JSON object for each line.
 
     It has `line`, `tokens`, and the vectors: `layer_0`, `layer_1`, ..., or `mix`, of
@@ -253,33 +255,27 @@ class JsonLinesWriter:
 
     Args:
         stream: is written to.
-        options: decide on layers, rows and type.
+        shape: as of `VectorWriter`.
+        options: rows and type of the numbers.
     """
 
-    def __init__(self, stream: TextIO, options: EmbedOptions) -> None:
+    def __init__(
+        self, stream: TextIO, shape: tuple[int, ...], options: EmbedOptions
+    ) -> None:
+        super().__init__(shape, options)
         self._stream = stream
-        self._options = options
         self._decimals = _DECIMALS[options.dtype]
-        self._line = 0
 
-    def append(self, lines: Sequence[Tokens], vectors: Sequence[np.ndarray]) -> None:
-        """Writes the next lines: their tokens and vectors."""
-        for tokens, each in zip(lines, vectors, strict=True):
-            if self._options.rows == "sentences":
-                each = mean_over_tokens(each)
-            numbers = np.round(each.astype("float64"), self._decimals).tolist()
-            if self._options.layers == "mix":
-                layers = {"mix": numbers}
-            else:
-                layers = {f"layer_{k}": layer for k, layer in enumerate(numbers)}
-            words = [token.decode() for token in tokens]
-            content = {"line": self._line, "tokens": words, **layers}
-            self._stream.write(json.dumps(content, ensure_ascii=False) + "\n")
-            self._line += 1
+    def append(self, lines: Sequence[Tokens], numbers: Sequence[np.ndarray]) -> None:
+        super().append(lines, numbers)
         self._stream.flush()
 
-
-VectorWriter: TypeAlias = Hdf5Writer | ParquetWriter
+    def _write(self, tokens: Tokens, vectors: np.ndarray) -> None:
+        rounded = np.round(vectors.astype("float64"), self._decimals)
+        layers = rounded if self._options.rows == "tokens" else rounded[:, 0]
+        content = {"line": self._line, "tokens": [token.decode() for token in tokens]}
+        content |= dict(zip(self._names, layers.tolist(), strict=True))
+        self._stream.write(json.dumps(content, ensure_ascii=False) + "\n")
 
 
 def open_writer(
@@ -287,5 +283,5 @@ def open_writer(
 ) -> VectorWriter:
     """Returns the writer of a file, by its suffix."""
     if path.endswith(PARQUET_SUFFIX):
-        return ParquetWriter(path, shape, options.dtype, options.rows, manifest)
-    return Hdf5Writer(path, shape, options.dtype, manifest)
+        return ParquetWriter(path, shape, options, manifest)
+    return Hdf5Writer(path, shape, options, manifest)

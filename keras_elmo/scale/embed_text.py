@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import hashlib
 import json
 import os
 from collections import Counter
@@ -16,15 +17,13 @@ from apache_beam.options.pipeline_options import PipelineOptions
 from apache_beam.utils.shared import Shared
 
 from keras_elmo.config import TOKENIZER_IF_UNKNOWN
-from keras_elmo.embedding.compute_parts import BATCH_SIZE
 from keras_elmo.embedding.embedder import Embedder, layer_factors
 from keras_elmo.embedding.options import EmbedOptions
 from keras_elmo.embedding.parts import (
+    BATCH_SIZE,
     Manifest,
     check_manifest,
-    folder_hash,
     part_name,
-    to_numbers,
 )
 from keras_elmo.embedding.writers import PARQUET_SUFFIX, ParquetWriter
 from keras_elmo.files.exported_sources import ExportedModel
@@ -42,7 +41,7 @@ from keras_elmo.scale.shared_files import (
 from keras_elmo.text.batching import tokenized_lines
 from keras_elmo.text.lines import Files
 from keras_elmo.utils.checks import check_path, check_type
-from keras_elmo.utils.files import parse_json_object
+from keras_elmo.utils.files import file_hash, parse_json_object
 from keras_elmo.utils.types import StrPath
 
 # Readers of Parquet pass over names that begin with an underscore.
@@ -114,7 +113,7 @@ def embed_text(
     out = absolute(out)
     embedding = EmbedText(model, out, chosen)
     sizes = {os.path.basename(path): size for path, size in texts.items()}
-    manifest = {**dataclasses.asdict(chosen), "model": folder_hash(model)}
+    manifest = {**dataclasses.asdict(chosen), "model": _folder_hash(model)}
     _begin(out, {**manifest, "files": sizes})
     with beam.Pipeline(options=options) as pipeline:
         _ = pipeline | beam.Create(list(texts)) | embedding
@@ -200,17 +199,25 @@ class _EmbedChunk(beam.DoFn):
         lines = list(tokenized_lines(chunk.lines, self._tokenizer))
         # With an empty cache, the vectors are the same on any worker.
         vectors = list(Embedder(self._encoder).embed(lines, BATCH_SIZE, self._mix))
-        shape = self._options.shape(self._encoder.config)
-        dtype, rows = self._options.dtype, self._options.rows
+        options, shape = self._options, self._options.shape(self._encoder.config)
 
         def write(path: str) -> None:
-            writer = ParquetWriter(path, shape, dtype, rows, None, chunk.first_line)
+            writer = ParquetWriter(path, shape, options, None, chunk.first_line)
             with contextlib.closing(writer):
-                writer.append(lines, to_numbers(vectors, self._options))
+                writer.append(lines, options.numbers(vectors))
                 writer.finish()
 
         write_whole(self._part(chunk), write)
         yield self._part(chunk)
+
+
+def _folder_hash(path: StrPath) -> str:
+    """Returns the SHA-256 of a folder's files and their names."""
+    digest = hashlib.sha256()
+    for file in sorted(Path(path).rglob("*")):
+        if file.is_file():
+            digest.update(f"{file.relative_to(path)}\0{file_hash(file)}\n".encode())
+    return digest.hexdigest()
 
 
 def _begin(out: str, manifest: Manifest) -> None:

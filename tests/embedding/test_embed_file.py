@@ -13,12 +13,13 @@ import numpy as np
 import pytest
 
 from keras_elmo.downstream.elmo_embedding import ElmoEmbedding
-from keras_elmo.embedding import compute_parts, part_batches, word_cache
 from keras_elmo.embedding import embed_file as module
 from keras_elmo.embedding import embedder as embedder_module
+from keras_elmo.embedding import parts as parts_module
 from keras_elmo.embedding.embed_file import embed_file
 from keras_elmo.embedding.embedder import Embedder, embed
 from keras_elmo.embedding.options import EmbedOptions
+from keras_elmo.embedding.parts import windows_of
 from keras_elmo.export.saved_model import export_saved_model
 from keras_elmo.files import finding
 from keras_elmo.files.loading import open_model
@@ -158,7 +159,7 @@ def test_mix(models, layer, text, wanted, tmp_path):
 def small_parts(monkeypatch):
     """A line each."""
     monkeypatch.setattr(embedder_module, "_MAX_POSITIONS", 2)
-    monkeypatch.setattr(compute_parts, "_CACHED_POSITIONS", 10)
+    monkeypatch.setattr(parts_module, "_CACHED_POSITIONS", 10)
 
 
 @pytest.mark.usefixtures("small_parts")
@@ -391,33 +392,20 @@ def test_progress(models, text, interrupt, tmp_path, monkeypatch, capsys):
     assert " 6 words in " in err
 
 
-@pytest.mark.parametrize("damaged", [False, True])
-def test_batches_of_slow_part(damaged, models, text, tmp_path, monkeypatch):
-    """They are kept, and computed again if they are damaged; the bytes are the same."""
-    monkeypatch.setattr(part_batches, "_SAVE_EVERY", 0)
-    monkeypatch.setattr(compute_parts, "BATCH_SIZE", 1)
-    out, parts = tmp_path / "out.hdf5", tmp_path / "out.hdf5.parts"
-    batch, computed = word_cache._batch, []
+@pytest.mark.usefixtures("small_parts")
+def test_text_is_tokenized_once(models, text, interrupt, tmp_path, monkeypatch):
+    """Also where parts exist, whose words are cached again."""
+    interrupt(tmp_path / "out.hdf5", 2)
+    read, iterate = [], TokenizedFile.__iter__
 
-    def interrupted(table, rows, sentences):
-        computed.append(len(sentences[0]))
-        if len(computed) == 4:
-            raise KeyboardInterrupt
-        return batch(table, rows, sentences)
+    def noted(self):
+        for tokens in iterate(self):
+            read.append([token.decode() for token in tokens])
+            yield tokens
 
-    monkeypatch.setattr(word_cache, "_batch", interrupted)
-    with pytest.raises(KeyboardInterrupt, match="1 part is kept"):
-        embed_file(models / "directory", text, out)
-    kept = sorted(parts.glob("*.npz"))
-    assert len(kept) == 3
-    if damaged:
-        kept[2].write_bytes(kept[2].read_bytes()[:-9])
-    embed_file(models / "directory", text, out, resume=True)
-    # The shortest come first.
-    assert computed == [0, 0, 3, 3, *([3] if damaged else []), 3, 6]
-    embed_file(models / "directory", text, tmp_path / "whole.hdf5")
-    assert filecmp.cmp(out, tmp_path / "whole.hdf5", shallow=False)
-    assert names(tmp_path) == ["out.hdf5", "text.txt", "whole.hdf5"]
+    monkeypatch.setattr(TokenizedFile, "__iter__", noted)
+    embed_file(models / "directory", text, tmp_path / "out.hdf5", resume=True)
+    assert read == SENTENCES
 
 
 @pytest.mark.usefixtures("small_parts")
@@ -528,13 +516,14 @@ def test_expected_bytes(rows, layer, tmp_path):
     for lines in (["a bank"], ["I sat on the bank .", "the bank", ""] * 5_000):
         path.write_text("\n".join(lines), encoding="utf-8")
         text = TokenizedFile(os.fspath(path), "whitespace")
-        found = compute_parts.expected_bytes(
-            text, layer.encoder, EmbedOptions("mix", rows, "float16")
-        )
+        options = EmbedOptions("mix", rows, "float16")
+        shape = options.shape(layer.encoder.config)
+        first, position = next(windows_of(text))
+        read = position / path.stat().st_size
+        found = module.expected_bytes(first, read, shape, options)
         count = sum(len(line.split()) for line in lines)
         count = count if rows == "tokens" else len(lines)
-        units = 2 * layer.encoder.config.projection_units
-        assert found == pytest.approx(count * units * 2, rel=0.01)
+        assert found == pytest.approx(count * shape[-1] * 2, rel=0.01)
 
 
 @pytest.mark.parametrize(

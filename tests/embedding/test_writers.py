@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from keras_elmo.embedding.options import EmbedOptions
 from keras_elmo.embedding.writers import Hdf5Writer, ParquetWriter, read_manifest
 from tests.helpers.fresh_process import run_python
 from tests.helpers.installed import import_installed, require_installed
@@ -18,11 +19,11 @@ MANIFEST = {"layers": "all"}
 
 
 def write(path, vectors, shape, dtype, part=7):
-    with contextlib.closing(Hdf5Writer(str(path), shape, dtype, MANIFEST)) as writer:
+    options = EmbedOptions(dtype=dtype)
+    with contextlib.closing(Hdf5Writer(str(path), shape, options, MANIFEST)) as writer:
         for start in range(0, len(vectors), part):
             lines = vectors[start : start + part]
-            numbers = np.concatenate([each.ravel() for each in lines])
-            writer.append([[b"word"] * each.shape[-2] for each in lines], numbers)
+            writer.append([[b"word"] * each.shape[-2] for each in lines], lines)
         writer.finish()
 
 
@@ -59,9 +60,12 @@ def test_hdf5_tokens(tmp_path):
     path = tmp_path / "file.hdf5"
     # The last has more bytes than the head of a dataset holds.
     lines = [["don't", 'a "b"', "배", "\x1c\u2028"], [], ["word"] * 50_000]
-    with contextlib.closing(Hdf5Writer(str(path), (1,), "float16", {})) as writer:
+    options = EmbedOptions(dtype="float16")
+    with contextlib.closing(Hdf5Writer(str(path), (1,), options, {})) as writer:
         for line in lines:
-            writer.append([[word.encode() for word in line]], np.ones(len(line)))
+            writer.append(
+                [[word.encode() for word in line]], [np.ones(len(line), "f2")]
+            )
         writer.finish()
     with h5py.File(path) as file:
         assert list(file) == ["0", "1", "2"]
@@ -125,12 +129,11 @@ def test_parquet_row_groups(tmp_path, monkeypatch):
     files = []
     for part in (1, 7, 40):
         path = str(tmp_path / f"{part}.parquet")
-        writer = ParquetWriter(path, (3,), "float32", "tokens", MANIFEST)
+        writer = ParquetWriter(path, (3,), EmbedOptions(), MANIFEST)
         with contextlib.closing(writer):
             for start in range(0, 40, part):
                 lines = vectors[start : start + part]
-                numbers = np.concatenate([each.ravel() for each in lines])
-                writer.append([[b"word"] * len(each) for each in lines], numbers)
+                writer.append([[b"word"] * len(each) for each in lines], lines)
             writer.finish()
         files.append((tmp_path / f"{part}.parquet").read_bytes())
         assert read_manifest(path) == MANIFEST
@@ -149,11 +152,12 @@ def test_hdf5_memory(tmp_path):
 import sys
 from pathlib import Path
 import numpy as np
+from keras_elmo.embedding.options import EmbedOptions
 from keras_elmo.embedding.writers import Hdf5Writer
 for lines in map(int, sys.argv[1:]):
-    writer = Hdf5Writer(f"{lines}.hdf5", (1,), "float16", {})
+    writer = Hdf5Writer(f"{lines}.hdf5", (1,), EmbedOptions(dtype="float16"), {})
     for _ in range(lines):
-        writer.append([[b"word"]], np.ones(1))
+        writer.append([[b"word"]], [np.ones(1, "float16")])
     writer.finish()
     # Of this program alone; `ru_maxrss` begins with that of the process that starts it.
     print(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0])

@@ -139,7 +139,7 @@ def read_out(path):
 
 def read_part(path):
     return PartFolder(str(path / "vectors.hdf5"), True).read(
-        str(path / "vectors.hdf5.parts" / "part.npy")
+        str(path / "vectors.hdf5.parts" / "part.npy"), [1]
     )
 
 
