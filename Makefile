@@ -20,14 +20,15 @@ COMPILED = tests/layers tests/embedding/test_embedder.py tests/export/test_saved
 	tests/words/test_nearest.py tests/words/test_substitutes.py \
 	tests/serving/test_model.py
 
-.PHONY: help demo test test-fast test-benchmarks test-processors lint format dist docs \
-	linkcheck install clean
+.PHONY: help demo test test-fast test-benchmarks test-all test-processors lint format dist \
+	docs linkcheck install clean
 
 help:
 	@echo "make demo             train a small model, use it in a classifier, draw a picture"
 	@echo "make test             all tests but those of the benchmarks"
 	@echo "make test-fast        the tests that build no graphs, in 100 seconds"
 	@echo "make test-benchmarks  whole benchmarks at small size"
+	@echo "make test-all         both in one run"
 	@echo "make test-processors  fast tests of compiled graphs, as on other processors"
 	@echo "make lint             ruff and mypy"
 	@echo "make format           let ruff rewrite the files"
@@ -49,9 +50,14 @@ test-fast: $(INSTALLED)
 test-benchmarks: $(INSTALLED)
 	@$(PYTEST) -m benchmark
 
-# `make test` runs them with the processor's own settings.
+test-all: $(INSTALLED)
+	@$(PYTEST)
+
+# `make test` runs them with the processor's own settings: with oneDNN, or without it.
+OWN = from tensorflow.python.util import _pywrap_util_port as port; \
+	raise SystemExit(not port.IsMklEnabled())
 test-processors: $(INSTALLED)
-	TF_ENABLE_ONEDNN_OPTS=1 $(PYTEST) -m "not slow" $(COMPILED)
+	$(RUN) -c "$(OWN)" || TF_ENABLE_ONEDNN_OPTS=1 $(PYTEST) -m "not slow" $(COMPILED)
 	TF_ENABLE_ONEDNN_OPTS=0 ONEDNN_MAX_CPU_ISA=AVX2 $(PYTEST) -m "not slow" $(COMPILED)
 
 lint: $(INSTALLED)

@@ -2,8 +2,9 @@
 
 import gc
 import os
-import re
 import signal
+import warnings
+from collections.abc import Iterator
 from pathlib import Path
 
 # Read when TensorFlow and PyTorch are imported, so this stands above other imports.
@@ -20,8 +21,6 @@ import pytest
 from tests.helpers.installed import skip_without
 
 _BESIDE = Path(__file__).resolve().parents[2] / "shared"
-# What `make test-fast` runs.
-_FAST = "not slow and not graph"
 
 # The same examples in every run, and no time limit for one of them: the first
 # call of a TensorFlow function takes longer than the usual 200 ms.
@@ -49,19 +48,6 @@ def pytest_configure(config: pytest.Config) -> None:
             signal.signal(number, handler)
 
 
-def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """`make test-fast` imports no file all of whose tests it leaves out.
-
-    To import TensorFlow Serving, Beam and others takes each process seconds.
-    """
-    if config.option.markexpr != _FAST or collection_path.suffix != ".py":
-        return None
-    marks = re.search(
-        r"^pytestmark = (.*?)^$", collection_path.read_text("utf-8"), re.M | re.S
-    )
-    return True if marks and re.search(r"mark\.(graph|slow)\b", marks[1]) else None
-
-
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Slow files run first: quick ones fill up the time of the last slow one.
 
@@ -80,6 +66,23 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def seed() -> None:
     """Every test starts from the same random state, alone or after others."""
     keras.utils.set_random_seed(0)
+
+
+@pytest.fixture
+def eagerly() -> Iterator[None]:
+    """Makes no graphs: for a few steps, they take longer than to compute without.
+
+    For tests of what is around the steps.
+    """
+    tf = pytest.importorskip("tensorflow")
+    tf.config.run_functions_eagerly(True)
+    try:
+        with warnings.catch_warnings():
+            # Those of tf.data stay.
+            warnings.filterwarnings("ignore", "Even though the `tf.config.experimental")
+            yield
+    finally:
+        tf.config.run_functions_eagerly(False)
 
 
 @pytest.fixture(scope="session")

@@ -15,7 +15,7 @@ import tensorflow as tf
 import keras_elmo
 from tests.helpers.fresh_process import ROOT
 
-pytestmark = pytest.mark.graph
+pytestmark = [pytest.mark.graph, pytest.mark.usefixtures("eagerly")]
 
 
 def public_names():

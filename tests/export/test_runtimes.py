@@ -15,6 +15,8 @@ from tests.helpers.installed import import_installed, require_installed
 from tests.helpers.layer_checks import numpy_of
 from tests.helpers.small import SENTENCES, char_ids, random_encoder
 
+pytestmark = pytest.mark.graph
+
 FORMATS = {"litert": ".tflite", "onnx": ".onnx", "openvino": ".xml"}
 
 

@@ -96,6 +96,7 @@ def test_command(original, encoder, tmp_path, capsys):
     assert "12 words and 20 characters" in capsys.readouterr().out
 
 
+@pytest.mark.graph
 def test_in_a_keras_model(model, encoder, tmp_path):
     """Strings to the mix, fine-tuned; the .keras file needs no other."""
     tokens = keras.Input((None,), dtype="string")
@@ -124,6 +125,7 @@ def ids_of(encoder, sentences):
     return CharacterIds(encoder.config.token_vocabulary)(padded(sentences))
 
 
+@pytest.mark.graph
 def test_saved_model(model, encoder, tmp_path):
     """Strings in; both lookups are in the graph, which is loaded as any other."""
     path = tmp_path / "exported"
@@ -173,6 +175,7 @@ def test_pretrain(encoder, tmp_path):
     assert perplexity(tmp_path / "run", str(text))["unknown_rate"] == 0
 
 
+@pytest.mark.graph
 def test_onnx(model, encoder, tmp_path):
     onnxruntime = import_installed("onnxruntime")
     from keras_elmo.export.onnx import export_onnx

@@ -344,7 +344,7 @@ def test_memory_is_bounded(tmp_path, monkeypatch):
 
     # What is made once in a process is made before.
     peak(100)
-    assert peak(40_000) < 1.2 * peak(10_000)
+    assert peak(20_000) < 1.2 * peak(5_000)
 
 
 def test_repr():

@@ -395,6 +395,7 @@ def test_bad_argument_leaves_nothing(argument, said, folder, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_corrected_call(tmp_path):
     """A call that fails can be repeated, and leaves random generators as they were."""
     before = random.getstate()
@@ -424,6 +425,7 @@ def test_directory_in_use(batches_run, folder, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_resume_without_run(tmp_path, capsys):
     """Where there is no run to resume one begins.
 
@@ -490,6 +492,7 @@ def test_mixed_precision(tmp_path, monkeypatch):
         )
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_resume_with_other_dtype(tmp_path):
     """A run keeps its precision."""
     arguments = {
@@ -551,6 +554,7 @@ def test_resume_from_damaged_checkpoint(batches_run, folder, capsys):
     assert timeless(folder / "damaged") == timeless(folder / "batches")
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_diverged_loss(tmp_path):
     """A run that diverges keeps what was good.
 
@@ -572,6 +576,7 @@ def test_diverged_loss(tmp_path):
     assert all(np.isfinite(array).all() for array in arrays.values())
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_diverged_weights(tmp_path):
     """Weights that are no numbers are not kept."""
 
@@ -613,6 +618,7 @@ def test_lost_vocabulary(whole, folder):
     assert (folder / "no words" / "vocabulary.txt").exists()
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_resume_with_other_text(folder, tmp_path):
     """The text of a run stays as it was.
 
@@ -654,6 +660,7 @@ def test_resume_with_other_text(folder, tmp_path):
     assert state_of(tmp_path / "run")[1]["step"] == 2
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_files_of_one_name(tmp_path):
     """Files of one name are told apart."""
     for name in ("a", "b"):
@@ -673,6 +680,7 @@ def test_files_of_one_name(tmp_path):
         pretrain(**arguments, steps=2, resume=True)
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_resume_with_other_validation(folder, tmp_path):
     """What a run is validated with stays as it was.
 
@@ -698,6 +706,7 @@ def test_resume_with_other_validation(folder, tmp_path):
             )
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_resume_text_with_batches(folder, tmp_path):
     """A run on text does not go on with batches."""
     on_text(folder, tmp_path / "run", steps=1)
@@ -705,6 +714,7 @@ def test_resume_text_with_batches(folder, tmp_path):
         on_batches(ready_made(4), tmp_path / "run", resume=True)
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_corpus_vocabulary(folder, tmp_path):
     """A corpus brings its words.
 
@@ -741,6 +751,7 @@ def test_corpus_vocabulary(folder, tmp_path):
     assert state_of(tmp_path / "run")[1]["step"] == 2
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_resume_with_other_corpus(folder, tmp_path):
     """A run goes on with the corpus it began with."""
     words = Vocabulary([*SPECIALS, "the", "of", "saw"])

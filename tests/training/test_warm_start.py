@@ -18,7 +18,7 @@ from tests.helpers.layer_checks import numpy_of
 from tests.helpers.pretrained import model_of, write_pretrained
 from tests.helpers.runs import CONFIG, write_text
 
-pytestmark = pytest.mark.graph
+pytestmark = [pytest.mark.graph, pytest.mark.usefixtures("eagerly")]
 
 WORDS = ["<S>", "</S>", "<UNK>", "the", "of", "Ann", "bank", "."]
 OTHERS = ["<S>", "</S>", "<UNK>", "bank", "film", "the", "."]

@@ -313,10 +313,10 @@ def test_invalid_json(content, said):
 
 
 def test_repeated_key_is_found_fast():
-    """A repeated key is found fast among a million keys."""
-    keys = [f'"{k}": 0' for k in range(1_000_000)]
+    """A repeated key is found fast among many keys."""
+    keys = [f'"{k}": 0' for k in range(300_000)]
     content = ("{" + ", ".join([*keys, keys[-1]]) + "}").encode()
-    with pytest.raises(ValueError, match='the key "999999" comes twice'):
+    with pytest.raises(ValueError, match='the key "299999" comes twice'):
         parse_json_object(content, "here")
 
 
