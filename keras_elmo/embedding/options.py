@@ -10,7 +10,7 @@ _FILE = "contents of the file"
 
 @dataclasses.dataclass(frozen=True)
 class EmbedOptions:
-    """What decides on the content of a file of vectors, beside the text and the model.
+    """Options that decide what a file of vectors holds.
 
     Raises:
         ValueError: a value is not allowed.
@@ -39,7 +39,7 @@ class EmbedOptions:
     tokenizer: str | None = option(
         None,
         'How the text is split into words: "whitespace" keeps text that is tokenized '
-        "already. If not given, as the model's text was.",
+        "already. If not given, it is split as the model's text was.",
         _FILE,
         choices=TOKENIZERS,
     )
@@ -48,6 +48,6 @@ class EmbedOptions:
         check_options(self)
 
     def shape(self, config: ElmoConfig) -> tuple[int, ...]:
-        """Returns that of a token's vectors, `(units,)` or `(layers, units)`."""
+        """Returns the shape of a token's vectors, `(units,)` or `(layers, units)`."""
         units = 2 * config.projection_units
         return (units,) if self.layers == "mix" else (config.num_layers + 1, units)
