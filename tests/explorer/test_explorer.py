@@ -140,9 +140,7 @@ def test_damaged_softmax(model, tmp_path):
 
 def test_onnx_file(tmp_path):
     (tmp_path / "my-elmo.onnx").touch()
-    with pytest.raises(
-        ValueError, match="is an ONNX file; `model` must be an ex"
-    ):
+    with pytest.raises(ValueError, match="is an ONNX file; `model` must be an ex"):
         Explorer.load(tmp_path / "my-elmo.onnx", TEXT)
 
 
