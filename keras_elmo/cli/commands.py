@@ -60,6 +60,7 @@ _SIZES = "model and vocabulary"
     FORCE,
     config="--preset or --options",
     name="--preset",
+    model="--init",
     max_size="--vocabulary-size",
 )
 def _pretrain(arguments: Arguments) -> None:
