@@ -117,10 +117,12 @@ class EndingSignals:
         # Python lets only the main thread handle signals.
         if threading.current_thread() is threading.main_thread():
             self._handled = [
-                each for each in _ENDING if signal.getsignal(each) == signal.SIG_DFL
+                number
+                for number in _ENDING
+                if signal.getsignal(number) == signal.SIG_DFL
             ]
-        for each in self._handled:
-            signal.signal(each, self._end)
+        for number in self._handled:
+            signal.signal(number, self._end)
         return self
 
     def _end(self, number: int, frame: FrameType | None) -> None:
@@ -129,5 +131,5 @@ class EndingSignals:
         raise KeyboardInterrupt(f"ended by {self.number.name}")
 
     def __exit__(self, *error: object) -> None:
-        for each in self._handled:
-            signal.signal(each, signal.SIG_DFL)
+        for number in self._handled:
+            signal.signal(number, signal.SIG_DFL)

@@ -244,5 +244,5 @@ def _json(score: "Score") -> str:
     for name in ("forward", "backward", "pseudo"):
         values[name] = round(values[name], _DECIMALS)
         of_tokens = values[f"token_{name}"].tolist()
-        values[f"token_{name}"] = [round(each, _DECIMALS) for each in of_tokens]
+        values[f"token_{name}"] = [round(value, _DECIMALS) for value in of_tokens]
     return json.dumps(values, ensure_ascii=False)

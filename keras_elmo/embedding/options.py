@@ -13,7 +13,7 @@ _FILE = "contents of the file"
 
 @dataclasses.dataclass(frozen=True)
 class EmbedOptions:
-    """What decides on the content of a file of vectors, beside the text and the model.
+    """Options that decide what a file of vectors holds.
 
     Raises:
         ValueError: a value is not allowed.
@@ -42,7 +42,7 @@ class EmbedOptions:
     tokenizer: str | None = option(
         None,
         'How the text is split into words: "whitespace" keeps text that is tokenized '
-        "already. If not given, as the model's text was.",
+        "already. If not given, it is split as the model's text was.",
         _FILE,
         choices=TOKENIZERS,
     )

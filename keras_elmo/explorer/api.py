@@ -59,7 +59,9 @@ class Api:
         return orjson.dumps(self._methods[method](request))
 
     def _models(self, request: Answer) -> Answer:
-        described = {name: each.describe() for name, each in self._explorers.items()}
+        described = {
+            name: explorer.describe() for name, explorer in self._explorers.items()
+        }
         return {
             "models": described,
             "mixes": self._mixes,

@@ -128,12 +128,12 @@ class Explorer:
             "layers": [
                 [
                     {
-                        "cosine": round(each.cosine, 3),
-                        "text": " ".join(each.sentence),
-                        "position": each.position,
-                        **_in_context(each.sentence, each.position),
+                        "cosine": round(occurrence.cosine, 3),
+                        "text": " ".join(occurrence.sentence),
+                        "position": occurrence.position,
+                        **_in_context(occurrence.sentence, occurrence.position),
                     }
-                    for each in index.closest(vector, _NUM_NEIGHBOURS, word, here)
+                    for occurrence in index.closest(vector, _NUM_NEIGHBOURS, word, here)
                 ]
                 for index, vector in zip(self._indexes, vectors, strict=True)
             ]
@@ -258,7 +258,7 @@ _DIRECTIONS = {"both": "pseudo", "forward": "forward", "backward": "backward"}
 
 
 def _bits(log_likelihoods: Iterable[float]) -> list[float]:
-    return [round(-float(each) / math.log(2), 2) for each in log_likelihoods]
+    return [round(-float(value) / math.log(2), 2) for value in log_likelihoods]
 
 
 def _in_context(sentence: Sequence[str], position: int) -> Answer:

@@ -153,8 +153,10 @@ def _k_means(vectors: np.ndarray, distances: np.ndarray, k: int) -> np.ndarray:
             break
         centres = np.stack(
             [
-                vectors[labels == each].mean(axis=0) if (labels == each).any() else old
-                for each, old in enumerate(centres)
+                vectors[labels == label].mean(axis=0)
+                if (labels == label).any()
+                else old
+                for label, old in enumerate(centres)
             ]
         )
     return labels

@@ -8,6 +8,7 @@ import webbrowser
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files
+from itertools import chain
 
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -93,7 +94,7 @@ def explore(
 
     # The port first, for loading takes long: in this thread, which Ctrl-C interrupts.
     with bound_socket(options.host, options.port) as listening:
-        mixes: Mixes = [each for path in mix for each in read_mix_file(path)]
+        mixes: Mixes = list(chain.from_iterable(map(read_mix_file, mix)))
         explorers = {}
         for name in dict.fromkeys(models):
             log(f"reading {name} and the text")

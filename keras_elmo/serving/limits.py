@@ -69,7 +69,7 @@ class ServeOptions:
 
     name: str | None = option(
         None,
-        "Name of the model in requests; that of its folder if not given.",
+        "Name of the model in requests; the name of its folder if not given.",
         _ADDRESS,
         metavar="NAME",
     )
@@ -78,9 +78,9 @@ class ServeOptions:
     )
     allow_hosts: Sequence[str] | None = option(
         None,
-        "Names that requests may have in the headers Host and Origin beside those of "
-        "this machine, such as that of a proxy; at another address than this machine's "
-        "own all are allowed if not given.",
+        "Names allowed in the headers Host and Origin beside this machine's own, such "
+        "as a proxy's. If not given, all names are allowed when the address is not "
+        "this machine's own.",
         _ADDRESS,
         metavar="NAME",
         flag="--allow-host",
@@ -128,20 +128,20 @@ class Limits:
     )
     waiting: int = option(
         256,
-        "Requests that wait for the model; one more is answered with status 503.",
+        "Requests that wait for the model; any more are answered with status 503.",
         _LIMITS,
         flag="--max-waiting",
     )
     connections: int = option(
         1_000,
-        "Connections at a time over REST, less where the system allows fewer files; "
-        "one more is answered with status 503.",
+        "REST connections at a time, fewer where the system allows fewer open files; "
+        "any more are answered with status 503.",
         _LIMITS,
         flag="--max-connections",
     )
     receive_seconds: float = option(
         30.0,
-        "Seconds for the head of a request, for its body, and for the client to take "
+        "Seconds to receive the head of a request, to receive its body, and to send "
         "the answer.",
         _LIMITS,
     )

@@ -198,7 +198,9 @@ def takes_options(
         returns = inspect.signature(function).return_annotation
         call.__dict__["__signature__"] = signature.replace(return_annotation=returns)
         parameters = signature.parameters.values()
-        call.__annotations__ = {each.name: each.annotation for each in parameters}
+        call.__annotations__ = {
+            parameter.name: parameter.annotation for parameter in parameters
+        }
         call.__annotations__["return"] = returns
         # Python 3.13 compiles docstrings without their indentation.
         docstring = inspect.cleandoc(function.__doc__ or "")

@@ -61,8 +61,8 @@ class Index:
     keras_elmo.Index.build(encoder, text).save("my-index")
 
     index = keras_elmo.Index.load("my-index", encoder)
-    for each in index.query("bank", "we sat on the bank", num=2):
-        print(each.cosine, each.word, each.sentence)
+    for occurrence in index.query("bank", "we sat on the bank", num=2):
+        print(occurrence.cosine, occurrence.word, occurrence.sentence)
     ```
 
     Reference: Malkov and Yashunin 2018, "Efficient and robust approximate nearest

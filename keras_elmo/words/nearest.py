@@ -61,10 +61,10 @@ def nearest(
     ```python
     encoder = keras_elmo.build_encoder(keras_elmo.ElmoConfig.preset("tiny"))
     corpus = [["the", "bank", "lends", "money"], ["the", "bank", "of", "a", "river"]]
-    for each in keras_elmo.nearest(
+    for occurrence in keras_elmo.nearest(
         encoder, "bank", ["on", "the", "bank"], corpus, num=2
     ):
-        print(each.cosine, each.word, each.sentence)
+        print(occurrence.cosine, occurrence.word, occurrence.sentence)
     ```
 
     Reference: Peters et al. 2018, table 4.

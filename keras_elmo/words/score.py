@@ -103,7 +103,7 @@ def score(
         )
     predictions = Predictions(model, tokenizer)
     read = read_sentences(sentences, predictions.tokenizer, max_ahead=_POSITIONS)
-    tokens = ([token.decode() for token in each] for each in read)
+    tokens = ([token.decode() for token in sentence] for sentence in read)
     return score_tokens(predictions, tokens, batch_size)
 
 

@@ -74,8 +74,8 @@ def substitutes(
     words = ["<S>", "</S>", "<UNK>", "bank", "boat", "river"]
     model = keras_elmo.build_pretraining_model(config, len(words), num_sampled=2)
     model.vocabulary = keras_elmo.Vocabulary(words)
-    for each in keras_elmo.substitutes(model, "the boat sank", "boat", num=2):
-        print(each.word, each.probability)
+    for substitute in keras_elmo.substitutes(model, "the boat sank", "boat", num=2):
+        print(substitute.word, substitute.probability)
     ```
 
     Reference: Peters et al. 2018, section 3.1; Hinton 2002, "Training products of
