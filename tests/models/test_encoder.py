@@ -274,13 +274,3 @@ def test_slow_dtype_warns(make, monkeypatch):
     with pytest.warns(UserWarning, match="no instructions for bfloat16") as caught:
         make(encoder)
     assert len(caught) == 1
-
-
-def test_cell_states_stay_float32():
-    bilm = random_encoder().with_dtype("bfloat16").get_layer("bilm")
-    x = np.zeros((1, 3, CONFIG.projection_units), "float32")
-    _, (h, c) = bilm(x, return_state=True)
-    assert [keras.backend.standardize_dtype(part.dtype) for part in (h, c)] == [
-        "bfloat16",
-        "float32",
-    ]
