@@ -289,11 +289,8 @@ class ElmoEmbedding(StringsFirst, freezing.FreezableLayer):
     @classmethod
     def from_config(cls, config: Config) -> "ElmoEmbedding":
         config = dict(config)
-        names = config.pop("frozen_layers", None)
-        if names is None:
-            # A file of version 0.1.0, where the encoder had a policy of its own.
-            config["dtype"] = config["encoder"].get("dtype")
-        layer = cls(Encoder.from_config(config.pop("encoder")), **config)
-        if names is not None:
-            freezing.freeze_layers(layer, names)
+        encoder = Encoder.from_config(config.pop("encoder"))
+        frozen = config.pop("frozen_layers")
+        layer = cls(encoder, **config)
+        freezing.freeze_layers(layer, frozen)
         return layer

@@ -101,11 +101,6 @@ class OnnxFile(ModelSource):
         )
 
     def mix(self) -> "Mix":
-        if self._encoder.mix is None:
-            raise ValueError(
-                "`layers` must be 'all': the file does not have the weights of its "
-                f"mix; export it again. Received: {self.argument}={self.name!r}"
-            )
         return self._encoder.mix
 
     def language_model(self) -> "PretrainingModel":

@@ -148,13 +148,9 @@ class Encoder(keras.Model):
     @classmethod
     def from_config(cls, config: Config, custom_objects: object = None) -> "Encoder":
         config = dict(config)
-        # Files of version 0.1.0 say it this way.
-        if config.pop("frozen", False):
-            config["trainable"] = False
-        names = config.pop("frozen_layers", None)
+        frozen = config.pop("frozen_layers", ())
         encoder = cls(read_options(config.pop("options")), **config)
-        if names is not None:
-            freeze_layers(encoder, names)
+        freeze_layers(encoder, frozen)
         return encoder
 
 

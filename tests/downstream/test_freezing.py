@@ -114,16 +114,3 @@ def test_model_export(tmp_path):
     layer.encoder.trainable = True
     assert exported() == len(model.trainable_weights) == len(model.weights)
     assert moved_by_fit(compiled(model)) == paths(model)
-
-
-def test_old_configs():
-    """Version 0.1.0 stored one flag, or two."""
-    config = random_encoder().get_config()
-    del config["frozen_layers"]
-    for old, wanted in (
-        ({"trainable": True, "frozen": False}, True),
-        ({"trainable": True, "frozen": True}, False),
-        ({"trainable": False, "frozen": True}, False),
-    ):
-        encoder = Encoder.from_config({**config, **old})
-        assert bool(encoder.trainable_weights) is wanted
