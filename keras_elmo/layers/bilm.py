@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from keras_elmo.layers.freezing import FreezableLayer
+from keras_elmo.layers.freezing import freezable
 from keras_elmo.layers.projected_lstm import ProjectedLSTM, batch_layout
 from keras_elmo.layers.recurrence import leading
 from keras_elmo.utils.checks import check_at_least, check_positive, check_rate
@@ -13,7 +13,8 @@ from keras_elmo.utils.types import Config, Shape, Tensor
 
 @keras.saving.register_keras_serializable("keras_elmo")
 @fixed_arguments
-class BiLM(FreezableLayer):
+@freezable
+class BiLM(keras.layers.Layer):
     """Stacked LSTMs over token embeddings, in both directions; returns every layer.
 
     `h_(k,0) = [x_k; x_k]` and `h_(k,j) = [forward_(k,j); backward_(k,j)]`, where layer

@@ -3,6 +3,7 @@
 import keras
 from keras import ops
 
+from keras_elmo.layers.freezing import freezable
 from keras_elmo.layers.recurrence import BatchLayout, Cell, LSTMInputs, PaddedLayout
 from keras_elmo.utils.keras_private import export_format
 from keras_elmo.utils.types import Tensor
@@ -28,6 +29,7 @@ def batch_layout(batch: Tensor, time: Tensor, mask: Tensor) -> BatchLayout:
     return PaddedLayout(time, mask)
 
 
+@freezable
 class ProjectedLSTM(keras.layers.Layer):
     """The weights of an LSTM whose output is projected before it is fed back.
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from keras_elmo.config import ElmoConfig
 from keras_elmo.downstream.elmo_embedding import ElmoEmbedding
-from keras_elmo.models.encoder import Encoder, build_encoder
+from keras_elmo.models.encoder import Encoder, build_encoder, check_char_ids
 from keras_elmo.models.pretraining import build_pretraining_model
 from keras_elmo.utils import bfloat16
 from tests import numpy_reference
@@ -183,6 +183,18 @@ def test_negative_ids():
         random_encoder()(ids)
     with pytest.raises(tf.errors.InvalidArgumentError, match="-1 is not in"):
         random_encoder().predict(ids, verbose=0)
+
+
+def test_ids_on_an_accelerator():
+    """They are not copied from it to be checked."""
+
+    class Ids:
+        device = "cuda:0"
+
+        def __array__(self, *_):
+            raise AssertionError("copied")
+
+    check_char_ids(Ids())
 
 
 def test_padding_in_front():
