@@ -103,7 +103,7 @@ def test_dir_lists_public_names():
 # What `.keras` files of models for tasks may name.
 REGISTERED = [
     *("BiLM", "CharCNNEmbedding", "CharacterIds", "CharacterMask", "ElmoEmbedding"),
-    *("Encoder", "Highway", "ProjectedLSTM", "ScalarMix", "StaticEmbedding"),
+    *("Encoder", "Highway", "ScalarMix", "StaticEmbedding"),
     *("TokenMask", "Tokenizer", "VocabularyEmbedding"),
 ]
 

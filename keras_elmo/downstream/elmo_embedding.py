@@ -23,14 +23,14 @@ from keras_elmo.text.string_layer import StringsFirst, are_strings
 from keras_elmo.utils.checks import check_at_least, check_boolean, check_rate
 from keras_elmo.utils.fixed import fixed_arguments
 from keras_elmo.utils.forks import check_not_forked
-from keras_elmo.utils.keras_private import tell_tensorflow
 from keras_elmo.utils.one_graph import OneGraph
 from keras_elmo.utils.types import Config, Shape, Tensor
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
 @fixed_arguments
-class ElmoEmbedding(StringsFirst, freezing.FreezableLayer):
+@freezing.freezable
+class ElmoEmbedding(StringsFirst, keras.layers.Layer):
     """Contextual word vectors: a biLM's layers, mixed with weights that a task learns.
 
     `ELMo_k = gamma * sum_j softmax(s)_j h_(k,j)`.
@@ -224,8 +224,6 @@ class ElmoEmbedding(StringsFirst, freezing.FreezableLayer):
             return ops.unstack(inputs, self.layers_shape[0], axis=1)
         if self.trainable_encoder:
             return self._encoded(inputs, training)
-        # Before anything reads its variables, or their gradient would be traced.
-        tell_tensorflow(self.encoder)
         shape = (*self._mask.output_shape(inputs.shape), self.layers_shape[-1])
         return [ops.stop_gradient(x) for x in self._frozen(inputs, shape)]
 
@@ -289,11 +287,8 @@ class ElmoEmbedding(StringsFirst, freezing.FreezableLayer):
     @classmethod
     def from_config(cls, config: Config) -> "ElmoEmbedding":
         config = dict(config)
-        names = config.pop("frozen_layers", None)
-        if names is None:
-            # A file of version 0.1.0, where the encoder had a policy of its own.
-            config["dtype"] = config["encoder"].get("dtype")
-        layer = cls(Encoder.from_config(config.pop("encoder")), **config)
-        if names is not None:
-            freezing.freeze_layers(layer, names)
+        encoder = Encoder.from_config(config.pop("encoder"))
+        frozen = config.pop("frozen_layers")
+        layer = cls(encoder, **config)
+        freezing.freeze_layers(layer, frozen)
         return layer

@@ -108,11 +108,6 @@ class OnnxFile(ModelSource):
         )
 
     def mix(self) -> "Mix":
-        if self._encoder.mix is None:
-            raise ValueError(
-                f"{called('layers')} must be 'all': the file does not have the weights "
-                f"of its mix; export it again. {received(**{self.argument: self.name})}"
-            )
         return self._encoder.mix
 
     def language_model(self) -> "PretrainingModel":

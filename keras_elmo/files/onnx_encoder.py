@@ -3,7 +3,6 @@
 import json
 import os
 import reprlib
-import warnings
 from collections.abc import Collection, Sequence
 from typing import Any, TypeAlias
 
@@ -49,11 +48,10 @@ class OnnxEncoder:
     Attributes:
         path: as given.
         name: for messages; the path.
-        config: the sizes. A file of version 0.1.0 knows but the sizes of its outputs;
-            the others are then those of the published models.
+        config: the sizes.
         tokenizer: the kind of `Tokenizer` of the training text; `None` if it is not
             known.
-        mix: the scalars, gamma and `layer_norm` of the mix; `None` in such a file.
+        mix: the scalars, gamma and `layer_norm` of the mix.
         quantize: `"int8"`, or `None` for float32.
 
     Raises:
@@ -81,35 +79,21 @@ class OnnxEncoder:
         self._run_options = runtime.RunOptions()
         self._run_options.only_execute_path_to_fetches = True
         with reading(self.path, f"{_RULE}; its description is damaged"):
-            saturates = self._read_description()
-        if saturates:
-            warnings.warn(
-                f"{self.path}: its vectors are less exact on processors without VNNI, "
-                "because its int8 weights use all 8 bits; export the model again",
-                stacklevel=2,
-            )
+            self._read_description()
         names = [f"{_LAYER}{k}" for k in range(1, self.config.num_layers + 1)]
         self._names = [_WORDS, *names]
         self._check_shapes()
         self._ids = PlainIds(self.config.token_vocabulary)
 
-    def _read_description(self) -> bool:
-        """Sets the attributes; returns whether int8 weights use more than 7 bits."""
+    def _read_description(self) -> None:
+        """Sets the attributes."""
         metadata = self._session.get_modelmeta()
         if metadata.producer_name != "keras_elmo":
             self._refuse("its producer is another program")
         known = metadata.custom_metadata_map
         self.tokenizer = check_tokenizer(known.get("tokenizer"), self.path)
-        self.mix: Mix | None = None
-        self.quantize: str | None = None
         if DESCRIPTION not in known:
-            shapes = self._shapes(self._session.get_outputs())
-            units = shapes.get(_WORDS, [None])[-1]
-            num_layers = sum(name.startswith(_LAYER) for name in shapes)
-            if not isinstance(units, int) or not num_layers:
-                self._refuse("it has no layers of a biLM")
-            self.config = ElmoConfig(projection_units=units, num_layers=num_layers)
-            return False
+            self._refuse("it has no description")
         about = json.loads(known[DESCRIPTION])
         if about["format"] != FORMAT:
             raise ValueError(f"its format is {reprlib.repr(about['format'])}")
@@ -120,9 +104,8 @@ class OnnxEncoder:
         scalars, gamma = np.array(scalars, "float32"), np.array(gamma, "float32")
         if scalars.shape != (self.config.num_layers + 1,) or gamma.shape != ():
             raise ValueError("its mix has another number of layers")
-        self.mix = scalars, gamma, bool(layer_norm)
+        self.mix: Mix = (scalars, gamma, bool(layer_norm))
         self.quantize = "int8" if about.get("quantize") == "int8" else None
-        return self.quantize is not None and about.get("weight_bits") != WEIGHT_BITS
 
     def _check_shapes(self) -> None:
         """Checks that inputs and outputs are those of the description."""

@@ -36,7 +36,9 @@ WEIGHTS = "encoder_weights"
 SCALARS = "mix_scalars"
 GAMMA = "mix_gamma"
 
-_KEYS = ("format", "options", "tokenizer", "dtype", "layer_norm")
+_KEYS = (
+    *("format", "options", "tokenizer", "signature_tokenizer", "dtype", "layer_norm"),
+)
 
 
 def read_saved_model(path: StrPath) -> Encoder:
@@ -69,9 +71,8 @@ def read_mix(path: StrPath) -> Mix:
 def register_signature_operations(path: StrPath) -> None:
     """Registers the operations that TensorFlow needs to load the signatures."""
     stored = read_description(path)
-    # Before 0.1.0 had it, one key stood for both tokenizers.
-    kind = stored.get("signature_tokenizer", stored["tokenizer"])
-    register_operations(check_tokenizer(kind, description_file(path)))
+    kind = check_tokenizer(stored["signature_tokenizer"], description_file(path))
+    register_operations(kind)
 
 
 def read_description(path: StrPath) -> Config:
@@ -98,7 +99,7 @@ def read_description(path: StrPath) -> Config:
         )
     # Whoever exports a model for text that is split otherwise than the training text
     # means every function, not that signature alone.
-    stored["tokenizer"] = stored.get("signature_tokenizer") or stored["tokenizer"]
+    stored["tokenizer"] = stored["signature_tokenizer"] or stored["tokenizer"]
     return stored
 
 

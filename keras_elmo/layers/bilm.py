@@ -1,13 +1,11 @@
 """The bidirectional language model: stacked LSTMs over token embeddings."""
 
-from collections.abc import Sequence
-
 import keras
 from keras import ops
 
-from keras_elmo.layers.freezing import FreezableLayer
+from keras_elmo.layers.freezing import freezable
 from keras_elmo.layers.projected_lstm import ProjectedLSTM, batch_layout
-from keras_elmo.layers.recurrence import State, leading
+from keras_elmo.layers.recurrence import leading
 from keras_elmo.utils.checks import check_at_least, check_positive, check_rate
 from keras_elmo.utils.fixed import fixed_arguments
 from keras_elmo.utils.types import Config, Shape, Tensor
@@ -15,12 +13,13 @@ from keras_elmo.utils.types import Config, Shape, Tensor
 
 @keras.saving.register_keras_serializable("keras_elmo")
 @fixed_arguments
-class BiLM(FreezableLayer):
+@freezable
+class BiLM(keras.layers.Layer):
     """Stacked LSTMs over token embeddings, in both directions; returns every layer.
 
     `h_(k,0) = [x_k; x_k]` and `h_(k,j) = [forward_(k,j); backward_(k,j)]`, where layer
     j of a direction reads layer j - 1 of the same direction. Each sentence starts from
-    a fresh state unless one is passed in.
+    a state of zeros.
 
     Args:
         units: size of the cell state.
@@ -37,16 +36,11 @@ class BiLM(FreezableLayer):
         inputs: `(batch, tokens, projection_units)` token embeddings.
         mask: `(batch, tokens)` booleans, `None` for all; a row ends before its first
             masked position.
-        initial_state: `[h, c]` as returned; zeros if `None`.
-        return_state: whether the last state is returned, too.
         training: whether dropout is applied.
-        inputs_mask: what Keras passes in place of `mask` where a state is given, too.
 
     Returns:
         List of `num_layers + 1` tensors `(batch, tokens, 2 * projection_units)`, 0 in
-        masked positions. With `return_state=True` a pair of that list and `[h, c]`,
-        `(num_layers, 2, batch, projection_units)` and `(num_layers, 2, batch, units)`;
-        the second axis is forward, backward.
+        masked positions.
 
     Masking: passed on to every layer.
 
@@ -119,18 +113,11 @@ class BiLM(FreezableLayer):
                 f"projection_units={self.projection_units}"
             )
         for layer in (*self.forward_layers, *self.backward_layers):
-            layer.build(inputs_shape)
+            layer.build((None, None, self.projection_units))
 
     def call(
-        self,
-        inputs: Tensor,
-        mask: Tensor = None,
-        initial_state: Sequence[Tensor] | None = None,
-        return_state: bool = False,
-        training: bool | None = None,
-        inputs_mask: Tensor = None,
-    ) -> Tensor:
-        mask = inputs_mask if mask is None else mask
+        self, inputs: Tensor, mask: Tensor = None, training: bool | None = None
+    ) -> list[Tensor]:
         if mask is not None:
             mask = leading(mask)
         batch, tokens = ops.shape(inputs)[:2]
@@ -140,32 +127,22 @@ class BiLM(FreezableLayer):
         layers = [ops.concatenate([inputs, inputs], axis=-1)]
         if mask is not None:
             layers[0] *= ops.expand_dims(ops.cast(mask, inputs.dtype), -1)
-        states = []
         for k, pair in enumerate(
             zip(self.forward_layers, self.backward_layers, strict=True)
         ):
             # The published models drop before the skip connection branches off.
             directions = [self.input_dropout(x, training=training) for x in directions]
-            lstms = []
-            for d, (layer, x) in enumerate(zip(pair, directions, strict=True)):
-                state = layer.zero_state(batch)
-                if initial_state is not None:
-                    state = State(*(part[k, d] for part in initial_state))
-                lstms.append(layer.lstm_inputs(x, state))
-            outputs, last = layout.run_lstm(lstms, return_state, training)
+            lstms = [
+                layer.lstm_inputs(x) for layer, x in zip(pair, directions, strict=True)
+            ]
+            outputs = layout.run_lstm(lstms, training)
             if self.skip_connections and k > 0:
                 outputs = [y + x for y, x in zip(outputs, directions, strict=True)]
             directions = outputs
             forward, backward = outputs
             both = [layout.unpack(forward), layout.unpack(backward, reverse=True)]
             layers.append(ops.concatenate(both, axis=-1))
-            states.append(last)
-        if not return_state:
-            return layers
-        return layers, [
-            ops.stack([ops.stack([state[part] for state in pair]) for pair in states])
-            for part in range(2)
-        ]
+        return layers
 
     def compute_mask(
         self, inputs: Tensor, previous_mask: Tensor = None
@@ -173,24 +150,11 @@ class BiLM(FreezableLayer):
         return [previous_mask] * (self.num_layers + 1)
 
     def compute_output_spec(
-        self,
-        inputs: Tensor,
-        mask: Tensor = None,
-        initial_state: Sequence[Tensor] | None = None,
-        return_state: bool = False,
-        training: bool | None = None,
-        inputs_mask: Tensor = None,
-    ) -> Tensor:
-        layers = [
+        self, inputs: Tensor, mask: Tensor = None, training: bool | None = None
+    ) -> list[keras.KerasTensor]:
+        return [
             keras.KerasTensor(shape, self.compute_dtype)
             for shape in self.compute_output_shape(inputs.shape)
-        ]
-        if not return_state:
-            return layers
-        state = (self.num_layers, 2, inputs.shape[0])
-        return layers, [
-            keras.KerasTensor((*state, self.projection_units), self.compute_dtype),
-            keras.KerasTensor((*state, self.units), "float32"),
         ]
 
     def compute_output_shape(self, inputs_shape: Shape) -> list[Shape]:

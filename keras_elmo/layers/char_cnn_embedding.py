@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import keras
 from keras import ops
 
-from keras_elmo.layers.freezing import FreezableLayer
+from keras_elmo.layers.freezing import freezable
 from keras_elmo.layers.highway import Highway
 from keras_elmo.utils.checks import check_at_least, check_choice, is_integer, refuse
 from keras_elmo.utils.fixed import fixed_arguments
@@ -59,7 +59,8 @@ def checked_filters(filters: object) -> list[list[int]]:
 
 @keras.saving.register_keras_serializable("keras_elmo")
 @fixed_arguments
-class CharCNNEmbedding(FreezableLayer):
+@freezable
+class CharCNNEmbedding(keras.layers.Layer):
     """Embeds each word by convolutions over its characters.
 
     `x = P(highway(concat_w max_t f(conv_w(characters))))`: convolutions of several

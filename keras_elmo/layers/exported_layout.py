@@ -1,6 +1,12 @@
 """The recurrence in operators that LiteRT, ONNX and OpenVINO have."""
 
-from keras_elmo.layers.recurrence import LSTMInputs, PaddedLayout, State, lstm_step
+from keras_elmo.layers.recurrence import (
+    LSTMInputs,
+    PaddedLayout,
+    State,
+    lstm_step,
+    zero_state,
+)
 from keras_elmo.utils.lazy import tf
 from keras_elmo.utils.types import Tensor
 
@@ -14,9 +20,7 @@ class ExportedLayout(PaddedLayout):
         lengths = tf.reduce_sum(tf.cast(self._mask, tf.int32), axis=1)
         return tf.reverse_sequence(x, lengths, seq_axis=1, batch_axis=0)
 
-    def run_lstm(
-        self, lstms: list[LSTMInputs], return_state: bool, training: bool | None
-    ) -> tuple[list[Tensor], list[State]]:
+    def run_lstm(self, lstms: list[LSTMInputs], training: bool | None) -> list[Tensor]:
         for lstm in lstms:
             if lstm.gates.dtype != tf.float32:
                 raise ValueError(
@@ -31,11 +35,13 @@ class ExportedLayout(PaddedLayout):
             )
             for lstm in lstms
         ]
-        num_steps = tf.shape(lstms[0].gates)[0]
+        shape = tf.shape(lstms[0].gates)
+        num_steps, batch = shape[0], shape[1]
+        states = [zero_state(lstm, batch) for lstm in lstms]
         # Outputs are concatenated, because LiteRT has no arrays of tensors whose size
         # is not known: at the length of a sentence that costs nothing. They begin with
         # one that is dropped, because its tensors must not be empty either.
-        outputs = [tf.expand_dims(lstm.state.h, 0) for lstm in lstms]
+        outputs = [tf.expand_dims(state.h, 0) for state in states]
 
         def step(k: Tensor, states: list[State], outputs: list[Tensor]) -> Tensor:
             after = [
@@ -48,8 +54,7 @@ class ExportedLayout(PaddedLayout):
             ]
             return k + 1, after, outputs
 
-        states = [lstm.state for lstm in lstms]
-        _, states, outputs = tf.while_loop(
+        *_, outputs = tf.while_loop(
             lambda k, *_: k < num_steps,
             step,
             (tf.constant(0), states, outputs),
@@ -59,4 +64,4 @@ class ExportedLayout(PaddedLayout):
                 [tf.TensorShape([None, *x.shape[1:]]) for x in outputs],
             ),
         )
-        return [output[1:] for output in outputs], states
+        return [output[1:] for output in outputs]

@@ -1,29 +1,34 @@
 """Which layers inside of a layer are frozen: set, asked, and stored in files."""
 
 from collections.abc import Collection, Iterator
+from typing import Any, TypeVar
 
 import keras
 
-from keras_elmo.utils.keras_private import inner_layers
+from keras_elmo.utils.keras_private import inner_layers, tell_tensorflow
+
+_Class = TypeVar("_Class", bound=type[Any])
 
 
-class FreezableLayer(keras.layers.Layer):
-    """Freezes and unfreezes all inside whenever `trainable` is set.
+def freezable(cls: _Class) -> _Class:
+    """Makes `trainable` of a layer or model reach all inside, whenever it is set.
 
     On TensorFlow, Keras ignores it where the layer itself has that value already,
-    though layers inside of it have another.
+    though layers inside of it have another; and it leaves TensorFlow's variables as
+    they were created, by which gradients are traced and SavedModels are written.
     """
+    set_attribute: Any = cls.__setattr__
 
-    def __setattr__(self, name: str, value: object) -> None:
+    # A base class could not do it: Keras changes the bases of functional models.
+    def __setattr__(self: Any, name: str, value: object) -> None:
         if name == "trainable":
-            set_trainable(self, bool(value))
+            keras.layers.Layer.trainable.fset(self, bool(value))
+            tell_tensorflow(self)
         else:
-            super().__setattr__(name, value)
+            set_attribute(self, name, value)
 
-
-def set_trainable(layer: keras.layers.Layer, value: bool) -> None:
-    """Sets `trainable` of a layer and of all inside."""
-    keras.layers.Layer.trainable.fset(layer, value)
+    type.__setattr__(cls, "__setattr__", __setattr__)
+    return cls
 
 
 def is_frozen(layer: keras.layers.Layer) -> bool:

@@ -12,7 +12,7 @@ from keras_elmo.layers.packed_recurrence import (
     run_lstm,
     run_lstm_with_gradient,
 )
-from keras_elmo.layers.recurrence import LSTMInputs, State
+from keras_elmo.layers.recurrence import LSTMInputs
 from keras_elmo.utils.lazy import tf
 from keras_elmo.utils.types import Shape, Tensor
 
@@ -26,14 +26,14 @@ class PackedLayout:
         else:
             lengths = tf.reduce_sum(tf.cast(mask, tf.int32), axis=1)
         self._shape = (batch, time)
-        self._order = tf.argsort(lengths, direction="DESCENDING", stable=True)
-        lengths = tf.gather(lengths, self._order)
+        order = tf.argsort(lengths, direction="DESCENDING", stable=True)
+        lengths = tf.gather(lengths, order)
         # A batch without any position has one step of no rows.
         num_steps = tf.maximum(tf.reduce_max(lengths), 1)
         live = tf.range(num_steps)[:, tf.newaxis] < lengths
         step, rank = tf.unstack(tf.cast(tf.where(live), tf.int32), axis=1)
         self._steps = Steps(tf.math.count_nonzero(live, axis=1, dtype=tf.int32), rank)
-        row = tf.gather(self._order, rank) * time
+        row = tf.gather(order, rank) * time
         # The index of each packed position in the flattened batch.
         self._forward = row + step
         self._backward = row + tf.gather(lengths, rank) - 1 - step
@@ -48,25 +48,19 @@ class PackedLayout:
         flat = _scatter(x, indices, batch * time)
         return tf.reshape(flat, [batch, time, x.shape[-1]])
 
-    def run_lstm(
-        self, lstms: list[LSTMInputs], return_state: bool, training: bool | None
-    ) -> tuple[list[Tensor], list[State]]:
-        lstms = [self._sorted(lstm) for lstm in lstms]
+    def run_lstm(self, lstms: list[LSTMInputs], training: bool | None) -> list[Tensor]:
+        lstms = [_read(lstm) for lstm in lstms]
         run = _as_graph(run_lstm_with_gradient if training else run_lstm, lstms)
-        outputs, last = run(self._steps, lstms, return_state)
-        if not return_state:
-            return outputs, []
-        back = tf.math.invert_permutation(self._order)
-        return outputs, [State(_gather(h, back), _gather(c, back)) for h, c in last]
+        return run(self._steps, lstms)
 
-    def _sorted(self, lstm: LSTMInputs) -> LSTMInputs:
-        """Sorts the rows of the state, and reads variables once for all steps."""
-        cell = lstm.cell._replace(
-            kernel=tf.convert_to_tensor(lstm.cell.kernel),
-            projection_kernel=tf.convert_to_tensor(lstm.cell.projection_kernel),
-        )
-        h, c = (_gather(part, self._order) for part in lstm.state)
-        return LSTMInputs(lstm.gates, cell, State(h, c))
+
+def _read(lstm: LSTMInputs) -> LSTMInputs:
+    """Reads variables once for all steps."""
+    cell = lstm.cell._replace(
+        kernel=tf.convert_to_tensor(lstm.cell.kernel),
+        projection_kernel=tf.convert_to_tensor(lstm.cell.projection_kernel),
+    )
+    return lstm._replace(cell=cell)
 
 
 def _as_graph(

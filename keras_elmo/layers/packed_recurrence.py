@@ -8,7 +8,7 @@ over all steps then gives each weight's gradient.
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from keras_elmo.layers.recurrence import Cell, LSTMInputs, State, lstm_step
+from keras_elmo.layers.recurrence import Cell, LSTMInputs, State, lstm_step, zero_state
 from keras_elmo.utils.lazy import tf
 from keras_elmo.utils.types import Tensor
 
@@ -28,33 +28,28 @@ class Steps(NamedTuple):
     ranks: Tensor
 
 
-def run_lstm(
-    steps: Steps, lstms: Sequence[LSTMInputs], return_state: bool
-) -> tuple[list[Tensor], list[State]]:
+def run_lstm(steps: Steps, lstms: Sequence[LSTMInputs]) -> list[Tensor]:
     """Runs LSTMs side by side.
 
     Args:
         steps: how positions are packed.
-        lstms: gates are `(positions, 4 * units)`, states those of the sorted rows.
-        return_state: whether a row that has ended keeps its state, which costs a
-            copy a step. Else the last states have no meaning.
+        lstms: gates are `(positions, 4 * units)`.
 
     Returns:
-        The outputs of each LSTM, packed, and the last states of the sorted rows.
+        The outputs of each LSTM, packed.
     """
-    recorded, last = _recorded(steps, lstms, return_state, record=False)
-    return [h.concat() for (h,) in recorded], last
+    return [h.concat() for (h,) in _recorded(steps, lstms, record=False)]
 
 
 def _recorded(
-    steps: Steps, lstms: Sequence[LSTMInputs], return_state: bool, record: bool
-) -> tuple[list[list[tf.TensorArray]], list[State]]:
-    """Returns of each LSTM an array of `h` a step, and the last states.
+    steps: Steps, lstms: Sequence[LSTMInputs], record: bool
+) -> list[list[tf.TensorArray]]:
+    """Returns of each LSTM an array of `h` a step.
 
     For the gradient those of `c, i, j, f, o` and the `c` before the step follow: what a
     step has computed, which is not copied.
     """
-    num_rows = tf.shape(lstms[0].state.h)[0]
+    num_rows = steps.sizes[0]
     cells = [
         lstm.cell._replace(kernel=_padded(lstm.cell.kernel, num_rows)) for lstm in lstms
     ]
@@ -69,10 +64,10 @@ def _recorded(
             state, activated = lstm_step(x, live, cell)
             kept = [state.c, *activated, live.c] if record else []
             values.append([state.h, *kept])
-            after.append(_replaced(before, state, size) if return_state else state)
+            after.append(state)
         return after, values
 
-    first = [lstm.state for lstm in lstms]
+    first = [zero_state(lstm, num_rows) for lstm in lstms]
     output_spec = [[h, *[c] * 6] if record else [h] for h, c in first]
     return _scan(steps, step, first, output_spec)
 
@@ -89,19 +84,13 @@ def _padded(kernel: Tensor, num_rows: Tensor) -> Tensor:
     return tf.cond(num_rows > 1, lambda: tf.pad(kernel, padding), lambda: kernel)
 
 
-def _replaced(before: State, after: State, size: Tensor) -> State:
-    """Returns a state whose first rows are new."""
-    pairs = zip(after, before, strict=True)
-    return State(*(tf.concat([new, old[size:]], axis=0) for new, old in pairs))
-
-
 def _scan(
     steps: Steps,
     step: Callable[..., tuple[list[State], Tensor]],
     states: list[State],
     output_spec: Tensor,
     reverse: bool = False,
-) -> tuple[Tensor, list[State]]:
+) -> Tensor:
     """Applies a function to one step after the other.
 
     Args:
@@ -112,7 +101,7 @@ def _scan(
         reverse: whether to begin with the last step.
 
     Returns:
-        Arrays of the outputs, an element a step, and the last states.
+        Arrays of the outputs, an element a step.
     """
     num_steps = tf.shape(steps.sizes)[0]
     starts = tf.cumsum(steps.sizes, exclusive=True)
@@ -129,7 +118,7 @@ def _scan(
         arrays = tf.nest.map_structure(lambda a, x: a.write(t, x), arrays, outputs)
         return k + 1, states, arrays
 
-    _, states, arrays = tf.while_loop(
+    *_, arrays = tf.while_loop(
         lambda k, *_: k < num_steps,
         body,
         (tf.constant(0), states, arrays),
@@ -143,12 +132,10 @@ def _scan(
         # Tells the gradient how much to reserve.
         maximum_iterations=num_steps,
     )
-    return arrays, states
+    return arrays
 
 
-def run_lstm_with_gradient(
-    steps: Steps, lstms: Sequence[LSTMInputs], return_state: bool
-) -> tuple[list[Tensor], list[State]]:
+def run_lstm_with_gradient(steps: Steps, lstms: Sequence[LSTMInputs]) -> list[Tensor]:
     """Runs LSTMs as `run_lstm` does; its gradient is computed by hand.
 
     Reference: Hochreiter and Schmidhuber 1997, Long Short-Term Memory, appendix.
@@ -159,37 +146,23 @@ def run_lstm_with_gradient(
     def recurrence(*tensors: Tensor) -> Tensor:
         own = [
             LSTMInputs(
-                gates,
-                lstm.cell._replace(kernel=kernel, projection_kernel=projection),
-                State(h, c),
+                tensors[3 * k],
+                lstm.cell._replace(
+                    kernel=tensors[3 * k + 1], projection_kernel=tensors[3 * k + 2]
+                ),
             )
-            for lstm, (gates, kernel, projection, h, c) in zip(
-                lstms, _groups_of(5, tensors), strict=True
-            )
+            for k, lstm in enumerate(lstms)
         ]
-        recorded, last = _recorded(steps, own, return_state, record=True)
+        recorded = _recorded(steps, own, record=True)
         outputs = [h.concat() for h, *_ in recorded]
 
         def gradient(*upstream: Tensor) -> list[Tensor]:
-            d_outputs, d_states = upstream[: len(own)], upstream[len(own) :]
-            d_last = [State(*pair) for pair in _groups_of(2, d_states)] or [
-                State(*map(tf.zeros_like, lstm.state)) for lstm in own
-            ]
-            return _gradient(steps, own, outputs, recorded, d_outputs, d_last)
+            return _gradient(steps, own, outputs, recorded, upstream)
 
-        return [*outputs, *tf.nest.flatten(last if return_state else [])], gradient
+        return outputs, gradient
 
-    tensors = [
-        [gates, cell.kernel, cell.projection_kernel, *state]
-        for gates, cell, state in lstms
-    ]
-    results = recurrence(*tf.nest.flatten(tensors))
-    outputs, states = results[: len(lstms)], results[len(lstms) :]
-    return outputs, [State(*pair) for pair in _groups_of(2, states)]
-
-
-def _groups_of(size: int, values: Sequence[Tensor]) -> list[Sequence[Tensor]]:
-    return [values[k : k + size] for k in range(0, len(values), size)]
+    tensors = [[gates, cell.kernel, cell.projection_kernel] for gates, cell in lstms]
+    return recurrence(*tf.nest.flatten(tensors))
 
 
 def _gradient(
@@ -198,14 +171,14 @@ def _gradient(
     outputs: Sequence[Tensor],
     recorded: Sequence[Sequence[tf.TensorArray]],
     d_outputs: Sequence[Tensor],
-    d_last: list[State],
 ) -> list[Tensor]:
-    """Of each LSTM's gates, kernel, projection, first h and first c."""
-    before = _previous_indices(steps, tf.shape(lstms[0].state.h)[0])
+    """Of each LSTM's gates, kernel and projection."""
+    zeros = [zero_state(lstm, steps.sizes[0]) for lstm in lstms]
+    before = _previous_indices(steps)
     # The output before each position.
     earlier = [
-        tf.gather(tf.concat([lstm.state.h, later], axis=0), before)
-        for lstm, later in zip(lstms, outputs, strict=True)
+        tf.gather(tf.concat([zero.h, later], axis=0), before)
+        for zero, later in zip(zeros, outputs, strict=True)
     ]
     # Transposed once, not by the product of each step.
     transposed = [
@@ -213,7 +186,7 @@ def _gradient(
             kernel=tf.transpose(cell.kernel),
             projection_kernel=tf.transpose(cell.projection_kernel),
         )
-        for _, cell, _ in lstms
+        for _, cell in lstms
     ]
 
     def back(
@@ -230,10 +203,10 @@ def _gradient(
         return d_states, values
 
     output_spec = []
-    for _, _, (h, c) in lstms:
+    for h, c in zeros:
         hidden = tf.cast(c, h.dtype)
         output_spec.append([tf.concat([hidden] * 4, axis=-1), h, hidden])
-    arrays, d_first = _scan(steps, back, d_last, output_spec, reverse=True)
+    arrays = _scan(steps, back, zeros, output_spec, reverse=True)
     computed = tf.nest.map_structure(lambda a: a.concat(), arrays)
     return tf.nest.flatten(
         [
@@ -241,13 +214,16 @@ def _gradient(
                 d_z,
                 tf.matmul(h_before, d_z, transpose_a=True),
                 tf.matmul(hidden, d_h, transpose_a=True),
-                *state,
             ]
-            for (d_z, d_h, hidden), h_before, state in zip(
-                computed, earlier, d_first, strict=True
-            )
+            for (d_z, d_h, hidden), h_before in zip(computed, earlier, strict=True)
         ]
     )
+
+
+def _replaced(before: State, after: State, size: Tensor) -> State:
+    """Returns a state whose first rows are new."""
+    pairs = zip(after, before, strict=True)
+    return State(*(tf.concat([new, old[size:]], axis=0) for new, old in pairs))
 
 
 def _step_back(
@@ -292,7 +268,7 @@ def _clip_gradient(x: Tensor, bound: float | None, gradient: Tensor) -> Tensor:
     return tf.where(tf.abs(x) < bound, gradient, tf.zeros([], gradient.dtype))
 
 
-def _previous_indices(steps: Steps, num_rows: Tensor) -> Tensor:
+def _previous_indices(steps: Steps) -> Tensor:
     """The index of each position's predecessor, where first states precede all."""
-    starts = num_rows + tf.cumsum(steps.sizes[:-1], exclusive=True)
+    starts = steps.sizes[0] + tf.cumsum(steps.sizes[:-1], exclusive=True)
     return steps.ranks + tf.repeat(tf.concat([[0], starts], axis=0), steps.sizes)

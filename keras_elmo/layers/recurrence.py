@@ -45,12 +45,19 @@ class LSTMInputs(NamedTuple):
     Attributes:
         gates: packed, `4 * units` features: inputs and bias, multiplied already.
         cell: the weights.
-        state: the initial state.
     """
 
     gates: Tensor
     cell: Cell
-    state: State
+
+
+def zero_state(lstm: LSTMInputs, *rows: Tensor) -> State:
+    """Returns the state before the first step; `rows` are its leading axes."""
+    units, projection_units = lstm.cell.projection_kernel.shape
+    return State(
+        ops.zeros((*rows, projection_units), lstm.gates.dtype),
+        ops.zeros((*rows, units), "float32"),
+    )
 
 
 def lstm_step(x: Tensor, state: State, cell: Cell) -> tuple[State, list[Tensor]]:
@@ -102,19 +109,15 @@ class BatchLayout(Protocol):
     def unpack(self, x: Tensor, reverse: bool = False) -> Tensor:
         """Undoes `pack`; masked positions are 0."""
 
-    def run_lstm(
-        self, lstms: list[LSTMInputs], return_state: bool, training: bool | None
-    ) -> tuple[list[Tensor], list[State]]:
-        """Runs LSTMs of equal sizes and clips side by side.
+    def run_lstm(self, lstms: list[LSTMInputs], training: bool | None) -> list[Tensor]:
+        """Runs LSTMs of equal sizes and clips side by side, from a state of zeros.
 
         Args:
-            lstms: gates are packed, states are in the order of the batch.
-            return_state: whether the last states are returned.
+            lstms: their packed gates, and their weights.
             training: whether a gradient will be asked for; the results are the same.
 
         Returns:
-            The packed outputs of each LSTM, and, if asked for, its state after the last
-            unmasked position of each row, in the order of the batch.
+            The packed outputs of each LSTM.
         """
 
 
@@ -146,30 +149,19 @@ class PaddedLayout:
         order = ops.where(step < length, length - 1 - step, step)
         return ops.take_along_axis(x, order[..., None], axis=1)
 
-    def run_lstm(
-        self, lstms: list[LSTMInputs], return_state: bool, training: bool | None
-    ) -> tuple[list[Tensor], list[State]]:
+    def run_lstm(self, lstms: list[LSTMInputs], training: bool | None) -> list[Tensor]:
         # One product of stacked weights keeps a GPU busier than one for each LSTM.
         cell = lstms[0].cell._replace(
             kernel=ops.stack([lstm.cell.kernel for lstm in lstms]),
             projection_kernel=ops.stack([x.cell.projection_kernel for x in lstms]),
         )
-        # Padding follows a row's positions in both directions, so it reaches nothing
-        # but the last state.
-        keep = return_state and self._mask is not None
-        masks = [ops.transpose(self._mask)] if keep else []
 
-        def step(old: list[Tensor], now: list[Tensor]) -> tuple[list[Tensor], Tensor]:
-            gates, *live = now
-            new, _ = lstm_step(gates, State(*old), cell)
-            if not live:
-                return list(new), new.h
-            pairs = zip(new, old, strict=True)
-            return [ops.where(live[0][:, None], *pair) for pair in pairs], new.h
+        # Padding follows a row's positions in both directions, so it reaches nothing.
+        def step(state: list[Tensor], gates: Tensor) -> tuple[list[Tensor], Tensor]:
+            new, _ = lstm_step(gates, State(*state), cell)
+            return list(new), new.h
 
-        states = zip(*(lstm.state for lstm in lstms), strict=True)
-        first = [ops.stack(parts) for parts in states]
+        first = zero_state(lstms[0], len(lstms), ops.shape(lstms[0].gates)[1])
         gates = ops.stack([lstm.gates for lstm in lstms], axis=1)
-        last, outputs = ops.scan(step, first, [gates, *masks])
-        pairs = zip(*map(ops.unstack, last), strict=True) if return_state else []
-        return ops.unstack(outputs, axis=1), [State(*pair) for pair in pairs]
+        _, outputs = ops.scan(step, list(first), gates)
+        return ops.unstack(outputs, axis=1)

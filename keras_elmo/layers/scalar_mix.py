@@ -1,12 +1,10 @@
 """The weighted sum of a biLM's layers: what a task learns of ELMo."""
 
-from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import keras
 from keras import ops
 
-from keras_elmo.utils.checks import check_type, is_number, refuse
 from keras_elmo.utils.fixed import fixed_arguments
 from keras_elmo.utils.types import Config, Shape, Tensor
 
@@ -24,8 +22,6 @@ class ScalarMix(keras.layers.Layer):
             on its batch.
         regularizer: of the raw scalars `s`, not of `gamma`. The paper's L2 of 1
             keeps the mix near the average, 0.001 lets it move.
-        fixed_weights: raw scalars `s`, one for each layer, which are not trained;
-            `gamma` still is.
         **kwargs: arguments of `keras.layers.Layer`.
 
     Call arguments:
@@ -38,8 +34,7 @@ class ScalarMix(keras.layers.Layer):
     Masking: passed on; used by `layer_norm` alone.
 
     Raises:
-        ValueError: the layers are none, of different sizes, or not as many as
-            `fixed_weights`.
+        ValueError: the layers are none, or of different sizes.
 
     Example:
 
@@ -60,19 +55,11 @@ class ScalarMix(keras.layers.Layer):
         self,
         layer_norm: bool = False,
         regularizer: str | keras.regularizers.Regularizer | None = None,
-        fixed_weights: Sequence[float] | None = None,
         **kwargs: object,
     ) -> None:
         super().__init__(**kwargs)
         self.layer_norm = layer_norm
         self.regularizer = regularizer_of(regularizer=regularizer)
-        if fixed_weights is not None:
-            check_type(Iterable, "numbers or None", fixed_weights=fixed_weights)
-            if not all(map(is_number, fixed_weights)):
-                refuse("fixed_weights", "numbers or None", fixed_weights)
-        self.fixed_weights = (
-            None if fixed_weights is None else [float(s) for s in fixed_weights]
-        )
         self.supports_masking = True
 
     def build(self, layers_shape: list[Shape]) -> None:
@@ -82,19 +69,11 @@ class ScalarMix(keras.layers.Layer):
                 "`layers` must hold at least one tensor, all of one size. "
                 f"Received: shapes={layers_shape}"
             )
-        num_layers = len(layers_shape)
-        fixed = self.fixed_weights
-        if fixed is not None and len(fixed) != num_layers:
-            raise ValueError(
-                f"`fixed_weights` must have one element for each of {num_layers} "
-                f"layers. Received: fixed_weights={fixed}"
-            )
         self.scalars = self.add_weight(
             name="scalars",
-            shape=(num_layers,),
-            initializer="zeros" if fixed is None else _constant(fixed),
-            regularizer=self.regularizer if fixed is None else None,
-            trainable=fixed is None,
+            shape=(len(layers_shape),),
+            initializer="zeros",
+            regularizer=self.regularizer,
         )
         self.gamma = self.add_weight(name="gamma", shape=(), initializer="ones")
 
@@ -127,7 +106,6 @@ class ScalarMix(keras.layers.Layer):
             **super().get_config(),
             "layer_norm": self.layer_norm,
             "regularizer": keras.regularizers.serialize(self.regularizer),
-            "fixed_weights": self.fixed_weights,
         }
 
 
@@ -140,10 +118,6 @@ def regularizer_of(**arguments: Any) -> keras.regularizers.Regularizer | None:
         raise ValueError(
             f"`{name}` must be a Keras regularizer or None. Received: {name}={given!r}"
         ) from error
-
-
-def _constant(values: list[float]) -> Callable[..., Tensor]:
-    return lambda shape, dtype=None: ops.convert_to_tensor(values, dtype)
 
 
 def _normalize(layer: Tensor, mask: Tensor) -> Tensor:

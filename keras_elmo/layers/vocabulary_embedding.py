@@ -4,7 +4,7 @@ import keras
 from keras import ops
 
 from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding, checked_filters
-from keras_elmo.layers.freezing import FreezableLayer
+from keras_elmo.layers.freezing import freezable
 from keras_elmo.utils.checks import check_at_least
 from keras_elmo.utils.fixed import fixed_arguments
 from keras_elmo.utils.large_variables import looked_up_rows
@@ -13,7 +13,8 @@ from keras_elmo.utils.types import Config, Shape, Tensor
 
 @keras.saving.register_keras_serializable("keras_elmo")
 @fixed_arguments
-class VocabularyEmbedding(FreezableLayer):
+@freezable
+class VocabularyEmbedding(keras.layers.Layer):
     """Embeds each token by its word, its characters, or both.
 
     `x = [word; highway(concat_w max_t f(conv_w(characters)))] W + b`: a row of the

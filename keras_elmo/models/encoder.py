@@ -7,18 +7,18 @@ from keras import ops
 from keras_elmo.config import NUM_CHARACTERS, TOKENIZERS, ElmoConfig
 from keras_elmo.layers.bilm import BiLM
 from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
-from keras_elmo.layers.freezing import freeze_layers, frozen_layers, set_trainable
+from keras_elmo.layers.freezing import freezable, freeze_layers, frozen_layers
 from keras_elmo.layers.vocabulary_embedding import VocabularyEmbedding
 from keras_elmo.utils.bfloat16 import warn_if_slow
 from keras_elmo.utils.checks import check_choice, check_type
 from keras_elmo.utils.fixed import fixed_arguments
 from keras_elmo.utils.forks import check_not_forked
-from keras_elmo.utils.keras_private import tell_tensorflow
 from keras_elmo.utils.types import Config, DType, Tensor
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
 @fixed_arguments
+@freezable
 class Encoder(keras.Model):
     """A pretrained or new biLM with its token embedding, as a functional model.
 
@@ -97,13 +97,6 @@ class Encoder(keras.Model):
         if not trainable:
             self.trainable = False
 
-    def __setattr__(self, name: str, value: object) -> None:
-        # As a `FreezableLayer`, which a functional model cannot be.
-        if name == "trainable":
-            set_trainable(self, bool(value))
-        else:
-            super().__setattr__(name, value)
-
     def call(
         self,
         inputs: Tensor,
@@ -113,7 +106,6 @@ class Encoder(keras.Model):
     ) -> list[Tensor]:
         check_not_forked(keras.backend.backend())
         check_char_ids(inputs)
-        tell_tensorflow(self)
         return super().call(inputs, training, mask, **kwargs)
 
     @property
@@ -148,13 +140,9 @@ class Encoder(keras.Model):
     @classmethod
     def from_config(cls, config: Config, custom_objects: object = None) -> "Encoder":
         config = dict(config)
-        # Files of version 0.1.0 say it this way.
-        if config.pop("frozen", False):
-            config["trainable"] = False
-        names = config.pop("frozen_layers", None)
+        frozen = config.pop("frozen_layers", ())
         encoder = cls(read_options(config.pop("options")), **config)
-        if names is not None:
-            freeze_layers(encoder, names)
+        freeze_layers(encoder, frozen)
         return encoder
 
 
@@ -185,13 +173,18 @@ def _token_embedding(
 
 
 def check_char_ids(char_ids: Tensor) -> None:
-    """Checks ids, if their values are known: a graph that is traced knows none.
+    """Checks ids, if their values are known, in the memory of the processor.
+
+    A graph that is traced knows none, and to copy them from an accelerator would hold
+    it up.
 
     Negative ids are those for which Keras would take the last ones. Masked positions
     before others, as `keras.utils.pad_sequences` puts them by default, would cut off
     what follows.
     """
     try:
+        if "cpu" not in str(getattr(char_ids, "device", "cpu")).lower():
+            return
         values = ops.convert_to_numpy(char_ids)
     except (NotImplementedError, TypeError):
         return

@@ -202,9 +202,7 @@ class PretrainingModel(keras.Model):
         cls, config: Config, custom_objects: object = None
     ) -> "PretrainingModel":
         config = dict(config)
-        tokenizer = config.pop("tokenizer", None)
-        # Files of version 0.1.0 have none.
-        frozen = config.pop("frozen_layers", ())
+        tokenizer, frozen = config.pop("tokenizer"), config.pop("frozen_layers")
         model = cls(read_options(config.pop("options")), **config)
         model.encoder.tokenizer = tokenizer
         freeze_layers(model, frozen)

@@ -64,7 +64,7 @@ class _Signature:
         self._tokenizer = tokenizer
         self._look_at = FirstText()
         # Layer normalisation takes the mean over the whole batch.
-        self.batchable = encoder.mix is None or not encoder.mix[2]
+        self.batchable = not encoder.mix[2]
         self.arguments = arguments
         self.outputs = tuple(sorted(encoder.output_shapes()))
         self.token_argument = None if tokenizer else "tokens"

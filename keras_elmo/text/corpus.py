@@ -61,7 +61,6 @@ class Corpus:
         seed: of the order.
         shard: index and number of shards, to read a part of the text: `(2, 4)` is the
             third of four. Shards are of whole files if there are enough, else of lines.
-        share: former name of `shard`.
         token_vocabulary: that of the model's config, of a model that looks tokens up.
 
     Attributes:
@@ -98,7 +97,6 @@ class Corpus:
         max_tokens: int = 66,
         seed: int = 0,
         shard: tuple[int, int] = (0, 1),
-        share: tuple[int, int] | None = None,
         token_vocabulary: TokenVocabulary | None = None,
     ) -> None:
         check_type(Vocabulary, "a Vocabulary", vocabulary=vocabulary)
@@ -114,7 +112,6 @@ class Corpus:
             "a TokenVocabulary or None",
             token_vocabulary=token_vocabulary,
         )
-        name, shard = ("shard", shard) if share is None else ("share", share)
         if not (
             isinstance(shard, tuple | list)
             and len(shard) == 2
@@ -122,7 +119,7 @@ class Corpus:
             and 0 <= shard[0] < shard[1]
         ):
             rule = "(index, number of shards), with 0 <= index < number"
-            refuse(name, rule, shard)
+            refuse("shard", rule, shard)
         if batch_tokens < max_tokens:
             raise ValueError(
                 f"{called('batch_tokens')} must be at least {called('max_tokens')}. "

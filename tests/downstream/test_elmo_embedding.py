@@ -376,10 +376,6 @@ def test_global_policy():
     assert policies_of(layer) == {"mixed_bfloat16"}
     full = ElmoEmbedding(encoder, dtype="float32")
     assert policies_of(ElmoEmbedding.from_config(full.get_config())) == {"float32"}
-    # Version 0.1.0 gave the layer a policy, and the encoder its own one.
-    old = {**full.get_config(), "dtype": "mixed_bfloat16"}
-    del old["frozen_layers"]
-    assert policies_of(ElmoEmbedding.from_config(old)) == {"float32"}
 
 
 def test_bad_arguments():

@@ -55,6 +55,29 @@ def test_inner_layers_follow():
     assert len(embedding.trainable_weights) == len(embedding.weights)
 
 
+def test_variables_follow():
+    """TensorFlow's own variables, too, as soon as any layer is set, and in copies."""
+    layer = ElmoEmbedding(random_encoder())
+    embedding = layer.encoder.get_layer("char_cnn_embedding")
+
+    def check():
+        for each in (layer, ElmoEmbedding.from_config(layer.get_config())):
+            found = [weight.value.trainable for weight in each.encoder.weights]
+            assert found == [weight.trainable for weight in each.encoder.weights]
+            yield sum(found)
+
+    for inner, number in (
+        (layer.encoder, len(layer.encoder.weights)),
+        (embedding, len(embedding.weights)),
+        (embedding.highways[0], 4),
+        (top_layers(layer)[0], 3),
+    ):
+        assert [*check()] == [0, 0]
+        inner.trainable = True
+        assert [*check()] == [number, number]
+        layer.encoder.trainable = False
+
+
 def test_encoder_in_a_model():
     """An encoder that was made frozen, without ElmoEmbedding."""
     encoder = Encoder(CONFIG, trainable=False)
@@ -114,16 +137,3 @@ def test_model_export(tmp_path):
     layer.encoder.trainable = True
     assert exported() == len(model.trainable_weights) == len(model.weights)
     assert moved_by_fit(compiled(model)) == paths(model)
-
-
-def test_old_configs():
-    """Version 0.1.0 stored one flag, or two."""
-    config = random_encoder().get_config()
-    del config["frozen_layers"]
-    for old, wanted in (
-        ({"trainable": True, "frozen": False}, True),
-        ({"trainable": True, "frozen": True}, False),
-        ({"trainable": False, "frozen": True}, False),
-    ):
-        encoder = Encoder.from_config({**config, **old})
-        assert bool(encoder.trainable_weights) is wanted

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from functools import partial
 
 import numpy as np
 import onnx
@@ -11,8 +10,6 @@ import pytest
 import keras_elmo
 from keras_elmo.cli import main
 from keras_elmo.export.onnx import export_onnx
-from keras_elmo.serving.onnx_model import OnnxModel
-from tests.helpers.command_line import command
 from tests.helpers.exports import SENTENCES, TOKENS, embedding
 from tests.helpers.fresh_process import run_python
 
@@ -127,34 +124,6 @@ def test_without_tensorflow(file, layer, tmp_path):
         assert found["1"].shape == (0, 14)
 
 
-def test_first_format(layer, file, tmp_path):
-    """Of a file of version 0.1.0 all layers are read; its mix is not known."""
-    old = changed(file, tmp_path / "old.onnx", keras_elmo=None)
-    found = list(keras_elmo.embed(old, TOKENS))
-    wanted = keras_elmo.embed(layer, TOKENS)
-    for one, other in zip(found, wanted, strict=True):
-        np.testing.assert_allclose(one, other, atol=TOLERANCE, rtol=0)
-    with pytest.raises(ValueError, match="weights of its mix; export it again"):
-        keras_elmo.embed(old, TOKENS, layers="mix")
-
-
-def test_int8_of_8_bits(layer, tmp_path):
-    """A file whose weights use all 8 bits warns where it is loaded, a new one does not.
-
-    Processors compute different vectors of the former.
-    """
-    file = tmp_path / "int8.onnx"
-    export_onnx(layer, file, quantize="int8")
-    assert keras_elmo.load(file).quantize == "int8"
-    old = tmp_path / "old.onnx"
-    changed(file, old, keras_elmo=_described(file, weight_bits=None))
-    said = r"old\.onnx: .* without VNNI, .* use all 8 bits; export the model again"
-    inspected = partial(command, "inspect")
-    for read in (keras_elmo.load, partial(OnnxModel, version=1), inspected):
-        with pytest.warns(UserWarning, match=said):
-            read(old)
-
-
 # ---------------------------------------------------------------- what cannot be
 
 
@@ -195,6 +164,7 @@ HOSTILE = {
     "truncated": lambda file, path: path.write_bytes(file.read_bytes()[:-2000]),
     "another producer": _write_foreign,
     "an output is missing": _write_renamed,
+    "no description": lambda file, path: changed(file, path, keras_elmo=None),
     "no JSON": lambda file, path: changed(file, path, keras_elmo="{"),
     "no object": lambda file, path: changed(file, path, keras_elmo="[]"),
     "later format": lambda file, path: changed(

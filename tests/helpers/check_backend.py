@@ -131,25 +131,6 @@ def check_character_gradient():
     assert np.linalg.norm(found - wanted) < 0.02 * np.linalg.norm(wanted)
 
 
-def check_state():
-    """Two batches, the state of the first passed on to the second."""
-    encoder = random_encoder()
-    options, weights = published(encoder)
-    state, oracle_states = None, [None] * 2
-    for batch in ([["a", "b"], ["배"]], [["x"], ["on", "the", "bank"]]):
-        x = encoder.get_layer("char_cnn_embedding")(char_ids(batch))
-        mask = np.arange(x.shape[1]) < np.array([[len(t) + 2] for t in batch])
-        layers, state = encoder.get_layer("bilm")(
-            x, mask=mask, initial_state=state, return_state=True
-        )
-        for row, tokens in enumerate(batch):
-            wanted, oracle_states[row] = numpy_reference.encode(
-                tokens, options, weights, oracle_states[row]
-            )
-            for found, layer in zip(numpy_of(layers), wanted, strict=True):
-                close(found[row, : len(layer)], layer)
-
-
 def check_mix():
     encoder = random_encoder()
     options, weights = published(encoder)
@@ -386,7 +367,6 @@ def main():
     arithmetic = [
         check_encoder,
         check_character_gradient,
-        check_state,
         check_mix,
         check_downstream,
         check_in_models,

@@ -25,33 +25,17 @@ def batch_of(rng, lengths, size=3, extra=0):
     return rng.normal(size=shape).astype("float32"), mask
 
 
-def oracle_row(layer, x, row=0, state=None):
-    """The oracle's layers and state of one sentence."""
-    if state is not None:
-        h, c = state
-        state = [
-            [(h[k, d, row], c[k, d, row]) for d in range(2)] for k in range(len(h))
-        ]
-    options, weights = options_of(layer), weights_of(layer)
-    return numpy_reference.bilm(x.astype("float64"), options, weights, state)
-
-
-def assert_rows(layer, x, lengths, layers, last=None, state=None):
+def assert_rows(layer, x, lengths, layers):
+    """Each sentence has the oracle's layers, and 0 where it is masked."""
     layers = numpy_of(layers)
     assert len(layers) == layer.num_layers + 1
+    options, weights = options_of(layer), weights_of(layer)
     for row, length in enumerate(lengths):
-        expected, final = oracle_row(layer, x[row, :length], row, state)
+        sentence = x[row, :length].astype("float64")
+        expected, _ = numpy_reference.bilm(sentence, options, weights)
         for found, wanted in zip(layers, expected, strict=True):
             np.testing.assert_allclose(found[row, :length], wanted, atol=1e-5)
             assert (found[row, length:] == 0).all()
-        if last is None:
-            continue
-        for k, directions in enumerate(final):
-            for d, parts in enumerate(directions):
-                for found, wanted in zip(last, parts, strict=True):
-                    np.testing.assert_allclose(
-                        numpy_of(found)[k, d, row], wanted, atol=1e-5
-                    )
 
 
 def test_contract(tmp_path):
@@ -71,17 +55,16 @@ def test_contract(tmp_path):
 
 @settings(max_examples=20)
 @given(
-    lengths=st.lists(st.integers(1, 6), min_size=1, max_size=4),
+    lengths=st.lists(st.integers(0, 6), min_size=1, max_size=4).filter(any),
     extra=st.integers(0, 2),
     num_layers=st.integers(1, 3),
     skip_connections=st.booleans(),
     clips=st.sampled_from([(None, None), (3.0, 3.0), (0.4, 0.3), (0.4, None)]),
-    with_state=st.booleans(),
-    return_state=st.booleans(),
+    training=st.booleans(),
     seed=st.integers(0, 99),
 )
 def test_equals_the_oracle(
-    lengths, extra, num_layers, skip_connections, clips, with_state, return_state, seed
+    lengths, extra, num_layers, skip_connections, clips, training, seed
 ):
     rng = np.random.default_rng(seed)
     layer = make(
@@ -92,37 +75,27 @@ def test_equals_the_oracle(
         projection_clip=clips[1],
     )
     x, mask = batch_of(rng, lengths, extra=extra)
-    state = None
-    if with_state:
-        state = [
-            rng.uniform(-0.3, 0.3, (num_layers, 2, len(lengths), n)).astype("float32")
-            for n in (3, 5)
-        ]
-    outputs = layer(x, mask=mask, initial_state=state, return_state=return_state)
-    layers, last = outputs if return_state else (outputs, None)
-    assert_rows(layer, x, lengths, layers, last, state)
+    assert_rows(layer, x, lengths, layer(x, mask=mask, training=training))
 
 
-def test_mask_of_inputs_with_state():
-    """The mask of the inputs counts beside a state."""
-    """Keras fills `mask` in only where there are no other tensors."""
-    rng = np.random.default_rng(2)
-    layer = make(rng)
-    x, mask = batch_of(rng, [4, 2])
-    state = [np.full((2, 2, 2, n), 0.1, "float32") for n in (3, 5)]
-    masked = keras.layers.Masking()(x * mask[..., None])
-    layers, last = layer(masked, initial_state=state, return_state=True)
-    assert_rows(layer, x, [4, 2], layers, last, state)
-    assert not np.allclose(layer(x, initial_state=state)[-1], numpy_of(layers[-1]))
+@pytest.mark.parametrize("clip", ["cell_clip", "projection_clip"])
+def test_the_clips_bite(clip):
+    """Otherwise the comparison with the oracle would not show that they are there."""
+    x, _ = batch_of(np.random.default_rng(2), [9])
+    clips = {"cell_clip": None, "projection_clip": None}
+    free = make(np.random.default_rng(2), **clips)
+    bound = make(np.random.default_rng(2), **{**clips, clip: 0.3})
+    free, bound = numpy_of([layer(10 * x)[1] for layer in (free, bound)])
+    assert np.abs(free - bound).max() > 0.1
+    if clip == "projection_clip":
+        assert np.abs(bound).max() == pytest.approx(0.3)
 
 
 def test_without_a_mask_every_position_counts():
     rng = np.random.default_rng(1)
     layer = make(rng)
     x, _ = batch_of(rng, [4, 4])
-    layers, state = layer(x, return_state=True)
-    assert_rows(layer, x, [4, 4], layers, state)
-    assert [tuple(part.shape) for part in state] == [(2, 2, 2, 3), (2, 2, 2, 5)]
+    assert_rows(layer, x, [4, 4], layer(x))
 
 
 def test_skip_connection():
@@ -154,18 +127,25 @@ def test_a_row_without_any_position():
     rng = np.random.default_rng(4)
     layer = make(rng)
     x, mask = batch_of(rng, [3, 0])
-    layers, state = layer(x, mask=mask, return_state=True)
-    assert all((part[1] == 0).all() for part in numpy_of(layers))
-    assert all((part[:, :, 1] == 0).all() for part in numpy_of(state))
+    assert all((part[1] == 0).all() for part in numpy_of(layer(x, mask=mask)))
 
 
 @pytest.mark.parametrize("mask", [None, np.ones((0, 4), bool)])
 def test_nothing_to_read(mask):
     layer = make(np.random.default_rng(5))
     x = np.zeros((0, 4, 3), "float32")
-    layers, state = layer(x, mask=mask, return_state=True)
+    layers = layer(x, mask=mask)
     assert [tuple(part.shape) for part in layers] == [(0, 4, 6)] * 3
-    assert [tuple(part.shape) for part in state] == [(2, 2, 0, 3), (2, 2, 0, 5)]
+
+
+def test_what_is_masked_is_not_read():
+    """Not even if it is not a number."""
+    rng = np.random.default_rng(5)
+    layer = make(rng)
+    x, mask = batch_of(rng, [6, 4])
+    other = np.where(mask[..., None], x, np.nan).astype("float32")
+    found, wanted = (numpy_of(layer(each, mask=mask)[1:]) for each in (other, x))
+    np.testing.assert_array_equal(found, wanted)
 
 
 def test_the_mask_is_passed_on_to_every_layer():
@@ -197,3 +177,128 @@ def test_dropout_acts_in_training_alone():
 def test_the_inputs_must_fit():
     with pytest.raises(ValueError, match="`inputs` must .*Received"):
         BiLM(5, 3)(np.zeros((1, 2, 4), "float32"))
+
+
+# ---------------------------------------------------------------- gradients
+
+
+def gradients(layer, x, upstream, **call):
+    """Of sum(h_1 * upstream[0]) + .. over the weights and the inputs."""
+    tf = pytest.importorskip("tensorflow")
+    x = tf.constant(x)
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        loss = sum(
+            tf.reduce_sum(tf.cast(h, "float32") * factors)
+            for h, factors in zip(layer(x, **call)[1:], upstream, strict=True)
+        )
+    over = [*(weight.value for weight in layer.weights), x]
+    return [tf.convert_to_tensor(part).numpy() for part in tape.gradient(loss, over)]
+
+
+def problem(rng, lengths=(4, 4), **arguments):
+    layer = make(rng, **arguments)
+    x, mask = batch_of(rng, lengths, layer.projection_units)
+    shape = (layer.num_layers, *x.shape[:2], 2 * layer.projection_units)
+    return layer, 0.5 * x, mask, rng.normal(size=shape).astype("float32")
+
+
+@pytest.mark.parametrize("clips", [(None, None), (0.6, 0.4)])
+@pytest.mark.parametrize(
+    ("lengths", "training"),
+    [((4, 4), False), ((4, 4), True), ((4, 2), True)],
+    ids=["inference", "training", "masked"],
+)
+def test_the_gradient_is_that_of_the_oracle(clips, lengths, training):
+    """By finite differences of the oracle, in double precision."""
+    layer, x, mask, upstream = problem(
+        np.random.default_rng(6),
+        lengths,
+        units=3,
+        projection_units=2,
+        num_layers=1,
+        cell_clip=clips[0],
+        projection_clip=clips[1],
+    )
+    found = gradients(layer, x, upstream, mask=mask, training=training)
+    options, weights = options_of(layer), weights_of(layer)
+    values = {**weights, "x": x}
+    values = {name: array.astype("float64") for name, array in values.items()}
+
+    def oracle():
+        total = 0.0
+        for row, length in enumerate(lengths):
+            sentence = values["x"][row, :length]
+            (_, *layers), _ = numpy_reference.bilm(sentence, options, values)
+            for h, factors in zip(layers, upstream, strict=True):
+                total += np.sum(h * factors[row, :length])
+        return total
+
+    for value, gradient in zip(values.values(), found, strict=True):
+        assert np.abs(gradient).max() > 0.01
+        for at in np.ndindex(value.shape):
+            old = value[at]
+            value[at] = old + 1e-6
+            above = oracle()
+            value[at] = old - 1e-6
+            below = oracle()
+            value[at] = old
+            slope = (above - below) / 2e-6
+            assert gradient[at] == pytest.approx(slope, abs=1e-4)
+
+
+@pytest.mark.parametrize("clips", [(None, None), (3.0, 3.0), (0.5, 0.3)])
+def test_gradient_equals_automatic(clips):
+    """Training changes neither results nor gradients."""
+    sizes = {"units": 11, "projection_units": 7}
+    clips = dict(zip(("cell_clip", "projection_clip"), clips, strict=True))
+    layer, x, mask, upstream = problem(
+        np.random.default_rng(7), [9, 5, 9, 7, 1], **sizes, **clips
+    )
+    plain, trained = (
+        numpy_of(layer(x, mask=mask, training=each)) for each in (False, True)
+    )
+    np.testing.assert_allclose(trained, plain, atol=1e-5)
+    plain, trained = (
+        gradients(layer, x, upstream, mask=mask, training=each)
+        for each in (False, True)
+    )
+    for one, other in zip(plain, trained, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-5 * np.abs(one).max())
+
+
+# ---------------------------------------------------------------- low precision
+
+
+@pytest.mark.parametrize("training", [False, True])
+@pytest.mark.parametrize("dtype", ["float32", "mixed_bfloat16", "bfloat16"])
+def test_cell_states_add_up_in_float32(dtype, training):
+    """Steps of 0.001 to 1; from 0.5 on, bfloat16 would round each away."""
+    layer = BiLM(1, 1, num_layers=1, dtype=dtype)
+    layer.build((None, None, 1))
+    # The input and the forget gate are open, the output gate is half open; what is
+    # added is 0.001.
+    lstm = [np.zeros((2, 4)), np.array([20, 1e-3, 20, 0]), np.ones((1, 1))]
+    layer.set_weights(lstm * 2)
+    _, h = layer(np.zeros((1, 1000, 1), "float32"), training=training)
+    forward = numpy_of(keras.ops.cast(h, "float32"))[0, -1, 0]
+    assert forward == pytest.approx(np.tanh(1) / 2, abs=0.01)
+
+
+def test_low_precision_has_a_gradient():
+    layer, *arguments = problem(np.random.default_rng(8), num_layers=1)
+    low = BiLM.from_config({**layer.get_config(), "dtype": "mixed_bfloat16"})
+    low.build((None, None, 3))
+    low.set_weights(layer.get_weights())
+    x, mask, upstream = arguments
+    for one, other in zip(
+        gradients(layer, x, upstream, mask=mask),
+        gradients(low, x, upstream, mask=mask, training=True),
+        strict=True,
+    ):
+        np.testing.assert_allclose(one, other, atol=0.05 * np.abs(one).max())
+
+
+def test_only_static_shapes_are_left_to_xla():
+    """Which Keras turns on by itself where there is a GPU."""
+    assert BiLM(2, 2).supports_jit == (keras.backend.backend() != "tensorflow")

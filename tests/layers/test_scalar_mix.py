@@ -20,7 +20,6 @@ def test_contract(tmp_path):
     arguments = {
         "layer_norm": True,
         "regularizer": keras.regularizers.L2(0.3),
-        "fixed_weights": [0.5, 1.0, -1.0],
     }
     layers = random_layers(np.random.default_rng(0))
     check_layer(ScalarMix, arguments, [layers], path=tmp_path)
@@ -124,32 +123,16 @@ def test_training_moves_scalars_and_gamma():
     assert numpy_of(layer.gamma) != 1
 
 
-def test_fixed_weights_do_not_train():
-    layers = random_layers(np.random.default_rng(5))
-    fixed = [0.5, 1.0, -1.0]
-    layer = ScalarMix(fixed_weights=fixed, regularizer="l2")
-    fit(layer, layers, layers[0] * 2)
-    np.testing.assert_array_equal(numpy_of(layer.scalars), np.float32(fixed))
-    assert [weight.name for weight in layer.trainable_weights] == ["gamma"]
-    assert numpy_of(layer.gamma) != 1
-    expected = numpy_reference.scalar_mix(layers, fixed, numpy_of(layer.gamma))
-    np.testing.assert_allclose(numpy_of(layer(layers)), expected, atol=1e-5)
-
-
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
 def test_half_precision(dtype):
     """More elements than a float16 counts."""
     layers = random_layers(np.random.default_rng(7), shape=(40, 60, 30))
-    layer = ScalarMix(layer_norm=True, fixed_weights=[1, 2, 3], dtype=dtype)
-    found = numpy_of(ops.cast(layer(layers), "float32"))
-    exact = ScalarMix(layer_norm=True, fixed_weights=[1, 2, 3])
+    half, exact = (ScalarMix(layer_norm=True, dtype=d) for d in (dtype, "float32"))
+    for layer in (half, exact):
+        layer.build([h.shape for h in layers])
+        layer.scalars.assign([1, 2, 3])
+    found = numpy_of(ops.cast(half(layers), "float32"))
     np.testing.assert_allclose(found, numpy_of(exact(layers)), atol=0.05)
-
-
-def test_fixed_weights_must_fit_the_layers():
-    layers = random_layers(np.random.default_rng(6))
-    with pytest.raises(ValueError, match=r"`fixed_weights` must .*\[1.0, 2.0\]"):
-        ScalarMix(fixed_weights=[1, 2])(layers)
 
 
 def test_layers_must_agree():

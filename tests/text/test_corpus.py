@@ -157,9 +157,7 @@ def test_shards(files, shards, shuffle, tmp_path):
     pattern = write_lines(tmp_path, [1 + k % 9 for k in range(60)], shards=files)
     found = Counter()
     for index in range(shards):
-        # The last by the former name.
-        name = "share" if index == shards - 1 else "shard"
-        corpus = Corpus(pattern, VOCABULARY, **{name: (index, shards)})
+        corpus = Corpus(pattern, VOCABULARY, shard=(index, shards))
         read = batches(corpus, shuffle=shuffle)
         sentences = Counter(text for ids, _ in read for text in spelt(ids))
         assert 15 <= sentences.total() <= 40
@@ -275,7 +273,7 @@ def test_wrong_arguments(tmp_path):
         ({"seed": -1}, "`seed` must be at least 0"),
         ({"tokenizer": "bpe"}, "`tokenizer` must be"),
         ({"shard": (4, 4)}, r"`shard` must be .* Received: shard=\(4, 4\)"),
-        ({"share": (0, 0)}, "`share` must be"),
+        ({"shard": (0, 0)}, "`shard` must be"),
     ):
         with pytest.raises(ValueError, match=rule):
             Corpus(path, VOCABULARY, **wrong)
