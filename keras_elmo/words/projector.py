@@ -57,7 +57,6 @@ def write_projector(
             no model.
         ValueError: the word is in no sentence, a token is empty, or there is no such
             model or layer.
-        ImportError: TensorFlow, which encodes the tokens, is not installed.
 
     Example:
 
