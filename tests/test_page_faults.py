@@ -25,6 +25,8 @@ def counts(tmp_path_factory):
         # Every copy is mapped anew, and TensorFlow keeps no memory of its own.
         MALLOC_MMAP_THRESHOLD_=str(2**22),
         TF_ENABLE_ONEDNN_OPTS="0",
+        # In one order, so that the sum of what is mapped at once is one.
+        TF_NUM_INTEROP_THREADS="1",
     )
     return json.loads(output)
 
