@@ -25,8 +25,6 @@ def counts(tmp_path_factory):
         # Every copy is mapped anew, and TensorFlow keeps no memory of its own.
         MALLOC_MMAP_THRESHOLD_=str(2**22),
         TF_ENABLE_ONEDNN_OPTS="0",
-        # In one order, so that the sum of what is mapped at once is one.
-        TF_NUM_INTEROP_THREADS="1",
     )
     return json.loads(output)
 
@@ -39,4 +37,6 @@ def test_a_call_copies_no_weight(counts, path):
 
 
 def test_a_resumed_update_copies_no_more_than_a_fresh_one(counts):
-    assert counts["resumed update"] < counts["fresh update"] + FEW
+    # Two equal models differ by up to 2,000 pages of 60,000. A copy of both kernels, of
+    # two halves each, would be 8,192.
+    assert counts["resumed update"] < counts["fresh update"] + 4 * FEW
