@@ -20,9 +20,9 @@ from keras_elmo.text.batching import Tokens, split_stream
 from keras_elmo.utils.checks import called, check_at_least, check_choice, received
 from keras_elmo.utils.types import Tensor
 
-# A window holds the sentences of so many batches, sorted by length: little padding.
+# Batches per window, whose sentences are sorted by length to save padding.
 _WINDOW_BATCHES = 16
-# A window ends at so many positions.
+# The most positions of a window.
 _MAX_POSITIONS = 16_384
 
 

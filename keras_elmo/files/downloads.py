@@ -18,7 +18,7 @@ _FILES = (
     *("*.json", "*.hdf5", "*vocabulary*.txt", "*README.md"),
     *("*saved_model.pb", "*fingerprint.pb", "*variables/*"),
 )
-# An archive that unpacks to more than so many times its size is no model: weights
+# An archive that unpacks to a larger multiple of its size is no model: weights
 # hardly shrink.
 _MAX_RATIO = 20
 

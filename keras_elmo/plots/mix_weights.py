@@ -27,7 +27,7 @@ def plot_mix_weights(
     Raises:
         FileNotFoundError: there is no such file.
         ValueError: there is no mix, they are of different numbers of layers, or the
-            file is of something else.
+            file holds something else.
 
     Example:
 

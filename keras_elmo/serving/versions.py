@@ -77,7 +77,7 @@ class ModelManager:
         elif errors:
             raise next(iter(errors.values()))
         else:
-            rule = "an exported model, or a folder of such whose names are numbers"
+            rule = "an exported model, or a folder of them under numbers"
             refuse("model", rule, os.fspath(folder))
         self._log_errors(errors)
 

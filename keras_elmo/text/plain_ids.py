@@ -26,7 +26,7 @@ class PlainIds:
         vocabulary: `config.token_vocabulary` of the model.
 
     Attributes:
-        begin: the ids of the begin of a sentence.
+        begin: the ids of a sentence's beginning.
         end: the ids of its end.
     """
 

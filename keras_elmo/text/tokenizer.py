@@ -25,7 +25,7 @@ def split_at_scripts(words: Tensor) -> Tensor:
 
     Characters without a script of their own, such as accents, joiners and the Japanese
     mark of a long vowel, have that of the letter before (Unicode Standard Annex #24,
-    section 5.2), at the begin of a word that of the letter after.
+    section 5.2), at the beginning of a word that of the letter after.
 
     Args:
         words: a string tensor of shape `(words,)`, of UTF-8; none is empty.

@@ -262,7 +262,7 @@ def _wrong(message: str) -> ValueError:
 
 
 def check_sizes(max_size: int | None, min_count: int) -> None:
-    """Raises a `ValueError` unless a vocabulary of such sizes can have a word."""
+    """Raises a `ValueError` unless these sizes leave room for a word."""
     if max_size is not None and not (is_integer(max_size) and max_size > len(SPECIALS)):
         refuse("max_size", f"more than the {len(SPECIALS)} specials", max_size)
     check_at_least(1, min_count=min_count)

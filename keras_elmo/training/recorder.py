@@ -23,7 +23,7 @@ from keras_elmo.utils.types import Config
 
 # Weight of a step in the running mean of the loss: a mean of some 100 steps.
 _MEAN_LOSS_WEIGHT = 0.01
-# A run has diverged if its loss is more than so many times the running mean.
+# A run has diverged if its loss exceeds the running mean by this factor.
 _DIVERGED = 10.0
 
 

@@ -28,7 +28,7 @@ class _LazyModule(ModuleType):
         try:
             module = importlib.import_module(self.__name__)
         except ImportError as error:
-            # Whoever reads the attribute is who needs the module.
+            # The reader of the attribute needs the module.
             caller = sys._getframe(1)
             user = f"{caller.f_globals['__name__']}.{caller.f_code.co_qualname}"
             raise _missing(self.__name__, user, self._requirement, error) from error

@@ -40,7 +40,7 @@ def pad_batch(
     tokens: int = _MIN_TOKENS,
     num_ids: int = MAX_CHARACTERS,
 ) -> Batch:
-    """Returns the batch with at least so many rows and positions, masked ones."""
+    """Pads the batch with masked rows and positions up to these numbers."""
     if batch is None:
         batch = {
             "char_ids": np.zeros((0, _MIN_TOKENS, num_ids), "int32"),
