@@ -2,7 +2,6 @@
 
 import argparse
 import dataclasses
-import importlib
 import os
 import sys
 from collections.abc import Callable
@@ -14,6 +13,7 @@ from keras_elmo.files.finding import is_onnx
 from keras_elmo.files.loading import open_model
 from keras_elmo.text.lines import READ_ANYTHING, expand_files, read_lines
 from keras_elmo.training.options import TrainingOptions
+from keras_elmo.utils.lazy import import_extra
 from keras_elmo.utils.options import Option, options_of
 
 # The options on a command line, by the names of Python's arguments. Options that are
@@ -215,7 +215,7 @@ def import_keras(model: str = "") -> None:
     os.dup2(nothing, 2)
     try:
         # An exception is printed after file descriptor 2 is back.
-        importlib.import_module("keras")
+        import_extra("keras", "A model that is no .onnx file", "")
     finally:
         os.dup2(standard_error, 2)
         os.close(standard_error)
