@@ -18,6 +18,11 @@ from .importing.inspection import inspect_model as inspect_model
 from .importing.models import import_model as import_model
 from .layers.bilm import BiLM as BiLM
 from .layers.char_cnn_embedding import CharCNNEmbedding as CharCNNEmbedding
+from .layers.crf import CRF as CRF
+from .layers.crf import CRFDecode as CRFDecode
+from .layers.crf import CRFLoss as CRFLoss
+from .layers.crf import crf_decode as crf_decode
+from .layers.crf import crf_marginals as crf_marginals
 from .layers.highway import Highway as Highway
 from .layers.sampled_softmax import SampledSoftmax as SampledSoftmax
 from .layers.scalar_mix import ScalarMix as ScalarMix
