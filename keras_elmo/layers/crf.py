@@ -1,18 +1,7 @@
-"""Linear-chain conditional random fields: scores of tags to the best path of tags.
+"""The layer of a linear-chain conditional random field, and its decoder.
 
-`CRF` writes all it knows into one tensor of log potentials `(batch, tokens, tags,
-tags)`: the score of each tag after each other one. A path's score is the sum of its
-potentials, and a path's probability their exponential over that of all paths. So
-`CRFLoss`, `crf_decode` and `crf_marginals` need no weights, no mask and no reference
-to the layer.
-
-Two rules make that possible. The potentials of a sequence's first token are the same
-after every tag, as there is none before it. A masked token keeps the tag before it:
-every other one has a potential that no sum of scores reaches.
-
-References:
-    Lafferty et al. 2001, Conditional Random Fields.
-    Lample et al. 2016, Neural Architectures for Named Entity Recognition, section 2.2.
+`CRF` writes all it knows into one tensor of log potentials, its mask too. So `CRFLoss`,
+`crf_decode` and `crf_marginals` need no weights and no reference to the layer.
 """
 
 from collections.abc import Sequence
@@ -22,28 +11,32 @@ import keras
 import numpy as np
 from keras import ops
 
-from keras_elmo.utils.checks import check_at_least, refuse
+from keras_elmo.layers.crf_paths import check_potentials, crf_decode, is_real, with_mask
+from keras_elmo.utils.checks import check_at_least, check_choice, check_type, refuse
+from keras_elmo.utils.fixed import fixed_arguments
 from keras_elmo.utils.types import Config, Shape, Tensor
 
-# Of a transition that the scheme of the tags forbids. All sums stay finite.
+# A transition that the scheme of the tags forbids. All sums stay finite.
 _FORBIDDEN = -1e4
-# Of another tag at a masked token: far below any path of forbidden transitions.
-_MASKED = -1e9
-_SCHEMES = {"BIO": "BI", "BIOES": "BIES"}
+_LETTERS = {"BIO": "BI", "BIOES": "BIES"}
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
+@fixed_arguments
 class CRF(keras.layers.Layer):
-    """Adds scores of transitions to scores of tags.
+    """Adds scores of transitions between tags to the scores of tags.
 
-    Computes in float32 whatever the dtype policy is.
+    `potentials[t, a, b] = transitions[a, b] + scores[t, b]`, with `start_scores` at
+    the first token and `end_scores` at the last one of a sequence.
+
+    Computes in float32, whatever the dtype policy is.
 
     Args:
-        num_tags: number of tags, 2 at least.
-        tags: their names, such as `["O", "B-PER", "I-PER"]`. Needed by `scheme`.
+        num_tags: number of tags, at least 2.
+        tags: names of the tags, such as `["O", "B-PER", "I-PER"]`, for `scheme`.
         scheme: `"BIO"` (I only after B or I of its type) or `"BIOES"` (B, I and E, or
-            S alone) makes transitions against the scheme impossible. If `None`, what
-            may follow what is learned.
+            S alone) makes the transitions impossible that the scheme forbids. By
+            default any tag may follow any other, and what does is learned.
         **kwargs: arguments of `keras.layers.Layer`.
 
     Call arguments:
@@ -51,16 +44,16 @@ class CRF(keras.layers.Layer):
         mask: `(batch, tokens)` booleans.
 
     Returns:
-        `(batch, tokens, num_tags, num_tags)` float32 log potentials; the axes of tags
+        `(batch, tokens, num_tags, num_tags)` float32 log potentials. The last two axes
         are the tag before and the tag itself.
 
-    Masking: written into the potentials, which `CRFLoss`, `crf_decode` and
-    `crf_marginals` read it from. Not passed on: a loss for each sequence has no tokens
-    to mask.
+    Masking: written into the potentials, where `CRFLoss`, `CRFDecode`, `crf_decode` and
+    `crf_marginals` read it. The result has no Keras mask, because a loss per sequence
+    has no tokens to mask; the result of `CRFDecode` has.
 
     Raises:
-        ValueError: the scores have another number of tags, a tag does not follow the
-            scheme, or there are not `num_tags` of them.
+        ValueError: the scores have another number of tags, `tags` has, or a tag does
+            not follow the scheme.
 
     Example:
 
@@ -75,7 +68,13 @@ class CRF(keras.layers.Layer):
     tagger = keras.Model(words, keras_elmo.CRFDecode()(potentials))
     assert tagger(np.zeros((2, 7, 8))).shape == (2, 7)
     ```
+
+    Reference: Lample et al. 2016, Neural Architectures for Named Entity Recognition,
+    section 2.2.
     """
+
+    # No policy of 16 bits reaches the scores.
+    input_dtype = "float32"
 
     def __init__(
         self,
@@ -84,37 +83,36 @@ class CRF(keras.layers.Layer):
         scheme: str | None = None,
         **kwargs: Any,
     ) -> None:
-        kwargs.setdefault("dtype", "float32")
         super().__init__(**kwargs)
         check_at_least(2, num_tags=num_tags)
-        if scheme is not None and scheme not in _SCHEMES:
-            refuse("scheme", f"one of {', '.join(_SCHEMES)}, or None", scheme)
-        if tags is not None and len(tags) != num_tags:
-            refuse("tags", f"{num_tags} names, as `num_tags` says", list(tags))
-        if scheme is not None and tags is None:
-            raise ValueError(
-                f"`scheme` needs the names of the tags. Received: scheme={scheme!r}, "
-                "tags=None"
-            )
-        self.num_tags = num_tags
-        self.tags = None if tags is None else list(tags)
-        self.scheme = scheme
-        self.supports_masking = True
+        check_choice((*_LETTERS, None), scheme=scheme)
+        if tags is not None:
+            tags = _names(tags, num_tags)
         # With O before the first token and after the last one.
         allowed = np.ones((num_tags + 1, num_tags + 1), "bool")
-        if self.tags is not None and scheme is not None:
-            allowed = allowed_transitions([*self.tags, "O"], scheme)
+        if scheme is not None:
+            if tags is None:
+                refuse("tags", f"names that follow the scheme {scheme!r}", tags)
+            allowed = allowed_transitions([*tags, "O"], scheme)
+        self.num_tags = num_tags
+        self.tags = tags
+        self.scheme = scheme
+        self.supports_masking = True
         self._forbidden = np.where(allowed, 0.0, _FORBIDDEN).astype("float32")
 
     def build(self, scores_shape: Shape) -> None:
         if scores_shape[-1] != self.num_tags:
             raise ValueError(
                 f"`scores` must have {self.num_tags} tags on the last axis. "
-                f"Received: shape={tuple(scores_shape)}"
+                f"Received: scores.shape={tuple(scores_shape)}"
             )
         self.transitions, self.start_scores, self.end_scores = (
             self.add_weight(
-                name=name, shape=shape, initializer="glorot_uniform", dtype="float32"
+                name=name,
+                shape=shape,
+                initializer="glorot_uniform",
+                dtype="float32",
+                autocast=False,
             )
             for name, shape in (
                 ("transitions", (self.num_tags, self.num_tags)),
@@ -124,7 +122,6 @@ class CRF(keras.layers.Layer):
         )
 
     def call(self, scores: Tensor, mask: Tensor = None) -> Tensor:
-        scores = ops.cast(scores, "float32")
         if mask is None:
             mask = ops.ones(ops.shape(scores)[:2], dtype="bool")
         mask = ops.cast(mask, "bool")
@@ -160,6 +157,50 @@ class CRF(keras.layers.Layer):
         }
 
 
+@keras.saving.register_keras_serializable("keras_elmo")
+class CRFDecode(keras.layers.Layer):
+    """Finds the best path of tags: `crf_decode` as a layer.
+
+    Args:
+        **kwargs: arguments of `keras.layers.Layer`.
+
+    Call arguments:
+        potentials: `(batch, tokens, tags, tags)` log potentials of a `CRF`.
+
+    Returns:
+        `(batch, tokens)` int32 tags, 0 at masked tokens.
+
+    Masking: creates the mask `(batch, tokens)` that the `CRF` was given.
+
+    Raises:
+        ValueError: the potentials have another shape.
+
+    Example:
+
+    ```python
+    potentials = keras_elmo.CRF(4)(np.zeros((2, 3, 4)))
+    assert keras_elmo.CRFDecode()(potentials).shape == (2, 3)
+    ```
+    """
+
+    input_dtype = "float32"
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.supports_masking = True
+
+    def call(self, potentials: Tensor) -> Tensor:
+        tags, _ = crf_decode(potentials)
+        return tags
+
+    def compute_mask(self, potentials: Tensor, previous_mask: Tensor = None) -> Tensor:
+        return is_real(potentials)
+
+    def compute_output_spec(self, potentials: Tensor) -> keras.KerasTensor:
+        check_potentials(potentials)
+        return keras.KerasTensor(potentials.shape[:2], "int32")
+
+
 def allowed_transitions(tags: Sequence[str], scheme: str) -> np.ndarray:
     """Returns which tag may follow which.
 
@@ -176,7 +217,7 @@ def allowed_transitions(tags: Sequence[str], scheme: str) -> np.ndarray:
     parts = []
     for tag in tags:
         letter, hyphen, kind = tag.partition("-")
-        if tag != "O" and not (hyphen and kind and letter in _SCHEMES[scheme]):
+        if tag != "O" and not (hyphen and kind and letter in _LETTERS[scheme]):
             raise ValueError(
                 f"`tags` must be O, or a letter of {scheme}, a hyphen and a type. "
                 f"Received: the tag {tag!r}"
@@ -193,222 +234,14 @@ def allowed_transitions(tags: Sequence[str], scheme: str) -> np.ndarray:
     return np.array([[may_follow(before, tag) for tag in parts] for before in parts])
 
 
-@keras.saving.register_keras_serializable("keras_elmo")
-class CRFLoss(keras.losses.Loss):
-    """Negative log-likelihood of paths of tags under the potentials of a `CRF`.
-
-    Args:
-        reduction: as of any Keras loss; the mean over sequences by default.
-        name: name of the loss.
-
-    Call arguments:
-        y_true: `(batch, tokens)` indices of tags; anything at masked tokens.
-        y_pred: `(batch, tokens, tags, tags)` log potentials.
-
-    Returns:
-        A loss for each sequence, reduced; 0 for a sequence without tokens.
-
-    Example:
-
-    ```python
-    loss = keras_elmo.CRFLoss()
-    # Four paths of two tags, all alike.
-    np.testing.assert_allclose(loss([[0, 1]], np.zeros((1, 2, 2, 2))), np.log(4), 1e-6)
-    ```
-    """
-
-    def __init__(
-        self,
-        reduction: str | None = "sum_over_batch_size",
-        name: str = "crf_loss",
-        **kwargs: Any,
-    ) -> None:
-        # Indices of tags are not exact in 16 bits.
-        super().__init__(name=name, reduction=reduction, dtype="float32")
-
-    def call(self, y_true: Tensor, y_pred: Tensor) -> Tensor:
-        tags = ops.where(is_real(y_pred), ops.cast(y_true, "int32"), -1)
-        steps = _time_first(y_pred)
-        log_sum, _ = _sum_paths(steps)
-        return log_sum - _score_path(steps, _time_first(tags))
-
-    def get_config(self) -> Config:
-        return {"reduction": self.reduction, "name": self.name}
-
-
-def crf_decode(potentials: Tensor, mask: Tensor = None) -> tuple[Tensor, Tensor]:
-    """Finds the best path of tags (Viterbi).
-
-    Args:
-        potentials: `(batch, tokens, tags, tags)` log potentials.
-        mask: `(batch, tokens)` booleans, of potentials that are not of a `CRF` layer,
-            which writes its mask into them.
-
-    Returns:
-        `(batch, tokens)` int32 tags, 0 at masked tokens; and the `(batch,)` scores of
-        these paths.
-
-    Example:
-
-    ```python
-    potentials = np.zeros((1, 3, 2, 2), "float32")
-    potentials[:, :, 0, 1] = potentials[:, :, 1, 0] = 1.0
-    tags, scores = keras_elmo.crf_decode(potentials)
-    assert abs(np.diff(tags)).tolist() == [[1, 1]] and scores == 3.0
-    ```
-    """
-    potentials = with_mask(ops.convert_to_tensor(potentials), mask)
-    steps = _time_first(potentials)
-
-    def forwards(best: Tensor, step: Tensor) -> tuple[Tensor, Tensor]:
-        best = ops.max(ops.expand_dims(best, 2) + step, axis=1)
-        return best, best
-
-    def backwards(tag: Tensor, before: Tensor) -> tuple[Tensor, Tensor]:
-        tag = ops.take_along_axis(before, ops.expand_dims(tag, 1), axis=1)[:, 0]
-        return tag, tag
-
-    first = ops.zeros_like(steps[0, :, 0])
-    last, best = ops.scan(forwards, first, steps)
-    best = ops.concatenate([first[None], best[:-1]])
-    # The best tag before each tag of the next step.
-    before = ops.argmax(ops.expand_dims(best, 3) + steps, axis=2)
-    before = ops.cast(before, "int32")
-    tag = ops.cast(ops.argmax(last, axis=-1), "int32")
-    _, tags = ops.scan(backwards, tag, before[1:], reverse=True)
-    tags = ops.transpose(ops.concatenate([tags, tag[None]]))
-    return ops.where(is_real(potentials), tags, 0), ops.max(last, axis=-1)
-
-
-def crf_marginals(potentials: Tensor, mask: Tensor = None) -> Tensor:
-    """Computes how probable each tag of each token is, over all paths.
-
-    Args:
-        potentials: `(batch, tokens, tags, tags)` log potentials.
-        mask: `(batch, tokens)` booleans, of potentials that are not of a `CRF` layer,
-            which writes its mask into them.
-
-    Returns:
-        `(batch, tokens, tags)` probabilities, 0 at masked tokens.
-
-    Example:
-
-    ```python
-    marginals = keras_elmo.crf_marginals(np.zeros((1, 3, 2, 2), "float32"))
-    np.testing.assert_allclose(marginals, np.full((1, 3, 2), 0.5))
-    ```
-    """
-    potentials = with_mask(ops.convert_to_tensor(potentials), mask)
-    steps = _time_first(potentials)
-
-    def backwards(after: Tensor, step: Tensor) -> tuple[Tensor, Tensor]:
-        after = ops.logsumexp(ops.expand_dims(after, 1) + step, axis=2)
-        return after, after
-
-    _, until = _sum_paths(steps)
-    last = ops.zeros_like(until[0])
-    _, after = ops.scan(backwards, last, steps[1:], reverse=True)
-    after = ops.concatenate([after, last[None]])
-    marginals = ops.transpose(ops.softmax(until + after), (1, 0, 2))
-    return ops.where(ops.expand_dims(is_real(potentials), -1), marginals, 0.0)
-
-
-@keras.saving.register_keras_serializable("keras_elmo")
-class CRFDecode(keras.layers.Layer):
-    """The best path of tags, as a layer: see `crf_decode`.
-
-    Call arguments:
-        potentials: `(batch, tokens, tags, tags)` log potentials of a `CRF`.
-
-    Returns:
-        `(batch, tokens)` int32 tags, 0 at masked tokens.
-
-    Masking: that of the potentials, passed on.
-
-    Example:
-
-    ```python
-    assert keras_elmo.CRFDecode()(np.zeros((2, 3, 4, 4))).shape == (2, 3)
-    ```
-    """
-
-    def __init__(self, **kwargs: Any) -> None:
-        kwargs.setdefault("dtype", "float32")
-        super().__init__(**kwargs)
-        self.supports_masking = True
-
-    def call(self, potentials: Tensor) -> Tensor:
-        tags, _ = crf_decode(potentials)
-        return tags
-
-    def compute_mask(self, potentials: Tensor, previous_mask: Tensor = None) -> Tensor:
-        return is_real(potentials)
-
-    def compute_output_spec(self, potentials: Tensor) -> keras.KerasTensor:
-        return keras.KerasTensor(potentials.shape[:2], "int32")
-
-
-def is_real(potentials: Tensor) -> Tensor:
-    """Returns `(batch, tokens)` booleans: which tokens are not masked."""
-    # From the first tag to the last one.
-    return potentials[:, :, 0, -1] > _MASKED / 2
-
-
-def with_mask(potentials: Tensor, mask: Tensor) -> Tensor:
-    """Writes a mask into potentials: a masked token keeps the tag before it."""
-    if mask is None:
-        return potentials
-    num_tags = potentials.shape[-1]
-    keeps = _MASKED * (1.0 - np.eye(num_tags, dtype="float32"))
-    return ops.where(ops.cast(mask, "bool")[:, :, None, None], potentials, keeps)
-
-
 def _is_first(mask: Tensor) -> Tensor:
     """Whether a token is the first one of its sequence that is not masked."""
     return ops.logical_and(mask, ops.cumsum(ops.cast(mask, "int32"), axis=1) == 1)
 
 
-def _sum_paths(steps: Tensor) -> tuple[Tensor, Tensor]:
-    """Sums the exponential scores of paths (the forward algorithm).
-
-    Args:
-        steps: `(tokens, batch, tags, tags)` log potentials.
-
-    Returns:
-        `(batch,)` logarithms of the sums over all paths; `(tokens, batch, tags)` ones
-        of the sums over all paths until a token that end in a tag.
-    """
-
-    def step(sums: Tensor, potentials: Tensor) -> tuple[Tensor, Tensor]:
-        sums = ops.logsumexp(ops.expand_dims(sums, 2) + potentials, axis=1)
-        return sums, sums
-
-    # The sum over the tags before the first token is 1, as its potentials are alike.
-    first = ops.zeros_like(steps[0, :, 0]) - np.float32(np.log(steps.shape[-1]))
-    last, sums = ops.scan(step, first, steps)
-    return ops.logsumexp(last, axis=-1), sums
-
-
-def _score_path(steps: Tensor, tags: Tensor) -> Tensor:
-    """Returns the `(batch,)` scores of paths.
-
-    Args:
-        steps: `(tokens, batch, tags, tags)` log potentials.
-        tags: `(tokens, batch)` tags of the paths; -1 keeps the tag before it.
-    """
-
-    def step(before: Tensor, tag: Tensor) -> tuple[Tensor, Tensor]:
-        tag = ops.where(tag < 0, before, tag)
-        return tag, tag
-
-    first = ops.zeros_like(tags[0])
-    _, tags = ops.scan(step, first, tags)
-    before = ops.concatenate([first[None], tags[:-1]])
-    num_tags = steps.shape[-1]
-    before = ops.expand_dims(ops.one_hot(before, num_tags, dtype=steps.dtype), -1)
-    tags = ops.expand_dims(ops.one_hot(tags, num_tags, dtype=steps.dtype), -2)
-    return ops.sum(before * tags * steps, axis=(0, 2, 3))
-
-
-def _time_first(x: Tensor) -> Tensor:
-    return ops.swapaxes(x, 0, 1)
+def _names(tags: Sequence[str], num_tags: int) -> list[str]:
+    check_type(Sequence, "a list of names", tags=tags)
+    names = [tag for tag in tags if isinstance(tag, str)]
+    if isinstance(tags, str) or len({*names}) != len(tags) or len(tags) != num_tags:
+        refuse("tags", f"{num_tags} distinct names, as `num_tags` says", tags)
+    return names

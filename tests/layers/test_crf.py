@@ -7,14 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from keras import ops
 
-from keras_elmo.layers.crf import (
-    CRF,
-    CRFDecode,
-    CRFLoss,
-    allowed_transitions,
-    crf_decode,
-    crf_marginals,
-)
+from keras_elmo.layers.crf import CRF, CRFDecode, allowed_transitions
+from keras_elmo.layers.crf_loss import CRFLoss
+from keras_elmo.layers.crf_paths import crf_decode, crf_marginals
 from tests.helpers.layer_checks import check_layer, numpy_of
 
 pytestmark = pytest.mark.graph
@@ -69,18 +64,25 @@ def paths_of(layer, scores, lengths):
 def test_contract(tmp_path):
     scores = np.random.default_rng(0).normal(size=(2, 4, 3)).astype("float32")
     tags = ["O", "B-X", "I-X"]
-    same = {"low_precision_dtype": "float32", "path": tmp_path}
-    check_layer(CRF, {"num_tags": 3}, [scores], **same)
+    # In float32 whatever the policy is, the inputs too.
+    same = {"low_precision_dtype": "float32", "low_precision_tolerance": 0}
+    check_layer(CRF, {"num_tags": 3}, [scores], path=tmp_path, **same)
     arguments = {"num_tags": 3, "tags": tags, "scheme": "BIO"}
-    check_layer(CRF, arguments, [scores], **same)
+    layer = check_layer(CRF, arguments, [scores], path=tmp_path, **same)
     loss = keras.losses.deserialize(keras.losses.serialize(CRFLoss("sum", "other")))
     assert (loss.reduction, loss.name) == ("sum", "other")
+    mask = np.array([[1, 1, 1, 0], [0, 0, 0, 0]], "bool")
+    decoded = CRFDecode()(layer(scores, mask=mask))
+    np.testing.assert_array_equal(numpy_of(decoded._keras_mask), mask)
+    with pytest.raises(AttributeError, match="`num_tags` of CRF must be given when"):
+        layer.num_tags = 4
 
 
 @settings(max_examples=10, deadline=None)
 @given(
-    num_tags=st.integers(2, 5),
-    lengths=st.lists(st.integers(0, 5), min_size=1, max_size=3),
+    # JAX compiles for seconds whenever a size is new.
+    num_tags=st.sampled_from([2, 5]),
+    lengths=st.lists(st.integers(0, 5), min_size=3, max_size=3),
     in_front=st.booleans(),
     scale=st.sampled_from([0.1, 3.0, 50.0]),
     seed=st.integers(0, 999),
@@ -137,14 +139,14 @@ def test_skips_masked_tokens_in_between():
 def test_learns_what_marginals_say():
     """The gradient by the scores is the marginals less the labels."""
     rng = np.random.default_rng(1)
-    layer = random_layer(4, rng)
-    scores = rng.normal(size=(3, 6, 4)).astype("float32")
-    tags = rng.integers(0, 4, (3, 6))
-    mask = np.arange(6) < np.array([6, 3, 0])[:, None]
+    layer = random_layer(5, rng)
+    scores = rng.normal(size=(3, 5, 5)).astype("float32")
+    tags = rng.integers(0, 5, (3, 5))
+    mask = np.arange(5) < np.array([5, 3, 0])[:, None]
     model = keras.Sequential([_Scores(scores)])
     model.build((None,))
     marginals = numpy_of(crf_marginals(layer(scores, mask=mask)))
-    expected = (marginals - np.eye(4)[tags]) * mask[:, :, None]
+    expected = (marginals - np.eye(5)[tags]) * mask[:, :, None]
 
     def loss():
         return CRFLoss("sum")(tags, layer(model.layers[0].scores + 0.0, mask=mask))
@@ -202,6 +204,120 @@ def test_in_a_model_with_a_mask():
     np.testing.assert_array_equal(decoded, tags * (tokens > 0))
 
 
+@pytest.mark.parametrize("shape", [(2, 0), (2, 1)])
+def test_sizes_of_zero_and_one(shape):
+    if shape[1] == 0 and keras.backend.backend() == "torch":
+        pytest.skip("Keras's own scan needs a step there")
+    rng = np.random.default_rng(0)
+    layer = random_layer(3, rng)
+    scores = rng.normal(size=(*shape, 3)).astype("float32")
+    potentials = layer(scores)
+    tags, best = map(numpy_of, crf_decode(potentials))
+    losses = numpy_of(CRFLoss(reduction=None)(tags, potentials))
+    assert (
+        tags.shape == shape and numpy_of(crf_marginals(potentials)).shape[:2] == shape
+    )
+    expected = paths_of(layer, scores, [shape[1]] * shape[0])
+    np.testing.assert_allclose(best, [x.scores.max() for x in expected], atol=1e-5)
+    wanted = [x.log_sum - x.scores.max() for x in expected]
+    np.testing.assert_allclose(losses, wanted, atol=1e-5)
+
+
+def test_mask_of_other_potentials():
+    """Potentials that no `CRF` made have their mask given, as lists too."""
+    potentials = np.random.default_rng(0).normal(size=(1, 4, 2, 2)).astype("float32")
+    potentials[:, 0] = potentials[:, 0, :1]
+    mask = [[True, True, False, False]]
+    tags, best = map(numpy_of, crf_decode(potentials.tolist(), mask))
+    shorter, same = map(numpy_of, crf_decode(potentials[:, :2]))
+    np.testing.assert_array_equal(tags, np.pad(shorter, [(0, 0), (0, 2)]))
+    np.testing.assert_allclose(best, same, rtol=1e-6)
+    marginals = numpy_of(crf_marginals(potentials, mask))[:, :2]
+    wanted = numpy_of(crf_marginals(potentials[:, :2]))
+    np.testing.assert_allclose(marginals, wanted, rtol=1e-6)
+
+
+@pytest.mark.parametrize("wrong", [-1, 3, 1000])
+def test_loss_of_an_index_that_is_no_tag(wrong):
+    """No number that looks like a loss; other sequences keep theirs."""
+    potentials = CRF(3)(np.zeros((2, 2, 3), "float32"))
+    losses = numpy_of(CRFLoss(None)([[0, wrong], [0, 1]], potentials))
+    assert np.isnan(losses[0]) and np.isfinite(losses[1])
+
+
+@pytest.mark.parametrize("jit_compile", [False, True])
+def test_saved_and_compiled(jit_compile, tmp_path):
+    """A compiled model comes back from its file, and goes on learning."""
+    inputs = keras.Input((None, 3))
+    scores = keras.layers.Masking()(inputs)
+    crf = CRF(3, ["O", "B-X", "I-X"], "BIO")
+    model = keras.Model(inputs, crf(scores))
+    # torch.compile takes longer than all tests of this file.
+    jit_compile = jit_compile and keras.backend.backend() != "torch"
+    model.compile("sgd", CRFLoss("sum"), jit_compile=jit_compile)
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(6, 4, 3)).astype("float32")
+    x[0, 2:] = x[1] = 0
+    y = np.tile([0, 1, 2, 1], (6, 1))
+    model.fit(x, y, batch_size=6, verbose=0)
+    expected = model.evaluate(x, y, batch_size=6, verbose=0)
+    model.save(tmp_path / "model.keras")
+    loaded = keras.saving.load_model(tmp_path / "model.keras")
+    assert (loaded.loss.reduction, loaded.layers[-1].scheme) == ("sum", "BIO")
+    found = loaded.evaluate(x, y, batch_size=6, verbose=0)
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+    loaded.fit(x, y, batch_size=6, verbose=0)
+    assert loaded.evaluate(x, y, batch_size=6, verbose=0) < expected
+
+
+@pytest.mark.skipif(
+    keras.backend.backend() != "tensorflow", reason="writes a SavedModel"
+)
+def test_saved_model(tmp_path):
+    """Viterbi is inside, for any number of tokens, and needs no package."""
+    import tensorflow as tf
+
+    inputs = keras.Input((None, 3))
+    potentials = CRF(3)(keras.layers.Masking()(inputs))
+    model = keras.Model(inputs, CRFDecode()(potentials))
+    model.export(tmp_path / "crf", verbose=False)
+    loaded = tf.saved_model.load(str(tmp_path / "crf"))
+    for shape in [(2, 5, 3), (1, 1, 3), (4, 9, 3)]:
+        x = np.random.default_rng(0).normal(size=shape).astype("float32")
+        x[-1, shape[1] // 2 + 1 :] = 0
+        found = loaded.serve(x).numpy()
+        np.testing.assert_array_equal(found, model.predict(x, verbose=0))
+
+
+def test_equals_pytorch_crf():
+    """On random batches with masks: losses, and best paths."""
+    torch = pytest.importorskip("torch")
+    torchcrf = pytest.importorskip("torchcrf", reason="needs pytorch-crf")
+    for num_tags in (2, 17):
+        rng = np.random.default_rng(num_tags)
+        layer = random_layer(num_tags, rng)
+        other = torchcrf.CRF(num_tags, batch_first=True)
+        names = ("transitions", "start_transitions", "end_transitions")
+        for name, weight in zip(names, layer.weights, strict=True):
+            getattr(other, name).data = torch.tensor(numpy_of(weight))
+        scores = rng.normal(0, 3, (16, 30, num_tags)).astype("float32")
+        tags = rng.integers(0, num_tags, (16, 30))
+        # Theirs refuses sequences without tokens.
+        mask = np.arange(30) < rng.integers(1, 31, (16, 1))
+        potentials = layer(scores, mask=mask)
+        arrays = map(torch.tensor, (scores, tags, mask))
+        with torch.no_grad():
+            scores, tags, masked = arrays
+            wanted = -other(scores, tags, masked, reduction="none").numpy()
+            paths = other.decode(scores, masked)
+        found = numpy_of(CRFLoss(None)(tags.numpy(), potentials))
+        np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-4)
+        decoded = numpy_of(crf_decode(potentials)[0])
+        assert [
+            row[real].tolist() for row, real in zip(decoded, mask, strict=True)
+        ] == paths
+
+
 def test_long_sequences():
     scores = np.random.default_rng(0).normal(size=(1, 2000, 3)).astype("float32")
     potentials = CRF(3)(scores)
@@ -227,9 +343,11 @@ def test_float32_under_another_policy():
     ("arguments", "message"),
     [
         ({"num_tags": 1}, "`num_tags` must be at least 2. Received: num_tags=1"),
-        ({"num_tags": 2, "tags": ["O"]}, "`tags` must be 2 names"),
-        ({"num_tags": 2, "scheme": "IOB"}, "`scheme` must be one of BIO, BIOES"),
-        ({"num_tags": 2, "scheme": "BIO"}, "`scheme` needs the names"),
+        ({"num_tags": 2, "tags": ["O"]}, "`tags` must be 2 distinct names"),
+        ({"num_tags": 2, "tags": ["O", "O"]}, "`tags` must be 2 distinct names"),
+        ({"num_tags": 2, "tags": "OI"}, "`tags` must be 2 distinct names"),
+        ({"num_tags": 2, "scheme": "IOB"}, "`scheme` must be 'BIO', 'BIOES' or None"),
+        ({"num_tags": 2, "scheme": "BIO"}, "`tags` must be names that follow the sch"),
         ({"num_tags": 2, "tags": ["O", "X"], "scheme": "BIO"}, "the tag 'X'"),
         ({"num_tags": 2, "tags": ["O", "E-X"], "scheme": "BIO"}, "the tag 'E-X'"),
     ],
@@ -239,9 +357,21 @@ def test_refuses_arguments(arguments, message):
         CRF(**arguments)
 
 
-def test_refuses_other_scores():
+def test_refuses_other_shapes():
     with pytest.raises(ValueError, match="`scores` must have 3 tags"):
         CRF(3)(np.zeros((1, 2, 4), "float32"))
+    potentials = np.zeros((2, 3, 4, 4), "float32")
+    for function in (crf_decode, crf_marginals, CRFDecode()):
+        with pytest.raises(ValueError, match=r"`potentials` must be log potentials"):
+            function(potentials[0])
+    with pytest.raises(ValueError, match=r"`mask` must be booleans \(batch, tokens\)"):
+        crf_decode(potentials, np.ones((2, 4), "bool"))
+    with pytest.raises(ValueError, match="`y_pred` must be log potentials"):
+        CRFLoss()(np.zeros((2, 3)), potentials[..., :3])
+    # One-hot vectors, and tags that are padded to another length.
+    for shape in [(2, 3, 4), (2, 2)]:
+        with pytest.raises(ValueError, match=r"`y_true` must be indices of tags \(ba"):
+            CRFLoss()(np.zeros(shape), potentials)
 
 
 class _Scores(keras.layers.Layer):
