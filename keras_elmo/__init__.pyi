@@ -4,9 +4,9 @@ from . import plots as plots
 from .config import ElmoConfig as ElmoConfig
 from .downstream.callbacks import MixWeightsLogger as MixWeightsLogger
 from .downstream.elmo_embedding import ElmoEmbedding as ElmoEmbedding
+from .downstream.precompute import precompute as precompute
 from .downstream.static_embedding import StaticEmbedding as StaticEmbedding
 from .embedding.embedder import embed as embed
-from .embedding.precompute import precompute as precompute
 from .export.onnx import export_onnx as export_onnx
 from .export.saved_model import export_saved_model as export_saved_model
 from .files.loading import list_models as list_models
