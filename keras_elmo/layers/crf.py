@@ -12,13 +12,13 @@ import numpy as np
 from keras import ops
 
 from keras_elmo.layers.crf_paths import check_potentials, crf_decode, is_real, with_mask
-from keras_elmo.utils.checks import check_at_least, check_choice, check_type, refuse
+from keras_elmo.utils.checks import check_at_least, check_type, refuse
 from keras_elmo.utils.fixed import fixed_arguments
+from keras_elmo.utils.tag_schemes import Transitions, allowed_transitions
 from keras_elmo.utils.types import Config, Shape, Tensor
 
 # A transition that the scheme of the tags forbids. All sums stay finite.
 _FORBIDDEN = -1e4
-_LETTERS = {"BIO": "BI", "BIOES": "BIES"}
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
@@ -33,10 +33,10 @@ class CRF(keras.layers.Layer):
 
     Args:
         num_tags: number of tags, at least 2.
-        tags: names of the tags, such as `["O", "B-PER", "I-PER"]`, for `scheme`.
-        scheme: `"BIO"` (I only after B or I of its type) or `"BIOES"` (B, I and E, or
-            S alone) makes the transitions impossible that the scheme forbids. By
-            default any tag may follow any other, and what does is learned.
+        tags: names of the tags, such as `["O", "B-PER", "I-PER"]`. Names of BIO (I only
+            after B or I of its type) or BIOES (B, I and E, or S alone) make the
+            transitions impossible that the scheme forbids. By default, and for other
+            names, any tag may follow any other, and what does is learned.
         **kwargs: arguments of `keras.layers.Layer`.
 
     Call arguments:
@@ -52,8 +52,7 @@ class CRF(keras.layers.Layer):
     has no tokens to mask; the result of `CRFDecode` has.
 
     Raises:
-        ValueError: the scores have another number of tags, `tags` has, or a tag does
-            not follow the scheme.
+        ValueError: the scores, or `tags`, have another number of tags.
 
     Example:
 
@@ -61,7 +60,7 @@ class CRF(keras.layers.Layer):
     words = keras.Input((None, 8))
     tags = ["O", "B-PER", "I-PER"]
     scores = keras.layers.Dense(3)(words)
-    potentials = keras_elmo.CRF(3, tags, scheme="BIO")(scores)
+    potentials = keras_elmo.CRF(3, tags)(scores)
     model = keras.Model(words, potentials)
     model.compile("adam", keras_elmo.CRFLoss())
     model.fit(np.random.normal(size=(4, 5, 8)), np.zeros((4, 5)), verbose=0)
@@ -77,28 +76,18 @@ class CRF(keras.layers.Layer):
     input_dtype = "float32"
 
     def __init__(
-        self,
-        num_tags: int,
-        tags: Sequence[str] | None = None,
-        scheme: str | None = None,
-        **kwargs: Any,
+        self, num_tags: int, tags: Sequence[str] | None = None, **kwargs: Any
     ) -> None:
         super().__init__(**kwargs)
         check_at_least(2, num_tags=num_tags)
-        check_choice((*_LETTERS, None), scheme=scheme)
-        if tags is not None:
-            tags = _names(tags, num_tags)
-        # With O before the first token and after the last one.
-        allowed = np.ones((num_tags + 1, num_tags + 1), "bool")
-        if scheme is not None:
-            if tags is None:
-                refuse("tags", f"names that follow the scheme {scheme!r}", tags)
-            allowed = allowed_transitions([*tags, "O"], scheme)
         self.num_tags = num_tags
-        self.tags = tags
-        self.scheme = scheme
+        self.tags = None if tags is None else _names(tags, num_tags)
         self.supports_masking = True
-        self._forbidden = np.where(allowed, 0.0, _FORBIDDEN).astype("float32")
+        # Numbers are names of no scheme.
+        allowed = allowed_transitions(self.tags or [*map(str, range(num_tags))])
+        self._forbidden = Transitions(
+            *(np.where(x, 0.0, _FORBIDDEN).astype("float32") for x in allowed)
+        )
 
     def build(self, scores_shape: Shape) -> None:
         if scores_shape[-1] != self.num_tags:
@@ -127,13 +116,13 @@ class CRF(keras.layers.Layer):
         mask = ops.cast(mask, "bool")
         is_first = ops.expand_dims(_is_first(mask), -1)
         is_last = ops.expand_dims(ops.flip(_is_first(ops.flip(mask, 1)), 1), -1)
-        start = self.start_scores + self._forbidden[-1, :-1]
-        end = self.end_scores + self._forbidden[:-1, -1]
+        start = self.start_scores + self._forbidden.start
+        end = self.end_scores + self._forbidden.end
         scores = scores + ops.where(is_first, start, 0.0) + ops.where(is_last, end, 0.0)
         transitions = ops.where(
             ops.expand_dims(is_first, -1),
             0.0,
-            self.transitions + self._forbidden[:-1, :-1],
+            self.transitions + self._forbidden.between,
         )
         return with_mask(ops.expand_dims(scores, 2) + transitions, mask)
 
@@ -153,7 +142,6 @@ class CRF(keras.layers.Layer):
             **super().get_config(),
             "num_tags": self.num_tags,
             "tags": self.tags,
-            "scheme": self.scheme,
         }
 
 
@@ -199,39 +187,6 @@ class CRFDecode(keras.layers.Layer):
     def compute_output_spec(self, potentials: Tensor) -> keras.KerasTensor:
         check_potentials(potentials)
         return keras.KerasTensor(potentials.shape[:2], "int32")
-
-
-def allowed_transitions(tags: Sequence[str], scheme: str) -> np.ndarray:
-    """Returns which tag may follow which.
-
-    Args:
-        tags: `"O"`, or a letter of the scheme, a hyphen and a type.
-        scheme: `"BIO"` or `"BIOES"`.
-
-    Returns:
-        `(tags, tags)` booleans; the axes are the tag before and the tag itself.
-
-    Raises:
-        ValueError: a tag does not follow the scheme.
-    """
-    parts = []
-    for tag in tags:
-        letter, hyphen, kind = tag.partition("-")
-        if tag != "O" and not (hyphen and kind and letter in _LETTERS[scheme]):
-            raise ValueError(
-                f"`tags` must be O, or a letter of {scheme}, a hyphen and a type. "
-                f"Received: the tag {tag!r}"
-            )
-        parts.append((letter, kind))
-
-    def may_follow(before: tuple[str, str], tag: tuple[str, str]) -> bool:
-        is_open = before[0] in ("B", "I")
-        if tag[0] in ("I", "E"):
-            return is_open and before[1] == tag[1]
-        # Only E closes a span of BIOES.
-        return not is_open or scheme == "BIO"
-
-    return np.array([[may_follow(before, tag) for tag in parts] for before in parts])
 
 
 def _is_first(mask: Tensor) -> Tensor:

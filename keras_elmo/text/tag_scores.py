@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from keras_elmo.text.tag_schemes import Span, scheme_of, spans
+from keras_elmo.utils.tag_schemes import Span, scheme_of, spans
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from keras import ops
 
-from keras_elmo.layers.crf import CRF, CRFDecode, allowed_transitions
+from keras_elmo.layers.crf import CRF, CRFDecode
 from keras_elmo.layers.crf_loss import CRFLoss
 from keras_elmo.layers.crf_paths import crf_decode, crf_marginals
+from keras_elmo.utils.tag_schemes import convert
 from tests.helpers.layer_checks import check_layer, numpy_of
 
 pytestmark = pytest.mark.graph
@@ -67,7 +68,7 @@ def test_contract(tmp_path):
     # In float32 whatever the policy is, the inputs too.
     same = {"low_precision_dtype": "float32", "low_precision_tolerance": 0}
     check_layer(CRF, {"num_tags": 3}, [scores], path=tmp_path, **same)
-    arguments = {"num_tags": 3, "tags": tags, "scheme": "BIO"}
+    arguments = {"num_tags": 3, "tags": tags}
     layer = check_layer(CRF, arguments, [scores], path=tmp_path, **same)
     loss = keras.losses.deserialize(keras.losses.serialize(CRFLoss("sum", "other")))
     assert (loss.reduction, loss.name) == ("sum", "other")
@@ -157,29 +158,28 @@ def test_learns_what_marginals_say():
     np.testing.assert_allclose(gradient, expected, atol=1e-5)
 
 
-def test_constraints():
-    tags = ["O", "B-A", "I-A", "B-B", "I-B"]
-    allowed = allowed_transitions(tags, "BIO")
-    refused = {(0, 2), (0, 4), (1, 4), (2, 4), (3, 2), (4, 2)}
-    assert set(zip(*map(np.ndarray.tolist, np.where(~allowed)), strict=True)) == refused
-    tags = ["O", "B-A", "I-A", "E-A", "S-A", "E-B"]
-    allowed = allowed_transitions(tags, "BIOES").astype(int)
-    outside, inside = [1, 1, 0, 0, 1, 0], [0, 0, 1, 1, 0, 0]
-    expected = [outside, inside, inside, outside, outside, outside]
-    np.testing.assert_array_equal(allowed, expected)
-
-
 @pytest.mark.parametrize("scheme", ["BIO", "BIOES"])
 def test_never_decodes_what_the_scheme_forbids(scheme):
     letters = [letter for letter in scheme if letter != "O"]
     tags = ["O", *(f"{letter}-{kind}" for letter in letters for kind in "AB")]
     rng = np.random.default_rng(0)
-    layer = random_layer(len(tags), rng, tags=tags, scheme=scheme)
+    layer = random_layer(len(tags), rng, tags=tags)
     scores = rng.normal(0, 20, (30, 9, len(tags))).astype("float32")
     decoded, _ = crf_decode(layer(scores))
-    allowed = allowed_transitions(tags, scheme)
     for path in numpy_of(decoded).tolist():
-        assert all(allowed[pair] for pair in itertools.pairwise([0, *path, 0]))
+        found = [tags[tag] for tag in path]
+        assert convert(found, scheme) == found
+
+
+def test_other_names_forbid_nothing():
+    """Parts of speech; tags of a scheme without their names are learned, too."""
+    scores = np.zeros((1, 3, 3), "float32")
+    for tags in (None, ["NOUN", "VERB", "I-X"]):
+        layer = CRF(3, tags)
+        marginals = numpy_of(crf_marginals(layer(scores)))
+        assert marginals.min() > 0
+    marginals = numpy_of(crf_marginals(CRF(3, ["O", "B-X", "I-X"])(scores)))
+    assert marginals[0, 0, 2] == 0 and marginals[0, 1:].min() > 0
 
 
 def test_in_a_model_with_a_mask():
@@ -250,7 +250,7 @@ def test_saved_and_compiled(jit_compile, tmp_path):
     """A compiled model comes back from its file, and goes on learning."""
     inputs = keras.Input((None, 3))
     scores = keras.layers.Masking()(inputs)
-    crf = CRF(3, ["O", "B-X", "I-X"], "BIO")
+    crf = CRF(3, ["O", "B-X", "I-X"])
     model = keras.Model(inputs, crf(scores))
     # torch.compile takes longer than all tests of this file.
     jit_compile = jit_compile and keras.backend.backend() != "torch"
@@ -263,7 +263,7 @@ def test_saved_and_compiled(jit_compile, tmp_path):
     expected = model.evaluate(x, y, batch_size=6, verbose=0)
     model.save(tmp_path / "model.keras")
     loaded = keras.saving.load_model(tmp_path / "model.keras")
-    assert (loaded.loss.reduction, loaded.layers[-1].scheme) == ("sum", "BIO")
+    assert (loaded.loss.reduction, loaded.layers[-1].tags) == ("sum", crf.tags)
     found = loaded.evaluate(x, y, batch_size=6, verbose=0)
     np.testing.assert_allclose(found, expected, rtol=1e-5)
     loaded.fit(x, y, batch_size=6, verbose=0)
@@ -346,10 +346,6 @@ def test_float32_under_another_policy():
         ({"num_tags": 2, "tags": ["O"]}, "`tags` must be 2 distinct names"),
         ({"num_tags": 2, "tags": ["O", "O"]}, "`tags` must be 2 distinct names"),
         ({"num_tags": 2, "tags": "OI"}, "`tags` must be 2 distinct names"),
-        ({"num_tags": 2, "scheme": "IOB"}, "`scheme` must be 'BIO', 'BIOES' or None"),
-        ({"num_tags": 2, "scheme": "BIO"}, "`tags` must be names that follow the sch"),
-        ({"num_tags": 2, "tags": ["O", "X"], "scheme": "BIO"}, "the tag 'X'"),
-        ({"num_tags": 2, "tags": ["O", "E-X"], "scheme": "BIO"}, "the tag 'E-X'"),
     ],
 )
 def test_refuses_arguments(arguments, message):
