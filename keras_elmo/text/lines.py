@@ -40,19 +40,18 @@ def are_files(corpus: object, argument: str = "corpus") -> TypeGuard[Files]:
     return all(isinstance(item, str | os.PathLike) for item in items)
 
 
-def expand_files(files: Files) -> list[str]:
+def expand_files(files: Files, of_sentences: bool = True) -> list[str]:
     """Returns the paths of text that match `files`, sorted, each once.
-
-    Warns of those that look like text but not like sentences.
 
     Args:
         files: a path or a glob pattern (`**` matches folders), or several.
+        of_sentences: whether to warn of text that does not look like sentences.
 
     Raises:
         ValueError: no file matches one of them, or one is not text in UTF-8.
     """
     paths = sorted({path for each in patterns_of(files) for path in _matches(each)})
-    check_files(dict(zip(paths, paths, strict=True)))
+    check_files(dict(zip(paths, paths, strict=True)), of_sentences=of_sentences)
     return paths
 
 
@@ -77,12 +76,14 @@ def patterns_of(files: Files) -> list[str]:
 def check_files(
     names: Mapping[str, str],
     open_file: Callable[[str], BinaryIO] = lambda path: open(path, "rb"),
+    of_sentences: bool = True,
 ) -> None:
-    """Refuses files that are not text in UTF-8, and warns of those without sentences.
+    """Refuses files that are not text in UTF-8.
 
     Args:
         names: of the files, for messages, by their paths.
         open_file: opens files that are not local.
+        of_sentences: whether to warn of text that does not look like sentences.
 
     Raises:
         ValueError: see `check_start`.
@@ -91,7 +92,8 @@ def check_files(
         return
     by_form: dict[str, list[str]] = {}
     for path, name in names.items():
-        if form := _form(path, name, open_file):
+        form = _form(path, name, open_file)
+        if form and of_sentences:
             by_form.setdefault(form, []).append(name)
     for form, (first, *others) in by_form.items():
         files = f"{first} and {len(others):,} more" if others else first

@@ -1,0 +1,150 @@
+"""Scores of tags, as the script conlleval of the CoNLL shared tasks counts them."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from keras_elmo.utils.tag_schemes import Span, scheme_of, spans
+
+
+@dataclass(frozen=True)
+class SpanScores:
+    """Numbers of spans, and the scores that follow from them.
+
+    Attributes:
+        correct: spans that were predicted with the right words and the right type.
+        predicted: spans that were predicted.
+        reference: spans that are right.
+    """
+
+    correct: int
+    predicted: int
+    reference: int
+
+    @property
+    def precision(self) -> float:
+        """The share of the predicted spans that are right; 0 if there are none."""
+        return self.correct / max(self.predicted, 1)
+
+    @property
+    def recall(self) -> float:
+        """The share of the right spans that were predicted; 0 if there are none."""
+        return self.correct / max(self.reference, 1)
+
+    @property
+    def f1(self) -> float:
+        """The harmonic mean of precision and recall."""
+        return 2 * self.correct / max(self.predicted + self.reference, 1)
+
+    def as_dict(self) -> dict[str, float]:
+        """Returns scores and numbers by name, for JSON."""
+        return {
+            "precision": self.precision,
+            "recall": self.recall,
+            "f1": self.f1,
+            "correct": self.correct,
+            "predicted": self.predicted,
+            "reference": self.reference,
+        }
+
+    def columns(self) -> str:
+        """Returns the scores in percent, as conlleval prints them."""
+        numbers = {
+            "precision": f"{100 * self.precision:6.2f}%",
+            "recall": f"{100 * self.recall:6.2f}%",
+            "FB1": f"{100 * self.f1:6.2f}",
+        }
+        return "; ".join(f"{name}: {number}" for name, number in numbers.items())
+
+
+class TagScores:
+    """Compares predicted tags with the right ones.
+
+    Tags in a scheme (BIO, IOB1, BIOES) are compared by the spans that they mark. Of
+    others, such as parts of speech, each word is a span.
+
+    Args:
+        reference: the right tags of each sentence.
+        predicted: the predicted tags of each sentence.
+
+    Attributes:
+        accuracy: the share of the tokens with the right tag.
+        num_tokens: number of tokens.
+        overall: the `SpanScores` of all spans together.
+        by_type: the `SpanScores` of the spans of each type, by its name.
+        confusion: how often a tag was predicted for a right one, by pairs
+            `(reference, predicted)`.
+        has_spans: whether the tags are in a scheme.
+
+    Raises:
+        ValueError: the tags of a sentence differ in number, or a predicted tag marks no
+            span where the right ones do.
+    """
+
+    def __init__(
+        self, reference: Iterable[Sequence[str]], predicted: Iterable[Sequence[str]]
+    ) -> None:
+        right, guessed = [*map(list, reference)], [*map(list, predicted)]
+        if [*map(len, right)] != [*map(len, guessed)]:
+            raise ValueError(_difference(right, guessed))
+        self.has_spans = scheme_of(right) is not None
+        read = spans if self.has_spans else _words
+        counts = {
+            name: Counter[str]() for name in ("correct", "predicted", "reference")
+        }
+        self.confusion: Counter[tuple[str, str]] = Counter()
+        for row, guess in zip(right, guessed, strict=True):
+            self.confusion.update(zip(row, guess, strict=True))
+            marked, found = read(row), read(guess)
+            counts["reference"].update(span.type for span in marked)
+            counts["predicted"].update(span.type for span in found)
+            counts["correct"].update(span.type for span in {*marked} & {*found})
+        types = sorted(counts["reference"] | counts["predicted"])
+        self.by_type = {
+            type_: SpanScores(**{name: count[type_] for name, count in counts.items()})
+            for type_ in types
+        }
+        self.overall = SpanScores(**{name: x.total() for name, x in counts.items()})
+        self.num_tokens = self.confusion.total()
+        same = sum(count for pair, count in self.confusion.items() if len({*pair}) == 1)
+        self.accuracy = same / max(self.num_tokens, 1)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Returns all but the confusion by name, for JSON."""
+        return {
+            "accuracy": self.accuracy,
+            "tokens": self.num_tokens,
+            **self.overall.as_dict(),
+            "by_type": {name: score.as_dict() for name, score in self.by_type.items()},
+        }
+
+    def table(self) -> str:
+        """Returns the lines that conlleval prints."""
+        all_ = self.overall
+        lines = [
+            f"processed {self.num_tokens} tokens with {all_.reference} phrases; "
+            f"found: {all_.predicted} phrases; correct: {all_.correct}.",
+            f"accuracy: {100 * self.accuracy:6.2f}%; {all_.columns()}",
+        ]
+        for name, scores in self.by_type.items():
+            lines.append(f"{name:>17}: {scores.columns()}  {scores.predicted}")
+        return "\n".join(lines)
+
+
+def _words(tags: Sequence[str]) -> list[Span]:
+    return [Span(tag, place, place + 1) for place, tag in enumerate(tags)]
+
+
+def _difference(right: list[list[str]], guessed: list[list[str]]) -> str:
+    """Returns the message about sentences that do not correspond."""
+    rule = "`reference` and `predicted` must have the same numbers of"
+    if len(right) != len(guessed):
+        return f"{rule} sentences. Received: {len(right)} and {len(guessed)}"
+    place = next(
+        place
+        for place, (row, guess) in enumerate(zip(right, guessed, strict=True))
+        if len(row) != len(guess)
+    )
+    sizes = f"{len(right[place])} and {len(guessed[place])}"
+    return f"{rule} tags. Received: {sizes} in sentence {place}"

@@ -1,0 +1,224 @@
+"""Files of words with tags: the columns of CoNLL-2002 and -2003, and CoNLL-U."""
+
+import re
+import reprlib
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from types import NoneType
+from typing import ClassVar, NamedTuple, NoReturn, TypeAlias
+
+from keras_elmo.text.lines import Files, expand_files, read_lines
+from keras_elmo.text.stats import CorpusStats
+from keras_elmo.utils.checks import called, check_type, did_you_mean, received, refuse
+
+# A line, or its columns, and the line's number.
+_Line: TypeAlias = tuple[int, str]
+_Row: TypeAlias = tuple[int, list[str]]
+
+_COLUMN = "the name or the place of a column"
+_BLANKS = re.compile("[ \t]+")
+# In CoNLL-U, what has not been annotated.
+_UNSPECIFIED = "_"
+
+
+class TaggedSentence(NamedTuple):
+    """The words of a sentence, and the tag of each."""
+
+    words: list[str]
+    tags: list[str]
+
+
+def read_tagged(files: Files, column: str | int | None = None) -> list[TaggedSentence]:
+    """Reads sentences with a tag for each word.
+
+    A file has one word per line, and a blank line after each sentence. There are two
+    forms. In columns, the word is the first, and between them are tabs, or spaces in a
+    file without tabs. CoNLL-U is recognised by a name that ends in `.conllu`, or by a
+    first line of 10 columns, of which the first is a number.
+
+    Skipped are `-DOCSTART-` lines and comments: lines that begin with `#`, above a
+    sentence and not of the right columns. In CoNLL-U, words written as one (1-2) and
+    words that the text leaves out (1.1) are skipped, too.
+
+    Args:
+        files: a path or a glob pattern, or several, of UTF-8 text; plain, `.gz` or
+            `.xz`.
+        column: of the tags. In CoNLL-U a name such as `"xpos"`, by default `"upos"`;
+            otherwise `"pos"`, `"chunk"` or `"ner"`, by default the last one. A number
+            is a place, from 0 on, or from -1 backwards.
+
+    Raises:
+        TypeError: an argument is of another type.
+        ValueError: no file matches, or one is not of this form, has no sentence or no
+            such column; names the file and the line.
+    """
+    check_type((str, int, NoneType), f"{_COLUMN}, or None", column=column)
+    if isinstance(column, bool):
+        refuse("column", f"{_COLUMN}, or None", column)
+    return [
+        sentence
+        for path in expand_files(files, of_sentences=False)
+        for sentence in _read_file(path, column)
+    ]
+
+
+def _read_file(path: str, column: str | int | None) -> Iterator[TaggedSentence]:
+    blocks = list(_blocks(path))
+    lines = (line for block in blocks for line in block)
+    first = next((line for line in lines if not line[1].startswith("#")), None)
+    tagged = []
+    if first is not None:
+        table = (_Treebank if _is_treebank(path, first) else _Columns)(path, first)
+        place = table.place(column)
+        for block in blocks:
+            tagged.append([table.word_and_tag(row, place) for row in table.rows(block)])
+    tags = {tag for sentence in tagged for _, tag in sentence}
+    if tags <= {_UNSPECIFIED}:
+        kind = "tags but _" if tags else "words"
+        raise ValueError(f"{path}: must hold words with tags. Received: no {kind}")
+    for sentence in filter(None, tagged):
+        words, sentence_tags = zip(*sentence, strict=True)
+        yield TaggedSentence(list(words), list(sentence_tags))
+
+
+def _blocks(path: str) -> Iterator[list[_Line]]:
+    """Yields the lines between blank ones."""
+
+    def is_between(line: _Line) -> bool:
+        return not line[1].strip() or line[1].startswith("-DOCSTART-")
+
+    for between, lines in groupby(_numbered_lines(path), is_between):
+        if not between:
+            yield list(lines)
+
+
+def _numbered_lines(path: str) -> Iterator[_Line]:
+    stats = CorpusStats()
+    lines = read_lines([path], stats, keep_blank=True)
+    for number, line in enumerate(lines, 1):
+        if stats.invalid_lines or stats.lines_with_nul:
+            _refuse_line(path, number, "be UTF-8 text without NULs", line)
+        if "\r" in line:
+            rule = (
+                r"hold no CR but at its end (`tr '\r' '\n'` converts old Macs' files)"
+            )
+            _refuse_line(path, number, rule, line)
+        yield number, line
+
+
+def _refuse_line(path: str, number: int, rule: str, line: object) -> NoReturn:
+    shown = reprlib.repr(line)
+    raise ValueError(f"{path}, line {number}: must {rule}. Received: {shown}")
+
+
+def _is_treebank(path: str, first: _Line) -> bool:
+    if path.removesuffix(".gz").removesuffix(".xz").endswith(".conllu"):
+        return True
+    cells = first[1].split("\t")
+    return len(cells) == _Treebank.width and bool(_Treebank.ID.fullmatch(cells[0]))
+
+
+class _Columns:
+    """Rows of CoNLL-2002 and -2003, or with any other number of columns.
+
+    Args:
+        path: the file, for messages.
+        first: a line that shows how many columns there are, and what is between them.
+    """
+
+    names: ClassVar[Mapping[str, int]] = {"pos": 1, "chunk": 2, "ner": -1}
+    default: ClassVar[str | int] = -1
+    word = 0
+
+    def __init__(self, path: str, first: _Line) -> None:
+        number, line = first
+        self.path = path
+        self.separator = "tabs" if "\t" in line else "spaces"
+        self.width = len(self.cells(line))
+        if self.width == 1:
+            _refuse_line(path, number, "have a word and its tag", line)
+
+    def cells(self, line: str) -> list[str]:
+        """Returns the columns of a line."""
+        if self.separator == "tabs":
+            return [cell.strip(" ") for cell in line.split("\t")]
+        return _BLANKS.split(line.strip(" \t"))
+
+    def rows(self, block: Sequence[_Line]) -> Iterator[_Row]:
+        """Yields the columns of the words of a sentence."""
+        is_above = True
+        for number, line in block:
+            cells = self.cells(line)
+            # Rows between tabs are read between spaces, too, but no comment is.
+            is_row = len(cells) == self.width and (
+                self.separator == "tabs" or "\t" not in line
+            )
+            if is_above and line.startswith("#") and not is_row:
+                continue
+            is_above = False
+            if len(cells) != self.width:
+                rule = f"have {self.width} columns, with {self.separator} between them"
+                _refuse_line(self.path, number, rule, line)
+            yield number, cells
+
+    def place(self, column: str | int | None) -> int:
+        """Returns the place of a column of tags, from 0 on."""
+        place = self.default if column is None else column
+        names = {name: k for name, k in self.names.items() if k < self.width}
+        if isinstance(place, str):
+            place = names.get(place, self.width)
+        if -self.width <= place < self.width and place % self.width != self.word:
+            return place % self.width
+        hint = did_you_mean(column, names) if isinstance(column, str) else ""
+        raise ValueError(
+            f"{called('column')} must be {_COLUMN} with tags: {', '.join(names)}, or "
+            f"from {self.word + 1} to {self.width - 1}, in {self.path}. "
+            f"{received(column=column)}{hint}"
+        )
+
+    def word_and_tag(self, row: _Row, place: int) -> tuple[str, str]:
+        """Returns the word and its tag."""
+        number, cells = row
+        word, tag = cells[self.word], cells[place]
+        if not word or not tag:
+            rule = f"have a {'tag' if word else 'word'} that is not empty"
+            _refuse_line(self.path, number, rule, "\t".join(cells))
+        return word, tag
+
+
+class _Treebank(_Columns):
+    """Rows of CoNLL-U."""
+
+    names: ClassVar[Mapping[str, int]] = {
+        name: place
+        for place, name in enumerate(
+            ["lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc"], 2
+        )
+    }
+    default = "upos"
+    word = 1
+    width = 10
+    # Of a word, of words written as one, or of a word that the text leaves out.
+    ID = re.compile(r"[0-9]+([-.][0-9]+)?")
+
+    def __init__(self, path: str, first: _Line) -> None:
+        self.path = path
+        self.separator = "tabs"
+
+    def rows(self, block: Sequence[_Line]) -> Iterator[_Row]:
+        """Yields the columns of the words of a sentence."""
+        following = 1
+        for number, line in block:
+            if line.startswith("#"):
+                continue
+            cells = self.cells(line)
+            if len(cells) != self.width:
+                _refuse_line(self.path, number, "have 10 columns between tabs", line)
+            matched = self.ID.fullmatch(cells[0])
+            if matched and matched[1]:
+                continue
+            if cells[0] != str(following):
+                rule = f"begin with {following}, the number of the word"
+                _refuse_line(self.path, number, rule, line)
+            following += 1
+            yield number, cells

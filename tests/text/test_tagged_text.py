@@ -1,0 +1,274 @@
+import gzip
+import lzma
+import re
+import warnings
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from keras_elmo.text.tagged_text import read_tagged
+
+CONLL_2003 = """\
+-DOCSTART- -X- -X- O
+
+EU NNP B-NP B-ORG
+rejects VBZ B-VP O
+
+Peter NNP B-NP B-PER
+"""
+WNUT = "We\tO\nsat\tO\n\t\n#photo\tO\n10 000\tB-x\n"
+CONLL_U = """\
+# sent_id = 1
+# text = don't sit
+1-2\tdon't\t_\t_\t_\t_\t_\t_\t_\t_
+1\tdo\tdo\tAUX\tVB\t_\t3\taux\t_\t_
+2\tn't\tnot\tPART\tRB\t_\t3\tadvmod\t_\t_
+3\tsit\tsit\tVERB\tVB\tVerbForm=Inf\t0\troot\t_\t_
+3.1\tdown\t_\tADV\tRB\t_\t_\t_\t_\t_
+
+1\t#\t#\tSYM\tNN\t_\t0\troot\t_\t_
+"""
+WRITERS = {"": open, ".gz": gzip.open, ".xz": lzma.open}
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def read(text, column=None, name="file.conll"):
+    with open(name, "wb") as file:
+        file.write(text if isinstance(text, bytes) else text.encode())
+    return read_tagged(name, column)
+
+
+@pytest.mark.parametrize(
+    ("column", "tags"),
+    [
+        (None, [["B-ORG", "O"], ["B-PER"]]),
+        ("ner", [["B-ORG", "O"], ["B-PER"]]),
+        ("pos", [["NNP", "VBZ"], ["NNP"]]),
+        ("chunk", [["B-NP", "B-VP"], ["B-NP"]]),
+        (1, [["NNP", "VBZ"], ["NNP"]]),
+        (-2, [["B-NP", "B-VP"], ["B-NP"]]),
+    ],
+)
+def test_columns(column, tags):
+    for text in (CONLL_2003, CONLL_2003.replace(" ", "  "), "\n\n" + CONLL_2003):
+        words, read_tags = zip(*read(text, column), strict=True)
+        assert words == (["EU", "rejects"], ["Peter"])
+        assert [*read_tags] == tags
+
+
+@pytest.mark.parametrize(
+    ("column", "tags"),
+    [
+        (None, [["AUX", "PART", "VERB"], ["SYM"]]),
+        ("upos", [["AUX", "PART", "VERB"], ["SYM"]]),
+        ("xpos", [["VB", "RB", "VB"], ["NN"]]),
+        ("feats", [["_", "_", "VerbForm=Inf"], ["_"]]),
+        ("deprel", [["aux", "advmod", "root"], ["root"]]),
+        (-3, [["aux", "advmod", "root"], ["root"]]),
+    ],
+)
+def test_conll_u(column, tags):
+    # Recognised by its content, too.
+    for name in ("file.conllu", "file.txt"):
+        words, read_tags = zip(*read(CONLL_U, column, name), strict=True)
+        assert words == (["do", "n't", "sit"], ["#"])
+        assert [*read_tags] == tags
+
+
+def test_words_as_they_are():
+    """With spaces between tabs, and those that look like comments."""
+    assert read(WNUT) == [
+        (["We", "sat"], ["O", "O"]),
+        (["#photo", "10 000"], ["O", "B-x"]),
+    ]
+    assert read("# O\n#1 O\na O\n")[0].words == ["#", "#1", "a"]
+    assert read("a\u00a0b O\n\u2028 O\n") == [(["a\u00a0b", "\u2028"], ["O", "O"])]
+
+
+def test_comments():
+    # As GermEval and MultiCoNER have them.
+    germeval = "#\thttp://a.example [2009]\n1\tWo\tO\tO\n2\t#\tO\tO\n\n# end\n"
+    assert read(germeval, column=2) == [(["1", "2"], ["O", "O"])]
+    multiconer = "# id 1\tdomain=en\nwe _ _ O\n# _ _ O\n"
+    assert read(multiconer) == [(["we", "#"], ["O", "O"])]
+
+
+@pytest.mark.parametrize("kind", WRITERS)
+@pytest.mark.parametrize("text", [CONLL_2003, WNUT, CONLL_U])
+def test_forms_of_files(text, kind):
+    """Byte order mark, CR LF, no line end at the end; compressed; and no warning."""
+    expected = read(text)
+    variants = [
+        "\ufeff" + text,
+        text.replace("\n", "\r\n"),
+        text.removesuffix("\n"),
+        text + "\n\n",
+    ]
+    for variant in variants:
+        with WRITERS[kind](f"file.conll{kind}", "wb") as file:
+            file.write(variant.encode())
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert read_tagged(f"file.conll{kind}") == expected
+
+
+def test_several_files(folder):
+    for name, word in {"b.conll": "b", "a.conll": "a", "c.conllu": "c"}.items():
+        row = f"1\t{word}\t_\tX" + 6 * "\t_" if name == "c.conllu" else f"{word} X"
+        (folder / name).write_text(row)
+    words = [words for words, _ in read_tagged("*.conl*")]
+    assert words == [["a"], ["b"], ["c"]]
+    assert read_tagged(["b.conll", "a.conll"]) == read_tagged("?.conll")
+
+
+WORD = "1\tdo\t_\tAUX\t_\t_\t_\t_\t_\t_\n"
+MALFORMED = {
+    "empty": ("", "file.conll: must hold words with tags. Received: no words"),
+    "blank lines": ("\n \n\t\n", "file.conll: must hold words with tags"),
+    "no sentence": ("-DOCSTART- -X- O O\n\n", "file.conll: must hold words"),
+    "comments": ("# a b\n\n# c\n", "file.conll: must hold words with tags"),
+    "one column": ("We\nsat\n", "line 1: must have a word and its tag"),
+    "sentences": ("We sat down .\nHere\n", "line 2: must have 4 columns, with spaces"),
+    "tag missing": ("We O\nsat\n", "line 2: must have 2 columns, with spaces between"),
+    "column more": ("We O\n\nsat O O\n", "line 3: must have 2 columns"),
+    "docstart": ("-DOCSTART-\na b O\nc O\n", "line 3: must have 3 columns"),
+    "tab missing": ("We\tO\nsat O\n", "line 2: must have 2 columns, with tabs between"),
+    "tab more": ("We\tO\nsat\tO\t\n", "line 2: must have 2 columns, with tabs"),
+    "word empty": ("We\tO\n\tO\n", "line 2: must have a word that is not empty"),
+    "word of spaces": ("We\tO\n  \tO\n", "line 2: must have a word that is not empty"),
+    "tag empty": ("We\tO\nsat\t\n", "line 2: must have a tag that is not empty"),
+    "comment below": ("a b O\n# c\n", "line 2: must have 3 columns"),
+    "csv": ("word,tag\nWe,O\n", "line 1: must have a word and its tag"),
+    "byte": (
+        b"sat O\n" * 200 + b"h\xe9 O\n",
+        "line 201: must be UTF-8 text without NULs",
+    ),
+    "latin-1": ("hé O\n".encode("latin-1") * 9, "file.conll must be UTF-8 text; 9 of"),
+    "utf-16": ("We O\n".encode("utf-16"), "file.conll must be UTF-8 text; it looks"),
+    "nul": (
+        b"We O\n" * 2000 + b"s\0t O\n",
+        "line 2001: must be UTF-8 text without NUL",
+    ),
+    "gzip": (
+        gzip.compress(b"We O\n"),
+        "is compressed by gzip: let its name end in .gz",
+    ),
+    "old mac": ("We O\rsat O\r", "line 1: must hold no CR but at its end"),
+}
+MALFORMED_CONLL_U = {
+    "9 columns": (WORD + "2" + 8 * "\t_", "line 2: must have 10 columns between tabs"),
+    "spaces": (WORD.replace("\t", " "), "line 1: must have 10 columns between tabs"),
+    "no number": (WORD.replace("1", "x"), "line 1: must begin with 1, the number of"),
+    "number of no word": (WORD.replace("1", "1-"), "line 1: must begin with 1"),
+    "blank line missing": (2 * WORD, "line 2: must begin with 2, the number of the"),
+    "word skipped": (WORD + "3" + 9 * "\t_", "line 2: must begin with 2"),
+    "form empty": (
+        WORD.replace("do", ""),
+        "line 1: must have a word that is not empty",
+    ),
+    "tag empty": (WORD.replace("AUX", ""), "line 1: must have a tag that is not empty"),
+    "comments": ("# text = We sat\n", "file.conllu: must hold words with tags"),
+    "no tags": (
+        WORD.replace("AUX", "_"),
+        "file.conllu: must hold words with tags. Rec",
+    ),
+    "ranges": (WORD.replace("1", "1-2"), "file.conllu: must hold words with tags"),
+}
+
+
+@pytest.mark.parametrize("kind", MALFORMED)
+def test_malformed_columns(kind):
+    text, message = MALFORMED[kind]
+    with pytest.raises(ValueError, match=re.escape(message)):
+        read(text)
+
+
+@pytest.mark.parametrize("kind", MALFORMED_CONLL_U)
+def test_malformed_conll_u(kind):
+    text, message = MALFORMED_CONLL_U[kind]
+    with pytest.raises(ValueError, match=re.escape(message)):
+        read(text, name="file.conllu")
+
+
+def test_malformed_compressed(folder):
+    for kind, compress in {"gz": gzip.compress, "xz": lzma.compress}.items():
+        path = folder / f"file.conll.{kind}"
+        path.write_bytes(compress(CONLL_2003.encode())[:-9])
+        with pytest.raises(ValueError, match=rf"file\.conll\.{kind}: cut short or dam"):
+            read_tagged(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "column", "message"),
+    [
+        (CONLL_2003, 4, "ner, or from 1 to 3, in file.conll. Received: column=4"),
+        (CONLL_2003, -5, "from 1 to 3, in file.conll. Received: column=-5"),
+        # The words themselves.
+        (CONLL_2003, 0, "from 1 to 3, in file.conll. Received: column=0"),
+        (CONLL_2003, -4, "Received: column=-4"),
+        (CONLL_2003, "upos", "in file.conll. Received: column='upos'"),
+        (CONLL_2003, "chunks", "Received: column='chunks'; did you mean chunk?"),
+        (WNUT, "chunk", "with tags: pos, ner, or from 1 to 1, in file.conll. Rec"),
+        (CONLL_U, "form", "from 2 to 9, in file.conll. Received: column='form'"),
+        (CONLL_U, "xpso", "Received: column='xpso'; did you mean xpos?"),
+        (CONLL_U, 1, "Received: column=1"),
+        (CONLL_U, True, "the name or the place of a column, or None. Received: col"),
+    ],
+)
+def test_no_such_column(text, column, message):
+    with pytest.raises(ValueError, match="`column` must be .*" + re.escape(message)):
+        read(text, column)
+
+
+def test_no_such_files(folder):
+    with pytest.raises(ValueError, match="no file matches absent"):
+        read_tagged("absent*")
+    with pytest.raises(ValueError, match="it is a folder: add /"):
+        read_tagged(folder)
+    with pytest.raises(ValueError, match="`files` must be a path or glob pattern"):
+        read_tagged([])
+    for wrong in (3, [3], None):
+        with pytest.raises(TypeError, match="`files` must be a path or glob pattern"):
+            read_tagged(wrong)
+    with pytest.raises(TypeError, match="`column` must be the name or the place"):
+        read(WNUT, column=1.0)
+
+
+@given(
+    st.lists(
+        st.sampled_from(["a", "# a", "\t", " ", "\n", "O", "1", "_", "1-2", "é", "\r"]),
+        max_size=12,
+    ).map("".join)
+    | st.binary(max_size=12)
+)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_text_is_read_or_named(text):
+    for name in ("file.conll", "file.conllu"):
+        try:
+            sentences = read(text, name=name)
+        except ValueError as error:
+            assert name in str(error)
+        else:
+            assert sentences
+            for words, tags in sentences:
+                assert len(words) == len(tags) > 0
+                assert all(words) and all(tags)
+
+
+@pytest.mark.real_data
+def test_public_corpora(data_folder):
+    """As many sentences and words as their authors count."""
+    for name, sentences, words in [
+        ("wnut17/train.conll", 3394, 62730),
+        ("ud_en_ewt/dev.conllu.xz", 2001, 25147),
+        ("ud_ko_gsd/dev.conllu.xz", 950, 11958),
+    ]:
+        tagged = read_tagged(data_folder / name)
+        assert len(tagged) == sentences
+        assert sum(len(sentence.words) for sentence in tagged) == words
