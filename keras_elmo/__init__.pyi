@@ -25,6 +25,7 @@ from .layers.vocabulary_embedding import VocabularyEmbedding as VocabularyEmbedd
 from .models.encoder import Encoder as Encoder
 from .models.encoder import build_encoder as build_encoder
 from .models.pretraining import build_pretraining_model as build_pretraining_model
+from .tasks.text_classifier import TextClassifier as TextClassifier
 from .text.character_ids import CharacterIds as CharacterIds
 from .text.corpus import Corpus as Corpus
 from .text.tokenizer import Tokenizer as Tokenizer

@@ -26,6 +26,7 @@ FLOORS = {
     "downstream": 5,
     "embedding": 6,
     "export": 6,
+    "tasks": 7,
     "words": 7,
     "training": 7,
     "serving": 7,
