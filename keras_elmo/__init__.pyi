@@ -4,9 +4,9 @@ from . import plots as plots
 from .config import ElmoConfig as ElmoConfig
 from .downstream.callbacks import MixWeightsLogger as MixWeightsLogger
 from .downstream.elmo_embedding import ElmoEmbedding as ElmoEmbedding
+from .downstream.precompute import precompute as precompute
 from .downstream.static_embedding import StaticEmbedding as StaticEmbedding
 from .embedding.embedder import embed as embed
-from .embedding.precompute import precompute as precompute
 from .export.onnx import export_onnx as export_onnx
 from .export.saved_model import export_saved_model as export_saved_model
 from .files.loading import list_models as list_models
@@ -18,6 +18,11 @@ from .importing.inspection import inspect_model as inspect_model
 from .importing.models import import_model as import_model
 from .layers.bilm import BiLM as BiLM
 from .layers.char_cnn_embedding import CharCNNEmbedding as CharCNNEmbedding
+from .layers.crf import CRF as CRF
+from .layers.crf import CRFDecode as CRFDecode
+from .layers.crf_loss import CRFLoss as CRFLoss
+from .layers.crf_paths import crf_decode as crf_decode
+from .layers.crf_paths import crf_marginals as crf_marginals
 from .layers.highway import Highway as Highway
 from .layers.sampled_softmax import SampledSoftmax as SampledSoftmax
 from .layers.scalar_mix import ScalarMix as ScalarMix

@@ -60,6 +60,8 @@ MADE = (encoder, layer, model, classifier, index, index_folder, corpus)
 # What is not under test has these values.
 LAYERS = {
     "BiLM": {"units": 4, "projection_units": 3},
+    "CRF": {"num_tags": 3},
+    "CRFDecode": {},
     "CharCNNEmbedding": {"filters": [[1, 4]], "projection_units": 3},
     "CharacterIds": {},
     "ElmoEmbedding": {"encoder": encoder},
@@ -78,6 +80,7 @@ LAYERS = {
     },
 }
 OTHERS = {
+    "CRFLoss": {},
     "Corpus": {"files": "text.txt", "vocabulary": WORDS},
     "Corpus.batches": {"self": corpus},
     "Corpus.dataset": {"self": corpus},
@@ -116,6 +119,8 @@ OTHERS = {
     "average_models": {"models": ["run"]},
     "build_encoder": {"config": CONFIG},
     "build_pretraining_model": {"config": CONFIG, "vocabulary_size": 9},
+    "crf_decode": {"potentials": np.zeros((1, 2, 3, 3))},
+    "crf_marginals": {"potentials": np.zeros((1, 2, 3, 3))},
     "embed": {"model": encoder, "sentences": SENTENCES},
     "export_onnx": {"source": "run", "path": "x.onnx"},
     "export_saved_model": {"source": encoder, "path": "x"},

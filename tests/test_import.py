@@ -102,8 +102,15 @@ def test_dir_lists_public_names():
 
 # What `.keras` files of models for tasks may name.
 REGISTERED = [
-    *("BiLM", "CharCNNEmbedding", "CharacterIds", "CharacterMask", "ElmoEmbedding"),
-    *("Encoder", "Highway", "ScalarMix", "StaticEmbedding"),
+    *("BiLM", "CRF", "CRFDecode", "CRFLoss", "CharCNNEmbedding", "CharacterIds"),
+    *(
+        "CharacterMask",
+        "ElmoEmbedding",
+        "Encoder",
+        "Highway",
+        "ScalarMix",
+        "StaticEmbedding",
+    ),
     *("TokenMask", "Tokenizer", "VocabularyEmbedding"),
 ]
 

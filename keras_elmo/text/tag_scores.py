@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
-from keras_elmo.text.tag_schemes import Span, scheme_of, spans
+from keras_elmo.utils.tag_schemes import Span, scheme_of, spans
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from keras_elmo.downstream import precompute as module
 from keras_elmo.downstream.elmo_embedding import ElmoEmbedding
-from keras_elmo.embedding import precompute as module
-from keras_elmo.embedding.precompute import precompute
+from keras_elmo.downstream.precompute import precompute
 from tests.helpers.layer_checks import numpy_of
 from tests.helpers.small import SENTENCES, char_ids, random_encoder
 

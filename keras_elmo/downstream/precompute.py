@@ -14,15 +14,15 @@ from keras import ops
 
 from keras_elmo.downstream.elmo_embedding import ElmoEmbedding
 from keras_elmo.downstream.inputs import InputsError
-from keras_elmo.downstream.token_mask import is_ids
-from keras_elmo.embedding.embedder import batches_of_like_length
-from keras_elmo.embedding.layer_batches import (
+from keras_elmo.downstream.layer_batches import (
     Key,
     LayerBatch,
     LayerBatches,
     Sentences,
     layer_dataset,
 )
+from keras_elmo.downstream.token_mask import is_ids
+from keras_elmo.embedding.embedder import batches_of_like_length
 from keras_elmo.embedding.word_cache import WordCache, as_float32, compiled_halves
 from keras_elmo.models.encoder import check_char_ids
 from keras_elmo.text.batching import split_stream

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keras_elmo.text.tag_schemes import (
+from keras_elmo.utils.tag_schemes import (
     SCHEMES,
     allowed_transitions,
     convert,

@@ -1,0 +1,414 @@
+import itertools
+
+import keras
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from keras import ops
+
+from keras_elmo.layers.crf import CRF, CRFDecode
+from keras_elmo.layers.crf_loss import CRFLoss
+from keras_elmo.layers.crf_paths import crf_decode, crf_marginals
+from keras_elmo.utils.tag_schemes import convert
+from tests.helpers.layer_checks import check_layer, numpy_of
+
+pytestmark = pytest.mark.graph
+
+
+class Paths:
+    """All paths of one sequence, in float64: the definition, without recursion."""
+
+    def __init__(self, scores, transitions, start, end):
+        num_tokens, num_tags = scores.shape
+        paths = list(itertools.product(range(num_tags), repeat=num_tokens))
+        self.paths = np.array(paths, int).reshape(len(paths), num_tokens)
+        self.scores = np.array(
+            [self._score(path, scores, transitions, start, end) for path in self.paths]
+        )
+        self.log_sum = np.logaddexp.reduce(self.scores)
+
+    @staticmethod
+    def _score(path, scores, transitions, start, end):
+        if not len(path):
+            return 0.0
+        total = start[path[0]] + end[path[-1]]
+        total += sum(scores[k, tag] for k, tag in enumerate(path))
+        return total + sum(transitions[a, b] for a, b in itertools.pairwise(path))
+
+    def loss(self, tags):
+        chosen = (self.paths == tags).all(axis=1)
+        return self.log_sum - self.scores[chosen].item()
+
+    def marginals(self, num_tags):
+        weights = np.exp(self.scores - self.log_sum)
+        is_tag = self.paths[:, :, None] == np.arange(num_tags)
+        return np.einsum("p,ptn->tn", weights, is_tag)
+
+
+def random_layer(num_tags, rng, **arguments):
+    layer = CRF(num_tags, **arguments)
+    layer.build((None, None, num_tags))
+    for weight in layer.weights:
+        weight.assign(rng.normal(0, 2, weight.shape))
+    return layer
+
+
+def paths_of(layer, scores, lengths):
+    weights = [numpy_of(weight).astype("float64") for weight in layer.weights]
+    return [
+        Paths(row[:length].astype("float64"), *weights)
+        for row, length in zip(scores, lengths, strict=True)
+    ]
+
+
+def test_contract(tmp_path):
+    scores = np.random.default_rng(0).normal(size=(2, 4, 3)).astype("float32")
+    tags = ["O", "B-X", "I-X"]
+    # In float32 whatever the policy is, the inputs too.
+    same = {"low_precision_dtype": "float32", "low_precision_tolerance": 0}
+    check_layer(CRF, {"num_tags": 3}, [scores], path=tmp_path, **same)
+    arguments = {"num_tags": 3, "tags": tags}
+    layer = check_layer(CRF, arguments, [scores], path=tmp_path, **same)
+    loss = keras.losses.deserialize(keras.losses.serialize(CRFLoss("sum", "other")))
+    assert (loss.reduction, loss.name) == ("sum", "other")
+    mask = np.array([[1, 1, 1, 0], [0, 0, 0, 0]], "bool")
+    decoded = CRFDecode()(layer(scores, mask=mask))
+    np.testing.assert_array_equal(numpy_of(decoded._keras_mask), mask)
+    with pytest.raises(AttributeError, match="`num_tags` of CRF must be given when"):
+        layer.num_tags = 4
+
+
+@settings(max_examples=10, deadline=None)
+@given(
+    # JAX compiles for seconds whenever a size is new.
+    num_tags=st.sampled_from([2, 5]),
+    lengths=st.lists(st.integers(0, 5), min_size=3, max_size=3),
+    in_front=st.booleans(),
+    scale=st.sampled_from([0.1, 3.0, 50.0]),
+    seed=st.integers(0, 999),
+)
+def test_equals_enumeration(num_tags, lengths, in_front, scale, seed):
+    rng = np.random.default_rng(seed)
+    scores = rng.normal(0, scale, (len(lengths), 5, num_tags)).astype("float32")
+    tags = rng.integers(0, num_tags, (len(lengths), 5))
+    layer = random_layer(num_tags, rng)
+    expected = paths_of(layer, scores, lengths)
+    mask = np.arange(5) < np.array(lengths)[:, None]
+    if in_front:
+        # The same sequences, behind their padding.
+        place = np.argsort(mask, axis=1, kind="stable")
+        scores = np.take_along_axis(scores, place[:, :, None], 1)
+        tags, mask = (np.take_along_axis(x, place, 1) for x in (tags, mask))
+    # Neither labels nor scores of padding may matter.
+    scores[~mask] = np.nan
+    tags[~mask] = -1
+    potentials = layer(scores, mask=mask)
+    losses = numpy_of(CRFLoss(reduction=None)(tags, potentials))
+    decoded, best = map(numpy_of, crf_decode(potentials))
+    marginals = numpy_of(crf_marginals(potentials))
+    assert (decoded[~mask] == 0).all() and (marginals[~mask] == 0).all()
+    for k, paths in enumerate(expected):
+        real = mask[k]
+        tolerance = 1e-5 * max(1, abs(paths.scores).max())
+        np.testing.assert_allclose(losses[k], paths.loss(tags[k, real]), atol=tolerance)
+        np.testing.assert_allclose(best[k], paths.scores.max(), atol=tolerance)
+        np.testing.assert_allclose(
+            paths.loss(decoded[k, real]),
+            paths.log_sum - paths.scores.max(),
+            atol=tolerance,
+        )
+        np.testing.assert_allclose(
+            marginals[k, real], paths.marginals(num_tags), atol=tolerance
+        )
+
+
+def test_skips_masked_tokens_in_between():
+    rng = np.random.default_rng(0)
+    layer = random_layer(3, rng)
+    scores = rng.normal(size=(1, 5, 3)).astype("float32")
+    tags = np.array([[2, 1, 0, 1, 2]])
+    mask = np.array([[True, True, False, False, True]])
+    (expected,) = paths_of(layer, scores[:, mask[0]], [3])
+    potentials = layer(scores, mask=mask)
+    loss = numpy_of(CRFLoss()(tags, potentials))
+    np.testing.assert_allclose(loss, expected.loss([2, 1, 2]), atol=1e-5)
+    marginals = numpy_of(crf_marginals(potentials))
+    np.testing.assert_allclose(marginals[mask], expected.marginals(3), atol=1e-5)
+
+
+def test_learns_what_marginals_say():
+    """The gradient by the scores is the marginals less the labels."""
+    rng = np.random.default_rng(1)
+    layer = random_layer(5, rng)
+    scores = rng.normal(size=(3, 5, 5)).astype("float32")
+    tags = rng.integers(0, 5, (3, 5))
+    mask = np.arange(5) < np.array([5, 3, 0])[:, None]
+    model = keras.Sequential([_Scores(scores)])
+    model.build((None,))
+    marginals = numpy_of(crf_marginals(layer(scores, mask=mask)))
+    expected = (marginals - np.eye(5)[tags]) * mask[:, :, None]
+
+    def loss():
+        return CRFLoss("sum")(tags, layer(model.layers[0].scores + 0.0, mask=mask))
+
+    optimizer = keras.optimizers.SGD(1.0)
+    _descend(optimizer, loss, [model.layers[0].scores])
+    gradient = scores - numpy_of(model.layers[0].scores)
+    np.testing.assert_allclose(gradient, expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("scheme", ["BIO", "BIOES"])
+def test_never_decodes_what_the_scheme_forbids(scheme):
+    letters = [letter for letter in scheme if letter != "O"]
+    tags = ["O", *(f"{letter}-{kind}" for letter in letters for kind in "AB")]
+    rng = np.random.default_rng(0)
+    layer = random_layer(len(tags), rng, tags=tags)
+    scores = rng.normal(0, 20, (30, 9, len(tags))).astype("float32")
+    decoded, _ = crf_decode(layer(scores))
+    for path in numpy_of(decoded).tolist():
+        found = [tags[tag] for tag in path]
+        assert convert(found, scheme) == found
+
+
+def test_other_names_forbid_nothing():
+    """Parts of speech; tags of a scheme without their names are learned, too."""
+    scores = np.zeros((1, 3, 3), "float32")
+    for tags in (None, ["NOUN", "VERB", "I-X"]):
+        layer = CRF(3, tags)
+        marginals = numpy_of(crf_marginals(layer(scores)))
+        assert marginals.min() > 0
+    marginals = numpy_of(crf_marginals(CRF(3, ["O", "B-X", "I-X"])(scores)))
+    assert marginals[0, 0, 2] == 0 and marginals[0, 1:].min() > 0
+
+
+def test_in_a_model_with_a_mask():
+    """Compiled, as a whole: masked tokens change nothing, and it learns."""
+    tokens = np.array([[1, 2, 3, 0], [2, 0, 0, 0], [3, 1, 2, 1]] * 8)
+    tags = tokens % 3
+    inputs = keras.Input((None,), dtype="int32")
+    embedded = keras.layers.Embedding(4, 8, mask_zero=True)(inputs)
+    scores = keras.layers.Dense(3)(embedded)
+    potentials = CRF(3)(scores)
+    model = keras.Model(inputs, potentials)
+    model.compile(keras.optimizers.Adam(0.1), CRFLoss())
+    longer = np.pad(tokens, [(0, 0), (0, 3)])
+    first, padded = (
+        model.evaluate(x, np.pad(tags, [(0, 0), (0, x.shape[1] - 4)]), verbose=0)
+        for x in (tokens, longer)
+    )
+    np.testing.assert_allclose(first, padded, rtol=1e-5)
+    model.fit(tokens, tags, epochs=20, verbose=0)
+    assert model.evaluate(tokens, tags, verbose=0) < 0.2 * first
+    decoded = keras.Model(inputs, CRFDecode()(potentials)).predict(tokens, verbose=0)
+    np.testing.assert_array_equal(decoded, tags * (tokens > 0))
+
+
+@pytest.mark.parametrize("shape", [(2, 0), (2, 1)])
+def test_sizes_of_zero_and_one(shape):
+    if shape[1] == 0 and keras.backend.backend() == "torch":
+        pytest.skip("Keras's own scan needs a step there")
+    rng = np.random.default_rng(0)
+    layer = random_layer(3, rng)
+    scores = rng.normal(size=(*shape, 3)).astype("float32")
+    potentials = layer(scores)
+    tags, best = map(numpy_of, crf_decode(potentials))
+    losses = numpy_of(CRFLoss(reduction=None)(tags, potentials))
+    assert (
+        tags.shape == shape and numpy_of(crf_marginals(potentials)).shape[:2] == shape
+    )
+    expected = paths_of(layer, scores, [shape[1]] * shape[0])
+    np.testing.assert_allclose(best, [x.scores.max() for x in expected], atol=1e-5)
+    wanted = [x.log_sum - x.scores.max() for x in expected]
+    np.testing.assert_allclose(losses, wanted, atol=1e-5)
+
+
+def test_mask_of_other_potentials():
+    """Potentials that no `CRF` made have their mask given, as lists too."""
+    potentials = np.random.default_rng(0).normal(size=(1, 4, 2, 2)).astype("float32")
+    potentials[:, 0] = potentials[:, 0, :1]
+    mask = [[True, True, False, False]]
+    tags, best = map(numpy_of, crf_decode(potentials.tolist(), mask))
+    shorter, same = map(numpy_of, crf_decode(potentials[:, :2]))
+    np.testing.assert_array_equal(tags, np.pad(shorter, [(0, 0), (0, 2)]))
+    np.testing.assert_allclose(best, same, rtol=1e-6)
+    marginals = numpy_of(crf_marginals(potentials, mask))[:, :2]
+    wanted = numpy_of(crf_marginals(potentials[:, :2]))
+    np.testing.assert_allclose(marginals, wanted, rtol=1e-6)
+
+
+@pytest.mark.parametrize("wrong", [-1, 3, 1000])
+def test_loss_of_an_index_that_is_no_tag(wrong):
+    """No number that looks like a loss; other sequences keep theirs."""
+    potentials = CRF(3)(np.zeros((2, 2, 3), "float32"))
+    losses = numpy_of(CRFLoss(None)([[0, wrong], [0, 1]], potentials))
+    assert np.isnan(losses[0]) and np.isfinite(losses[1])
+
+
+@pytest.mark.parametrize("jit_compile", [False, True])
+def test_saved_and_compiled(jit_compile, tmp_path):
+    """A compiled model comes back from its file, and goes on learning."""
+    inputs = keras.Input((None, 3))
+    scores = keras.layers.Masking()(inputs)
+    crf = CRF(3, ["O", "B-X", "I-X"])
+    model = keras.Model(inputs, crf(scores))
+    # torch.compile takes longer than all tests of this file.
+    jit_compile = jit_compile and keras.backend.backend() != "torch"
+    model.compile("sgd", CRFLoss("sum"), jit_compile=jit_compile)
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(6, 4, 3)).astype("float32")
+    x[0, 2:] = x[1] = 0
+    y = np.tile([0, 1, 2, 1], (6, 1))
+    model.fit(x, y, batch_size=6, verbose=0)
+    expected = model.evaluate(x, y, batch_size=6, verbose=0)
+    model.save(tmp_path / "model.keras")
+    loaded = keras.saving.load_model(tmp_path / "model.keras")
+    assert (loaded.loss.reduction, loaded.layers[-1].tags) == ("sum", crf.tags)
+    found = loaded.evaluate(x, y, batch_size=6, verbose=0)
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+    loaded.fit(x, y, batch_size=6, verbose=0)
+    assert loaded.evaluate(x, y, batch_size=6, verbose=0) < expected
+
+
+@pytest.mark.skipif(
+    keras.backend.backend() != "tensorflow", reason="writes a SavedModel"
+)
+def test_saved_model(tmp_path):
+    """Viterbi is inside, for any number of tokens, and needs no package."""
+    import tensorflow as tf
+
+    inputs = keras.Input((None, 3))
+    potentials = CRF(3)(keras.layers.Masking()(inputs))
+    model = keras.Model(inputs, CRFDecode()(potentials))
+    model.export(tmp_path / "crf", verbose=False)
+    loaded = tf.saved_model.load(str(tmp_path / "crf"))
+    for shape in [(2, 5, 3), (1, 1, 3), (4, 9, 3)]:
+        x = np.random.default_rng(0).normal(size=shape).astype("float32")
+        x[-1, shape[1] // 2 + 1 :] = 0
+        found = loaded.serve(x).numpy()
+        np.testing.assert_array_equal(found, model.predict(x, verbose=0))
+
+
+def test_equals_pytorch_crf():
+    """On random batches with masks: losses, and best paths."""
+    torch = pytest.importorskip("torch")
+    torchcrf = pytest.importorskip("torchcrf", reason="needs pytorch-crf")
+    for num_tags in (2, 17):
+        rng = np.random.default_rng(num_tags)
+        layer = random_layer(num_tags, rng)
+        other = torchcrf.CRF(num_tags, batch_first=True)
+        names = ("transitions", "start_transitions", "end_transitions")
+        for name, weight in zip(names, layer.weights, strict=True):
+            getattr(other, name).data = torch.tensor(numpy_of(weight))
+        scores = rng.normal(0, 3, (16, 30, num_tags)).astype("float32")
+        tags = rng.integers(0, num_tags, (16, 30))
+        # Theirs refuses sequences without tokens.
+        mask = np.arange(30) < rng.integers(1, 31, (16, 1))
+        potentials = layer(scores, mask=mask)
+        arrays = map(torch.tensor, (scores, tags, mask))
+        with torch.no_grad():
+            scores, tags, masked = arrays
+            wanted = -other(scores, tags, masked, reduction="none").numpy()
+            paths = other.decode(scores, masked)
+        found = numpy_of(CRFLoss(None)(tags.numpy(), potentials))
+        np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-4)
+        decoded = numpy_of(crf_decode(potentials)[0])
+        assert [
+            row[real].tolist() for row, real in zip(decoded, mask, strict=True)
+        ] == paths
+
+
+def test_long_sequences():
+    scores = np.random.default_rng(0).normal(size=(1, 2000, 3)).astype("float32")
+    potentials = CRF(3)(scores)
+    tags, _ = crf_decode(potentials)
+    loss = numpy_of(CRFLoss()(tags, potentials))
+    assert np.isfinite(loss) and 0 < loss < 2000 * np.log(3)
+
+
+def test_float32_under_another_policy():
+    policy = keras.config.dtype_policy()
+    keras.config.set_dtype_policy("mixed_float16")
+    try:
+        scores = ops.cast(np.full((1, 300, 2), 300.0), "float16")
+        potentials = CRF(2)(scores)
+        loss = CRFLoss()(np.zeros((1, 300)), potentials)
+        assert keras.backend.standardize_dtype(potentials.dtype) == "float32"
+        assert np.isfinite(numpy_of(loss))
+    finally:
+        keras.config.set_dtype_policy(policy)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"num_tags": 1}, "`num_tags` must be at least 2. Received: num_tags=1"),
+        ({"num_tags": 2, "tags": ["O"]}, "`tags` must be 2 distinct names"),
+        ({"num_tags": 2, "tags": ["O", "O"]}, "`tags` must be 2 distinct names"),
+        ({"num_tags": 2, "tags": "OI"}, "`tags` must be 2 distinct names"),
+    ],
+)
+def test_refuses_arguments(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        CRF(**arguments)
+
+
+def test_refuses_other_shapes():
+    with pytest.raises(ValueError, match="`scores` must have 3 tags"):
+        CRF(3)(np.zeros((1, 2, 4), "float32"))
+    potentials = np.zeros((2, 3, 4, 4), "float32")
+    for function in (crf_decode, crf_marginals, CRFDecode()):
+        with pytest.raises(ValueError, match=r"`potentials` must be log potentials"):
+            function(potentials[0])
+    with pytest.raises(ValueError, match=r"`mask` must be booleans \(batch, tokens\)"):
+        crf_decode(potentials, np.ones((2, 4), "bool"))
+    with pytest.raises(ValueError, match="`y_pred` must be log potentials"):
+        CRFLoss()(np.zeros((2, 3)), potentials[..., :3])
+    # One-hot vectors, and tags that are padded to another length.
+    for shape in [(2, 3, 4), (2, 2)]:
+        with pytest.raises(ValueError, match=r"`y_true` must be indices of tags \(ba"):
+            CRFLoss()(np.zeros(shape), potentials)
+
+
+class _Scores(keras.layers.Layer):
+    """Scores as a variable, to have its gradient on any backend."""
+
+    def __init__(self, scores):
+        super().__init__()
+        self._values = scores
+
+    def build(self, input_shape):
+        self.scores = self.add_weight(shape=self._values.shape, name="scores")
+        self.scores.assign(self._values)
+
+    def call(self, inputs):
+        return inputs
+
+
+def _descend(optimizer, loss, variables):
+    """One step of any backend."""
+    backend = keras.backend.backend()
+    if backend == "tensorflow":
+        import tensorflow as tf
+
+        with tf.GradientTape() as tape:
+            value = loss()
+        gradients = tape.gradient(value, [variable.value for variable in variables])
+    elif backend == "torch":
+        loss().backward()
+        gradients = [variable.value.grad for variable in variables]
+    else:
+        import jax
+
+        def stateless(values):
+            with keras.StatelessScope(zip(variables, values, strict=True)):
+                return loss()
+
+        gradients = jax.grad(stateless)([variable.value for variable in variables])
+    if backend == "torch":
+        import torch
+
+        with torch.no_grad():
+            optimizer.apply(gradients, variables)
+    else:
+        optimizer.apply(gradients, variables)
