@@ -6,6 +6,7 @@ from .downstream.callbacks import MixWeightsLogger as MixWeightsLogger
 from .downstream.elmo_embedding import ElmoEmbedding as ElmoEmbedding
 from .downstream.precompute import precompute as precompute
 from .downstream.static_embedding import StaticEmbedding as StaticEmbedding
+from .downstream.text_classifier import TextClassifier as TextClassifier
 from .embedding.embedder import embed as embed
 from .export.onnx import export_onnx as export_onnx
 from .export.saved_model import export_saved_model as export_saved_model
@@ -30,7 +31,6 @@ from .layers.vocabulary_embedding import VocabularyEmbedding as VocabularyEmbedd
 from .models.encoder import Encoder as Encoder
 from .models.encoder import build_encoder as build_encoder
 from .models.pretraining import build_pretraining_model as build_pretraining_model
-from .tasks.text_classifier import TextClassifier as TextClassifier
 from .text.character_ids import CharacterIds as CharacterIds
 from .text.corpus import Corpus as Corpus
 from .text.tokenizer import Tokenizer as Tokenizer

@@ -7,17 +7,17 @@ import keras
 import numpy as np
 
 from keras_elmo.downstream.elmo_embedding import ElmoEmbedding
-from keras_elmo.downstream.static_embedding import StaticEmbedding
-from keras_elmo.files.sources import Source
-from keras_elmo.tasks.labelled_texts import (
+from keras_elmo.downstream.labelled_texts import (
     ExampleReader,
     Label,
     label_names,
     label_scores,
     targets_of,
 )
-from keras_elmo.tasks.text_ids import TextIds
-from keras_elmo.tasks.text_vectors import TextVectors
+from keras_elmo.downstream.static_embedding import StaticEmbedding
+from keras_elmo.downstream.text_ids import TextIds
+from keras_elmo.downstream.text_vectors import TextVectors
+from keras_elmo.files.sources import Source
 from keras_elmo.utils.checks import (
     check_at_least,
     check_boolean,
@@ -30,7 +30,7 @@ from keras_elmo.utils.fixed import fixed_arguments
 from keras_elmo.utils.types import Config, StrPath, Tensor
 
 _CALLBACKS = (keras.callbacks.Callback, list, tuple, NoneType)
-_POOLING = "'mean', 'max' or both"
+_POOLS = ["mean"], ["max"], ["mean", "max"], ["max", "mean"]
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
@@ -109,10 +109,9 @@ class TextClassifier(keras.Model):
         check_at_least(0, lstm_units=lstm_units, hidden=hidden)
         check_rate(dropout=dropout)
         check_boolean(multi_label=multi_label, pairs=pairs)
-        pooling = [pooling] if isinstance(pooling, str) else pooling
-        check_type((list, tuple), _POOLING, pooling=pooling)
-        if sorted(pooling) not in (["mean"], ["max"], ["max", "mean"]):
-            refuse("pooling", _POOLING, pooling)
+        pools = [pooling] if isinstance(pooling, str) else pooling
+        if not isinstance(pools, list | tuple) or list(pools) not in _POOLS:
+            refuse("pooling", "'mean', 'max' or both", pooling)
         super().__init__(**kwargs)
         elmo = encoder if isinstance(encoder, ElmoEmbedding) else ElmoEmbedding(encoder)
         if elmo.num_representations > 1 or elmo.keep_boundaries:
@@ -122,7 +121,7 @@ class TextClassifier(keras.Model):
             static = StaticEmbedding.from_file(static)
         self.elmo = elmo
         self.static = static
-        self.pooling = list(pooling)
+        self.pooling = list(pools)
         self.lstm_units = lstm_units
         self.hidden = hidden
         self.dropout = dropout
@@ -178,7 +177,7 @@ class TextClassifier(keras.Model):
             validation_data: texts and labels that are scored instead.
             epochs: number of passes over the texts.
             batch_size: number of texts of a step.
-            callbacks: of Keras, such as `keras.callbacks.EarlyStopping`.
+            callbacks: such as `keras.callbacks.EarlyStopping`.
             verbose: as of `keras.Model.fit`.
 
         Returns:

@@ -259,6 +259,7 @@ def test_unknown_label_in_evaluate(encoder):
         ({"pooling": "sum"}, "`pooling` must be 'mean', 'max' or both"),
         ({"pooling": ["max", "max"]}, "`pooling` must be"),
         ({"pooling": []}, "`pooling` must be"),
+        ({"pooling": [1, "max"]}, "`pooling` must be"),
         ({"labels": ["a"]}, "`labels` must be distinct labels, 2 at least"),
         ({"labels": ["a", "a"]}, "`labels` must be distinct labels"),
         ({"labels": "ab"}, "`labels` must be"),
