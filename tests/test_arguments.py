@@ -38,6 +38,11 @@ def model():
 
 
 @functools.cache
+def classifier():
+    return keras_elmo.TextClassifier(encoder(), labels=["a", "b"])
+
+
+@functools.cache
 def index():
     return keras_elmo.Index.build(encoder(), SENTENCES)
 
@@ -51,7 +56,7 @@ def index_folder():
     return "index"
 
 
-MADE = (encoder, layer, model, index, index_folder, corpus)
+MADE = (encoder, layer, model, classifier, index, index_folder, corpus)
 # What is not under test has these values.
 LAYERS = {
     "BiLM": {"units": 4, "projection_units": 3},
@@ -92,6 +97,15 @@ OTHERS = {
     "Index.save": {"self": index, "path": "index"},
     "MixWeightsLogger": {},
     "StaticEmbedding.from_file": {"path": "vectors.txt"},
+    "TextClassifier": {"encoder": encoder},
+    "TextClassifier.evaluate": {"self": classifier, "texts": ["x"], "labels": ["a"]},
+    "TextClassifier.fit": {
+        "self": classifier,
+        "texts": ["x"] * 2,
+        "labels": ["a", "b"],
+    },
+    "TextClassifier.predict": {"self": classifier, "texts": ["x"]},
+    "TextClassifier.predict_proba": {"self": classifier, "texts": ["x"]},
     "TokenVocabulary": {
         "words": ["<oov>"],
         "characters": CHARACTERS,

@@ -110,6 +110,7 @@ REGISTERED = [
         "Highway",
         "ScalarMix",
         "StaticEmbedding",
+        "TextClassifier",
     ),
     *("TokenMask", "Tokenizer", "VocabularyEmbedding"),
 ]

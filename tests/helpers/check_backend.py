@@ -298,6 +298,20 @@ def check_precompute():
     assert layer.mix_weights[0][1] != 1
 
 
+def check_classifier():
+    """Trained, saved and loaded on words, which need no TensorFlow."""
+    classifier = keras_elmo.TextClassifier(random_encoder(), lstm_units=3, hidden=4)
+    texts = [tokens for tokens in SENTENCES if tokens]
+    labels = ["a", "b", "a", "b"]
+    classifier.fit(texts, labels, epochs=2, batch_size=3, verbose=0)
+    wanted = classifier.predict_proba(texts)
+    assert set(classifier.predict(texts)) <= {"a", "b"}
+    with tempfile.TemporaryDirectory() as folder:
+        classifier.save(f"{folder}/model.keras")
+        loaded = keras.models.load_model(f"{folder}/model.keras")
+    close(loaded.predict_proba(texts, batch_size=1), wanted)
+
+
 def check_pretraining():
     batch = batch_of(SENTENCES, extra=1)
     for num_sampled, training in ((8, False), (VOCABULARY_SIZE, True)):
@@ -374,6 +388,7 @@ def main():
         check_looked_up,
         check_freezing,
         check_precompute,
+        check_classifier,
         check_pretraining,
         check_training,
         check_published,
