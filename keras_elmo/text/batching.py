@@ -17,6 +17,7 @@ from keras_elmo.utils.prefetch import prefetch_map
 
 T = TypeVar("T")
 Tokens = list[bytes]
+LengthOf = Callable[[int], int]
 
 # More cannot be meant: in memory, a position of the smallest model takes 20 kB.
 MAX_BATCH_TOKENS = 10_000_000
@@ -246,17 +247,20 @@ def _text(token: bytes) -> str:
 
 
 def length_batches(
-    sentences: Iterable[Tokens], batch_tokens: int, random: Random | None
+    sentences: Iterable[Tokens],
+    batch_tokens: int,
+    random: Random | None,
+    length_of: LengthOf = int,
 ) -> Iterator[list[Tokens]]:
     """Groups sentences of about the same length, each in one batch.
 
     Args:
         sentences: the tokens of each sentence; they are streamed.
-        batch_tokens: positions of a batch. It holds `batch_tokens // T` sentences,
-            where T is the length of its longest one with both boundaries; the last
-            batch of all may hold fewer.
+        batch_tokens: positions of a batch, which holds `batch_tokens // T` sentences: T
+            is the longest one's, with both boundaries. The last of all may hold fewer.
         random: orders sentences of equal length, and the batches of a window; without
             it the order is that of the text, longest first.
+        length_of: returns the positions that a row of so many is padded to.
     """
     window: list[Tokens] = []
     positions = 0
@@ -267,17 +271,17 @@ def length_batches(
             len(window) >= _WINDOW_SENTENCES
             and positions >= _WINDOW_BATCHES * batch_tokens
         ):
-            batches, window = _full_batches(window, batch_tokens, random)
+            batches, window = _full_batches(window, batch_tokens, random, length_of)
             positions = sum(len(carried) + 2 for carried in window)
             yield from batches
-    batches, rest = _full_batches(window, batch_tokens, random)
+    batches, rest = _full_batches(window, batch_tokens, random, length_of)
     yield from batches
     if rest:
         yield rest
 
 
 def _full_batches(
-    window: list[Tokens], batch_tokens: int, random: Random | None
+    window: list[Tokens], batch_tokens: int, random: Random | None, length_of: LengthOf
 ) -> tuple[list[list[Tokens]], list[Tokens]]:
     """Returns the full batches of a window, and the sentences left over."""
     if random is not None:
@@ -286,7 +290,7 @@ def _full_batches(
     batches = []
     start = 0
     while start < len(window):
-        rows = max(1, batch_tokens // (len(window[start]) + 2))
+        rows = max(1, batch_tokens // length_of(len(window[start]) + 2))
         if start + rows > len(window):
             break
         batches.append(window[start : start + rows])
