@@ -78,7 +78,7 @@ def form_batch(
 def pad_batch(
     batch: Mapping[str, Tensor], rows: int, tokens: int, num_words: int = 0
 ) -> dict[str, np.ndarray]:
-    """Returns a batch with at least so many rows, positions and words, masked ones."""
+    """Pads a batch with masked rows, positions and words up to these numbers."""
     padded = {}
     for name, value in batch.items():
         array = np.asarray(value)
