@@ -1,27 +1,20 @@
 """Text files to training batches of whole sentences."""
 
 import reprlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from itertools import chain, count, islice, repeat
+from itertools import count, islice, repeat
 from random import Random
 
 import keras
-import numpy as np
 
 from keras_elmo.config import TOKENIZERS
-from keras_elmo.text.batching import (
-    MAX_BATCH_TOKENS,
-    Tokens,
-    length_batches,
-    mixed_lines,
-    split_sentence,
-    tokenized_lines,
-)
-from keras_elmo.text.lines import Files, Shard, expand_files, read_lines
+from keras_elmo.text.batching import MAX_BATCH_TOKENS, length_batches
+from keras_elmo.text.corpus_text import Arrays, Row, open_text
+from keras_elmo.text.lines import Files
 from keras_elmo.text.plain_ids import PlainIds
 from keras_elmo.text.stats import CorpusStats
-from keras_elmo.text.vocabulary import END, PADDING_ID, START, UNKNOWN, Vocabulary
+from keras_elmo.text.vocabulary import PADDING_ID, UNKNOWN, Vocabulary
 from keras_elmo.token_vocabulary import TokenVocabulary
 from keras_elmo.utils.checks import (
     called,
@@ -47,13 +40,16 @@ class Corpus:
     Every sentence is in one batch of an epoch. A batch of rows of T positions has
     `batch_tokens // T` rows, so there are few shapes and little padding. The same
     seed and epoch give the same batches, in any process. The text is streamed: the
-    memory does not depend on its size. Reading needs TensorFlow, on any Keras backend.
+    memory does not depend on its size. A folder that `prepare` wrote gives the same
+    batches as the text that it was made of. To split text while it is read needs
+    TensorFlow, on any Keras backend.
 
     Args:
         files: a path or a glob pattern, or several, of UTF-8 text with a sentence or
-            a paragraph a line; plain, `.gz` or `.xz`.
+            a paragraph a line; plain, `.gz` or `.xz`. Or a folder that `prepare` wrote.
         vocabulary: the words to predict.
-        tokenizer: the kind of `Tokenizer`.
+        tokenizer: the kind of `Tokenizer`; `"unicode"` if `None`, for a prepared folder
+            that which it was prepared with, and no other.
         batch_tokens: number of positions of a batch, boundaries and padding included.
         max_tokens: number of positions of a row at most, its two boundaries included.
             A longer line is split, after the end of a sentence if there is one in the
@@ -65,6 +61,7 @@ class Corpus:
 
     Attributes:
         files: the paths.
+        tokenizer: the kind that splits the text.
         report: the `CorpusStats` of the latest pass; a dataset reads a few batches
             ahead.
         error: the exception that ended the latest pass, or `None`. An iterator of
@@ -92,7 +89,7 @@ class Corpus:
         self,
         files: Files,
         vocabulary: Vocabulary,
-        tokenizer: str = "unicode",
+        tokenizer: str | None = None,
         batch_tokens: int = 1280,
         max_tokens: int = 66,
         seed: int = 0,
@@ -106,7 +103,7 @@ class Corpus:
             if value > MAX_BATCH_TOKENS:
                 refuse(f"{name}_tokens", f"at most {MAX_BATCH_TOKENS:,}", value)
         check_at_least(0, seed=seed)
-        check_choice(TOKENIZERS, tokenizer=tokenizer)
+        check_choice((*TOKENIZERS, None), tokenizer=tokenizer)
         check_type(
             (TokenVocabulary, type(None)),
             "a TokenVocabulary or None",
@@ -125,9 +122,10 @@ class Corpus:
                 f"{called('batch_tokens')} must be at least {called('max_tokens')}. "
                 + received(batch_tokens=batch_tokens, max_tokens=max_tokens)
             )
-        self.files = expand_files(files)
+        self._text = open_text(files, tokenizer)
+        self.files = self._text.files
         self.vocabulary = vocabulary
-        self.tokenizer = tokenizer
+        self.tokenizer = self._text.tokenizer
         self.batch_tokens = batch_tokens
         self.max_tokens = max_tokens
         self.seed = seed
@@ -135,9 +133,10 @@ class Corpus:
         self.token_vocabulary = token_vocabulary
         self.report = CorpusStats()
         self.error: Exception | None = None
-        # Not later, where the error would be one of TensorFlow.
-        if next(read_lines(self.files), None) is None:
-            raise ValueError(f"there is no text in {', '.join(self.files)}")
+
+    def names_and_sizes(self) -> list[list[object]]:
+        """Returns the name and the bytes of each text file, without folders."""
+        return self._text.names_and_sizes()
 
     def dataset(
         self, epoch: int | None = 0, shuffle: bool = True, skip: int = 0
@@ -159,15 +158,13 @@ class Corpus:
         Raises:
             ValueError: `epoch` or `skip` is negative.
         """
-        check_at_least(0, epoch=0 if epoch is None else epoch)
-        check_boolean(shuffle=shuffle)
-        check_at_least(0, skip=skip)
+        _check(epoch, shuffle, skip)
         passes = count() if epoch is None else repeat(epoch)
-        encode = PlainIds(self.token_vocabulary)
+        num_ids = PlainIds(self.token_vocabulary).num_ids
         batches = tf.data.Dataset.from_generator(
-            lambda: self._arrays(encode, next(passes), shuffle, skip),
+            lambda: self._arrays(next(passes), shuffle, skip),
             output_signature={
-                "char_ids": tf.TensorSpec((None, None, encode.num_ids), tf.int32),
+                "char_ids": tf.TensorSpec((None, None, num_ids), tf.int32),
                 "token_ids": tf.TensorSpec((None, None), tf.int32),
             },
         )
@@ -184,13 +181,18 @@ class Corpus:
         Raises:
             ValueError: a file is damaged; names the file.
         """
+        is_tensorflow = keras.backend.backend() == "tensorflow"
+        if not (is_tensorflow or self._text.needs_tensorflow):
+            _check(epoch, shuffle, skip)
+            yield from self._arrays(epoch, shuffle, skip)
+            return
         batches = iter(self.dataset(epoch, shuffle, skip))
         while True:
             with self.own_errors():
                 batch = next(batches, None)
             if batch is None:
                 return
-            if keras.backend.backend() != "tensorflow":
+            if not is_tensorflow:
                 batch = {name: value.numpy() for name, value in batch.items()}
             yield batch
 
@@ -211,49 +213,35 @@ class Corpus:
             f"max_tokens={self.max_tokens}, seed={self.seed}, shard={self.shard})"
         )
 
-    def _arrays(
-        self, encode: PlainIds, epoch: int, shuffle: bool, skip: int
-    ) -> Iterator[dict[str, np.ndarray]]:
+    def _arrays(self, epoch: int, shuffle: bool, skip: int) -> Iterator[Arrays]:
         self.error = None
         self.report = stats = CorpusStats()
         random = Random(self.seed << 32 | epoch) if shuffle else None
         try:
-            sentences = self._sentences(stats, random)
-            batches = length_batches(sentences, self.batch_tokens, random)
+            encode = self._text.encoder(self.vocabulary, self.token_vocabulary)
+            rows = self._text.rows(
+                self.max_tokens - _NUM_BOUNDARIES, stats, random, self.shard
+            )
+            batches = length_batches(rows, self.batch_tokens, random)
             for batch in islice(batches, skip, None):
-                token_ids = self._token_ids(batch, stats)
-                yield {"char_ids": encode(batch), "token_ids": token_ids}
+                arrays = encode(batch)
+                _count(batch, arrays, stats)
+                yield arrays
         except Exception as error:
             self.error = error
             raise
 
-    def _sentences(self, stats: CorpusStats, random: Random | None) -> Iterator[Tokens]:
-        first, every = self.shard
-        files = self.files
-        if len(files) >= every:
-            files, first, every = files[first::every], 0, 1
-        if random is None:
-            shards = (Shard(file, stats, first, every) for file in files)
-            lines: Iterator[str] = chain.from_iterable(shards)
-        else:
-            lines = mixed_lines(files, random, stats, first, every)
-        for tokens in tokenized_lines(lines, self.tokenizer, stats):
-            rows = split_sentence(tokens, self.max_tokens - _NUM_BOUNDARIES)
-            stats.used_lines += 1
-            stats.split_lines += len(rows) > 1
-            # A line of unusual spaces alone has no token.
-            yield from filter(None, rows)
 
-    def _token_ids(self, batch: list[Tokens], stats: CorpusStats) -> np.ndarray:
-        get = self.vocabulary.lookup.get
-        shape = len(batch), max(map(len, batch)) + _NUM_BOUNDARIES
-        token_ids = np.full(shape, PADDING_ID, "int32")
-        for row, sentence in zip(token_ids, batch, strict=True):
-            ids = [get(token, UNKNOWN) for token in sentence]
-            row[: len(ids) + _NUM_BOUNDARIES] = [START, *ids, END]
-            stats.batched_words += len(ids)
-            stats.unknown_words += ids.count(UNKNOWN)
-        stats.sentences += len(batch)
-        stats.positions += token_ids.size
-        stats.padding_positions += int((token_ids == PADDING_ID).sum())
-        return token_ids
+def _check(epoch: int | None, shuffle: bool, skip: int) -> None:
+    check_at_least(0, epoch=0 if epoch is None else epoch)
+    check_boolean(shuffle=shuffle)
+    check_at_least(0, skip=skip)
+
+
+def _count(batch: Sequence[Row], arrays: Arrays, stats: CorpusStats) -> None:
+    token_ids = arrays["token_ids"]
+    stats.sentences += len(batch)
+    stats.batched_words += sum(map(len, batch))
+    stats.unknown_words += int((token_ids == UNKNOWN).sum())
+    stats.positions += token_ids.size
+    stats.padding_positions += int((token_ids == PADDING_ID).sum())

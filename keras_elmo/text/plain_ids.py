@@ -63,7 +63,7 @@ class PlainIds:
             )
         table = np.array([self.begin, self.end], "int32")
         if words:
-            table = np.concatenate([table, self._encode(list(words))])
+            table = np.concatenate([table, self.encode(list(words))])
         rows = {word: row for row, word in enumerate(words, start=2)}
         longest = max(map(len, sentences), default=0)
         ids = np.zeros((len(sentences), max(longest, width) + 2, self.num_ids), "int32")
@@ -71,7 +71,7 @@ class PlainIds:
             row[: len(tokens) + 2] = table[[0, *(rows[word] for word in tokens), 1]]
         return ids
 
-    def _encode(self, words: list[bytes]) -> np.ndarray:
+    def encode(self, words: list[bytes]) -> np.ndarray:
         """Returns the ids of words, `(words, ids)`."""
         if self._vocabulary is None:
             return _bytes(words)
