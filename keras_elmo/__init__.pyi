@@ -33,6 +33,7 @@ from .models.encoder import build_encoder as build_encoder
 from .models.pretraining import build_pretraining_model as build_pretraining_model
 from .text.character_ids import CharacterIds as CharacterIds
 from .text.corpus import Corpus as Corpus
+from .text.preparing import prepare as prepare
 from .text.tokenizer import Tokenizer as Tokenizer
 from .text.vocabulary import Vocabulary as Vocabulary
 from .token_vocabulary import TokenVocabulary as TokenVocabulary

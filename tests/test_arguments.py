@@ -143,6 +143,7 @@ OTHERS = {
         "path": "x.png",
     },
     "precompute": {"elmo": layer, "dataset": [np.ones((1, 3, 50), "int32")]},
+    "prepare": {"corpus": "text.txt", "out": "x"},
     "pretrain": {"config": CONFIG, "corpus": "text.txt", "directory": "nowhere"},
     "save_published_weights": {"encoder": encoder, "options": "o", "weights": "w"},
     "scale.CountWords": {"tokenizer": "unicode"},

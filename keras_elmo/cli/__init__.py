@@ -12,6 +12,7 @@ import keras_elmo
 from keras_elmo.cli import commands as _commands  # noqa: F401  (declares them)
 from keras_elmo.cli import imports as _imports  # noqa: F401
 from keras_elmo.cli import servers as _servers  # noqa: F401
+from keras_elmo.cli import texts as _texts  # noqa: F401
 from keras_elmo.cli import words as _words  # noqa: F401
 from keras_elmo.cli.parsing import COMMANDS, Arguments, Command, Parser, add_commands
 from keras_elmo.cli.process import EndingSignals, standard_streams

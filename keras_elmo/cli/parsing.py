@@ -12,6 +12,7 @@ from keras_elmo.files.downloads import HUB
 from keras_elmo.files.finding import is_onnx
 from keras_elmo.files.loading import open_model
 from keras_elmo.text.lines import READ_ANYTHING, expand_files, read_lines
+from keras_elmo.text.prepared import PreparedText, prepared_folder
 from keras_elmo.training.options import TrainingOptions
 from keras_elmo.utils.lazy import import_extra
 from keras_elmo.utils.options import Option, options_of
@@ -183,6 +184,18 @@ def check_text(arguments: Arguments, *names: str) -> None:
         # A dash stands for standard input.
         if arguments.get(name, "-") != "-":
             expand_files(arguments[name])
+
+
+def check_corpus(arguments: Arguments, *names: str) -> None:
+    """Checks text as `check_text` does, or a prepared text."""
+    is_text = []
+    for name in names:
+        folder = prepared_folder(arguments.get(name) or "-")
+        if folder is None:
+            is_text.append(name)
+        else:
+            PreparedText(folder)
+    check_text(arguments, *is_text)
 
 
 def check_not_empty(files: list[str]) -> None:

@@ -77,7 +77,7 @@ class PlainIds:
             )
         table = np.array([[0] * self.num_ids, self.begin, self.end], "int32")
         if words:
-            table = np.concatenate([table, self._encode(list(words))])
+            table = np.concatenate([table, self.encode(list(words))])
         rows = {word: row for row, word in enumerate(words, start=3)}
         longest = max(map(len, sentences), default=0)
         positions = np.zeros((len(sentences), max(longest, width) + 2), "int32")
@@ -85,7 +85,7 @@ class PlainIds:
             row[: len(tokens) + 2] = [1, *(rows[word] for word in tokens), 2]
         return table, positions
 
-    def _encode(self, words: list[bytes]) -> np.ndarray:
+    def encode(self, words: list[bytes]) -> np.ndarray:
         """Returns the ids of words, `(words, ids)`."""
         if self._vocabulary is None:
             return _bytes(words)

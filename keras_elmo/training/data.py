@@ -1,6 +1,5 @@
 """What a run is trained on and validated with."""
 
-import os
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import count, islice
 from typing import Any, TypeAlias, cast
@@ -11,7 +10,7 @@ from keras_elmo.text.corpus import Corpus
 from keras_elmo.text.lines import Files, are_files
 from keras_elmo.text.vocabulary import SPECIALS, Vocabulary
 from keras_elmo.utils.checks import called
-from keras_elmo.utils.types import Config, StrPath, Tensor
+from keras_elmo.utils.types import Config, Tensor
 
 # `char_ids` and `token_ids` of some sentences.
 Batch: TypeAlias = dict[str, Tensor]
@@ -106,10 +105,10 @@ class TrainingData:
                 f"{prefix}batch_tokens": corpus.batch_tokens,
                 f"{prefix}max_tokens": corpus.max_tokens,
                 f"{prefix}seed": corpus.seed,
-                "corpus": names_and_sizes(corpus.files),
+                "corpus": corpus.names_and_sizes(),
             }
         if isinstance(validation, Corpus):
-            manifest["validation"] = names_and_sizes(validation.files)
+            manifest["validation"] = validation.names_and_sizes()
             if not self._is_text:
                 manifest["validation.tokenizer"] = validation.tokenizer
                 manifest["validation.max_tokens"] = validation.max_tokens
@@ -162,18 +161,6 @@ def _stored_shapes(files: PretrainingDirectory) -> BatchShapes | None:
             f"{files.training}: {SHAPES} must be null, or have `lengths` and "
             f"`num_words`. Received: {stored!r}"
         ) from error
-
-
-def names_and_sizes(paths: list[str]) -> list[list[object]]:
-    """Returns each file's name and bytes; without folders, which may change."""
-    return [
-        [json_path(os.path.basename(path)), os.path.getsize(path)] for path in paths
-    ]
-
-
-def json_path(path: StrPath) -> str:
-    """Returns a path as JSON can hold it: Linux allows names that are not UTF-8."""
-    return os.fsencode(path).decode(errors="backslashreplace")
 
 
 def check_batch(batch: object) -> None:
