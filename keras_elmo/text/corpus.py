@@ -278,10 +278,7 @@ def _check(
     check_type((BatchShapes, type(None)), "from choose_shapes", shapes=shapes)
 
 
-def _count(
-    batch: Sequence[Row], arrays: dict[str, np.ndarray], stats: CorpusStats
-) -> None:
-    token_ids = arrays["token_ids"]
+def _count(batch: Sequence[Row], token_ids: np.ndarray, stats: CorpusStats) -> None:
     stats.sentences += len(batch)
     stats.batched_words += sum(map(len, batch))
     stats.unknown_words += int((token_ids == UNKNOWN).sum())
