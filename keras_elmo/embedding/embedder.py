@@ -131,7 +131,7 @@ def embed(
     vectors = Embedder(encoder).embed(read, batch_size, mix)
     if pooling is None:
         return vectors
-    pooled = [_pooled(each, pooling) for each in vectors]
+    pooled = [_pooled(sentence, pooling) for sentence in vectors]
     shape = EmbedOptions(layers).shape(encoder.config)
     return np.stack(pooled) if pooled else np.empty((0, *shape), "float32")
 

@@ -162,8 +162,8 @@ class PretrainingModel(keras.Model):
         if self._exact is None:
             # One graph for batches of all shapes.
             signature = {
-                name: tf.TensorSpec(each.shape, each.dtype)
-                for name, each in self.input.items()
+                name: tf.TensorSpec(value.shape, value.dtype)
+                for name, value in self.input.items()
             }
             self._exact = tf.function(
                 lambda batch: self(batch, training=False),

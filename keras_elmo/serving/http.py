@@ -71,8 +71,8 @@ def first_signal() -> "asyncio.Future[signal.Signals]":
         # Two signals may be waiting for the loop at once.
         if not ended.done():
             ended.set_result(number)
-        for each in _SIGNALS:
-            loop.remove_signal_handler(each)
+        for handled in _SIGNALS:
+            loop.remove_signal_handler(handled)
 
     for number in _SIGNALS:
         loop.add_signal_handler(number, end, number)
