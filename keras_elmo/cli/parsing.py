@@ -11,8 +11,12 @@ from keras_elmo.embedding.options import EmbedOptions
 from keras_elmo.files.downloads import HUB
 from keras_elmo.files.finding import is_onnx
 from keras_elmo.files.loading import open_model
-from keras_elmo.text.lines import READ_ANYTHING, expand_files, read_lines
-from keras_elmo.text.prepared import PreparedText, prepared_folder
+from keras_elmo.text.lines import (
+    READ_ANYTHING,
+    expand_files,
+    prepared_folder,
+    read_lines,
+)
 from keras_elmo.training.options import TrainingOptions
 from keras_elmo.utils.lazy import import_extra
 from keras_elmo.utils.options import Option, options_of
@@ -194,6 +198,9 @@ def check_corpus(arguments: Arguments, *names: str) -> None:
         if folder is None:
             is_text.append(name)
         else:
+            # It takes NumPy.
+            from keras_elmo.text.prepared import PreparedText
+
             PreparedText(folder)
     check_text(arguments, *is_text)
 

@@ -24,7 +24,7 @@ from keras_elmo.utils.options import Option
     dataclasses.replace(
         CORPUS,
         help="Text files, as paths or glob patterns: UTF-8, one sentence or paragraph "
-        "per line, plain, .gz or .xz; with {column}, JSON lines or Parquet.",
+        "per line, plain, .gz or .xz. With {column}, JSON lines or Parquet",
     ),
     Option("out", "The folder to write", "DIR", required=True),
     Option(

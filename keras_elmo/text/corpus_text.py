@@ -19,9 +19,15 @@ from keras_elmo.text.batching import (
 )
 from keras_elmo.text.indexed_ids import IndexedIds
 from keras_elmo.text.line_sources import names_and_sizes
-from keras_elmo.text.lines import Files, Shard, expand_files, read_lines
+from keras_elmo.text.lines import (
+    Files,
+    Shard,
+    expand_files,
+    prepared_folder,
+    read_lines,
+)
 from keras_elmo.text.plain_ids import PlainIds
-from keras_elmo.text.prepared import Line, PreparedText, prepared_folder
+from keras_elmo.text.prepared import Line, PreparedText
 from keras_elmo.text.sentence_ends import Marks, marks_of, split_sentence
 from keras_elmo.text.stats import CorpusStats
 from keras_elmo.text.vocabulary import END, PADDING_ID, START, UNKNOWN, Vocabulary

@@ -5,6 +5,7 @@ import gzip
 import io
 import lzma
 import os
+import reprlib
 import warnings
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -248,6 +249,22 @@ def read_words(path: StrPath) -> Iterator[str]:
 def is_prepared(path: StrPath) -> bool:
     """Whether a path is a folder with a manifest, as `prepare` writes it."""
     return os.path.isfile(os.path.join(path, MANIFEST))
+
+
+def prepared_folder(files: Files) -> str | None:
+    """Returns the path of a prepared text, if that is what `files` is.
+
+    Raises:
+        ValueError: there is something beside it.
+    """
+    patterns = patterns_of(files)
+    folders = list(filter(is_prepared, patterns))
+    if folders and len(patterns) > 1:
+        raise ValueError(
+            f"{folders[0]} is a prepared text and must be given alone. "
+            f"Received: {reprlib.repr(patterns)}"
+        )
+    return folders[0] if folders else None
 
 
 class Shard:

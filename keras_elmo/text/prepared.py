@@ -21,7 +21,7 @@ import numpy as np
 
 from keras_elmo.config import TOKENIZERS
 from keras_elmo.text.distinct_words import DistinctWords
-from keras_elmo.text.lines import MANIFEST, Files, is_prepared, patterns_of
+from keras_elmo.text.lines import MANIFEST
 from keras_elmo.text.stats import CorpusStats
 from keras_elmo.utils.arrays import map_array
 from keras_elmo.utils.checks import is_integer, refuse
@@ -72,20 +72,6 @@ class Line(NamedTuple):
 def shard_files(number: int) -> tuple[str, str]:
     """Returns the names of the words and the lines of a shard."""
     return f"shard-{number:05}.words.npy", f"shard-{number:05}.lines.npy"
-
-
-def prepared_folder(files: Files) -> str | None:
-    """Returns the path of a prepared text, if that is what `files` is.
-
-    Raises:
-        ValueError: there is something beside it.
-    """
-    patterns = patterns_of(files)
-    folders = list(filter(is_prepared, patterns))
-    if folders and len(patterns) > 1:
-        rule = f"{folders[0]} alone, as it is a prepared text"
-        refuse("files", rule, patterns)
-    return folders[0] if folders else None
 
 
 class PreparedText:

@@ -8,8 +8,7 @@ import reprlib
 from collections.abc import Iterable, Mapping, Sequence
 
 from keras_elmo.config import TOKENIZERS
-from keras_elmo.text.lines import Files, expand_files, patterns_of, read_words
-from keras_elmo.text.prepared import PreparedText, prepared_folder
+from keras_elmo.text.lines import Files, expand_files, prepared_folder, read_words
 from keras_elmo.text.stats import CorpusStats
 from keras_elmo.text.word_counts import WordCounts
 from keras_elmo.utils.checks import (
@@ -133,8 +132,8 @@ class Vocabulary:
         Args:
             files: a path or a glob pattern, or several; see `expand_files`. Or a folder
                 that `prepare` wrote, whose counts are exact.
-            tokenizer: the kind of `Tokenizer`; `"unicode"` if `None`, for a prepared
-                folder that which it was prepared with.
+            tokenizer: the kind of `Tokenizer`; if `None`, that of the folder, or
+                `"unicode"`.
             max_size: number of words at most, the three special ones included.
             min_count: how often a word has to occur.
             progress: whether to show a bar with words/s on stderr.
@@ -158,18 +157,22 @@ class Vocabulary:
                 + received(max_distinct=max_distinct, max_size=max_size)
             )
         report = CorpusStats() if report is None else report
-        if folder := prepared_folder(files):
+        paths = [folder] if (folder := prepared_folder(files)) else expand_files(files)
+        if folder:
+            # It takes NumPy, which --help does not.
+            from keras_elmo.text.prepared import PreparedText
+
             text = PreparedText(folder, tokenizer)
             counts = text.counts(max_size, report)
             others = text.num_words - counts.total()
         else:
             before = report.dropped_words
             word_counts = WordCounts(max_distinct, report)
-            word_counts.read(expand_files(files), tokenizer or "unicode", progress)
+            word_counts.read(paths, tokenizer or "unicode", progress)
             counts = word_counts.counts
             others = report.dropped_words - before
         if not counts.keys() - _SPECIAL_WORDS:
-            raise ValueError(f"there is no word in {', '.join(patterns_of(files))}")
+            raise ValueError(f"there is no word in {', '.join(paths)}")
         # They are unknown words, too.
         counts[SPECIALS[UNKNOWN].encode()] += others
         return cls.from_counts(counts, max_size, min_count)

@@ -232,7 +232,7 @@ def test_other_tokenizer(original):
 def test_alone(original, tmp_path):
     """Two dictionaries do not go together, nor is it a text of lines."""
     others = [original, tmp_path / "text.txt"]
-    with pytest.raises(ValueError, match="`files` must be .* alone, as it is a prepar"):
+    with pytest.raises(ValueError, match="prepared is a prepared text and must be "):
         Corpus(others, VOCABULARY)
     with pytest.raises(ValueError, match=".it is a prepared text, which pretraining"):
         preparing.prepare(original, tmp_path / "again")
