@@ -115,6 +115,12 @@ class ExampleReader:
         else:
             rule = "a list of labels for each text"
             rows = _values(labels, argument, rule)
+            shape = tuple(getattr(labels, "shape", ()))
+            # Of a ragged tensor one is not known.
+            if len(shape) == 2 and None not in shape:
+                told = received(**{argument: labels})
+                rule += ", no table of zeros and ones"
+                raise ValueError(f"{called(argument)} must be {rule}. {told}")
             for place, row in enumerate(rows):
                 if isinstance(row, str | bytes) or not isinstance(row, Iterable):
                     _refuse_item(argument, rule, place, row)
@@ -125,6 +131,8 @@ class ExampleReader:
             kinds.update(map(type, read[-1]))
             if len(kinds) > 1:
                 _refuse_item(argument, "labels of one type", place, row)
+            if len(set(read[-1])) < len(read[-1]):
+                _refuse_item(argument, "distinct labels of a text", place, row)
         return read
 
 
@@ -217,9 +225,13 @@ def _is_text(value: object) -> bool:
     if isinstance(value, str | bytes):
         return bool(value.strip())
     words = value.tolist() if isinstance(value, np.ndarray) else value
-    if not isinstance(words, list | tuple) or not words:
+    if not isinstance(words, list | tuple):
         return False
-    return all(isinstance(word, str | bytes) and word for word in words)
+    if not all(isinstance(word, str | bytes) for word in words):
+        return False
+    # Empty ones are padding at the end of a row.
+    num_words = sum(map(bool, words))
+    return num_words > 0 and all(words[:num_words])
 
 
 def _label(value: object, argument: str, place: int) -> Label:

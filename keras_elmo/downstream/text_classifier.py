@@ -39,9 +39,9 @@ class TextClassifier(keras.Model):
     """Labels of texts, by their pooled word vectors.
 
     The vectors of ELMo, and static ones beside them if there are, are normalised, pass
-    a biLSTM if asked for, and are pooled over the words of a text. Then follow a hidden
-    layer if asked for, and a softmax over the labels, or with `multi_label` a sigmoid
-    for each. The model is compiled: Adam(0.001), cross-entropy, accuracy.
+    a biLSTM, and are pooled over the words of a text. Then follow a hidden layer if
+    asked for, and a softmax over the labels, or with `multi_label` a sigmoid for each.
+    The model is compiled: Adam(0.001), cross-entropy, accuracy.
 
     Args:
         encoder: the biLM: a name or path as of `load`, an `Encoder`, or an
@@ -99,7 +99,7 @@ class TextClassifier(keras.Model):
         labels: Iterable[Label] | None = None,
         pooling: str | Sequence[str] = ("mean", "max"),
         static: StaticEmbedding | StrPath | None = None,
-        lstm_units: int = 0,
+        lstm_units: int = 64,
         hidden: int = 0,
         dropout: float = 0.5,
         multi_label: bool = False,

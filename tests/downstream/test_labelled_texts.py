@@ -67,6 +67,10 @@ def test_tensors():
 def test_words_and_pairs():
     words = [["a", "film"], ("long",), np.array(["a", "b"])]
     assert len(reader().texts(words)[0]) == 3
+    # Padded at the end alone.
+    assert reader().texts(np.array([["a", "film"], ["a", ""]]))
+    with pytest.raises(ValueError, match=r"texts\[0\]=\['', 'film'\]"):
+        reader().texts([["", "film"]])
     pairs = [("a film", "a dog"), (["a"], "b"), ["a", ["b", "c"]]]
     first, second = reader(pairs=True).texts(pairs)
     assert (first, second) == (["a film", ["a"], "a"], ["a dog", "b", ["b", "c"]])
@@ -107,7 +111,7 @@ def test_label_types():
         (["a", float("nan")], "not empty. Received: texts[1]=nan"),
         ([1.5], "not empty. Received: texts[0]=1.5"),
         ([[]], "not empty. Received: texts[0]=[]"),
-        ([["a", ""]], "not empty. Received: texts[0]=['a', '']"),
+        ([["", ""]], "not empty. Received: texts[0]=['', '']"),
         ([["a", None]], "not empty. Received: texts[0]=['a', None]"),
     ],
 )
@@ -157,6 +161,12 @@ def test_wrong_lists_of_labels():
     for labels in (["ab", "a"], [None], [3]):
         with pytest.raises(ValueError, match="a list of labels for each text"):
             reader(multi_label=True).labels(labels)
+    with pytest.raises(
+        ValueError, match="must be a list .*, no table of zeros and one"
+    ):
+        reader(multi_label=True).labels(np.eye(2, dtype=int))
+    with pytest.raises(ValueError, match=r"distinct labels of a text\. .*labels\[1\]"):
+        reader(multi_label=True).labels([["a", "b"], ["a", "a"]])
 
 
 def test_one_label_for_each_text():

@@ -24,7 +24,7 @@ def encoder():
 
 def made(encoder, **arguments):
     keras.utils.set_random_seed(0)
-    return TextClassifier(encoder, **{"dropout": 0.0, **arguments})
+    return TextClassifier(encoder, **{"lstm_units": 0, "dropout": 0.0, **arguments})
 
 
 def trained(encoder, labels, **arguments):
