@@ -269,7 +269,7 @@ def test_parquet(tmp_path):
 def test_parquet_without_pyarrow(tmp_path, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "pyarrow.parquet", None)
     (tmp_path / "rows").write_bytes(b"PAR1")
-    with pytest.raises(ImportError, match="Reading Parquet needs pyarrow, .*parquet.'"):
+    with pytest.raises(ImportError, match="Reading Parquet needs pyarrow, .*pyarrow"):
         prepare(tmp_path / "rows", tmp_path / "out", column="text")
 
 
