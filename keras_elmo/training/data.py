@@ -1,11 +1,13 @@
 """What a run is trained on and validated with."""
 
+import reprlib
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import count, islice
 from typing import Any, TypeAlias, cast
 
 from keras_elmo.files.run_directory import PretrainingDirectory
 from keras_elmo.text.batch_shapes import BatchShapes
+from keras_elmo.text.batching import MAX_BATCH_TOKENS
 from keras_elmo.text.corpus import Corpus
 from keras_elmo.text.lines import Files, are_files
 from keras_elmo.text.vocabulary import SPECIALS, Vocabulary
@@ -142,25 +144,29 @@ class TrainingData:
                     f"{called('corpus')} must have the words of {files.vocabulary}, "
                     "with which the run began"
                 )
-        self.shapes = _stored_shapes(files)
+        if isinstance(self._corpus, Corpus):
+            self.shapes = _stored_shapes(files, self._corpus.max_tokens)
         if self.shapes is None and not self.choose_shapes():
             self.shapes = self._chosen_shapes()
         return self.vocabulary, self._corpus, self._validation
 
 
-def _stored_shapes(files: PretrainingDirectory) -> BatchShapes | None:
+def _stored_shapes(files: PretrainingDirectory, longest: int) -> BatchShapes | None:
     """Returns the few shapes of a run; `None` for one that began without them."""
     stored = files.read_manifest().get(SHAPES)
     if stored is None:
         return None
     try:
-        lengths, num_words = map(int, stored["lengths"]), int(stored["num_words"])
-        return BatchShapes(tuple(sorted(lengths)), num_words)
-    except (KeyError, TypeError, ValueError) as error:
-        raise ValueError(
-            f"{files.training}: {SHAPES} must be null, or have `lengths` and "
-            f"`num_words`. Received: {stored!r}"
-        ) from error
+        lengths, num_words = sorted(map(int, stored["lengths"])), stored["num_words"]
+        is_possible = 0 < lengths[0] <= lengths[-1] <= longest
+        if is_possible and 0 < num_words <= MAX_BATCH_TOKENS:
+            return BatchShapes(tuple(lengths), int(num_words))
+    except (IndexError, KeyError, TypeError, ValueError):
+        pass
+    raise ValueError(
+        f"{files.training}: {SHAPES} must be null, or have `lengths` of at most "
+        f"{longest} and `num_words`. Received: {reprlib.repr(stored)}"
+    )
 
 
 def check_batch(batch: object) -> None:

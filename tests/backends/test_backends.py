@@ -11,10 +11,16 @@ from tests.helpers.installed import require_installed
 @pytest.mark.slow
 @pytest.mark.parametrize("backend", ["jax", "torch"])
 @pytest.mark.parametrize("arguments", [[], ["--without-tensorflow"]], ids="".join)
-def test_backend(backend, arguments):
+def test_backend(backend, arguments, tmp_path_factory):
     require_installed(backend)
-    module = check_backend.__name__
-    printed = run_python("-m", module, *arguments, cwd=ROOT, KERAS_BACKEND=backend)
+    variables = {
+        "KERAS_BACKEND": backend,
+        # What both processes, and runs that are resumed in them, compile.
+        "JAX_COMPILATION_CACHE_DIR": f"{tmp_path_factory.getbasetemp()}/compiled",
+    }
+    printed = run_python(
+        "-m", check_backend.__name__, *arguments, cwd=ROOT, **variables
+    )
     assert printed.endswith("ok\n")
 
 

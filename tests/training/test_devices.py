@@ -254,6 +254,25 @@ def test_bad_tf_config(value, known, monkeypatch):
             choose_tensorflow_devices(1)
 
 
+@pytest.mark.parametrize(
+    ("platform", "given", "wanted"),
+    [("gpu", None, "keras-elmo/jax"), ("gpu", "mine", None), ("cpu", None, None)],
+)
+def test_compiled_steps_are_kept(platform, given, wanted, monkeypatch, tmp_path):
+    """In a folder of the user, unless JAX was told another one; those of a CPU not."""
+    jax = pytest.importorskip("jax")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(jax, "default_backend", lambda: platform)
+    before = jax.config.jax_compilation_cache_dir
+    jax.config.update("jax_compilation_cache_dir", given)
+    try:
+        choose_jax_devices(1)
+        found = jax.config.jax_compilation_cache_dir
+    finally:
+        jax.config.update("jax_compilation_cache_dir", before)
+    assert found == (str(tmp_path / wanted) if wanted else given)
+
+
 @pytest.mark.parametrize("missing", ["NUM_PROCESSES", "PROCESS_ID"])
 def test_incomplete_jax_variables(missing, monkeypatch):
     """A group of processes is told as a whole."""

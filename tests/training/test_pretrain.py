@@ -1,5 +1,6 @@
 import contextlib
 import dataclasses
+import json
 import math
 import random
 import shutil
@@ -14,10 +15,12 @@ import pytest
 from keras_elmo.files.checkpoint import Checkpoints
 from keras_elmo.files.loading import load
 from keras_elmo.files.run_directory import PretrainingDirectory
+from keras_elmo.text.batch_shapes import BatchShapes
 from keras_elmo.text.corpus import Corpus
 from keras_elmo.text.preparing import prepare
 from keras_elmo.text.vocabulary import SPECIALS, Vocabulary
 from keras_elmo.training import recorder as record
+from keras_elmo.training.data import TrainingData
 from keras_elmo.training.perplexity import perplexity
 from keras_elmo.training.pretrain import pretrain
 from keras_elmo.training.recorder import Diverged
@@ -593,6 +596,39 @@ def test_diverged_weights(tmp_path):
             on_batches(ready_made(4), tmp_path / "run", checkpoint_every=4)
     assert Checkpoints(str(tmp_path / "run" / "checkpoints")).steps() == [4]
     assert not (tmp_path / "run" / "weights.hdf5").exists()
+
+
+@pytest.mark.slow
+def test_run_of_few_shapes(folder, tmp_path):
+    """A run that began on JAX goes on with the shapes it began with.
+
+    All rows of this text have one length: batches of it are those of any other run.
+    """
+    shapes = BatchShapes((9,), num_words=64)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TrainingData, "choose_shapes", lambda data: shapes._asdict())
+        on_text(folder, tmp_path / "few", steps=2)
+    manifest = json.loads((tmp_path / "few" / "training.json").read_text())
+    assert manifest["shapes"] == {"lengths": [9], "num_words": 64}
+    on_text(folder, tmp_path / "few", steps=4, resume=True)
+    again = json.loads((tmp_path / "few" / "training.json").read_text())
+    assert again["shapes"] == manifest["shapes"]
+    on_text(folder, tmp_path / "any", steps=4)
+    arrays, others = (state_of(tmp_path / name)[0] for name in ("few", "any"))
+    for name, array in arrays.items():
+        np.testing.assert_array_equal(array, others[name], err_msg=name)
+    for wrong in (
+        7,
+        {"lengths": 9, "num_words": 64},
+        {"lengths": [9]},
+        {"lengths": [], "num_words": 64},
+        {"lengths": [10], "num_words": 64},
+        {"lengths": [9], "num_words": 1e9},
+    ):
+        manifest["shapes"] = wrong
+        (tmp_path / "few" / "training.json").write_text(json.dumps(manifest))
+        with pytest.raises(ValueError, match=r"training\.json: shapes must be"):
+            on_text(folder, tmp_path / "few", steps=5, resume=True)
 
 
 @pytest.mark.slow

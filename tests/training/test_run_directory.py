@@ -35,10 +35,6 @@ def another_process(tmp_path):
         process.kill()
 
 
-def no_shapes():
-    """Batches have shapes of their own."""
-
-
 def test_lock_is_held_until_death(another_process, tmp_path):
     """Another process is noticed until it dies."""
     with DirectoryLock(str(tmp_path)) as lock:
@@ -69,12 +65,16 @@ def test_two_begin_in_new_directory(tmp_path):
         def count():
             # Meanwhile the other has counted, too, and begins.
             prepare_run_directory(
-                *arguments(second, recipe), lambda: None, no_shapes, False, print
+                *arguments(second, recipe), lambda: None, lambda: None, False, print
             )
 
         with pytest.raises(ValueError, match="another process trains in"):
             prepare_run_directory(
-                *arguments(first, {**recipe, "seed": 1}), count, no_shapes, False, print
+                *arguments(first, {**recipe, "seed": 1}),
+                count,
+                lambda: None,
+                False,
+                print,
             )
         assert files.read_manifest() == {**recipe, "shapes": None}
 
@@ -85,7 +85,14 @@ def begun(path, error):
     words = Vocabulary([*SPECIALS, "bank"], [0, 0, 1, 2])
     with pytest.raises(error), DirectoryLock(files.path) as lock:
         prepare_run_directory(
-            files, lock, CONFIG, {"corpus": None}, lambda: words, no_shapes, True, print
+            files,
+            lock,
+            CONFIG,
+            {"corpus": None},
+            lambda: words,
+            lambda: None,
+            True,
+            print,
         )
         os.makedirs(files.checkpoints, exist_ok=True)
         (path / "history.csv").touch()
@@ -121,7 +128,7 @@ def test_failed_run_keeps_checkpoints(tmp_path):
                 CONFIG,
                 {"corpus": None},
                 lambda: None,
-                no_shapes,
+                lambda: None,
                 False,
                 print,
             )

@@ -110,16 +110,13 @@ class JaxDevices(Devices):
         import jax
 
         shapes = _shapes_of(batch)
-        if self._values is None:
-            values = [[v.value for v in variables] for variables in _variables(model)]
-            self._values = jax.device_put(values, self._copied)
-        if shapes in self._updates:
-            return
-        update = jax.jit(
-            _update_of(model), donate_argnums=0, out_shardings=self._copied
-        )
-        with self.scope():
-            self._updates[shapes] = update.lower(self._values, batch).compile()
+        if shapes not in self._updates:
+            update = jax.jit(
+                _update_of(model), donate_argnums=0, out_shardings=self._copied
+            )
+            with self.scope():
+                lowered = update.lower(self._last_values(model), batch)
+            self._updates[shapes] = lowered.compile()
 
     def update(
         self, model: PretrainingModel, batch: Batch | None, statuses: list[WorkerStatus]
@@ -132,8 +129,17 @@ class JaxDevices(Devices):
             )
         self.compile(model, batch)
         update = self._updates[_shapes_of(batch)]
-        self._values, metrics = update(self._values, batch)
+        self._values, metrics = update(self._last_values(model), batch)
         return metrics
+
+    def _last_values(self, model: PretrainingModel) -> Values:
+        """Returns the values after the last update, or else those of the variables."""
+        import jax
+
+        if self._values is None:
+            values = [[v.value for v in variables] for variables in _variables(model)]
+            self._values = jax.device_put(values, self._copied)
+        return self._values
 
     def write_variables(self, model: PretrainingModel) -> None:
         if self._values is not None:
@@ -193,6 +199,11 @@ def choose_jax_devices(count: int | None) -> Devices:
     if jax.default_backend() == "cpu":
         # The CPU is one device, unless more are asked for.
         count = count or 1
+    elif not jax.config.jax_compilation_cache_dir:
+        # What is compiled for a CPU may not run on another one.
+        home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+        folder = os.path.join(home, "keras-elmo", "jax")
+        jax.config.update("jax_compilation_cache_dir", folder)
     if count is not None and count > local:
         refuse("devices", f"at most {local}, the number of devices of JAX", count)
     return JaxDevices(count or local)
