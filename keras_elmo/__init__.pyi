@@ -6,6 +6,7 @@ from .downstream.callbacks import MixWeightsLogger as MixWeightsLogger
 from .downstream.elmo_embedding import ElmoEmbedding as ElmoEmbedding
 from .downstream.precompute import precompute as precompute
 from .downstream.static_embedding import StaticEmbedding as StaticEmbedding
+from .downstream.tagger import Tagger as Tagger
 from .embedding.embedder import embed as embed
 from .export.onnx import export_onnx as export_onnx
 from .export.saved_model import export_saved_model as export_saved_model

@@ -111,7 +111,7 @@ REGISTERED = [
         "ScalarMix",
         "StaticEmbedding",
     ),
-    *("TokenMask", "Tokenizer", "VocabularyEmbedding"),
+    *("Tagger", "TokenMask", "Tokenizer", "VocabularyEmbedding"),
 ]
 
 
