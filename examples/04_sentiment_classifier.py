@@ -12,24 +12,11 @@ import argparse
 from pathlib import Path
 
 import keras
-import tensorflow as tf
-from labelled_sentences import numbered, read_examples
+from labelled_sentences import read_examples
 from sentiment_sentences import write_sentences
 from shipped_models import ENGLISH
 
 import keras_elmo
-
-
-def build_classifier(model: Path, num_labels: int) -> keras.Model:
-    text = keras.Input((), dtype="string", name="text")
-    elmo = keras_elmo.ElmoEmbedding.from_saved_model(model, dropout=0.2)
-    # Cut as the text was that the model learned from. The words come with a mask: what
-    # follows does not read the padding.
-    words = elmo(text)
-    sentence = keras.layers.Bidirectional(keras.layers.LSTM(64))(words)
-    sentence = keras.layers.Dropout(0.3)(sentence)
-    label = keras.layers.Dense(num_labels, activation="softmax")(sentence)
-    return keras.Model(text, label)
 
 
 def main(
@@ -43,22 +30,15 @@ def main(
     keras.utils.set_random_seed(0)
     if train is None or dev is None:
         train, dev = write_sentences(out.parent, 1000)
-    names = sorted(set(read_examples(train)[1]))
-    sentences, labels = numbered(train, names)
-    held_out = numbered(dev, names)
-    classifier = build_classifier(model, len(names))
-    classifier.compile(
-        keras.optimizers.Adam(0.003),
-        "sparse_categorical_crossentropy",
-        metrics=["accuracy"],
-    )
-
-    examples = tf.data.Dataset.from_tensor_slices((sentences, labels))
+    sentences, labels = read_examples(dev)
+    # Sentences are cut as the text was that the model learned from.
+    classifier = keras_elmo.TextClassifier(model, dropout=0.2)
+    classifier.optimizer.learning_rate = 0.003
     classifier.fit(
-        examples.shuffle(100_000, seed=0).batch(batch_size),
-        validation_data=tf.data.Dataset.from_tensor_slices(held_out).batch(256),
+        *read_examples(train),
+        validation_data=(sentences, labels),
         epochs=epochs,
-        shuffle=False,
+        batch_size=batch_size,
         verbose=2,
     )
 
@@ -67,10 +47,12 @@ def main(
     classifier.save(out)
     classifier = keras.models.load_model(out)
     # Of sentences that it has not seen.
-    for sentence in held_out[0][:5]:
-        probabilities = classifier(tf.constant([sentence]))[0].numpy()
-        label, sure = names[probabilities.argmax()], probabilities.max()
-        print(f"{label} ({sure:.0%} sure): {sentence}")
+    some = sentences[:5]
+    predicted = zip(
+        classifier.predict(some), classifier.predict_proba(some), strict=True
+    )
+    for sentence, (label, probabilities) in zip(some, predicted, strict=True):
+        print(f"{label} ({probabilities.max():.0%} sure): {sentence}")
     print(f"The whole model is in {out}")
 
 

@@ -6,6 +6,7 @@ from .downstream.callbacks import MixWeightsLogger as MixWeightsLogger
 from .downstream.elmo_embedding import ElmoEmbedding as ElmoEmbedding
 from .downstream.precompute import precompute as precompute
 from .downstream.static_embedding import StaticEmbedding as StaticEmbedding
+from .downstream.tagger import Tagger as Tagger
 from .downstream.text_classifier import TextClassifier as TextClassifier
 from .embedding.embedder import embed as embed
 from .export.onnx import export_onnx as export_onnx

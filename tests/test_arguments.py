@@ -17,6 +17,7 @@ pytestmark = pytest.mark.graph
 
 WORDS = Vocabulary([*SPECIALS, "bank"])
 SENTENCES = [["the", "bank"]]
+TAGGED = [(["the", "bank"], ["DET", "NOUN"])]
 CHARACTERS = ["<oov>", "<pad>", "<bos>", "<eos>", "<bow>", "<eow>", "a"]
 
 
@@ -47,6 +48,11 @@ def index():
     return keras_elmo.Index.build(encoder(), SENTENCES)
 
 
+@functools.cache
+def tagger():
+    return keras_elmo.Tagger(encoder(), tags=["DET", "NOUN"])
+
+
 def corpus():
     return keras_elmo.Corpus("text.txt", WORDS)
 
@@ -56,7 +62,7 @@ def index_folder():
     return "index"
 
 
-MADE = (encoder, layer, model, classifier, index, index_folder, corpus)
+MADE = (encoder, layer, model, classifier, index, index_folder, corpus, tagger)
 # What is not under test has these values.
 LAYERS = {
     "BiLM": {"units": 4, "projection_units": 3},
@@ -80,6 +86,12 @@ LAYERS = {
     },
 }
 OTHERS = {
+    "Tagger": {"encoder": encoder},
+    "Tagger.evaluate": {"self": tagger, "x": TAGGED},
+    "Tagger.export": {"self": tagger, "filepath": "x"},
+    "Tagger.fit": {"self": tagger, "x": TAGGED},
+    "Tagger.predict": {"self": tagger, "sentences": SENTENCES},
+    "Tagger.tag": {"self": tagger, "sentences": SENTENCES},
     "CRFLoss": {},
     "Corpus": {"files": "text.txt", "vocabulary": WORDS},
     "Corpus.batches": {"self": corpus},

@@ -28,6 +28,7 @@ LONG = (
     "docs/models.md",
     "docs/start.md",
     "docs/start.ko.md",
+    "docs/tagging.md",
     "docs/training.md",
 )
 SHORT = ("docs/api.md", "docs/faq.md", "docs/how_it_works.md")

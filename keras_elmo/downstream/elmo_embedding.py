@@ -253,8 +253,9 @@ class ElmoEmbedding(StringsFirst, keras.layers.Layer):
         tensors = [keras.KerasTensor(shape, "float32") for _ in self.mixes]
         return self._one_or_all(tensors)
 
-    def compute_output_shape(self, inputs_shape: Shape) -> Shape | list[Shape]:
-        shape = (*self._mask.output_shape(inputs_shape), self.layers_shape[-1])
+    # Named as by Keras, whose `summary` passes what it has built the layer with.
+    def compute_output_shape(self, input_shape: Shape) -> Shape | list[Shape]:
+        shape = (*self._mask.output_shape(input_shape), self.layers_shape[-1])
         return self._one_or_all([shape] * self.num_representations)
 
     @property

@@ -5,7 +5,6 @@
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 import keras
 import numpy as np
@@ -76,7 +75,7 @@ class CRF(keras.layers.Layer):
     input_dtype = "float32"
 
     def __init__(
-        self, num_tags: int, tags: Sequence[str] | None = None, **kwargs: Any
+        self, num_tags: int, tags: Sequence[str] | None = None, **kwargs: object
     ) -> None:
         super().__init__(**kwargs)
         check_at_least(2, num_tags=num_tags)
@@ -173,7 +172,7 @@ class CRFDecode(keras.layers.Layer):
 
     input_dtype = "float32"
 
-    def __init__(self, **kwargs: Any) -> None:
+    def __init__(self, **kwargs: object) -> None:
         super().__init__(**kwargs)
         self.supports_masking = True
 

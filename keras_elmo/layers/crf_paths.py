@@ -10,8 +10,6 @@ that, divided by the sum over all paths. Two rules make the tensor enough:
   of scores reaches.
 """
 
-from typing import Any
-
 import numpy as np
 from keras import ops
 
@@ -111,7 +109,7 @@ def with_mask(potentials: Tensor, mask: Tensor) -> Tensor:
     return ops.where(mask, potentials, ops.cast(keeps, potentials.dtype))
 
 
-def check_potentials(potentials: Any, name: str = "potentials") -> None:
+def check_potentials(potentials: Tensor, name: str = "potentials") -> None:
     """Raises a `ValueError` unless the axes are those of log potentials."""
     shape = tuple(getattr(potentials, "shape", ()))
     if len(shape) != 4 or None in shape[2:] or shape[2] != shape[3] or shape[2] < 2:
@@ -121,7 +119,7 @@ def check_potentials(potentials: Any, name: str = "potentials") -> None:
         )
 
 
-def check_per_token(value: Any, potentials: Tensor, name: str, rule: str) -> None:
+def check_per_token(value: Tensor, potentials: Tensor, name: str, rule: str) -> None:
     """Raises a `ValueError` unless a value has the axes `(batch, tokens)`."""
     shape = tuple(getattr(value, "shape", ()))
     sizes = zip(shape, tuple(potentials.shape)[:2], strict=False)
@@ -132,7 +130,7 @@ def check_per_token(value: Any, potentials: Tensor, name: str, rule: str) -> Non
         )
 
 
-def _received(name: str, value: Any) -> str:
+def _received(name: str, value: Tensor) -> str:
     shape = getattr(value, "shape", None)
     if shape is None:
         return f"Received: {name}={value!r}"

@@ -1,0 +1,113 @@
+"""Scores on development data after each epoch, by which the best one is kept."""
+
+from collections.abc import Callable, Iterable, Sequence
+
+import keras
+import numpy as np
+from keras import ops
+
+from keras_elmo.text.tag_scores import TagScores
+from keras_elmo.text.tagged_text import TaggedSentence
+from keras_elmo.utils.types import Tensor
+
+
+class BestEpoch(keras.callbacks.Callback):
+    """Adds scores to the logs of each epoch, and keeps the weights of the best one.
+
+    The best has the greatest F1 of spans, or accuracy if the tags mark none; of equal
+    ones the least loss decides.
+
+    Args:
+        sentences: the development data.
+        groups: the places of the sentences in each batch.
+        batches: `(x, y)`, for any number of passes.
+        score: returns the indices of the best tags of a batch, and its loss.
+        tags: names of the tags.
+        patience: epochs without a better score after which training stops, or `None`.
+    """
+
+    def __init__(
+        self,
+        sentences: Sequence[TaggedSentence],
+        groups: Sequence[Sequence[int]],
+        batches: Iterable[tuple[Tensor, ...]],
+        score: Callable[[Tensor, Tensor], tuple[Tensor, float]],
+        tags: Sequence[str],
+        patience: int | None,
+    ) -> None:
+        super().__init__()
+        self._sentences = sentences
+        self._groups = groups
+        self._batches = batches
+        self._score = score
+        self._tags = tags
+        self._patience = patience
+        self._best = (-np.inf, -np.inf)
+        self._best_epoch = 0
+        self._weights: list[np.ndarray] = []
+
+    def on_epoch_end(self, epoch: int, logs: dict[str, float] | None = None) -> None:
+        scores = self._scores()
+        if logs is not None:
+            # For History, the progress bar, and callbacks that follow.
+            logs.update({f"val_{name}": value for name, value in scores.items()})
+        # While no span is found, the loss decides.
+        loss = scores.get("loss", np.inf)
+        score = scores.get("f1", scores["accuracy"]), -loss
+        if score > self._best:
+            self._best, self._best_epoch = score, epoch
+            # Copies: JAX gives the memory of variables to the next step.
+            self._weights = [
+                np.array(ops.convert_to_numpy(weight), copy=True)
+                for weight in self.model.trainable_variables
+            ]
+        elif self._patience and epoch - self._best_epoch >= self._patience:
+            self.model.stop_training = True
+
+    def restore(self) -> None:
+        """Gives the model the weights of its best epoch."""
+        if self._weights:
+            pairs = zip(self.model.trainable_variables, self._weights, strict=True)
+            for weight, value in pairs:
+                weight.assign(value)
+
+    def _scores(self) -> dict[str, float]:
+        predicted: dict[int, list[str]] = {}
+        losses = []
+        for group, (x, y) in zip(self._groups, self._batches, strict=True):
+            numbers, loss = self._score(x, y)
+            losses.append(float(loss))
+            lengths = [len(self._sentences[k].words) for k in group]
+            rows = named_tags(numbers, lengths, self._tags)
+            predicted.update(zip(group, rows, strict=True))
+        found = TagScores(
+            (sentence.tags for sentence in self._sentences),
+            (predicted[k] for k in range(len(self._sentences))),
+        )
+        scores = {"accuracy": found.accuracy}
+        if found.has_spans:
+            for name in ("precision", "recall", "f1"):
+                scores[name] = getattr(found.overall, name)
+        # A sentence with an unknown tag has no loss.
+        values, sizes = np.array(losses), np.array([*map(len, self._groups)])
+        known = ~np.isnan(values)
+        if known.any():
+            scores["loss"] = float(np.average(values[known], weights=sizes[known]))
+        return scores
+
+
+def named_tags(
+    numbers: Tensor, lengths: Sequence[int], tags: Sequence[str]
+) -> list[list[str]]:
+    """Returns the tags of the sentences of a batch.
+
+    Args:
+        numbers: `(batch, tokens)` indices of tags.
+        lengths: number of tokens of each sentence.
+        tags: names of the tags.
+    """
+    rows = ops.convert_to_numpy(numbers).tolist()
+    return [
+        [tags[number] for number in row[:length]]
+        for row, length in zip(rows, lengths, strict=True)
+    ]

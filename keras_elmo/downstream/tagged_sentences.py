@@ -1,0 +1,218 @@
+"""Sentences with a tag for each word, in every form that `Tagger.fit` takes."""
+
+import os
+import reprlib
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from typing import Any, NoReturn, TypeAlias
+
+from keras_elmo.embedding.sentences import utf8_tokens
+from keras_elmo.text.batching import Tokens
+from keras_elmo.text.tagged_text import TaggedSentence, read_tagged
+from keras_elmo.utils.tag_schemes import Scheme, are_span_tags, convert, scheme_of
+from keras_elmo.utils.types import Tensor
+
+# Of a word whose tag is not known, and of padding.
+NO_TAG = -1
+
+# Words and tags of sentences, in any of these forms, or a part of them.
+Data: TypeAlias = Any
+
+_FORMS = (
+    "files, (words, tags) of each sentence, words with their tags in `y`, or a "
+    "tf.data.Dataset of (words, tags)"
+)
+
+
+def tagged_sentences(
+    x: Data, y: Data = None, column: str | int | None = None, argument: str = "x"
+) -> list[TaggedSentence]:
+    """Returns the sentences that have a word.
+
+    Args:
+        x: paths or glob patterns of files; or pairs of words and tags; or the words of
+            each sentence; or a `tf.data.Dataset` of pairs, batched or not, where `""`
+            pads the end of a row.
+        y: the tags of each sentence if `x` has words alone.
+        column: of the tags in files; see `read_tagged`.
+        argument: the name of `x` in messages.
+
+    Raises:
+        TypeError: `x` has another form, or a word or tag is no string.
+        ValueError: a sentence has not one tag for each word, or an empty word or tag;
+            no sentence has a word; or a file is malformed. Names the sentence, or the
+            file and the line.
+    """
+    if y is not None:
+        pairs = _zipped(x, y, argument)
+    elif _are_paths(x):
+        return list(read_tagged(x, column))
+    else:
+        pairs = _pairs(x, argument)
+    if column is not None:
+        raise ValueError(
+            f"`column` must be None where `{argument}` holds no files. "
+            f"Received: column={column!r}"
+        )
+    sentences = [
+        _checked(words, tags, f"`{argument}`, sentence {place}")
+        for place, (words, tags) in enumerate(pairs)
+    ]
+    sentences = [sentence for sentence in sentences if sentence.words]
+    if not sentences:
+        raise ValueError(f"`{argument}` must have a sentence with a word")
+    return sentences
+
+
+def in_parts(data: Data) -> tuple[Data, Data]:
+    """Returns Keras's tuple `(x, y)` as it is, other data as `(data, None)`."""
+    if isinstance(data, tuple) and len(data) == 2 and not _are_paths(data):
+        return data
+    return data, None
+
+
+def tags_of(sentences: Iterable[TaggedSentence]) -> list[str]:
+    """Returns the tags of training data, without IOB1: BIO has the same spans.
+
+    Raises:
+        ValueError: there are fewer than two.
+    """
+    rows = [sentence.tags for sentence in sentences]
+    scheme = scheme_of(rows)
+    if scheme is not None:
+        rows = [convert(tags, _without_iob1(scheme)) for tags in rows]
+    tags = sorted(set(chain.from_iterable(rows)))
+    if len(tags) < 2:
+        raise ValueError(f"`x` must have at least 2 different tags. Received: {tags}")
+    return tags
+
+
+def scheme_of_names(tags: Sequence[str]) -> Scheme | None:
+    """Returns `"BIO"` or `"BIOES"` if names of tags are of one, otherwise `None`."""
+    scheme = scheme_of([tags])
+    return None if scheme is None else _without_iob1(scheme)
+
+
+def _without_iob1(scheme: Scheme) -> Scheme:
+    return "BIO" if scheme == "IOB1" else scheme
+
+
+def in_scheme(
+    sentences: list[TaggedSentence], scheme: Scheme | None, argument: str
+) -> list[TaggedSentence]:
+    """Returns the sentences with their tags in a scheme.
+
+    Raises:
+        ValueError: a tag marks no span, though there is a scheme.
+    """
+    if scheme is None:
+        return sentences
+    tags = sorted({tag for sentence in sentences for tag in sentence.tags})
+    if not are_span_tags(tags):
+        raise ValueError(
+            f"`{argument}` must have tags that mark spans, as the tagger's tags do "
+            f"({scheme}). Received: tags {reprlib.repr(tags)}"
+        )
+    return [TaggedSentence(row.words, convert(row.tags, scheme)) for row in sentences]
+
+
+def words_of(sentences: Iterable[TaggedSentence]) -> list[Tokens]:
+    """Returns the words as UTF-8."""
+    return [utf8_tokens(sentence.words) for sentence in sentences]
+
+
+def labels_of(
+    sentences: Iterable[TaggedSentence], tags: Sequence[str]
+) -> list[list[int]]:
+    """Returns the places of the tags of each word, or `NO_TAG`."""
+    places = {tag: place for place, tag in enumerate(tags)}
+    return [[places.get(tag, NO_TAG) for tag in row.tags] for row in sentences]
+
+
+def check_known(sentences: Iterable[TaggedSentence], tags: Sequence[str]) -> None:
+    """Raises a `ValueError` if training data have a tag that a tagger does not know."""
+    for place, sentence in enumerate(sentences):
+        for tag in sentence.tags:
+            if tag not in tags:
+                raise ValueError(
+                    f"`x` must have tags that the tagger knows, {reprlib.repr(tags)}. "
+                    f"Received: {tag!r} in sentence {place}"
+                )
+
+
+def _are_paths(x: Data) -> bool:
+    if isinstance(x, list | tuple) and x:
+        return all(isinstance(path, str | os.PathLike) for path in x)
+    return isinstance(x, str | os.PathLike)
+
+
+def _pairs(x: Data, argument: str) -> Iterator[tuple[Data, Data]]:
+    """Yields words and tags of each sentence."""
+    is_dataset = hasattr(x, "element_spec")
+    if not isinstance(x, Iterable) or isinstance(x, bytes | dict | set):
+        _refuse(argument, x)
+    for place, item in enumerate(x):
+        if not isinstance(item, tuple | list) or len(item) != 2:
+            _refuse(f"{argument}, item {place}", item)
+        words, tags = item
+        if is_dataset and len(words.shape) > 1:
+            yield from zip(_listed(words), _listed(tags), strict=True)
+        else:
+            yield words, tags
+
+
+def _zipped(x: Data, y: Data, argument: str) -> Iterator[tuple[Data, Data]]:
+    if not isinstance(x, Iterable) or isinstance(x, str | bytes):
+        _refuse(argument, x)
+    if not isinstance(y, Iterable) or isinstance(y, str | bytes):
+        raise TypeError(f"`y` must hold the tags of each sentence. Received: y={y!r}")
+    words, tags = _listed(x), _listed(y)
+    if len(words) != len(tags):
+        raise ValueError(
+            f"`y` must have as many sentences as `{argument}`. "
+            f"Received: {len(words)} and {len(tags)}"
+        )
+    return zip(words, tags, strict=True)
+
+
+def _listed(rows: Tensor) -> Sequence[Data]:
+    """Returns a tensor, ragged tensor, array or iterable as a list."""
+    if hasattr(rows, "to_list"):
+        return list(rows.to_list())
+    return list(rows.numpy() if hasattr(rows, "numpy") else rows)
+
+
+def _checked(words: Data, tags: Data, where: str) -> TaggedSentence:
+    texts = _texts(words, f"{where}: words"), _texts(tags, f"{where}: tags")
+    if len(texts[0]) != len(texts[1]):
+        raise ValueError(
+            f"{where}: must have one tag for each word. "
+            f"Received: {len(texts[0])} words and {len(texts[1])} tags"
+        )
+    return TaggedSentence(*texts)
+
+
+def _texts(values: Data, where: str) -> list[str]:
+    """Returns strings without the padding `""` at their end."""
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        raise TypeError(f"{where} must be a list of strings. Received: {values!r}")
+    texts = []
+    for value in _listed(values):
+        text = value.decode() if isinstance(value, bytes) else value
+        if not isinstance(text, str):
+            raise TypeError(f"{where} must be strings. Received: {value!r}")
+        texts.append(str(text))
+    while texts and not texts[-1]:
+        texts.pop()
+    if "" in texts:
+        raise ValueError(
+            f"{where} must not be empty, but for padding at the end of a row. "
+            f"Received: {texts!r}"
+        )
+    return texts
+
+
+def _refuse(argument: str, value: Data) -> NoReturn:
+    name = argument.partition(",")[0]
+    place = argument.removeprefix(name)
+    raise TypeError(f"`{name}`{place} must be {_FORMS}. Received: {value!r}")

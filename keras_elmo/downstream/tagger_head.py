@@ -1,0 +1,82 @@
+"""The part of a tagger that is trained: word vectors to scores of tags."""
+
+import keras
+from keras import ops
+
+from keras_elmo.layers.crf import CRF
+from keras_elmo.layers.crf_loss import CRFLoss
+from keras_elmo.layers.crf_paths import crf_decode
+from keras_elmo.utils.types import Shape, Tensor
+
+
+class TaggerHead(keras.layers.Layer):
+    """Dropout, a bidirectional LSTM, a dense layer, and a CRF.
+
+    Args:
+        tags: names of the tags.
+        lstm_units: units of the LSTM in each direction, or 0 for none.
+        crf: whether there is a CRF.
+        dropout: rate before and after the LSTM.
+
+    Call arguments:
+        vectors: `(batch, tokens, units)` tensor.
+        mask: `(batch, tokens)` booleans.
+
+    Returns:
+        Log potentials `(batch, tokens, tags, tags)`, as of `CRF`; without a CRF, logits
+        `(batch, tokens, tags)`.
+    """
+
+    def __init__(
+        self,
+        tags: list[str],
+        lstm_units: int,
+        crf: bool,
+        dropout: float,
+        **kwargs: object,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.supports_masking = True
+        self.dropout = keras.layers.Dropout(dropout)
+        self.lstm = None
+        if lstm_units:
+            lstm = keras.layers.LSTM(lstm_units, return_sequences=True, name="lstm")
+            self.lstm = keras.layers.Bidirectional(lstm, name="bilstm")
+        self.scores = keras.layers.Dense(len(tags), name="scores")
+        self.crf = CRF(len(tags), tags, name="crf") if crf else None
+
+    def build(self, vectors_shape: Shape) -> None:
+        shape = tuple(vectors_shape)
+        if self.lstm is not None:
+            self.lstm.build(shape)
+            shape = self.lstm.compute_output_shape(shape)
+        self.scores.build(shape)
+        if self.crf is not None:
+            self.crf.build(self.scores.compute_output_shape(shape))
+
+    def call(
+        self, vectors: Tensor, mask: Tensor, training: bool | None = None
+    ) -> Tensor:
+        vectors = self.dropout(vectors, training=training)
+        if self.lstm is not None:
+            vectors = self.lstm(vectors, mask=mask, training=training)
+            vectors = self.dropout(vectors, training=training)
+        scores = self.scores(vectors)
+        return scores if self.crf is None else self.crf(scores, mask=mask)
+
+    def compute_mask(self, vectors: Tensor, previous_mask: Tensor = None) -> None:
+        # As of `CRF`; the labels of the other loss tell what is masked.
+        return None
+
+    def decode(self, outputs: Tensor) -> Tensor:
+        """Returns the `(batch, tokens)` indices of the best tags."""
+        if self.crf is None:
+            return ops.argmax(outputs, axis=-1)
+        return crf_decode(outputs)[0]
+
+
+def tagger_loss(crf: bool) -> keras.losses.Loss:
+    """Returns the loss of a head, of labels that are -1 where there is no tag."""
+    if crf:
+        return CRFLoss()
+    return keras.losses.SparseCategoricalCrossentropy(from_logits=True, ignore_class=-1)

@@ -1,0 +1,221 @@
+"""The model inside of a `Tagger`: batches of words to scores of tags."""
+
+import os
+from collections.abc import Callable, Sequence
+from typing import Self
+
+import keras
+from keras import ops
+
+from keras_elmo.downstream.elmo_embedding import ElmoEmbedding
+from keras_elmo.downstream.static_embedding import StaticEmbedding
+from keras_elmo.downstream.tagger_batches import BatchGraph, TaggerBatches
+from keras_elmo.downstream.tagger_head import TaggerHead, tagger_loss
+from keras_elmo.downstream.token_mask import CharacterMask, TokenMask
+from keras_elmo.files.sources import Source
+from keras_elmo.utils.checks import (
+    check_at_least,
+    check_boolean,
+    check_path,
+    check_rate,
+    check_type,
+    refuse,
+)
+from keras_elmo.utils.files import check_free, replacing
+from keras_elmo.utils.lazy import tf
+from keras_elmo.utils.types import Config, StrPath, Tensor
+
+
+class TaggerModel(keras.Model):
+    """What `Tagger` says of its arguments and calls holds here."""
+
+    def __init__(
+        self,
+        encoder: Source,
+        tags: Sequence[str] | None = None,
+        static: StaticEmbedding | StrPath | None = None,
+        lstm_units: int = 128,
+        crf: bool = True,
+        dropout: float = 0.5,
+        trainable_encoder: bool = False,
+        **kwargs: object,
+    ) -> None:
+        check_at_least(0, lstm_units=lstm_units)
+        check_rate(dropout=dropout)
+        check_boolean(crf=crf, trainable_encoder=trainable_encoder)
+        if tags is not None:
+            check_type(Sequence, "a list of names", tags=tags)
+            if isinstance(tags, str) or len({*tags}) < max(2, len(tags)):
+                refuse("tags", "at least 2 distinct names", tags)
+        super().__init__(**kwargs)
+        self.lstm_units = lstm_units
+        self.crf = crf
+        self.dropout = dropout
+        self.elmo = _elmo(encoder, trainable_encoder)
+        self.static = None if static is None else _static(static)
+        self.head: TaggerHead | None = None
+        self._mask = CharacterMask()
+        self._batches = TaggerBatches(self.elmo, self.static)
+        self._tags: list[str] = []
+        self._graph: BatchGraph | None = None
+        if tags is not None:
+            self._make_head(tags)
+        # The clipping of the authors' taggers.
+        optimizer = keras.optimizers.Adam(1e-3, global_clipnorm=5.0)
+        self.compile(optimizer, tagger_loss(crf))
+
+    def _make_head(self, tags: Sequence[str]) -> None:
+        """Makes the layers whose sizes depend on the tags, and builds the model."""
+        self._tags = [*tags]
+        self.head = TaggerHead(
+            self._tags, self.lstm_units, self.crf, self.dropout, name="head"
+        )
+        self(self._batches.symbolic())
+
+    @property
+    def tags(self) -> list[str] | None:
+        """The names of the tags, in the order of their indices; `None` before `fit`."""
+        return self._tags or None
+
+    def _head(self) -> TaggerHead:
+        if self.head is None:
+            raise ValueError(
+                "`tags` must be given, or learned by `fit`, before the tagger is used. "
+                "Received: tags=None"
+            )
+        return self.head
+
+    def call(self, inputs: dict[str, Tensor], training: bool | None = None) -> Tensor:
+        words = inputs["words"]
+        vectors = self.elmo(words, training=training)
+        if self.static is not None:
+            static = self.static(inputs["static"])
+            static = ops.cast(static, vectors.dtype)
+            vectors = ops.concatenate([static, vectors], axis=-1)
+        mask = self._mask.tokens(words)
+        return self._head()(vectors, mask=mask, training=training)
+
+    def predict_step(self, *args: Tensor) -> Tensor:
+        """Returns indices of tags, as of Keras's `predict_step`."""
+        if keras.backend.backend() == "jax":
+            outputs, state = super().predict_step(*args)
+            return self._head().decode(outputs), state
+        return self._head().decode(super().predict_step(*args))
+
+    def predict_on_batch(self, x: dict[str, Tensor]) -> Tensor:
+        """Returns the `(batch, tokens)` indices of the best tags.
+
+        Args:
+            x: as of `call`.
+        """
+        if keras.backend.backend() != "tensorflow":
+            return super().predict_on_batch(x)
+        if self._graph is None:
+            self._graph = BatchGraph(self._decoded, self.elmo.layers_shape)
+        return self._graph(x)
+
+    def _decoded(self, x: dict[str, Tensor]) -> Tensor:
+        return self._head().decode(self(x, training=False))
+
+    def _scored(self) -> Callable[[Tensor, Tensor], tuple[Tensor, float]]:
+        """Returns what computes the best tags of a batch and its loss."""
+
+        def score(x: dict[str, Tensor], y: Tensor) -> tuple[Tensor, Tensor]:
+            outputs = self(x, training=False)
+            return self._head().decode(outputs), self.loss(y, outputs)
+
+        def score_in_keras(x: dict[str, Tensor], y: Tensor) -> tuple[Tensor, float]:
+            self.reset_metrics()
+            loss = self.test_on_batch(x, y, return_dict=True)["loss"]
+            return self.predict_on_batch(x), loss
+
+        if keras.backend.backend() != "tensorflow":
+            return score_in_keras
+        return BatchGraph(score, self.elmo.layers_shape)
+
+    def export(
+        self,
+        filepath: StrPath,
+        format: str = "tf_saved_model",
+        verbose: bool = False,
+    ) -> None:
+        """Writes a SavedModel that runs without Keras: words in, tags out.
+
+        Its signature `tokens`, also `serving_default`, takes `tokens`, `(batch,
+        tokens)` strings padded with `""`, and returns `tags`, strings of that shape.
+
+        Args:
+            filepath: the folder to write.
+            format: `"tf_saved_model"`.
+            verbose: whether Keras prints the signature.
+
+        Raises:
+            ValueError: the format is another one, the tagger has no tags yet, or
+                something is at `filepath` already.
+            RuntimeError: Keras does not run on TensorFlow.
+        """
+        if format != "tf_saved_model":
+            refuse("format", "'tf_saved_model'", format)
+        check_boolean(verbose=verbose)
+        check_path(filepath=filepath)
+        check_free(filepath)
+        self._head()
+        if keras.backend.backend() != "tensorflow":
+            raise RuntimeError(
+                "A SavedModel holds a TensorFlow graph: export it in a process with "
+                f"KERAS_BACKEND=tensorflow. Received: {keras.backend.backend()}"
+            )
+        names = tf.constant(self.tags)
+
+        def tag(tokens: Tensor) -> dict[str, Tensor]:
+            inputs = {"words": self.elmo.char_ids(tokens)}
+            if self.static is not None:
+                inputs["static"] = self.static.ids(tokens)
+            tags = tf.gather(names, self._decoded(inputs))
+            return {"tags": tf.where(TokenMask().tokens(tokens), tags, "")}
+
+        tokens = tf.TensorSpec([None, None], tf.string, "tokens")
+        archive = keras.export.ExportArchive()
+        archive.track(self)
+        archive.add_endpoint("tokens", tag, [tokens])
+        with replacing(filepath) as temporary:
+            archive.write_out(temporary, verbose=verbose)
+
+    def get_config(self) -> Config:
+        return {
+            "name": self.name,
+            "trainable": self.trainable,
+            "dtype": keras.dtype_policies.serialize(self.dtype_policy),
+            "encoder": keras.saving.serialize_keras_object(self.elmo),
+            "tags": self.tags,
+            "static": keras.saving.serialize_keras_object(self.static),
+            "lstm_units": self.lstm_units,
+            "crf": self.crf,
+            "dropout": self.dropout,
+        }
+
+    @classmethod
+    def from_config(cls, config: Config, custom_objects: object = None) -> Self:
+        layers = {
+            name: keras.saving.deserialize_keras_object(config[name])
+            for name in ("encoder", "static")
+        }
+        return cls(**{**config, **layers})
+
+
+def _elmo(encoder: Source, trainable: bool) -> ElmoEmbedding:
+    if not isinstance(encoder, ElmoEmbedding):
+        return ElmoEmbedding(encoder, trainable_encoder=trainable)
+    if encoder.num_representations > 1 or encoder.keep_boundaries:
+        refuse("encoder", "a layer with one vector for each word", encoder)
+    if trainable and not encoder.trainable_encoder:
+        refuse("trainable_encoder", "False for a layer with a frozen encoder", True)
+    return encoder
+
+
+def _static(static: StaticEmbedding | StrPath) -> StaticEmbedding:
+    if isinstance(static, StaticEmbedding):
+        return static
+    rule = "a StaticEmbedding, the path of a file of vectors, or None"
+    check_type((str, os.PathLike), rule, static=static)
+    return StaticEmbedding.from_file(static)

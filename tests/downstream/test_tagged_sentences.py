@@ -1,0 +1,121 @@
+import numpy as np
+import pytest
+
+from keras_elmo.downstream.tagged_sentences import (
+    check_known,
+    in_scheme,
+    labels_of,
+    scheme_of_names,
+    tagged_sentences,
+    tags_of,
+)
+
+WORDS = [["We", "sat"], ["Ada"]]
+TAGS = [["O", "O"], ["B-PER"]]
+PAIRS = [*zip(WORDS, TAGS, strict=True)]
+
+
+def parts(sentences):
+    return [[*x] for x in zip(*sentences, strict=True)]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        (PAIRS,),
+        (tuple(PAIRS),),
+        (iter(PAIRS),),
+        # Sentences without words are left out.
+        ([([], []), *PAIRS, (["", ""], [""])],),
+        (WORDS, TAGS),
+        (np.array([["We", "sat"], ["Ada", ""]]), [["O", "O"], ["B-PER", ""]]),
+        ([[b"We", np.str_("sat")], [b"Ada"]], TAGS),
+    ],
+)
+def test_forms(data):
+    assert parts(tagged_sentences(*data)) == [WORDS, TAGS]
+
+
+def test_datasets():
+    """Of sentences, and of batches of them, ragged or padded."""
+    tf = pytest.importorskip("tensorflow")
+    ragged = tuple(map(tf.ragged.constant, (WORDS, TAGS)))
+    by_sentence = tf.data.Dataset.from_tensor_slices(ragged)
+    padded = tuple(part.to_tensor("") for part in ragged)
+    batches = tf.data.Dataset.from_tensors(padded)
+    for dataset in (by_sentence, by_sentence.batch(2), batches):
+        assert parts(tagged_sentences(dataset)) == [WORDS, TAGS]
+    assert parts(tagged_sentences(*padded)) == [WORDS, TAGS]
+
+
+def test_files(tmp_path):
+    for name, (words, tags) in zip("ab", PAIRS, strict=True):
+        lines = map("\t".join, zip(words, tags, strict=True))
+        (tmp_path / name).write_text("\n".join(lines))
+    names = [str(tmp_path / "a"), tmp_path / "b"]
+    assert parts(tagged_sentences(names)) == [WORDS, TAGS]
+    assert parts(tagged_sentences(str(tmp_path / "?"))) == [WORDS, TAGS]
+    (tmp_path / "a").write_text("We\tO\nsat\n")
+    with pytest.raises(ValueError, match="a, line 2: must have 2 columns"):
+        tagged_sentences(names)
+
+
+@pytest.mark.parametrize(
+    ("data", "error", "message"),
+    [
+        ((7,), TypeError, "`x` must be files, .* Received: 7"),
+        (({"words": WORDS},), TypeError, "`x` must be files"),
+        (([("a", "b", "c")],), TypeError, "`x`, item 0 must be files"),
+        (([(WORDS[0], TAGS[0]), 5],), TypeError, "`x`, item 1 must be .* Received: 5"),
+        (([("We sat", ["O"])],), TypeError, "`x`, sentence 0: words must be a list"),
+        (([(["We"], "O")],), TypeError, "sentence 0: tags must be a list of strings"),
+        (([(["We", 3], ["O", "O"])],), TypeError, "words must be strings. Received: 3"),
+        ((WORDS, [[0, 0], [1]]), TypeError, "tags must be strings. Received: 0"),
+        ((WORDS, TAGS[:1]), ValueError, "`y` must have as many .*: 2 and 1"),
+        ((WORDS, "O"), TypeError, "`y` must hold the tags"),
+        (([*PAIRS, (["We"], [])],), ValueError, "sentence 2: must have one tag for"),
+        (([(["", "a"], ["O", "O"])],), ValueError, "words must not be empty, but for"),
+        (([(["a", "b"], ["", "O"])],), ValueError, "tags must not be empty, but for"),
+        (([([], [])],), ValueError, "`x` must have a sentence with a word"),
+        (([],), ValueError, "`x` must have a sentence with a word"),
+        ((PAIRS, None, "ner"), ValueError, "`column` must be None where `x` holds no"),
+        (("nowhere.conll",), ValueError, "nowhere.conll"),
+    ],
+)
+def test_refuses(data, error, message):
+    with pytest.raises(error, match=message):
+        tagged_sentences(*data)
+
+
+def test_tags():
+    """Those of training data have no IOB1, and are those of its valid spans."""
+    assert tags_of(tagged_sentences(PAIRS)) == ["B-PER", "O"]
+    iob1 = [(["a", "b", "c"], ["I-X", "I-X", "O"])]
+    assert tags_of(tagged_sentences(iob1)) == ["B-X", "I-X", "O"]
+    assert tags_of(tagged_sentences([(["a", "b"], ["VERB", "NOUN"])])) == [
+        "NOUN",
+        "VERB",
+    ]
+    with pytest.raises(ValueError, match=r"at least 2 different tags. .*: \['NOUN'\]"):
+        tags_of(tagged_sentences([(["a"], ["NOUN"])]))
+
+
+def test_schemes():
+    assert scheme_of_names(["B-X", "I-Y", "I-X", "O"]) == "BIO"
+    assert scheme_of_names(["O", "S-X", "B-X", "I-X", "E-X"]) == "BIOES"
+    assert scheme_of_names(["NOUN", "O"]) is scheme_of_names([]) is None
+    sentences = tagged_sentences([(["a", "b"], ["I-X", "I-X"])])
+    (converted,) = in_scheme(sentences, "BIOES", "x")
+    assert converted.tags == ["B-X", "E-X"]
+    assert in_scheme(sentences, None, "x") is sentences
+    nouns = tagged_sentences([(["a"], ["NOUN"])])
+    with pytest.raises(ValueError, match=r"`x` must have tags that mark spans.*NOUN"):
+        in_scheme(nouns, "BIO", "x")
+
+
+def test_labels():
+    sentences = tagged_sentences(PAIRS)
+    assert labels_of(sentences, ["O", "B-LOC"]) == [[0, 0], [-1]]
+    check_known(sentences, ["O", "B-PER"])
+    with pytest.raises(ValueError, match="knows, .*: 'B-PER' in sentence 1"):
+        check_known(sentences, ["O"])

@@ -1,0 +1,315 @@
+from unittest import mock
+
+import keras
+import numpy as np
+import pytest
+
+from keras_elmo.config import ElmoConfig
+from keras_elmo.downstream import tagger_batches
+from keras_elmo.downstream.elmo_embedding import ElmoEmbedding
+from keras_elmo.downstream.static_embedding import StaticEmbedding
+from keras_elmo.downstream.tagger import Tagger
+from keras_elmo.models.encoder import build_encoder
+from keras_elmo.text.tag_scores import TagScores
+from tests.helpers.layer_checks import numpy_of
+from tests.helpers.small import random_encoder
+
+pytestmark = pytest.mark.graph
+
+on_tensorflow = pytest.mark.skipif(
+    keras.backend.backend() != "tensorflow", reason="strings need TensorFlow"
+)
+TAGS = {"Ada": "B-PER", "Lovelace": "I-PER", "Rome": "B-LOC", "in": "O", "sat": "O"}
+
+
+def sentences(num, seed=0):
+    """Names and other words; Lovelace follows Ada."""
+    rng = np.random.default_rng(seed)
+    for _ in range(num):
+        words = rng.choice(["Ada", "Ada Lovelace", "Rome", "in", "sat"], 3)
+        words = " ".join(words).split()
+        yield words, [TAGS[word] for word in words]
+
+
+DATA = list(sentences(40))
+DEV = list(sentences(12, seed=1))
+WORDS = [words for words, _ in DEV]
+
+
+def make(encoder=None, **arguments):
+    encoder = encoder or random_encoder()
+    tagger = Tagger(encoder, **{"lstm_units": 6, "dropout": 0.0, **arguments})
+    tagger.compile(keras.optimizers.Adam(0.05), tagger.loss)
+    return tagger
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    keras.utils.set_random_seed(0)
+    tagger = make(encoder=build_encoder(ElmoConfig.preset("tiny")))
+    arguments = {"epochs": 16, "batch_size": 8, "patience": None, "verbose": 0}
+    tagger.history_of_fit = tagger.fit(DATA, validation_data=DEV, **arguments).history
+    return tagger
+
+
+def test_learns(fitted):
+    history = fitted.history_of_fit
+    assert fitted.tags == ["B-LOC", "B-PER", "I-PER", "O"]
+    assert max(history["val_f1"]) > 0.9
+    names = ("accuracy", "precision", "recall", "f1", "loss")
+    assert history.keys() == {"loss", *(f"val_{name}" for name in names)}
+    # The best epoch was kept.
+    assert fitted.evaluate(DEV)["f1"] == max(history["val_f1"])
+
+
+def test_evaluate(fitted):
+    scores = fitted.evaluate(WORDS, [["O"] * len(words) for words in WORDS])
+    expected = TagScores([["O"] * len(words) for words in WORDS], fitted.predict(WORDS))
+    assert scores == expected.as_dict()
+    assert scores["precision"] == 0 and scores["predicted"] > 0
+
+
+def test_sizes(fitted):
+    """One tag for each word, in the order given, of any batch and stream."""
+    given = [[], ["Rome"], ["sat"] * 40, [], ["x" * 500, "Ada"], *WORDS]
+    expected = fitted.predict(given)
+    assert [*map(len, expected)] == [*map(len, given)]
+    assert fitted.predict(given, batch_size=1) == expected
+    assert list(fitted.tag(iter(given))) == list(zip(given, expected, strict=True))
+    assert fitted.predict([]) == [] and fitted.predict([[], []]) == [[], []]
+
+
+def test_long_sentence(fitted):
+    (tags,) = fitted.predict([["Ada", "sat"] * 2500])
+    assert len(tags) == 5000
+
+
+@on_tensorflow
+def test_forms_of_sentences(fitted):
+    import tensorflow as tf
+
+    words = [["Ada", "sat"], ["Rome"]]
+    expected = fitted.predict(words)
+    assert fitted.predict(["Ada sat", "Rome"]) == expected
+    assert fitted.predict("Ada sat") == expected[:1]
+    assert fitted.predict(tf.ragged.constant(words)) == expected
+    assert fitted.predict(np.array([["Ada", "sat"], ["Rome", ""]])) == expected
+    assert [*fitted.tag("Ada sat")] == [(words[0], expected[0])]
+
+
+@pytest.mark.parametrize(
+    ("scheme", "tags"),
+    [("IOB1", ["I-PER", "I-PER", "O"]), ("BIOES", ["B-PER", "E-PER", "O"])],
+)
+def test_other_schemes(fitted, scheme, tags, tmp_path):
+    path = tmp_path / "names.conll"
+    lines = zip(["Ada", "Lovelace", "sat"], tags, strict=True)
+    path.write_text("\n".join(map(" ".join, lines)) + "\n")
+    scores = fitted.evaluate(path)
+    assert scores["tokens"] == 3 and scores["reference"] == 1
+    # Right tags in whatever scheme are the same.
+    bio = fitted.evaluate([(["Ada", "Lovelace", "sat"], ["B-PER", "I-PER", "O"])])
+    assert scores == bio
+
+
+def test_saved(fitted, tmp_path):
+    """A file has all: tags, weights, and what goes on with training."""
+    fitted.save(tmp_path / "names.keras")
+    loaded = keras.saving.load_model(tmp_path / "names.keras")
+    assert loaded.tags == fitted.tags
+    assert loaded.predict(WORDS) == fitted.predict(WORDS)
+    assert float(numpy_of(loaded.optimizer.learning_rate)) == pytest.approx(0.05)
+    assert not loaded.elmo.trainable_encoder
+    names = [weight.path for weight in fitted.weights]
+    assert [weight.path for weight in loaded.weights] == names
+    assert len(set(names)) == len(names)
+    for found, wanted in zip(loaded.weights, fitted.weights, strict=True):
+        np.testing.assert_array_equal(numpy_of(found), numpy_of(wanted))
+    for layer in loaded._flatten_layers():
+        assert layer.built or not layer.weights
+    loaded.summary(print_fn=lambda line: None)
+
+
+@on_tensorflow
+def test_exported(fitted, tmp_path):
+    """Words to tags without this package; padding and empty sentences have none."""
+    import tensorflow as tf
+
+    fitted.export(tmp_path / "names")
+    loaded = tf.saved_model.load(str(tmp_path / "names"))
+    tokens = tf.ragged.constant([[], *WORDS]).to_tensor("")
+    for name in ("tokens", "serving_default"):
+        found = loaded.signatures[name](tokens=tokens)["tags"].numpy()
+        rows = [[tag.decode() for tag in row if tag] for row in found]
+        assert rows == [[], *fitted.predict(WORDS)]
+    with pytest.raises(ValueError, match="names exists already"):
+        fitted.export(tmp_path / "names")
+    with pytest.raises(ValueError, match="`format` must be 'tf_saved_model'. Rec"):
+        fitted.export(tmp_path / "other", format="onnx")
+
+
+@pytest.mark.usefixtures("eagerly")
+def test_frozen_encoder_runs_once():
+    """It is read for training and development data, whatever the epochs."""
+    tagger = make(lstm_units=0)
+    before = numpy_of(tagger.elmo.encoder.weights)
+    with mock.patch.object(
+        tagger_batches, "precompute", side_effect=tagger_batches.precompute
+    ) as precompute:
+        tagger.fit(DATA[:8], validation_data=DEV[:4], epochs=3, verbose=0)
+    assert precompute.call_count == 2
+    for now, old in zip(numpy_of(tagger.elmo.encoder.weights), before, strict=True):
+        np.testing.assert_array_equal(now, old)
+    # The mix, a dense layer, and a CRF.
+    assert len(tagger.trainable_weights) == 2 + 2 + 3
+
+
+@pytest.mark.usefixtures("eagerly")
+def test_fine_tuning(tmp_path):
+    tagger = make(lstm_units=0, trainable_encoder=True)
+    tagger.compile(keras.optimizers.SGD(0.1), tagger.loss)
+    before = numpy_of(tagger.elmo.encoder.weights)
+    tagger.fit(DATA[:8], validation_data=DEV[:4], epochs=2, verbose=0)
+    moved = [
+        not np.array_equal(now, old)
+        for now, old in zip(numpy_of(tagger.elmo.encoder.weights), before, strict=True)
+    ]
+    assert all(moved)
+    tagger.save(tmp_path / "names.keras")
+    loaded = keras.saving.load_model(tmp_path / "names.keras")
+    assert loaded.elmo.trainable_encoder
+    assert loaded.predict(WORDS[:3]) == tagger.predict(WORDS[:3])
+
+
+@on_tensorflow
+@pytest.mark.usefixtures("eagerly")
+def test_static_vectors(tmp_path):
+    """They tell what a biLM without any meaning does not, also when loaded."""
+    vectors = tmp_path / "vectors.txt"
+    names = ["B-LOC", "B-PER", "I-PER", "O"]
+    rows = (np.eye(4)[names.index(tag)] for tag in TAGS.values())
+    lines = (f"{w} {' '.join(map(str, r))}\n" for w, r in zip(TAGS, rows, strict=True))
+    vectors.write_text("".join(lines))
+    tagger = make(static=vectors, lstm_units=0, crf=False)
+    vectors.unlink()
+    tagger.elmo.mixes[0].gamma.assign(0.0)
+    tagger.elmo.trainable = False
+    tagger.fit(DATA, epochs=8, batch_size=8, verbose=0)
+    assert tagger.evaluate(DEV)["f1"] == 1
+    tagger.save(tmp_path / "names.keras")
+    loaded = keras.saving.load_model(tmp_path / "names.keras")
+    assert isinstance(loaded.static, StaticEmbedding)
+    assert loaded.predict(WORDS) == [tags for _, tags in DEV]
+
+
+@pytest.mark.usefixtures("eagerly")
+def test_without_crf(tmp_path):
+    tagger = make(crf=False)
+    history = tagger.fit(
+        DATA, validation_data=(WORDS, [tags for _, tags in DEV]), epochs=4, verbose=0
+    ).history
+    assert np.isfinite(history["val_loss"]).all()
+    assert history["val_loss"][-1] < history["val_loss"][0]
+    (tags,) = tagger.predict([["Ada", "sat"]])
+    assert len(tags) == 2
+
+
+@pytest.mark.usefixtures("eagerly")
+def test_interrupted_training_keeps_the_best_epoch():
+    class Interrupt(keras.callbacks.Callback):
+        def on_epoch_end(self, epoch, logs=None):
+            losses.append(logs["val_loss"])
+            if epoch == 1:
+                raise KeyboardInterrupt
+            self.model.head.scores.bias.assign([0.0, 0.0, 0.0, 900.0])
+
+    losses = []
+    tagger = make(lstm_units=0, tags=[*sorted({*TAGS.values()})])
+    tagger.compile(keras.optimizers.SGD(0.0), tagger.loss)
+    before = numpy_of(tagger.head.weights)
+    with pytest.raises(KeyboardInterrupt):
+        tagger.fit(
+            DATA[:8], validation_data=DATA[:8], callbacks=[Interrupt()], verbose=0
+        )
+    assert losses[1] > losses[0]
+    for now, old in zip(numpy_of(tagger.head.weights), before, strict=True):
+        np.testing.assert_array_equal(now, old)
+
+
+@pytest.mark.usefixtures("eagerly")
+def test_unknown_tags():
+    """One in development data counts as an error; one in training data is refused."""
+    tagger = make(lstm_units=0, tags=["O", "B-PER", "B-LOC", "I-PER"])
+    dev = [*DEV[:3], (["Ada"], ["B-ORG"])]
+    history = tagger.fit(DATA[:8], validation_data=dev, epochs=1, verbose=0).history
+    assert np.isfinite(history["val_loss"]).all()
+    assert tagger.tags == ["O", "B-PER", "B-LOC", "I-PER"]
+    assert tagger.evaluate([(["Ada"], ["B-ORG"])])["recall"] == 0
+    with pytest.raises(ValueError, match="`x` must have tags .* 'B-ORG' in sentence 3"):
+        tagger.fit(dev, verbose=0)
+
+
+@pytest.mark.usefixtures("eagerly")
+def test_small_data():
+    """One sentence, of two words; the others have none."""
+    tagger = make(lstm_units=0)
+    data = [([], []), (["We", "sat"], ["PRON", "VERB"]), ([""], [""])]
+    tagger.fit(data, validation_data=data, epochs=1, verbose=0)
+    scores = tagger.evaluate(data)
+    assert scores["tokens"] == 2 and scores["f1"] == scores["accuracy"]
+
+
+def test_refuses_data():
+    tagger = make()
+    with pytest.raises(ValueError, match="`tags` must be given, or learned by `fit`"):
+        tagger.predict([["We"]])
+    with pytest.raises(ValueError, match="at least 2 different tags"):
+        tagger.fit([(["We"], ["PRON"])])
+    # Nothing was made of it.
+    assert tagger.tags is None and tagger.head is None
+    with pytest.raises(ValueError, match="`validation_data`, sentence 0: must have"):
+        tagger.fit(DATA, validation_data=[(["We"], [])])
+    with pytest.raises(ValueError, match="`validation_data` must have tags that mark"):
+        tagger.fit(DATA, validation_data=[(["We"], ["PRON"])])
+    with pytest.raises(ValueError, match="no file|nowhere"):
+        tagger.fit("nowhere.conllu")
+    with pytest.raises(TypeError, match="`sentences` must"):
+        make(tags=["A", "B"]).predict([["We", 3]])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"tags": "AB"}, "`tags` must be at least 2 distinct names"),
+        ({"tags": ["A"]}, "`tags` must be at least 2 distinct names"),
+        ({"tags": ["A", "A", "B"]}, "`tags` must be at least 2 distinct names"),
+        ({"lstm_units": -1}, "`lstm_units` must be at least 0"),
+        ({"dropout": 2}, "`dropout` must be a number from 0 to 1"),
+        ({"static": 5}, "`static` must be a StaticEmbedding, the path"),
+        ({"static": "nowhere.txt"}, "nowhere.txt"),
+    ],
+)
+def test_refuses_arguments(arguments, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        Tagger(random_encoder(), **arguments)
+
+
+def test_takes_a_layer_as_it_is():
+    """Its regularizer, its dropout, and what of it is frozen."""
+    elmo = ElmoEmbedding(random_encoder(), dropout=0.3, mix_regularizer="l2")
+    tagger = Tagger(elmo, tags=["A", "B"])
+    assert tagger.elmo is elmo
+    copy = Tagger.from_config(tagger.get_config())
+    assert (copy.elmo.dropout, copy.elmo.mix_regularizer.l2) == (
+        0.3,
+        pytest.approx(0.01),
+    )
+    for wrong in ({"num_representations": 2}, {"keep_boundaries": True}):
+        with pytest.raises(
+            ValueError, match="`encoder` must be a layer with one vector"
+        ):
+            Tagger(ElmoEmbedding(random_encoder(), **wrong))
+    with pytest.raises(ValueError, match="`trainable_encoder` must be False for a"):
+        Tagger(elmo, trainable_encoder=True)
+    with pytest.raises(AttributeError, match="`dropout` of Tagger must be given when"):
+        tagger.dropout = 0.1
