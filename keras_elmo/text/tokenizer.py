@@ -162,8 +162,9 @@ class Tokenizer(StringLayer):
         self._check(strings, "strings")
         return keras.KerasTensor(self.compute_output_shape(strings.shape), "string")
 
-    def compute_output_shape(self, strings_shape: Shape) -> Shape:
-        return (strings_shape[0], None)
+    # Named as by Keras, whose `summary` passes what it has built the layer with.
+    def compute_output_shape(self, input_shape: Shape) -> Shape:
+        return (input_shape[0], None)
 
     def get_config(self) -> Config:
         return {**super().get_config(), "kind": self.kind}

@@ -240,3 +240,23 @@ def test_few_rows(layer):
         "InputLayer",
         "Tokenizer",
     ]
+
+
+def test_summary_of_a_model_that_is_no_graph_of_layers():
+    """Keras gives `compute_output_shape` the name of what it built a layer with."""
+
+    class Model(keras.Model):
+        def __init__(self):
+            super().__init__()
+            self.tokenizer = Tokenizer("whitespace")
+            self.ids = CharacterIds()
+            self.elmo = ElmoEmbedding(random_encoder())
+
+        def call(self, text):
+            return self.elmo(self.ids(self.tokenizer(text)))
+
+    model = Model()
+    model(tf.constant(["By the river"]))
+    lines = []
+    model.summary(print_fn=lines.append)
+    assert "(1, 3, 14)" in "\n".join(map(str, lines))
