@@ -137,6 +137,7 @@ def test_every_text_by_itself(encoder):
     np.testing.assert_allclose(together.sum(axis=1), 1, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_saved_and_loaded(encoder, tmp_path):
     path = tmp_path / "classifier.keras"
     for classifier, texts, labels in [
