@@ -25,6 +25,7 @@ TOKENIZER_IF_UNKNOWN = "whitespace"
 # No model has more; sizes that would exhaust the memory are refused.
 _MOST_LAYERS = 100
 _MOST_UNITS = 1 << 20
+_MOST_WEIGHTS = 1 << 34
 _RANGES = {
     "num_highway_layers": (0, _MOST_LAYERS),
     "char_embedding_units": (1, _MOST_UNITS),
@@ -150,6 +151,12 @@ class ElmoConfig:
         if not (is_number(self.dropout) and 0 <= self.dropout < 1):
             refuse("dropout", "at least 0 and below 1", self.dropout)
         object.__setattr__(self, "dropout", float(self.dropout))
+        if self.num_weights > _MOST_WEIGHTS:
+            raise ValueError(
+                f"the sizes must make at most {_MOST_WEIGHTS:,} weights. "
+                f"Received: {self.num_weights:,}, with units={self.units}, "
+                f"projection_units={self.projection_units}"
+            )
 
     @property
     def ids_per_token(self) -> int:

@@ -128,6 +128,13 @@ def test_bad_values(argument, value):
         ElmoConfig(**{argument: value})
 
 
+def test_more_weights_than_any_memory():
+    """Each size alone is possible."""
+    assert ElmoConfig(units=1 << 20, projection_units=64).num_weights < 1 << 34
+    with pytest.raises(ValueError, match="at most 17,179,869,184 weights. Received: "):
+        ElmoConfig(units=1 << 20, projection_units=1 << 20)
+
+
 # ---------------------------------------------------------------- options.json
 
 

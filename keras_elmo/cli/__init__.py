@@ -80,11 +80,17 @@ def _run_command(command: Command, arguments: Arguments) -> None:
 
 @contextlib.contextmanager
 def _plain_warnings() -> Iterator[None]:
-    """Formats warnings as a line for the user, without the place in the code."""
+    """Writes each warning once, as a line without the place in the code."""
     formatwarning = warnings.formatwarning
-    warnings.formatwarning = lambda message, *_, **__: (
-        f"keras-elmo: warning: {message}\n"
-    )
+    lines: set[str] = set()
+
+    def line_of(message: object, *_: object, **__: object) -> str:
+        line = f"keras-elmo: warning: {message}\n"
+        is_new = line not in lines
+        lines.add(line)
+        return line if is_new else ""
+
+    warnings.formatwarning = line_of
     try:
         yield
     finally:

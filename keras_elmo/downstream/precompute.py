@@ -32,6 +32,7 @@ from keras_elmo.utils.checks import (
     check_optional_path,
     check_positive,
     check_type,
+    refuse,
 )
 from keras_elmo.utils.lazy import tf
 from keras_elmo.utils.temporary import naming_folder
@@ -112,6 +113,9 @@ def precompute(
     """
     check_type(ElmoEmbedding, "an ElmoEmbedding", elmo=elmo)
     check_type(Iterable, "batches", dataset=dataset)
+    if hasattr(dataset, "shape") or isinstance(dataset, str | bytes):
+        # Its rows would be taken for batches.
+        refuse("dataset", "an iterable of batches, such as [x] of one", dataset)
     check_boolean(shuffle=shuffle)
     check_positive(max_memory=max_memory)
     check_type((str, int, Sequence, NoneType), "names or places", inputs=inputs)

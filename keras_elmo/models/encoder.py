@@ -89,7 +89,7 @@ class Encoder(keras.Model):
 
         # === Config ===
         self.config = config
-        self.tokenizer = tokenizer
+        self._tokenizer = tokenizer
         # As it is now: Keras's global one may change.
         self.layers_dtype = keras.dtype_policies.get(dtype)
         warn_if_slow(self.layers_dtype)
@@ -127,6 +127,15 @@ class Encoder(keras.Model):
         vectors = ops.take(ops.cast(vectors, "float32"), positions, axis=0)
         vectors = ops.cast(vectors, embedding.compute_dtype)
         return bilm(vectors, mask=positions > 0, training=training)
+
+    @property
+    def tokenizer(self) -> str | None:
+        return self._tokenizer
+
+    @tokenizer.setter
+    def tokenizer(self, tokenizer: str | None) -> None:
+        check_choice((*TOKENIZERS, None), tokenizer=tokenizer)
+        self._tokenizer = tokenizer
 
     @property
     def token_embedding(self) -> CharCNNEmbedding | VocabularyEmbedding:

@@ -67,7 +67,7 @@ class ModelManager:
         self._collect = collect
         self._folder = Path(folder)
         self._log = log
-        self._failed: dict[int, FileStates] = {}
+        self._failed: dict[Path, FileStates] = {}
         # Requests read the states while `refresh` writes them.
         self._lock = threading.Lock()
         self._states: dict[int, dict[str, object]] = {}
@@ -129,13 +129,13 @@ class ModelManager:
             if version == served:
                 break
             files = _file_states(path)
-            if self._failed.get(version) == files:
+            if self._failed.get(path) == files:
                 continue
             try:
                 return self._open(version, path), errors
             except Exception as error:
                 # Of whatever kind: else it would be tried again each second.
-                self._failed[version] = files
+                self._failed[path] = files
                 errors[version] = error
         return None, errors
 

@@ -47,7 +47,7 @@ def average_models(models: Sequence[StrPath | PretrainingModel]) -> PretrainingM
     Reference: Izmailov et al. 2018, Averaging Weights Leads to Wider Optima and Better
     Generalization.
     """
-    check_type(Sequence, "a list of models", models=models)
+    check_type((list, tuple), "a list of models", models=models)
     if not models:
         raise ValueError("`models` must name a model. Received: models=[]")
     first = open_model(models[0], "models").language_model()

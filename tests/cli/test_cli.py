@@ -1,12 +1,13 @@
 """What every subcommand has: help, errors of its arguments, and their exit status."""
 
 import re
+import warnings
 
 import pytest
 import tensorflow as tf
 
 import keras_elmo
-from keras_elmo.cli import main
+from keras_elmo.cli import main, parsing
 from tests.helpers.command_line import assert_one_line, command, names
 from tests.helpers.fresh_process import run_python
 from tests.helpers.runs import write_text
@@ -25,6 +26,24 @@ def test_help_of_command(name):
     # No default is told that says nothing.
     assert "None" not in out and "False" not in out
     assert f"\nexample:\n  keras-elmo {name} " in out
+
+
+def test_a_warning_is_said_once(monkeypatch):
+    """Whoever warns, and how often; the process's own format is back afterwards."""
+
+    def run(arguments):
+        for number in (1, 1, 2):
+            # Two places in the code.
+            exec(f"import warnings; warnings.warn('odd text', stacklevel={number})")
+
+    inspect = parsing.COMMANDS["inspect"]._replace(run=run)
+    monkeypatch.setitem(parsing.COMMANDS, "inspect", inspect)
+    formatwarning = warnings.formatwarning
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        status, _, err = command("inspect", "x")
+    assert (status, err) == (0, "keras-elmo: warning: odd text\n")
+    assert warnings.formatwarning is formatwarning
 
 
 def test_version():

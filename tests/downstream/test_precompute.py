@@ -206,3 +206,7 @@ def test_refused(encoder, elmo):
         precompute(elmo, [(char_ids(SENTENCES), 1, 2, 3)])
     with pytest.raises(ValueError, match="`inputs` must be text"):
         precompute(elmo, batches(TEXTS).unbatch())
+    # The rows of one batch.
+    for rows in (tf.constant([["New York"], ["x"]]), np.array(TEXTS), "a text"):
+        with pytest.raises(ValueError, match="`dataset` must be an iterable"):
+            precompute(elmo, rows)

@@ -253,6 +253,8 @@ def test_presets_run(name):
 
 def test_a_copy_in_low_precision():
     encoder = random_encoder()
+    with pytest.raises(ValueError, match="`tokenizer` must be 'unicode'"):
+        encoder.tokenizer = "jieba"
     encoder.tokenizer = "unicode"
     low = encoder.with_dtype("bfloat16")
     assert (low.config, low.tokenizer) == (encoder.config, "unicode")

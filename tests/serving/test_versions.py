@@ -185,6 +185,17 @@ def test_error_of_any_kind(folder, start, said, monkeypatch):
     assert served.status("elmo", 2)[0]["status"]["error_message"] == "RuntimeError"
 
 
+def test_folders_of_one_number(folder, start, said):
+    """The folders 7 and 007 are told apart: no one is tried again each second."""
+    add(folder, "1")
+    served = start()
+    for name in ("7", "007"):
+        add(folder, name, damaged=True)
+    for _ in range(3):
+        served.refresh()
+    assert len(said) == 1
+
+
 def test_no_version_loads(folder, start, said):
     """The error is that of the newest version."""
     add(folder, "1", damaged=True)

@@ -58,6 +58,8 @@ def test_other_models(run, other, tmp_path):
         average_models([run.path, untold])
     with pytest.raises(ValueError, match="`models` must name a model"):
         average_models([])
+    with pytest.raises(TypeError, match="`models` must be a list of models"):
+        average_models("run")
 
 
 def test_command(run, tmp_path):
