@@ -7,7 +7,8 @@ import pytest
 import tensorflow as tf
 
 import keras_elmo
-from keras_elmo.cli import main, parsing
+from keras_elmo import cli
+from keras_elmo.cli import main
 from tests.helpers.command_line import assert_one_line, command, names
 from tests.helpers.fresh_process import run_python
 from tests.helpers.runs import write_text
@@ -28,22 +29,17 @@ def test_help_of_command(name):
     assert f"\nexample:\n  keras-elmo {name} " in out
 
 
-def test_a_warning_is_said_once(monkeypatch):
-    """Whoever warns, and how often; the process's own format is back afterwards."""
-
-    def run(arguments):
-        for number in (1, 1, 2):
-            # Two places in the code.
-            exec(f"import warnings; warnings.warn('odd text', stacklevel={number})")
-
-    inspect = parsing.COMMANDS["inspect"]._replace(run=run)
-    monkeypatch.setitem(parsing.COMMANDS, "inspect", inspect)
-    formatwarning = warnings.formatwarning
-    with warnings.catch_warnings():
-        warnings.simplefilter("always")
-        status, _, err = command("inspect", "x")
-    assert (status, err) == (0, "keras-elmo: warning: odd text\n")
-    assert warnings.formatwarning is formatwarning
+def test_a_warning_is_said_once():
+    """Whatever place it comes from; the process's own format is back afterwards."""
+    own = warnings.formatwarning
+    with cli._plain_warnings():
+        lines = [
+            warnings.formatwarning(UserWarning(text), UserWarning, "place.py", number)
+            for number, text in enumerate(["odd", "odd", "other"])
+        ]
+    said = "keras-elmo: warning: "
+    assert lines == [f"{said}odd\n", "", f"{said}other\n"]
+    assert warnings.formatwarning is own
 
 
 def test_version():
@@ -90,6 +86,7 @@ def test_help_and_wrong_arguments_import_no_backend(tmp_path):
     (tmp_path / "mine").write_text("A folder that is not empty.", encoding="utf-8")
     code = f"""
 import contextlib, io, os, sys
+from keras_elmo import cli
 from keras_elmo.cli import main
 for arguments in {list(WITHOUT_KERAS)}:
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(
