@@ -20,6 +20,7 @@ T_co = TypeVar("T_co", covariant=True)
 # The tokens of a sentence, or what stands for them.
 Sentence = TypeVar("Sentence", bound=Sized)
 Tokens = list[bytes]
+LengthOf = Callable[[int], int]
 
 # More cannot be meant: in memory, a position of the smallest model takes 20 kB.
 MAX_BATCH_TOKENS = 10_000_000
@@ -204,17 +205,20 @@ def shuffled(
 
 
 def length_batches(
-    sentences: Iterable[Sentence], batch_tokens: int, random: Random | None
+    sentences: Iterable[Sentence],
+    batch_tokens: int,
+    random: Random | None,
+    length_of: LengthOf = int,
 ) -> Iterator[list[Sentence]]:
     """Groups sentences of about the same length, each in one batch.
 
     Args:
         sentences: the tokens of each sentence; they are streamed.
-        batch_tokens: positions of a batch. It holds `batch_tokens // T` sentences,
-            where T is the length of its longest one with both boundaries; the last
-            batch of all may hold fewer.
+        batch_tokens: positions of a batch, which holds `batch_tokens // T` sentences: T
+            is the longest one's, with both boundaries. The last of all may hold fewer.
         random: orders sentences of equal length, and the batches of a window; without
             it the order is that of the text, longest first.
+        length_of: returns the positions that a row of so many is padded to.
     """
     window: list[Sentence] = []
     positions = 0
@@ -225,17 +229,20 @@ def length_batches(
             len(window) >= _WINDOW_SENTENCES
             and positions >= _WINDOW_BATCHES * batch_tokens
         ):
-            batches, window = _full_batches(window, batch_tokens, random)
+            batches, window = _full_batches(window, batch_tokens, random, length_of)
             positions = sum(len(carried) + 2 for carried in window)
             yield from batches
-    batches, rest = _full_batches(window, batch_tokens, random)
+    batches, rest = _full_batches(window, batch_tokens, random, length_of)
     yield from batches
     if rest:
         yield rest
 
 
 def _full_batches(
-    window: list[Sentence], batch_tokens: int, random: Random | None
+    window: list[Sentence],
+    batch_tokens: int,
+    random: Random | None,
+    length_of: LengthOf,
 ) -> tuple[list[list[Sentence]], list[Sentence]]:
     """Returns the full batches of a window, and the sentences left over."""
     if random is not None:
@@ -244,7 +251,7 @@ def _full_batches(
     batches = []
     start = 0
     while start < len(window):
-        rows = max(1, batch_tokens // (len(window[start]) + 2))
+        rows = max(1, batch_tokens // length_of(len(window[start]) + 2))
         if start + rows > len(window):
             break
         batches.append(window[start : start + rows])

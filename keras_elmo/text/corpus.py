@@ -9,6 +9,7 @@ from random import Random
 import keras
 
 from keras_elmo.config import TOKENIZERS
+from keras_elmo.text.batch_shapes import BatchShapes, few_shapes, form_batch
 from keras_elmo.text.batching import MAX_BATCH_TOKENS, length_batches
 from keras_elmo.text.corpus_text import Arrays, Row, open_text
 from keras_elmo.text.lines import Files
@@ -27,7 +28,7 @@ from keras_elmo.utils.checks import (
     refuse,
 )
 from keras_elmo.utils.lazy import tf
-from keras_elmo.utils.types import Tensor
+from keras_elmo.utils.types import Shape, Tensor
 
 _NUM_BOUNDARIES = 2
 # Fixed, because TensorFlow's own tuning may choose hundreds, which take memory.
@@ -133,13 +134,33 @@ class Corpus:
         self.token_vocabulary = token_vocabulary
         self.report = CorpusStats()
         self.error: Exception | None = None
+        self._shapes: BatchShapes | None = None
 
     def names_and_sizes(self) -> list[list[object]]:
         """Returns the name and the bytes of each text file, without folders."""
         return self._text.names_and_sizes()
 
+    def choose_shapes(self) -> BatchShapes | None:
+        """Returns the `shapes` of batches that suit the Keras backend.
+
+        On JAX they are few, as it compiles a program for each, and leave at most 8 % of
+        padding in the first rows of an epoch. On PyTorch each batch has its own. On
+        TensorFlow, whose graph finds distinct words and padding, it is `None`.
+        """
+        backend = keras.backend.backend()
+        if backend != "jax":
+            return None if backend == "tensorflow" else BatchShapes()
+        if self._shapes is None:
+            rows = self._rows(CorpusStats(), Random(self.seed << 32))
+            self._shapes = few_shapes(rows, self.batch_tokens, self.max_tokens)
+        return self._shapes
+
     def dataset(
-        self, epoch: int | None = 0, shuffle: bool = True, skip: int = 0
+        self,
+        epoch: int | None = 0,
+        shuffle: bool = True,
+        skip: int = 0,
+        shapes: BatchShapes | None = None,
     ) -> Tensor:
         """Returns the batches of one pass over the text.
 
@@ -149,23 +170,29 @@ class Corpus:
             shuffle: whether to shuffle. Otherwise the order depends on the text alone.
             skip: number of batches to leave out at the beginning, to continue after an
                 interruption; the others do not change.
+            shapes: those of `choose_shapes`, for batches that list a word once.
 
         Returns:
             A `tf.data.Dataset` of dictionaries: `"char_ids"` of shape
             `(batch, tokens, ids)`, and `"token_ids"` of shape `(batch, tokens)` with
-            the boundaries and -1 for padding. Both are int32.
+            the boundaries and -1 for padding. With `shapes`, `"words"` of shape
+            `(words, ids)`, the masked one first, and `"positions"` of words among them,
+            `(batch, tokens)`, are in place of `"char_ids"`. All are int32.
 
         Raises:
             ValueError: `epoch` or `skip` is negative.
         """
-        _check(epoch, shuffle, skip)
+        _check(epoch, shuffle, skip, shapes)
         passes = count() if epoch is None else repeat(epoch)
         num_ids = PlainIds(self.token_vocabulary).num_ids
+        axes: dict[str, Shape] = {"char_ids": (None, None, num_ids)}
+        if shapes is not None:
+            axes = {"words": (None, num_ids), "positions": (None, None)}
+        axes["token_ids"] = (None, None)
         batches = tf.data.Dataset.from_generator(
-            lambda: self._arrays(next(passes), shuffle, skip),
+            lambda: self._arrays(next(passes), shuffle, skip, shapes),
             output_signature={
-                "char_ids": tf.TensorSpec((None, None, num_ids), tf.int32),
-                "token_ids": tf.TensorSpec((None, None), tf.int32),
+                name: tf.TensorSpec(shape, tf.int32) for name, shape in axes.items()
             },
         )
         options = tf.data.Options()
@@ -174,7 +201,11 @@ class Corpus:
         return batches.prefetch(_BATCHES_AHEAD).with_options(options)
 
     def batches(
-        self, epoch: int = 0, shuffle: bool = True, skip: int = 0
+        self,
+        epoch: int = 0,
+        shuffle: bool = True,
+        skip: int = 0,
+        shapes: BatchShapes | None = None,
     ) -> Iterator[dict[str, Tensor]]:
         """Yields the batches of `dataset` as arrays of the Keras backend.
 
@@ -183,10 +214,10 @@ class Corpus:
         """
         is_tensorflow = keras.backend.backend() == "tensorflow"
         if not (is_tensorflow or self._text.needs_tensorflow):
-            _check(epoch, shuffle, skip)
-            yield from self._arrays(epoch, shuffle, skip)
+            _check(epoch, shuffle, skip, shapes)
+            yield from self._arrays(epoch, shuffle, skip, shapes)
             return
-        batches = iter(self.dataset(epoch, shuffle, skip))
+        batches = iter(self.dataset(epoch, shuffle, skip, shapes))
         while True:
             with self.own_errors():
                 batch = next(batches, None)
@@ -213,18 +244,23 @@ class Corpus:
             f"max_tokens={self.max_tokens}, seed={self.seed}, shard={self.shard})"
         )
 
-    def _arrays(self, epoch: int, shuffle: bool, skip: int) -> Iterator[Arrays]:
+    def _rows(self, stats: CorpusStats, random: Random | None) -> Iterator[Row]:
+        most = self.max_tokens - _NUM_BOUNDARIES
+        return self._text.rows(most, stats, random, self.shard)
+
+    def _arrays(
+        self, epoch: int, shuffle: bool, skip: int, shapes: BatchShapes | None
+    ) -> Iterator[Arrays]:
         self.error = None
         self.report = stats = CorpusStats()
         random = Random(self.seed << 32 | epoch) if shuffle else None
         try:
             encode = self._text.encoder(self.vocabulary, self.token_vocabulary)
-            rows = self._text.rows(
-                self.max_tokens - _NUM_BOUNDARIES, stats, random, self.shard
-            )
-            batches = length_batches(rows, self.batch_tokens, random)
+            rows = self._rows(stats, random)
+            length_of = (shapes or BatchShapes()).length_of
+            batches = length_batches(rows, self.batch_tokens, random, length_of)
             for batch in islice(batches, skip, None):
-                arrays = encode(batch)
+                arrays = form_batch(*encode(batch), self.batch_tokens, shapes)
                 _count(batch, arrays, stats)
                 yield arrays
         except Exception as error:
@@ -232,10 +268,13 @@ class Corpus:
             raise
 
 
-def _check(epoch: int | None, shuffle: bool, skip: int) -> None:
+def _check(
+    epoch: int | None, shuffle: bool, skip: int, shapes: BatchShapes | None
+) -> None:
     check_at_least(0, epoch=0 if epoch is None else epoch)
     check_boolean(shuffle=shuffle)
     check_at_least(0, skip=skip)
+    check_type((BatchShapes, type(None)), "from choose_shapes", shapes=shapes)
 
 
 def _count(batch: Sequence[Row], arrays: Arrays, stats: CorpusStats) -> None:

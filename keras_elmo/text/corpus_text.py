@@ -37,8 +37,9 @@ T = TypeVar("T")
 # Words at the ends of rows that are looked at once: few others are so frequent.
 _REMEMBERED_WORDS = 1 << 16
 TOKENIZER = "unicode"
-# `char_ids` and `token_ids` of some rows.
 Arrays: TypeAlias = dict[str, np.ndarray]
+# The distinct words of some rows, their positions, and the targets, for `form_batch`.
+Ids: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray]
 # The tokens of a row, or their numbers.
 Row: TypeAlias = Any
 
@@ -73,7 +74,7 @@ class CorpusText(Protocol):
 
     def encoder(
         self, vocabulary: Vocabulary, token_vocabulary: TokenVocabulary | None
-    ) -> Callable[[Sequence[Row]], Arrays]:
+    ) -> Callable[[Sequence[Row]], Ids]:
         """Returns what makes the ids of some rows."""
 
 
@@ -122,12 +123,9 @@ class RawText:
 
     def encoder(
         self, vocabulary: Vocabulary, token_vocabulary: TokenVocabulary | None
-    ) -> Callable[[Sequence[Tokens]], Arrays]:
+    ) -> Callable[[Sequence[Tokens]], Ids]:
         encode = PlainIds(token_vocabulary)
-        return lambda rows: {
-            "char_ids": encode(rows),
-            "token_ids": _token_ids(rows, vocabulary),
-        }
+        return lambda rows: (*encode.distinct(rows), _token_ids(rows, vocabulary))
 
 
 class IndexedText:
@@ -180,7 +178,7 @@ class IndexedText:
 
     def encoder(
         self, vocabulary: Vocabulary, token_vocabulary: TokenVocabulary | None
-    ) -> Callable[[Sequence[np.ndarray]], Arrays]:
+    ) -> Callable[[Sequence[np.ndarray]], Ids]:
         return IndexedIds(self._text.words, vocabulary, PlainIds(token_vocabulary))
 
 

@@ -136,6 +136,7 @@ def pretrain(options: TrainingOptions) -> PretrainingModel:
                         config,
                         manifest,
                         first_vocabulary,
+                        data.choose_shapes,
                         options.resume,
                         log,
                     )
@@ -178,7 +179,9 @@ def pretrain(options: TrainingOptions) -> PretrainingModel:
             options.tensorboard,
             log,
         )
-        loop = TrainingLoop(model, batches, recorder, options, devices, log)
+        loop = TrainingLoop(
+            model, batches, recorder, options, devices, data.shapes, log
+        )
         loop.train(counted.words or None, options.progress, guard)
     if isinstance(batches, Corpus):
         report = batches.report

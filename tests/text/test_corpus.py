@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import replace
 from itertools import islice
 
+import keras
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -14,6 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from keras_elmo.text import batching, indexed_ids, preparing
+from keras_elmo.text.batch_shapes import BatchShapes
 from keras_elmo.text.character_ids import character_ids
 from keras_elmo.text.corpus import Corpus
 from keras_elmo.text.vocabulary import Vocabulary
@@ -108,6 +110,54 @@ def test_batches_are_full_and_of_few_shapes(corpus):
     full = [len(ids) == 128 // ids.shape[1] for _, ids in found]
     assert full.count(False) <= 1
     assert len({ids.shape for _, ids in found}) <= 33
+
+
+def shapes_of(corpus, backend):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(keras.backend, "backend", lambda: backend)
+        return corpus.choose_shapes()
+
+
+def test_few_shapes(corpus):
+    """On JAX there is one shape for each of a few lengths."""
+    assert shapes_of(corpus, "tensorflow") is None
+    shapes = shapes_of(corpus, "jax")
+    assert len(shapes.lengths) < 15
+    found = list(corpus.dataset(shapes=shapes).as_numpy_iterator())
+    report = corpus.report
+    assert {batch["token_ids"].shape for batch in found} == {
+        (128 // length, length) for length in shapes.lengths if length < 66
+    }
+    assert {batch["words"].shape for batch in found} == {(shapes.num_words, 50)}
+    sizes = [batch["token_ids"].size for batch in found]
+    assert (report.positions, report.sentences) == (sum(sizes), 300)
+    rest = list(corpus.dataset(skip=3, shapes=shapes).as_numpy_iterator())
+    assert_same_batches(rest, found[3:])
+    assert shapes_of(corpus, "jax") is shapes
+
+
+def assert_same_batches(some, others):
+    for batch, other in zip(some, others, strict=True):
+        assert batch.keys() == other.keys()
+        for name, array in batch.items():
+            np.testing.assert_array_equal(array, other[name])
+
+
+@pytest.mark.parametrize("backend", ["jax", "torch"])
+def test_distinct_words(corpus, backend):
+    """Batches that list each word once hold the same sentences."""
+    found = Counter()
+    shapes = shapes_of(corpus, backend)
+    for batch in corpus.dataset(shapes=shapes).as_numpy_iterator():
+        char_ids = batch["words"][batch["positions"]]
+        np.testing.assert_array_equal(char_ids[..., 0] > 0, batch["token_ids"] >= 0)
+        found.update(spelt(char_ids[batch["token_ids"][:, 0] >= 0]))
+        words = [word.tobytes() for word in batch["words"] if word.any()]
+        assert len(set(words)) == len(words)
+        if backend == "torch":
+            assert len(batch["words"]) == len(words) + 1
+    wanted = (text for char_ids, _ in batches(corpus) for text in spelt(char_ids))
+    assert found == Counter(wanted)
 
 
 def test_seed_and_epoch(corpus):
@@ -307,6 +357,11 @@ def test_padding_on_real_text(data_folder, language):
     assert report.padding_positions < 0.03 * report.positions
     assert 0 < report.unknown_words < 0.5 * report.words
     assert report.words > 100_000
+    few = shapes_of(corpus, "jax")
+    assert len(few.lengths) < 10
+    found = {batch["token_ids"].shape for batch in corpus.dataset(shapes=few)}
+    assert len(found) <= len(few.lengths)
+    assert corpus.report.padding_positions <= 0.08 * corpus.report.positions
 
 
 def test_next_pass(tmp_path):
@@ -372,6 +427,20 @@ def test_a_prepared_text_gives_the_same(options, shuffle, prepared, monkeypatch)
         assert equal(rest, read[2:])
     assert (other.files, other.tokenizer) == ([str(folder)], "unicode")
     assert other.names_and_sizes() == text.names_and_sizes()
+
+
+@pytest.mark.parametrize("shapes", [BatchShapes(), BatchShapes((9, 20, 66), 64)])
+def test_a_prepared_text_lists_words_in_the_same_order(shapes, prepared, monkeypatch):
+    """So the sums of a training step have the same bits."""
+    monkeypatch.setattr(indexed_ids, "_KEPT_WORDS", 20)
+    text, other = (
+        Corpus(path, VOCABULARY, batch_tokens=300).dataset(shapes=shapes)
+        for path in prepared
+    )
+    for batch, same in zip(text, other, strict=True):
+        assert batch.keys() == {"words", "positions", "token_ids"}
+        for name, values in batch.items():
+            np.testing.assert_array_equal(same[name], values)
 
 
 @pytest.mark.parametrize("kind", ["gz", "xz"])
