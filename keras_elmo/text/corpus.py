@@ -42,8 +42,8 @@ class Corpus:
     `batch_tokens // T` rows, so there are few shapes and little padding. The same
     seed and epoch give the same batches, in any process. The text is streamed: the
     memory does not depend on its size. A folder that `prepare` wrote gives the same
-    batches as the text that it was made of. To split text while it is read needs
-    TensorFlow, on any Keras backend.
+    batches as the text that it was made of. Where TensorFlow is not installed, text is
+    split in Python, by the extra `onnx`.
 
     Args:
         files: a path or a glob pattern, or several, of UTF-8 text with a sentence or

@@ -32,6 +32,7 @@ from keras_elmo.text.sentence_ends import Marks, marks_of, split_sentence
 from keras_elmo.text.stats import CorpusStats
 from keras_elmo.text.vocabulary import END, PADDING_ID, START, UNKNOWN, Vocabulary
 from keras_elmo.token_vocabulary import TokenVocabulary
+from keras_elmo.utils.lazy import has_tensorflow
 
 T = TypeVar("T")
 # Words at the ends of rows that are looked at once: few others are so frequent.
@@ -50,7 +51,7 @@ class CorpusText(Protocol):
     Attributes:
         files: the paths.
         tokenizer: the kind of `Tokenizer` that splits it.
-        needs_tensorflow: whether it is split while it is read.
+        needs_tensorflow: whether TensorFlow splits it while it is read.
     """
 
     files: list[str]
@@ -94,9 +95,9 @@ def open_text(files: Files, tokenizer: str | None) -> CorpusText:
 class RawText:
     """Text files, which are split as they are read."""
 
-    needs_tensorflow = True
-
     def __init__(self, files: Files, tokenizer: str | None) -> None:
+        # Else it is split in Python, more slowly.
+        self.needs_tensorflow = has_tensorflow()
         self.files = expand_files(files)
         self.tokenizer = tokenizer or TOKENIZER
         # Not later, where the error would be one of TensorFlow.

@@ -6,7 +6,7 @@ from typing import Any
 
 from keras_elmo.text.plain_tokenizer import PlainTokenizer
 from keras_elmo.text.unspaced import FirstText
-from keras_elmo.utils.lazy import tf
+from keras_elmo.utils.lazy import has_tensorflow, tf
 
 # The tokens of n texts one after the other, and n + 1 limits.
 Splitter = Callable[[Sequence[Any]], tuple[list[bytes], list[int]]]
@@ -16,8 +16,11 @@ def text_splitter(tokenizer: str | PlainTokenizer) -> Splitter:
     """Returns what splits texts, and warns of the first if it has no spaces.
 
     Args:
-        tokenizer: the kind of `Tokenizer`, or one without TensorFlow.
+        tokenizer: the kind of `Tokenizer`, or one without TensorFlow, which any kind is
+            where TensorFlow is not installed.
     """
+    if isinstance(tokenizer, str) and not has_tensorflow():
+        tokenizer = PlainTokenizer(tokenizer)
     split = (
         _plain(tokenizer)
         if isinstance(tokenizer, PlainTokenizer)

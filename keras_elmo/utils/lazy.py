@@ -7,11 +7,12 @@ text, for SavedModels and for its own backend.
 """
 
 import importlib
+import importlib.util
 import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, TypeVar
 
-__all__ = ["do_not_convert", "import_extra", "tf", "tf_text"]
+__all__ = ["do_not_convert", "has_tensorflow", "import_extra", "tf", "tf_text"]
 
 
 class _LazyModule(ModuleType):
@@ -41,6 +42,15 @@ if TYPE_CHECKING:
 else:
     tf = _LazyModule("tensorflow", "tensorflow~=2.21.0")
     tf_text = _LazyModule("tensorflow_text", "tensorflow-text~=2.21.1")
+
+
+def has_tensorflow() -> bool:
+    """Whether TensorFlow is installed; it is not imported."""
+    try:
+        return importlib.util.find_spec("tensorflow") is not None
+    except ValueError:
+        # Something else has its name.
+        return False
 
 
 def import_extra(module: str, user: str, extra: str) -> ModuleType:
