@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from keras_elmo.text import batching, indexed_ids, preparing
+from keras_elmo.text.batch_shapes import BatchShapes
 from keras_elmo.text.character_ids import character_ids
 from keras_elmo.text.corpus import Corpus
 from keras_elmo.text.vocabulary import Vocabulary
@@ -426,6 +427,20 @@ def test_a_prepared_text_gives_the_same(options, shuffle, prepared, monkeypatch)
         assert equal(rest, read[2:])
     assert (other.files, other.tokenizer) == ([str(folder)], "unicode")
     assert other.names_and_sizes() == text.names_and_sizes()
+
+
+@pytest.mark.parametrize("shapes", [BatchShapes(), BatchShapes((9, 20, 66), 64)])
+def test_a_prepared_text_lists_words_in_the_same_order(shapes, prepared, monkeypatch):
+    """So the sums of a training step have the same bits."""
+    monkeypatch.setattr(indexed_ids, "_KEPT_WORDS", 20)
+    text, other = (
+        Corpus(path, VOCABULARY, batch_tokens=300).dataset(shapes=shapes)
+        for path in prepared
+    )
+    for batch, same in zip(text, other, strict=True):
+        assert batch.keys() == {"words", "positions", "token_ids"}
+        for name, values in batch.items():
+            np.testing.assert_array_equal(same[name], values)
 
 
 @pytest.mark.parametrize("kind", ["gz", "xz"])
