@@ -18,7 +18,7 @@ each process splits them itself. Where the files are written needs
     python -m venv transformer
     transformer/bin/pip install torch==2.13.0 transformers onnx onnxruntime
 
-and where the transformer runs, `tokenizers` (of `keras-elmo[quality]`).
+and where the transformer runs, `tokenizers` (of the extra `quality`).
 """
 
 import argparse

@@ -76,7 +76,7 @@ def _start(model: str) -> dict[str, Any]:
 
 
 def table(result: common.Result) -> str:
-    """Returns the medians, a row a model."""
+    """Returns the medians, one row per model."""
     header = ["Model", "Imported, s", "Loaded, s", "First vectors, s", "least to most"]
     header += ["The next sentences, ms, median", "95 of 100 within"]
     rows = []

@@ -89,7 +89,7 @@ def _run(preset: str, devices: int, options: argparse.Namespace) -> dict[str, An
 
 
 def table(result: common.Result) -> str:
-    """Returns the figures, a row a preset and a number of devices."""
+    """Returns the figures, one row per preset and number of devices."""
     header = ["Preset", "Devices", "Words/s, median", "least to most"]
     header += ["of the first row's", "Peak memory, MB", "estimated"]
     first = statistics.median(result["runs"][0]["words_per_second"])

@@ -67,7 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def write(corpus: str, count: str, text: str) -> None:
-    """Writes so many sentences of raw text, a line each; prints how many words."""
+    """Writes `count` sentences, one per line; prints the number of words."""
     from keras_elmo.text.batching import token_chunks
     from keras_elmo.text.lines import expand_files, read_lines
     from keras_elmo.text.stats import CorpusStats
@@ -164,7 +164,7 @@ def _ends_within(process: subprocess.Popen[str], seconds: float) -> bool:
 
 
 def table(result: common.Result) -> str:
-    """Returns the figures, a row a file."""
+    """Returns the figures, one row per file."""
     header = ["Preset", "Sentences", "Words", "File", "Seconds", "Words/s"]
     header += ["the encoder's own, mean", "least to most", "Share, %"]
     header += ["Peak memory, MB", "File, MB"]

@@ -50,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def table(result: common.Result) -> str:
-    """Returns the figures, a row a kind of work."""
+    """Returns the figures, one row per kind of work."""
     header = ["Preset", "Policy", "Rows x positions", "Work", "Words/s, median"]
     header += ["least to most", "TFLOP/s", "of a bfloat16 product's, %"]
     header += ["Peak device memory, GB"]

@@ -191,7 +191,7 @@ class Child:
 
 
 def table(result: common.Result) -> str:
-    """Returns the figures, a row a batch size and a system."""
+    """Returns the figures, one row per batch size and system."""
     header = ["Preset", "Sentences a batch", "System", "Words/s, median"]
     header += ["least to most", "of simple_elmo's", "Peak memory, MB"]
     header += ["Greatest difference", "Least cosine"]

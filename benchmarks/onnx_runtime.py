@@ -109,7 +109,7 @@ def _speed(run: Run, batches: Sequence[tuple[np.ndarray, int]]) -> float:
 
 
 def table(result: common.Result) -> str:
-    """Returns the figures, a row a batch size and an order."""
+    """Returns the figures, one row per batch size and order."""
     header = ["Preset", "Sentences a batch", "Order", "ONNX Runtime, words/s"]
     header += ["int8, words/s", "TensorFlow, words/s", "Greatest difference"]
     rows = []

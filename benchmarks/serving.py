@@ -101,7 +101,7 @@ def _rows(
 def _load(
     server: Served, texts: Sequence[str], kind: str, clients: int, seconds: float
 ) -> list[float]:
-    """Returns the seconds of each request that so many clients made in a while."""
+    """Returns the seconds of each request that the clients made in a while."""
     outputs, size = _KINDS[kind]
     bodies = [
         json.dumps({"instances": texts[start : start + size], "output_filter": outputs})

@@ -12,14 +12,14 @@ what reading text costs.
     python benchmarks/training.py --text 'train/*.txt' --vocab vocabulary.txt \\
         --heldout heldout.txt --out training.json
 
-The text is UTF-8 of words between spaces, a sentence a line; the vocabulary a file
+The text is UTF-8 of words between spaces, one sentence per line; the vocabulary a file
 that `keras_elmo.Vocabulary.save` writes.
 
 A peer is the command line of a program with these arguments:
 
     --text GLOB     the files to train on
-    --vocab FILE    <S>, </S>, <UNK>, then words by falling frequency, one a line
-    --batches N     so many batches of 64 rows of 20 tokens, which predict 1,280 tokens
+    --vocab FILE    <S>, </S>, <UNK>, then words by falling frequency, one per line
+    --batches N     batches of 64 rows of 20 tokens, which predict 1,280 tokens
     --seed N
     --dir DIR       a folder for itself, which does not exist yet
     --heldout FILE  what to measure perplexity on
@@ -87,7 +87,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def compare(
     commands: Sequence[Sequence[str]], options: argparse.Namespace
 ) -> list[dict[str, Any]]:
-    """Runs each command so many times, in turn; returns a summary of each."""
+    """Runs each command `repeats` times, in turn; returns a summary of each."""
     runs: list[list[dict[str, Any]]] = [[] for _ in commands]
     for seed in range(options.repeats):
         for command, its_runs in zip(commands, runs, strict=True):

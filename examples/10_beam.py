@@ -4,7 +4,7 @@ python examples/10_beam.py                                  # generated sentence
 python examples/10_beam.py --text 'news/*.txt' --model my_model --out vectors
 python examples/10_beam.py ... --runner=FlinkRunner --flink_master=...
 
-Needs: pip install 'keras-elmo[beam]'. Whatever this script does not know is an option
+Needs the extra `beam`. Whatever this script does not know is an option
 of Beam's; docs/scale.md says how to reach Flink, Spark and Dataflow with them.
 """
 

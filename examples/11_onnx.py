@@ -73,5 +73,5 @@ def main(model: str | None, text: Path | None) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--model", help="an ONNX file")
-    parser.add_argument("--input", dest="text", type=Path, help="a sentence a line")
+    parser.add_argument("--input", dest="text", type=Path, help="one sentence per line")
     main(**vars(parser.parse_args()))

@@ -19,7 +19,7 @@ import tensorflow_datasets as tfds
 
 
 def write_split(builder, split: str, num_files: int, out: Path) -> None:
-    """Writes a split as gzipped files of about the same size, a sentence a line."""
+    """Writes a split as gzipped files of about the same size, one sentence per line."""
     for number, part in enumerate(tfds.even_splits(split, num_files)):
         path = out / f"{split}-{number:05}-of-{num_files:05}.txt.gz"
         if path.exists():

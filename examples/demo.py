@@ -101,7 +101,7 @@ def fit(model: keras.Model, train: SenseData, test: SenseData, epochs: int):
     model.compile(keras.optimizers.Adam(0.01), "sparse_categorical_crossentropy")
     batches = train.dataset(names).shuffle(10000, seed=0).batch(32)
     model.fit(batches, epochs=epochs, shuffle=False, verbose=0)
-    # `predict` makes a graph for each of so many models, and TensorFlow complains.
+    # `predict` makes a graph for each model, and TensorFlow complains about so many.
     batches = test.dataset(names).batch(256)
     probabilities = np.concatenate([model(inputs).numpy() for inputs, _ in batches])
     return np.array(names)[probabilities.argmax(-1)] == test.senses

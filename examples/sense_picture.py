@@ -4,7 +4,7 @@
     python examples/sense_picture.py --model runs/my-elmo --words bank play --out a.png
 
 A row for each word, a column for each layer above layer 0. The sentences are those of
-example 12. Needs: pip install 'keras-elmo[plots]'.
+example 12. Needs the extra `plots`.
 """
 
 import argparse

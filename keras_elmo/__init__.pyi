@@ -7,6 +7,7 @@ from .downstream.elmo_embedding import ElmoEmbedding as ElmoEmbedding
 from .downstream.precompute import precompute as precompute
 from .downstream.static_embedding import StaticEmbedding as StaticEmbedding
 from .downstream.tagger import Tagger as Tagger
+from .downstream.text_classifier import TextClassifier as TextClassifier
 from .embedding.embedder import embed as embed
 from .export.onnx import export_onnx as export_onnx
 from .export.saved_model import export_saved_model as export_saved_model
@@ -33,6 +34,7 @@ from .models.encoder import build_encoder as build_encoder
 from .models.pretraining import build_pretraining_model as build_pretraining_model
 from .text.character_ids import CharacterIds as CharacterIds
 from .text.corpus import Corpus as Corpus
+from .text.preparing import prepare as prepare
 from .text.tokenizer import Tokenizer as Tokenizer
 from .text.vocabulary import Vocabulary as Vocabulary
 from .token_vocabulary import TokenVocabulary as TokenVocabulary

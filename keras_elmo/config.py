@@ -39,36 +39,36 @@ _PUBLISHED_FILTERS: _Filters = tuple(
 )
 
 
-def _filters(given: object, vocabulary: TokenVocabulary | None) -> _Filters:
+def _filters(filters: object, vocabulary: TokenVocabulary | None) -> _Filters:
     """Returns pairs of integers as tuples."""
     most = MAX_CHARACTERS
     if vocabulary is not None:
         if not isinstance(vocabulary, TokenVocabulary):
             refuse("token_vocabulary", "a TokenVocabulary or None", vocabulary)
         if not vocabulary.characters:
-            return () if not given else refuse("filters", "empty: words alone", given)
+            return refuse("filters", "empty: words alone", filters) if filters else ()
         most = vocabulary.max_characters or 0
     if (
-        not isinstance(given, list | tuple)
-        or not 1 <= len(given) <= _MOST_LAYERS
+        not isinstance(filters, list | tuple)
+        or not 1 <= len(filters) <= _MOST_LAYERS
         or not all(
             isinstance(pair, list | tuple)
             and len(pair) == 2
             and all(map(is_integer, pair))
-            for pair in given
+            for pair in filters
         )
     ):
         raise ValueError(
             f"`filters` must hold 1 to {_MOST_LAYERS} pairs of integers, (width, "
-            f"count). Received: filters={reprlib.repr(given)}"
+            f"count). Received: filters={reprlib.repr(filters)}"
         )
-    for width, count in given:
+    for width, count in filters:
         if not (1 <= width <= most and 1 <= count <= _MOST_UNITS):
             raise ValueError(
                 f"`filters` must have widths of 1 to {most} and counts of 1 "
-                f"to {_MOST_UNITS:,}. Received: filters={reprlib.repr(given)}"
+                f"to {_MOST_UNITS:,}. Received: filters={reprlib.repr(filters)}"
             )
-    return tuple((int(width), int(count)) for width, count in given)
+    return tuple((int(width), int(count)) for width, count in filters)
 
 
 @dataclasses.dataclass(frozen=True)

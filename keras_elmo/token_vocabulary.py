@@ -23,7 +23,7 @@ class TokenVocabulary:
             special entry; empty if there is none.
         max_characters: number of character ids of a token. A token is cut to two fewer
             characters, also as a word. `None`, of words alone, cuts nothing.
-        begin: entry of the begin of a sentence.
+        begin: entry of a sentence's beginning.
         end: entry of its end.
         unknown: entry of what is not found.
         padding: character behind the end of a word.

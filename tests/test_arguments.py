@@ -39,6 +39,11 @@ def model():
 
 
 @functools.cache
+def classifier():
+    return keras_elmo.TextClassifier(encoder(), labels=["a", "b"])
+
+
+@functools.cache
 def index():
     return keras_elmo.Index.build(encoder(), SENTENCES)
 
@@ -57,7 +62,7 @@ def index_folder():
     return "index"
 
 
-MADE = (encoder, layer, model, index, index_folder, corpus, tagger)
+MADE = (encoder, layer, model, classifier, tagger, index, index_folder, corpus)
 # What is not under test has these values.
 LAYERS = {
     "BiLM": {"units": 4, "projection_units": 3},
@@ -104,6 +109,15 @@ OTHERS = {
     "Index.save": {"self": index, "path": "index"},
     "MixWeightsLogger": {},
     "StaticEmbedding.from_file": {"path": "vectors.txt"},
+    "TextClassifier": {"encoder": encoder},
+    "TextClassifier.evaluate": {"self": classifier, "texts": ["x"], "labels": ["a"]},
+    "TextClassifier.fit": {
+        "self": classifier,
+        "texts": ["x"] * 2,
+        "labels": ["a", "b"],
+    },
+    "TextClassifier.predict": {"self": classifier, "texts": ["x"]},
+    "TextClassifier.predict_proba": {"self": classifier, "texts": ["x"]},
     "TokenVocabulary": {
         "words": ["<oov>"],
         "characters": CHARACTERS,
@@ -141,6 +155,7 @@ OTHERS = {
         "path": "x.png",
     },
     "precompute": {"elmo": layer, "dataset": [np.ones((1, 3, 50), "int32")]},
+    "prepare": {"corpus": "text.txt", "out": "x"},
     "pretrain": {"config": CONFIG, "corpus": "text.txt", "directory": "nowhere"},
     "save_published_weights": {"encoder": encoder, "options": "o", "weights": "w"},
     "scale.CountWords": {"tokenizer": "unicode"},

@@ -62,8 +62,25 @@ def all_pages():
 
 
 def blocks(page):
+    return [code for code, _ in blocks_and_outputs(page)]
+
+
+def blocks_and_outputs(page):
+    """The Python blocks, with what a block directly below says that they print."""
     text = (ROOT / page).read_text(encoding="utf-8")
-    return re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    block = r"^```python\n(.*?)^```\n(?:```\n(.*?)^```$)?"
+    return re.findall(block, text, re.MULTILINE | re.DOTALL)
+
+
+def as_numbers(text, number=float):
+    """Splits a text into numbers and words."""
+    is_number = re.compile(r"-?\d+\.\d+").fullmatch
+    return [number(part) if is_number(part) else part for part in text.split()]
+
+
+def nearly(number):
+    """The last digit may differ between processors."""
+    return pytest.approx(float(number), abs=0.015)
 
 
 def test_every_page_is_run():
@@ -72,19 +89,24 @@ def test_every_page_is_run():
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_blocks_run(page, tmp_path, monkeypatch):
+def test_blocks_run(page, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)
     for folder in ("examples", "keras_elmo"):
         (tmp_path / folder).symlink_to(ROOT / folder)
     names = {}
-    found = blocks(page)
-    assert found
-    for block in found:
+    assert blocks(page)
+    for block, output in blocks_and_outputs(page):
+        capsys.readouterr()
         try:
             exec(compile(block, page, "exec"), names)
         except ModuleNotFoundError as error:
             assert error.name in OPTIONAL, page
+        printed = capsys.readouterr().out
+        if output:
+            # What else is printed comes first.
+            printed = as_numbers(printed)[-len(output.split()) :]
+            assert printed == as_numbers(output, nearly), page
 
 
 def test_reference_has_every_public_name():

@@ -103,15 +103,9 @@ def test_dir_lists_public_names():
 # What `.keras` files of models for tasks may name.
 REGISTERED = [
     *("BiLM", "CRF", "CRFDecode", "CRFLoss", "CharCNNEmbedding", "CharacterIds"),
-    *(
-        "CharacterMask",
-        "ElmoEmbedding",
-        "Encoder",
-        "Highway",
-        "ScalarMix",
-        "StaticEmbedding",
-    ),
-    *("Tagger", "TokenMask", "Tokenizer", "VocabularyEmbedding"),
+    *("CharacterMask", "ElmoEmbedding", "Encoder", "Highway", "ScalarMix"),
+    *("StaticEmbedding", "Tagger", "TextClassifier"),
+    *("TokenMask", "Tokenizer", "VocabularyEmbedding"),
 ]
 
 

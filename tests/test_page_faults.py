@@ -37,4 +37,6 @@ def test_a_call_copies_no_weight(counts, path):
 
 
 def test_a_resumed_update_copies_no_more_than_a_fresh_one(counts):
-    assert counts["resumed update"] < counts["fresh update"] + FEW
+    # Two equal models differ by up to 2,000 pages of 60,000. A copy of both kernels, of
+    # two halves each, would be 8,192.
+    assert counts["resumed update"] < counts["fresh update"] + 4 * FEW

@@ -97,7 +97,7 @@ def read_columns(path: Path) -> list[tuple[Sentence, list[str]]]:
 
 
 def read_labelled(path: Path) -> list[tuple[Sentence, str]]:
-    """Reads a label and the tokens of a sentence a line."""
+    """Reads a label and the tokens of a sentence from each line."""
     pairs = []
     for line in path.read_text(encoding="utf-8").splitlines():
         label, _, sentence = line.partition(" ")

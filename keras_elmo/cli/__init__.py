@@ -6,12 +6,13 @@ import importlib
 import os
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import keras_elmo
 from keras_elmo.cli import commands as _commands  # noqa: F401  (declares them)
 from keras_elmo.cli import imports as _imports  # noqa: F401
 from keras_elmo.cli import servers as _servers  # noqa: F401
+from keras_elmo.cli import texts as _texts  # noqa: F401
 from keras_elmo.cli import words as _words  # noqa: F401
 from keras_elmo.cli.parsing import COMMANDS, Arguments, Command, Parser, add_commands
 from keras_elmo.cli.process import EndingSignals, standard_streams
@@ -53,13 +54,10 @@ def _run(words: Sequence[str], signals: EndingSignals) -> int:
     if unknown:
         # With the usage of the subcommand.
         refuse(f"unrecognized arguments: {' '.join(unknown)}")
-    # A line for the user, without the place in the code.
-    warnings.formatwarning = lambda message, *_, **__: (
-        f"keras-elmo: warning: {message}\n"
-    )
     try:
-        # What a command sets, such as --force, ends with it.
-        contextvars.copy_context().run(_run_command, command, arguments)
+        with _plain_warnings():
+            # What a command sets, such as --force, ends with it.
+            contextvars.copy_context().run(_run_command, command, arguments)
         sys.stdout.flush()
     except KeyboardInterrupt as interrupt:
         _say(str(interrupt) or "interrupted")
@@ -78,6 +76,19 @@ def _run(words: Sequence[str], signals: EndingSignals) -> int:
 def _run_command(command: Command, arguments: Arguments) -> None:
     FLAGS.set(command.flags)
     command.run(arguments)
+
+
+@contextlib.contextmanager
+def _plain_warnings() -> Iterator[None]:
+    """Formats warnings as a line for the user, without the place in the code."""
+    formatwarning = warnings.formatwarning
+    warnings.formatwarning = lambda message, *_, **__: (
+        f"keras-elmo: warning: {message}\n"
+    )
+    try:
+        yield
+    finally:
+        warnings.formatwarning = formatwarning
 
 
 def _say(message: str) -> None:

@@ -18,6 +18,7 @@ from keras_elmo.cli.parsing import (
     MODEL,
     TOKENIZER,
     Arguments,
+    check_corpus,
     check_model,
     check_text,
     command,
@@ -81,7 +82,7 @@ def _pretrain(arguments: Arguments) -> None:
     # Checked before TensorFlow is imported.
     force = arguments.pop("force", False)
     TrainingOptions(config, **arguments)
-    check_text({**arguments, "force": force}, "corpus", "validation")
+    check_corpus({**arguments, "force": force}, "corpus", "validation")
     check_parent(arguments["directory"])
     # A run that goes on needs no model to start from.
     if "init" in arguments and "resume" not in arguments:
@@ -102,7 +103,7 @@ def _pretrain(arguments: Arguments) -> None:
 )
 def _evaluate(arguments: Arguments) -> None:
     """Prints the perplexity of each direction as JSON, by the exact softmax."""
-    check_text(arguments, "corpus")
+    check_corpus(arguments, "corpus")
     check_model(arguments["model"])
     import_keras()
     from keras_elmo.embedding.sentences import tokenizer_of

@@ -2,7 +2,6 @@
 
 import argparse
 import dataclasses
-import importlib
 import os
 import sys
 from collections.abc import Callable
@@ -12,8 +11,14 @@ from keras_elmo.embedding.options import EmbedOptions
 from keras_elmo.files.downloads import HUB
 from keras_elmo.files.finding import is_onnx
 from keras_elmo.files.loading import open_model
-from keras_elmo.text.lines import READ_ANYTHING, expand_files, read_lines
+from keras_elmo.text.lines import (
+    READ_ANYTHING,
+    expand_files,
+    prepared_folder,
+    read_lines,
+)
 from keras_elmo.training.options import TrainingOptions
+from keras_elmo.utils.lazy import import_extra
 from keras_elmo.utils.options import Option, options_of
 
 # The options on a command line, by the names of Python's arguments. Options that are
@@ -185,6 +190,21 @@ def check_text(arguments: Arguments, *names: str) -> None:
             expand_files(arguments[name])
 
 
+def check_corpus(arguments: Arguments, *names: str) -> None:
+    """Checks text as `check_text` does, or a prepared text."""
+    is_text = []
+    for name in names:
+        folder = prepared_folder(arguments.get(name) or "-")
+        if folder is None:
+            is_text.append(name)
+        else:
+            # It takes NumPy.
+            from keras_elmo.text.prepared import PreparedText
+
+            PreparedText(folder)
+    check_text(arguments, *is_text)
+
+
 def check_not_empty(files: list[str]) -> None:
     """Raises `ValueError` if there is no line of text, blank ones left out."""
     if next(read_lines(expand_files(files)), None) is None:
@@ -215,7 +235,7 @@ def import_keras(model: str = "") -> None:
     os.dup2(nothing, 2)
     try:
         # An exception is printed after file descriptor 2 is back.
-        importlib.import_module("keras")
+        import_extra("keras", "A model that is no .onnx file", "")
     finally:
         os.dup2(standard_error, 2)
         os.close(standard_error)

@@ -235,7 +235,7 @@ class _LayersOfIds:
             layers = self._bilm.predict_on_batch([table[places], places > 0])
             arrays = [as_float32(layer) for layer in layers]
             for row, k in enumerate(indices):
-                parts = [each[row, : lengths[k]][self._inside] for each in arrays]
+                parts = [array[row, : lengths[k]][self._inside] for array in arrays]
                 results[k] = np.stack(parts)
         return results
 
@@ -266,7 +266,7 @@ def _stored(
         if num_bytes > max_memory:
             with naming_folder(directory):
                 file = file or tempfile.TemporaryFile(dir=directory)
-                file.writelines(each.data for each in kept)
+                file.writelines(array.data for array in kept)
             kept.clear()
     rows = [text.rows for batch in batches for text in batch.texts.values()]
     if file is None:
@@ -279,4 +279,4 @@ def _stored(
         with naming_folder(directory):
             file.flush()
         numbers = np.asarray(np.memmap(file, "float32", "r"))
-    return [numbers[ends[each.start] : ends[each.stop]] for each in rows]
+    return [numbers[ends[part.start] : ends[part.stop]] for part in rows]

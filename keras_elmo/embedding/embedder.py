@@ -20,9 +20,9 @@ from keras_elmo.text.batching import Tokens, split_stream
 from keras_elmo.utils.checks import called, check_at_least, check_choice, received
 from keras_elmo.utils.types import Tensor
 
-# A window holds the sentences of so many batches, sorted by length: little padding.
+# Batches per window, whose sentences are sorted by length to save padding.
 _WINDOW_BATCHES = 16
-# A window ends at so many positions.
+# The most positions of a window.
 _MAX_POSITIONS = 16_384
 
 
@@ -131,7 +131,7 @@ def embed(
     vectors = Embedder(encoder).embed(read, batch_size, mix)
     if pooling is None:
         return vectors
-    pooled = [_pooled(each, pooling) for each in vectors]
+    pooled = [_pooled(sentence, pooling) for sentence in vectors]
     shape = EmbedOptions(layers).shape(encoder.config)
     return np.stack(pooled) if pooled else np.empty((0, *shape), "float32")
 

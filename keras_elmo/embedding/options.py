@@ -2,11 +2,13 @@
 
 import dataclasses
 from collections.abc import Sequence
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from keras_elmo.config import TOKENIZERS, ElmoConfig
 from keras_elmo.utils.options import check_options, option
+
+if TYPE_CHECKING:
+    import numpy as np
 
 _FILE = "contents of the file"
 
@@ -59,7 +61,7 @@ class EmbedOptions:
         """Returns the number of rows that a line has."""
         return len(tokens) if self.rows == "tokens" else 1
 
-    def numbers(self, vectors: Sequence[np.ndarray]) -> list[np.ndarray]:
+    def numbers(self, vectors: Sequence["np.ndarray"]) -> list["np.ndarray"]:
         """Returns what is written of each line: its rows, in the type of the file.
 
         Args:
@@ -71,6 +73,6 @@ class EmbedOptions:
         return [line.astype(self.dtype, copy=False) for line in vectors]
 
 
-def mean_over_tokens(vectors: np.ndarray) -> np.ndarray:
+def mean_over_tokens(vectors: "np.ndarray") -> "np.ndarray":
     """Returns the mean over the last axis but one; that of no tokens is zero."""
     return vectors.sum(axis=-2) / max(vectors.shape[-2], 1)

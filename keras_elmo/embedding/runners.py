@@ -17,7 +17,7 @@ ComputeLayers: TypeAlias = Callable[[Sequence[Tokens], bool], list[np.ndarray]]
 class Runner(Protocol):
     """Computes the layers of a window's sentences, batch by batch."""
 
-    # A padded batch has at most so many, but for a sentence that is longer by itself.
+    # The most positions of a padded batch, unless one sentence alone is longer.
     max_positions: int
 
     def prepare(self, window: Sequence[Tokens], keep_words: bool) -> ComputeLayers:

@@ -19,7 +19,7 @@ def read_mix_file(path: str) -> Mixes:
     """Returns the mixes of a `.keras` model, or of a CSV of `MixWeightsLogger`.
 
     Raises:
-        ValueError: there is no mix, or the file is of something else.
+        ValueError: there is no mix, or the file holds something else.
         FileNotFoundError: there is no such file.
     """
     if not os.path.exists(path):

@@ -153,19 +153,19 @@ def _cosines(exact: bytes, rounded: bytes, config: ElmoConfig) -> dict[str, floa
     ids = PlainIds(config.token_vocabulary)(_SAMPLE)
     names = [*(f"lstm_outputs{k + 1}" for k in range(config.num_layers)), "elmo"]
     one, other = (
-        runtime.InferenceSession(each, providers=["CPUExecutionProvider"]).run(
+        runtime.InferenceSession(path, providers=["CPUExecutionProvider"]).run(
             names, {"char_ids": ids}
         )
-        for each in (exact, rounded)
+        for path in (exact, rounded)
     )
     is_token = ids[:, 2:, 0] > 0
-    found = {}
+    lowest = {}
     for name, x, y in zip(names, one, other, strict=True):
         x, y = x[is_token], y[is_token]
         norms = np.linalg.norm(x, axis=-1) * np.linalg.norm(y, axis=-1)
         cosines = (x * y).sum(axis=-1) / np.maximum(norms, 1e-30)
-        found[name] = round(float(cosines.min()), 6)
-    return found
+        lowest[name] = round(float(cosines.min()), 6)
+    return lowest
 
 
 def _check_size(model: keras.Model, path: str) -> None:

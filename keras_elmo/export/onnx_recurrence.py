@@ -111,14 +111,14 @@ class PackedRows:
         before = [body.sequence_input(f"{name}_outputs_{j}") for j in range(2)]
         axis = body.integers(0)
         size, start = (
-            body.add("Gather", each, body.add("Unsqueeze", k, axis))
-            for each in (sizes, starts)
+            body.add("Gather", table, body.add("Unsqueeze", k, axis))
+            for table in (sizes, starts)
         )
         following = body.add("Add", k, body.constant(1, "int64"))
         stop = body.add("Gather", starts, body.add("Unsqueeze", following, axis))
-        initial = [body.add("Slice", each, axis, size, axis) for each in states]
-        for layer, each in zip(pair, x, strict=True):
-            inputs = body.add("Slice", each, start, stop, axis)
+        initial = [body.add("Slice", state, axis, size, axis) for state in states]
+        for layer, values in zip(pair, x, strict=True):
+            inputs = body.add("Slice", values, start, stop, axis)
             gates = _input_gates(body, layer, inputs)
             width = body.integers(4 * layer.units)
             shape = body.add("Concat", body.integers(-1), size, width, axis=0)
@@ -147,8 +147,8 @@ class PackedRows:
             6, "Loop", number, graph.constant(True, "bool"), *first, body=body.build()
         )
         return [
-            graph.add("ConcatFromSequence", each, axis=0)
-            for each in (forward, backward)
+            graph.add("ConcatFromSequence", steps, axis=0)
+            for steps in (forward, backward)
         ]
 
     def unpack(self, graph: OnnxGraph, layers: list[str], mask: str) -> list[str]:
@@ -202,7 +202,7 @@ def add_bilm(graph: OnnxGraph, layer: BiLM, rows: PackedRows, x: str) -> list[st
         outputs = rows.run(graph, f"layer_{k + 1}", pair, inputs)
         if layer.skip_connections and k > 0:
             sums = zip(outputs, inputs, strict=True)
-            outputs = [graph.add("Add", *each) for each in sums]
+            outputs = [graph.add("Add", *terms) for terms in sums]
         inputs = outputs
         backward = graph.add("Gather", outputs[1], rows.mirrored)
         layers.append(graph.add("Concat", outputs[0], backward, axis=1))

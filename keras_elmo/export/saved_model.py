@@ -19,7 +19,7 @@ from keras_elmo.files.saved_model import (
 )
 from keras_elmo.files.sources import Source
 from keras_elmo.text.character_ids import character_ids
-from keras_elmo.text.tokenizer import Tokenizer
+from keras_elmo.text.tokenizer import Tokenizer, register_operations
 from keras_elmo.text.vocabulary_ids import vocabulary_encoding
 from keras_elmo.utils.checks import called, check_boolean, check_choice, check_path
 from keras_elmo.utils.files import is_free, replacing, write_json
@@ -102,6 +102,7 @@ def export_saved_model(
     encoder = embedding.encoder
     if tokenizer == "own":
         tokenizer = encoder.tokenizer or TOKENIZER_IF_UNKNOWN
+    register_operations(tokenizer)
     served = _served(embedding, tokenizer, half_weights)
     signatures = {"tokens": served.tokens}
     if tokenizer is not None:

@@ -61,7 +61,7 @@ def restore_checkpoint(
 
     Raises:
         DamagedCheckpoint: the file is cut short or damaged.
-        ValueError: it is of a model with other shapes.
+        ValueError: it belongs to a model with other shapes.
         OSError: it cannot be read, but may be whole.
     """
     path = os.fspath(path)

@@ -18,7 +18,7 @@ _FILES = (
     *("*.json", "*.hdf5", "*vocabulary*.txt", "*README.md"),
     *("*saved_model.pb", "*fingerprint.pb", "*variables/*"),
 )
-# An archive that unpacks to more than so many times its size is no model: weights
+# An archive that unpacks to a larger multiple of its size is no model: weights
 # hardly shrink.
 _MAX_RATIO = 20
 
@@ -62,17 +62,17 @@ def _check(path: Path) -> None:
     """Compares a file of the Hub's cache with its checksum, which is its name there."""
     stored = path.resolve()
     if re.fullmatch("[0-9a-f]{64}", stored.name):
-        found = file_hash(stored)
+        actual = file_hash(stored)
     elif re.fullmatch("[0-9a-f]{40}", stored.name):
         # That of Git, which small files have.
         content = stored.read_bytes()
         content = b"blob %d\0" % len(content) + content
-        found = hashlib.sha1(content, usedforsecurity=False).hexdigest()
+        actual = hashlib.sha1(content, usedforsecurity=False).hexdigest()
     else:
         return
-    if found != stored.name:
+    if actual != stored.name:
         raise ValueError(
-            f"{path}: is damaged: its checksum is {found}, not {stored.name}; remove "
+            f"{path}: is damaged: its checksum is {actual}, not {stored.name}; remove "
             f"{stored} to download it again"
         )
 
@@ -119,7 +119,7 @@ def _hub_folders() -> Iterator[tuple[str, Path]]:
         return
     if not os.path.isdir(constants.HF_HUB_CACHE):
         return
-    for each in sorted(hub.scan_cache_dir().repos, key=lambda each: each.repo_id):
-        if each.repo_type == "model" and each.revisions:
-            newest = max(each.revisions, key=lambda revision: revision.last_modified)
-            yield HUB + each.repo_id, newest.snapshot_path
+    for repo in sorted(hub.scan_cache_dir().repos, key=lambda repo: repo.repo_id):
+        if repo.repo_type == "model" and repo.revisions:
+            newest = max(repo.revisions, key=lambda revision: revision.last_modified)
+            yield HUB + repo.repo_id, newest.snapshot_path

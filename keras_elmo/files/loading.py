@@ -47,7 +47,7 @@ def open_model(
         source: what `load` takes, or what this function returned.
         argument: name of the caller's argument, for messages.
         kinds: the kinds of files that the caller takes. Of those that match, the first
-            is the one. A model in memory is of no kind of files and taken always.
+            is the one. A model in memory is always taken.
         named: the kinds that an error names; `kinds` if empty.
 
     Returns:

@@ -118,11 +118,11 @@ class OnnxEncoder:
             shape = shapes.get(name, [])
             if len(shape) != 3 or shape[-1] != size:
                 self._refuse(f"{name} must have 3 axes, the last of {size}")
-        if [each.name for each in inputs] != [_INPUT]:
+        if [value.name for value in inputs] != [_INPUT]:
             self._refuse(f"its input must be {_INPUT}")
 
     def _shapes(self, arguments: Sequence[Any]) -> dict[str, list[Any]]:
-        return {each.name: each.shape or [None] for each in arguments}
+        return {value.name: value.shape or [None] for value in arguments}
 
     def _refuse(self, why: str) -> None:
         raise ValueError(f"{self.path}: {_RULE}; {why}")
@@ -151,8 +151,8 @@ class OnnxEncoder:
         """
         feeds = {_INPUT: self._ids(sentences, width)}
         with reading(self.path, "cannot be run"):
-            found = self._session.run(list(outputs), feeds, self._run_options)
-        return dict(zip(outputs, found, strict=True))
+            values = self._session.run(list(outputs), feeds, self._run_options)
+        return dict(zip(outputs, values, strict=True))
 
     def output_shapes(self) -> dict[str, list[Any]]:
         """Returns the shape of each output; a string is an axis of any size."""

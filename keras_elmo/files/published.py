@@ -52,7 +52,7 @@ def load_published_weights(
         tokenizer: the kind of `Tokenizer` for its text, which the files do not name:
             `"published"` for the original English models. If `None`, text is taken as
             tokenized beforehand, as that of the published models was.
-        vocabulary: path of the words, a line each, of a model of word ids: one whose
+        vocabulary: path of the words, one per line, of a model of word ids: one whose
             weights have an `embedding` of words instead of characters.
 
     Returns:

@@ -97,7 +97,7 @@ def read_description(path: StrPath) -> Config:
             f"{description}: the format must be {FORMAT}; a later keras_elmo may know "
             f"others. Received: {reprlib.repr(stored['format'])}"
         )
-    # Whoever exports a model for text that is split otherwise than the training text
+    # Who exports a model for text that is split differently from the training text
     # means every function, not that signature alone.
     stored["tokenizer"] = stored["signature_tokenizer"] or stored["tokenizer"]
     return stored

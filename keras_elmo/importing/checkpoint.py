@@ -74,7 +74,7 @@ def open_checkpoint(
     The sizes of a model of word ids have its words.
 
     Raises:
-        ValueError: a file is missing or damaged, or it is of another kind of model.
+        ValueError: a file is missing or damaged, or it holds another kind of model.
     """
     prefix = find_checkpoint(checkpoint)
     if prefix is None:
@@ -157,7 +157,7 @@ def import_checkpoint(
     Args:
         checkpoint: the folder that bilm-tf trained in, with options.json, or the prefix
             of one checkpoint's files there.
-        vocabulary: the words of its softmax, a line each.
+        vocabulary: the words of its softmax, one per line.
         directory: to write.
         tokenizer: of its text; `None` is `"whitespace"`.
 

@@ -109,7 +109,7 @@ def read_sizes(variables: BilmVariables) -> ElmoConfig:
 
 def _count(variables: BilmVariables, name: str) -> int:
     present = (variables.find(name.format(k)) in variables.shapes for k in count())
-    return next(k for k, found in enumerate(present) if not found)
+    return next(k for k, is_there in enumerate(present) if not is_there)
 
 
 def _of_rank(variables: BilmVariables, dataset: str, rank: int) -> tuple[int, ...]:

@@ -45,7 +45,7 @@ def import_model(
         directory: to write; it must not exist, or be empty.
         kind: one of these names; found out if `None`.
         vocabulary: with a checkpoint: the file of the words that its softmax predicts,
-            a line each. bilm-tf keeps it elsewhere than in the folder. With published
+            one per line. bilm-tf keeps it elsewhere than in the folder. With published
             weights: the words that the rows of `embedding` are of, in a model of word
             ids.
         tokenizer: the kind of `Tokenizer` for the model's text, which none of them

@@ -50,4 +50,4 @@ def freeze_layers(layer: keras.layers.Layer, names: Collection[str]) -> None:
 
 def _layers_with_weights(layer: keras.layers.Layer) -> Iterator[keras.layers.Layer]:
     # Keras numbers the names of layers without weights, such as dropout, anew.
-    return (each for each in inner_layers(layer) if each.weights)
+    return (inner for inner in inner_layers(layer) if inner.weights)

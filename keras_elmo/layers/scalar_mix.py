@@ -111,12 +111,13 @@ class ScalarMix(keras.layers.Layer):
 
 def regularizer_of(**arguments: Any) -> keras.regularizers.Regularizer | None:
     """Returns what `keras.regularizers.get` does; an error names the argument."""
-    [(name, given)] = arguments.items()
+    [(name, regularizer)] = arguments.items()
     try:
-        return keras.regularizers.get(given)
+        return keras.regularizers.get(regularizer)
     except ValueError as error:
         raise ValueError(
-            f"`{name}` must be a Keras regularizer or None. Received: {name}={given!r}"
+            f"`{name}` must be a Keras regularizer or None. "
+            f"Received: {name}={regularizer!r}"
         ) from error
 
 

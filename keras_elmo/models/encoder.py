@@ -108,6 +108,26 @@ class Encoder(keras.Model):
         check_char_ids(inputs)
         return super().call(inputs, training, mask, **kwargs)
 
+    def of_distinct_words(
+        self, words: Tensor, positions: Tensor, training: bool | None = None
+    ) -> list[Tensor]:
+        """Encodes a batch that lists each of its words once.
+
+        Args:
+            words: `(words, ids)` integers; the first word is the masked one.
+            positions: `(batch, tokens)` integers, the place of each word among these.
+            training: whether dropout is applied.
+
+        Returns:
+            What a call on `words[positions]` returns.
+        """
+        embedding, bilm = self.layers[1:]
+        vectors = embedding(words[None])[0]
+        # The gradient of a frequent word's vector is a sum, too long for bfloat16.
+        vectors = ops.take(ops.cast(vectors, "float32"), positions, axis=0)
+        vectors = ops.cast(vectors, embedding.compute_dtype)
+        return bilm(vectors, mask=positions > 0, training=training)
+
     @property
     def token_embedding(self) -> CharCNNEmbedding | VocabularyEmbedding:
         """The layer that embeds tokens without their context."""

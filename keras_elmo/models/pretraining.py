@@ -40,7 +40,8 @@ class PretrainingModel(keras.Model):
     Call arguments:
         inputs: dictionary of `char_ids`, `(batch, tokens, ids_per_token)`, and
             `token_ids`, `(batch, tokens)`, -1 where masked; both with the
-            sentence boundaries.
+            sentence boundaries. Or `words`, `positions` and `token_ids`, as batches of
+            a `Corpus` with `shapes` have them.
 
     Returns:
         What the head returns.
@@ -87,6 +88,26 @@ class PretrainingModel(keras.Model):
         self.backward_loss = keras.metrics.Mean(name="backward_loss")
         self._exact: Callable[..., dict[str, Tensor]] | None = None
 
+    @property
+    def input_spec(self) -> None:
+        # `call` takes two kinds of dictionaries.
+        return None
+
+    def call(
+        self, inputs: Tensor, training: bool | None = None, mask: Tensor = None
+    ) -> dict[str, Tensor]:
+        names = set(inputs) if isinstance(inputs, dict) else set(self.input)
+        if {"words", "positions", "token_ids"} <= names:
+            words, positions = inputs["words"], inputs["positions"]
+            top = self.encoder.of_distinct_words(words, positions, training)[-1]
+            return self.head(top, inputs["token_ids"], training=training)
+        if not set(self.input) <= names:
+            raise ValueError(
+                "`inputs` must be a dictionary of `char_ids` and `token_ids`. "
+                f"Received: inputs with {sorted(names)}"
+            )
+        return super().call(inputs, training, mask)
+
     def fit(self, x: Tensor = None, *args: Any, **kwargs: Any) -> Any:
         """Trains as `keras.Model.fit` does, on batches or on a `Corpus`.
 
@@ -103,10 +124,10 @@ class PretrainingModel(keras.Model):
         """
         held_out = kwargs.get("validation_data")
         if isinstance(held_out, Corpus):
-            kwargs["validation_data"] = self._words_of(held_out).dataset(shuffle=False)
+            kwargs["validation_data"] = _in_order(self._words_of(held_out))
         if not isinstance(x, Corpus):
             return super().fit(x, *args, **kwargs)
-        passes = self._words_of(x).dataset(epoch=None)
+        passes = self._words_of(x).dataset(epoch=None, shapes=x.choose_shapes())
         if kwargs.get("steps_per_epoch"):
             passes = passes.repeat()
         with x.own_errors(), _without_warnings():
@@ -117,8 +138,7 @@ class PretrainingModel(keras.Model):
         if not isinstance(x, Corpus):
             return super().evaluate(x, *args, **kwargs)
         with x.own_errors(), _without_warnings():
-            batches = self._words_of(x).dataset(shuffle=False)
-            return super().evaluate(batches, *args, **kwargs)
+            return super().evaluate(_in_order(self._words_of(x)), *args, **kwargs)
 
     def _words_of(self, corpus: Corpus) -> Corpus:
         """Takes the words that are predicted, if none are known, or compares them."""
@@ -162,8 +182,8 @@ class PretrainingModel(keras.Model):
         if self._exact is None:
             # One graph for batches of all shapes.
             signature = {
-                name: tf.TensorSpec(each.shape, each.dtype)
-                for name, each in self.input.items()
+                name: tf.TensorSpec(value.shape, value.dtype)
+                for name, value in self.input.items()
             }
             self._exact = tf.function(
                 lambda batch: self(batch, training=False),
@@ -207,6 +227,10 @@ class PretrainingModel(keras.Model):
         model.encoder.tokenizer = tokenizer
         freeze_layers(model, frozen)
         return model
+
+
+def _in_order(corpus: Corpus) -> Tensor:
+    return corpus.dataset(shuffle=False, shapes=corpus.choose_shapes())
 
 
 @contextmanager

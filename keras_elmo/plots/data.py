@@ -42,7 +42,7 @@ def last_mixes(
     mixes: dict[str, list[list[float]]] = {}
     for row in rows[-1:]:
         for name, value in row.items():
-            prefix, found, layer = name.rpartition("/layer_")
-            if found and layer.isdigit() and value is not None:
+            prefix, separator, layer = name.rpartition("/layer_")
+            if separator and layer.isdigit() and value is not None:
                 mixes.setdefault(prefix, [[]])[0].append(value)
     return mixes

@@ -32,7 +32,7 @@ def plot_history(rows: StrPath | Sequence[Any], path: StrPath) -> bool:
 
     Raises:
         FileNotFoundError: there is no such file.
-        ValueError: the file is of something else.
+        ValueError: the file holds something else.
 
     Example:
 

@@ -27,7 +27,7 @@ def plot_mix_weights(
     Raises:
         FileNotFoundError: there is no such file.
         ValueError: there is no mix, they are of different numbers of layers, or the
-            file is of something else.
+            file holds something else.
 
     Example:
 
@@ -54,10 +54,10 @@ def plot_mix_weights(
     with picture(path, max(4.0, 1.2 * len(mixes) + 1.5), 3.5) as figure:
         axes = figure.subplots()
         for layer in range(num_layers):
-            seeds = [each[:, layer] for each in weights]
-            means = np.array([each.mean() for each in seeds])
-            below = means - [each.min() for each in seeds]
-            above = [each.max() for each in seeds] - means
+            seeds = [mix[:, layer] for mix in weights]
+            means = np.array([shares.mean() for shares in seeds])
+            below = means - [shares.min() for shares in seeds]
+            above = [shares.max() for shares in seeds] - means
             # The mean of equal numbers may differ from them by a rounding error.
             errors = np.maximum([below, above], 0)
             x = np.arange(len(mixes)) + (layer - (num_layers - 1) / 2) * bar

@@ -84,7 +84,7 @@ def _scatter(axes: "Axes", vectors: np.ndarray, senses: Sequence[str]) -> None:
     # Equal vectors: without this, rounding errors look like a cloud.
     points = np.round(centred @ components[:2].T, 4)
     for number, sense in enumerate(dict.fromkeys(senses)):
-        x, y = points[[each == sense for each in senses]].T
+        x, y = points[[label == sense for label in senses]].T
         marker = _MARKERS[number % len(_MARKERS)]
         color = f"C{number}"
         face = "none" if marker in _RINGS else color

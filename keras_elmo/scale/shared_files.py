@@ -42,17 +42,17 @@ def match_files(files: Files) -> dict[str, int]:
     Raises:
         ValueError: no file matches one of the patterns.
     """
-    found: dict[str, int] = {}
+    sizes: dict[str, int] = {}
     for pattern in patterns_of(files):
         if _is_local(pattern):
             paths = expand_files(pattern)
-            found |= {absolute(path): os.path.getsize(path) for path in paths}
+            sizes |= {absolute(path): os.path.getsize(path) for path in paths}
             continue
         (match,) = FileSystems.match([pattern])
         if not match.metadata_list:
             raise ValueError(f"no file matches {pattern}")
-        found |= {file.path: file.size_in_bytes for file in match.metadata_list}
-    return dict(sorted(found.items()))
+        sizes |= {file.path: file.size_in_bytes for file in match.metadata_list}
+    return dict(sorted(sizes.items()))
 
 
 def open_file(path: str) -> BinaryIO:

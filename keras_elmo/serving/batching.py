@@ -185,7 +185,9 @@ class _Queue:
 
     def _run(self) -> None:
         while batch := self._next_batch():
-            metrics.BATCH_SENTENCES.observe(sum(each.sentences for each, _ in batch))
+            metrics.BATCH_SENTENCES.observe(
+                sum(request.sentences for request, _ in batch)
+            )
             metrics.BATCH_REQUESTS.observe(len(batch))
             began = time.monotonic()
             self._compute(batch)
@@ -222,8 +224,8 @@ class _Queue:
         if request.is_long:
             return False
         together = [*batch, request]
-        sentences = sum(each.sentences for each in together)
-        tokens = sentences * max(each.longest for each in together)
+        sentences = sum(request.sentences for request in together)
+        tokens = sentences * max(request.longest for request in together)
         signature = batch[0].signature
         batchable = request.signature is signature and signature.batchable
         return batchable and tokens <= self._max_tokens
@@ -240,8 +242,8 @@ class _Queue:
                 _finish(batch[0][1], Future.set_exception, error)
             else:
                 # Retry singly so that one bad request fails alone.
-                for each in batch:
-                    self._compute([each])
+                for waiting in batch:
+                    self._compute([waiting])
             return
         for (_, future), answer in zip(batch, answers, strict=True):
             _finish(future, Future.set_result, answer)

@@ -71,8 +71,8 @@ def first_signal() -> "asyncio.Future[signal.Signals]":
         # Two signals may be waiting for the loop at once.
         if not ended.done():
             ended.set_result(number)
-        for each in _SIGNALS:
-            loop.remove_signal_handler(each)
+        for handled in _SIGNALS:
+            loop.remove_signal_handler(handled)
 
     for number in _SIGNALS:
         loop.add_signal_handler(number, end, number)
@@ -205,7 +205,7 @@ class _Connection(HttpToolsProtocol):
     def on_response_complete(self) -> None:
         super().on_response_complete()
         self._unanswered -= 1
-        # uvicorn's own timer ends with any byte, be it of a body that nobody reads.
+        # uvicorn's own timer ends with any byte, even of a body that nobody reads.
         is_idle = self.cycle.response_complete and not self._in_head
         if is_idle and not self.transport.is_closing():
             _cancel(self._head_timer)

@@ -45,7 +45,7 @@ class JsonRequest(NamedTuple):
             )
         outputs = request.get("output_filter")
         if outputs is not None and not (
-            isinstance(outputs, list) and all(isinstance(each, str) for each in outputs)
+            isinstance(outputs, list) and all(isinstance(name, str) for name in outputs)
         ):
             raise invalid(
                 "'output_filter' must be a list of outputs' names", shown(outputs)

@@ -54,8 +54,8 @@ class Signature:
 
         def prune(outputs: Collection[str]) -> ConcreteFunction:
             def part(*inputs: tf.Tensor) -> dict[str, tf.Tensor]:
-                found = function(**dict(zip(self.arguments, inputs, strict=True)))
-                return {name: found[name] for name in outputs}
+                values = function(**dict(zip(self.arguments, inputs, strict=True)))
+                return {name: values[name] for name in outputs}
 
             signature = [specs[name] for name in self.arguments]
             return tf.function(part, signature, autograph=False).get_concrete_function()
@@ -85,8 +85,8 @@ class Signature:
         graph = next(
             graph for names, graph in self._graphs.items() if names.issuperset(outputs)
         )
-        found = graph(*(tf.constant(inputs[name]) for name in self.arguments))
-        return {name: found[name].numpy() for name in outputs}
+        values = graph(*(tf.constant(inputs[name]) for name in self.arguments))
+        return {name: values[name].numpy() for name in outputs}
 
 
 def _nested_outputs(

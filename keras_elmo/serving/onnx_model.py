@@ -76,15 +76,15 @@ class _Signature:
             strings = inputs["strings"].tolist()
             self._look_at(strings)
             sentences, width = self._tokenizer(strings), 0
-            lengths = np.array([len(each) for each in sentences], "int32")
+            lengths = np.array([len(sentence) for sentence in sentences], "int32")
         else:
             lengths, width = inputs[LENGTHS], inputs["tokens"].shape[1]
             rows = zip(inputs["tokens"].tolist(), lengths.tolist(), strict=True)
             sentences = [_tokens(row[: max(length, 0)]) for row, length in rows]
         if set(outputs) == {LENGTHS}:
             return {LENGTHS: lengths}
-        found = self._encoder.run(sentences, outputs, width)
-        return found | ({LENGTHS: lengths} if LENGTHS in found else {})
+        values = self._encoder.run(sentences, outputs, width)
+        return values | ({LENGTHS: lengths} if LENGTHS in values else {})
 
     def definition(self) -> dict[str, object]:
         """Returns what TensorFlow Serving tells of a signature."""

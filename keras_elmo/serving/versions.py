@@ -39,7 +39,7 @@ def numbered_folders(folder: Path) -> list[Path]:
         folders = [path for path in folder.iterdir() if path.is_dir()]
     except OSError:
         return []
-    return [each for each in folders if each.name.isascii() and each.name.isdigit()]
+    return [path for path in folders if path.name.isascii() and path.name.isdigit()]
 
 
 class ModelManager:
@@ -77,7 +77,7 @@ class ModelManager:
         elif errors:
             raise next(iter(errors.values()))
         else:
-            rule = "an exported model, or a folder of such whose names are numbers"
+            rule = "an exported model, or a folder of them under numbers"
             refuse("model", rule, os.fspath(folder))
         self._log_errors(errors)
 
@@ -112,15 +112,15 @@ class ModelManager:
         """Returns the states of versions, newest first, as TensorFlow Serving does."""
         with self._lock:
             states = sorted(self._states.items(), reverse=True)
-        found = [
+        named = [
             state
             for number, state in states
             if name == self.name and version in (None, number)
         ]
-        if not found:
+        if not named:
             what = "any versions" if version is None else f"version {version}"
             raise ServingError(Code.NOT_FOUND, f"Could not find {what} of model {name}")
-        return found
+        return named
 
     def _load_newest(self, served: int = -1) -> tuple[ServedModel | None, Errors]:
         """Loads the newest version that loads, if it is another; returns new errors."""

@@ -2,21 +2,25 @@
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sized
 from heapq import heappop, heapreplace
 from itertools import islice, pairwise
 from random import Random
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from keras_elmo.config import MAX_BYTES
-from keras_elmo.text.lines import Shard, read_lines
+from keras_elmo.text.lines import read_lines
 from keras_elmo.text.plain_tokenizer import PlainTokenizer
 from keras_elmo.text.splitting import text_splitter
 from keras_elmo.text.stats import CorpusStats
 from keras_elmo.utils.prefetch import prefetch_map
 
 T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+# The tokens of a sentence, or what stands for them.
+Sentence = TypeVar("Sentence", bound=Sized)
 Tokens = list[bytes]
+LengthOf = Callable[[int], int]
 
 # More cannot be meant: in memory, a position of the smallest model takes 20 kB.
 MAX_BATCH_TOKENS = 10_000_000
@@ -39,10 +43,6 @@ _OPEN_SHARDS = 8
 # that each spans few lengths.
 _WINDOW_SENTENCES = 8_192
 _WINDOW_BATCHES = 64
-
-# The marks that end a sentence, and those that may follow them.
-_FINAL = (".", "!", "?", "…", "。", "！", "？")
-_CLOSING = "\"'”’»)]}」』）】"
 
 
 def split_stream(
@@ -149,7 +149,13 @@ class TokenizedFile:
             yield line
 
 
-def interleaved(shards: Iterable[Shard]) -> Iterator[str]:
+class Pace(Iterator[T_co], Protocol):
+    """Lines of a file, and the fraction of the file that is read."""
+
+    fraction_read: float
+
+
+def interleaved(shards: Iterable[Pace[T]]) -> Iterator[T]:
     """Yields the lines of several files mixed, reading a few of them at a time.
 
     Each is read at a pace in proportion to its size, so that those which begin together
@@ -173,92 +179,48 @@ def interleaved(shards: Iterable[Shard]) -> Iterator[str]:
             heapreplace(opened, (began + 1, began + 1, *follower))
 
 
-def shuffled(lines: Iterable[str], random: Random) -> Iterator[str]:
-    """Yields the lines in another order, with a bounded buffer."""
-    buffer: list[str] = []
+def shuffled(
+    lines: Iterable[T], random: Random, size: Callable[..., int] = len
+) -> Iterator[T]:
+    """Yields the lines in another order, with a bounded buffer.
+
+    Args:
+        lines: of text.
+        random: of the order.
+        size: returns the number of characters of a line.
+    """
+    buffer: list[T] = []
     characters = 0
     for line in lines:
         buffer.append(line)
-        characters += len(line)
+        characters += size(line)
         while len(buffer) > _BUFFER_LINES or characters > _BUFFER_CHARACTERS:
             index = random.randrange(len(buffer))
             buffer[index], buffer[-1] = buffer[-1], buffer[index]
             line = buffer.pop()
-            characters -= len(line)
+            characters -= size(line)
             yield line
     random.shuffle(buffer)
     yield from buffer
 
 
-def mixed_lines(
-    files: Sequence[str],
-    random: Random,
-    stats: CorpusStats,
-    first: int = 0,
-    every: int = 1,
-) -> Iterator[str]:
-    """Yields the lines of several files, interleaved and shuffled.
-
-    Args:
-        files: paths of text files.
-        random: of the order.
-        stats: counts the lines.
-        first: index of the first line of each file to yield.
-        every: distance of the lines to yield.
-    """
-    drawn = random.sample(files, len(files))
-    shards = (Shard(file, stats, first, every) for file in drawn)
-    return shuffled(interleaved(shards), random)
-
-
-def split_sentence(tokens: Tokens, limit: int) -> list[Tokens]:
-    """Splits a line into rows of at most `limit` tokens.
-
-    A row ends at the last end of a sentence in its second half, else at the limit.
-    """
-    rows = []
-    start = 0
-    while len(tokens) - start > limit:
-        end = start + limit
-        for place in range(end, start + limit // 2, -1):
-            if _ends_sentence(tokens, start, place):
-                end = place
-                break
-        rows.append(tokens[start:end])
-        start = end
-    rows.append(tokens[start:])
-    return rows
-
-
-def _ends_sentence(tokens: Tokens, start: int, place: int) -> bool:
-    """Whether a sentence that begins after `start` ends before `place`."""
-    # The marks of "?!" and of '."' stay together.
-    if _text(tokens[place]).startswith((*_FINAL, *_CLOSING)):
-        return False
-    last = place - 1
-    while last > start and not _text(tokens[last]).rstrip(_CLOSING):
-        last -= 1
-    return _text(tokens[last]).rstrip(_CLOSING).endswith(_FINAL)
-
-
-def _text(token: bytes) -> str:
-    return token.decode(errors="replace")
-
-
 def length_batches(
-    sentences: Iterable[Tokens], batch_tokens: int, random: Random | None
-) -> Iterator[list[Tokens]]:
+    sentences: Iterable[Sentence],
+    batch_tokens: int,
+    random: Random | None,
+    length_of: LengthOf = int,
+) -> Iterator[list[Sentence]]:
     """Groups sentences of about the same length, each in one batch.
 
     Args:
         sentences: the tokens of each sentence; they are streamed.
-        batch_tokens: positions of a batch. It holds `batch_tokens // T` sentences,
-            where T is the length of its longest one with both boundaries; the last
-            batch of all may hold fewer.
+        batch_tokens: positions of a batch, which holds `batch_tokens // T` sentences: T
+            is the longest one's, with both boundaries. The last of all may hold fewer.
         random: orders sentences of equal length, and the batches of a window; without
             it the order is that of the text, longest first.
+        length_of: returns the positions that a row of so many is padded to.
     """
-    window: list[Tokens] = []
+    window: list[Sentence] = []
     positions = 0
     for sentence in sentences:
         window.append(sentence)
@@ -267,18 +229,21 @@ def length_batches(
             len(window) >= _WINDOW_SENTENCES
             and positions >= _WINDOW_BATCHES * batch_tokens
         ):
-            batches, window = _full_batches(window, batch_tokens, random)
+            batches, window = _full_batches(window, batch_tokens, random, length_of)
             positions = sum(len(carried) + 2 for carried in window)
             yield from batches
-    batches, rest = _full_batches(window, batch_tokens, random)
+    batches, rest = _full_batches(window, batch_tokens, random, length_of)
     yield from batches
     if rest:
         yield rest
 
 
 def _full_batches(
-    window: list[Tokens], batch_tokens: int, random: Random | None
-) -> tuple[list[list[Tokens]], list[Tokens]]:
+    window: list[Sentence],
+    batch_tokens: int,
+    random: Random | None,
+    length_of: LengthOf,
+) -> tuple[list[list[Sentence]], list[Sentence]]:
     """Returns the full batches of a window, and the sentences left over."""
     if random is not None:
         random.shuffle(window)
@@ -286,7 +251,7 @@ def _full_batches(
     batches = []
     start = 0
     while start < len(window):
-        rows = max(1, batch_tokens // (len(window[start]) + 2))
+        rows = max(1, batch_tokens // length_of(len(window[start]) + 2))
         if start + rows > len(window):
             break
         batches.append(window[start : start + rows])

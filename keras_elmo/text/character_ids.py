@@ -18,9 +18,9 @@ from keras_elmo.utils.types import Config, Shape, Tensor
 class CharacterIds(StringLayer):
     """Encodes tokens as UTF-8 bytes, with the boundaries of the sentence around them.
 
-    The 50 ids of a word are its begin, its first 48 bytes (b + 1 for each byte b), its
-    end, and padding. A sentence boundary is a word of one id of its own. No token is
-    special, even if it is spelt like a special word of a vocabulary.
+    The 50 ids of a word are its beginning, its first 48 bytes (b + 1 for each byte b),
+    its end, and padding. A sentence boundary is a word of one id of its own. No token
+    is special, even if it is spelt like a special word of a vocabulary.
 
     With a `TokenVocabulary` the ids are those of a token's word and of its Unicode
     characters, as models of ELMoForManyLangs and of word ids take them. There a token

@@ -1,27 +1,22 @@
 """Text files to training batches of whole sentences."""
 
 import reprlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from itertools import chain, count, islice, repeat
+from itertools import count, islice, repeat
 from random import Random
 
 import keras
 import numpy as np
 
 from keras_elmo.config import TOKENIZERS
-from keras_elmo.text.batching import (
-    MAX_BATCH_TOKENS,
-    Tokens,
-    length_batches,
-    mixed_lines,
-    split_sentence,
-    tokenized_lines,
-)
-from keras_elmo.text.lines import Files, Shard, expand_files, read_lines
+from keras_elmo.text.batch_shapes import BatchShapes, few_shapes, form_batch
+from keras_elmo.text.batching import MAX_BATCH_TOKENS, length_batches
+from keras_elmo.text.corpus_text import Row, open_text
+from keras_elmo.text.lines import Files
 from keras_elmo.text.plain_ids import PlainIds
 from keras_elmo.text.stats import CorpusStats
-from keras_elmo.text.vocabulary import END, PADDING_ID, START, UNKNOWN, Vocabulary
+from keras_elmo.text.vocabulary import PADDING_ID, UNKNOWN, Vocabulary
 from keras_elmo.token_vocabulary import TokenVocabulary
 from keras_elmo.utils.checks import (
     called,
@@ -34,7 +29,7 @@ from keras_elmo.utils.checks import (
     refuse,
 )
 from keras_elmo.utils.lazy import tf
-from keras_elmo.utils.types import Tensor
+from keras_elmo.utils.types import Shape, Tensor
 
 _NUM_BOUNDARIES = 2
 # Fixed, because TensorFlow's own tuning may choose hundreds, which take memory.
@@ -47,13 +42,16 @@ class Corpus:
     Every sentence is in one batch of an epoch. A batch of rows of T positions has
     `batch_tokens // T` rows, so there are few shapes and little padding. The same
     seed and epoch give the same batches, in any process. The text is streamed: the
-    memory does not depend on its size. Reading needs TensorFlow, on any Keras backend.
+    memory does not depend on its size. A folder that `prepare` wrote gives the same
+    batches as the text that it was made of. To split text while it is read needs
+    TensorFlow, on any Keras backend.
 
     Args:
         files: a path or a glob pattern, or several, of UTF-8 text with a sentence or
-            a paragraph a line; plain, `.gz` or `.xz`.
+            a paragraph a line; plain, `.gz` or `.xz`. Or a folder that `prepare` wrote.
         vocabulary: the words to predict.
-        tokenizer: the kind of `Tokenizer`.
+        tokenizer: the kind of `Tokenizer`; `"unicode"` if `None`, for a prepared folder
+            that which it was prepared with, and no other.
         batch_tokens: number of positions of a batch, boundaries and padding included.
         max_tokens: number of positions of a row at most, its two boundaries included.
             A longer line is split, after the end of a sentence if there is one in the
@@ -65,6 +63,7 @@ class Corpus:
 
     Attributes:
         files: the paths.
+        tokenizer: the kind that splits the text.
         report: the `CorpusStats` of the latest pass; a dataset reads a few batches
             ahead.
         error: the exception that ended the latest pass, or `None`. An iterator of
@@ -92,7 +91,7 @@ class Corpus:
         self,
         files: Files,
         vocabulary: Vocabulary,
-        tokenizer: str = "unicode",
+        tokenizer: str | None = None,
         batch_tokens: int = 1280,
         max_tokens: int = 66,
         seed: int = 0,
@@ -106,7 +105,7 @@ class Corpus:
             if value > MAX_BATCH_TOKENS:
                 refuse(f"{name}_tokens", f"at most {MAX_BATCH_TOKENS:,}", value)
         check_at_least(0, seed=seed)
-        check_choice(TOKENIZERS, tokenizer=tokenizer)
+        check_choice((*TOKENIZERS, None), tokenizer=tokenizer)
         check_type(
             (TokenVocabulary, type(None)),
             "a TokenVocabulary or None",
@@ -125,9 +124,10 @@ class Corpus:
                 f"{called('batch_tokens')} must be at least {called('max_tokens')}. "
                 + received(batch_tokens=batch_tokens, max_tokens=max_tokens)
             )
-        self.files = expand_files(files)
+        self._text = open_text(files, tokenizer)
+        self.files = self._text.files
         self.vocabulary = vocabulary
-        self.tokenizer = tokenizer
+        self.tokenizer = self._text.tokenizer
         self.batch_tokens = batch_tokens
         self.max_tokens = max_tokens
         self.seed = seed
@@ -135,12 +135,33 @@ class Corpus:
         self.token_vocabulary = token_vocabulary
         self.report = CorpusStats()
         self.error: Exception | None = None
-        # Not later, where the error would be one of TensorFlow.
-        if next(read_lines(self.files), None) is None:
-            raise ValueError(f"there is no text in {', '.join(self.files)}")
+        self._shapes: BatchShapes | None = None
+
+    def names_and_sizes(self) -> list[list[object]]:
+        """Returns the name and the bytes of each text file, without folders."""
+        return self._text.names_and_sizes()
+
+    def choose_shapes(self) -> BatchShapes | None:
+        """Returns the `shapes` of batches that suit the Keras backend.
+
+        On JAX they are few, as it compiles a program for each, and leave at most 8 % of
+        padding in the first rows of an epoch. On PyTorch each batch has its own. On
+        TensorFlow, whose graph finds distinct words and padding, it is `None`.
+        """
+        backend = keras.backend.backend()
+        if backend != "jax":
+            return None if backend == "tensorflow" else BatchShapes()
+        if self._shapes is None:
+            rows = self._rows(CorpusStats(), Random(self.seed << 32))
+            self._shapes = few_shapes(rows, self.batch_tokens, self.max_tokens)
+        return self._shapes
 
     def dataset(
-        self, epoch: int | None = 0, shuffle: bool = True, skip: int = 0
+        self,
+        epoch: int | None = 0,
+        shuffle: bool = True,
+        skip: int = 0,
+        shapes: BatchShapes | None = None,
     ) -> Tensor:
         """Returns the batches of one pass over the text.
 
@@ -150,25 +171,29 @@ class Corpus:
             shuffle: whether to shuffle. Otherwise the order depends on the text alone.
             skip: number of batches to leave out at the beginning, to continue after an
                 interruption; the others do not change.
+            shapes: those of `choose_shapes`, for batches that list a word once.
 
         Returns:
             A `tf.data.Dataset` of dictionaries: `"char_ids"` of shape
             `(batch, tokens, ids)`, and `"token_ids"` of shape `(batch, tokens)` with
-            the boundaries and -1 for padding. Both are int32.
+            the boundaries and -1 for padding. With `shapes`, `"words"` of shape
+            `(words, ids)`, the masked one first, and `"positions"` of words among them,
+            `(batch, tokens)`, are in place of `"char_ids"`. All are int32.
 
         Raises:
             ValueError: `epoch` or `skip` is negative.
         """
-        check_at_least(0, epoch=0 if epoch is None else epoch)
-        check_boolean(shuffle=shuffle)
-        check_at_least(0, skip=skip)
+        _check(epoch, shuffle, skip, shapes)
         passes = count() if epoch is None else repeat(epoch)
-        encode = PlainIds(self.token_vocabulary)
+        num_ids = PlainIds(self.token_vocabulary).num_ids
+        axes: dict[str, Shape] = {"char_ids": (None, None, num_ids)}
+        if shapes is not None:
+            axes = {"words": (None, num_ids), "positions": (None, None)}
+        axes["token_ids"] = (None, None)
         batches = tf.data.Dataset.from_generator(
-            lambda: self._arrays(encode, next(passes), shuffle, skip),
+            lambda: self._arrays(next(passes), shuffle, skip, shapes),
             output_signature={
-                "char_ids": tf.TensorSpec((None, None, encode.num_ids), tf.int32),
-                "token_ids": tf.TensorSpec((None, None), tf.int32),
+                name: tf.TensorSpec(shape, tf.int32) for name, shape in axes.items()
             },
         )
         options = tf.data.Options()
@@ -177,20 +202,29 @@ class Corpus:
         return batches.prefetch(_BATCHES_AHEAD).with_options(options)
 
     def batches(
-        self, epoch: int = 0, shuffle: bool = True, skip: int = 0
+        self,
+        epoch: int = 0,
+        shuffle: bool = True,
+        skip: int = 0,
+        shapes: BatchShapes | None = None,
     ) -> Iterator[dict[str, Tensor]]:
         """Yields the batches of `dataset` as arrays of the Keras backend.
 
         Raises:
             ValueError: a file is damaged; names the file.
         """
-        batches = iter(self.dataset(epoch, shuffle, skip))
+        is_tensorflow = keras.backend.backend() == "tensorflow"
+        if not (is_tensorflow or self._text.needs_tensorflow):
+            _check(epoch, shuffle, skip, shapes)
+            yield from self._arrays(epoch, shuffle, skip, shapes)
+            return
+        batches = iter(self.dataset(epoch, shuffle, skip, shapes))
         while True:
             with self.own_errors():
                 batch = next(batches, None)
             if batch is None:
                 return
-            if keras.backend.backend() != "tensorflow":
+            if not is_tensorflow:
                 batch = {name: value.numpy() for name, value in batch.items()}
             yield batch
 
@@ -211,49 +245,42 @@ class Corpus:
             f"max_tokens={self.max_tokens}, seed={self.seed}, shard={self.shard})"
         )
 
+    def _rows(self, stats: CorpusStats, random: Random | None) -> Iterator[Row]:
+        most = self.max_tokens - _NUM_BOUNDARIES
+        return self._text.rows(most, stats, random, self.shard)
+
     def _arrays(
-        self, encode: PlainIds, epoch: int, shuffle: bool, skip: int
+        self, epoch: int, shuffle: bool, skip: int, shapes: BatchShapes | None
     ) -> Iterator[dict[str, np.ndarray]]:
         self.error = None
         self.report = stats = CorpusStats()
         random = Random(self.seed << 32 | epoch) if shuffle else None
         try:
-            sentences = self._sentences(stats, random)
-            batches = length_batches(sentences, self.batch_tokens, random)
+            encode = self._text.encoder(self.vocabulary, self.token_vocabulary)
+            length_of = (shapes or BatchShapes()).length_of
+            rows = self._rows(stats, random)
+            batches = length_batches(rows, self.batch_tokens, random, length_of)
             for batch in islice(batches, skip, None):
-                token_ids = self._token_ids(batch, stats)
-                yield {"char_ids": encode(batch), "token_ids": token_ids}
+                arrays = form_batch(*encode(batch), self.batch_tokens, shapes)
+                _count(batch, arrays["token_ids"], stats)
+                yield arrays
         except Exception as error:
             self.error = error
             raise
 
-    def _sentences(self, stats: CorpusStats, random: Random | None) -> Iterator[Tokens]:
-        first, every = self.shard
-        files = self.files
-        if len(files) >= every:
-            files, first, every = files[first::every], 0, 1
-        if random is None:
-            shards = (Shard(file, stats, first, every) for file in files)
-            lines: Iterator[str] = chain.from_iterable(shards)
-        else:
-            lines = mixed_lines(files, random, stats, first, every)
-        for tokens in tokenized_lines(lines, self.tokenizer, stats):
-            rows = split_sentence(tokens, self.max_tokens - _NUM_BOUNDARIES)
-            stats.used_lines += 1
-            stats.split_lines += len(rows) > 1
-            # A line of unusual spaces alone has no token.
-            yield from filter(None, rows)
 
-    def _token_ids(self, batch: list[Tokens], stats: CorpusStats) -> np.ndarray:
-        get = self.vocabulary.lookup.get
-        shape = len(batch), max(map(len, batch)) + _NUM_BOUNDARIES
-        token_ids = np.full(shape, PADDING_ID, "int32")
-        for row, sentence in zip(token_ids, batch, strict=True):
-            ids = [get(token, UNKNOWN) for token in sentence]
-            row[: len(ids) + _NUM_BOUNDARIES] = [START, *ids, END]
-            stats.batched_words += len(ids)
-            stats.unknown_words += ids.count(UNKNOWN)
-        stats.sentences += len(batch)
-        stats.positions += token_ids.size
-        stats.padding_positions += int((token_ids == PADDING_ID).sum())
-        return token_ids
+def _check(
+    epoch: int | None, shuffle: bool, skip: int, shapes: BatchShapes | None
+) -> None:
+    check_at_least(0, epoch=0 if epoch is None else epoch)
+    check_boolean(shuffle=shuffle)
+    check_at_least(0, skip=skip)
+    check_type((BatchShapes, type(None)), "from choose_shapes", shapes=shapes)
+
+
+def _count(batch: Sequence[Row], token_ids: np.ndarray, stats: CorpusStats) -> None:
+    stats.sentences += len(batch)
+    stats.batched_words += sum(map(len, batch))
+    stats.unknown_words += int((token_ids == UNKNOWN).sum())
+    stats.positions += token_ids.size
+    stats.padding_positions += int((token_ids == PADDING_ID).sum())

@@ -21,7 +21,8 @@ _NO_TEXT = {
     b"\x28\xb5\x2f\xfd": "compressed by zstd: decompress it with `unzstd`",
     b"\x04\x22\x4d\x18": "compressed by lz4: decompress it with `unlz4`",
     b"7z\xbc\xaf\x27\x1c": "a 7z archive: unpack it",
-    b"PAR1": "a Parquet file: write its column of text as lines",
+    b"PAR1": "a Parquet file: write its column of text as lines, or name the "
+    "column to `keras-elmo prepare`",
     b"ARROW1": "an Arrow file: write its column of text as lines",
     b"SQLite format 3\0": "an SQLite database: write its column of text as lines",
     b"\x89HDF\r\n": "an HDF5 file",
@@ -138,7 +139,10 @@ def _json_lines(line: str) -> str | None:
     texts = ((key, text) for key, text in members if isinstance(text, str))
     sizes = {key: len(text) for key, text in texts if " " in text}
     how = f", such as by `jq -r .{max(sizes, key=sizes.__getitem__)}`" if sizes else ""
-    return f"looks like JSON lines: give the text alone{how}"
+    return (
+        f"looks like JSON lines: give the text alone{how}, or name its key to "
+        "`keras-elmo prepare --column`"
+    )
 
 
 def _columns(lines: Sequence[str], blank: int) -> str | None:

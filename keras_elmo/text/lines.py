@@ -5,6 +5,7 @@ import gzip
 import io
 import lzma
 import os
+import reprlib
 import warnings
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -19,6 +20,8 @@ from keras_elmo.utils.types import StrPath
 
 Files = StrPath | Iterable[StrPath]
 
+# Of a prepared text.
+MANIFEST = "manifest.json"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 # Whether files are read that do not look like text.
 READ_ANYTHING = ContextVar("READ_ANYTHING", default=False)
@@ -50,9 +53,18 @@ def expand_files(files: Files, of_sentences: bool = True) -> list[str]:
     Raises:
         ValueError: no file matches one of them, or one is not text in UTF-8.
     """
-    paths = sorted({path for each in patterns_of(files) for path in _matches(each)})
+    paths = matching_files(files)
     check_files(dict(zip(paths, paths, strict=True)), of_sentences=of_sentences)
     return paths
+
+
+def matching_files(files: Files) -> list[str]:
+    """Returns the paths that match `files`, sorted, each once, whatever they hold.
+
+    Raises:
+        ValueError: no file matches one of them.
+    """
+    return sorted({path for each in patterns_of(files) for path in _matches(each)})
 
 
 def patterns_of(files: Files) -> list[str]:
@@ -107,6 +119,8 @@ def _matches(pattern: str) -> list[str]:
     paths = [path for path in found if os.path.isfile(path)]
     if not paths:
         hint = " (it is a folder: add /*)" if os.path.isdir(pattern) else ""
+        if is_prepared(pattern):
+            hint = " (it is a prepared text, which pretraining and evaluation read)"
         raise ValueError(f"no file matches {pattern}{hint}")
     return paths
 
@@ -146,12 +160,19 @@ def read_lines(
     """
     stats = CorpusStats() if stats is None else stats
     for path in files:
-        for raw in _raw_lines(path, advance, open_file):
-            line = _decode(raw.removesuffix(b"\n").removesuffix(b"\r"), stats)
-            blank = not line or line.isspace()
-            stats.lines += not blank
-            if keep_blank or not blank:
-                yield line
+        yield from text_lines(_raw_lines(path, advance, open_file), stats, keep_blank)
+
+
+def text_lines(
+    raw_lines: Iterable[bytes], stats: CorpusStats, keep_blank: bool = False
+) -> Iterator[str]:
+    """Yields lines as `read_lines` does; the arguments are its own."""
+    for raw in raw_lines:
+        line = _decode(raw.removesuffix(b"\n").removesuffix(b"\r"), stats)
+        blank = not line or line.isspace()
+        stats.lines += not blank
+        if keep_blank or not blank:
+            yield line
 
 
 def _raw_lines(
@@ -225,6 +246,27 @@ def read_words(path: StrPath) -> Iterator[str]:
                 raise ValueError(f"line {number} is not UTF-8: {error}") from error
 
 
+def is_prepared(path: StrPath) -> bool:
+    """Whether a path is a folder with a manifest, as `prepare` writes it."""
+    return os.path.isfile(os.path.join(path, MANIFEST))
+
+
+def prepared_folder(files: Files) -> str | None:
+    """Returns the path of a prepared text, if that is what `files` is.
+
+    Raises:
+        ValueError: there is something beside it.
+    """
+    patterns = patterns_of(files)
+    folders = list(filter(is_prepared, patterns))
+    if folders and len(patterns) > 1:
+        raise ValueError(
+            f"{folders[0]} is a prepared text and must be given alone. "
+            f"Received: {reprlib.repr(patterns)}"
+        )
+    return folders[0] if folders else None
+
+
 class Shard:
     """An iterator of the lines of a file, or of every n-th line.
 
@@ -243,12 +285,14 @@ class Shard:
     ) -> None:
         # At least one byte, to divide by.
         self._size = max(1, os.path.getsize(path))
+        self._read = 0
         lines = read_lines([path], stats, self._advance)
         self._lines = islice(lines, first, None, every)
         self.fraction_read = 0.0
 
     def _advance(self, count: int) -> None:
-        self.fraction_read += count / self._size
+        self._read += count
+        self.fraction_read = self._read / self._size
 
     def __iter__(self) -> Iterator[str]:
         return self

@@ -26,7 +26,7 @@ class PlainIds:
         vocabulary: `config.token_vocabulary` of the model.
 
     Attributes:
-        begin: the ids of the begin of a sentence.
+        begin: the ids of a sentence's beginning.
         end: the ids of its end.
     """
 
@@ -54,6 +54,20 @@ class PlainIds:
         Raises:
             ValueError: a token is empty.
         """
+        words, positions = self.distinct(sentences, width)
+        return words[positions]
+
+    def distinct(
+        self, sentences: Sequence[Sequence[bytes]], width: int = 0
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Returns the ids of each distinct word, and the words of the sentences.
+
+        The arguments are those of a call.
+
+        Returns:
+            `(words, ids)` int32, of which the first is the masked one; and
+            `(sentences, tokens + 2)` int32, the place of each word among them.
+        """
         words = dict.fromkeys(chain.from_iterable(sentences))
         if b"" in words:
             wrong = next(tokens for tokens in sentences if b"" in tokens)
@@ -61,17 +75,17 @@ class PlainIds:
                 "`sentences` must hold tokens that are not empty. "
                 f"Received: a sentence {list(wrong)}"
             )
-        table = np.array([self.begin, self.end], "int32")
+        table = np.array([[0] * self.num_ids, self.begin, self.end], "int32")
         if words:
-            table = np.concatenate([table, self._encode(list(words))])
-        rows = {word: row for row, word in enumerate(words, start=2)}
+            table = np.concatenate([table, self.encode(list(words))])
+        rows = {word: row for row, word in enumerate(words, start=3)}
         longest = max(map(len, sentences), default=0)
-        ids = np.zeros((len(sentences), max(longest, width) + 2, self.num_ids), "int32")
-        for row, tokens in zip(ids, sentences, strict=True):
-            row[: len(tokens) + 2] = table[[0, *(rows[word] for word in tokens), 1]]
-        return ids
+        positions = np.zeros((len(sentences), max(longest, width) + 2), "int32")
+        for row, tokens in zip(positions, sentences, strict=True):
+            row[: len(tokens) + 2] = [1, *(rows[word] for word in tokens), 2]
+        return table, positions
 
-    def _encode(self, words: list[bytes]) -> np.ndarray:
+    def encode(self, words: list[bytes]) -> np.ndarray:
         """Returns the ids of words, `(words, ids)`."""
         if self._vocabulary is None:
             return _bytes(words)

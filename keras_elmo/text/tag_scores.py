@@ -3,19 +3,20 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from keras_elmo.utils.tag_schemes import Span, scheme_of, spans
 
 
 @dataclass(frozen=True)
-class SpanScores:
-    """Numbers of spans, and the scores that follow from them.
+class Scores:
+    """Numbers of items, such as spans, and the scores that follow from them.
 
     Attributes:
-        correct: spans that were predicted with the right words and the right type.
-        predicted: spans that were predicted.
-        reference: spans that are right.
+        correct: items that were predicted and are right.
+        predicted: items that were predicted.
+        reference: items that are right.
     """
 
     correct: int
@@ -24,12 +25,12 @@ class SpanScores:
 
     @property
     def precision(self) -> float:
-        """The share of the predicted spans that are right; 0 if there are none."""
+        """The share of the predicted items that are right; 0 if there are none."""
         return self.correct / max(self.predicted, 1)
 
     @property
     def recall(self) -> float:
-        """The share of the right spans that were predicted; 0 if there are none."""
+        """The share of the right items that were predicted; 0 if there are none."""
         return self.correct / max(self.reference, 1)
 
     @property
@@ -71,8 +72,8 @@ class TagScores:
     Attributes:
         accuracy: the share of the tokens with the right tag.
         num_tokens: number of tokens.
-        overall: the `SpanScores` of all spans together.
-        by_type: the `SpanScores` of the spans of each type, by its name.
+        overall: the `Scores` of all spans together.
+        by_type: the `Scores` of the spans of each type, by its name.
         confusion: how often a tag was predicted for a right one, by pairs
             `(reference, predicted)`.
         has_spans: whether the tags are in a scheme.
@@ -90,27 +91,16 @@ class TagScores:
             raise ValueError(_difference(right, guessed))
         self.has_spans = scheme_of(right) is not None
         read = spans if self.has_spans else _words
-        counts = {
-            name: Counter[str]() for name in ("correct", "predicted", "reference")
-        }
-        self.confusion: Counter[tuple[str, str]] = Counter()
-        for row, guess in zip(right, guessed, strict=True):
-            self.confusion.update(zip(row, guess, strict=True))
-            marked, found = read(row), read(guess)
-            counts["reference"].update(span.type for span in marked)
-            counts["predicted"].update(span.type for span in found)
-            counts["correct"].update(span.type for span in {*marked} & {*found})
-        types = sorted(counts["reference"] | counts["predicted"])
-        self.by_type = {
-            type_: SpanScores(**{name: count[type_] for name, count in counts.items()})
-            for type_ in types
-        }
-        self.overall = SpanScores(**{name: x.total() for name, x in counts.items()})
+        self.by_type = scores_by_type(map(read, right), map(read, guessed))
+        self.overall = total_of(self.by_type.values())
+        self.confusion = Counter(
+            zip(*map(chain.from_iterable, (right, guessed)), strict=True)
+        )
         self.num_tokens = self.confusion.total()
         same = sum(count for pair, count in self.confusion.items() if len({*pair}) == 1)
         self.accuracy = same / max(self.num_tokens, 1)
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """Returns all but the confusion by name, for JSON."""
         return {
             "accuracy": self.accuracy,
@@ -130,6 +120,30 @@ class TagScores:
         for name, scores in self.by_type.items():
             lines.append(f"{name:>17}: {scores.columns()}  {scores.predicted}")
         return "\n".join(lines)
+
+
+def scores_by_type(
+    reference: Iterable[Sequence[tuple[str | int, ...]]],
+    predicted: Iterable[Sequence[tuple[str | int, ...]]],
+) -> dict[Any, Scores]:
+    """Returns the scores of items by their first element, sorted.
+
+    Args:
+        reference: the right items of each sentence, all different.
+        predicted: those that were predicted.
+    """
+    rows = list(zip(reference, predicted, strict=True))
+    right = Counter(item[0] for items, _ in rows for item in items)
+    guessed = Counter(item[0] for _, items in rows for item in items)
+    both = Counter(item[0] for one, other in rows for item in {*one} & {*other})
+    types = sorted(right | guessed)
+    return {type_: Scores(both[type_], guessed[type_], right[type_]) for type_ in types}
+
+
+def total_of(scores: Iterable[Scores]) -> Scores:
+    """Returns the scores of all items together."""
+    rows = [(each.correct, each.predicted, each.reference) for each in scores]
+    return Scores(*map(sum, zip(*rows, strict=True))) if rows else Scores(0, 0, 0)
 
 
 def _words(tags: Sequence[str]) -> list[Span]:

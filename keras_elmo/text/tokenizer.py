@@ -1,8 +1,11 @@
 """Raw text to tokens, in a Keras model or a tf.data pipeline."""
 
+import functools
+import unicodedata
 from collections.abc import Callable
 
 import keras
+import numpy as np
 
 from keras_elmo.config import TOKENIZERS
 from keras_elmo.text.english import split_english
@@ -22,7 +25,7 @@ def split_at_scripts(words: Tensor) -> Tensor:
 
     Characters without a script of their own, such as accents, joiners and the Japanese
     mark of a long vowel, have that of the letter before (Unicode Standard Annex #24,
-    section 5.2), at the begin of a word that of the letter after.
+    section 5.2), at the beginning of a word that of the letter after.
 
     Args:
         words: a string tensor of shape `(words,)`, of UTF-8; none is empty.
@@ -67,7 +70,8 @@ class Tokenizer(StringLayer):
 
             - `"unicode"`: text in any language. It normalizes to NFC, and splits where
               the script changes and around every number, punctuation mark and symbol.
-              It needs tensorflow-text; the others use TensorFlow's core ops only.
+              An exported graph of it needs tensorflow-text, which has no wheels for
+              Windows; the others use TensorFlow's core ops only.
             - `"published"`: English as in the 1 Billion Word Benchmark, which the
               published models learned from: `don 't`, `it 's`, `U.S.`, `Mr.`, `5,300`
               and `ever-changing`; typographic quotes become `"` and `'`, dashes `--`.
@@ -167,14 +171,37 @@ class Tokenizer(StringLayer):
 
 
 def register_operations(kind: str | None) -> None:
-    """Registers the TensorFlow ops that a SavedModel with this tokenizer needs."""
+    """Registers the TensorFlow ops that a SavedModel with this tokenizer needs.
+
+    Raises:
+        ImportError: tensorflow-text is not installed and `kind` is `"unicode"`.
+    """
     if kind == "unicode":
         # Importing the module does it.
         _ = tf_text.normalize_utf8
 
 
+@functools.cache
+def _compose() -> Callable[[Tensor], Tensor]:
+    """Returns what brings strings to Unicode's form NFC."""
+    try:
+        normalize = tf_text.normalize_utf8
+    except ImportError:
+        # Not on Windows. A graph that calls Python cannot be saved, so an export asks
+        # for `register_operations` first.
+        return lambda strings: tf.ensure_shape(
+            tf.numpy_function(_compose_in_python, [strings], tf.string), strings.shape
+        )
+    return lambda strings: normalize(strings, "NFC")
+
+
+def _compose_in_python(strings: np.ndarray) -> np.ndarray:
+    composed = [unicodedata.normalize("NFC", text.decode()) for text in strings]
+    return np.array([text.encode() for text in composed], object)
+
+
 def _unicode(strings: Tensor) -> Tensor:
-    strings = tf_text.normalize_utf8(strings, "NFC")
+    strings = _compose()(strings)
     # Few of these have a script to be split at.
     strings = tf.strings.regex_replace(strings, rf"{NUMBER}|{MARK}", r" \0 ")
     return _each_word(strings, split_at_scripts)

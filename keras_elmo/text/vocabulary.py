@@ -8,7 +8,7 @@ import reprlib
 from collections.abc import Iterable, Mapping, Sequence
 
 from keras_elmo.config import TOKENIZERS
-from keras_elmo.text.lines import Files, expand_files, read_words
+from keras_elmo.text.lines import Files, expand_files, prepared_folder, read_words
 from keras_elmo.text.stats import CorpusStats
 from keras_elmo.text.word_counts import WordCounts
 from keras_elmo.utils.checks import (
@@ -112,7 +112,7 @@ class Vocabulary:
     def count(
         cls,
         files: Files,
-        tokenizer: str = "unicode",
+        tokenizer: str | None = None,
         max_size: int | None = None,
         min_count: int = 1,
         progress: bool = False,
@@ -130,8 +130,10 @@ class Vocabulary:
         last one of the vocabulary by more than that error is still in it.
 
         Args:
-            files: a path or a glob pattern, or several; see `expand_files`.
-            tokenizer: the kind of `Tokenizer`.
+            files: a path or a glob pattern, or several; see `expand_files`. Or a folder
+                that `prepare` wrote, whose counts are exact.
+            tokenizer: the kind of `Tokenizer`; if `None`, that of the folder, or
+                `"unicode"`.
             max_size: number of words at most, the three special ones included.
             min_count: how often a word has to occur.
             progress: whether to show a bar with words/s on stderr.
@@ -142,7 +144,7 @@ class Vocabulary:
         Raises:
             ValueError: no file matches, a file is damaged, or there is no word.
         """
-        check_choice(TOKENIZERS, tokenizer=tokenizer)
+        check_choice((*TOKENIZERS, None), tokenizer=tokenizer)
         check_sizes(max_size, min_count)
         check_boolean(progress=progress)
         check_type((CorpusStats, type(None)), "CorpusStats or None", report=report)
@@ -154,16 +156,25 @@ class Vocabulary:
                 "the vocabulary. "
                 + received(max_distinct=max_distinct, max_size=max_size)
             )
-        paths = expand_files(files)
         report = CorpusStats() if report is None else report
-        before = report.dropped_words
-        word_counts = WordCounts(max_distinct, report)
-        word_counts.read(paths, tokenizer, progress)
-        counts = word_counts.counts
+        paths = [folder] if (folder := prepared_folder(files)) else expand_files(files)
+        if folder:
+            # It takes NumPy, which --help does not.
+            from keras_elmo.text.prepared import PreparedText
+
+            text = PreparedText(folder, tokenizer)
+            counts = text.counts(max_size, report)
+            others = text.num_words - counts.total()
+        else:
+            before = report.dropped_words
+            word_counts = WordCounts(max_distinct, report)
+            word_counts.read(paths, tokenizer or "unicode", progress)
+            counts = word_counts.counts
+            others = report.dropped_words - before
         if not counts.keys() - _SPECIAL_WORDS:
             raise ValueError(f"there is no word in {', '.join(paths)}")
         # They are unknown words, too.
-        counts[SPECIALS[UNKNOWN].encode()] += report.dropped_words - before
+        counts[SPECIALS[UNKNOWN].encode()] += others
         return cls.from_counts(counts, max_size, min_count)
 
     @classmethod
@@ -262,7 +273,7 @@ def _wrong(message: str) -> ValueError:
 
 
 def check_sizes(max_size: int | None, min_count: int) -> None:
-    """Raises a `ValueError` unless a vocabulary of such sizes can have a word."""
+    """Raises a `ValueError` unless these sizes leave room for a word."""
     if max_size is not None and not (is_integer(max_size) and max_size > len(SPECIALS)):
         refuse("max_size", f"more than the {len(SPECIALS)} specials", max_size)
     check_at_least(1, min_count=min_count)

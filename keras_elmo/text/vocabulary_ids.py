@@ -17,7 +17,7 @@ class VocabularyEncoding:
         vocabulary: the words and characters.
 
     Attributes:
-        begin: the ids of the begin of a sentence.
+        begin: the ids of a sentence's beginning.
         end: the ids of its end.
         table: the lookup of words, or `None`; what is saved has to hold it.
     """

@@ -1,22 +1,24 @@
 """What a run is trained on and validated with."""
 
-import os
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import count, islice
 from typing import Any, TypeAlias, cast
 
 from keras_elmo.files.run_directory import PretrainingDirectory
+from keras_elmo.text.batch_shapes import BatchShapes
 from keras_elmo.text.corpus import Corpus
 from keras_elmo.text.lines import Files, are_files
 from keras_elmo.text.vocabulary import SPECIALS, Vocabulary
 from keras_elmo.utils.checks import called
-from keras_elmo.utils.types import StrPath, Tensor
+from keras_elmo.utils.types import Config, Tensor
 
 # `char_ids` and `token_ids` of some sentences.
 Batch: TypeAlias = dict[str, Tensor]
 Batches: TypeAlias = Corpus | Iterable[Batch]
 # The arguments of a run that stay the same until it ends: values of JSON.
 Manifest: TypeAlias = dict[str, object]
+# The entry of a manifest for the shapes of batches, if they are few.
+SHAPES = "shapes"
 
 
 class TrainingData:
@@ -32,6 +34,7 @@ class TrainingData:
     Attributes:
         tokenizer: the tokenizer of a text or `Corpus`, else `None`.
         vocabulary: the words of a `Corpus`; `None` for batches and uncounted text.
+        shapes: those of the batches of a text or `Corpus`, after `open`.
         manifest: the part of the run's manifest that describes the data.
 
     Raises:
@@ -66,6 +69,7 @@ class TrainingData:
         self._validation = cast("Batches | None", validation)
         self.tokenizer: str | None = getattr(corpus, "tokenizer", None)
         self.vocabulary: Vocabulary | None = None
+        self.shapes: BatchShapes | None = None
         if isinstance(corpus, Corpus) and not self._is_text:
             self.vocabulary = corpus.vocabulary
             num_words = len(corpus.vocabulary)
@@ -101,14 +105,23 @@ class TrainingData:
                 f"{prefix}batch_tokens": corpus.batch_tokens,
                 f"{prefix}max_tokens": corpus.max_tokens,
                 f"{prefix}seed": corpus.seed,
-                "corpus": names_and_sizes(corpus.files),
+                "corpus": corpus.names_and_sizes(),
             }
         if isinstance(validation, Corpus):
-            manifest["validation"] = names_and_sizes(validation.files)
+            manifest["validation"] = validation.names_and_sizes()
             if not self._is_text:
                 manifest["validation.tokenizer"] = validation.tokenizer
                 manifest["validation.max_tokens"] = validation.max_tokens
         return manifest
+
+    def choose_shapes(self) -> Config | None:
+        """Returns the shapes for the manifest of a new run, if they are few."""
+        shapes = self._chosen_shapes()
+        return None if shapes is None or not shapes.lengths else shapes._asdict()
+
+    def _chosen_shapes(self) -> BatchShapes | None:
+        is_corpus = isinstance(self._corpus, Corpus)
+        return cast(Corpus, self._corpus).choose_shapes() if is_corpus else None
 
     def open(
         self, files: PretrainingDirectory
@@ -129,25 +142,32 @@ class TrainingData:
                     f"{called('corpus')} must have the words of {files.vocabulary}, "
                     "with which the run began"
                 )
+        self.shapes = _stored_shapes(files)
+        if self.shapes is None and not self.choose_shapes():
+            self.shapes = self._chosen_shapes()
         return self.vocabulary, self._corpus, self._validation
 
 
-def names_and_sizes(paths: list[str]) -> list[list[object]]:
-    """Returns each file's name and bytes; without folders, which may change."""
-    return [
-        [json_path(os.path.basename(path)), os.path.getsize(path)] for path in paths
-    ]
-
-
-def json_path(path: StrPath) -> str:
-    """Returns a path as JSON can hold it: Linux allows names that are not UTF-8."""
-    return os.fsencode(path).decode(errors="backslashreplace")
+def _stored_shapes(files: PretrainingDirectory) -> BatchShapes | None:
+    """Returns the few shapes of a run; `None` for one that began without them."""
+    stored = files.read_manifest().get(SHAPES)
+    if stored is None:
+        return None
+    try:
+        lengths, num_words = map(int, stored["lengths"]), int(stored["num_words"])
+        return BatchShapes(tuple(sorted(lengths)), num_words)
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(
+            f"{files.training}: {SHAPES} must be null, or have `lengths` and "
+            f"`num_words`. Received: {stored!r}"
+        ) from error
 
 
 def check_batch(batch: object) -> None:
     """Raises a `ValueError` unless a batch has what a language model reads."""
     keys = list(batch) if isinstance(batch, Mapping) else type(batch)
-    if not isinstance(keys, list) or not {"char_ids", "token_ids"} <= set(keys):
+    kinds = ({"char_ids", "token_ids"}, {"words", "positions", "token_ids"})
+    if not isinstance(keys, list) or not any(kind <= set(keys) for kind in kinds):
         raise ValueError(
             "a batch must be a dictionary of `char_ids` and `token_ids`. "
             f"Received: a batch of {keys}"
@@ -155,12 +175,21 @@ def check_batch(batch: object) -> None:
 
 
 class EpochIterator:
-    """Iterates over a corpus from a position, until some epochs are over, if given."""
+    """Iterates over a corpus from a position, until some epochs are over, if given.
+
+    The batches of a `Corpus` have some `shapes`.
+    """
 
     def __init__(
-        self, corpus: Batches, epochs: int | None = None, epoch: int = 0, batch: int = 0
+        self,
+        corpus: Batches,
+        epochs: int | None = None,
+        epoch: int = 0,
+        batch: int = 0,
+        shapes: BatchShapes | None = None,
     ) -> None:
         self._corpus = corpus
+        self._shapes = shapes
         self._epochs = epochs
         self.epoch = epoch
         self.batch = batch
@@ -183,5 +212,5 @@ class EpochIterator:
 
     def _one_epoch(self, epoch: int, skip: int) -> Iterator[Batch]:
         if isinstance(self._corpus, Corpus):
-            return self._corpus.batches(epoch, skip=skip)
+            return self._corpus.batches(epoch, skip=skip, shapes=self._shapes)
         return islice(self._corpus, skip, None)

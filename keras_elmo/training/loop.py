@@ -3,19 +3,26 @@
 import dataclasses
 import math
 import signal
-from collections.abc import Callable
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import closing, nullcontext
+from itertools import chain
 from time import monotonic
-from typing import NoReturn
+from typing import NoReturn, TypeAlias
 
 from keras_elmo.models.pretraining import PretrainingModel
+from keras_elmo.text.batch_shapes import BatchShapes
 from keras_elmo.training.data import Batch, Batches, EpochIterator
 from keras_elmo.training.devices.base import Devices, WorkerStatus
 from keras_elmo.training.options import TrainingOptions
+from keras_elmo.training.pending_steps import PendingSteps, Step
 from keras_elmo.training.recorder import RunRecorder
 from keras_elmo.training.signals import Interrupted, SignalGuard, exit_for_signal
 from keras_elmo.utils.checks import called
+from keras_elmo.utils.prefetch import prefetch_map
 from keras_elmo.utils.progress import Progress
+
+# A batch on the devices, and what the other workers are told about it.
+Placed: TypeAlias = tuple[Batch, WorkerStatus]
 
 _DECAY = 0.98
 
@@ -46,14 +53,16 @@ class TrainingLoop:
     recorder: RunRecorder
     options: TrainingOptions
     devices: Devices
+    shapes: BatchShapes | None
     log: Callable[[str], None]
 
     def __post_init__(self) -> None:
         self._state = self.recorder.state
         self._loss = SmoothedMean()
-        epoch, batch = self._state.positions[self.devices.worker]
+        self._pending = PendingSteps()
+        position = self._state.positions[self.devices.worker]
         epochs = self.options.epochs
-        self._batches = EpochIterator(self.corpus, epochs, epoch, batch)
+        self._batches = EpochIterator(self.corpus, epochs, *position, self.shapes)
 
     def train(
         self, words_per_epoch: int | None, progress: bool, guard: SignalGuard
@@ -67,22 +76,52 @@ class TrainingLoop:
         self._words_per_epoch = words_per_epoch
         start, total = self._position()
         self._bar = Progress("Pretraining", total, start=start, visible=progress)
-        with self._bar:
-            if self._measurement_is_due():
-                self._measure()
-            self._run_steps()
-            if self._state.step > self.recorder.last_measured():
-                self._measure()
+        ahead = self.devices.batches_ahead
+        placed = prefetch_map(self._place, self._read_batches(), ahead)
+        with closing(placed):
+            batches = self._compile_first(placed) if ahead else placed
+            with self._bar:
+                if self._measurement_is_due():
+                    self._measure()
+                self._run_steps(batches)
+                if self._state.step > self.recorder.last_measured():
+                    self._measure()
 
-    def _run_steps(self) -> None:
-        batches = iter(self._batches)
-        while self.options.steps is None or self._state.step < self.options.steps:
-            since = monotonic()
-            batch = next(batches, None)
+    def _read_batches(self) -> Iterator[tuple[Batch, WorkerStatus]]:
+        for batch in self._batches:
             position = (self._batches.epoch, self._batches.batch)
-            statuses = self.devices.all_gather(
-                WorkerStatus.of(batch, position, self._reason_to_stop())
-            )
+            yield batch, WorkerStatus.of(batch, position, _CONTINUE)
+
+    def _place(self, batch_and_status: Placed) -> Placed:
+        batch, status = batch_and_status
+        return self.devices.place(batch), status
+
+    def _compile_first(self, batches: Iterator[Placed]) -> Iterator[Placed]:
+        """Compiles the update of the first batch, before the progress bar starts."""
+        first = next(batches, None) if self._goes_on() else None
+        if first is None:
+            return batches
+        since = monotonic()
+        self.devices.compile(self.model, first[0])
+        self.log(
+            f"Compiled a step for rows of {first[1].tokens} positions in "
+            f"{monotonic() - since:.0f} s; other lengths follow when they first come"
+        )
+        return chain([first], batches)
+
+    def _goes_on(self) -> bool:
+        steps = self.options.steps
+        return steps is None or self._state.step < steps
+
+    def _run_steps(self, batches: Iterator[Placed]) -> None:
+        while self._goes_on():
+            since = monotonic()
+            batch, status = next(batches, (None, None))
+            if status is None:
+                position = (self._batches.epoch, self._batches.batch)
+                status = WorkerStatus.of(None, position, _CONTINUE)
+            status = dataclasses.replace(status, stop=self._reason_to_stop())
+            statuses = self.devices.all_gather(status)
             stop = max(status.stop for status in statuses)
             if stop > _END:
                 self._exit(signal.Signals(stop))
@@ -93,26 +132,33 @@ class TrainingLoop:
             if self._measurement_is_due():
                 self._measure()
             elif self._checkpoint_is_due():
+                self._finish_steps()
                 self.recorder.save_checkpoint()
 
     def _update(self, batch: Batch | None, statuses: list[WorkerStatus]) -> None:
         state = self._state
         metrics = self.devices.update(self.model, batch, statuses)
-        self.recorder.check_loss(metrics["loss"])
         words = sum(status.words for status in statuses)
-        rows = sum(status.rows for status in statuses)
+        predictions = sum(status.predictions for status in statuses)
         state.step += 1
         state.words += words
         state.positions = [(status.epoch, status.batch) for status in statuses]
-        # In each row, a direction predicts the words and one of the boundaries.
-        state.interval.add(metrics, words, predictions=words + rows)
-        loss = self._loss.update(metrics["loss"])
-        self._bar.update(
-            words,
-            position=self._position()[0],
-            loss=loss,
-            perplexity=math.exp(min(loss, 700.0)),
-        )
+        self._bar.update(words, position=self._position()[0])
+        self._record(self._pending.begin(Step(state.step, words, predictions, metrics)))
+
+    def _record(self, steps: list[Step]) -> None:
+        for step in steps:
+            self.recorder.add(step)
+            loss = self._loss.update(step.metrics["loss"])
+            perplexity = math.exp(min(loss, 700.0))
+            self._bar.update(0, loss=loss, perplexity=perplexity)
+
+    def _finish_steps(self) -> None:
+        """Waits for the device, before the state or the variables are read."""
+        since = monotonic()
+        self._record(self._pending.finish())
+        self.devices.write_variables(self.model)
+        self._state.interval.seconds += monotonic() - since
 
     def _reason_to_stop(self) -> int:
         """Returns what the other workers are told."""
@@ -128,6 +174,7 @@ class TrainingLoop:
         return _END if late else _CONTINUE
 
     def _exit(self, number: signal.Signals) -> NoReturn:
+        self._finish_steps()
         self.recorder.save_checkpoint()
         path = self.recorder.checkpoints.path(self._state.step)
         exit_for_signal(
@@ -144,6 +191,7 @@ class TrainingLoop:
         return due and step > self.recorder.last_measured()
 
     def _measure(self) -> None:
+        self._finish_steps()
         # Other workers would wait for one that has left.
         alone = self.devices.num_workers == 1
         try:

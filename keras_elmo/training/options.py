@@ -50,7 +50,7 @@ class TrainingOptions:
     )
     corpus: "Files | Corpus | Iterable[Batch]" = required_option(
         "Text files, as paths or glob patterns: UTF-8, one sentence or paragraph per "
-        "line, plain, .gz or .xz.",
+        "line, plain, .gz or .xz; or a folder that keras-elmo prepare wrote.",
         _TEXT,
         in_python="In Python also a `Corpus`, whose vocabulary is kept, or an iterable "
         "of batches, dictionaries of `char_ids` and `token_ids`, that can be repeated; "
@@ -90,8 +90,8 @@ class TrainingOptions:
         'How text is split into words: "unicode" splits raw text of any language, '
         '"published" English as the published models had it, "treebank" as the Penn '
         'Treebank has it; "whitespace" keeps text that is tokenized already. If not '
-        'given, that of {init}, "whitespace" if it names none; "unicode" without '
-        "{init}.",
+        'given, that of {init}, "whitespace" if it names none; without {init}, '
+        '"unicode". A prepared folder has its own, and takes no other.',
         _MODEL,
         choices=TOKENIZERS,
     )

@@ -81,7 +81,8 @@ def perplexity(
         known = model.vocabulary
         if known is not None and corpus.vocabulary.words != known.words:
             raise ValueError("`corpus` must have the vocabulary of `model`")
-        batches = corpus.batches(shuffle=False)
+        shapes = corpus.choose_shapes()
+        batches = corpus.batches(shuffle=False, shapes=shapes)
     else:
         batches = iter(cast(Iterable[Batch], corpus))
     losses = dict.fromkeys(("forward", "backward"), 0.0)
@@ -93,7 +94,7 @@ def perplexity(
             losses[direction] += float(np.sum(loss, dtype="float64"))
         predicted = int(np.sum(token_ids[:, 1:] != PADDING_ID))
         tokens += predicted
-        words += predicted - len(token_ids)
+        words += predicted - int(np.sum(token_ids[:, 0] != PADDING_ID))
         unknown += int(np.sum(token_ids == UNKNOWN))
     if tokens == 0:
         raise ValueError(f"{called('corpus')} must hold a sentence. Received: no batch")

@@ -15,10 +15,11 @@ from keras_elmo.files.run_directory import PretrainingDirectory
 from keras_elmo.files.sources import name_of
 from keras_elmo.models.pretraining import PretrainingModel, build_pretraining_model
 from keras_elmo.text.corpus import Corpus
+from keras_elmo.text.line_sources import json_path
 from keras_elmo.text.lines import are_files
 from keras_elmo.text.stats import CorpusStats
 from keras_elmo.text.vocabulary import Vocabulary
-from keras_elmo.training.data import TrainingData, json_path
+from keras_elmo.training.data import TrainingData
 from keras_elmo.training.devices import choose_devices
 from keras_elmo.training.loop import TrainingLoop
 from keras_elmo.training.memory_estimate import memory_message
@@ -103,7 +104,7 @@ def pretrain(options: TrainingOptions) -> PretrainingModel:
         options.validation,
         options.vocabulary_size,
         shard=(devices.worker, devices.num_workers),
-        tokenizer=tokenizer or "unicode",
+        tokenizer=tokenizer,
         batch_tokens=options.batch_tokens,
         max_tokens=options.max_tokens,
         seed=options.seed,
@@ -135,6 +136,7 @@ def pretrain(options: TrainingOptions) -> PretrainingModel:
                         config,
                         manifest,
                         first_vocabulary,
+                        data.choose_shapes,
                         options.resume,
                         log,
                     )
@@ -177,7 +179,9 @@ def pretrain(options: TrainingOptions) -> PretrainingModel:
             options.tensorboard,
             log,
         )
-        loop = TrainingLoop(model, batches, recorder, options, devices, log)
+        loop = TrainingLoop(
+            model, batches, recorder, options, devices, data.shapes, log
+        )
         loop.train(counted.words or None, options.progress, guard)
     if isinstance(batches, Corpus):
         report = batches.report

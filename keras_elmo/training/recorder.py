@@ -2,7 +2,7 @@
 
 import dataclasses
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from time import monotonic
 from typing import NoReturn
@@ -17,13 +17,14 @@ from keras_elmo.training.curves import write_curves
 from keras_elmo.training.data import Batches
 from keras_elmo.training.devices.base import Devices
 from keras_elmo.training.optimizers import LearningRate, learning_rate_at
+from keras_elmo.training.pending_steps import Step
 from keras_elmo.training.perplexity import perplexity
 from keras_elmo.utils.large_variables import blocks_of
 from keras_elmo.utils.types import Config
 
 # Weight of a step in the running mean of the loss: a mean of some 100 steps.
 _MEAN_LOSS_WEIGHT = 0.01
-# A run has diverged if its loss is more than so many times the running mean.
+# A run has diverged if its loss exceeds the running mean by this factor.
 _DIVERGED = 10.0
 
 
@@ -46,7 +47,7 @@ class Interval:
     loss_backward: float = 0.0
     gradient_norm: float = 0.0
 
-    def add(self, metrics: dict[str, float], words: int, predictions: int) -> None:
+    def add(self, metrics: Mapping[str, float], words: int, predictions: int) -> None:
         """Adds a step, whose `metrics` are means over its predictions."""
         self.steps += 1
         self.words += words
@@ -233,10 +234,12 @@ class RunRecorder:
         self.state.seconds = monotonic() - self._began
         self.checkpoints.save(self.state.step, self.model, self.state.to_json())
 
-    def check_loss(self, loss: float) -> None:
-        """Raises `Diverged` if the loss of the next step has."""
+    def add(self, step: Step) -> None:
+        """Adds the metrics of a step, or raises `Diverged` if its loss has."""
+        loss = step.metrics["loss"]
         if self.state.diverges(loss):
-            self._diverged(f"the loss of step {self.state.step + 1:,} is {loss:.4g}")
+            self._diverged(f"the loss of step {step.number:,} is {loss:.4g}")
+        self.state.interval.add(step.metrics, step.words, step.predictions)
 
     def _check_weights(self) -> None:
         """Checks the weights: the update after a finite loss may be infinite."""

@@ -13,9 +13,10 @@ from keras_elmo.config import ElmoConfig
 from keras_elmo.files.finding import checkpoint_steps
 from keras_elmo.files.run_directory import IMPORTED, PretrainingDirectory
 from keras_elmo.text.vocabulary import Vocabulary, counts_file
-from keras_elmo.training.data import Manifest
+from keras_elmo.training.data import SHAPES, Manifest
 from keras_elmo.utils.checks import called, refuse
 from keras_elmo.utils.files import check_parent, is_leftover, lock, remove_leftovers
+from keras_elmo.utils.types import Config
 
 
 class DirectoryLock(ExitStack):
@@ -151,6 +152,7 @@ def prepare_run_directory(
     config: ElmoConfig,
     manifest: Manifest,
     make_vocabulary: Callable[[], Vocabulary | None],
+    choose_shapes: Callable[[], Config | None],
     resume: bool,
     log: Callable[[str], None],
 ) -> None:
@@ -171,6 +173,11 @@ def prepare_run_directory(
     check_parent(files.training)
     exists = os.path.exists(files.vocabulary)
     vocabulary = None if exists else make_vocabulary()
+    if files.holds_a_run():
+        # The places of a run in its text are numbers of batches of these shapes.
+        shapes = files.read_manifest().get(SHAPES)
+    else:
+        shapes = choose_shapes()
     is_new_folder = not os.path.exists(files.path)
     os.makedirs(files.path, exist_ok=True)
     lock.acquire()
@@ -179,7 +186,7 @@ def prepare_run_directory(
     check_manifest(files, config, manifest)
     if not files.holds_a_run():
         lock.push(partial(_remove_failed, files, is_new_folder))
-    files.write_manifest(config, manifest)
+    files.write_manifest(config, {**manifest, SHAPES: shapes})
     if vocabulary is not None:
         vocabulary.save(files.vocabulary)
     for folder in (files.path, files.checkpoints):

@@ -99,8 +99,8 @@ def _to_disk(path: str) -> None:
     paths = [path] if os.path.isfile(path) else []
     for folder, _, names in os.walk(path):
         paths += [os.path.join(folder, name) for name in names]
-    for each in paths:
-        with open(each, "rb") as file:
+    for file_path in paths:
+        with open(file_path, "rb") as file:
             os.fsync(file.fileno())
 
 

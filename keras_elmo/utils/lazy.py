@@ -7,6 +7,8 @@ text, for SavedModels and for its own backend.
 """
 
 import importlib
+import re
+import shlex
 import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, TypeVar
@@ -28,10 +30,10 @@ class _LazyModule(ModuleType):
         try:
             module = importlib.import_module(self.__name__)
         except ImportError as error:
-            # Whoever reads the attribute is who needs the module.
+            # The reader of the attribute needs the module.
             caller = sys._getframe(1)
             user = f"{caller.f_globals['__name__']}.{caller.f_code.co_qualname}"
-            raise _missing(self.__name__, user, self._requirement, error) from error
+            raise _missing(self.__name__, user, [self._requirement], error) from error
         return getattr(module, name)
 
 
@@ -44,27 +46,43 @@ else:
 
 
 def import_extra(module: str, user: str, extra: str) -> ModuleType:
-    """Returns a module that one of keras_elmo's extras installs.
+    """Imports a module that is not installed everywhere.
 
     Args:
         module: its name, such as `"pyarrow.parquet"`.
         user: what needs it, as the subject of a sentence ("Writing Parquet").
-        extra: the extra that installs it.
+        extra: the extra that installs it, or `""` for what the package itself needs.
 
     Raises:
-        ImportError: the extra is not installed.
+        ImportError: it is not installed.
     """
     try:
         return importlib.import_module(module)
     except ImportError as error:
-        raise _missing(module, user, f"keras-elmo[{extra}]", error) from error
+        raise _missing(module, user, _requirements(extra), error) from error
 
 
-def _missing(module: str, user: str, requirement: str, error: Exception) -> ImportError:
+def _requirements(extra: str) -> list[str]:
+    """Returns the packages of an extra: where this one came from, pip may not know."""
+    from importlib.metadata import requires
+
+    packages: list[str] = []
+    for line in requires("keras-elmo") or ():
+        requirement, _, marker = line.partition(";")
+        names = re.findall(r"extra == .(\w+)", marker) or [""]
+        if names == [extra]:
+            other = re.fullmatch(r"keras-elmo\[(.*)\]", requirement.strip())
+            packages += _requirements(other[1]) if other else [requirement.strip()]
+    return packages
+
+
+def _missing(
+    module: str, user: str, requirements: list[str], error: Exception
+) -> ImportError:
     package = module.partition(".")[0]
     return ImportError(
         f"{user} needs {package}, which cannot be imported ({error}). "
-        f"Install it with: pip install '{requirement}'"
+        f"Install it with: pip install {shlex.join(requirements)}"
     )
 
 

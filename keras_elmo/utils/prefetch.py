@@ -1,7 +1,7 @@
 """Ordered prefetching map."""
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 def prefetch_map(
     function: Callable[[S], T], values: Iterable[S], num_threads: int
-) -> Iterator[T]:
+) -> Generator[T, None, None]:
     """Yields `function(value)` for each value in order, computed ahead in threads.
 
     As many results as there are threads are computed ahead; with 0 threads, none. An

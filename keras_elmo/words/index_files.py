@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from keras_elmo.files.validation import check_tokenizer
+from keras_elmo.utils.arrays import map_array, write_array
 from keras_elmo.utils.checks import called, check_path, received
 from keras_elmo.utils.files import is_free, read_json_object, replacing, write_json
 from keras_elmo.utils.lazy import import_extra
@@ -52,7 +53,7 @@ def save_index(path: StrPath, arrays: Arrays, description: Config, graph: Any) -
     with replacing(path) as temporary:
         os.makedirs(temporary)
         for name, values in arrays.items():
-            np.save(_file(temporary, name), values)
+            write_array(_file(temporary, name), values)
         if graph is not None:
             graph.save(os.path.join(temporary, _GRAPH))
         description = {"format": _FORMAT, **description}
@@ -83,7 +84,7 @@ def load_index(path: StrPath) -> tuple[Arrays, Config, Any]:
             raise ValueError(f"{file}: must name the model, its hash and the layer")
     # An index without this key has the tokenizer of its model.
     check_tokenizer(description.get("tokenizer"), file)
-    arrays = {name: _mapped(_file(path, name), *_ARRAYS[name]) for name in _ARRAYS}
+    arrays = {name: map_array(_file(path, name), *_ARRAYS[name]) for name in _ARRAYS}
     _check_lengths(path, arrays)
     graph = os.path.join(path, _GRAPH)
     if not os.path.exists(graph):
@@ -105,17 +106,6 @@ def build_graph(vectors: np.ndarray) -> Any:
 
 def _file(path: StrPath, name: str) -> str:
     return os.path.join(path, f"{name}.npy")
-
-
-def _mapped(file: str, dtype: str, axes: int) -> np.ndarray:
-    with reading(file):
-        # Opening a pipe would block.
-        if not os.path.isfile(file):
-            raise ValueError("no such file")
-        values = np.lib.format.open_memmap(file, mode="r")
-    if values.dtype != dtype or values.ndim != axes:
-        raise ValueError(f"{file}: must hold {dtype} of {axes} axes")
-    return values
 
 
 def _check_lengths(path: StrPath, arrays: Arrays) -> None:

@@ -121,7 +121,7 @@ def score_tokens(
         ]
         states = np.concatenate([states for _, states in part])
         likelihoods = _likelihoods(predictions, states, np.concatenate(ids))
-        limits = np.cumsum([len(each) for each in ids])[:-1]
+        limits = np.cumsum([len(sentence) for sentence in ids])[:-1]
         for (tokens, _), sentence_ids, rows in zip(
             part, ids, np.split(likelihoods, limits, axis=1), strict=True
         ):

@@ -24,6 +24,7 @@ def test_backend(backend, arguments):
     [
         check_backend.check_character_gradient,
         check_backend.check_copies,
+        check_backend.check_distinct_words,
         check_backend.check_downstream,
     ],
 )

@@ -13,7 +13,7 @@ from tests.helpers.runs import write_text
 
 COMMANDS = (
     *("pretrain", "evaluate", "export", "embed", "serve", "import", "inspect"),
-    *("score", "substitutes", "nearest", "explore"),
+    *("score", "substitutes", "nearest", "explore", "prepare"),
 )
 
 
@@ -41,6 +41,9 @@ WITHOUT_KERAS = {
     "pretrain --corpus text.txt --out run --preset huge": 2,
     "pretrain --corpus nowhere.txt --out run": 2,
     "evaluate --model run --corpus nowhere.txt": 2,
+    "prepare --corpus nowhere.txt --out prepared": 2,
+    "prepare --corpus nowhere.txt --out prepared --column text": 2,
+    "prepare --corpus text.txt --out .": 2,
     "embed --model run --input nowhere.txt --out vectors.hdf5": 2,
     "embed --model run --input picture.png --out vectors.hdf5": 2,
     "pretrain --corpus picture.png --out run": 2,
@@ -89,7 +92,7 @@ print([name for name in ("keras", "numpy", "tensorflow") if name in sys.modules]
 @pytest.mark.parametrize(
     ("line", "completed"),
     [
-        ("keras-elmo pre", {"pretrain"}),
+        ("keras-elmo pre", {"prepare", "pretrain"}),
         ("keras-elmo pretrain --checkpoint-", {"every", "minutes"}),
         ("keras-elmo embed --layers ", {"all", "mix"}),
     ],

@@ -95,7 +95,7 @@ def test_archive(archive, model):
         keras_elmo.ElmoEmbedding.from_saved_model,
         lambda model: list(keras_elmo.embed(model, ["a bank"], layers="mix")),
         lambda model: embed_file(model, __file__, "-", layers="mix"),
-        lambda model: keras_elmo.export_saved_model(model, "exported"),
+        lambda model: keras_elmo.export_saved_model(model, "exported", tokenizer=None),
     ],
     ids=["layer", "from_saved_model", "embed", "embed_file", "export"],
 )

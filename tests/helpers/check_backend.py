@@ -5,8 +5,10 @@
 A script and not a test, because a process has one backend. Prints `ok` at the end.
 """
 
+import dataclasses
 import importlib.machinery
 import importlib.util
+import json
 import os
 import sys
 import tempfile
@@ -40,6 +42,9 @@ from keras_elmo.files.published import (  # noqa: E402
     load_published_weights,
     save_published_weights,
 )
+from keras_elmo.models.pretraining import PretrainingModel  # noqa: E402
+from keras_elmo.text.batch_shapes import BatchShapes, form_batch  # noqa: E402
+from keras_elmo.text.plain_ids import PlainIds  # noqa: E402
 from tests.helpers import numpy_reference  # noqa: E402
 from tests.helpers.combinations import (  # noqa: E402
     BATCHES,
@@ -54,6 +59,7 @@ from tests.helpers.looked_up import (  # noqa: E402
     looked_up_ids,
 )
 from tests.helpers.looked_up import SENTENCES as LOOKED_UP_SENTENCES  # noqa: E402
+from tests.helpers.runs import state_of  # noqa: E402
 from tests.helpers.small import (  # noqa: E402
     CONFIG,
     SENTENCES,
@@ -298,6 +304,20 @@ def check_precompute():
     assert layer.mix_weights[0][1] != 1
 
 
+def check_classifier():
+    """Trained, saved and loaded on words, which need no TensorFlow."""
+    classifier = keras_elmo.TextClassifier(random_encoder(), lstm_units=3, hidden=4)
+    texts = [tokens for tokens in SENTENCES if tokens]
+    labels = ["a", "b", "a", "b"]
+    classifier.fit(texts, labels, epochs=2, batch_size=3, verbose=0)
+    wanted = classifier.predict_proba(texts)
+    assert set(classifier.predict(texts)) <= {"a", "b"}
+    with tempfile.TemporaryDirectory() as folder:
+        classifier.save(f"{folder}/model.keras")
+        loaded = keras.models.load_model(f"{folder}/model.keras")
+    close(loaded.predict_proba(texts, batch_size=1), wanted)
+
+
 def check_pretraining():
     batch = batch_of(SENTENCES, extra=1)
     for num_sampled, training in ((8, False), (VOCABULARY_SIZE, True)):
@@ -306,6 +326,78 @@ def check_pretraining():
         for row, expected in enumerate(expected_nll(model, batch)):
             for name, wanted in zip(("forward", "backward"), expected, strict=True):
                 close(outputs[name][row, : len(wanted)], wanted)
+
+
+def check_distinct_words():
+    """Losses and gradients of a padded batch are those of the same rows without.
+
+    The words of the padded one are listed once.
+    """
+    batch = batch_of(SENTENCES)
+    tokens = [[token.encode() for token in tokens] for tokens in SENTENCES]
+    words, positions = PlainIds().distinct(tokens)
+    np.testing.assert_array_equal(words[positions], batch["char_ids"])
+    shapes = BatchShapes((4, 13), 24)
+    padded = form_batch(words, positions, batch["token_ids"], 91, shapes)
+    assert padded["token_ids"].shape == (7, 13) and len(padded["words"]) == 24
+    updates = []
+    for inputs in (batch, padded):
+        model = random_model(num_sampled=VOCABULARY_SIZE)
+        model.compile(keras.optimizers.SGD(1.0))
+        before = numpy_of(model.trainable_weights)
+        losses = model.train_on_batch(inputs, return_dict=True)
+        after = numpy_of(model.trainable_weights)
+        updates.append([a - b for a, b in zip(after, before, strict=True)])
+        updates[-1] += [losses[name] for name in sorted(losses)]
+    assert all(np.any(update) for update in updates[0])
+    for wanted, found in zip(*updates, strict=True):
+        close(found, wanted)
+    refused(ValueError, "of `char_ids` and `token_ids`", model, {"char_ids": words})
+
+
+def check_run():
+    """A run compiles few steps, and a resumed one ends with the same bits."""
+    traced, step = [], PretrainingModel.train_step
+
+    def train_step(model, *arguments):
+        traced.append(model)
+        return step(model, *arguments)
+
+    PretrainingModel.train_step = train_step
+    # PyTorch draws the masks of dropout from a generator that no checkpoint has.
+    on_jax = keras.backend.backend() == "jax"
+    config = dataclasses.replace(CONFIG, dropout=0.1 * on_jax)
+    with tempfile.TemporaryDirectory() as folder:
+        text = Path(folder) / "text.txt"
+        # Rows of 5, 10 and 11 positions.
+        words = "the bank of a river by a boat bank".split()
+        lines = [" ".join(words[: (3, 8, 9)[k % 3]]) for k in range(200)]
+        text.write_text("\n".join(lines), encoding="utf-8")
+        for directory, steps in (("whole", 8), ("parts", 3), ("parts", 8)):
+            keras_elmo.pretrain(
+                config,
+                text,
+                directory=Path(folder) / directory,
+                tokenizer="whitespace",
+                num_sampled=4,
+                batch_tokens=40,
+                max_tokens=11,
+                steps=steps,
+                resume=True,
+                progress=False,
+            )
+        manifest = json.loads((Path(folder) / "whole" / "training.json").read_text())
+        whole, parts = (state_of(Path(folder) / d)[0] for d in ("whole", "parts"))
+    for name, array in whole.items():
+        np.testing.assert_array_equal(parts.pop(name), array, err_msg=name)
+    assert not parts
+    PretrainingModel.train_step = step
+    if on_jax:
+        assert manifest["shapes"]["lengths"] == [5, 11]
+        # Each length once in each of three calls.
+        assert len(traced) <= 3 * 2
+    else:
+        assert manifest["shapes"] is None and len(traced) == 8 + 8
 
 
 def check_training():
@@ -374,7 +466,9 @@ def main():
         check_looked_up,
         check_freezing,
         check_precompute,
+        check_classifier,
         check_pretraining,
+        check_distinct_words,
         check_training,
         check_published,
     ]
@@ -382,7 +476,7 @@ def main():
         checks = [*arithmetic, check_strings, check_what_needs_tensorflow]
     else:
         # The rest is the same where TensorFlow is not installed.
-        checks = [check_training, check_combinations, check_strings]
+        checks = [check_training, check_run, check_combinations, check_strings]
         checks += [check_copies, check_seeded]
     for check in checks:
         keras.utils.set_random_seed(0)

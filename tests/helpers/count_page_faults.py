@@ -27,13 +27,17 @@ WORDS = "The committee met to discuss the budget".split()
 
 
 def page_faults(call, calls=4):
-    """Returns the mean number in a call, after three that are not counted."""
+    """Returns the least number in a call, after three that are not counted.
+
+    A copy is in each call; what the system maps by the way is not.
+    """
     for _ in range(3):
         call()
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    counts = [resource.getrusage(resource.RUSAGE_SELF).ru_minflt]
     for _ in range(calls):
         call()
-    return (resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before) / calls
+        counts.append(resource.getrusage(resource.RUSAGE_SELF).ru_minflt)
+    return min(np.diff(counts).tolist())
 
 
 def inference(encoder, folder):

@@ -86,6 +86,8 @@ def _print_phases():
     from keras_elmo.embedding.writers import Hdf5Writer, ParquetWriter
     from keras_elmo.files import checkpoint
     from keras_elmo.files.run_directory import PretrainingDirectory
+    from keras_elmo.text import part_dictionaries
+    from keras_elmo.text.parts_folder import PartsFolder
     from keras_elmo.text.vocabulary import Vocabulary
     from keras_elmo.training import recorder
     from keras_elmo.training.devices.base import Devices
@@ -106,6 +108,10 @@ def _print_phases():
         (Hdf5Writer, "finish", "finish"),
         (ParquetWriter, "finish", "finish"),
         (PartFolder, "complete", "rename"),
+        (PartsFolder, "write", "part"),
+        (part_dictionaries, "_merge", "merge"),
+        (part_dictionaries, "_save", "shard"),
+        (PartsFolder, "_remove", "rename"),
     ):
         setattr(owner, name, _printing(getattr(owner, name), phase))
     count = Vocabulary.count.__func__
@@ -125,7 +131,8 @@ def _printing(function, phase):
 if __name__ == "__main__":
     from keras_elmo.cli import main
     from keras_elmo.embedding import embedder
+    from keras_elmo.text import preparing
 
-    embedder._MAX_POSITIONS = int(sys.argv[1])
+    embedder._MAX_POSITIONS = preparing._PART_WORDS = int(sys.argv[1])
     _print_phases()
     sys.exit(main(sys.argv[2:]))

@@ -19,6 +19,14 @@ def files_of_at_most(size):
 
 
 @contextlib.contextmanager
+def open_files_of_at_most(more):
+    """This process can open at most `more` files more."""
+    now = max(map(int, os.listdir("/proc/self/fd")))
+    with _limited(resource.RLIMIT_NOFILE, now + 1 + more):
+        yield
+
+
+@contextlib.contextmanager
 def memory_of_at_most(more):
     """This process can get at most `more` bytes more; beyond is a MemoryError."""
     pages = int(Path("/proc/self/statm").read_text(encoding="utf-8").split()[0])

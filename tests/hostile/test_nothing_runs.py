@@ -34,7 +34,7 @@ def test_no_pickle():
     spelt = re.compile(
         r"(?<!allow_)pickle|np\.load\((?!\w+, allow_pickle=False)|marshal|\bdill\b|"
         r"\beval\(|\bexec\(|yaml|os\.system|"
-        r"safe_mode|enable_unsafe|saved_model\.load\(|import_meta_graph|py_function"
+        r"safe_mode|enable_unsafe|saved_model\.load\(|import_meta_graph|\bpy_function"
     )
     for path in (ROOT / "keras_elmo").rglob("*.py"):
         # Comments are left out.

@@ -183,7 +183,8 @@ def test_invalid_options(tmp_path, two):
 def test_missing_extra(module, two, monkeypatch):
     monkeypatch.setitem(sys.modules, module, None)
     result = command("serve", "--model", two)
-    assert_one_line(*result, f"keras-elmo serve needs {module}", "'keras-elmo[serve]'")
+    package = {"tensorflow_serving": "tensorflow-serving-api"}.get(module, module)
+    assert_one_line(*result, f"keras-elmo serve needs {module}", f" '{package}")
 
 
 def test_taken_port(two):

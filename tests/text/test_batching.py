@@ -2,7 +2,6 @@ import gzip
 import random
 from collections import Counter
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,7 +11,6 @@ from keras_elmo.text.batching import (
     interleaved,
     length_batches,
     shuffled,
-    split_sentence,
     token_chunks,
 )
 from keras_elmo.text.stats import CorpusStats
@@ -79,36 +77,6 @@ class Lines:
         return self._lines[self._read - 1]
 
 
-def rows(text, limit):
-    return [b" ".join(row).decode() for row in split_sentence(tokens(text), limit)]
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("", [""]),
-        ("a b c d", ["a b c d"]),
-        # The last end of a sentence that leaves the row at least half full.
-        ("a b . c d e", ["a b .", "c d e"]),
-        ("a . b . c d", ["a . b .", "c d"]),
-        ("a . b c d e", ["a . b c", "d e"]),
-        ("a b ? ! c d", ["a b ? !", "c d"]),
-        ("a b c ? ! d", ["a b c ?", "! d"]),
-        ("가 나 。 다 라 마", ["가 나 。", "다 라 마"]),
-        ("가 나다！ 라 마 바", ["가 나다！ 라 마", "바"]),
-        ('a b end." c d e', ['a b end."', "c d e"]),
-        ("a b c d e f g h i", ["a b c d", "e f g h", "i"]),
-    ],
-)
-def test_where_a_line_is_cut(text, expected):
-    assert rows(text, 4) == expected
-
-
-def test_closing_marks():
-    """Closing marks stay with their sentence."""
-    assert rows('a b . " c d e f', 6) == ['a b . "', "c d e f"]
-
-
 @given(st.lists(st.lists(st.integers(0, 9), max_size=5), max_size=20))
 def test_interleaved_keeps_order(streams):
     """Interleaving keeps every line and the order of each stream."""
@@ -143,18 +111,6 @@ def test_interleaved_in_proportion():
     for part in range(10):
         counts = Counter(mixed[part * 1010 : (part + 1) * 1010])
         assert 9 <= counts["long"] <= 11
-
-
-words = st.sampled_from([b"a", b"b", b".", b"?", b'"', "。".encode(), b"\xff"])
-
-
-@given(st.lists(words), st.integers(1, 9))
-def test_split_sentence(line, limit):
-    """Cutting keeps every token within the limit."""
-    cut = split_sentence(line, limit)
-    assert [token for row in cut for token in row] == line
-    assert all(len(row) <= limit for row in cut)
-    assert all(2 * len(row) >= limit for row in cut[:-1])
 
 
 @given(st.lists(st.integers(1, 12)), st.integers(14, 60), st.booleans())

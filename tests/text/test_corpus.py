@@ -4,18 +4,24 @@ import subprocess
 import sys
 import zlib
 from collections import Counter
+from dataclasses import replace
 from itertools import islice
 
+import keras
 import numpy as np
 import pytest
 import tensorflow as tf
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from keras_elmo.text import batching
+from keras_elmo.text import batching, indexed_ids, preparing
 from keras_elmo.text.character_ids import character_ids
 from keras_elmo.text.corpus import Corpus
 from keras_elmo.text.vocabulary import Vocabulary
+from keras_elmo.token_vocabulary import TokenVocabulary
+from tests.helpers.fresh_process import run_python
+from tests.helpers.installed import require_installed
+from tests.helpers.prepared_text import write_texts
 
 SPECIALS = ["<S>", "</S>", "<UNK>"]
 VOCABULARY = Vocabulary([*SPECIALS, *(f"w{number}" for number in range(40))])
@@ -103,6 +109,54 @@ def test_batches_are_full_and_of_few_shapes(corpus):
     full = [len(ids) == 128 // ids.shape[1] for _, ids in found]
     assert full.count(False) <= 1
     assert len({ids.shape for _, ids in found}) <= 33
+
+
+def shapes_of(corpus, backend):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(keras.backend, "backend", lambda: backend)
+        return corpus.choose_shapes()
+
+
+def test_few_shapes(corpus):
+    """On JAX there is one shape for each of a few lengths."""
+    assert shapes_of(corpus, "tensorflow") is None
+    shapes = shapes_of(corpus, "jax")
+    assert len(shapes.lengths) < 15
+    found = list(corpus.dataset(shapes=shapes).as_numpy_iterator())
+    report = corpus.report
+    assert {batch["token_ids"].shape for batch in found} == {
+        (128 // length, length) for length in shapes.lengths if length < 66
+    }
+    assert {batch["words"].shape for batch in found} == {(shapes.num_words, 50)}
+    sizes = [batch["token_ids"].size for batch in found]
+    assert (report.positions, report.sentences) == (sum(sizes), 300)
+    rest = list(corpus.dataset(skip=3, shapes=shapes).as_numpy_iterator())
+    assert_same_batches(rest, found[3:])
+    assert shapes_of(corpus, "jax") is shapes
+
+
+def assert_same_batches(some, others):
+    for batch, other in zip(some, others, strict=True):
+        assert batch.keys() == other.keys()
+        for name, array in batch.items():
+            np.testing.assert_array_equal(array, other[name])
+
+
+@pytest.mark.parametrize("backend", ["jax", "torch"])
+def test_distinct_words(corpus, backend):
+    """Batches that list each word once hold the same sentences."""
+    found = Counter()
+    shapes = shapes_of(corpus, backend)
+    for batch in corpus.dataset(shapes=shapes).as_numpy_iterator():
+        char_ids = batch["words"][batch["positions"]]
+        np.testing.assert_array_equal(char_ids[..., 0] > 0, batch["token_ids"] >= 0)
+        found.update(spelt(char_ids[batch["token_ids"][:, 0] >= 0]))
+        words = [word.tobytes() for word in batch["words"] if word.any()]
+        assert len(set(words)) == len(words)
+        if backend == "torch":
+            assert len(batch["words"]) == len(words) + 1
+    wanted = (text for char_ids, _ in batches(corpus) for text in spelt(char_ids))
+    assert found == Counter(wanted)
 
 
 def test_seed_and_epoch(corpus):
@@ -302,6 +356,11 @@ def test_padding_on_real_text(data_folder, language):
     assert report.padding_positions < 0.03 * report.positions
     assert 0 < report.unknown_words < 0.5 * report.words
     assert report.words > 100_000
+    few = shapes_of(corpus, "jax")
+    assert len(few.lengths) < 10
+    found = {batch["token_ids"].shape for batch in corpus.dataset(shapes=few)}
+    assert len(found) <= len(few.lengths)
+    assert corpus.report.padding_positions <= 0.08 * corpus.report.positions
 
 
 def test_next_pass(tmp_path):
@@ -321,3 +380,113 @@ def test_repr(tmp_path):
     assert repr(corpus).startswith("Corpus(['")
     assert "Vocabulary(43 words), tokenizer='unicode'" in repr(corpus)
     assert repr(corpus).endswith("seed=3, shard=(0, 1))")
+
+
+# === A prepared text ===
+
+
+@pytest.fixture
+def prepared(tmp_path, monkeypatch):
+    """A text, and the folder that is made of it, in several shards."""
+    monkeypatch.setattr(preparing, "_PART_WORDS", 300)
+    files = write_texts(tmp_path, times=20)
+    preparing.prepare(files, tmp_path / "prepared")
+    return files, tmp_path / "prepared"
+
+
+@pytest.mark.parametrize("shuffle", [True, False])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"batch_tokens": 99, "max_tokens": 9},
+        {"seed": 7, "batch_tokens": 300},
+        # Of whole files, and of lines.
+        {"shard": (1, 2), "batch_tokens": 200},
+        {"shard": (2, 5), "batch_tokens": 66},
+    ],
+    ids=str,
+)
+def test_a_prepared_text_gives_the_same(options, shuffle, prepared, monkeypatch):
+    """Batches and reports, from any batch on, also of words that are not kept."""
+    monkeypatch.setattr(indexed_ids, "_KEPT_WORDS", 20)
+    files, folder = prepared
+    vocabulary = Vocabulary.count(files, max_size=30)
+    text, other = (Corpus(path, vocabulary, **options) for path in prepared)
+    for epoch in (0, 1):
+        read = batches(text, epoch, shuffle=shuffle)
+        assert len(read) > 2
+        assert equal(batches(other, epoch, shuffle=shuffle), read)
+        # What is invalid is known of all shards together.
+        assert replace(other.report, invalid_lines=0) == (
+            replace(text.report, invalid_lines=0)
+        )
+        assert other.report.invalid_lines == 3
+        rest = batches(other, epoch, shuffle=shuffle, skip=2)
+        assert equal(rest, read[2:])
+    assert (other.files, other.tokenizer) == ([str(folder)], "unicode")
+    assert other.names_and_sizes() == text.names_and_sizes()
+
+
+@pytest.mark.parametrize("kind", ["gz", "xz"])
+def test_a_prepared_text_of_compressed_files(kind, tmp_path, monkeypatch):
+    """What has been read of a file decides on the order."""
+    monkeypatch.setattr(batching, "_BUFFER_LINES", 50)
+    opener = {"gz": gzip.open, "xz": lzma.open}[kind]
+    noise = np.random.default_rng(0)
+    for number in range(3):
+        with opener(tmp_path / f"{number}.{kind}", "wb") as file:
+            for k in range(2000 * (number + 1)):
+                file.write(f"w{k} {noise.bytes(9).hex()} w{number}\n".encode())
+    files, folder = f"{tmp_path}/*.{kind}", tmp_path / "prepared"
+    preparing.prepare(files, folder, "whitespace")
+    text, other = (
+        Corpus(path, VOCABULARY, "whitespace", batch_tokens=3000)
+        for path in (files, folder)
+    )
+    assert equal(batches(other), batches(text))
+
+
+def test_a_prepared_text_of_looked_up_tokens(prepared):
+    specials = ["<oov>", "<pad>", "<bos>", "<eos>", "<bow>", "<eow>"]
+    looked_up = TokenVocabulary(
+        ["<oov>", "bank", "The"], [*specials, *"abnkThe"], max_characters=8
+    )
+    text, other = (
+        Corpus(path, VOCABULARY, token_vocabulary=looked_up) for path in prepared
+    )
+    assert equal(batches(other), batches(text))
+
+
+def test_a_prepared_text_needs_no_tensorflow(prepared, tmp_path):
+    """On another backend; `batches` are arrays of NumPy."""
+    require_installed("jax")
+    script = f"""
+import sys
+import zlib
+
+sys.modules["tensorflow"] = None
+import keras_elmo
+
+folder = {str(prepared[1])!r}
+corpus = keras_elmo.Corpus(folder, keras_elmo.Vocabulary.count(folder))
+check = 0
+for batch in corpus.batches(2):
+    for name in ("char_ids", "token_ids"):
+        check = zlib.crc32(batch[name].tobytes(), check)
+print(check)
+"""
+    check = 0
+    for batch in batches(Corpus(prepared[0], Vocabulary.count(prepared[0])), 2):
+        for array in batch:
+            check = zlib.crc32(array.tobytes(), check)
+    printed = run_python("-c", script, cwd=tmp_path, KERAS_BACKEND="jax")
+    assert int(printed) == check
+
+
+def test_a_damaged_shard_is_named(prepared):
+    path = prepared[1] / "shard-00001.words.npy"
+    path.write_bytes(path.read_bytes()[:-1] + b"x")
+    corpus = Corpus(prepared[1], VOCABULARY)
+    with pytest.raises(ValueError, match="shard-00001.words.npy: is damaged"):
+        list(corpus.batches())

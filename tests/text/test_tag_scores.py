@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keras_elmo.text.tag_scores import SpanScores, TagScores
+from keras_elmo.text.tag_scores import Scores, TagScores
 
 # Of the output that is published with conlleval.
 PUBLISHED = """\
@@ -62,7 +62,7 @@ def by_automaton(reference, predicted):
         if begins_right and begins_guess and right[1] == guess[1]:
             is_correct = True
         last_right, last_guess = right, guess
-    return SpanScores(correct, num_guessed, num_right)
+    return Scores(correct, num_guessed, num_right)
 
 
 tags = st.sampled_from(["O", *(f"{a}-{b}" for a in "BIES" for b in ("X", "Y-Z"))])
@@ -90,11 +90,11 @@ def test_scores_by_hand():
     scores = TagScores(reference, predicted)
     assert scores.has_spans
     assert scores.by_type == {
-        "LOC": SpanScores(correct=0, predicted=1, reference=2),
-        "ORG": SpanScores(correct=0, predicted=1, reference=0),
-        "PER": SpanScores(correct=1, predicted=2, reference=1),
+        "LOC": Scores(correct=0, predicted=1, reference=2),
+        "ORG": Scores(correct=0, predicted=1, reference=0),
+        "PER": Scores(correct=1, predicted=2, reference=1),
     }
-    assert scores.overall == SpanScores(correct=1, predicted=4, reference=3)
+    assert scores.overall == Scores(correct=1, predicted=4, reference=3)
     assert (scores.num_tokens, scores.accuracy) == (7, 3 / 7)
     assert scores.confusion["B-LOC", "B-PER"] == scores.confusion["O", "O"] == 1
     assert scores.confusion["B-PER", "B-LOC"] == 0
@@ -117,26 +117,26 @@ def test_scores_by_hand():
 def test_published_percentages():
     """By the numbers of phrases that they follow from: 459, 539 found, 371 correct."""
     counts = {
-        "ADJP": SpanScores(0, 1, 6),
-        "ADVP": SpanScores(5, 11, 8),
-        "NP": SpanScores(206, 317, 262),
-        "PP": SpanScores(89, 107, 90),
-        "SBAR": SpanScores(2, 3, 6),
-        "VP": SpanScores(69, 100, 87),
+        "ADJP": Scores(0, 1, 6),
+        "ADVP": Scores(5, 11, 8),
+        "NP": Scores(206, 317, 262),
+        "PP": Scores(89, 107, 90),
+        "SBAR": Scores(2, 3, 6),
+        "VP": Scores(69, 100, 87),
     }
     for line in PUBLISHED.splitlines()[1:]:
         name, _, columns = line.strip().partition(": ")
         assert counts[name].columns() == columns.rpartition("  ")[0]
         assert f"  {counts[name].predicted}" in columns
     assert sum(each.reference for each in counts.values()) == 459
-    assert SpanScores(371, 539, 459).columns() in PUBLISHED
+    assert Scores(371, 539, 459).columns() in PUBLISHED
 
 
 def test_parts_of_speech():
     scores = TagScores([["NOUN", "VERB"], ["O"]], [["NOUN", "NOUN"], ["O"]])
     assert not scores.has_spans
     assert scores.accuracy == scores.overall.f1 == scores.overall.precision == 2 / 3
-    assert scores.by_type["NOUN"] == SpanScores(correct=1, predicted=2, reference=1)
+    assert scores.by_type["NOUN"] == Scores(correct=1, predicted=2, reference=1)
 
 
 def test_nothing_to_find():

@@ -1,4 +1,5 @@
 import logging
+import sys
 import unicodedata
 
 import keras
@@ -7,11 +8,13 @@ import pytest
 import tensorflow as tf
 from hypothesis import given
 from hypothesis import strategies as st
-from tensorflow_text import UnicodeScriptTokenizer
 
 from keras_elmo.config import TOKENIZERS
+from keras_elmo.export.saved_model import export_saved_model
+from keras_elmo.text import tokenizer as tokenizer_module
 from keras_elmo.text.character_ids import CharacterIds
 from keras_elmo.text.tokenizer import Tokenizer
+from tests.helpers.small import random_encoder
 
 pytestmark = pytest.mark.skipif(
     keras.backend.backend() != "tensorflow", reason="only TensorFlow has strings"
@@ -114,7 +117,8 @@ def test_equals_tensorflow_text(text):
     scripts = zip(text, scripts.numpy(), strict=False)
     own = [char for char, script in scripts if script not in (0, 103)]
     text = unicodedata.normalize("NFC", "".join(own))
-    expected = UnicodeScriptTokenizer().tokenize([text]).to_list()[0]
+    tf_text = pytest.importorskip("tensorflow_text")
+    expected = tf_text.UnicodeScriptTokenizer().tokenize([text]).to_list()[0]
     assert Tokenizer("unicode").ragged([text]).to_list()[0] == expected
 
 
@@ -123,6 +127,39 @@ def test_invisible_marks(mark):
     """A mark that is not seen makes no other word."""
     text = f"{mark}שלום b{mark}ank{mark} ({mark})"
     assert unicode_words(text) == ["שלום", "bank", "(", ")"]
+
+
+@pytest.fixture
+def no_tensorflow_text(monkeypatch):
+    """As on Windows."""
+    monkeypatch.setitem(sys.modules, "tensorflow_text", None)
+    tokenizer_module._compose.cache_clear()
+    yield
+    tokenizer_module._compose.cache_clear()
+
+
+def test_without_tensorflow_text(no_tensorflow_text, tmp_path):
+    """Python composes, in `fit` and in tf.data; what cannot be exported says why."""
+    texts = [unicodedata.normalize("NFD", "배를 먹었다"), "caf\u0065\u0301 \ufeffé"]
+    expected = [["배를", "먹었다"], ["café", "é"]]
+    tokenizer = Tokenizer("unicode")
+    assert words(tokenizer(texts)) == expected
+    dataset = tf.data.Dataset.from_tensor_slices(texts).batch(2).map(tokenizer)
+    assert words(next(iter(dataset))) == expected
+    model = keras.Sequential([keras.Input((), dtype="string"), tokenizer])
+    assert words(model.predict(tf.constant(texts), verbose=0)) == expected
+    with pytest.raises(ImportError, match="needs tensorflow_text"):
+        export_saved_model(random_encoder(), tmp_path / "elmo", tokenizer="unicode")
+    assert not (tmp_path / "elmo").exists()
+    export_saved_model(random_encoder(), tmp_path / "elmo", tokenizer="whitespace")
+
+
+@given(st.text(st.characters(max_codepoint=0xFFFF, exclude_categories=("Cs", "Cn"))))
+def test_python_composes_as_tensorflow_text(text):
+    tf_text = pytest.importorskip("tensorflow_text")
+    expected = tf_text.normalize_utf8([text], "NFC").numpy()
+    composed = tokenizer_module._compose_in_python(np.array([text.encode()], object))
+    assert composed.tolist() == expected.tolist()
 
 
 def test_unicode_composes_korean():

@@ -8,9 +8,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from keras_elmo.text import batching, word_counts
+from keras_elmo.text.preparing import prepare
 from keras_elmo.text.stats import CorpusStats
 from keras_elmo.text.vocabulary import END, START, UNKNOWN, Vocabulary
 from keras_elmo.text.word_counts import WordCounts
+from tests.helpers.prepared_text import write_texts
 
 SPECIALS = ["<S>", "</S>", "<UNK>"]
 
@@ -345,6 +347,23 @@ def test_memory_is_bounded(tmp_path, monkeypatch):
     # What is made once in a process is made before.
     peak(100)
     assert peak(20_000) < 1.2 * peak(5_000)
+
+
+def test_a_prepared_text(tmp_path):
+    """Words and counts are those of the text, whatever the size, specials or not."""
+    files = write_texts(tmp_path)
+    prepare(files, tmp_path / "prepared", "whitespace")
+    sizes = ({"max_size": size} for size in range(4, 60))
+    for options in ({}, {"min_count": 3}, *sizes):
+        reports = CorpusStats(), CorpusStats()
+        text = Vocabulary.count(files, "whitespace", **options, report=reports[0])
+        other = Vocabulary.count(tmp_path / "prepared", **options, report=reports[1])
+        assert other.words == text.words
+        assert other.counts == text.counts
+        assert reports[0] == reports[1]
+        assert reports[0].truncated_words == 21
+    with pytest.raises(ValueError, match="`min_count` must leave a word; .* 123 times"):
+        Vocabulary.count(tmp_path / "prepared", min_count=1000)
 
 
 def test_repr():

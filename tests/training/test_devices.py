@@ -1,5 +1,6 @@
 """One update, however many devices and processes compute it."""
 
+import dataclasses
 import json
 import socket
 import subprocess
@@ -8,7 +9,13 @@ import time
 import numpy as np
 import pytest
 
-from keras_elmo.training.devices.base import most_cpu_devices, pad_batch, split_batch
+from keras_elmo.text.batch_shapes import pad_batch
+from keras_elmo.training.devices.base import (
+    WorkerStatus,
+    most_cpu_devices,
+    spelled_out,
+    split_batch,
+)
 from keras_elmo.training.devices.jax import choose_jax_devices
 from keras_elmo.training.devices.tensorflow import choose_tensorflow_devices
 from tests.helpers.fresh_process import environment, forked_python
@@ -207,15 +214,29 @@ def test_split_no_batch():
         assert not part["char_ids"].any()
 
 
-def test_pad_batch():
-    """Padding is masked."""
+def test_status_of_masked_rows():
+    """What is masked is no word and is not predicted."""
     (batch,) = ready_made(1, rows=3)
-    wide = pad_batch(batch, rows=4, tokens=9)
-    assert wide["token_ids"].shape == (4, 9)
-    assert wide["char_ids"].shape == (4, 9, 50)
-    assert (wide["token_ids"][:, 7:] == -1).all() and (wide["token_ids"][3] == -1).all()
-    np.testing.assert_array_equal(wide["token_ids"][:3, :7], batch["token_ids"])
-    assert pad_batch(batch, rows=2)["token_ids"].shape == (3, 7)
+    status = WorkerStatus.of(batch, (1, 5), 0)
+    assert (status.words, status.predictions) == (15, 18)
+    padded = pad_batch(batch, rows=5, tokens=9)
+    assert WorkerStatus.of(padded, (1, 5), 0) == dataclasses.replace(
+        status, rows=5, tokens=9
+    )
+
+
+def test_spelled_out():
+    """Batches of distinct words, where they are not wanted."""
+    (batch,) = ready_made(1)
+    words, positions = np.unique(
+        batch["char_ids"].reshape(-1, 50), axis=0, return_inverse=True
+    )
+    positions = positions.reshape(batch["token_ids"].shape)
+    listed = {"words": words, "positions": positions, "token_ids": batch["token_ids"]}
+    assert spelled_out(batch) is batch
+    found = spelled_out(listed)
+    assert found.keys() == batch.keys()
+    np.testing.assert_array_equal(found["char_ids"], batch["char_ids"])
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from keras_elmo.files.checkpoint import Checkpoints
 from keras_elmo.files.loading import load
 from keras_elmo.files.run_directory import PretrainingDirectory
 from keras_elmo.text.corpus import Corpus
+from keras_elmo.text.preparing import prepare
 from keras_elmo.text.vocabulary import SPECIALS, Vocabulary
 from keras_elmo.training import recorder as record
 from keras_elmo.training.perplexity import perplexity
@@ -820,6 +821,19 @@ def test_resume_schedule(tmp_path, optimizer):
                 steps=9,
                 resume=True,
             )
+
+
+@pytest.mark.slow
+def test_resumed_on_the_prepared_text(whole, folder, tmp_path):
+    """The run goes on as on the text itself."""
+    on_text(folder, tmp_path / "run", steps=5)
+    for name in ("text.txt", "held-out.txt"):
+        prepare(folder / name, tmp_path / name)
+    on_text(tmp_path, tmp_path / "run", steps=12, resume=True)
+    assert_same_state(state_of(tmp_path / "run"), state_of(folder / "whole"))
+    prepare(folder / "text.txt", tmp_path / "other" / "text.txt", "whitespace")
+    with pytest.raises(ValueError, match="`tokenizer` must be 'whitespace', wit"):
+        on_text(tmp_path / "other", tmp_path / "run", steps=12, resume=True)
 
 
 # In updates and milliseconds: see `kill_often`.

@@ -35,6 +35,10 @@ def another_process(tmp_path):
         process.kill()
 
 
+def no_shapes():
+    """Batches have shapes of their own."""
+
+
 def test_lock_is_held_until_death(another_process, tmp_path):
     """Another process is noticed until it dies."""
     with DirectoryLock(str(tmp_path)) as lock:
@@ -65,14 +69,14 @@ def test_two_begin_in_new_directory(tmp_path):
         def count():
             # Meanwhile the other has counted, too, and begins.
             prepare_run_directory(
-                *arguments(second, recipe), lambda: None, False, print
+                *arguments(second, recipe), lambda: None, no_shapes, False, print
             )
 
         with pytest.raises(ValueError, match="another process trains in"):
             prepare_run_directory(
-                *arguments(first, {**recipe, "seed": 1}), count, False, print
+                *arguments(first, {**recipe, "seed": 1}), count, no_shapes, False, print
             )
-        assert files.read_manifest() == recipe
+        assert files.read_manifest() == {**recipe, "shapes": None}
 
 
 def begun(path, error):
@@ -81,7 +85,7 @@ def begun(path, error):
     words = Vocabulary([*SPECIALS, "bank"], [0, 0, 1, 2])
     with pytest.raises(error), DirectoryLock(files.path) as lock:
         prepare_run_directory(
-            files, lock, CONFIG, {"corpus": None}, lambda: words, True, print
+            files, lock, CONFIG, {"corpus": None}, lambda: words, no_shapes, True, print
         )
         os.makedirs(files.checkpoints, exist_ok=True)
         (path / "history.csv").touch()
@@ -112,7 +116,14 @@ def test_failed_run_keeps_checkpoints(tmp_path):
     def fail_later(files):
         with DirectoryLock(files.path) as lock:
             prepare_run_directory(
-                files, lock, CONFIG, {"corpus": None}, lambda: None, False, print
+                files,
+                lock,
+                CONFIG,
+                {"corpus": None},
+                lambda: None,
+                no_shapes,
+                False,
+                print,
             )
             os.makedirs(files.checkpoints)
             for step in (0, 7):

@@ -28,7 +28,7 @@ OF_KERAS = {
     *("_value", "_trainable"),
     *("_convert_input_args", "_allow_non_tensor_positional_args"),
 }
-OF_PYTHON = {"_actions", "_asdict", "_fill_text", "_getframe", "_replace"}
+OF_PYTHON = {"_asdict", "_fill_text", "_getframe", "_replace"}
 
 
 # ---------------------------------------------------------------- the list

@@ -17,7 +17,7 @@ def choose_devices(count: int | None = None) -> Devices:
 
     Args:
         count: devices of this process; if `None`, all GPUs, or one CPU. Without a
-            GPU, the CPU is divided into so many devices.
+            GPU, the CPU is divided into this number of devices.
     """
     backend = keras.backend.backend()
     if backend == "tensorflow":

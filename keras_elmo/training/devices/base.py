@@ -3,13 +3,13 @@
 import contextlib
 import dataclasses
 import os
-from collections.abc import Mapping
 
 import numpy as np
 from keras import ops
 
 from keras_elmo.config import MAX_CHARACTERS
 from keras_elmo.models.pretraining import PretrainingModel
+from keras_elmo.text.batch_shapes import pad_batch
 from keras_elmo.text.vocabulary import PADDING_ID
 from keras_elmo.training.data import Batch, check_batch
 from keras_elmo.utils.types import Tensor
@@ -25,36 +25,31 @@ def split_batch(
 
     Every `parts`-th row, because rows of similar length follow each other.
     """
-    rows = 0 if batch is None else len(batch["token_ids"])
+    if batch is None:
+        batch = no_rows(num_ids)
+    rows = len(batch["token_ids"])
     # At least one row each: a device cannot multiply an empty part.
-    padded = pad_batch(batch, parts * max(1, -(-rows // parts)), num_ids=num_ids)
+    padded = pad_batch(batch, parts * max(1, -(-rows // parts)), _MIN_TOKENS)
     return [
         {name: value[part::parts] for name, value in padded.items()}
         for part in range(parts)
     ]
 
 
-def pad_batch(
-    batch: Batch | None,
-    rows: int,
-    tokens: int = _MIN_TOKENS,
-    num_ids: int = MAX_CHARACTERS,
-) -> Batch:
-    """Returns the batch with at least so many rows and positions, masked ones."""
-    if batch is None:
-        batch = {
-            "char_ids": np.zeros((0, _MIN_TOKENS, num_ids), "int32"),
-            "token_ids": np.full((0, _MIN_TOKENS), PADDING_ID, "int32"),
-        }
-    char_ids, token_ids = (np.asarray(batch[k]) for k in ("char_ids", "token_ids"))
-    padding = (
-        (0, max(0, rows - token_ids.shape[0])),
-        (0, max(0, tokens - token_ids.shape[1])),
-    )
+def no_rows(num_ids: int) -> Batch:
+    """Returns a batch without rows."""
     return {
-        "char_ids": np.pad(char_ids, (*padding, (0, 0))),
-        "token_ids": np.pad(token_ids, padding, constant_values=PADDING_ID),
+        "char_ids": np.zeros((0, _MIN_TOKENS, num_ids), "int32"),
+        "token_ids": np.zeros((0, _MIN_TOKENS), "int32"),
     }
+
+
+def spelled_out(batch: Batch) -> Batch:
+    """Returns a batch of distinct words with the ids of the word of each position."""
+    if "char_ids" in batch:
+        return batch
+    char_ids = np.asarray(batch["words"])[np.asarray(batch["positions"])]
+    return {"char_ids": char_ids, "token_ids": batch["token_ids"]}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,7 +59,8 @@ class WorkerStatus:
     has_batch: int  # 0 at the end of its text
     epoch: int
     batch: int  # of the epoch, the next one included
-    words: int  # of the next batch, as the following two
+    words: int  # of the next batch, as the following three
+    predictions: int  # of a direction
     rows: int
     tokens: int
     stop: int  # a reason to stop, else 0
@@ -74,13 +70,15 @@ class WorkerStatus:
         cls, batch: Batch | None, position: tuple[int, int], stop: int
     ) -> "WorkerStatus":
         if batch is None:
-            return cls(0, *position, 0, 0, 0, stop)
+            return cls(0, *position, 0, 0, 0, 0, stop)
         check_batch(batch)
         token_ids = np.asarray(batch["token_ids"])
+        # Every row has two boundaries, of which a direction predicts one, unless all of
+        # it is masked.
+        predictions = int(np.sum(token_ids[:, 1:] != PADDING_ID))
+        words = predictions - int(np.sum(token_ids[:, 0] != PADDING_ID))
         rows, tokens = token_ids.shape
-        # Every row has two boundaries.
-        words = int(np.sum(token_ids != PADDING_ID)) - 2 * rows
-        return cls(1, *position, words, rows, tokens, stop)
+        return cls(1, *position, words, predictions, rows, tokens, stop)
 
 
 def most_cpu_devices() -> int:
@@ -96,11 +94,13 @@ class Devices:
         worker: index of this process.
         num_workers: processes that compute each update together.
         num_replicas: devices of this process that share a batch.
+        batches_ahead: batches to place while an update is computed.
     """
 
     worker = 0
     num_workers = 1
     num_replicas = 1
+    batches_ahead = 0
 
     @property
     def is_chief(self) -> bool:
@@ -119,24 +119,28 @@ class Devices:
         """Returns when every worker has called it."""
         self.all_gather(WorkerStatus.of(None, (0, 0), 0))
 
+    def place(self, batch: Batch) -> Batch:
+        """Returns a batch as `update` takes it, in the memory of the device."""
+        return {name: ops.convert_to_tensor(value) for name, value in batch.items()}
+
+    def compile(self, model: PretrainingModel, batch: Batch) -> None:
+        """Compiles the update with batches of this shape, if any is compiled."""
+
     def update(
         self, model: PretrainingModel, batch: Batch | None, statuses: list[WorkerStatus]
-    ) -> dict[str, float]:
+    ) -> dict[str, Tensor]:
         """Makes one update with the batches of all workers.
 
         Returns means over all predictions, `loss`, `forward_loss` and `backward_loss`,
-        and `gradient_norm`.
+        and `gradient_norm`. The device may still compute them.
         """
-        return step_metrics(model.train_on_batch(batch, return_dict=True), model)
+        model.reset_metrics()
+        logs = model.train_step((batch,))
+        # What is in a variable changes in the next update.
+        return {**logs, "gradient_norm": ops.copy(model.optimizer.gradient_norm)}
+
+    def write_variables(self, model: PretrainingModel) -> None:
+        """Called after the last of some updates, before the variables are read."""
 
     def after_restore(self, model: PretrainingModel) -> None:
         """Called when the variables have their initial or restored values."""
-
-
-def step_metrics(
-    logs: Mapping[str, Tensor], model: PretrainingModel
-) -> dict[str, float]:
-    """Returns the metrics of a step as numbers."""
-    norm = ops.convert_to_numpy(model.optimizer.gradient_norm)
-    metrics = {name: float(value) for name, value in logs.items()}
-    return metrics | {"gradient_norm": float(norm)}

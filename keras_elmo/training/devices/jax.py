@@ -3,20 +3,29 @@
 import contextlib
 import dataclasses
 import os
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import keras
 import numpy as np
+from keras import ops
 
 from keras_elmo.models.pretraining import PretrainingModel
+from keras_elmo.text.batch_shapes import pad_batch
 from keras_elmo.training.data import Batch
 from keras_elmo.training.devices.base import (
     Devices,
     WorkerStatus,
     most_cpu_devices,
-    pad_batch,
-    step_metrics,
+    no_rows,
+    spelled_out,
 )
 from keras_elmo.utils.checks import refuse
+from keras_elmo.utils.types import Tensor
+
+# The values of variables, and the name and sizes of each array of a batch.
+Values: TypeAlias = list[list[Tensor]]
+Shapes: TypeAlias = tuple[tuple[str | int, ...], ...]
 
 # The environment variables of keras.distribution.
 _ADDRESSES = "KERAS_DISTRIBUTION_JOB_ADDRESSES"
@@ -28,11 +37,14 @@ _HEARTBEAT_SECONDS = 30
 
 
 class JaxDevices(Devices):
-    """The devices of a `keras.distribution.DataParallel`.
+    """The devices of JAX; several are a `keras.distribution.DataParallel`.
 
     JAX computes with sharded arrays as with any others, so losses, gradients and
     dropout masks are those of one device. All processes have to pass parts of the same
     shape.
+
+    An update is compiled for each shape of a batch. It takes the values of the last one
+    from device to device, and the variables get them when they are to be read.
     """
 
     def __init__(self, num_replicas: int) -> None:
@@ -41,16 +53,30 @@ class JaxDevices(Devices):
         self.worker = jax.process_index()
         self.num_workers = jax.process_count()
         self.num_replicas = num_replicas
+        # The shape of an update of several workers depends on all of them.
+        self.batches_ahead = int(self.num_workers == 1)
         devices = [
-            f"{device.platform}:{device.id}"
+            device
             for worker in range(self.num_workers)
             for device in jax.local_devices(worker)[:num_replicas]
         ]
-        self._distribution = keras.distribution.DataParallel(
-            devices=devices, auto_shard_dataset=False
+        self._distribution: keras.distribution.Distribution | None = None
+        if len(devices) > 1:
+            self._distribution = keras.distribution.DataParallel(
+                devices=[f"{device.platform}:{device.id}" for device in devices],
+                auto_shard_dataset=False,
+            )
+        mesh = jax.sharding.Mesh(np.array(devices), ("batch",))
+        self._copied, self._divided = (
+            jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec(*axes))
+            for axes in ((), ("batch",))
         )
+        self._updates: dict[Shapes, Callable[..., Any]] = {}
+        self._values: Values | None = None
 
     def scope(self) -> contextlib.AbstractContextManager[object]:
+        if self._distribution is None:
+            return contextlib.nullcontext()
         return self._distribution.scope()
 
     def all_gather(self, status: WorkerStatus) -> list[WorkerStatus]:
@@ -62,15 +88,88 @@ class JaxDevices(Devices):
         rows = np.asarray(multihost_utils.process_allgather(row))
         return [WorkerStatus(*row) for row in rows.tolist()]
 
+    def place(self, batch: Batch) -> Batch:
+        return self._divide(batch) if self.num_workers == 1 else spelled_out(batch)
+
+    def _divide(self, batch: Batch, rows: int = 0, tokens: int = 0) -> Batch:
+        """Returns a batch with at least so many rows and positions, on the devices."""
+        import jax
+
+        def divisible(size: int) -> int:
+            return self.num_replicas * -(-size // self.num_replicas)
+
+        rows = divisible(max(rows, len(batch["token_ids"])))
+        num_words = divisible(len(batch.get("words", ())))
+        padded = pad_batch(batch, rows, tokens, num_words)
+        return {
+            name: jax.make_array_from_process_local_data(self._divided, value)
+            for name, value in padded.items()
+        }
+
+    def compile(self, model: PretrainingModel, batch: Batch) -> None:
+        import jax
+
+        shapes = _shapes_of(batch)
+        if self._values is None:
+            values = [[v.value for v in variables] for variables in _variables(model)]
+            self._values = jax.device_put(values, self._copied)
+        if shapes in self._updates:
+            return
+        update = jax.jit(
+            _update_of(model), donate_argnums=0, out_shardings=self._copied
+        )
+        with self.scope():
+            self._updates[shapes] = update.lower(self._values, batch).compile()
+
     def update(
         self, model: PretrainingModel, batch: Batch | None, statuses: list[WorkerStatus]
-    ) -> dict[str, float]:
-        rows = max(status.rows for status in statuses)
-        rows = self.num_replicas * -(-rows // self.num_replicas)
-        tokens = max(status.tokens for status in statuses)
-        padded = pad_batch(batch, rows, tokens, model.config.ids_per_token)
-        with self.scope():
-            return step_metrics(model.train_on_batch(padded, return_dict=True), model)
+    ) -> dict[str, Tensor]:
+        if batch is None or self.num_workers > 1:
+            batch = self._divide(
+                no_rows(model.config.ids_per_token) if batch is None else batch,
+                max(status.rows for status in statuses),
+                max(status.tokens for status in statuses),
+            )
+        self.compile(model, batch)
+        update = self._updates[_shapes_of(batch)]
+        self._values, metrics = update(self._values, batch)
+        return metrics
+
+    def write_variables(self, model: PretrainingModel) -> None:
+        if self._values is not None:
+            for variables, values in zip(_variables(model), self._values, strict=True):
+                for variable, value in zip(variables, values, strict=True):
+                    variable.assign(value)
+            # They may change before the next update, which gives their memory away.
+            self._values = None
+
+
+def _variables(model: PretrainingModel) -> tuple[list[keras.Variable], ...]:
+    """Returns what an update reads and writes, as `keras.Model.train_step` has it."""
+    return (
+        model.trainable_variables,
+        model.non_trainable_variables,
+        model.optimizer.variables,
+    )
+
+
+def _update_of(
+    model: PretrainingModel,
+) -> Callable[[Values, Batch], tuple[Values, dict[str, Tensor]]]:
+    variables = model.optimizer.variables
+    (norm,) = (k for k, v in enumerate(variables) if v is model.optimizer.gradient_norm)
+
+    def update(values: Values, batch: Batch) -> tuple[Values, dict[str, Tensor]]:
+        # The metrics of this step alone.
+        metrics = [ops.zeros(v.shape, v.dtype) for v in model.metrics_variables]
+        logs, (*values, _) = model.train_step((*values, metrics), (batch,))
+        return values, {**logs, "gradient_norm": values[-1][norm]}
+
+    return update
+
+
+def _shapes_of(batch: Batch) -> Shapes:
+    return tuple(sorted((name, *value.shape) for name, value in batch.items()))
 
 
 def choose_jax_devices(count: int | None) -> Devices:
@@ -96,10 +195,7 @@ def choose_jax_devices(count: int | None) -> Devices:
         count = count or 1
     if count is not None and count > local:
         refuse("devices", f"at most {local}, the number of devices of JAX", count)
-    count = count or local
-    if count == 1 and jax.process_count() == 1:
-        return Devices()
-    return JaxDevices(count)
+    return JaxDevices(count or local)
 
 
 def _number(variable: str) -> int:

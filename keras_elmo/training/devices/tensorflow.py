@@ -6,14 +6,16 @@ import json
 import os
 from collections.abc import Callable, Iterator
 
+from keras import ops
+
 from keras_elmo.models.pretraining import PretrainingModel
 from keras_elmo.training.data import Batch
 from keras_elmo.training.devices.base import (
     Devices,
     WorkerStatus,
     most_cpu_devices,
+    spelled_out,
     split_batch,
-    step_metrics,
 )
 from keras_elmo.utils.checks import refuse
 from keras_elmo.utils.lazy import tf
@@ -54,14 +56,20 @@ class TensorFlowDevices(Devices):
             rows = self._gather(row).numpy()[:: self.num_replicas]
         return [WorkerStatus(*row) for row in rows.tolist()]
 
+    def place(self, batch: Batch) -> Batch:
+        # The graph finds distinct words, and a run may have begun on another backend.
+        return spelled_out(batch)
+
     def update(
         self, model: PretrainingModel, batch: Batch | None, statuses: list[WorkerStatus]
-    ) -> dict[str, float]:
+    ) -> dict[str, Tensor]:
         if self._step is None:
             self._step = self._make_step(model)
         parts = split_batch(batch, self.num_replicas, model.config.ids_per_token)
         with _reports_lost_workers():
-            return step_metrics(self._step(parts), model)
+            metrics = self._step(parts)
+        # What is in a variable changes in the next update.
+        return {**metrics, "gradient_norm": ops.copy(model.optimizer.gradient_norm)}
 
     def after_restore(self, model: PretrainingModel) -> None:
         """Gives each replica dropout seeds of its own, and the same candidates."""

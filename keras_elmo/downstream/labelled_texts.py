@@ -1,0 +1,252 @@
+"""Texts and labels, in whatever holds them: lists, arrays, columns of a data frame."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence, Set
+from typing import Any, NamedTuple, NoReturn, TypeAlias
+
+import numpy as np
+
+from keras_elmo.text.tag_scores import scores_by_type, total_of
+from keras_elmo.utils.checks import called, check_type, received, refuse
+
+Text: TypeAlias = str | bytes | Sequence[str | bytes]
+Label: TypeAlias = str | int
+
+# How columns, arrays of Arrow and tensors become lists, in the order of preference.
+_AS_LIST = ("to_list", "to_pylist", "to_numpy", "numpy")
+
+
+class Examples(NamedTuple):
+    """Texts with labels.
+
+    Attributes:
+        texts: the texts; of pairs, the first ones and the second ones.
+        labels: those of each text.
+        argument: what the labels came in.
+    """
+
+    texts: list[list[Text]]
+    labels: list[list[Label]]
+    argument: str
+
+
+class ExampleReader:
+    """Reads texts and labels from whatever holds them.
+
+    Args:
+        pairs: whether texts are pairs.
+        multi_label: whether a text has any number of labels.
+    """
+
+    def __init__(self, pairs: bool, multi_label: bool) -> None:
+        self._pairs = pairs
+        self._multi_label = multi_label
+
+    def parts(
+        self, texts: object, labels: object, validation_data: Any, share: float
+    ) -> list[Examples]:
+        """Returns the examples to train on, and those to score, if there are any."""
+        examples = self.examples(texts, labels)
+        if validation_data is None:
+            return _split(examples, share)
+        rule = "a pair of texts and labels, or None"
+        check_type((tuple, list), rule, validation_data=validation_data)
+        if len(validation_data) != 2:
+            refuse("validation_data", rule, validation_data)
+        scored, right = validation_data
+        return [examples, self.examples(scored, right, "validation_data")]
+
+    def examples(self, texts: object, labels: object, argument: str = "") -> Examples:
+        """Returns texts with their labels.
+
+        Args:
+            texts: the texts.
+            labels: the labels.
+            argument: what both came in, if not in `texts` and `labels`.
+        """
+        columns = self.texts(texts, argument or "texts")
+        argument = argument or "labels"
+        rows = self.labels(labels, argument)
+        if len(rows) != len(columns[0]):
+            raise ValueError(
+                f"{called(argument)} must have a label for each text. "
+                f"Received: {len(rows):,} labels of {len(columns[0]):,} texts"
+            )
+        return Examples(columns, rows, argument)
+
+    def texts(self, texts: object, argument: str = "texts") -> list[list[Text]]:
+        """Returns the texts; of pairs, the first ones and the second ones.
+
+        Raises:
+            TypeError: there are no texts in it.
+            ValueError: a text is missing or empty, or an item is no pair.
+        """
+        rule = "pairs of texts" if self._pairs else "texts, or lists of words"
+        if hasattr(texts, "columns") and not self._pairs:
+            told = received(**{argument: type(texts)})
+            raise TypeError(f"{called(argument)} must be a column of a table. {told}")
+        rows = values = _values(texts, argument, rule)
+        if self._pairs:
+            rows = [x.tolist() if isinstance(x, np.ndarray) else x for x in values]
+            for place, row in enumerate(rows):
+                if not isinstance(row, list | tuple) or len(row) != 2:
+                    _refuse_item(argument, rule, place, row)
+        else:
+            rows = [[value] for value in values]
+        for place, row in enumerate(rows):
+            for text in row:
+                if not _is_text(text):
+                    rule = "texts, or lists of words, that are not empty"
+                    _refuse_item(argument, rule, place, text)
+        if not rows:
+            refuse(argument, f"{rule}, one at least", texts)
+        return [list(column) for column in zip(*rows, strict=True)]
+
+    def labels(self, labels: object, argument: str = "labels") -> list[list[Label]]:
+        """Returns the labels of each text: one, or any number with `multi_label`.
+
+        Raises:
+            TypeError: there are no labels in it.
+            ValueError: a label is missing or of another type than the first.
+        """
+        rule = "a label for each text"
+        if not self._multi_label:
+            rows = [[value] for value in _values(labels, argument, rule)]
+        else:
+            rule = "a list of labels for each text"
+            rows = _values(labels, argument, rule)
+            shape = tuple(getattr(labels, "shape", ()))
+            # Of a ragged tensor one is not known.
+            if len(shape) == 2 and None not in shape:
+                told = received(**{argument: labels})
+                rule += ", no table of zeros and ones"
+                raise ValueError(f"{called(argument)} must be {rule}. {told}")
+            for place, row in enumerate(rows):
+                if isinstance(row, str | bytes) or not isinstance(row, Iterable):
+                    _refuse_item(argument, rule, place, row)
+        read: list[list[Label]] = []
+        kinds: set[type] = set()
+        for place, row in enumerate(rows):
+            read.append([_label(label, argument, place) for label in row])
+            kinds.update(map(type, read[-1]))
+            if len(kinds) > 1:
+                _refuse_item(argument, "labels of one type", place, row)
+            if len(set(read[-1])) < len(read[-1]):
+                _refuse_item(argument, "distinct labels of a text", place, row)
+        return read
+
+
+def _split(examples: Examples, share: float) -> list[Examples]:
+    """Returns the first examples and the last ones, the share; or all, if it is 0."""
+    if not share:
+        return [examples]
+    place = math.floor(len(examples.labels) * (1 - share))
+    if not 0 < place < len(examples.labels):
+        refuse("validation_split", "a share that leaves texts on both sides", share)
+    return [
+        Examples(
+            [column[part] for column in examples.texts],
+            examples.labels[part],
+            examples.argument,
+        )
+        for part in (slice(place), slice(place, None))
+    ]
+
+
+def label_names(labels: object, least: int) -> list[Label]:
+    """Returns the labels of a classifier, `least` or more that are distinct."""
+    reader = ExampleReader(pairs=False, multi_label=False)
+    names = [label for (label,) in reader.labels(labels)]
+    if len(names) < least or len(set(names)) < len(names):
+        refuse("labels", f"distinct labels, {least} at least", labels)
+    return names
+
+
+def targets_of(
+    examples: Examples, known: Sequence[Label], multi_label: bool
+) -> np.ndarray:
+    """Returns the places of labels in `known`; with `multi_label`, 0 or 1 for each.
+
+    Raises:
+        ValueError: a label is not known.
+    """
+    rows = examples.labels
+    places = {label: place for place, label in enumerate(known)}
+    for place, row in enumerate(rows):
+        for label in row:
+            # True equals 1, and is another label.
+            if label not in places or type(label) is not type(known[0]):
+                some = ", ".join(map(repr, known[:10])) + ", ..." * (len(known) > 10)
+                _refuse_item(examples.argument, f"known labels: {some}", place, label)
+    if not multi_label:
+        return np.array([places[label] for (label,) in rows], "int32")
+    targets = np.zeros((len(rows), len(known)), "float32")
+    for target, row in zip(targets, rows, strict=True):
+        target[[places[label] for label in row]] = 1
+    return targets
+
+
+def label_scores(
+    reference: Sequence[Sequence[Label]], predicted: Sequence[Sequence[Label]]
+) -> dict[str, object]:
+    """Returns scores by name, for JSON."""
+    rows = [
+        [[(label,) for label in {*row}] for row in x] for x in (reference, predicted)
+    ]
+    by_label = scores_by_type(*rows)
+    same = [
+        {*right} == {*guess} for right, guess in zip(reference, predicted, strict=True)
+    ]
+    return {
+        "accuracy": sum(same) / len(same),
+        "micro_f1": total_of(by_label.values()).f1,
+        "macro_f1": sum(each.f1 for each in by_label.values()) / max(len(by_label), 1),
+        "by_label": {label: each.as_dict() for label, each in by_label.items()},
+    }
+
+
+def _values(container: object, argument: str, rule: str) -> list[Any]:
+    """Returns the items of a list, an array, a tensor or a column."""
+    values: Any = container
+    if not isinstance(container, str | bytes | Mapping | Set):
+        for name in _AS_LIST:
+            if hasattr(values, name):
+                values = getattr(values, name)()
+                break
+        if hasattr(values, "tolist"):
+            values = values.tolist()
+        if isinstance(values, Iterable) and not isinstance(values, str | bytes):
+            return list(values)
+    told = received(**{argument: container})
+    raise TypeError(f"{called(argument)} must be {rule}. {told}")
+
+
+def _is_text(value: object) -> bool:
+    if isinstance(value, str | bytes):
+        return bool(value.strip())
+    words = value.tolist() if isinstance(value, np.ndarray) else value
+    if not isinstance(words, list | tuple):
+        return False
+    if not all(isinstance(word, str | bytes) for word in words):
+        return False
+    # Empty ones are padding at the end of a row.
+    num_words = sum(map(bool, words))
+    return num_words > 0 and all(words[:num_words])
+
+
+def _label(value: object, argument: str, place: int) -> Label:
+    # Of NumPy.
+    value = value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, bytes):
+        value = value.decode()
+    if isinstance(value, str | int) and value != "":
+        return value
+    rule = "strings, integers or booleans that are not empty"
+    _refuse_item(argument, rule, place, value)
+
+
+def _refuse_item(argument: str, rule: str, place: int, value: object) -> NoReturn:
+    raise ValueError(
+        f"{called(argument)} must hold {rule}. "
+        f"{received(**{f'{argument}[{place}]': value})}"
+    )

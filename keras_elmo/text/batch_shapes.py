@@ -1,0 +1,140 @@
+"""Few shapes of batches, for backends that compile a program for each shape."""
+
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain, islice
+from typing import NamedTuple
+
+import numpy as np
+
+from keras_elmo.text.batching import Tokens, length_batches
+from keras_elmo.text.vocabulary import PADDING_ID
+from keras_elmo.utils.types import Tensor
+
+# Rows that shapes are chosen from.
+_SAMPLE_ROWS = 8192
+# Share of the positions of a sample that may be padding. Batches in which rows of two
+# lengths meet add less than 1 %.
+_MAX_PADDING = 0.07
+# Longer rows are rounded before they are compared, which takes the square of this.
+_MAX_COMPARED = 256
+# Room for batches with more distinct words than those of a sample; and what the room is
+# a multiple of, for the products of a GPU.
+_MORE_WORDS = 1.1
+_MULTIPLE = 64
+
+
+class BatchShapes(NamedTuple):
+    """The shapes of batches that list each distinct word once.
+
+    Attributes:
+        lengths: positions that a row may have, ascending. A batch has the first of them
+            that holds its longest row, and as many rows as it has room for; if there
+            are none, it has no padding but that of its shorter rows.
+        num_words: words that a batch lists, the masked one and padding included; one
+            with more distinct words lists as many as it has positions. If it is 0, a
+            batch lists those it has.
+    """
+
+    lengths: tuple[int, ...] = ()
+    num_words: int = 0
+
+    def length_of(self, positions: int) -> int:
+        """Returns how many positions a row of so many is padded to."""
+        place = bisect_left(self.lengths, positions)
+        return self.lengths[place] if place < len(self.lengths) else positions
+
+
+def form_batch(
+    words: np.ndarray,
+    positions: np.ndarray,
+    token_ids: np.ndarray,
+    batch_tokens: int,
+    shapes: BatchShapes | None,
+) -> dict[str, np.ndarray]:
+    """Returns a batch as `Corpus.dataset` has it.
+
+    Args:
+        words: ids of its distinct words, the masked one first.
+        positions: of the words of its rows among these.
+        token_ids: of the same rows.
+        batch_tokens: positions that a batch has room for.
+        shapes: what it is padded to.
+    """
+    if shapes is None:
+        return {"char_ids": words[positions], "token_ids": token_ids}
+    rows, tokens = token_ids.shape
+    tokens = shapes.length_of(tokens)
+    if shapes.lengths:
+        rows = max(rows, batch_tokens // tokens)
+    num_words = shapes.num_words
+    if len(words) > num_words > 0:
+        # The masked word may have no position.
+        num_words = rows * tokens + 1
+    batch = {"words": words, "positions": positions, "token_ids": token_ids}
+    return pad_batch(batch, rows, tokens, num_words)
+
+
+def pad_batch(
+    batch: Mapping[str, Tensor], rows: int, tokens: int, num_words: int = 0
+) -> dict[str, np.ndarray]:
+    """Pads a batch with masked rows, positions and words up to these numbers."""
+    padded = {}
+    for name, value in batch.items():
+        array = np.asarray(value)
+        sizes = (num_words,) if name == "words" else (rows, tokens)
+        widths = [(0, 0)] * array.ndim
+        for axis, size in enumerate(sizes):
+            widths[axis] = (0, max(0, size - array.shape[axis]))
+        masked = PADDING_ID if name == "token_ids" else 0
+        padded[name] = np.pad(array, widths, constant_values=masked)
+    return padded
+
+
+def few_shapes(rows: Iterable[Tokens], batch_tokens: int, longest: int) -> BatchShapes:
+    """Returns shapes for the batches of a text.
+
+    Args:
+        rows: words of each row of the text; the first ones are read.
+        batch_tokens: positions that a batch has room for.
+        longest: the most positions that a row may have.
+    """
+    # With the boundaries, which are words of each batch, too, as is the masked one.
+    sample = list(islice(rows, _SAMPLE_ROWS))
+    shapes = BatchShapes(choose_lengths([len(row) + 2 for row in sample], longest))
+    batches = length_batches(sample, batch_tokens, None, shapes.length_of)
+    most = max(
+        (len(set(chain.from_iterable(batch))) + 3 for batch in batches), default=0
+    )
+    multiples = -int(-_MORE_WORDS * most // _MULTIPLE)
+    return shapes._replace(num_words=_MULTIPLE * multiples)
+
+
+def choose_lengths(rows: Sequence[int], longest: int) -> tuple[int, ...]:
+    """Returns the fewest lengths with which little of a text is padding.
+
+    Args:
+        rows: positions of each row of a sample of the text.
+        longest: the most positions that a row may have, one of the lengths.
+    """
+    step = -(-longest // _MAX_COMPARED)
+    rounded = np.minimum(-(-np.asarray(rows, "int64") // step) * step, longest)
+    lengths, counts = np.unique(rounded, return_counts=True)
+    before = np.concatenate([[0], np.cumsum(counts)])
+    # Positions of the rows that are longer than lengths[k - 1], where k is the column,
+    # and at most lengths[j], where j is the row, if all are padded to lengths[j].
+    padded = lengths[:, np.newaxis] * (before[1:, np.newaxis] - before[:-1])
+    padded = np.where(np.tri(len(lengths)), padded, np.inf)
+    # The least positions of the rows that are at most lengths[j - 1], with one length
+    # more in each round; and where the last but one of these lengths ends.
+    least = np.array([0.0, *np.full(len(lengths), np.inf)])
+    ends: list[np.ndarray] = []
+    while len(ends) < len(lengths) and sum(rows) < (1 - _MAX_PADDING) * least[-1]:
+        positions = least[:-1] + padded
+        ends.append(positions.argmin(axis=1))
+        least = np.array([np.inf, *positions.min(axis=1)])
+    chosen, end = {longest}, len(lengths)
+    for previous in reversed(ends):
+        chosen.add(int(lengths[end - 1]))
+        end = previous[end - 1]
+    return tuple(sorted(chosen))

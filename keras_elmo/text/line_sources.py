@@ -1,0 +1,257 @@
+"""The lines that `prepare` reads: of text files, of a named column, of an iterable."""
+
+import os
+import reprlib
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
+from typing import NamedTuple, Protocol, cast
+
+from keras_elmo.text.lines import (
+    Files,
+    are_files,
+    expand_files,
+    matching_files,
+    read_lines,
+    text_lines,
+)
+from keras_elmo.text.stats import CorpusStats
+from keras_elmo.utils.checks import check_type
+from keras_elmo.utils.files import parse_json_object
+from keras_elmo.utils.lazy import import_extra
+from keras_elmo.utils.reading import reading
+from keras_elmo.utils.types import StrPath
+
+_PARQUET = b"PAR1"
+_PARQUET_ROWS = 1024
+_LINE_ENDS = (b"\n", b"\r", b"\0")
+
+
+class SourceLine(NamedTuple):
+    """A line that is not blank.
+
+    Attributes:
+        file: the number of its file.
+        position: bytes of the file before the line.
+        content: the text, or its tokens.
+    """
+
+    file: int
+    position: int
+    content: str | list[bytes]
+
+    @property
+    def text(self) -> str:
+        """The text; tokens are joined by spaces."""
+        if isinstance(self.content, str):
+            return self.content
+        return b" ".join(self.content).decode()
+
+
+class LineSource(Protocol):
+    """Lines, always the same ones.
+
+    Attributes:
+        name: of all files, for messages.
+        files: the name and the size of each file; positions are up to the size.
+        is_split: whether lines are tokens.
+        is_stored: whether equal names and sizes mean equal lines.
+    """
+
+    name: str
+    files: list[tuple[str, int]]
+    is_split: bool
+    is_stored: bool
+
+    def lines(self, stats: CorpusStats) -> Iterator[SourceLine]:
+        """Yields the lines; called once."""
+
+
+def open_source(corpus: Files | Iterable[object], column: str | None) -> LineSource:
+    """Opens what the `corpus` of `prepare` is."""
+    if not are_files(corpus):
+        check_type(Iterable, "text files or an iterable", corpus=corpus)
+        return IterableLines(cast(Iterable[object], corpus), column)
+    return TextLines(corpus) if column is None else ColumnLines(corpus, column)
+
+
+class TextLines:
+    """The lines of text files; plain, `.gz` or `.xz`."""
+
+    is_split = False
+    is_stored = True
+
+    def __init__(self, files: Files) -> None:
+        self._paths = expand_files(files)
+        self.name = ", ".join(self._paths)
+        self.files = names_and_sizes(self._paths)
+
+    def lines(self, stats: CorpusStats) -> Iterator[SourceLine]:
+        for number, path in enumerate(self._paths):
+            for position, line in _positioned(path, stats):
+                yield SourceLine(number, position, line)
+
+
+class Row(NamedTuple):
+    """A text, or the tokens of one, and where it stands, for messages."""
+
+    file: int
+    position: int
+    where: str
+    value: object
+
+
+class RowLines:
+    """The lines of texts that stand in rows. A row of `None` has no line."""
+
+    def __init__(self, rows: Iterator[Row], name: str) -> None:
+        rows = (row for row in rows if row.value is not None)
+        first = next(rows, None)
+        if first is None:
+            raise ValueError(f"there is no text in {name}")
+        self.name = name
+        self.is_split = not isinstance(first.value, str | bytes)
+        self._rows = chain([first], rows)
+
+    def lines(self, stats: CorpusStats) -> Iterator[SourceLine]:
+        for file, position, where, value in self._rows:
+            if self.is_split:
+                tokens = _tokens(value, where)
+                stats.lines += bool(tokens)
+                contents: Iterable[str | list[bytes]] = [tokens] if tokens else []
+            elif isinstance(value, str | bytes):
+                if isinstance(value, str):
+                    value = value.encode(errors="surrogatepass")
+                contents = text_lines(value.split(b"\n"), stats)
+            else:
+                raise _wrong(where, "text, as the first row is", value)
+            for content in contents:
+                yield SourceLine(file, position, content)
+
+
+class ColumnLines(RowLines):
+    """The texts in a column of JSON lines or of Parquet files."""
+
+    is_stored = True
+
+    def __init__(self, files: Files, column: str) -> None:
+        paths = matching_files(files)
+        # Another column is another text.
+        self.files = [
+            (f"{name}:{column}", size) for name, size in names_and_sizes(paths)
+        ]
+        rows = (
+            Row(number, *row)
+            for number, path in enumerate(paths)
+            for row in _rows_of(path, column)
+        )
+        super().__init__(rows, ", ".join(paths))
+
+
+class IterableLines(RowLines):
+    """The texts of an iterable, or in a column of its rows."""
+
+    is_stored = False
+
+    def __init__(self, corpus: Iterable[object], column: str | None) -> None:
+        self.files = [("iterable", 0)]
+        if hasattr(corpus, "as_numpy_iterator"):
+            # Of `tf.data`.
+            corpus = corpus.as_numpy_iterator()
+        rows = (
+            Row(0, 0, where, item if column is None else _cell(item, column, where))
+            for where, item in (
+                (f"`corpus`: item {number}", item) for number, item in enumerate(corpus)
+            )
+        )
+        super().__init__(rows, "`corpus`")
+
+
+def _rows_of(path: str, column: str) -> Iterator[tuple[int, str, object]]:
+    """Yields the position, the place and the value of each row of a file."""
+    with open(path, "rb") as file:
+        is_parquet = file.read(len(_PARQUET)) == _PARQUET
+    return _parquet_rows(path, column) if is_parquet else _json_rows(path, column)
+
+
+def _json_rows(path: str, column: str) -> Iterator[tuple[int, str, object]]:
+    lines = enumerate(_positioned(path, keep_blank=True), start=1)
+    for number, (position, line) in lines:
+        if line and not line.isspace():
+            where = f"{path}: line {number}"
+            row = parse_json_object(line.encode(), where)
+            yield position, where, _cell(row, column, where)
+
+
+def _parquet_rows(path: str, column: str) -> Iterator[tuple[int, str, object]]:
+    parquet = import_extra("pyarrow.parquet", "Reading Parquet", "parquet")
+    size, number = os.path.getsize(path), 0
+    with reading(path):
+        file = parquet.ParquetFile(path)
+        _cell(dict.fromkeys(file.schema_arrow.names), column, path)
+        batches = file.iter_batches(_PARQUET_ROWS, columns=[column])
+    while True:
+        with reading(path):
+            batch = next(batches, None)
+            if batch is None:
+                return
+            values = batch.column(0).to_pylist()
+        for value in values:
+            position = size * number // file.metadata.num_rows
+            number += 1
+            yield position, f"{path}: row {number}", value
+
+
+def _cell(row: object, column: str, where: str) -> object:
+    if not isinstance(row, Mapping):
+        raise _wrong(where, "a row with named columns", row)
+    if column not in row:
+        names = ", ".join(map(str, row))
+        raise ValueError(f"{where}: lacks the column {column}; it has {names}")
+    return row[column]
+
+
+def _tokens(value: object, where: str) -> list[bytes]:
+    if isinstance(value, str | bytes) or not isinstance(value, Iterable):
+        raise _wrong(where, "a list of tokens, as the first row is", value)
+    tokens = []
+    for token in value:
+        try:
+            token = token.encode() if isinstance(token, str) else token
+            if not isinstance(token, bytes) or not token.decode():
+                raise ValueError
+        except ValueError:
+            raise _wrong(where, "tokens in UTF-8, none empty", token) from None
+        if any(end in token for end in _LINE_ENDS):
+            raise _wrong(where, "tokens without line ends and NULs", token)
+        tokens.append(token)
+    return tokens
+
+
+def _wrong(where: str, rule: str, value: object) -> ValueError:
+    return ValueError(f"{where} must be {rule}. Received: {reprlib.repr(value)}")
+
+
+def _positioned(
+    path: str, stats: CorpusStats | None = None, keep_blank: bool = False
+) -> Iterator[tuple[int, str]]:
+    """Yields the lines of a file, each after the number of bytes before it."""
+    position = 0
+
+    def advance(count: int) -> None:
+        nonlocal position
+        position += count
+
+    for line in read_lines([path], stats, advance, keep_blank):
+        yield position, line
+
+
+def names_and_sizes(paths: list[str]) -> list[tuple[str, int]]:
+    """Returns each file's name and bytes; without folders, which may change."""
+    return [
+        (json_path(os.path.basename(path)), os.path.getsize(path)) for path in paths
+    ]
+
+
+def json_path(path: StrPath) -> str:
+    """Returns a path as JSON can hold it: Linux allows names that are not UTF-8."""
+    return os.fsencode(path).decode(errors="backslashreplace")

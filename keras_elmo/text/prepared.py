@@ -1,0 +1,274 @@
+"""Reads the folder of a text that was tokenized once, through memory maps.
+
+    manifest.json           what the others hold, and their sizes and hashes
+    words.txt               the distinct words, one per line, the most frequent first;
+                            words of equal count are sorted by their bytes
+    counts.npy              how often each occurs
+    shard-00000.words.npy   the words of some lines, as numbers of lines of words.txt
+    shard-00000.lines.npy   of each of these lines, a `LINE`
+
+It takes the standard library and NumPy, no Keras and no TensorFlow.
+"""
+
+import functools
+import os
+from collections import Counter
+from collections.abc import Iterator
+from itertools import islice, pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from keras_elmo.config import TOKENIZERS
+from keras_elmo.text.distinct_words import DistinctWords
+from keras_elmo.text.lines import MANIFEST
+from keras_elmo.text.stats import CorpusStats
+from keras_elmo.utils.arrays import map_array
+from keras_elmo.utils.checks import is_integer, refuse
+from keras_elmo.utils.files import file_hash, read_json_object, read_key
+from keras_elmo.utils.types import StrPath
+
+FORMAT = "keras_elmo prepared text"
+VERSION = 1
+WORDS = "words.txt"
+COUNTS = "counts.npy"
+WORD_TYPE = np.dtype("<u4")
+COUNT_TYPE = np.dtype("<i8")
+# Where a line ends among the words of its shard; how many characters it has, and how
+# many bytes of its file come before it, which decide on the order of a shuffled text.
+LINE = np.dtype([("end", "<u4"), ("characters", "<u4"), ("position", "<u8")])
+
+# What had to be changed, of the fields of `CorpusStats`.
+CHANGES = ("invalid_lines", "lines_with_nul", "truncated_words")
+
+# Shards that are mapped at a time: each takes two of the process's open files.
+_MAPPED_SHARDS = 64
+_LINES_AT_A_TIME = 4096
+
+
+class TextFile(NamedTuple):
+    """A file that was prepared.
+
+    Attributes:
+        name: without its folder.
+        size: in bytes, or whatever positions of lines are counted in.
+        num_lines: of its lines that are not blank.
+    """
+
+    name: str
+    size: int
+    num_lines: int
+
+
+class Line(NamedTuple):
+    """A line of a prepared text: some of the words of a shard."""
+
+    shard: int
+    start: int
+    end: int
+    characters: int
+
+
+def shard_files(number: int) -> tuple[str, str]:
+    """Returns the names of the words and the lines of a shard."""
+    return f"shard-{number:05}.words.npy", f"shard-{number:05}.lines.npy"
+
+
+class PreparedText:
+    """A folder that `prepare` wrote.
+
+    Args:
+        path: of the folder.
+        tokenizer: that has to have split it; `None` for any.
+
+    Attributes:
+        path: as given.
+        tokenizer: that the text was split with.
+        files: the `TextFile`s that the text was, in order.
+        num_words: of the text.
+        words: the distinct ones, the most frequent first.
+
+    Raises:
+        ValueError: it is no such folder, or one of a later version; a file is missing,
+            or has another size than it must have; or the tokenizer is another.
+    """
+
+    def __init__(self, path: StrPath, tokenizer: str | None = None) -> None:
+        self.path = os.fspath(path)
+        self._where = os.path.join(self.path, MANIFEST)
+        self._manifest = manifest = read_json_object(self._where)
+        if manifest.get("format") != FORMAT:
+            raise ValueError(
+                f"{self._where}: must be the manifest of a text that `keras-elmo "
+                f"prepare` wrote, of the format {FORMAT!r}. "
+                f"Received: format={manifest.get('format')!r}"
+            )
+        if (version := self._number("version")) != VERSION:
+            raise ValueError(
+                f"{self._where}: the version must be {VERSION}; another keras_elmo "
+                f"wrote it. Received: version={version}"
+            )
+        self.tokenizer = read_key(manifest, self._where, "tokenizer")
+        if self.tokenizer not in TOKENIZERS:
+            rule = f"one of {', '.join(TOKENIZERS)}"
+            self._refuse("tokenizer", rule, self.tokenizer)
+        if tokenizer not in (None, self.tokenizer):
+            rule = f"{self.tokenizer!r}, with which {self.path} was prepared"
+            refuse("tokenizer", rule, tokenizer)
+        self.files = [TextFile(*row) for row in self._rows("text", [str, int, int])]
+        shards = self._rows("shards", [int, int])
+        self.num_words = self._number("words")
+        num_lines = [num_lines for num_lines, _ in shards]
+        if sum(num_lines) != sum(file.num_lines for file in self.files):
+            self._refuse("shards", "of the lines of the text", "others")
+        self._num_words = [num_words for _, num_words in shards]
+        # The number of the first line of each shard, and of the one behind the last.
+        self._limits = np.cumsum([0, *num_lines])
+        self._check_sizes()
+        self._checked: set[str] = set()
+        self._shard = functools.lru_cache(_MAPPED_SHARDS)(self._open_shard)
+        self._check_hash(WORDS)
+        self.words = DistinctWords(os.path.join(self.path, WORDS))
+        self._counts = self._array(COUNTS, COUNT_TYPE, len(self.words))
+        if sum(self._num_words) != self.num_words or self._counts.sum() != (
+            self.num_words
+        ):
+            self._refuse("words", "the number of words in all shards", self.num_words)
+
+    @property
+    def num_lines(self) -> int:
+        """The number of lines that are not blank."""
+        return int(self._limits[-1])
+
+    def names_and_sizes(self) -> list[list[object]]:
+        """Returns the name and the bytes of each file that was prepared."""
+        return [[file.name, file.size] for file in self.files]
+
+    def counts(self, most: int | None, stats: CorpusStats) -> Counter[bytes]:
+        """Returns the counts of the `most` frequent words, of all if it is `None`.
+
+        `stats` counts the lines and words.
+        """
+        stats.lines += self.num_lines
+        stats.words += self.num_words
+        self.count_changes(stats, *CHANGES)
+        counts = self._counts[:most].tolist()
+        return Counter(dict(zip(self.words, counts, strict=False)))
+
+    def count_changes(self, stats: CorpusStats, *names: str) -> None:
+        """Adds to fields what had to be changed in the text when it was prepared."""
+        for name in names:
+            before = getattr(stats, name)
+            setattr(stats, name, before + self._number("stats", name))
+
+    def lines(self, start: int, stop: int, step: int = 1) -> Iterator[tuple[Line, int]]:
+        """Yields the lines of some numbers, and their positions in their file."""
+        # A multiple of `step`.
+        many = step * max(1, _LINES_AT_A_TIME // step)
+        number = int(np.searchsorted(self._limits, start, side="right")) - 1
+        while start < stop:
+            first, end = self._limits[number : number + 2].tolist()
+            last = min(end, stop)
+            while start < last:
+                _, lines = self._shard(number)
+                # With the line before each of them, which ends where it begins.
+                part = lines[max(start - first - 1, 0) : last - first][: many + 1]
+                read = [(0, 0, 0)] * (start == first) + part.tolist()
+                for before, (end, characters, position) in islice(
+                    pairwise(read[: many + 1]), None, None, step
+                ):
+                    yield Line(number, before[0], end, characters), position
+                start = min(start + many, last + (start - last) % step)
+            number += 1
+
+    def words_of(self, line: Line) -> np.ndarray:
+        """Returns the words of a line, as numbers of distinct words."""
+        words, _ = self._shard(line.shard)
+        return words[line.start : line.end]
+
+    def _open_shard(self, number: int) -> tuple[np.ndarray, np.ndarray]:
+        words_file, lines_file = shard_files(number)
+        num_lines = int(self._limits[number + 1] - self._limits[number])
+        lines = self._array(lines_file, LINE, num_lines)
+        words = self._array(words_file, WORD_TYPE, self._num_words[number])
+        ends = lines["end"]
+        if (ends[1:] < ends[:-1]).any() or ends[-1] != len(words):
+            raise ValueError(
+                f"{os.path.join(self.path, lines_file)}: the ends of lines must rise "
+                f"to {len(words):,}, the words of the shard"
+            )
+        if len(words) and words.max() >= len(self.words):
+            raise ValueError(
+                f"{os.path.join(self.path, words_file)}: must hold numbers below "
+                f"{len(self.words):,}, the number of distinct words"
+            )
+        return words, lines
+
+    def _array(self, name: str, dtype: np.dtype, length: int) -> np.ndarray:
+        self._check_hash(name)
+        path = os.path.join(self.path, name)
+        array = map_array(path, dtype)
+        if len(array) != length:
+            raise ValueError(
+                f"{path}: must hold {length:,} numbers. Received: {len(array):,}"
+            )
+        # Slices of a plain array take a fifth of the time.
+        return np.asarray(array)
+
+    def _check_hash(self, name: str) -> None:
+        """Reads a file whole when it is first opened, and compares its hash."""
+        if name in self._checked:
+            return
+        path = os.path.join(self.path, name)
+        if file_hash(path) != self._manifest["files"][name][1]:
+            raise ValueError(
+                f"{path}: is damaged; its SHA-256 must be the one in {self._where}"
+            )
+        self._checked.add(name)
+
+    def _check_sizes(self) -> None:
+        names = [WORDS, COUNTS]
+        for number in range(len(self._num_words)):
+            names += shard_files(number)
+        for name in names:
+            path = os.path.join(self.path, name)
+            row = read_key(self._manifest, self._where, "files", name)
+            (size, _), *_ = self._checked_rows(f"files.{name}", [row], [int, str])
+            # Opening a pipe would block.
+            if not os.path.isfile(path):
+                raise ValueError(f"{path}: is missing; {self._where} names it")
+            if (received := os.path.getsize(path)) != size:
+                raise ValueError(
+                    f"{path}: must have {size:,} bytes, as {self._where} says. "
+                    f"Received: {received:,}"
+                )
+
+    def _rows(self, key: str, kinds: list[type]) -> list[list[Any]]:
+        """Returns a list of rows that is not empty."""
+        rows = read_key(self._manifest, self._where, key)
+        if not isinstance(rows, list) or not rows:
+            self._refuse(key, "a list of rows", rows)
+        return self._checked_rows(key, rows, kinds)
+
+    def _checked_rows(
+        self, key: str, rows: list[Any], kinds: list[type]
+    ) -> list[list[Any]]:
+        for row in rows:
+            if not (
+                isinstance(row, list)
+                and list(map(type, row)) == kinds
+                and all(value >= 0 for value in row if is_integer(value))
+            ):
+                names = ", ".join(kind.__name__ for kind in kinds)
+                self._refuse(key, f"rows of {names}", row)
+        return rows
+
+    def _number(self, *keys: str) -> int:
+        value = read_key(self._manifest, self._where, *keys)
+        if not (is_integer(value) and value >= 0):
+            self._refuse(".".join(keys), "an integer and at least 0", value)
+        return int(value)
+
+    def _refuse(self, key: str, rule: str, value: object) -> None:
+        shown = f"{value!r}"[:50]
+        raise ValueError(f"{self._where}: {key} must be {rule}. Received: {shown}")

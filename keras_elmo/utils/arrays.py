@@ -1,0 +1,38 @@
+"""Files of one array each, in NumPy's format."""
+
+import os
+
+import numpy as np
+
+from keras_elmo.utils.reading import reading
+from keras_elmo.utils.types import StrPath
+
+
+def map_array(path: StrPath, dtype: np.dtype | str, num_axes: int = 1) -> np.ndarray:
+    """Maps an array of NumPy's format; nothing of it is read yet.
+
+    Raises:
+        ValueError: the file is damaged, or holds another type or number of axes.
+    """
+    with reading(path):
+        # Opening a pipe would block.
+        if not os.path.isfile(path):
+            raise ValueError("no such file")
+        array = np.lib.format.open_memmap(path, mode="r")
+    if array.dtype != dtype or array.ndim != num_axes:
+        where = os.fspath(path)
+        raise ValueError(f"{where}: must hold {dtype} of {num_axes} axes")
+    return array
+
+
+def write_array(path: StrPath, values: np.ndarray) -> None:
+    """Writes an array.
+
+    Raises:
+        OSError: it cannot be written whole; `np.save` may not notice that.
+    """
+    values = np.ascontiguousarray(values)
+    with open(path, "wb") as file:
+        about = np.lib.format.header_data_from_array_1_0(values)
+        np.lib.format.write_array_header_1_0(file, about)
+        file.write(values.data)

@@ -1,0 +1,227 @@
+import re
+
+import numpy as np
+import pytest
+
+from keras_elmo.downstream.labelled_texts import (
+    ExampleReader,
+    Examples,
+    label_names,
+    label_scores,
+    targets_of,
+)
+
+TEXTS = ["a warm film", "a dull film", "long"]
+
+
+class Column:
+    """What a data frame of pandas or Polars has for a column."""
+
+    def __init__(self, values):
+        self.values = values
+
+    def to_list(self):
+        return self.values
+
+
+class Arrow:
+    def __init__(self, values):
+        self.values = values
+
+    def to_pylist(self):
+        return self.values
+
+
+class Table:
+    columns = ("premise", "hypothesis")
+
+    def __init__(self, rows):
+        self.rows = rows
+
+    def to_numpy(self):
+        return np.array(self.rows, object)
+
+
+def reader(pairs=False, multi_label=False):
+    return ExampleReader(pairs, multi_label)
+
+
+@pytest.mark.parametrize(
+    "container",
+    [list, tuple, iter, np.array, lambda x: np.array(x, object), Column, Arrow],
+)
+def test_containers(container):
+    assert reader().texts(container(TEXTS)) == [TEXTS]
+    assert reader().labels(container(["b", "a", "b"])) == [["b"], ["a"], ["b"]]
+    assert reader().labels(container([2, 0, 2])) == [[2], [0], [2]]
+
+
+def test_tensors():
+    tf = pytest.importorskip("tensorflow")
+    assert reader().texts(tf.constant(TEXTS)) == [[text.encode() for text in TEXTS]]
+    assert reader().labels(tf.constant(["a", "b"])) == [["a"], ["b"]]
+    words = tf.ragged.constant([["a", "film"], ["long"]])
+    assert reader().texts(words) == [[[b"a", b"film"], [b"long"]]]
+
+
+def test_words_and_pairs():
+    words = [["a", "film"], ("long",), np.array(["a", "b"])]
+    assert len(reader().texts(words)[0]) == 3
+    # Padded at the end alone.
+    assert reader().texts(np.array([["a", "film"], ["a", ""]]))
+    with pytest.raises(ValueError, match=r"texts\[0\]=\['', 'film'\]"):
+        reader().texts([["", "film"]])
+    pairs = [("a film", "a dog"), (["a"], "b"), ["a", ["b", "c"]]]
+    first, second = reader(pairs=True).texts(pairs)
+    assert (first, second) == (["a film", ["a"], "a"], ["a dog", "b", ["b", "c"]])
+    for table in (Table, lambda rows: Table(rows).to_numpy()):
+        assert reader(pairs=True).texts(table([["a", "b"], ["c", "d"]])) == [
+            ["a", "c"],
+            ["b", "d"],
+        ]
+
+
+def test_label_types():
+    for labels in (["a", "b"], [1, 0], [True, False]):
+        read = [label for (label,) in reader().labels(np.array(labels))]
+        assert read == labels
+        assert type(read[0]) is type(labels[0])
+    several = [["a", "b"], [], ("b",)]
+    assert reader(multi_label=True).labels(several) == [["a", "b"], [], ["b"]]
+
+
+@pytest.mark.parametrize(
+    ("texts", "message"),
+    [
+        (
+            "a film",
+            "`texts` must be texts, or lists of words. Received: texts='a film'",
+        ),
+        (b"a film", "`texts` must be texts"),
+        (3, "`texts` must be texts"),
+        (None, "`texts` must be texts"),
+        ({"text": TEXTS}, "`texts` must be texts"),
+        ({"a", "b"}, "`texts` must be texts"),
+        (np.array("a film"), "`texts` must be texts"),
+        (Table([["a", "b"]]), "`texts` must be a column of a table"),
+        ([], "`texts` must be texts, or lists of words, one at least"),
+        (["a", ""], "that are not empty. Received: texts[1]=''"),
+        (["a", " \n"], r"not empty. Received: texts[1]=' \n'"),
+        (["a", None], "not empty. Received: texts[1]=None"),
+        (["a", float("nan")], "not empty. Received: texts[1]=nan"),
+        ([1.5], "not empty. Received: texts[0]=1.5"),
+        ([[]], "not empty. Received: texts[0]=[]"),
+        ([["", ""]], "not empty. Received: texts[0]=['', '']"),
+        ([["a", None]], "not empty. Received: texts[0]=['a', None]"),
+    ],
+)
+def test_wrong_texts(texts, message):
+    with pytest.raises((TypeError, ValueError), match=re.escape(message)):
+        reader().texts(texts)
+
+
+@pytest.mark.parametrize(
+    ("texts", "message"),
+    [
+        (TEXTS, "must hold pairs of texts. Received: texts[0]='a warm film'"),
+        ([("a", "b"), ("a",)], "pairs of texts. Received: texts[1]=('a',)"),
+        ([("a", "b", "c")], "pairs of texts. Received: texts[0]=('a', 'b', 'c')"),
+        ([("a", None)], "that are not empty. Received: texts[0]=None"),
+        ([], "`texts` must be pairs of texts, one at least"),
+    ],
+)
+def test_wrong_pairs(texts, message):
+    with pytest.raises((TypeError, ValueError), match=re.escape(message)):
+        reader(pairs=True).texts(texts)
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        ("good", "`labels` must be a label for each text. Received: labels='good'"),
+        (1, "`labels` must be a label for each text"),
+        (["a", None], "not empty. Received: labels[1]=None"),
+        (["a", float("nan")], "not empty. Received: labels[1]=nan"),
+        (
+            [0.0, 1.0],
+            "strings, integers or booleans that are not empty. Received: labels",
+        ),
+        (["a", ""], "not empty. Received: labels[1]=''"),
+        (["a", 1], "labels of one type. Received: labels[1]=[1]"),
+        ([1, True], "labels of one type. Received: labels[1]=[True]"),
+        ([["a"], ["b"]], "Received: labels[0]=['a']"),
+    ],
+)
+def test_wrong_labels(labels, message):
+    with pytest.raises((TypeError, ValueError), match=re.escape(message)):
+        reader().labels(labels)
+
+
+def test_wrong_lists_of_labels():
+    for labels in (["ab", "a"], [None], [3]):
+        with pytest.raises(ValueError, match="a list of labels for each text"):
+            reader(multi_label=True).labels(labels)
+    with pytest.raises(
+        ValueError, match="must be a list .*, no table of zeros and one"
+    ):
+        reader(multi_label=True).labels(np.eye(2, dtype=int))
+    with pytest.raises(ValueError, match=r"distinct labels of a text\. .*labels\[1\]"):
+        reader(multi_label=True).labels([["a", "b"], ["a", "a"]])
+
+
+def test_one_label_for_each_text():
+    with pytest.raises(ValueError, match="`labels` must have .*: 2 labels of 3 texts"):
+        reader().examples(TEXTS, ["a", "b"])
+    with pytest.raises(
+        ValueError, match="`validation_data` must have a label for each"
+    ):
+        reader().parts(TEXTS, ["a", "b", "a"], (TEXTS, ["a"]), 0)
+    for wrong in ((TEXTS,), (TEXTS, TEXTS, TEXTS), TEXTS[0]):
+        with pytest.raises(
+            (TypeError, ValueError), match="`validation_data` must be a"
+        ):
+            reader().parts(TEXTS, ["a", "b", "a"], wrong, 0)
+
+
+def test_split():
+    train, validation = reader().parts(TEXTS, ["a", "b", "a"], None, 0.3)
+    assert train.texts == [TEXTS[:2]]
+    assert validation == Examples([TEXTS[2:]], [["a"]], "labels")
+    assert len(reader().parts(TEXTS, ["a", "b", "a"], None, 0)) == 1
+    for share in (1.0, 1e-9):
+        with pytest.raises(ValueError, match="`validation_split` must be a share"):
+            reader().parts(TEXTS[:1], ["a"], None, share)
+
+
+def test_targets():
+    examples = reader().examples(TEXTS, ["b", "a", "b"])
+    np.testing.assert_array_equal(targets_of(examples, ["a", "b"], False), [1, 0, 1])
+    several = reader(multi_label=True).examples(TEXTS, [["b"], [], ["b", "a"]])
+    found = targets_of(several, ["a", "b"], True)
+    np.testing.assert_array_equal(found, [[0, 1], [0, 0], [1, 1]])
+    with pytest.raises(ValueError, match=r"known labels: 'a', 'c'.*labels\[0\]='b'"):
+        targets_of(examples, ["a", "c"], False)
+    # Of another type, though equal.
+    numbers = reader().examples(TEXTS, [1, 0, 1])
+    with pytest.raises(ValueError, match=r"known labels: False, True\. .*\[0\]=1"):
+        targets_of(numbers, [False, True], False)
+    many = [f"kind {k}" for k in range(10_000)]
+    with pytest.raises(ValueError, match=r"'kind 9', \.\.\.\. Received"):
+        targets_of(examples, many, False)
+
+
+def test_label_names():
+    assert label_names(("b", "a"), least=2) == ["b", "a"]
+    for wrong in (["a"], ["a", "a"], []):
+        with pytest.raises(ValueError, match="`labels` must be distinct labels, 2 at"):
+            label_names(wrong, least=2)
+
+
+def test_label_scores():
+    scores = label_scores([["a"], ["b"], ["b"], ["c"]], [["a"], ["b"], ["a"], ["b"]])
+    assert scores["accuracy"] == scores["micro_f1"] == 2 / 4
+    assert scores["macro_f1"] == pytest.approx((2 / 3 + 1 / 2 + 0) / 3)
+    assert scores["by_label"]["b"]["recall"] == 1 / 2
+    several = label_scores([["a", "b"], [], ["b"]], [["b", "a"], [], []])
+    assert several["accuracy"] == 2 / 3
+    assert several["micro_f1"] == pytest.approx(4 / 5)

@@ -1,0 +1,48 @@
+"""Texts that are prepared in small parts, and damage to them."""
+
+import hashlib
+import json
+
+import numpy as np
+
+LINES = [
+    "We sat on the bank of the river .",
+    "The bank closed early on Friday ; it opens again on Monday . The river does not !",
+    'He said : " it is late . " Then he sat down .',
+    "<S> is no word , nor is </S> ; an <UNK> is unknown .",
+    "강가에 앉았다 . 은행은 일찍 문을 닫았다 。",
+    f"a {'long' * 15}",
+]
+
+
+def write_texts(folder, times=7):
+    """Writes three files of lines, blank ones and odd ones among them."""
+    for number in range(3):
+        lines = [f"{line} {number + k % 5}" for k in range(times) for line in LINES]
+        content = "\n\n".join(lines[number:]).encode()
+        odd = b"bad \xff byte\n" + "\u2028\u2003\n".encode()
+        (folder / f"text-{number}.txt").write_bytes(odd + content + b"\n")
+    return f"{folder}/text-*.txt"
+
+
+def read_manifest(folder):
+    return json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+
+
+def write_manifest(folder, **changes):
+    manifest = {**read_manifest(folder), **changes}
+    text = json.dumps({k: v for k, v in manifest.items() if v is not None})
+    (folder / "manifest.json").write_text(text, encoding="utf-8")
+
+
+def forge(folder, name, content):
+    """Replaces a file, and makes the manifest say that it has to be so."""
+    path = folder / name
+    if isinstance(content, bytes):
+        path.write_bytes(content)
+    else:
+        np.save(path, content)
+    content = path.read_bytes()
+    files = read_manifest(folder)["files"]
+    files[name] = [len(content), hashlib.sha256(content).hexdigest()]
+    write_manifest(folder, files=files)

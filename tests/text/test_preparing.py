@@ -1,0 +1,395 @@
+"""Texts become the same folder, however often the process that makes it ends."""
+
+import gzip
+import json
+import lzma
+import os
+import shutil
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from keras_elmo.text import part_dictionaries, preparing
+from keras_elmo.text.corpus import Corpus
+from keras_elmo.text.parts_folder import PartsFolder
+from keras_elmo.text.prepared import PreparedText
+from keras_elmo.text.preparing import prepare
+from keras_elmo.text.vocabulary import Vocabulary
+from tests.helpers import killing
+from tests.helpers.command_line import names
+from tests.helpers.installed import require_installed
+from tests.helpers.limits import files_of_at_most, open_files_of_at_most
+from tests.helpers.prepared_text import LINES, write_texts
+
+
+@pytest.fixture(autouse=True)
+def small_parts(monkeypatch):
+    monkeypatch.setattr(preparing, "_PART_WORDS", 200)
+
+
+@pytest.fixture
+def texts(tmp_path):
+    return write_texts(tmp_path)
+
+
+def content(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.fixture
+def whole(texts, tmp_path):
+    """What the texts become in one go."""
+    prepare(texts, tmp_path / "whole", "whitespace")
+    return content(tmp_path / "whole")
+
+
+def interrupt_after(number, owner, name, patch):
+    """The next call of a function but `number` ends as Ctrl-C ends it."""
+    function, calls = getattr(owner, name), []
+
+    def count(*arguments):
+        if len(calls) == number:
+            raise KeyboardInterrupt
+        calls.append(arguments)
+        return function(*arguments)
+
+    patch.setattr(owner, name, count)
+
+
+@pytest.mark.parametrize("number", [0, 1, 3])
+def test_interrupted_while_splitting(number, texts, whole, tmp_path, capsys):
+    """Twice; each time it says what is kept, and splits no line again."""
+    out = tmp_path / "out"
+    for kept in (number, 2 * number):
+        with pytest.MonkeyPatch.context() as patch:
+            interrupt_after(number, PartsFolder, "write", patch)
+            with pytest.raises(KeyboardInterrupt) as stopped:
+                prepare(texts, out, "whitespace", progress=True)
+        parts = "1 part is" if kept == 1 else f"{kept} parts are"
+        told = f"{parts} kept in {out}.parts; the same call goes on from there"
+        assert str(stopped.value) == f"stopped; {told if kept else 'nothing is kept'}"
+    split = []
+    with pytest.MonkeyPatch.context() as patch:
+        interrupt_after(-1, part_dictionaries.Part, "add", patch)
+        add = part_dictionaries.Part.add
+        patch.setattr(
+            part_dictionaries.Part,
+            "add",
+            lambda *given: (split.extend(given[3]), add(*given))[1],
+        )
+        prepare(texts, out, "whitespace")
+    assert content(out) == whole
+    assert len(split) == 126 - sum(lines_of(whole)[: 2 * number])
+    assert names(tmp_path) == ["out", *names(tmp_path)[1:-1], "whole"]
+    assert not os.path.exists(f"{out}.parts")
+
+
+def lines_of(whole):
+    return [lines for lines, _ in json.loads(whole["manifest.json"])["shards"]]
+
+
+@pytest.mark.parametrize("number", [0, 1, 2, 4, 9])
+def test_interrupted_while_joining(number, texts, whole, tmp_path):
+    out = tmp_path / "out"
+    for _ in range(2):
+        with pytest.MonkeyPatch.context() as patch:
+            interrupt_after(number, part_dictionaries, "_save", patch)
+            with pytest.raises(KeyboardInterrupt, match="parts are kept"):
+                prepare(texts, out, "whitespace")
+        # As if killed while it wrote.
+        (tmp_path / "out.parts" / "prepared" / ".words.txt.0123.part").touch()
+        assert not out.exists()
+    prepare(texts, out, "whitespace")
+    assert content(out) == whole
+    assert not os.path.exists(f"{out}.parts")
+
+
+def test_killed_while_parts_are_removed(texts, whole, tmp_path, capsys):
+    """A complete folder stays; what is left beside it goes."""
+    out, parts = tmp_path / "out", tmp_path / "out.parts"
+    with pytest.MonkeyPatch.context() as patch:
+        interrupt_after(0, shutil, "rmtree", patch)
+        with pytest.raises(KeyboardInterrupt):
+            prepare(texts, out, "whitespace")
+    assert out.exists() and parts.exists()
+    shutil.rmtree(parts / "part-00003")
+    prepare(texts, out, "whitespace", progress=True)
+    assert capsys.readouterr().err == f"{out} is complete; nothing to do\n"
+    assert content(out) == whole and not (parts / "part-00000").exists()
+
+
+def test_a_complete_folder(texts, whole, tmp_path, capsys):
+    """Of other files, or of another tokenizer, it is in the way."""
+    out = tmp_path / "whole"
+    prepare(texts, out, "whitespace", progress=True)
+    assert capsys.readouterr().err == f"{out} is complete; nothing to do\n"
+    for others, tokenizer in ((texts, None), (tmp_path / "text-1.txt", "whitespace")):
+        with pytest.raises(ValueError, match="whole exists already; name another, or"):
+            prepare(others, out, tokenizer)
+    (tmp_path / "empty").mkdir()
+    prepare(texts, tmp_path / "empty", "whitespace")
+    assert content(tmp_path / "empty") == whole == content(out)
+
+
+def test_another_text(texts, tmp_path):
+    """Parts of another text are not taken."""
+    out = tmp_path / "out"
+    with pytest.MonkeyPatch.context() as patch:
+        interrupt_after(2, PartsFolder, "write", patch)
+        with pytest.raises(KeyboardInterrupt):
+            prepare(texts, out, "whitespace")
+    with pytest.raises(ValueError, match="`tokenizer` must be 'whitespace', as in .*b"):
+        prepare(texts, out, "unicode")
+    with pytest.raises(ValueError, match="`corpus` must be the files that .*begun.jso"):
+        prepare(tmp_path / "text-1.txt", out, "whitespace")
+    path = tmp_path / "text-0.txt"
+    before = path.read_bytes()
+    path.write_bytes(before.replace(b"sat", b"ran", 1))
+    with pytest.raises(ValueError, match="the text is not what it was when .*part-000"):
+        prepare(texts, out, "whitespace")
+    path.write_bytes(before)
+    prepare(texts, out, "whitespace")
+
+
+def test_another_process(texts, tmp_path):
+    out = tmp_path / "out"
+    parts = PartsFolder(str(out), preparing.open_source(texts, None), "whitespace")
+    with parts.opened():
+        with pytest.raises(ValueError, match="out.parts must not be in use: another"):
+            prepare(texts, out, "whitespace")
+    assert not (tmp_path / "out.parts").exists()
+
+
+def test_no_word(tmp_path):
+    path = tmp_path / "text.txt"
+    for text in ("\n \n", "\u200b\n"):
+        path.write_text(text, encoding="utf-8")
+        with pytest.raises(ValueError, match="there is no word in .*text.txt"):
+            prepare(path, tmp_path / "out")
+        assert names(tmp_path) == ["text.txt"]
+
+
+def test_a_full_disk(texts, whole, tmp_path):
+    """Nothing half-written; what is complete is kept."""
+    out = tmp_path / "out"
+    with files_of_at_most(700):
+        with pytest.raises(OSError, match="out.parts/part-00000"):
+            prepare(texts, out, "whitespace")
+    assert not (tmp_path / "out.parts").exists()
+    prepare(texts, out, "whitespace")
+    assert content(out) == whole
+
+
+def test_more_parts_than_open_files(texts, tmp_path, monkeypatch):
+    monkeypatch.setattr(preparing, "_PART_WORDS", 5)
+    with open_files_of_at_most(60):
+        prepare(texts, tmp_path / "out", "whitespace")
+    text = PreparedText(tmp_path / "out")
+    assert len(list(tmp_path.glob("out/shard-*"))) > 200
+    assert text.num_lines == 126
+
+
+def test_size_of_parts_and_chunks_does_not_show(texts, whole, tmp_path, monkeypatch):
+    """Numbers of words are those of all parts together."""
+    monkeypatch.setattr(preparing, "_PART_WORDS", 1_000_000)
+    prepare(texts, tmp_path / "one", "whitespace")
+    one = content(tmp_path / "one")
+    assert one["words.txt"] == whole["words.txt"]
+    assert one["counts.npy"] == whole["counts.npy"]
+    read = [
+        [PreparedText(folder).words_of(line).tolist() for line, _ in text.lines(0, 126)]
+        for folder in (tmp_path / "one", tmp_path / "whole")
+        for text in [PreparedText(folder)]
+    ]
+    assert read[0] == read[1]
+
+
+# === Other sources than text files ===
+
+
+def lines_of_folder(folder):
+    text = PreparedText(folder)
+    return [
+        [text.words[number].decode() for number in text.words_of(line)]
+        for line, _ in text.lines(0, text.num_lines)
+    ]
+
+
+ROWS = [
+    {"id": 1, "body": "We sat .\n\nThe bank\r\nof a river"},
+    {"id": 2, "body": None},
+    {"id": 3, "body": "강가에 앉았다"},
+]
+EXPECTED = [
+    ["We", "sat", "."],
+    ["The", "bank"],
+    ["of", "a", "river"],
+    ["강가에", "앉았다"],
+]
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz", ".xz"])
+def test_json_lines(suffix, tmp_path):
+    path = tmp_path / f"rows.jsonl{suffix}"
+    opener = {"": open, ".gz": gzip.open, ".xz": lzma.open}[suffix]
+    with opener(path, "wt", encoding="utf-8") as file:
+        file.writelines(json.dumps(row) + "\n\n" for row in ROWS)
+    out = tmp_path / "out"
+    prepare(path, out, "whitespace", "body")
+    assert lines_of_folder(out) == EXPECTED
+    assert PreparedText(out).names_and_sizes() == [
+        [f"rows.jsonl{suffix}:body", path.stat().st_size]
+    ]
+    with pytest.raises(ValueError, match="out exists already"):
+        prepare(path, out, "whitespace", "id")
+
+
+def test_parquet(tmp_path):
+    require_installed("pyarrow")
+    import pyarrow
+    from pyarrow import parquet
+
+    path = tmp_path / "rows.parquet"
+    parquet.write_table(pyarrow.Table.from_pylist(ROWS), path)
+    prepare(path, tmp_path / "out", "whitespace", "body")
+    assert lines_of_folder(tmp_path / "out") == EXPECTED
+    with pytest.raises(ValueError, match="rows.parquet: lacks the column text; it has"):
+        prepare(path, tmp_path / "other", column="text")
+    table = pyarrow.table({"tokens": [["New York", "is"], [], ["big"]]})
+    parquet.write_table(table, path)
+    prepare(path, tmp_path / "tokens", column="tokens")
+    assert lines_of_folder(tmp_path / "tokens") == [["New York", "is"], ["big"]]
+    path.write_bytes(path.read_bytes()[:-9])
+    with pytest.raises(ValueError, match="rows.parquet: cannot be read: "):
+        prepare(path, tmp_path / "other", column="text")
+    assert names(tmp_path) == ["out", "rows.parquet", "tokens"]
+
+
+def test_parquet_without_pyarrow(tmp_path, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "pyarrow.parquet", None)
+    (tmp_path / "rows").write_bytes(b"PAR1")
+    with pytest.raises(ImportError, match="Reading Parquet needs pyarrow, .*pyarrow"):
+        prepare(tmp_path / "rows", tmp_path / "out", column="text")
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("{", "rows.jsonl: line 3: not valid JSON"),
+        ("[3]", "rows.jsonl: line 3: must be a JSON object"),
+        ('{"text": "b"}', "rows.jsonl: line 3: lacks the column body; it has text"),
+        ('{"body": 3}', "rows.jsonl: line 3 must be text, as the first row is. Rec.*3"),
+        ('{"body": ["b"]}', r"line 3 must be text, as .* Received: \['b'\]"),
+    ],
+)
+def test_wrong_rows(line, said, tmp_path):
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"body": "a"}\n\n' + line + "\n", encoding="utf-8")
+    with pytest.raises(ValueError, match=said):
+        prepare(path, tmp_path / "out", column="body")
+    assert names(tmp_path) == ["rows.jsonl"]
+
+
+@pytest.mark.parametrize(
+    "corpus",
+    [
+        (row["body"] for row in ROWS),
+        ROWS,
+        [row["body"].encode() for row in ROWS if row["body"]].__iter__(),
+        EXPECTED,
+        [[b"We", "sat", "."], [], *map(np.array, EXPECTED[1:])],
+        tf.data.Dataset.from_tensor_slices([" ".join(line) for line in EXPECTED]),
+    ],
+    ids=["generator", "rows", "bytes", "tokens", "mixed tokens", "tf.data"],
+)
+def test_iterables(corpus, tmp_path):
+    out = tmp_path / "out"
+    column = "body" if corpus is ROWS else None
+    tokenizer = None if isinstance(corpus, list) and column is None else "whitespace"
+    prepare(corpus, out, tokenizer, column)
+    assert lines_of_folder(out) == EXPECTED
+    assert PreparedText(out).tokenizer == "whitespace"
+    # Whether it is the same is not known.
+    with pytest.raises(ValueError, match="out exists already"):
+        prepare(iter(["a"]), out)
+
+
+def test_an_interrupted_iterable(whole, texts, tmp_path):
+    """It is read again from its beginning; what has changed is noticed."""
+    out, lines = tmp_path / "out", [line for line in LINES * 30]
+    with pytest.MonkeyPatch.context() as patch:
+        interrupt_after(2, PartsFolder, "write", patch)
+        with pytest.raises(KeyboardInterrupt, match="2 parts are kept"):
+            prepare(iter(lines), out)
+    with pytest.raises(ValueError, match="the text is not what it was"):
+        prepare(iter(["a", *lines]), out)
+    prepare(iter(lines), out)
+    prepare(iter(lines), tmp_path / "again")
+    assert content(out) == content(tmp_path / "again")
+
+
+@pytest.mark.parametrize(
+    ("corpus", "said"),
+    [
+        (iter([]), "there is no text in `corpus`"),
+        (iter([None]), "there is no text in `corpus`"),
+        (iter(["a", 3]), "`corpus`: item 1 must be text, as the first row is. Rec.* 3"),
+        (iter([3]), "`corpus`: item 0 must be a list of tokens, as the first row is"),
+        (iter([["a"], "b"]), "`corpus`: item 1 must be a list of tokens"),
+        (
+            iter([["a", ""]]),
+            "item 0 must be tokens in UTF-8, none empty. Received: b''",
+        ),
+        (iter([["a\nb"]]), "item 0 must be tokens without line ends and NULs"),
+        (iter([["a", 3]]), "item 0 must be tokens in UTF-8, none empty. Received: 3"),
+        (iter([[b"\xff"]]), "item 0 must be tokens in UTF-8"),
+        (3, "`corpus` must be text files or an iterable. Received: corpus=3"),
+    ],
+)
+def test_wrong_iterables(corpus, said, tmp_path):
+    with pytest.raises((ValueError, TypeError), match=said):
+        prepare(corpus, tmp_path / "out")
+    assert names(tmp_path) == []
+
+
+def test_tokenizer_of_tokens(tmp_path):
+    with pytest.raises(ValueError, match="`tokenizer` must be None for text that is s"):
+        prepare(iter([["a"]]), tmp_path / "out", "unicode")
+    with pytest.raises(ValueError, match="`corpus`: item 0 must be a row with named"):
+        prepare(iter(["a"]), tmp_path / "out", column="text")
+
+
+def test_lines_of_an_iterable_are_those_of_a_file(tmp_path):
+    """The same batches, too."""
+    path = tmp_path / "text.txt"
+    path.write_text("\n".join(LINES * 9), encoding="utf-8")
+    prepare(iter(LINES * 9), tmp_path / "out")
+    vocabulary = Vocabulary.count(path, max_size=20)
+    assert Vocabulary.count(tmp_path / "out", max_size=20).words == vocabulary.words
+    for batch, other in zip(
+        Corpus(path, vocabulary, batch_tokens=99).batches(3),
+        Corpus(tmp_path / "out", vocabulary, batch_tokens=99).batches(3),
+        strict=True,
+    ):
+        for name, values in batch.items():
+            np.testing.assert_array_equal(values, other[name])
+
+
+# In occurrences and milliseconds: see `kill_often`.
+PHASES = {"part": (3, 5), "merge": (1, 5), "shard": (6, 3), "rename": (1, 2)}
+
+
+# Each kill starts a process.
+@pytest.mark.slow
+def test_killed_process(tmp_path, monkeypatch):
+    """SIGKILL in any phase, ten times, then the same command: the same bytes."""
+    monkeypatch.setattr(killing, "KILLS", max(10, killing.KILLS))
+    arguments = ["prepare", "--corpus", write_texts(tmp_path, times=100)]
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    killing.finish(killing.command(*arguments, "--out", whole, part=400))
+    command = killing.command(*arguments, "--out", killed, part=400)
+    killing.kill_often(command, PHASES, last=["merge", "shard", "rename"])
+    killing.finish(command)
+    assert content(killed) == content(whole)
+    assert not (tmp_path / "killed.parts").exists()
