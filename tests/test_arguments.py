@@ -62,7 +62,7 @@ def index_folder():
     return "index"
 
 
-MADE = (encoder, layer, model, classifier, index, index_folder, corpus, tagger)
+MADE = (encoder, layer, model, classifier, tagger, index, index_folder, corpus)
 # What is not under test has these values.
 LAYERS = {
     "BiLM": {"units": 4, "projection_units": 3},

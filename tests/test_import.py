@@ -104,8 +104,8 @@ def test_dir_lists_public_names():
 REGISTERED = [
     *("BiLM", "CRF", "CRFDecode", "CRFLoss", "CharCNNEmbedding", "CharacterIds"),
     *("CharacterMask", "ElmoEmbedding", "Encoder", "Highway", "ScalarMix"),
-    *("StaticEmbedding", "Tagger", "TextClassifier", "TokenMask", "Tokenizer"),
-    "VocabularyEmbedding",
+    *("StaticEmbedding", "Tagger", "TextClassifier"),
+    *("TokenMask", "Tokenizer", "VocabularyEmbedding"),
 ]
 
 

@@ -32,7 +32,7 @@ from keras_elmo.utils.options import Option
     Option("hub", "A module of TensorFlow Hub, with its mix", "DIR", one_of="what"),
     Option(
         "many_langs",
-        "A model of ELMoForManyLangs. Needs the extra `torch`.",
+        'A model of ELMoForManyLangs. Needs the extra "torch".',
         "DIR",
         one_of="what",
     ),

@@ -41,7 +41,7 @@ from keras_elmo.utils.options import Option, options_of
 def _serve(arguments: Arguments) -> None:
     """Serves an exported model as TensorFlow Serving does: REST and gRPC.
 
-    SIGTERM finishes the requests under way. Needs the extra `serve`.
+    SIGTERM finishes the requests under way. Needs the extra "serve".
     """
     needed = ["httptools", "orjson", "prometheus_client", "starlette", "uvicorn"]
     if not is_onnx(arguments["model"]):
@@ -96,7 +96,7 @@ def _explore(arguments: Arguments) -> None:
     """Opens a page about the words of a sentence, until it is stopped by Ctrl-C.
 
     It shows their neighbours in a text, substitutes, how unlikely they are, and how a
-    word's vectors part by its meanings from layer to layer. Needs the extra `explore`.
+    word's vectors part by its meanings from layer to layer. Needs the extra "explore".
     """
     for module in ("httptools", "orjson", "starlette", "uvicorn"):
         import_extra(module, "keras-elmo explore", "explore")

@@ -63,5 +63,5 @@ def test_error_keeps_the_former_file(tmp_path):
 
 def test_missing_matplotlib(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(ImportError, match=r"pip install 'keras-elmo\[plots\]'"):
+    with pytest.raises(ImportError, match=r"pip install 'koreanize-matplotlib"):
         draw(tmp_path / "a.png", "a")
