@@ -59,11 +59,7 @@ def expand_files(files: Files, of_sentences: bool = True) -> list[str]:
 
 
 def matching_files(files: Files) -> list[str]:
-    """Returns the paths that match `files`, sorted, each once, whatever they hold.
-
-    Raises:
-        ValueError: no file matches one of them.
-    """
+    """Returns what `expand_files` does, whatever the files hold."""
     return sorted({path for each in patterns_of(files) for path in _matches(each)})
 
 
