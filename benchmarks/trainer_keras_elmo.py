@@ -18,7 +18,7 @@ import numpy as np
 
 import keras_elmo
 from keras_elmo.text.vocabulary import PADDING_ID
-from keras_elmo.training.data import Batch, EpochIterator
+from keras_elmo.training.training_data import Batch, EpochIterator
 
 TOKENIZER = "whitespace"
 # What a batch of the published trainer predicts in a direction: 64 rows of 20 tokens.

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import keras_elmo
-from keras_elmo.embedding.options import EmbedOptions
+from keras_elmo.embedding.embed_options import EmbedOptions
 from keras_elmo.text.vocabulary import SPECIALS, Vocabulary
 from tests.helpers.small import CONFIG
 

@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-from keras_elmo.files.history import HistoryRow, write_history
+from keras_elmo.files.run_history import HistoryRow, write_history
 from keras_elmo.plots import (
     history,
     mix_weights,

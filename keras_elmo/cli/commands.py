@@ -27,9 +27,9 @@ from keras_elmo.cli.parsing import (
     take_options,
 )
 from keras_elmo.config import PRESETS, TOKENIZERS, ElmoConfig
-from keras_elmo.embedding.options import EmbedOptions
+from keras_elmo.embedding.embed_options import EmbedOptions
 from keras_elmo.files.finding import is_onnx
-from keras_elmo.training.options import TrainingOptions
+from keras_elmo.training.training_options import TrainingOptions
 from keras_elmo.utils.checks import received
 from keras_elmo.utils.files import check_free, check_parent
 from keras_elmo.utils.options import Option, options_of
@@ -106,7 +106,7 @@ def _evaluate(arguments: Arguments) -> None:
     check_corpus(arguments, "corpus")
     check_model(arguments["model"])
     import_keras()
-    from keras_elmo.embedding.sentences import tokenizer_of
+    from keras_elmo.embedding.token_lists import tokenizer_of
     from keras_elmo.files.loading import open_model
 
     model = open_model(arguments["model"]).language_model()

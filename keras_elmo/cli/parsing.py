@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple, NoReturn, TypeAlias
 
-from keras_elmo.embedding.options import EmbedOptions
+from keras_elmo.embedding.embed_options import EmbedOptions
 from keras_elmo.files.downloads import HUB
 from keras_elmo.files.finding import is_onnx
 from keras_elmo.files.loading import open_model
@@ -17,7 +17,7 @@ from keras_elmo.text.lines import (
     prepared_folder,
     read_lines,
 )
-from keras_elmo.training.options import TrainingOptions
+from keras_elmo.training.training_options import TrainingOptions
 from keras_elmo.utils.lazy import import_extra
 from keras_elmo.utils.options import Option, options_of
 

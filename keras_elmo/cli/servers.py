@@ -19,7 +19,7 @@ from keras_elmo.cli.parsing import (
     import_keras,
     take_options,
 )
-from keras_elmo.explorer.options import ExploreOptions
+from keras_elmo.explorer.explore_options import ExploreOptions
 from keras_elmo.files.finding import is_onnx
 from keras_elmo.serving.limits import Limits, ServeOptions
 from keras_elmo.utils.lazy import import_extra
@@ -107,7 +107,7 @@ def _explore(arguments: Arguments) -> None:
     for name in arguments["models"]:
         check_model(name)
     import_keras()
-    from keras_elmo.explorer.server import explore
+    from keras_elmo.explorer.page_server import explore
 
     _until_stopped(explore, **arguments, options=options)
 

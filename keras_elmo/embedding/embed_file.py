@@ -12,8 +12,8 @@ from itertools import chain
 
 import numpy as np
 
+from keras_elmo.embedding.embed_options import EmbedOptions
 from keras_elmo.embedding.embedder import layer_factors
-from keras_elmo.embedding.options import EmbedOptions
 from keras_elmo.embedding.parts import (
     Manifest,
     Part,
@@ -23,7 +23,7 @@ from keras_elmo.embedding.parts import (
     encoder_hash,
     windows_of,
 )
-from keras_elmo.embedding.sentences import tokenizer_of
+from keras_elmo.embedding.token_lists import tokenizer_of
 from keras_elmo.embedding.writers import (
     HDF5_SUFFIXES,
     PARQUET_SUFFIX,

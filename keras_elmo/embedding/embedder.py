@@ -6,9 +6,9 @@ from typing import Literal, overload
 import numpy as np
 
 from keras_elmo.config import ElmoConfig
-from keras_elmo.embedding.options import EmbedOptions, mean_over_tokens
+from keras_elmo.embedding.embed_options import EmbedOptions, mean_over_tokens
 from keras_elmo.embedding.runners import runner_of
-from keras_elmo.embedding.sentences import (
+from keras_elmo.embedding.token_lists import (
     Sentence,
     read_sentences,
     tokenizer_of,

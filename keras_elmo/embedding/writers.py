@@ -11,7 +11,7 @@ from typing import TextIO
 import h5py
 import numpy as np
 
-from keras_elmo.embedding.options import EmbedOptions
+from keras_elmo.embedding.embed_options import EmbedOptions
 from keras_elmo.embedding.parts import Manifest
 from keras_elmo.text.batching import Tokens
 from keras_elmo.utils.files import parse_json_object

@@ -73,8 +73,8 @@ class Run(ModelSource):
         return open_softmax(self._files.vocabulary, self._files.weights)
 
     def describe(self) -> Config:
-        from keras_elmo.files.history import read_history
         from keras_elmo.files.published import check_weights
+        from keras_elmo.files.run_history import read_history
 
         files = self._directory
         manifest = files.read_manifest()

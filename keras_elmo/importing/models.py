@@ -3,7 +3,7 @@
 from keras_elmo.files.loading import MODELS, Kind, open_model
 from keras_elmo.files.run_sources import PublishedFolder
 from keras_elmo.files.validation import check_tokenizer
-from keras_elmo.importing.checkpoint import BilmCheckpoint
+from keras_elmo.importing.bilm_checkpoint import BilmCheckpoint
 from keras_elmo.importing.hub import HubModule
 from keras_elmo.importing.many_langs import ManyLangsFolder
 from keras_elmo.utils.checks import check_choice, check_optional_path, check_path

@@ -38,7 +38,7 @@ def plot_history(rows: StrPath | Sequence[Any], path: StrPath) -> bool:
 
     ```python
     from keras_elmo.plots import plot_history
-    from keras_elmo.files.history import HistoryRow, write_history
+    from keras_elmo.files.run_history import HistoryRow, write_history
 
     rows = [
         HistoryRow(k, 0, 1000 * k, 9.0 * k, 2e3, 0.2, 1.5, 7 / k, 7 / k) for k in (1, 2)

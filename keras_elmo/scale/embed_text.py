@@ -17,8 +17,8 @@ from apache_beam.options.pipeline_options import PipelineOptions
 from apache_beam.utils.shared import Shared
 
 from keras_elmo.config import TOKENIZER_IF_UNKNOWN
+from keras_elmo.embedding.embed_options import EmbedOptions
 from keras_elmo.embedding.embedder import Embedder, layer_factors
-from keras_elmo.embedding.options import EmbedOptions
 from keras_elmo.embedding.parts import (
     BATCH_SIZE,
     Manifest,
@@ -133,7 +133,7 @@ class EmbedText(beam.PTransform):
     ```python
     from pathlib import Path
     import apache_beam as beam
-    from keras_elmo.embedding.options import EmbedOptions
+    from keras_elmo.embedding.embed_options import EmbedOptions
     from keras_elmo.scale import EmbedText
 
     encoder = keras_elmo.build_encoder(keras_elmo.ElmoConfig.preset("tiny"))

@@ -12,7 +12,7 @@ from google.protobuf.message import DecodeError
 from tensorflow.core.framework.tensor_pb2 import TensorProto
 from tensorflow_serving.apis.predict_pb2 import PredictRequest, PredictResponse
 
-from keras_elmo.serving.batching import Batcher
+from keras_elmo.serving.batcher import Batcher
 from keras_elmo.serving.body import Bodies
 from keras_elmo.serving.limits import Code, Limits, ServingError, invalid
 from keras_elmo.serving.metrics import count_request

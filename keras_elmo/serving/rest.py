@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from keras_elmo.serving.batching import Batcher
+from keras_elmo.serving.batcher import Batcher
 from keras_elmo.serving.body import Bodies
 from keras_elmo.serving.http import dumps, json_response, refuse, while_connected
 from keras_elmo.serving.json_request import JsonRequest

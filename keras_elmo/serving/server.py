@@ -12,7 +12,7 @@ from pathlib import Path
 from keras_elmo.files.finding import ONNX_SUFFIX, is_onnx
 from keras_elmo.files.loading import open_model
 from keras_elmo.serving import metrics
-from keras_elmo.serving.batching import Batcher
+from keras_elmo.serving.batcher import Batcher
 from keras_elmo.serving.guard import Guard, names_for
 from keras_elmo.serving.http import (
     address,

@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 
 from keras_elmo.files.finding import RunFiles
-from keras_elmo.files.history import HistoryRow, write_history
+from keras_elmo.files.run_history import HistoryRow, write_history
 from keras_elmo.plots import plot_history
 from keras_elmo.utils.lazy import tf
 

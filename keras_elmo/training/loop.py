@@ -11,12 +11,12 @@ from typing import NoReturn, TypeAlias
 
 from keras_elmo.models.pretraining import PretrainingModel
 from keras_elmo.text.batch_shapes import BatchShapes
-from keras_elmo.training.data import Batch, Batches, EpochIterator
 from keras_elmo.training.devices.base import Devices, WorkerStatus
-from keras_elmo.training.options import TrainingOptions
 from keras_elmo.training.pending_steps import PendingSteps, Step
 from keras_elmo.training.recorder import RunRecorder
 from keras_elmo.training.signals import Interrupted, SignalGuard, exit_for_signal
+from keras_elmo.training.training_data import Batch, Batches, EpochIterator
+from keras_elmo.training.training_options import TrainingOptions
 from keras_elmo.utils.checks import called
 from keras_elmo.utils.prefetch import prefetch_map
 from keras_elmo.utils.progress import Progress

@@ -8,7 +8,7 @@ from keras import ops
 from keras.optimizers.schedules import CosineDecay, LearningRateSchedule
 
 from keras_elmo.training.clipped_optimizer import ClippedOptimizer
-from keras_elmo.training.options import LEARNING_RATES, TrainingOptions
+from keras_elmo.training.training_options import LEARNING_RATES, TrainingOptions
 from keras_elmo.utils.bfloat16 import multiplies_bfloat16
 from keras_elmo.utils.lazy import tf
 from keras_elmo.utils.types import Shape, Tensor

@@ -7,13 +7,13 @@ from typing import cast
 
 import numpy as np
 
-from keras_elmo.embedding.sentences import tokenizer_of
+from keras_elmo.embedding.token_lists import tokenizer_of
 from keras_elmo.files.loading import open_model
 from keras_elmo.files.sources import Source
 from keras_elmo.text.corpus import Corpus
 from keras_elmo.text.lines import Files, are_files
 from keras_elmo.text.vocabulary import PADDING_ID, UNKNOWN
-from keras_elmo.training.data import Batch, Batches, check_batch
+from keras_elmo.training.training_data import Batch, Batches, check_batch
 from keras_elmo.utils.checks import called, check_type, refuse
 
 

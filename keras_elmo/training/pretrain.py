@@ -19,20 +19,24 @@ from keras_elmo.text.line_sources import json_path
 from keras_elmo.text.lines import are_files
 from keras_elmo.text.stats import CorpusStats
 from keras_elmo.text.vocabulary import Vocabulary
-from keras_elmo.training.data import TrainingData
 from keras_elmo.training.devices import choose_devices
 from keras_elmo.training.loop import TrainingLoop
-from keras_elmo.training.memory_estimate import memory_message
-from keras_elmo.training.optimizers import build_learning_rate, build_optimizer
-from keras_elmo.training.options import VOCABULARY_SIZE, TrainingOptions, check_dtype
-from keras_elmo.training.recorder import RunRecorder
-from keras_elmo.training.run_directory import (
+from keras_elmo.training.manifest import (
     DirectoryLock,
     learning_rate_config,
     prepare_run_directory,
 )
+from keras_elmo.training.memory_estimate import memory_message
+from keras_elmo.training.optimizers import build_learning_rate, build_optimizer
+from keras_elmo.training.recorder import RunRecorder
 from keras_elmo.training.seeding import seeded
 from keras_elmo.training.signals import Interrupted, SignalGuard, exit_for_signal
+from keras_elmo.training.training_data import TrainingData
+from keras_elmo.training.training_options import (
+    VOCABULARY_SIZE,
+    TrainingOptions,
+    check_dtype,
+)
 from keras_elmo.training.warm_start import WarmStart
 from keras_elmo.utils.checks import called
 from keras_elmo.utils.memory import keep_freed_memory

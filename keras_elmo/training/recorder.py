@@ -10,15 +10,15 @@ from typing import NoReturn
 import numpy as np
 
 from keras_elmo.files.checkpoint import Checkpoints
-from keras_elmo.files.history import HistoryRow
 from keras_elmo.files.run_directory import PretrainingDirectory
+from keras_elmo.files.run_history import HistoryRow
 from keras_elmo.models.pretraining import PretrainingModel
 from keras_elmo.training.curves import write_curves
-from keras_elmo.training.data import Batches
 from keras_elmo.training.devices.base import Devices
 from keras_elmo.training.optimizers import LearningRate, learning_rate_at
 from keras_elmo.training.pending_steps import Step
 from keras_elmo.training.perplexity import perplexity
+from keras_elmo.training.training_data import Batches
 from keras_elmo.utils.large_variables import blocks_of
 from keras_elmo.utils.types import Config
 

@@ -8,7 +8,7 @@ from itertools import chain, tee
 import numpy as np
 
 from keras_elmo.embedding.embedder import embed
-from keras_elmo.embedding.sentences import Sentence, utf8_tokens
+from keras_elmo.embedding.token_lists import Sentence, utf8_tokens
 from keras_elmo.files.loading import open_model
 from keras_elmo.files.sources import Source
 from keras_elmo.models.encoder import Encoder

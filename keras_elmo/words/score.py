@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from keras_elmo.embedding.sentences import Sentence, read_sentences
+from keras_elmo.embedding.token_lists import Sentence, read_sentences
 from keras_elmo.files.sources import Source
 from keras_elmo.text.batching import split_stream
 from keras_elmo.text.vocabulary import END, START, UNKNOWN

@@ -22,7 +22,7 @@ INTERNAL = {
     "keras_elmo.cli": {"main"},
     "keras_elmo.models.pretraining": {"PretrainingModel"},
     # The batches and the optimizer of `pretrain`, for its speed without its loop.
-    "keras_elmo.training.data": {"Batch", "EpochIterator"},
+    "keras_elmo.training.training_data": {"Batch", "EpochIterator"},
     "keras_elmo.training.optimizers": {"PublishedAdagrad"},
     # Both directions without a prior, which `substitutes` always has.
     "keras_elmo.words.predictions": {"Predictions", "log_prior", "log_softmax"},

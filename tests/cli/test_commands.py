@@ -20,9 +20,9 @@ import tensorflow as tf
 import keras_elmo
 from keras_elmo.config import ElmoConfig
 from keras_elmo.embedding.embedder import embed
-from keras_elmo.files.history import read_history
 from keras_elmo.files.loading import load, load_language_model
 from keras_elmo.files.run_directory import PretrainingDirectory
+from keras_elmo.files.run_history import read_history
 from tests.helpers.command_line import assert_one_line, command, names
 from tests.helpers.fresh_process import environment, forked_python
 from tests.helpers.limits import read_only

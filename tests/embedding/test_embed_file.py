@@ -17,8 +17,8 @@ from keras_elmo.embedding import embed_file as module
 from keras_elmo.embedding import embedder as embedder_module
 from keras_elmo.embedding import parts as parts_module
 from keras_elmo.embedding.embed_file import embed_file
+from keras_elmo.embedding.embed_options import EmbedOptions
 from keras_elmo.embedding.embedder import Embedder, embed
-from keras_elmo.embedding.options import EmbedOptions
 from keras_elmo.embedding.parts import windows_of
 from keras_elmo.export.saved_model import export_saved_model
 from keras_elmo.files import finding

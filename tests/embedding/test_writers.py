@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keras_elmo.embedding.options import EmbedOptions
+from keras_elmo.embedding.embed_options import EmbedOptions
 from keras_elmo.embedding.writers import Hdf5Writer, ParquetWriter, read_manifest
 from tests.helpers.fresh_process import run_python
 from tests.helpers.installed import import_installed, require_installed
@@ -152,7 +152,7 @@ def test_hdf5_memory(tmp_path):
 import sys
 from pathlib import Path
 import numpy as np
-from keras_elmo.embedding.options import EmbedOptions
+from keras_elmo.embedding.embed_options import EmbedOptions
 from keras_elmo.embedding.writers import Hdf5Writer
 for lines in map(int, sys.argv[1:]):
     writer = Hdf5Writer(f"{lines}.hdf5", (1,), EmbedOptions(dtype="float16"), {})

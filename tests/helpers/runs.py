@@ -6,7 +6,7 @@ import json
 import numpy as np
 
 from keras_elmo.files.checkpoint import PROGRESS
-from keras_elmo.files.history import read_history
+from keras_elmo.files.run_history import read_history
 from tests.helpers import small
 
 # Options of `pretrain`, for a small and fast one.

@@ -17,8 +17,8 @@ from keras_elmo.embedding.parts import PartFolder
 from keras_elmo.explorer.mixes import read_mix_file
 from keras_elmo.export.onnx import export_onnx
 from keras_elmo.files.finding import RunFiles
-from keras_elmo.files.history import HistoryRow, write_history
 from keras_elmo.files.loading import load, load_language_model
+from keras_elmo.files.run_history import HistoryRow, write_history
 from keras_elmo.importing.inspection import inspect_model
 from keras_elmo.importing.many_langs import ManyLangsFolder
 from keras_elmo.importing.models import import_model

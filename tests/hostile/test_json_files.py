@@ -10,7 +10,7 @@ from hypothesis import strategies
 
 from keras_elmo.config import ElmoConfig
 from keras_elmo.files.loading import load
-from keras_elmo.training.run_directory import check_manifest
+from keras_elmo.training.manifest import check_manifest
 from tests.helpers.command_line import assert_one_line, command
 from tests.helpers.small import CONFIG
 

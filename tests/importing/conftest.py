@@ -5,7 +5,7 @@ import pytest
 import keras_elmo
 from keras_elmo.files.exported_sources import ExportedModel
 from keras_elmo.files.run_sources import PublishedFolder, Run
-from keras_elmo.importing.checkpoint import BilmCheckpoint
+from keras_elmo.importing.bilm_checkpoint import BilmCheckpoint
 from keras_elmo.importing.hub import HubModule
 from tests.helpers.bilm_files import module_variables, write_checkpoint, write_module
 from tests.helpers.pretrained import write_pretrained

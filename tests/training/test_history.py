@@ -6,8 +6,8 @@ import pytest
 import tensorflow as tf
 from tensorflow.core.util import event_pb2
 
-from keras_elmo.files.history import HistoryRow, read_history, write_history
 from keras_elmo.files.run_directory import PretrainingDirectory
+from keras_elmo.files.run_history import HistoryRow, read_history, write_history
 from keras_elmo.training.curves import write_curves
 
 FIRST = HistoryRow(

@@ -12,7 +12,7 @@ from keras_elmo.training.optimizers import (
     build_learning_rate,
     learning_rate_at,
 )
-from keras_elmo.training.options import TrainingOptions
+from keras_elmo.training.training_options import TrainingOptions
 from tests.helpers.layer_checks import numpy_of
 from tests.helpers.runs import ready_made
 from tests.helpers.small import CONFIG, randomise

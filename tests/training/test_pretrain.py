@@ -20,10 +20,10 @@ from keras_elmo.text.corpus import Corpus
 from keras_elmo.text.preparing import prepare
 from keras_elmo.text.vocabulary import SPECIALS, Vocabulary
 from keras_elmo.training import recorder as record
-from keras_elmo.training.data import TrainingData
 from keras_elmo.training.perplexity import perplexity
 from keras_elmo.training.pretrain import pretrain
 from keras_elmo.training.recorder import Diverged
+from keras_elmo.training.training_data import TrainingData
 from keras_elmo.utils import bfloat16
 from tests.helpers import killing
 from tests.helpers.installed import require_installed

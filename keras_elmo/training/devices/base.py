@@ -11,7 +11,7 @@ from keras_elmo.config import MAX_CHARACTERS
 from keras_elmo.models.pretraining import PretrainingModel
 from keras_elmo.text.batch_shapes import pad_batch
 from keras_elmo.text.vocabulary import PADDING_ID
-from keras_elmo.training.data import Batch, check_batch
+from keras_elmo.training.training_data import Batch, check_batch
 from keras_elmo.utils.types import Tensor
 
 # No row has fewer positions: its two boundaries.

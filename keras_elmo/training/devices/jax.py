@@ -12,7 +12,6 @@ from keras import ops
 
 from keras_elmo.models.pretraining import PretrainingModel
 from keras_elmo.text.batch_shapes import pad_batch
-from keras_elmo.training.data import Batch
 from keras_elmo.training.devices.base import (
     Devices,
     WorkerStatus,
@@ -20,6 +19,7 @@ from keras_elmo.training.devices.base import (
     no_rows,
     spelled_out,
 )
+from keras_elmo.training.training_data import Batch
 from keras_elmo.utils.checks import refuse
 from keras_elmo.utils.types import Tensor
 

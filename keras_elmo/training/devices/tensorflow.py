@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from keras import ops
 
 from keras_elmo.models.pretraining import PretrainingModel
-from keras_elmo.training.data import Batch
 from keras_elmo.training.devices.base import (
     Devices,
     WorkerStatus,
@@ -17,6 +16,7 @@ from keras_elmo.training.devices.base import (
     spelled_out,
     split_batch,
 )
+from keras_elmo.training.training_data import Batch
 from keras_elmo.utils.checks import refuse
 from keras_elmo.utils.lazy import tf
 from keras_elmo.utils.types import Tensor

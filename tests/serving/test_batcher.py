@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from prometheus_client import REGISTRY
 
 from keras_elmo import ElmoEmbedding, export_saved_model
-from keras_elmo.serving import batching
-from keras_elmo.serving.batching import Batcher
+from keras_elmo.serving.batcher import Batcher
 from keras_elmo.serving.limits import Code, Limits, ServingError
 from keras_elmo.serving.model import LENGTHS, Model, Signature
 from keras_elmo.serving.request import Request, compute
@@ -138,7 +137,7 @@ def test_requests_that_wait_share_a_batch(held):
 def test_batch_waits_for_last_clients(held, monkeypatch):
     """The first client to come back is computed alone only if the others stay away."""
     # Twice the time of a batch: enough on a busy machine, too.
-    monkeypatch.setattr(batching, "_WAIT_SHARE", 2.0)
+    monkeypatch.setattr("keras_elmo.serving.batcher._WAIT_SHARE", 2.0)
     batcher = Batcher(LIMITS)
     held.seconds = 1.0
     for future in submit_behind(batcher, held, [request(held)] * 3):
@@ -156,7 +155,7 @@ def test_batch_waits_for_last_clients(held, monkeypatch):
 
 
 def test_single_client_never_waits(held, monkeypatch):
-    monkeypatch.setattr(batching, "_WAIT_SHARE", 1000.0)
+    monkeypatch.setattr("keras_elmo.serving.batcher._WAIT_SHARE", 1000.0)
     batcher = Batcher(LIMITS)
     held.go_on.set()
     held.seconds = 1.0
@@ -306,7 +305,7 @@ def long_request(held, texts, outputs=("default",)):
 def small_parts(monkeypatch):
     """Requests of more than 40 tokens are long."""
     monkeypatch.setattr("keras_elmo.serving.request.PART_TOKENS", 40)
-    monkeypatch.setattr("keras_elmo.serving.batching.PART_TOKENS", 40)
+    monkeypatch.setattr("keras_elmo.serving.batcher.PART_TOKENS", 40)
 
 
 def test_parts_equal_whole(held, model, small_parts):

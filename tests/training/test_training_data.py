@@ -4,7 +4,7 @@ import pytest
 
 from keras_elmo.text.corpus import Corpus
 from keras_elmo.text.vocabulary import Vocabulary
-from keras_elmo.training.data import EpochIterator
+from keras_elmo.training.training_data import EpochIterator
 from tests.helpers.runs import write_text
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from keras_elmo.files.sources import Source
     from keras_elmo.text.corpus import Corpus
     from keras_elmo.text.lines import Files
-    from keras_elmo.training.data import Batch
+    from keras_elmo.training.training_data import Batch
 
 # Learning rates of the optimizers, if none is given.
 LEARNING_RATES = {"adagrad": 0.2, "adam": 0.002, "muon": 0.002}

@@ -8,7 +8,7 @@ import pytest
 import keras_elmo
 from keras_elmo.files.checkpoint import Checkpoints
 from keras_elmo.files.loading import load_language_model
-from keras_elmo.importing.checkpoint import find_checkpoint, read_vocabulary
+from keras_elmo.importing.bilm_checkpoint import find_checkpoint, read_vocabulary
 from keras_elmo.importing.models import import_model
 from keras_elmo.models.pretraining import PretrainingModel
 from keras_elmo.training.optimizers import PublishedAdagrad

@@ -8,14 +8,14 @@ import pytest
 
 from keras_elmo.files.run_directory import PretrainingDirectory
 from keras_elmo.text.vocabulary import SPECIALS, Vocabulary
-from keras_elmo.training.run_directory import DirectoryLock, prepare_run_directory
+from keras_elmo.training.manifest import DirectoryLock, prepare_run_directory
 from tests.helpers.fresh_process import environment
 from tests.helpers.runs import CONFIG, ready_made
 from tests.training.test_pretrain import on_batches
 
 _HOLD = (
     "import sys, time\n"
-    "from keras_elmo.training.run_directory import DirectoryLock\n"
+    "from keras_elmo.training.manifest import DirectoryLock\n"
     "with DirectoryLock(sys.argv[1]) as lock:\n"
     "    lock.acquire()\n"
     "    print('held', flush=True)\n"

@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 
 import keras_elmo
+from keras_elmo.explorer.explore_options import ExploreOptions
 from keras_elmo.explorer.explorer import Explorer
 from keras_elmo.explorer.mixes import read_mix_file
-from keras_elmo.explorer.options import ExploreOptions
-from keras_elmo.explorer.server import explore
+from keras_elmo.explorer.page_server import explore
 from tests.explorer.conftest import MIXES, TEXT
 from tests.helpers.command_line import assert_one_line, command
 from tests.helpers.fresh_process import run_python
@@ -269,5 +269,5 @@ def test_extra_alone(tmp_path):
     """The page needs neither gRPC nor what else serving has."""
     missing = ("grpc", "prometheus_client", "tensorflow_serving", "matplotlib")
     lines = [f"import sys; sys.modules |= dict.fromkeys({missing})"]
-    lines += ["import keras_elmo.explorer.server"]
+    lines += ["import keras_elmo.explorer.page_server"]
     run_python("-c", "\n".join(lines), cwd=tmp_path)

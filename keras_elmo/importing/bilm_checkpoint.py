@@ -26,8 +26,8 @@ from keras_elmo.importing.foreign_model import ForeignModel
 from keras_elmo.models.pretraining import PretrainingModel
 from keras_elmo.text.vocabulary import SPECIALS, Vocabulary
 from keras_elmo.training.optimizers import PublishedAdagrad
-from keras_elmo.training.options import LEARNING_RATES
 from keras_elmo.training.recorder import RunState
+from keras_elmo.training.training_options import LEARNING_RATES
 from keras_elmo.utils.checks import called, received
 from keras_elmo.utils.files import read_json_object, replacing
 from keras_elmo.utils.large_variables import block_starts, fill

@@ -6,7 +6,7 @@ import re
 import pytest
 
 import keras_elmo
-from keras_elmo.training.options import TrainingOptions
+from keras_elmo.training.training_options import TrainingOptions
 from keras_elmo.utils.options import options_of, python_help
 from tests.helpers.fresh_process import ROOT
 
@@ -54,9 +54,9 @@ def test_page_lists_every_option():
 
 
 def test_help_and_default_are_written_once():
-    """In training/options.py, and nowhere else in the package."""
+    """In training/training_options.py, and nowhere else in the package."""
     for path in (ROOT / "keras_elmo").rglob("*.py"):
-        if path.parts[-2:] != ("training", "options.py"):
+        if path.parts[-2:] != ("training", "training_options.py"):
             source = path.read_text(encoding="utf-8")
             declared = re.findall(r"^\s*checkpoint_minutes: ", source, re.MULTILINE)
             assert not declared, path

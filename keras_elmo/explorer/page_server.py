@@ -18,9 +18,9 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
 from keras_elmo.explorer.api import Api
+from keras_elmo.explorer.explore_options import ExploreOptions
 from keras_elmo.explorer.explorer import Explorer
 from keras_elmo.explorer.mixes import Mixes, read_mix_file
-from keras_elmo.explorer.options import ExploreOptions
 from keras_elmo.serving.body import Bodies
 from keras_elmo.serving.guard import Guard, names_of_machine
 from keras_elmo.serving.http import (

@@ -13,7 +13,7 @@ from keras_elmo.config import ElmoConfig
 from keras_elmo.files.finding import checkpoint_steps
 from keras_elmo.files.run_directory import IMPORTED, PretrainingDirectory
 from keras_elmo.text.vocabulary import Vocabulary, counts_file
-from keras_elmo.training.data import SHAPES, Manifest
+from keras_elmo.training.training_data import SHAPES, Manifest
 from keras_elmo.utils.checks import called, refuse
 from keras_elmo.utils.files import check_parent, is_leftover, lock, remove_leftovers
 from keras_elmo.utils.types import Config
