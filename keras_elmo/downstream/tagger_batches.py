@@ -69,13 +69,6 @@ class TaggerBatches:
         # JAX compiles for seconds whenever a size is new.
         self._multiple = 16 if keras.backend.backend() == "jax" else 1
 
-    def symbolic(self) -> dict[str, keras.KerasTensor]:
-        """Returns the shapes and types of the inputs."""
-        inputs = {"words": keras.KerasTensor((None, None, self._ids.num_ids), "int32")}
-        if self._static is not None:
-            inputs["static"] = keras.KerasTensor((None, None), "int32")
-        return inputs
-
     def prepare(
         self,
         sentences: Sequence[Tokens],

@@ -70,7 +70,14 @@ class TaggerModel(keras.Model):
         self.head = TaggerHead(
             self._tags, self.lstm_units, self.crf, self.dropout, name="head"
         )
-        self(self._batches.symbolic())
+        # Not by a call: JAX cannot trace an LSTM of an unknown number of tokens.
+        units = self.elmo.layers_shape[-1]
+        if self.static is not None:
+            units += self.static.units
+            if not self.static.built:
+                self.static.build()
+        self.head.build((None, None, units))
+        self.elmo.built = self.built = True
 
     @property
     def tags(self) -> list[str] | None:
