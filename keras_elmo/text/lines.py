@@ -253,7 +253,8 @@ def prepared_folder(files: Files) -> str | None:
     Raises:
         ValueError: there is something beside it.
     """
-    patterns = patterns_of(files)
+    # An iterator yields its files once.
+    patterns = [] if isinstance(files, Iterator) else patterns_of(files)
     folders = list(filter(is_prepared, patterns))
     if folders and len(patterns) > 1:
         raise ValueError(

@@ -399,5 +399,5 @@ def test_stock_sizes(folder):
 
 def test_needs_torch(original, monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.raises(ImportError, match=r"pip install 'keras-elmo\[torch\]'"):
+    with pytest.raises(ImportError, match=r"pip install 'torch"):
         ManyLangsFolder(original).encoder()

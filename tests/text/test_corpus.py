@@ -512,3 +512,12 @@ def test_a_damaged_shard_is_named(prepared):
     corpus = Corpus(prepared[1], VOCABULARY)
     with pytest.raises(ValueError, match="shard-00001.words.npy: is damaged"):
         list(corpus.batches())
+
+
+def test_files_of_an_iterator(tmp_path):
+    """It is read once, whatever is looked for first."""
+    for name in ("a.txt", "b.txt"):
+        (tmp_path / name).write_text("the bank\n", encoding="utf-8")
+    vocabulary = Vocabulary.count(tmp_path.iterdir())
+    corpus = Corpus(map(str, tmp_path.iterdir()), vocabulary)
+    assert corpus.files == [str(tmp_path / "a.txt"), str(tmp_path / "b.txt")]

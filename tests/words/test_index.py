@@ -191,7 +191,7 @@ def test_approximate(encoder, built, tmp_path):
 def test_without_extra(encoder, monkeypatch):
     """Before anything is computed."""
     monkeypatch.setitem(sys.modules, "usearch.index", None)
-    with pytest.raises(ImportError, match=r"pip install 'keras-elmo\[index\]'"):
+    with pytest.raises(ImportError, match=r"pip install 'usearch"):
         Index.build(encoder, CORPUS, approximate=True)
 
 
