@@ -13,8 +13,8 @@ T = TypeVar("T")
 
 # What begins with these bytes, and what to do about it.
 _NO_TEXT = {
-    b"\x1f\x8b": "compressed by gzip: let its name end in .gz",
-    b"\xfd7zXZ\0": "compressed by xz: let its name end in .xz",
+    b"\x1f\x8b": "compressed by gzip: decompress it, or let its name end in .gz",
+    b"\xfd7zXZ\0": "compressed by xz: decompress it, or let its name end in .xz",
     b"PK\x03\x04": "a ZIP archive: unpack it",
     b"PK\x05\x06": "a ZIP archive: unpack it",
     b"BZh": "compressed by bzip2: decompress it with `bunzip2`",
@@ -156,7 +156,7 @@ def _columns(lines: Sequence[str], blank: int) -> str | None:
         # In a sentence, a space follows.
         if not rows or any(cell[:1] == " " for row in rows for cell in row[1:]):
             continue
-        if delimiter == "\t" and has_sentences:
+        if delimiter == "\t" and (has_sentences or (blank and _is_conllu(rows))):
             return _conll(rows)
         sizes = [sum(map(len, column)) for column in zip(*rows, strict=True)]
         best = 1 + sizes.index(max(sizes))
@@ -195,9 +195,19 @@ def _rows(rows: Iterable[list[str]]) -> list[list[str]]:
     return [row for row in read if len(row) == width]
 
 
+def _are_numbered(rows: Sequence[Sequence[str]]) -> bool:
+    return _share([row[0] for row in rows], re.compile(r"\d+([-.]\d+)?").fullmatch)
+
+
+def _is_conllu(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether rows have ten columns and sentences begin with 1, however short."""
+    numbers = [row[0] for row in rows]
+    return len(rows[0]) == 10 and numbers.count("1") > 1 and _are_numbered(rows)
+
+
 def _conll(rows: Sequence[Sequence[str]]) -> str:
     awk = 'NF {printf "%s ", $1} !NF {print ""}'
-    if _share([row[0] for row in rows], re.compile(r"\d+([-.]\d+)?").fullmatch):
+    if _are_numbered(rows):
         # Numbered words, and not the ranges of them.
         awk = '/^[0-9]+[ \\t]/ {printf "%s ", $2} !NF {print ""}'
     return (

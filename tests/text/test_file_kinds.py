@@ -101,8 +101,14 @@ def compressed():
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w") as file:
         file.writestr("text.txt", text)
-    yield gzip.compress(text, mtime=0), "compressed by gzip: let its name end in .gz"
-    yield lzma.compress(text), "compressed by xz: let its name end in .xz"
+    yield (
+        gzip.compress(text, mtime=0),
+        "compressed by gzip: decompress it, or let",
+    )
+    yield (
+        lzma.compress(text),
+        "compressed by xz: decompress it, or let",
+    )
     yield bz2.compress(text), "compressed by bzip2: decompress it with `bunzip2`"
     yield archive.getvalue(), "a ZIP archive: unpack it"
     yield b"\x28\xb5\x2f\xfd" + text, "compressed by zstd: decompress it with `unzstd`"
@@ -183,9 +189,19 @@ def test_sentences(text):
     assert check_start((text * 50).encode(), "name", True) is None
 
 
+SHORT_CONLLU = 9 * (
+    "# text = We sat\n1\tWe\twe\tPRON\tPRP\tCase=Nom|Number=Plur\t2\tnsubj\t_\t_\n"
+    "2\tsat\tsit\tVERB\tVBD\tMood=Ind|Tense=Past\t0\troot\t_\tSpaceAfter=No\n\n"
+)
+
+
 @pytest.mark.parametrize(
     ("content", "lines"),
-    [(CONLL, ["EU rejects it . "] * 9), (CONLLU, ["We sat de le "] * 9)],
+    [
+        (CONLL, ["EU rejects it . "] * 9),
+        (CONLLU, ["We sat de le "] * 9),
+        (SHORT_CONLLU, ["We sat "] * 9),
+    ],
 )
 def test_advice_for_conll(content, lines):
     """The program that a message names makes sentences of words."""

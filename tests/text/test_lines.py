@@ -58,7 +58,9 @@ def test_files_are_text(tmp_path, kind):
         "Größe\n".encode("latin-1") * 300: "300 of 300 lines are not, and look like",
         "Größe\n".encode("latin-1") * 30_000: "of first 10,922 lines are not",
         "a bank".encode("utf-16"): "looks like UTF-16: convert it",
-        gzip.compress(b"text"): "is compressed by gzip: let its name end in .gz",
+        gzip.compress(
+            b"text"
+        ): "is compressed by gzip: decompress it, or let its name end",
     }.items():
         path = write(tmp_path, content, kind)
         with pytest.raises(ValueError, match=f"{path} must be UTF-8 text; .*{said}"):

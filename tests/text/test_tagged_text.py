@@ -157,7 +157,7 @@ MALFORMED = {
     ),
     "gzip": (
         gzip.compress(b"We O\n"),
-        "is compressed by gzip: let its name end in .gz",
+        "is compressed by gzip: decompress it, or let its name end in .gz",
     ),
     "old mac": ("We O\rsat O\r", "line 1: must hold no CR but at its end"),
 }
