@@ -20,11 +20,11 @@ from keras_elmo.utils.checks import called
 from keras_elmo.utils.files import (
     file_hash,
     is_leftover,
-    lock,
     read_json_object,
     replacing,
     write_json,
 )
+from keras_elmo.utils.locks import held
 from keras_elmo.utils.reading import reading
 from keras_elmo.utils.types import Tensor
 
@@ -130,12 +130,8 @@ class PartFolder:
         """
         with self.writing():
             os.makedirs(self._path, exist_ok=True)
-            descriptor = os.open(self._path, os.O_RDONLY)
-        try:
-            if not lock(descriptor):
-                raise ValueError(
-                    f"{self._path} must not be in use: another process writes it"
-                )
+        used = f"{self._path} must not be in use: another process writes it"
+        with held(self._path, used):
             # Another process may have begun or completed it meanwhile.
             self._check()
             if self._num_parts():
@@ -147,8 +143,6 @@ class PartFolder:
             finally:
                 if not self._num_parts():
                     self.remove()
-        finally:
-            os.close(descriptor)
 
     def _num_parts(self) -> int:
         with contextlib.suppress(FileNotFoundError):

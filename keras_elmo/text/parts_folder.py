@@ -13,11 +13,11 @@ from keras_elmo.text.stats import CorpusStats
 from keras_elmo.utils.checks import called, received, refuse
 from keras_elmo.utils.files import (
     check_free,
-    lock,
     read_json_object,
     remove_leftovers,
     write_json,
 )
+from keras_elmo.utils.locks import held
 
 
 class PartsFolder:
@@ -74,12 +74,8 @@ class PartsFolder:
                 writes them.
         """
         os.makedirs(self.path, exist_ok=True)
-        descriptor = os.open(self.path, os.O_RDONLY)
-        try:
-            if not lock(descriptor):
-                raise ValueError(
-                    f"{self.path} must not be in use: another process writes it"
-                )
+        used = f"{self.path} must not be in use: another process writes it"
+        with held(self.path, used):
             check_free(self.out)
             if self.parts():
                 self._check_begun()
@@ -91,8 +87,6 @@ class PartsFolder:
             finally:
                 if not self.parts():
                     self._remove()
-        finally:
-            os.close(descriptor)
 
     def parts(self) -> list[str]:
         """Returns the paths of the parts, of which none is missing."""

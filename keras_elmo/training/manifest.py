@@ -15,7 +15,8 @@ from keras_elmo.files.run_directory import IMPORTED, PretrainingDirectory
 from keras_elmo.text.vocabulary import Vocabulary, counts_file
 from keras_elmo.training.training_data import SHAPES, Manifest
 from keras_elmo.utils.checks import called, refuse
-from keras_elmo.utils.files import check_parent, is_leftover, lock, remove_leftovers
+from keras_elmo.utils.files import check_parent, is_leftover, remove_leftovers
+from keras_elmo.utils.locks import held
 from keras_elmo.utils.types import Config
 
 
@@ -35,13 +36,13 @@ class DirectoryLock(ExitStack):
         """Locks the directory, if it exists by now, or raises ValueError."""
         if self._is_held or not os.path.isdir(self._path):
             return
-        descriptor = os.open(self._path, os.O_RDONLY)
-        self.callback(os.close, descriptor)
-        if not lock(descriptor):
-            raise ValueError(
+        self.enter_context(
+            held(
+                self._path,
                 f"{called('directory')} must not be in use: another process trains in "
-                f"{self._path}"
+                f"{self._path}",
             )
+        )
         self._is_held = True
 
 

@@ -11,6 +11,7 @@ from keras_elmo.layers.crf import CRF, CRFDecode
 from keras_elmo.layers.crf_loss import CRFLoss
 from keras_elmo.layers.crf_paths import crf_decode, crf_marginals
 from keras_elmo.utils.tag_schemes import convert
+from tests.helpers.installed import import_installed
 from tests.helpers.layer_checks import check_layer, numpy_of
 
 pytestmark = pytest.mark.graph
@@ -291,8 +292,7 @@ def test_saved_model(tmp_path):
 
 def test_equals_pytorch_crf():
     """On random batches with masks: losses, and best paths."""
-    torch = pytest.importorskip("torch")
-    torchcrf = pytest.importorskip("torchcrf", reason="needs pytorch-crf")
+    torch, torchcrf = import_installed("torch"), import_installed("torchcrf")
     for num_tags in (2, 17):
         rng = np.random.default_rng(num_tags)
         layer = random_layer(num_tags, rng)
