@@ -24,6 +24,9 @@ def test_the_whole_benchmark(benchmark, tmp_path, capsys):
     assert 0 < moments["imported"] < moments["loaded"] < moments["embedded"]
     assert len(measured["warm_milliseconds"]) == 90
     assert min(measured["warm_milliseconds"]) > 0
+    for epochs in (*measured["epochs"], *result["epochs_of_numbers"]):
+        first, second = epochs
+        assert first > second > 0
     # Nothing of where the files lay.
     assert str(tmp_path) not in json.dumps(result)
     table = capsys.readouterr().out.strip()
