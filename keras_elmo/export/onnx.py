@@ -9,14 +9,14 @@ import numpy as np
 
 from keras_elmo.config import ElmoConfig
 from keras_elmo.downstream.elmo_embedding import ElmoEmbedding
-from keras_elmo.export.onnx_graph import TO_THE_END, OnnxGraph
-from keras_elmo.export.onnx_layers import add_scalar_mix, add_token_embedding
-from keras_elmo.export.onnx_recurrence import PackedRows, add_bilm
 from keras_elmo.files.loading import open_model
-from keras_elmo.files.onnx_encoder import DESCRIPTION, WEIGHT_BITS, describe
+from keras_elmo.files.onnx_encoder import describe
+from keras_elmo.files.onnx_session import DESCRIPTION, WEIGHT_BITS
 from keras_elmo.files.sources import LayerInMemory, Source
 from keras_elmo.models.encoder import Encoder
 from keras_elmo.models.pretraining import PretrainingModel
+from keras_elmo.onnx_graphs.encoder import add_encoder
+from keras_elmo.onnx_graphs.graph import OnnxGraph
 from keras_elmo.text.plain_ids import PlainIds
 from keras_elmo.utils.checks import called, check_choice, check_path, received, refuse
 from keras_elmo.utils.files import check_room, replacing
@@ -198,25 +198,9 @@ def _graph(embedding: ElmoEmbedding, int8: bool = False) -> OnnxGraph:
     num_ids = embedding.encoder.config.ids_per_token
     char_ids = graph.input("char_ids", "int32", ("batch", "positions", num_ids))
 
-    # === Masks ===
-    first = graph.add("Gather", char_ids, graph.constant(0, "int64"), axis=2)
-    masked = graph.add("Not", graph.add("Greater", first, graph.constant(0, "int32")))
-    # A sentence ends at its first masked position, as `leading` has it.
-    before = graph.add(
-        "CumSum", graph.cast(masked, "int32"), graph.constant(1, "int64")
-    )
-    valid = graph.add("Equal", before, graph.constant(0, "int32"))
-    # A position holds a token where the next one is valid.
-    is_token = graph.slice(valid, 2, TO_THE_END, axis=1)
-    mask = graph.add("Unsqueeze", graph.cast(is_token, "float32"), graph.integers(2))
-
-    # === Layers ===
-    rows = PackedRows(graph, valid)
-    layer = embedding.encoder.token_embedding
-    x = add_token_embedding(graph, layer, char_ids, num_ids, rows.positions)
-    packed = add_bilm(graph, embedding.encoder.get_layer("bilm"), rows, x)
-    layers = rows.unpack(graph, packed, is_token)
-    elmo = add_scalar_mix(graph, embedding.mixes[0], layers, mask, 2 * units)
+    encoded = add_encoder(graph, embedding.encoder, char_ids)
+    layers, mask = encoded.layers, encoded.mask
+    elmo = encoded.mixed(graph, embedding.mixes[0], 2 * units)
 
     # === Outputs, named as those of the SavedModel ===
     tokens = graph.add("ReduceSum", mask, graph.integers(1), keepdims=0)
@@ -228,6 +212,5 @@ def _graph(embedding: ElmoEmbedding, int8: bool = False) -> OnnxGraph:
     for name, vector in {**vectors, "elmo": elmo}.items():
         graph.output(vector, "float32", ("batch", "tokens", 2 * units), name)
     graph.output(mean, "float32", ("batch", 2 * units), "default")
-    count = graph.cast(graph.add("Squeeze", tokens, graph.integers(1)), "int32")
-    graph.output(count, "int32", ("batch",), "sequence_len")
+    graph.output(encoded.lengths(graph), "int32", ("batch",), "sequence_len")
     return graph

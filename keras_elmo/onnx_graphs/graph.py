@@ -4,7 +4,7 @@ import numpy as np
 from keras import ops
 from numpy.typing import ArrayLike, DTypeLike
 
-from keras_elmo.files.onnx_encoder import WEIGHT_BITS
+from keras_elmo.files.onnx_session import WEIGHT_BITS
 from keras_elmo.utils.lazy import import_extra
 
 # Operators and file format of 2022.
