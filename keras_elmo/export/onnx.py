@@ -16,10 +16,10 @@ from keras_elmo.files.sources import LayerInMemory, Source
 from keras_elmo.models.encoder import Encoder
 from keras_elmo.models.pretraining import PretrainingModel
 from keras_elmo.onnx_graphs.encoder import add_encoder
-from keras_elmo.onnx_graphs.graph import OnnxGraph
+from keras_elmo.onnx_graphs.graph import OnnxGraph, check_size, write_onnx
 from keras_elmo.text.plain_ids import PlainIds
 from keras_elmo.utils.checks import called, check_choice, check_path, received, refuse
-from keras_elmo.utils.files import check_room, replacing
+from keras_elmo.utils.files import replacing
 from keras_elmo.utils.lazy import import_extra
 from keras_elmo.utils.types import StrPath
 
@@ -35,9 +35,6 @@ _SAMPLE = [
         "ELMo",
     )
 ]
-
-# The limit of the file format.
-_MAX_BYTES = 2**31 - 1
 
 
 def export_onnx(
@@ -125,7 +122,7 @@ def export_onnx(
         _export_downstream(source, path)
         return {}
     embedding = ElmoEmbedding(open_model(source, "source"))
-    _check_size(embedding.encoder, path)
+    check_size(embedding.encoder, path)
     tokenizer = embedding.encoder.tokenizer
     graph = _graph(embedding, quantize is not None)
     cosines: dict[str, float] = {}
@@ -140,10 +137,7 @@ def export_onnx(
     metadata = {DESCRIPTION: describe(config, mix, **about)}
     if tokenizer:
         metadata["tokenizer"] = tokenizer
-    content = graph.serialize(metadata)
-    check_room(path, len(content))
-    with replacing(path) as temporary, open(temporary, "wb") as file:
-        file.write(content)
+    write_onnx(path, graph, metadata)
     return cosines
 
 
@@ -168,18 +162,9 @@ def _cosines(exact: bytes, rounded: bytes, config: ElmoConfig) -> dict[str, floa
     return lowest
 
 
-def _check_size(model: keras.Model, path: str) -> None:
-    size = 4 * model.count_params()
-    if size > _MAX_BYTES:
-        raise ValueError(
-            f"{path}: the model has {size:,} bytes, and an ONNX file at most "
-            f"{_MAX_BYTES:,}"
-        )
-
-
 def _export_downstream(model: keras.Model, path: str) -> None:
     import_extra("tf2onnx", "Writing a downstream model as ONNX", "onnx")
-    _check_size(model, path)
+    check_size(model, path)
     # Keras finds the signature of a model that has been called; this one may be new.
     specs = [
         keras.InputSpec(shape=(None, *x.shape[1:]), dtype=x.dtype, name=x.name)
