@@ -24,6 +24,7 @@ FLOORS = {
     "files": 4,
     "plots": 4,
     "embedding": 5,
+    "onnx_graphs": 5,
     "downstream": 6,
     "export": 7,
     "words": 7,

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any, NoReturn, TypeAlias
 
-from keras_elmo.embedding.token_lists import utf8_tokens
 from keras_elmo.text.batching import Tokens
 from keras_elmo.text.tagged_text import TaggedSentence, read_tagged
+from keras_elmo.text.token_lists import utf8_tokens
 from keras_elmo.utils.tag_schemes import Scheme, are_span_tags, convert, scheme_of
 from keras_elmo.utils.types import Tensor
 

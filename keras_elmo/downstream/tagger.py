@@ -19,9 +19,10 @@ from keras_elmo.downstream.tagged_sentences import (
 )
 from keras_elmo.downstream.tagger_model import TaggerModel
 from keras_elmo.embedding.embedder import windows
-from keras_elmo.embedding.token_lists import read_sentences, tokenizer_of
+from keras_elmo.files.encoder_tokenizer import tokenizer_of
 from keras_elmo.text.batching import Tokens
 from keras_elmo.text.tag_scores import TagScores
+from keras_elmo.text.token_lists import read_sentences
 from keras_elmo.utils.checks import check_at_least, check_type, refuse
 from keras_elmo.utils.fixed import fixed_arguments
 from keras_elmo.utils.types import Config

@@ -7,6 +7,7 @@ import keras
 import numpy as np
 
 from keras_elmo.downstream.elmo_embedding import ElmoEmbedding
+from keras_elmo.downstream.exported_classifier import ExportedClassifier
 from keras_elmo.downstream.labelled_texts import (
     ExampleReader,
     Label,
@@ -35,7 +36,7 @@ _POOLS = ["mean"], ["max"], ["mean", "max"], ["max", "mean"]
 
 @keras.saving.register_keras_serializable("keras_elmo")
 @fixed_arguments
-class TextClassifier(keras.Model):
+class TextClassifier(ExportedClassifier):
     """Labels of texts, by their pooled word vectors.
 
     The vectors of ELMo, and static ones beside them if there are, are normalised, pass
@@ -89,9 +90,6 @@ class TextClassifier(keras.Model):
     Reference: for pairs, Conneau et al. 2017, Supervised Learning of Universal Sentence
     Representations from Natural Language Inference Data, section 3.
     """
-
-    # Until they are known.
-    labels: list[Label] | None = None
 
     def __init__(
         self,
@@ -246,11 +244,6 @@ class TextClassifier(keras.Model):
         if self.multi_label:
             return [[labels[k] for k in np.flatnonzero(row >= 0.5)] for row in rows]
         return [labels[k] for k in rows.argmax(axis=1)]
-
-    def _known(self) -> list[Label]:
-        if self.labels is None:
-            raise ValueError("a TextClassifier without `labels` must be trained first")
-        return self.labels
 
     def evaluate(
         self,
