@@ -31,6 +31,7 @@ FLOORS = {
     "training": 7,
     "serving": 7,
     "scale": 7,
+    "sklearn": 7,
     "importing": 8,
     "explorer": 8,
     "__init__": 9,
@@ -46,6 +47,7 @@ EXTRAS = {
     },
     "explorer": {"orjson", "starlette"},
     "scale": {"apache_beam"},
+    "sklearn": {"sklearn"},
 }
 
 # Options of such rooms, which the command line declares: they need no extra.
