@@ -1,6 +1,7 @@
 """The public names of keras_elmo; `__init__.py` loads each on first use."""
 
 from . import plots as plots
+from . import sklearn as sklearn
 from .config import ElmoConfig as ElmoConfig
 from .downstream.callbacks import MixWeightsLogger as MixWeightsLogger
 from .downstream.elmo_embedding import ElmoEmbedding as ElmoEmbedding

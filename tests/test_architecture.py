@@ -24,12 +24,14 @@ FLOORS = {
     "files": 4,
     "plots": 4,
     "embedding": 5,
+    "onnx_graphs": 5,
     "downstream": 6,
     "export": 7,
     "words": 7,
     "training": 7,
     "serving": 7,
     "scale": 7,
+    "sklearn": 7,
     "importing": 8,
     "explorer": 8,
     "__init__": 9,
@@ -45,6 +47,7 @@ EXTRAS = {
     },
     "explorer": {"orjson", "starlette"},
     "scale": {"apache_beam"},
+    "sklearn": {"sklearn"},
 }
 
 # Options of such rooms, which the command line declares: they need no extra.

@@ -20,8 +20,10 @@ pytestmark = [pytest.mark.graph, pytest.mark.usefixtures("eagerly")]
 
 def public_names():
     """The names of `__all__`, read without importing apache_beam or matplotlib."""
-    for name in sorted(set(keras_elmo.__all__) - {"plots"}):
+    for name in sorted(set(keras_elmo.__all__) - {"plots", "sklearn"}):
         yield pytest.param("keras_elmo", name, id=name)
+    full_name = "keras_elmo.sklearn.ElmoVectorizer"
+    yield pytest.param(*full_name.rsplit(".", 1), id=full_name, marks=pytest.mark.slow)
     for module in ("plots/__init__.py", "scale/__init__.py"):
         tree = ast.parse((ROOT / "keras_elmo" / module).read_text(encoding="utf-8"))
         (names,) = (

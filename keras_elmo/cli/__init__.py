@@ -9,14 +9,22 @@ import warnings
 from collections.abc import Iterator, Sequence
 
 import keras_elmo
-from keras_elmo.cli import commands as _commands  # noqa: F401  (declares them)
+from keras_elmo.cli import classify as _classify  # noqa: F401  (declares commands)
+from keras_elmo.cli import commands as _commands  # noqa: F401
 from keras_elmo.cli import imports as _imports  # noqa: F401
 from keras_elmo.cli import servers as _servers  # noqa: F401
+from keras_elmo.cli import tag as _tag  # noqa: F401
 from keras_elmo.cli import texts as _texts  # noqa: F401
 from keras_elmo.cli import words as _words  # noqa: F401
-from keras_elmo.cli.parsing import COMMANDS, Arguments, Command, Parser, add_commands
+from keras_elmo.cli.parsing import (
+    Arguments,
+    Command,
+    Parser,
+    add_commands,
+    check_command,
+)
 from keras_elmo.cli.process import EndingSignals, standard_streams
-from keras_elmo.utils.checks import FLAGS, did_you_mean
+from keras_elmo.utils.checks import FLAGS
 
 _BAD_INPUT = 2
 # Added to the number of a signal that ended a command.
@@ -45,9 +53,7 @@ def _run(words: Sequence[str], signals: EndingSignals) -> int:
     parser = _parser()
     if "_ARGCOMPLETE" in os.environ:
         importlib.import_module("argcomplete").autocomplete(parser)
-    if words and not words[0].startswith("-") and words[0] not in COMMANDS:
-        hint = did_you_mean(words[0], COMMANDS) or f"; there are {', '.join(COMMANDS)}"
-        parser.error(f"no command {words[0]}{hint}")
+    check_command(parser, words)
     parsed, unknown = parser.parse_known_args(words)
     arguments = vars(parsed)
     command, refuse = arguments.pop("command"), arguments.pop("refuse")

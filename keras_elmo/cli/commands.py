@@ -106,7 +106,7 @@ def _evaluate(arguments: Arguments) -> None:
     check_corpus(arguments, "corpus")
     check_model(arguments["model"])
     import_keras()
-    from keras_elmo.embedding.token_lists import tokenizer_of
+    from keras_elmo.files.encoder_tokenizer import tokenizer_of
     from keras_elmo.files.loading import open_model
 
     model = open_model(arguments["model"]).language_model()

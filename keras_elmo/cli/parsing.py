@@ -4,7 +4,7 @@ import argparse
 import dataclasses
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, NoReturn, TypeAlias
 
 from keras_elmo.embedding.embed_options import EmbedOptions
@@ -18,6 +18,7 @@ from keras_elmo.text.lines import (
     read_lines,
 )
 from keras_elmo.training.training_options import TrainingOptions
+from keras_elmo.utils.checks import did_you_mean
 from keras_elmo.utils.lazy import import_extra
 from keras_elmo.utils.options import Option, options_of
 
@@ -37,7 +38,10 @@ class Command(NamedTuple):
     run: Run
 
 
+# By their names; "tag train" is a subcommand of the group "tag".
 COMMANDS: dict[str, Command] = {}
+# A line for the list of commands.
+GROUPS: dict[str, str] = {}
 
 
 def command(
@@ -83,12 +87,23 @@ class _Formatter(argparse.HelpFormatter):
 
 def add_commands(parser: Parser) -> None:
     """Adds the subcommands that are declared."""
-    subparsers = parser.add_subparsers(
-        title="commands", required=True, metavar="COMMAND"
-    )
+    parsers: dict[str, argparse._SubParsersAction[Any]] = {}
+
+    def parsers_of(group: str) -> "argparse._SubParsersAction[Any]":
+        if group not in parsers:
+            above = parser
+            if group:
+                help = GROUPS[group]
+                above = parsers_of("").add_parser(group, help=help, description=help)
+            parsers[group] = above.add_subparsers(
+                title="commands", required=True, metavar="COMMAND"
+            )
+        return parsers[group]
+
     for name, command in COMMANDS.items():
-        subparser = subparsers.add_parser(
-            name,
+        group, _, last = name.rpartition(" ")
+        subparser = parsers_of(group).add_parser(
+            last,
             help=command.help,
             description=" ".join((command.run.__doc__ or "").split()),
             epilog=f"example:\n  keras-elmo {command.example}",
@@ -108,6 +123,24 @@ def add_commands(parser: Parser) -> None:
                     )
                 group = groups[option.one_of]
             _add_option(group, option, command.flags)
+
+
+def check_command(parser: Parser, words: Sequence[str]) -> None:
+    """Ends the process with a hint if words begin with no command's name."""
+    name = ""
+    for word in words[:2]:
+        if word.startswith("-"):
+            return
+        name = f"{name} {word}".lstrip()
+        if name in COMMANDS:
+            return
+        if name not in GROUPS:
+            group, _, _ = name.rpartition(" ")
+            names = [*GROUPS, *COMMANDS]
+            # Of the same group, or outside of all.
+            names = [each for each in names if each.rpartition(" ")[0] == group]
+            hint = did_you_mean(name, names) or f"; there are {', '.join(names)}"
+            parser.error(f"no command {name}{hint}")
 
 
 def _add_option(group: Any, option: Option, flags: dict[str, str]) -> None:

@@ -12,50 +12,29 @@ from keras_elmo.utils.types import Tensor
 
 
 class BestEpoch(keras.callbacks.Callback):
-    """Adds scores to the logs of each epoch, and keeps the weights of the best one.
+    """Keeps the weights of the best epoch.
 
-    The best has the greatest F1 of spans, or accuracy if the tags mark none; of equal
-    ones the least loss decides.
+    The best has the greatest `val_f1`, or `val_accuracy` if there is none, in the logs;
+    of equal ones the least `val_loss` decides.
 
     Args:
-        sentences: the development data.
-        groups: the places of the sentences in each batch.
-        batches: `(x, y)`, for any number of passes.
-        score: returns the indices of the best tags of a batch, and its loss.
-        tags: names of the tags.
         patience: epochs without a better score after which training stops, or `None`.
     """
 
-    def __init__(
-        self,
-        sentences: Sequence[TaggedSentence],
-        groups: Sequence[Sequence[int]],
-        batches: Iterable[tuple[Tensor, ...]],
-        score: Callable[[Tensor, Tensor], tuple[Tensor, float]],
-        tags: Sequence[str],
-        patience: int | None,
-    ) -> None:
+    def __init__(self, patience: int | None) -> None:
         super().__init__()
-        self._sentences = sentences
-        self._groups = groups
-        self._batches = batches
-        self._score = score
-        self._tags = tags
         self._patience = patience
         self._best = (-np.inf, -np.inf)
         self._best_epoch = 0
         self._weights: list[np.ndarray] = []
 
     def on_epoch_end(self, epoch: int, logs: dict[str, float] | None = None) -> None:
-        scores = self._scores()
-        if logs is not None:
-            # For History, the progress bar, and callbacks that follow.
-            logs.update({f"val_{name}": value for name, value in scores.items()})
+        logs = logs or {}
         # While no span is found, the loss decides.
-        loss = scores.get("loss", np.inf)
-        score = scores.get("f1", scores["accuracy"]), -loss
-        if score > self._best:
-            self._best, self._best_epoch = score, epoch
+        score = logs.get("val_f1", logs.get("val_accuracy", -np.inf))
+        if (score, -logs.get("val_loss", np.inf)) > self._best:
+            self._best = score, -logs.get("val_loss", np.inf)
+            self._best_epoch = epoch
             # Copies: JAX gives the memory of variables to the next step.
             self._weights = [
                 np.array(ops.convert_to_numpy(weight), copy=True)
@@ -65,11 +44,46 @@ class BestEpoch(keras.callbacks.Callback):
             self.model.stop_training = True
 
     def restore(self) -> None:
-        """Gives the model the weights of its best epoch."""
+        """Gives the model the weights of its best epoch, if an epoch has ended."""
         if self._weights:
             pairs = zip(self.model.trainable_variables, self._weights, strict=True)
             for weight, value in pairs:
                 weight.assign(value)
+
+
+class TagScoresByEpoch(keras.callbacks.Callback):
+    """Adds scores on development data to the logs of each epoch.
+
+    Callbacks that read them come after it.
+
+    Args:
+        sentences: the development data.
+        groups: the places of the sentences in each batch.
+        batches: `(x, y)`, for any number of passes.
+        score: returns the indices of the best tags of a batch, and its loss.
+        tags: names of the tags.
+    """
+
+    def __init__(
+        self,
+        sentences: Sequence[TaggedSentence],
+        groups: Sequence[Sequence[int]],
+        batches: Iterable[tuple[Tensor, ...]],
+        score: Callable[[Tensor, Tensor], tuple[Tensor, float]],
+        tags: Sequence[str],
+    ) -> None:
+        super().__init__()
+        self._sentences = sentences
+        self._groups = groups
+        self._batches = batches
+        self._score = score
+        self._tags = tags
+
+    def on_epoch_end(self, epoch: int, logs: dict[str, float] | None = None) -> None:
+        if logs is not None:
+            # For History, the progress bar, and callbacks that follow.
+            scores = self._scores()
+            logs.update({f"val_{name}": value for name, value in scores.items()})
 
     def _scores(self) -> dict[str, float]:
         predicted: dict[int, list[str]] = {}

@@ -1,12 +1,14 @@
 """Texts and labels, in whatever holds them: lists, arrays, columns of a data frame."""
 
 import math
+import os
 from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any, NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
 
-from keras_elmo.text.tag_scores import scores_by_type, total_of
+from keras_elmo.text.labelled_files import ANY_COLUMNS, Texts, read_labelled
+from keras_elmo.text.table_rows import Columns, named_places
 from keras_elmo.utils.checks import called, check_type, received, refuse
 
 Text: TypeAlias = str | bytes | Sequence[str | bytes]
@@ -43,36 +45,73 @@ class ExampleReader:
         self._multi_label = multi_label
 
     def parts(
-        self, texts: object, labels: object, validation_data: Any, share: float
+        self,
+        texts: object,
+        labels: object,
+        validation_data: Texts,
+        share: float,
+        columns: Columns = ANY_COLUMNS,
     ) -> list[Examples]:
         """Returns the examples to train on, and those to score, if there are any."""
-        examples = self.examples(texts, labels)
+        examples = self.examples(texts, labels, columns=columns)
         if validation_data is None:
             return _split(examples, share)
-        rule = "a pair of texts and labels, or None"
+        argument = "validation_data"
+        if _is_table(validation_data):
+            return [examples, self.examples(validation_data, None, argument, columns)]
+        rule = "a pair of texts and labels, files, or None"
         check_type((tuple, list), rule, validation_data=validation_data)
         if len(validation_data) != 2:
             refuse("validation_data", rule, validation_data)
         scored, right = validation_data
-        return [examples, self.examples(scored, right, "validation_data")]
+        return [examples, self.examples(scored, right, argument)]
 
-    def examples(self, texts: object, labels: object, argument: str = "") -> Examples:
+    def examples(
+        self,
+        texts: Texts,
+        labels: object,
+        argument: str = "",
+        columns: Columns = ANY_COLUMNS,
+    ) -> Examples:
         """Returns texts with their labels.
 
         Args:
-            texts: the texts.
-            labels: the labels.
+            texts: the texts; or files or a data frame of both.
+            labels: the labels; `None` if they are in `texts`.
             argument: what both came in, if not in `texts` and `labels`.
+            columns: of files and data frames.
         """
-        columns = self.texts(texts, argument or "texts")
+        if labels is None and _is_table(texts):
+            argument = argument or "texts"
+            if hasattr(texts, "columns"):
+                texts, labels = self._of_frame(texts, columns, argument)
+            else:
+                kinds = self._pairs, self._multi_label
+                texts, labels = read_labelled(texts, columns, *kinds)
+        elif columns != ANY_COLUMNS:
+            given = next(name for name, x in columns._asdict().items() if x is not None)
+            rule = "None unless a file or a data frame is given"
+            refuse(f"{given}_column", rule, getattr(columns, given))
+        read = self.texts(texts, argument or "texts")
         argument = argument or "labels"
         rows = self.labels(labels, argument)
-        if len(rows) != len(columns[0]):
+        if len(rows) != len(read[0]):
             raise ValueError(
                 f"{called(argument)} must have a label for each text. "
-                f"Received: {len(rows):,} labels of {len(columns[0]):,} texts"
+                f"Received: {len(rows):,} labels of {len(read[0]):,} texts"
             )
-        return Examples(columns, rows, argument)
+        return Examples(read, rows, argument)
+
+    def _of_frame(
+        self, frame: Texts, columns: Columns, argument: str
+    ) -> tuple[object, object]:
+        given = columns._asdict()
+        if not self._pairs:
+            del given["pair"]
+        places = named_places([*map(str, frame.columns)], given, called(argument))
+        parts = {name: frame[frame.columns[place]] for name, place in places.items()}
+        pairs = zip(parts["text"], parts.get("pair", ()), strict=self._pairs)
+        return list(pairs) if self._pairs else parts["text"], parts["label"]
 
     def texts(self, texts: object, argument: str = "texts") -> list[list[Text]]:
         """Returns the texts; of pairs, the first ones and the second ones.
@@ -136,6 +175,13 @@ class ExampleReader:
         return read
 
 
+def _is_table(texts: Texts) -> bool:
+    """Whether these are files or a data frame, which may hold labels, too."""
+    if isinstance(texts, list | tuple) and texts:
+        return all(isinstance(path, os.PathLike) for path in texts)
+    return isinstance(texts, str | os.PathLike) or hasattr(texts, "columns")
+
+
 def _split(examples: Examples, share: float) -> list[Examples]:
     """Returns the first examples and the last ones, the share; or all, if it is 0."""
     if not share:
@@ -184,25 +230,6 @@ def targets_of(
     for target, row in zip(targets, rows, strict=True):
         target[[places[label] for label in row]] = 1
     return targets
-
-
-def label_scores(
-    reference: Sequence[Sequence[Label]], predicted: Sequence[Sequence[Label]]
-) -> dict[str, object]:
-    """Returns scores by name, for JSON."""
-    rows = [
-        [[(label,) for label in {*row}] for row in x] for x in (reference, predicted)
-    ]
-    by_label = scores_by_type(*rows)
-    same = [
-        {*right} == {*guess} for right, guess in zip(reference, predicted, strict=True)
-    ]
-    return {
-        "accuracy": sum(same) / len(same),
-        "micro_f1": total_of(by_label.values()).f1,
-        "macro_f1": sum(each.f1 for each in by_label.values()) / max(len(by_label), 1),
-        "by_label": {label: each.as_dict() for label, each in by_label.items()},
-    }
 
 
 def _values(container: object, argument: str, rule: str) -> list[Any]:

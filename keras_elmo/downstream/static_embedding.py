@@ -147,7 +147,7 @@ class StaticEmbedding(StringLayer):
             unknown word, from 2 on the words in their order.
         """
         tokens = as_padded(tokens)
-        table = self._lookup_table()
+        table = self.table()
         found = table.lookup(tokens)
         lower = table.lookup(tf.strings.lower(tokens, "utf-8"))
         found = tf.where(found == _UNKNOWN, lower, found)
@@ -159,7 +159,8 @@ class StaticEmbedding(StringLayer):
             return ops.convert_to_tensor(tokens)
         return self.ids(self._strings(tokens, "tokens"))
 
-    def _lookup_table(self) -> Tensor:
+    def table(self) -> Tensor:
+        """Returns TensorFlow's table of the words and their ids."""
         if self._table is None:
             # Outside of the function, perhaps of tf.data, that is first to ask.
             with tf.init_scope():

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any, NoReturn, TypeAlias
 
-from keras_elmo.embedding.token_lists import utf8_tokens
 from keras_elmo.text.batching import Tokens
 from keras_elmo.text.tagged_text import TaggedSentence, read_tagged
+from keras_elmo.text.token_lists import utf8_tokens
+from keras_elmo.utils.checks import called
 from keras_elmo.utils.tag_schemes import Scheme, are_span_tags, convert, scheme_of
 from keras_elmo.utils.types import Tensor
 
@@ -60,7 +61,7 @@ def tagged_sentences(
     ]
     sentences = [sentence for sentence in sentences if sentence.words]
     if not sentences:
-        raise ValueError(f"`{argument}` must have a sentence with a word")
+        raise ValueError(f"{called(argument)} must have a sentence with a word")
     return sentences
 
 
@@ -83,7 +84,9 @@ def tags_of(sentences: Iterable[TaggedSentence]) -> list[str]:
         rows = [convert(tags, _without_iob1(scheme)) for tags in rows]
     tags = sorted(set(chain.from_iterable(rows)))
     if len(tags) < 2:
-        raise ValueError(f"`x` must have at least 2 different tags. Received: {tags}")
+        raise ValueError(
+            f"{called('x')} must have at least 2 different tags. Received: {tags}"
+        )
     return tags
 
 
@@ -110,7 +113,7 @@ def in_scheme(
     tags = sorted({tag for sentence in sentences for tag in sentence.tags})
     if not are_span_tags(tags):
         raise ValueError(
-            f"`{argument}` must have tags that mark spans, as the tagger's tags do "
+            f"{called(argument)} must have tags that mark spans, as the tagger's do "
             f"({scheme}). Received: tags {reprlib.repr(tags)}"
         )
     return [TaggedSentence(row.words, convert(row.tags, scheme)) for row in sentences]
@@ -135,7 +138,8 @@ def check_known(sentences: Iterable[TaggedSentence], tags: Sequence[str]) -> Non
         for tag in sentence.tags:
             if tag not in tags:
                 raise ValueError(
-                    f"`x` must have tags that the tagger knows, {reprlib.repr(tags)}. "
+                    f"{called('x')} must have tags that the tagger knows, "
+                    f"{reprlib.repr(tags)}. "
                     f"Received: {tag!r} in sentence {place}"
                 )
 

@@ -5,7 +5,11 @@ from types import NoneType
 
 import keras
 
-from keras_elmo.downstream.best_epoch import BestEpoch, named_tags
+from keras_elmo.downstream.best_epoch import (
+    BestEpoch,
+    TagScoresByEpoch,
+    named_tags,
+)
 from keras_elmo.downstream.tagged_sentences import (
     Data,
     check_known,
@@ -19,9 +23,10 @@ from keras_elmo.downstream.tagged_sentences import (
 )
 from keras_elmo.downstream.tagger_model import TaggerModel
 from keras_elmo.embedding.embedder import windows
-from keras_elmo.embedding.token_lists import read_sentences, tokenizer_of
+from keras_elmo.files.encoder_tokenizer import tokenizer_of
 from keras_elmo.text.batching import Tokens
 from keras_elmo.text.tag_scores import TagScores
+from keras_elmo.text.token_lists import read_sentences
 from keras_elmo.utils.checks import check_at_least, check_type, refuse
 from keras_elmo.utils.fixed import fixed_arguments
 from keras_elmo.utils.types import Config
@@ -144,11 +149,13 @@ class Tagger(TaggerModel):
             dev = in_scheme(dev, scheme, "validation_data")
         if self.head is None:
             self._make_head(tags)
-        best = None
+        best = BestEpoch(patience)
+        scoring = []
         if dev:
             labels = labels_of(dev, tags)
             prepared = self._batches.prepare(words_of(dev), batch_size, labels)
-            best = BestEpoch(dev, *prepared, self._scored(), tags, patience)
+            scores = TagScoresByEpoch(dev, *prepared, self._scored(), tags)
+            scoring = [scores, best]
         labels = labels_of(train, tags)
         words = words_of(train)
         _, batches = self._batches.prepare(words, batch_size, labels, shuffle=True)
@@ -156,13 +163,12 @@ class Tagger(TaggerModel):
             return super().fit(
                 batches,
                 epochs=epochs,
-                callbacks=[*filter(None, [best]), *(callbacks or ())],
+                callbacks=[*scoring, *(callbacks or ())],
                 verbose=verbose,
                 shuffle=False,
             )
         finally:
-            if best is not None:
-                best.restore()
+            best.restore()
 
     def predict(self, sentences: Data, batch_size: int = 64) -> list[list[str]]:
         """Returns one tag for each word of each sentence.

@@ -5,7 +5,12 @@ from keras import ops
 
 from keras_elmo.layers.crf import CRF
 from keras_elmo.layers.crf_loss import CRFLoss
-from keras_elmo.layers.crf_paths import crf_decode
+from keras_elmo.layers.crf_paths import (
+    crf_decode,
+    crf_marginals,
+    place_of_greatest,
+)
+from keras_elmo.layers.exported_scan import run_bilstm
 from keras_elmo.utils.types import Shape, Tensor
 
 
@@ -37,6 +42,7 @@ class TaggerHead(keras.layers.Layer):
     ) -> None:
         super().__init__(**kwargs)
         self.supports_masking = True
+        self.tags = list(tags)
         self.dropout = keras.layers.Dropout(dropout)
         self.lstm = None
         if lstm_units:
@@ -59,7 +65,7 @@ class TaggerHead(keras.layers.Layer):
     ) -> Tensor:
         vectors = self.dropout(vectors, training=training)
         if self.lstm is not None:
-            vectors = self.lstm(vectors, mask=mask, training=training)
+            vectors = run_bilstm(self.lstm, vectors, mask, training)
             vectors = self.dropout(vectors, training=training)
         scores = self.scores(vectors)
         return scores if self.crf is None else self.crf(scores, mask=mask)
@@ -71,8 +77,14 @@ class TaggerHead(keras.layers.Layer):
     def decode(self, outputs: Tensor) -> Tensor:
         """Returns the `(batch, tokens)` indices of the best tags."""
         if self.crf is None:
-            return ops.argmax(outputs, axis=-1)
+            return place_of_greatest(outputs, axis=-1)
         return crf_decode(outputs)[0]
+
+    def probabilities(self, outputs: Tensor) -> Tensor:
+        """Returns the `(batch, tokens, tags)` probabilities of all tags."""
+        if self.crf is None:
+            return ops.softmax(ops.cast(outputs, "float32"), axis=-1)
+        return crf_marginals(outputs)
 
 
 def tagger_loss(crf: bool) -> keras.losses.Loss:

@@ -8,25 +8,22 @@ import keras
 from keras import ops
 
 from keras_elmo.downstream.elmo_embedding import ElmoEmbedding
+from keras_elmo.downstream.exported_tagger import ExportedTagger
 from keras_elmo.downstream.static_embedding import StaticEmbedding
 from keras_elmo.downstream.tagger_batches import BatchGraph, TaggerBatches
 from keras_elmo.downstream.tagger_head import TaggerHead, tagger_loss
-from keras_elmo.downstream.token_mask import CharacterMask, TokenMask
 from keras_elmo.files.sources import Source
 from keras_elmo.utils.checks import (
     check_at_least,
     check_boolean,
-    check_path,
     check_rate,
     check_type,
     refuse,
 )
-from keras_elmo.utils.files import check_free, replacing
-from keras_elmo.utils.lazy import tf
 from keras_elmo.utils.types import Config, StrPath, Tensor
 
 
-class TaggerModel(keras.Model):
+class TaggerModel(ExportedTagger):
     """What `Tagger` says of its arguments and calls holds here."""
 
     def __init__(
@@ -53,8 +50,6 @@ class TaggerModel(keras.Model):
         self.dropout = dropout
         self.elmo = _elmo(encoder, trainable_encoder)
         self.static = None if static is None else _static(static)
-        self.head: TaggerHead | None = None
-        self._mask = CharacterMask()
         self._batches = TaggerBatches(self.elmo, self.static)
         self._tags: list[str] = []
         self._graph: BatchGraph | None = None
@@ -84,14 +79,6 @@ class TaggerModel(keras.Model):
         """The names of the tags, in the order of their indices; `None` before `fit`."""
         return self._tags or None
 
-    def _head(self) -> TaggerHead:
-        if self.head is None:
-            raise ValueError(
-                "`tags` must be given, or learned by `fit`, before the tagger is used. "
-                "Received: tags=None"
-            )
-        return self.head
-
     def call(self, inputs: dict[str, Tensor], training: bool | None = None) -> Tensor:
         words = inputs["words"]
         vectors = self.elmo(words, training=training)
@@ -99,7 +86,7 @@ class TaggerModel(keras.Model):
             static = self.static(inputs["static"])
             static = ops.cast(static, vectors.dtype)
             vectors = ops.concatenate([static, vectors], axis=-1)
-        mask = self._mask.tokens(words)
+        mask = self.token_mask(words)
         return self._head()(vectors, mask=mask, training=training)
 
     def predict_step(self, *args: Tensor) -> Tensor:
@@ -139,54 +126,6 @@ class TaggerModel(keras.Model):
         if keras.backend.backend() != "tensorflow":
             return score_in_keras
         return BatchGraph(score, self.elmo.layers_shape)
-
-    def export(
-        self,
-        filepath: StrPath,
-        format: str = "tf_saved_model",
-        verbose: bool = False,
-    ) -> None:
-        """Writes a SavedModel that runs without Keras: words in, tags out.
-
-        Its signature `tokens`, also `serving_default`, takes `tokens`, `(batch,
-        tokens)` strings padded with `""`, and returns `tags`, strings of that shape.
-
-        Args:
-            filepath: the folder to write.
-            format: `"tf_saved_model"`.
-            verbose: whether Keras prints the signature.
-
-        Raises:
-            ValueError: the format is another one, the tagger has no tags yet, or
-                something is at `filepath` already.
-            RuntimeError: Keras does not run on TensorFlow.
-        """
-        if format != "tf_saved_model":
-            refuse("format", "'tf_saved_model'", format)
-        check_boolean(verbose=verbose)
-        check_path(filepath=filepath)
-        check_free(filepath)
-        self._head()
-        if keras.backend.backend() != "tensorflow":
-            raise RuntimeError(
-                "A SavedModel holds a TensorFlow graph: export it in a process with "
-                f"KERAS_BACKEND=tensorflow. Received: {keras.backend.backend()}"
-            )
-        names = tf.constant(self.tags)
-
-        def tag(tokens: Tensor) -> dict[str, Tensor]:
-            inputs = {"words": self.elmo.char_ids(tokens)}
-            if self.static is not None:
-                inputs["static"] = self.static.ids(tokens)
-            tags = tf.gather(names, self._decoded(inputs))
-            return {"tags": tf.where(TokenMask().tokens(tokens), tags, "")}
-
-        tokens = tf.TensorSpec([None, None], tf.string, "tokens")
-        archive = keras.export.ExportArchive()
-        archive.track(self)
-        archive.add_endpoint("tokens", tag, [tokens])
-        with replacing(filepath) as temporary:
-            archive.write_out(temporary, verbose=verbose)
 
     def get_config(self) -> Config:
         return {

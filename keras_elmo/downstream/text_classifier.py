@@ -1,23 +1,25 @@
 """A Keras model from texts to labels."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from types import NoneType
 
 import keras
 import numpy as np
 
+from keras_elmo.downstream.best_epoch import BestEpoch
 from keras_elmo.downstream.elmo_embedding import ElmoEmbedding
 from keras_elmo.downstream.labelled_texts import (
     ExampleReader,
     Label,
-    label_names,
-    label_scores,
     targets_of,
 )
 from keras_elmo.downstream.static_embedding import StaticEmbedding
+from keras_elmo.downstream.text_classifier_model import TextClassifierModel
 from keras_elmo.downstream.text_ids import TextIds
 from keras_elmo.downstream.text_vectors import TextVectors
 from keras_elmo.files.sources import Source
+from keras_elmo.text.label_scores import label_scores
+from keras_elmo.text.table_rows import Columns
 from keras_elmo.utils.checks import (
     check_at_least,
     check_boolean,
@@ -27,7 +29,7 @@ from keras_elmo.utils.checks import (
     refuse,
 )
 from keras_elmo.utils.fixed import fixed_arguments
-from keras_elmo.utils.types import Config, StrPath, Tensor
+from keras_elmo.utils.types import StrPath
 
 _CALLBACKS = (keras.callbacks.Callback, list, tuple, NoneType)
 _POOLS = ["mean"], ["max"], ["mean", "max"], ["max", "mean"]
@@ -35,7 +37,7 @@ _POOLS = ["mean"], ["max"], ["mean", "max"], ["max", "mean"]
 
 @keras.saving.register_keras_serializable("keras_elmo")
 @fixed_arguments
-class TextClassifier(keras.Model):
+class TextClassifier(TextClassifierModel):
     """Labels of texts, by their pooled word vectors.
 
     The vectors of ELMo, and static ones beside them if there are, are normalised, pass
@@ -90,9 +92,6 @@ class TextClassifier(keras.Model):
     Representations from Natural Language Inference Data, section 3.
     """
 
-    # Until they are known.
-    labels: list[Label] | None = None
-
     def __init__(
         self,
         encoder: Source,
@@ -139,45 +138,44 @@ class TextClassifier(keras.Model):
         accuracy = getattr(keras.metrics, f"{kind}Accuracy")(name="accuracy")
         self.compile(keras.optimizers.Adam(1e-3), loss, metrics=[accuracy])
 
-    def _set_labels(self, labels: object) -> None:
-        self.labels = names = label_names(labels, 1 if self.multi_label else 2)
-        activation = "sigmoid" if self.multi_label else "softmax"
-        dense = keras.layers.Dense(len(names), activation=activation, dtype="float32")
-        dense.build((None, self.text_vectors.units))
-        self.output_layer = dense
-        self.built = True
-
-    def call(self, inputs: Tensor, training: bool | None = None) -> Tensor:
-        # `fit` has read the text already.
-        parts = inputs if isinstance(inputs, Mapping) else self._ids.of_strings(inputs)
-        texts = [[parts[name] for name in names] for names in self._ids.names]
-        return self.output_layer(self.text_vectors(texts, training=training))
-
     def fit(
         self,
         texts: object,
-        labels: object,
+        labels: object = None,
         *,
         validation_split: float = 0.0,
-        validation_data: tuple[object, object] | None = None,
+        validation_data: object = None,
+        text_column: str | int | None = None,
+        pair_column: str | int | None = None,
+        label_column: str | int | None = None,
         epochs: int = 10,
         batch_size: int = 32,
+        patience: int | None = 3,
         callbacks: object = None,
         verbose: str | int = "auto",
     ) -> keras.callbacks.History:
-        """Trains the classifier.
+        """Trains the classifier, and keeps the weights of the best epoch.
+
+        The best epoch has the greatest `val_accuracy`, if texts are scored.
 
         Args:
             texts: texts or lists of words, in a list, an array, a tensor or a column of
-                a data frame; with `pairs`, pairs of them, or a table of two columns.
+                a data frame; with `pairs`, pairs of them, or a table of two columns. Or
+                files (TSV, CSV, JSON lines) or a data frame, with the labels.
             labels: a string, an integer or a boolean for each text; with `multi_label`
                 a list of them.
             validation_split: the share of the texts, the last ones, that are scored
                 after each epoch and not trained on.
-            validation_data: texts and labels that are scored instead.
-            epochs: number of passes over the texts.
+            validation_data: what is scored instead: `(texts, labels)`, or a table.
+            text_column: name, or in files without a header the place from 0 on; by
+                default `text`, or the first column.
+            pair_column: of the second texts; by default `pair`, or the second column.
+            label_column: by default `label`, or the last column.
+            epochs: greatest number of passes over the texts.
             batch_size: number of texts of a step.
-            callbacks: such as `keras.callbacks.EarlyStopping`.
+            patience: epochs without a better score after which training stops, or
+                `None`.
+            callbacks: such as `keras.callbacks.ReduceLROnPlateau`.
             verbose: as of `keras.Model.fit`.
 
         Returns:
@@ -188,11 +186,15 @@ class TextClassifier(keras.Model):
                 known, all are the same, or a number is out of range.
         """
         check_at_least(1, epochs=epochs, batch_size=batch_size)
+        if patience is not None:
+            check_at_least(1, patience=patience)
         check_rate(validation_split=validation_split)
         if verbose not in ("auto", 0, 1, 2):
             refuse("verbose", "'auto', 0, 1 or 2", verbose)
         check_type(_CALLBACKS, "callbacks of Keras", callbacks=callbacks)
-        parts = self._read.parts(texts, labels, validation_data, validation_split)
+        columns = Columns(text_column, pair_column, label_column)
+        given = (texts, labels, validation_data, validation_split)
+        parts = self._read.parts(*given, columns)
         distinct = {label for row in parts[0].labels for label in row}
         if len(distinct) < 2 - self.multi_label:
             refuse("labels", "of two kinds at least", labels)
@@ -204,15 +206,22 @@ class TextClassifier(keras.Model):
             self._ids.precomputed(part.texts, target, batch_size)
             for part, target in zip(parts, targets, strict=True)
         ]
-        return super().fit(
-            train,
-            validation_data=validation[0] if validation else None,
-            epochs=epochs,
-            callbacks=callbacks,
-            verbose=verbose,
-            # The batches shuffle themselves.
-            shuffle=False,
-        )
+        best = BestEpoch(patience)
+        try:
+            return super().fit(
+                train,
+                validation_data=validation[0] if validation else None,
+                epochs=epochs,
+                callbacks=[
+                    *([best] if validation else []),
+                    *keras.tree.flatten(callbacks or ()),
+                ],
+                verbose=verbose,
+                # The batches shuffle themselves.
+                shuffle=False,
+            )
+        finally:
+            best.restore()
 
     def predict_proba(self, texts: object, batch_size: int = 32) -> np.ndarray:
         """Returns the probabilities of the labels.
@@ -242,20 +251,17 @@ class TextClassifier(keras.Model):
             texts: as of `fit`.
             batch_size: number of texts that are computed together.
         """
-        rows, labels = self.predict_proba(texts, batch_size), self._known()
-        if self.multi_label:
-            return [[labels[k] for k in np.flatnonzero(row >= 0.5)] for row in rows]
-        return [labels[k] for k in rows.argmax(axis=1)]
-
-    def _known(self) -> list[Label]:
-        if self.labels is None:
-            raise ValueError("a TextClassifier without `labels` must be trained first")
-        return self.labels
+        labels = map(self.labels_of, self.predict_proba(texts, batch_size))
+        return list(labels) if self.multi_label else [label for (label,) in labels]
 
     def evaluate(
         self,
         texts: object = None,
         labels: object = None,
+        *,
+        text_column: str | int | None = None,
+        pair_column: str | int | None = None,
+        label_column: str | int | None = None,
         batch_size: int = 32,
         **kwargs: object,
     ) -> dict[str, object]:
@@ -264,6 +270,9 @@ class TextClassifier(keras.Model):
         Args:
             texts: as of `fit`.
             labels: as of `fit`.
+            text_column: as of `fit`.
+            pair_column: as of `fit`.
+            label_column: as of `fit`.
             batch_size: number of texts that are computed together.
 
         Returns:
@@ -274,27 +283,10 @@ class TextClassifier(keras.Model):
         if "x" in kwargs:
             # `fit` of Keras calls it so, with the validation data.
             return super().evaluate(batch_size=batch_size, **kwargs)
-        examples = self._read.examples(texts, labels)
+        columns = Columns(text_column, pair_column, label_column)
+        examples = self._read.examples(texts, labels, columns=columns)
         targets_of(examples, self._known(), self.multi_label)
-        predicted = self.predict(texts, batch_size)
+        given = list(zip(*examples.texts, strict=True))
+        given = given if self.pairs else [text for (text,) in given]
+        predicted = self.predict(given, batch_size)
         return label_scores(examples.labels, self._read.labels(predicted))
-
-    def get_config(self) -> Config:
-        names = ("lstm_units", "hidden", "dropout", "multi_label", "pairs", "name")
-        return {
-            "encoder": self.elmo.get_config(),
-            "labels": self.labels and list(self.labels),
-            "pooling": list(self.pooling),
-            "static": self.static and self.static.get_config(),
-            **{name: getattr(self, name) for name in names},
-        }
-
-    @classmethod
-    def from_config(
-        cls, config: Config, custom_objects: object = None
-    ) -> "TextClassifier":
-        elmo = ElmoEmbedding.from_config(config["encoder"])
-        static = config["static"]
-        if static is not None:
-            static = StaticEmbedding.from_config(static)
-        return cls(**{**config, "encoder": elmo, "static": static})

@@ -10,9 +10,10 @@ from keras_elmo.downstream.elmo_embedding import ElmoEmbedding
 from keras_elmo.downstream.labelled_texts import Text
 from keras_elmo.downstream.precompute import precompute
 from keras_elmo.downstream.static_embedding import StaticEmbedding
-from keras_elmo.embedding.token_lists import read_sentences, tokenizer_of
+from keras_elmo.files.encoder_tokenizer import tokenizer_of
 from keras_elmo.text.batching import Tokens
 from keras_elmo.text.plain_ids import PlainIds
+from keras_elmo.text.token_lists import read_sentences
 from keras_elmo.text.tokenizer import Tokenizer
 from keras_elmo.utils.lazy import tf
 from keras_elmo.utils.types import Tensor

@@ -7,6 +7,7 @@ from keras import ops
 
 from keras_elmo.downstream.elmo_embedding import ElmoEmbedding
 from keras_elmo.downstream.static_embedding import StaticEmbedding
+from keras_elmo.layers.exported_scan import run_bilstm
 from keras_elmo.utils.types import Tensor
 
 # Less than any value.
@@ -98,7 +99,7 @@ class TextVectors(keras.layers.Layer):
         x = self.word_dropout(x, training=training)
         mask = self.elmo.compute_mask(ids)
         if self.lstm is not None:
-            x = self.lstm(x, mask=mask, training=training)
+            x = run_bilstm(self.lstm, x, mask, training)
         # A text without words keeps a position.
         kept = ops.expand_dims(mask, -1)
         num_kept = ops.sum(ops.cast(kept, "float32"), axis=1)

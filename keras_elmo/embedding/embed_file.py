@@ -23,7 +23,6 @@ from keras_elmo.embedding.parts import (
     encoder_hash,
     windows_of,
 )
-from keras_elmo.embedding.token_lists import tokenizer_of
 from keras_elmo.embedding.writers import (
     HDF5_SUFFIXES,
     PARQUET_SUFFIX,
@@ -31,6 +30,7 @@ from keras_elmo.embedding.writers import (
     open_writer,
     read_manifest,
 )
+from keras_elmo.files.encoder_tokenizer import tokenizer_of
 from keras_elmo.files.loading import open_model
 from keras_elmo.files.sources import AnyEncoder, Source
 from keras_elmo.text.batching import TokenizedFile, Tokens

@@ -8,15 +8,11 @@ import numpy as np
 from keras_elmo.config import ElmoConfig
 from keras_elmo.embedding.embed_options import EmbedOptions, mean_over_tokens
 from keras_elmo.embedding.runners import runner_of
-from keras_elmo.embedding.token_lists import (
-    Sentence,
-    read_sentences,
-    tokenizer_of,
-    utf8_tokens,
-)
+from keras_elmo.files.encoder_tokenizer import tokenizer_of
 from keras_elmo.files.loading import open_model
 from keras_elmo.files.sources import AnyEncoder, ModelSource, Source
 from keras_elmo.text.batching import Tokens, split_stream
+from keras_elmo.text.token_lists import Sentence, read_sentences, utf8_tokens
 from keras_elmo.utils.checks import called, check_at_least, check_choice, received
 from keras_elmo.utils.types import Tensor
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from keras_elmo.embedding.embedder import Embedder
-from keras_elmo.embedding.token_lists import tokenizer_of
 from keras_elmo.explorer.plane import WordMap, context_words
 from keras_elmo.explorer.samples import EXAMPLES, language, sample
+from keras_elmo.files.encoder_tokenizer import tokenizer_of
 from keras_elmo.files.exported_sources import OnnxFile
 from keras_elmo.files.loading import MODELS, open_model
 from keras_elmo.files.validation import NoLanguageModel

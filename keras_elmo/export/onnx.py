@@ -9,17 +9,17 @@ import numpy as np
 
 from keras_elmo.config import ElmoConfig
 from keras_elmo.downstream.elmo_embedding import ElmoEmbedding
-from keras_elmo.export.onnx_graph import TO_THE_END, OnnxGraph
-from keras_elmo.export.onnx_layers import add_scalar_mix, add_token_embedding
-from keras_elmo.export.onnx_recurrence import PackedRows, add_bilm
 from keras_elmo.files.loading import open_model
-from keras_elmo.files.onnx_encoder import DESCRIPTION, WEIGHT_BITS, describe
+from keras_elmo.files.onnx_encoder import describe
+from keras_elmo.files.onnx_session import DESCRIPTION, WEIGHT_BITS
 from keras_elmo.files.sources import LayerInMemory, Source
 from keras_elmo.models.encoder import Encoder
 from keras_elmo.models.pretraining import PretrainingModel
+from keras_elmo.onnx_graphs.encoder import add_encoder
+from keras_elmo.onnx_graphs.graph import OnnxGraph, check_size, write_onnx
 from keras_elmo.text.plain_ids import PlainIds
 from keras_elmo.utils.checks import called, check_choice, check_path, received, refuse
-from keras_elmo.utils.files import check_room, replacing
+from keras_elmo.utils.files import replacing
 from keras_elmo.utils.lazy import import_extra
 from keras_elmo.utils.types import StrPath
 
@@ -35,9 +35,6 @@ _SAMPLE = [
         "ELMo",
     )
 ]
-
-# The limit of the file format.
-_MAX_BYTES = 2**31 - 1
 
 
 def export_onnx(
@@ -125,7 +122,7 @@ def export_onnx(
         _export_downstream(source, path)
         return {}
     embedding = ElmoEmbedding(open_model(source, "source"))
-    _check_size(embedding.encoder, path)
+    check_size(embedding.encoder, path)
     tokenizer = embedding.encoder.tokenizer
     graph = _graph(embedding, quantize is not None)
     cosines: dict[str, float] = {}
@@ -140,10 +137,7 @@ def export_onnx(
     metadata = {DESCRIPTION: describe(config, mix, **about)}
     if tokenizer:
         metadata["tokenizer"] = tokenizer
-    content = graph.serialize(metadata)
-    check_room(path, len(content))
-    with replacing(path) as temporary, open(temporary, "wb") as file:
-        file.write(content)
+    write_onnx(path, graph, metadata)
     return cosines
 
 
@@ -168,18 +162,9 @@ def _cosines(exact: bytes, rounded: bytes, config: ElmoConfig) -> dict[str, floa
     return lowest
 
 
-def _check_size(model: keras.Model, path: str) -> None:
-    size = 4 * model.count_params()
-    if size > _MAX_BYTES:
-        raise ValueError(
-            f"{path}: the model has {size:,} bytes, and an ONNX file at most "
-            f"{_MAX_BYTES:,}"
-        )
-
-
 def _export_downstream(model: keras.Model, path: str) -> None:
     import_extra("tf2onnx", "Writing a downstream model as ONNX", "onnx")
-    _check_size(model, path)
+    check_size(model, path)
     # Keras finds the signature of a model that has been called; this one may be new.
     specs = [
         keras.InputSpec(shape=(None, *x.shape[1:]), dtype=x.dtype, name=x.name)
@@ -198,25 +183,9 @@ def _graph(embedding: ElmoEmbedding, int8: bool = False) -> OnnxGraph:
     num_ids = embedding.encoder.config.ids_per_token
     char_ids = graph.input("char_ids", "int32", ("batch", "positions", num_ids))
 
-    # === Masks ===
-    first = graph.add("Gather", char_ids, graph.constant(0, "int64"), axis=2)
-    masked = graph.add("Not", graph.add("Greater", first, graph.constant(0, "int32")))
-    # A sentence ends at its first masked position, as `leading` has it.
-    before = graph.add(
-        "CumSum", graph.cast(masked, "int32"), graph.constant(1, "int64")
-    )
-    valid = graph.add("Equal", before, graph.constant(0, "int32"))
-    # A position holds a token where the next one is valid.
-    is_token = graph.slice(valid, 2, TO_THE_END, axis=1)
-    mask = graph.add("Unsqueeze", graph.cast(is_token, "float32"), graph.integers(2))
-
-    # === Layers ===
-    rows = PackedRows(graph, valid)
-    layer = embedding.encoder.token_embedding
-    x = add_token_embedding(graph, layer, char_ids, num_ids, rows.positions)
-    packed = add_bilm(graph, embedding.encoder.get_layer("bilm"), rows, x)
-    layers = rows.unpack(graph, packed, is_token)
-    elmo = add_scalar_mix(graph, embedding.mixes[0], layers, mask, 2 * units)
+    encoded = add_encoder(graph, embedding.encoder, char_ids)
+    layers, mask = encoded.layers, encoded.mask
+    elmo = encoded.mixed(graph, embedding.mixes[0], 2 * units)
 
     # === Outputs, named as those of the SavedModel ===
     tokens = graph.add("ReduceSum", mask, graph.integers(1), keepdims=0)
@@ -228,6 +197,5 @@ def _graph(embedding: ElmoEmbedding, int8: bool = False) -> OnnxGraph:
     for name, vector in {**vectors, "elmo": elmo}.items():
         graph.output(vector, "float32", ("batch", "tokens", 2 * units), name)
     graph.output(mean, "float32", ("batch", 2 * units), "default")
-    count = graph.cast(graph.add("Squeeze", tokens, graph.integers(1)), "int32")
-    graph.output(count, "int32", ("batch",), "sequence_len")
+    graph.output(encoded.lengths(graph), "int32", ("batch",), "sequence_len")
     return graph

@@ -84,7 +84,7 @@ class CRF(keras.layers.Layer):
         self.supports_masking = True
         # Numbers are names of no scheme.
         allowed = allowed_transitions(self.tags or [*map(str, range(num_tags))])
-        self._forbidden = Transitions(
+        self.forbidden = Transitions(
             *(np.where(x, 0.0, _FORBIDDEN).astype("float32") for x in allowed)
         )
 
@@ -115,13 +115,13 @@ class CRF(keras.layers.Layer):
         mask = ops.cast(mask, "bool")
         is_first = ops.expand_dims(_is_first(mask), -1)
         is_last = ops.expand_dims(ops.flip(_is_first(ops.flip(mask, 1)), 1), -1)
-        start = self.start_scores + self._forbidden.start
-        end = self.end_scores + self._forbidden.end
+        start = self.start_scores + self.forbidden.start
+        end = self.end_scores + self.forbidden.end
         scores = scores + ops.where(is_first, start, 0.0) + ops.where(is_last, end, 0.0)
         transitions = ops.where(
             ops.expand_dims(is_first, -1),
             0.0,
-            self.transitions + self._forbidden.between,
+            self.transitions + self.forbidden.between,
         )
         return with_mask(ops.expand_dims(scores, 2) + transitions, mask)
 

@@ -13,6 +13,7 @@ that, divided by the sum over all paths. Two rules make the tensor enough:
 import numpy as np
 from keras import ops
 
+from keras_elmo.layers.exported_scan import scan
 from keras_elmo.utils.types import Tensor
 
 # Another tag at a masked token: far below any path of forbidden transitions.
@@ -55,13 +56,12 @@ def crf_decode(potentials: Tensor, mask: Tensor = None) -> tuple[Tensor, Tensor]
         return tag, tag
 
     first = _start(steps)
-    last, best = ops.scan(forwards, first, steps)
+    last, best = scan(forwards, first, steps)
     best = ops.concatenate([first[None], best])[:-1]
     # The best tag before each tag; the one before the first token is not needed.
-    before = ops.argmax(ops.expand_dims(best, 3) + steps, axis=2)
-    before = ops.cast(before, "int32")
-    tag = ops.cast(ops.argmax(last, axis=-1), "int32")
-    _, tags = ops.scan(backwards, tag, before, reverse=True)
+    before = place_of_greatest(ops.expand_dims(best, 3) + steps, axis=2)
+    tag = place_of_greatest(last, axis=-1)
+    _, tags = scan(backwards, tag, before, reverse=True)
     tags = ops.transpose(ops.concatenate([tags, tag[None]])[1:])
     return ops.where(is_real(potentials), tags, 0), ops.max(last, axis=-1)
 
@@ -99,13 +99,19 @@ def is_real(potentials: Tensor) -> Tensor:
     return potentials[:, :, 0, -1] > _MASKED / 2
 
 
+def place_of_greatest(x: Tensor, axis: int) -> Tensor:
+    """Does what `keras.ops.argmax` does, in operators that LiteRT has."""
+    is_greatest = x >= ops.max(x, axis=axis, keepdims=True)
+    return ops.cast(ops.argmax(ops.cast(is_greatest, "int32"), axis=axis), "int32")
+
+
 def with_mask(potentials: Tensor, mask: Tensor) -> Tensor:
     """Writes a mask into potentials: a masked token keeps the tag before it."""
     if mask is None:
         return potentials
     num_tags = potentials.shape[-1]
     keeps = _MASKED * (1.0 - np.eye(num_tags, dtype="float32"))
-    mask = ops.cast(mask, "bool")[:, :, None, None]
+    mask = ops.expand_dims(ops.cast(mask, "bool"), (2, 3))
     return ops.where(mask, potentials, ops.cast(keeps, potentials.dtype))
 
 
@@ -185,8 +191,8 @@ def _forward_backward(steps: Tensor) -> tuple[Tensor, Tensor]:
     zeros = _start(steps)
     # The sum over the tags before the first token is 1, as its potentials are alike.
     first = zeros - np.log(num_tags)
-    last, until = ops.scan(forwards, first, steps)
-    _, after = ops.scan(backwards, zeros, steps, reverse=True)
+    last, until = scan(forwards, first, steps)
+    _, after = scan(backwards, zeros, steps, reverse=True)
     until = ops.concatenate([first[None], until])[:-1]
     after = ops.concatenate([after, zeros[None]])[1:]
     pairs = ops.expand_dims(until, 3) + steps + ops.expand_dims(after, 2)
@@ -207,7 +213,7 @@ def score_path(steps: Tensor, tags: Tensor) -> Tensor:
         return tag, tag
 
     first = ops.zeros((ops.shape(steps)[1],), dtype="int32")
-    _, tags = ops.scan(step, first, tags)
+    _, tags = scan(step, first, tags)
     before = ops.concatenate([first[None], tags])[:-1]
     num_tags = steps.shape[-1]
     before = ops.expand_dims(ops.one_hot(before, num_tags, dtype=steps.dtype), -1)

@@ -7,6 +7,7 @@ from itertools import chain
 from typing import Any
 
 from keras_elmo.utils.tag_schemes import Span, scheme_of, spans
+from keras_elmo.utils.types import Config
 
 
 @dataclass(frozen=True)
@@ -111,15 +112,29 @@ class TagScores:
 
     def table(self) -> str:
         """Returns the lines that conlleval prints."""
-        all_ = self.overall
-        lines = [
-            f"processed {self.num_tokens} tokens with {all_.reference} phrases; "
-            f"found: {all_.predicted} phrases; correct: {all_.correct}.",
-            f"accuracy: {100 * self.accuracy:6.2f}%; {all_.columns()}",
-        ]
-        for name, scores in self.by_type.items():
-            lines.append(f"{name:>17}: {scores.columns()}  {scores.predicted}")
-        return "\n".join(lines)
+        return conlleval_table(self.as_dict())
+
+
+def conlleval_table(scores: Config) -> str:
+    """Returns the lines that conlleval prints.
+
+    Args:
+        scores: as of `TagScores.as_dict`, which `Tagger.evaluate` returns.
+    """
+    all_, by_type = _scores(scores), scores["by_type"].items()
+    lines = [
+        f"processed {scores['tokens']} tokens with {all_.reference} phrases; "
+        f"found: {all_.predicted} phrases; correct: {all_.correct}.",
+        f"accuracy: {100 * scores['accuracy']:6.2f}%; {all_.columns()}",
+    ]
+    for name, of_type in by_type:
+        row = _scores(of_type)
+        lines.append(f"{name:>17}: {row.columns()}  {row.predicted}")
+    return "\n".join(lines)
+
+
+def _scores(numbers: Config) -> Scores:
+    return Scores(numbers["correct"], numbers["predicted"], numbers["reference"])
 
 
 def scores_by_type(

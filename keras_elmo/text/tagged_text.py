@@ -1,18 +1,16 @@
 """Files of words with tags: the columns of CoNLL-2002 and -2003, and CoNLL-U."""
 
 import re
-import reprlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from types import NoneType
-from typing import ClassVar, NamedTuple, NoReturn, TypeAlias
+from typing import ClassVar, NamedTuple, TypeAlias
 
-from keras_elmo.text.lines import Files, expand_files, read_lines
-from keras_elmo.text.stats import CorpusStats
+from keras_elmo.text.lines import Files, expand_files
+from keras_elmo.text.strict_lines import Line, refuse_line, strict_lines
 from keras_elmo.utils.checks import called, check_type, did_you_mean, received, refuse
 
-# A line, or its columns, and the line's number.
-_Line: TypeAlias = tuple[int, str]
+# The columns of a line, and its number.
 _Row: TypeAlias = tuple[int, list[str]]
 
 _COLUMN = "the name or the place of a column"
@@ -63,12 +61,14 @@ def read_tagged(files: Files, column: str | int | None = None) -> list[TaggedSen
 
 
 def _read_file(path: str, column: str | int | None) -> Iterator[TaggedSentence]:
-    blocks = list(_blocks(path))
+    numbered = strict_lines(path)
+    blocks = [block for between, block in blocks_of(numbered) if not between]
     lines = (line for block in blocks for line in block)
     first = next((line for line in lines if not line[1].startswith("#")), None)
     tagged = []
     if first is not None:
-        table = (_Treebank if _is_treebank(path, first) else _Columns)(path, first)
+        columns = TreebankColumns if is_treebank(path, first) else WordColumns
+        table = columns(path, first)
         place = table.place(column)
         for block in blocks:
             tagged.append([table.word_and_tag(row, place) for row in table.rows(block)])
@@ -81,44 +81,27 @@ def _read_file(path: str, column: str | int | None) -> Iterator[TaggedSentence]:
         yield TaggedSentence(list(words), list(sentence_tags))
 
 
-def _blocks(path: str) -> Iterator[list[_Line]]:
-    """Yields the lines between blank ones."""
+def blocks_of(lines: Iterable[Line]) -> Iterator[tuple[bool, list[Line]]]:
+    """Yields the lines of each sentence, and those between, with whether they are."""
 
-    def is_between(line: _Line) -> bool:
+    def is_between(line: Line) -> bool:
         return not line[1].strip() or line[1].startswith("-DOCSTART-")
 
-    for between, lines in groupby(_numbered_lines(path), is_between):
-        if not between:
-            yield list(lines)
+    for between, block in groupby(lines, is_between):
+        yield between, list(block)
 
 
-def _numbered_lines(path: str) -> Iterator[_Line]:
-    stats = CorpusStats()
-    lines = read_lines([path], stats, keep_blank=True)
-    for number, line in enumerate(lines, 1):
-        if stats.invalid_lines or stats.lines_with_nul:
-            _refuse_line(path, number, "be UTF-8 text without NULs", line)
-        if "\r" in line:
-            rule = (
-                r"hold no CR but at its end (`tr '\r' '\n'` converts old Macs' files)"
-            )
-            _refuse_line(path, number, rule, line)
-        yield number, line
-
-
-def _refuse_line(path: str, number: int, rule: str, line: object) -> NoReturn:
-    shown = reprlib.repr(line)
-    raise ValueError(f"{path}, line {number}: must {rule}. Received: {shown}")
-
-
-def _is_treebank(path: str, first: _Line) -> bool:
+def is_treebank(path: str, first: Line) -> bool:
+    """Whether a file is CoNLL-U, by its name or by its first line."""
     if path.removesuffix(".gz").removesuffix(".xz").endswith(".conllu"):
         return True
     cells = first[1].split("\t")
-    return len(cells) == _Treebank.width and bool(_Treebank.ID.fullmatch(cells[0]))
+    return len(cells) == TreebankColumns.width and bool(
+        TreebankColumns.ID.fullmatch(cells[0])
+    )
 
 
-class _Columns:
+class WordColumns:
     """Rows of CoNLL-2002 and -2003, or with any other number of columns.
 
     Args:
@@ -130,13 +113,11 @@ class _Columns:
     default: ClassVar[str | int] = -1
     word = 0
 
-    def __init__(self, path: str, first: _Line) -> None:
-        number, line = first
+    def __init__(self, path: str, first: Line) -> None:
         self.path = path
-        self.separator = "tabs" if "\t" in line else "spaces"
-        self.width = len(self.cells(line))
-        if self.width == 1:
-            _refuse_line(path, number, "have a word and its tag", line)
+        self.first = first
+        self.separator = "tabs" if "\t" in first[1] else "spaces"
+        self.width = len(self.cells(first[1]))
 
     def cells(self, line: str) -> list[str]:
         """Returns the columns of a line."""
@@ -144,7 +125,7 @@ class _Columns:
             return [cell.strip(" ") for cell in line.split("\t")]
         return _BLANKS.split(line.strip(" \t"))
 
-    def rows(self, block: Sequence[_Line]) -> Iterator[_Row]:
+    def rows(self, block: Sequence[Line]) -> Iterator[_Row]:
         """Yields the columns of the words of a sentence."""
         is_above = True
         for number, line in block:
@@ -158,11 +139,14 @@ class _Columns:
             is_above = False
             if len(cells) != self.width:
                 rule = f"have {self.width} columns, with {self.separator} between them"
-                _refuse_line(self.path, number, rule, line)
+                refuse_line(self.path, number, rule, line)
             yield number, cells
 
     def place(self, column: str | int | None) -> int:
         """Returns the place of a column of tags, from 0 on."""
+        if self.width == 1:
+            number, line = self.first
+            refuse_line(self.path, number, "have a word and its tag", line)
         place = self.default if column is None else column
         names = {name: k for name, k in self.names.items() if k < self.width}
         if isinstance(place, str):
@@ -179,14 +163,14 @@ class _Columns:
     def word_and_tag(self, row: _Row, place: int) -> tuple[str, str]:
         """Returns the word and its tag."""
         number, cells = row
-        word, tag = cells[self.word], cells[place]
-        if not word or not tag:
-            rule = f"have a {'tag' if word else 'word'} that is not empty"
-            _refuse_line(self.path, number, rule, "\t".join(cells))
-        return word, tag
+        for name, cell in (("word", cells[self.word]), ("tag", cells[place])):
+            if not cell:
+                rule = f"have a {name} that is not empty"
+                refuse_line(self.path, number, rule, "\t".join(cells))
+        return cells[self.word], cells[place]
 
 
-class _Treebank(_Columns):
+class TreebankColumns(WordColumns):
     """Rows of CoNLL-U."""
 
     names: ClassVar[Mapping[str, int]] = {
@@ -201,11 +185,11 @@ class _Treebank(_Columns):
     # Of a word, of words written as one, or of a word that the text leaves out.
     ID = re.compile(r"[0-9]+([-.][0-9]+)?")
 
-    def __init__(self, path: str, first: _Line) -> None:
+    def __init__(self, path: str, first: Line) -> None:
         self.path = path
         self.separator = "tabs"
 
-    def rows(self, block: Sequence[_Line]) -> Iterator[_Row]:
+    def rows(self, block: Sequence[Line]) -> Iterator[_Row]:
         """Yields the columns of the words of a sentence."""
         following = 1
         for number, line in block:
@@ -213,12 +197,12 @@ class _Treebank(_Columns):
                 continue
             cells = self.cells(line)
             if len(cells) != self.width:
-                _refuse_line(self.path, number, "have 10 columns between tabs", line)
+                refuse_line(self.path, number, "have 10 columns between tabs", line)
             matched = self.ID.fullmatch(cells[0])
             if matched and matched[1]:
                 continue
             if cells[0] != str(following):
                 rule = f"begin with {following}, the number of the word"
-                _refuse_line(self.path, number, rule, line)
+                refuse_line(self.path, number, rule, line)
             following += 1
             yield number, cells

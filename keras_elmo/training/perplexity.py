@@ -7,7 +7,7 @@ from typing import cast
 
 import numpy as np
 
-from keras_elmo.embedding.token_lists import tokenizer_of
+from keras_elmo.files.encoder_tokenizer import tokenizer_of
 from keras_elmo.files.loading import open_model
 from keras_elmo.files.sources import Source
 from keras_elmo.text.corpus import Corpus

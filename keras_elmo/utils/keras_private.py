@@ -5,7 +5,9 @@ they are there and do what the package expects.
 """
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import keras
@@ -49,12 +51,31 @@ def in_stateless_scope() -> bool:
     return bool(stateless_scope.in_stateless_scope())
 
 
+_own_format: ContextVar[str | None] = ContextVar("own_format", default=None)
+
+
+@contextmanager
+def exporting(format: str) -> Iterator[None]:
+    """Makes graphs for another runtime while the block runs, as Keras's exporters do.
+
+    Args:
+        format: what `export_format` returns.
+    """
+    token = _own_format.set(format)
+    try:
+        yield
+    finally:
+        _own_format.reset(token)
+
+
 def export_format() -> str | None:
     """Returns the runtime that `model.export` is writing a file for, if it is.
 
     Keras tells no layer; the frames of the call do. A layer asks while a graph is made,
     so that this is no part of any step.
     """
+    if (own := _own_format.get()) is not None:
+        return own
     frame = sys._getframe(1) if sys.modules.keys() & _FORMATS.keys() else None
     while frame is not None:
         if (name := frame.f_globals.get("__name__")) in _FORMATS:

@@ -9,7 +9,7 @@ import numpy as np
 
 from keras_elmo.embedding.embedder import Embedder
 from keras_elmo.embedding.parts import encoder_hash
-from keras_elmo.embedding.token_lists import tokenizer_of
+from keras_elmo.files.encoder_tokenizer import tokenizer_of
 from keras_elmo.files.loading import open_model
 from keras_elmo.files.sources import AnyEncoder, Source
 from keras_elmo.utils.checks import (

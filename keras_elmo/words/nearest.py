@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from keras_elmo.embedding.token_lists import tokenizer_of
+from keras_elmo.files.encoder_tokenizer import tokenizer_of
 from keras_elmo.files.loading import open_model
 from keras_elmo.files.sources import Source
 from keras_elmo.utils.checks import check_at_least, check_choice

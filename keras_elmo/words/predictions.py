@@ -6,8 +6,8 @@ import numpy as np
 from keras import ops
 
 from keras_elmo.embedding.embedder import Embedder
-from keras_elmo.embedding.token_lists import tokenizer_of
 from keras_elmo.embedding.word_cache import as_float32
+from keras_elmo.files.encoder_tokenizer import tokenizer_of
 from keras_elmo.files.loading import open_model
 from keras_elmo.files.sources import Source
 from keras_elmo.text.vocabulary import UNKNOWN, Vocabulary

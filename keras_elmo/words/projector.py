@@ -8,10 +8,10 @@ from itertools import chain, tee
 import numpy as np
 
 from keras_elmo.embedding.embedder import embed
-from keras_elmo.embedding.token_lists import Sentence, utf8_tokens
 from keras_elmo.files.loading import open_model
 from keras_elmo.files.sources import Source
 from keras_elmo.models.encoder import Encoder
+from keras_elmo.text.token_lists import Sentence, utf8_tokens
 from keras_elmo.utils.checks import check_path, check_type
 from keras_elmo.utils.files import replacing_text
 from keras_elmo.utils.types import StrPath

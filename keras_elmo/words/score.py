@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from keras_elmo.embedding.token_lists import Sentence, read_sentences
 from keras_elmo.files.sources import Source
 from keras_elmo.text.batching import split_stream
+from keras_elmo.text.token_lists import Sentence, read_sentences
 from keras_elmo.text.vocabulary import END, START, UNKNOWN
 from keras_elmo.utils.checks import check_at_least
 from keras_elmo.utils.types import Tensor

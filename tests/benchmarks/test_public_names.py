@@ -29,6 +29,11 @@ INTERNAL = {
     "keras_elmo.words.sentences": {"read_corpus"},
     # Scores belong to vectors: the same hashes as in the files of `embed`.
     "keras_elmo.embedding.parts": {"encoder_hash", "file_hash"},
+    # Layers that one process has stored are read by the next.
+    "keras_elmo.downstream": {"precompute"},
+    "keras_elmo.downstream.layer_batches": {"LayerBatches", "layer_dataset"},
+    # Files are read once, for the cache and for `fit`.
+    "keras_elmo.text.tagged_text": {"read_tagged"},
     # Hours of measuring are written whole.
     "keras_elmo.utils.files": {"replacing", "write_json"},
 }

@@ -16,12 +16,14 @@ from tests.helpers.runs import write_text
 COMMANDS = (
     *("pretrain", "evaluate", "export", "embed", "serve", "import", "inspect"),
     *("score", "substitutes", "nearest", "explore", "prepare"),
+    *("tag train", "tag predict", "tag evaluate"),
+    *("classify train", "classify predict", "classify evaluate"),
 )
 
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_help_of_command(name):
-    status, out, err = command(name, "--help")
+    status, out, err = command(*name.split(), "--help")
     assert (status, err) == (0, "")
     assert f"keras-elmo {name}" in out
     # No default is told that says nothing.
@@ -76,6 +78,18 @@ WITHOUT_KERAS = {
     "nearest --model nowhere --word a --sentence a --corpus text.txt": 2,
     "nearest --model elmo-en --word a --sentence a --corpus text.txt --num 0": 2,
     "substitutes --model nowhere --sentence a --word a": 2,
+    "tag --help": 0,
+    "tag train --help": 0,
+    "tag": 2,
+    "tag train --train nowhere.conll --model elmo-en --out ner.keras": 2,
+    "tag train --train text.txt --model elmo-en --out ner": 2,
+    "tag predict --model nowhere.keras --input text.txt": 2,
+    "tag predict --model text.txt --input text.txt": 2,
+    "tag evaluate --model text.txt --corpus nowhere.conll": 2,
+    "classify train --train nowhere.tsv --model elmo-en --out mood.keras": 2,
+    "classify train --train text.txt --model elmo-en --out mood.keras": 2,
+    "classify predict --model text.txt --input text.txt": 2,
+    "classify evaluate --model text.txt --corpus text.txt": 2,
 }
 
 
@@ -131,7 +145,7 @@ def test_shell_completion(line, completed, tmp_path):
 def test_help_lists_commands():
     status, out, _ = command("--help")
     assert status == 0
-    for name in COMMANDS:
+    for name in {name.split()[0] for name in COMMANDS}:
         assert re.search(rf"^    {name}\s+\w", out, re.MULTILINE)
 
 

@@ -9,7 +9,7 @@ from tests.helpers.command_line import command
 @pytest.mark.parametrize("name", COMMANDS)
 def test_options_are_explained(name):
     """By the names that the user types, never by those of Python."""
-    status, out, err = command(name, "--help")
+    status, out, err = command(*name.split(), "--help")
     assert (status, err) == (0, "")
     assert "`" not in out
     for option in COMMANDS[name].options:
@@ -20,7 +20,10 @@ def test_options_are_explained(name):
     ("arguments", "said"),
     [
         (["emebd"], "no command emebd; did you mean embed?"),
-        (["learn"], "no command learn; there are pretrain, evaluate, "),
+        (["learn"], "no command learn; there are classify, tag, pretrain, "),
+        (["tag", "tran"], "no command tag tran; did you mean tag train?"),
+        (["tag", "learn"], "; there are tag train, tag predict, tag evaluate"),
+        (["tag"], "the following arguments are required: COMMAND"),
         (["pretrain", "--corpus"], "--corpus: expected at least one argument"),
         (["embed", "--layers", "top"], "--layers: invalid choice: 'top'"),
         (["score"], "are required: --model, --input"),

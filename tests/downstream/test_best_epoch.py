@@ -4,7 +4,11 @@ import keras
 import numpy as np
 import pytest
 
-from keras_elmo.downstream.best_epoch import BestEpoch, named_tags
+from keras_elmo.downstream.best_epoch import (
+    BestEpoch,
+    TagScoresByEpoch,
+    named_tags,
+)
 from keras_elmo.text.tagged_text import TaggedSentence
 
 SENTENCES = [
@@ -21,28 +25,29 @@ NONE_BUT_LIKELIER = NONE[0], [1.0, np.nan]
 
 
 def run(epochs, patience=None):
-    """Returns the callback after epochs, whose number is the weight of the model."""
+    """Returns the weight, which is the number of an epoch, and the logs."""
     weight = keras.Variable(np.zeros(1))
     model = SimpleNamespace(trainable_variables=[weight], stop_training=False)
     results = iter([])
-    callback = BestEpoch(
+    scores = TagScoresByEpoch(
         SENTENCES,
         groups=[[1, 0], [2]],
         batches=[("x", "y")] * 2,
         score=lambda x, y: next(results),
         tags=TAGS,
-        patience=patience,
     )
-    callback.set_model(model)
+    best = BestEpoch(patience)
+    best.set_model(model)
     logs = []
     for epoch, (numbers, losses) in enumerate(epochs):
         results = zip(map(np.array, numbers), losses, strict=True)
         weight.assign([epoch])
         logs.append({"loss": 1.0})
-        callback.on_epoch_end(epoch, logs[-1])
+        scores.on_epoch_end(epoch, logs[-1])
+        best.on_epoch_end(epoch, logs[-1])
         if model.stop_training:
             break
-    callback.restore()
+    best.restore()
     return float(keras.ops.convert_to_numpy(weight)[0]), logs
 
 

@@ -7,9 +7,9 @@ from keras_elmo.downstream.labelled_texts import (
     ExampleReader,
     Examples,
     label_names,
-    label_scores,
     targets_of,
 )
+from keras_elmo.text.table_rows import Columns
 
 TEXTS = ["a warm film", "a dull film", "long"]
 
@@ -176,7 +176,7 @@ def test_one_label_for_each_text():
         ValueError, match="`validation_data` must have a label for each"
     ):
         reader().parts(TEXTS, ["a", "b", "a"], (TEXTS, ["a"]), 0)
-    for wrong in ((TEXTS,), (TEXTS, TEXTS, TEXTS), TEXTS[0]):
+    for wrong in ((TEXTS,), (TEXTS, TEXTS, TEXTS), 3):
         with pytest.raises(
             (TypeError, ValueError), match="`validation_data` must be a"
         ):
@@ -217,11 +217,29 @@ def test_label_names():
             label_names(wrong, least=2)
 
 
-def test_label_scores():
-    scores = label_scores([["a"], ["b"], ["b"], ["c"]], [["a"], ["b"], ["a"], ["b"]])
-    assert scores["accuracy"] == scores["micro_f1"] == 2 / 4
-    assert scores["macro_f1"] == pytest.approx((2 / 3 + 1 / 2 + 0) / 3)
-    assert scores["by_label"]["b"]["recall"] == 1 / 2
-    several = label_scores([["a", "b"], [], ["b"]], [["b", "a"], [], []])
-    assert several["accuracy"] == 2 / 3
-    assert several["micro_f1"] == pytest.approx(4 / 5)
+class Frame(dict):
+    """What a data frame has of columns."""
+
+    @property
+    def columns(self):
+        return [*self]
+
+
+def test_files_and_frames(tmp_path):
+    path = tmp_path / "file.tsv"
+    path.write_text("a film\tgood\ndull\tbad\n")
+    expected = Examples([["a film", "dull"]], [["good"], ["bad"]], "texts")
+    assert reader().examples(str(path), None) == expected
+    assert reader().examples([path], None) == expected
+    frame = Frame(id=[1, 2], text=["a film", "dull"], label=["good", "bad"])
+    assert reader().examples(frame, None) == expected
+    train, scored = reader().parts(path, None, frame, 0)
+    assert (train.texts, scored.argument) == (scored.texts, "validation_data")
+    other = Frame(a=["a film"], b=["dull"], mood=["good"])
+    columns = Columns(label="mood")
+    with pytest.raises(ValueError, match="`text_column` must be one of a, b, mood"):
+        reader().examples(other, None, columns=columns)
+    found = reader(pairs=True).examples(other, None, columns=Columns("a", "b", "mood"))
+    assert found.texts == [["a film"], ["dull"]]
+    with pytest.raises(ValueError, match="`label_column` must be None unless a file"):
+        reader().examples(TEXTS, ["a", "b", "a"], columns=columns)

@@ -35,9 +35,11 @@ def data(tmp_path_factory):
     folder = tmp_path_factory.mktemp("data")
     for split, number in (("train", 40), ("dev", 9)):
         pairs = [(NOUNS[k % 4], VERBS[k % 3]) for k in range(number)]
+        rest = "\t_" * 6
         conllu = "".join(
-            f"# text = {noun} {verb}\n1-2\t{noun}{verb}\t_\t_\n"
-            f"1\t{noun}\t_\tNOUN\n1.1\tgone\t_\tX\n2\t{verb}\t_\tVERB\n\n"
+            f"# text = {noun} {verb}\n1-2\t{noun}{verb}\t_\t_{rest}\n"
+            f"1\t{noun}\t_\tNOUN{rest}\n1.1\tgone\t_\tX{rest}\n"
+            f"2\t{verb}\t_\tVERB{rest}\n\n"
             for noun, verb in pairs
         )
         for name in ("ud_en_ewt", "ud_ko_gsd"):

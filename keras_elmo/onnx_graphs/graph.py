@@ -1,11 +1,19 @@
 """Builds an ONNX graph, operator by operator."""
 
+import os
+
+import keras
 import numpy as np
 from keras import ops
 from numpy.typing import ArrayLike, DTypeLike
 
-from keras_elmo.files.onnx_encoder import WEIGHT_BITS
+from keras_elmo.files.onnx_session import WEIGHT_BITS
+from keras_elmo.utils.files import check_room, replacing
 from keras_elmo.utils.lazy import import_extra
+from keras_elmo.utils.types import StrPath
+
+# The limit of the file format.
+_MAX_BYTES = 2**31 - 1
 
 # Operators and file format of 2022.
 _OPSET = 17
@@ -130,6 +138,15 @@ class OnnxGraph:
         inputs = (x, quantized, scale, *(("", added) if added else ()))
         return self.add("DynamicQuantizeMatMul", *inputs, domain=_RUNTIME)
 
+    def look_up(self, table: np.ndarray, rows: str) -> str:
+        """Returns rows of a matrix; in 8 bits, each row has a scale of its own."""
+        if not self._int8:
+            return self.add("Gather", self.constant(table), rows)
+        scale = np.maximum(np.abs(table).max(axis=1, keepdims=True), 1e-30) / 127
+        quantized = self.constant(np.round(table / scale), "int8")
+        values = self.cast(self.add("Gather", quantized, rows), "float32")
+        return self.add("Mul", values, self.add("Gather", self.constant(scale), rows))
+
     def build(self) -> object:
         """Returns the graph, for a model or as the body of a loop."""
         return self._onnx.helper.make_graph(
@@ -150,6 +167,28 @@ class OnnxGraph:
         )
         helper.set_model_props(model, metadata)
         return model.SerializeToString()
+
+
+def write_onnx(path: StrPath, graph: OnnxGraph, metadata: dict[str, str]) -> None:
+    """Writes an ONNX file.
+
+    Raises:
+        OSError: the disk has no room for it.
+    """
+    content = graph.serialize(metadata)
+    check_room(path, len(content))
+    with replacing(path) as temporary, open(temporary, "wb") as file:
+        file.write(content)
+
+
+def check_size(model: keras.Model, path: StrPath) -> None:
+    """Raises `ValueError` if a model is larger than an ONNX file can be."""
+    size = 4 * model.count_params()
+    if size > _MAX_BYTES:
+        raise ValueError(
+            f"{os.fspath(path)}: the model has {size:,} bytes, and an ONNX file at "
+            f"most {_MAX_BYTES:,}"
+        )
 
 
 def array_of(weight: object) -> np.ndarray:

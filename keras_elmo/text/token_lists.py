@@ -6,33 +6,15 @@ from typing import Any, NoReturn, TypeAlias, cast
 
 import numpy as np
 
-from keras_elmo.config import TOKENIZER_IF_UNKNOWN, TOKENIZERS
-from keras_elmo.files.onnx_encoder import OnnxEncoder
-from keras_elmo.files.sources import AnyEncoder
 from keras_elmo.text.batching import Tokens, lines_of, split_stream
 from keras_elmo.text.plain_tokenizer import PlainTokenizer
 from keras_elmo.text.splitting import text_splitter
-from keras_elmo.utils.checks import check_choice
 from keras_elmo.utils.types import Tensor
 
 Sentence: TypeAlias = str | bytes | Sequence[str | bytes]
 
 # Text that is tokenized at a time.
 _CHUNK_CHARACTERS = 1_000_000
-
-
-def tokenizer_of(
-    encoder: AnyEncoder, tokenizer: str | None = None
-) -> str | PlainTokenizer:
-    """Returns the kind of `Tokenizer` for texts, or one without TensorFlow.
-
-    Args:
-        encoder: whose tokenizer it is, unless another is given.
-        tokenizer: another kind, or `None`.
-    """
-    check_choice((None, *TOKENIZERS), tokenizer=tokenizer)
-    kind = tokenizer or encoder.tokenizer or TOKENIZER_IF_UNKNOWN
-    return PlainTokenizer(kind) if isinstance(encoder, OnnxEncoder) else kind
 
 
 def read_sentences(

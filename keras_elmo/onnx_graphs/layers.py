@@ -3,11 +3,11 @@
 import numpy as np
 from keras import ops
 
-from keras_elmo.export.onnx_graph import TO_THE_END, OnnxGraph, array_of
 from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
 from keras_elmo.layers.highway import Highway
 from keras_elmo.layers.scalar_mix import ScalarMix
 from keras_elmo.layers.vocabulary_embedding import VocabularyEmbedding
+from keras_elmo.onnx_graphs.graph import TO_THE_END, OnnxGraph, array_of
 
 
 def add_token_embedding(

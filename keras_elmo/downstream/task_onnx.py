@@ -1,0 +1,83 @@
+"""A tagger or a classifier as an ONNX file: ids in, Viterbi inside."""
+
+import json
+
+from keras_elmo.downstream.exported_task import ExportedTask, OnnxText, input_names
+from keras_elmo.files.onnx_session import CHAR_IDS, DESCRIPTION, FORMAT, WEIGHT_BITS
+from keras_elmo.onnx_graphs.encoder import add_encoder
+from keras_elmo.onnx_graphs.graph import OnnxGraph, check_size, write_onnx
+from keras_elmo.onnx_graphs.heads import add_static
+from keras_elmo.utils.types import Config, StrPath
+
+
+def write_task_onnx(model: ExportedTask, path: StrPath, quantize: str | None) -> None:
+    """Writes an ONNX file.
+
+    Args:
+        model: what is written.
+        path: of the file.
+        quantize: `"int8"`, or `None` for float32.
+    """
+    check_size(model.elmo, path)
+    encoder = model.elmo.encoder
+    about: Config = {
+        "format": FORMAT,
+        "options": encoder.config.to_options(),
+        **model.task.as_dict(),
+    }
+    if quantize is not None:
+        about |= {"quantize": quantize, "weight_bits": WEIGHT_BITS}
+    metadata = {DESCRIPTION: json.dumps(about)}
+    if encoder.tokenizer:
+        metadata["tokenizer"] = encoder.tokenizer
+    if model.static is not None:
+        metadata["static_words"] = json.dumps(model.static.words, ensure_ascii=False)
+    write_onnx(path, _graph(model, quantize is not None), metadata)
+
+
+def _graph(model: ExportedTask, int8: bool) -> OnnxGraph:
+    graph = OnnxGraph(model.task.kind, int8=int8)
+    num_ids = model.elmo.encoder.config.ids_per_token
+    ids = []
+    for names in input_names(model):
+        # The texts of a pair have numbers of tokens of their own.
+        tokens = names[0].replace(CHAR_IDS, "tokens")
+        axes = [("batch", f"{tokens} + 2", num_ids), ("batch", tokens)]
+        pairs = zip(names, axes, strict=False)
+        ids.append([graph.input(name, "int32", sizes) for name, sizes in pairs])
+    if len(ids) == 2:
+        ids = [_one_batch(graph, *ids)]
+    ((char_ids, *static_ids),) = ids
+
+    encoded = add_encoder(graph, model.elmo.encoder, char_ids)
+    units = model.elmo.layers_shape[-1]
+    elmo = encoded.mixed(graph, model.elmo.mixes[0], units)
+    static = None
+    if model.static is not None:
+        static = add_static(graph, model.static.vectors, *static_ids)
+    text = OnnxText(elmo, static, encoded.is_token, encoded.lengths(graph))
+    for name, x in model.add_outputs(graph, text).items():
+        dtype = "int32" if name == "tags" else "float32"
+        last = len(model.task.names) if name == "probabilities" else "tokens"
+        graph.output(x, dtype, ("batch", last), name)
+    return graph
+
+
+def _one_batch(graph: OnnxGraph, first: list[str], second: list[str]) -> list[str]:
+    """Returns the ids of two texts as those of one batch, the first ones first."""
+    sizes = [
+        graph.slice(graph.add("Shape", x[0]), 1, 2, axis=0) for x in (first, second)
+    ]
+    longest = graph.add("Max", *sizes)
+    joined = []
+    for k, pair in enumerate(zip(first, second, strict=True)):
+        # Character ids have an axis more.
+        before = graph.integers(*[0] * (4 - k))
+        after = [graph.integers(0)] * (1 - k)
+        padded = []
+        for x, size in zip(pair, sizes, strict=True):
+            missing = graph.add("Sub", longest, size)
+            pads = graph.add("Concat", before, missing, *after, axis=0)
+            padded.append(graph.add("Pad", x, pads))
+        joined.append(graph.add("Concat", *padded, axis=0))
+    return joined

@@ -1,0 +1,161 @@
+"""An ONNX file of this package, run by ONNX Runtime without TensorFlow and Keras."""
+
+import json
+import os
+import reprlib
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from keras_elmo.config import TOKENIZER_IF_UNKNOWN, ElmoConfig
+from keras_elmo.files.validation import check_tokenizer
+from keras_elmo.text.plain_ids import PlainIds
+from keras_elmo.text.plain_tokenizer import PlainTokenizer
+from keras_elmo.utils.lazy import import_extra
+from keras_elmo.utils.reading import reading
+from keras_elmo.utils.types import Config, StrPath
+
+# The key of the metadata that has what `load` needs, and the version of its content.
+DESCRIPTION = "keras_elmo"
+FORMAT = 1
+# Of an int8 weight. Processors without VNNI add two products of an unsigned byte and a
+# signed one in 16 bits, and saturate: 2 * 255 * 64 fits, 2 * 255 * 127 does not.
+WEIGHT_BITS = 7
+CHAR_IDS = "char_ids"
+
+
+def open_session(path: StrPath) -> Any:
+    """Returns ONNX Runtime's session of a file.
+
+    Raises:
+        ImportError: the extra `onnx` is not installed.
+        ValueError: the file is damaged.
+    """
+    runtime = import_extra("onnxruntime", "Reading ONNX", "onnx")
+    settings = runtime.SessionOptions()
+    # Errors are raised; nothing is printed beside them.
+    settings.log_severity_level = 4
+    # It would keep memory for each size of a batch, which is rarely the same.
+    settings.enable_mem_pattern = False
+    with reading(path):
+        return runtime.InferenceSession(
+            os.fspath(path),
+            settings,
+            providers=["CPUExecutionProvider"],
+            # Else errors are printed on standard output and it tries again.
+            enable_fallback=0,
+        )
+
+
+class OnnxSession:
+    """A file that keras_elmo wrote; base of a class for each kind of model.
+
+    Args:
+        path: of the file.
+        session: what `open_session` returned, if the file is open already.
+
+    Attributes:
+        path: as given.
+        name: for messages; the path.
+        about: the description in the file.
+        config: the sizes of the biLM.
+        tokenizer: the kind of `Tokenizer` of the training text; `None` if it is not
+            known.
+        quantize: `"int8"`, or `None` for float32.
+        inputs: names.
+
+    Raises:
+        ImportError: the extra `onnx` is not installed.
+        ValueError: keras_elmo did not write the file, or it is damaged.
+    """
+
+    # What a file must be, for messages.
+    rule = "must be a model that keras_elmo wrote"
+
+    def __init__(self, path: StrPath, session: Any = None) -> None:
+        self.path = self.name = os.fspath(path)
+        self._session = open_session(path) if session is None else session
+        runtime = import_extra("onnxruntime", "Reading ONNX", "onnx")
+        # What is not asked for is not computed.
+        self._run_options = runtime.RunOptions()
+        self._run_options.only_execute_path_to_fetches = True
+        self.inputs = [value.name for value in self._session.get_inputs()]
+        with reading(self.path, f"{self.rule}; its description is damaged"):
+            metadata = self._session.get_modelmeta()
+            if metadata.producer_name != "keras_elmo":
+                self._refuse("its producer is another program")
+            known = metadata.custom_metadata_map
+            self.tokenizer = check_tokenizer(known.get("tokenizer"), self.path)
+            if DESCRIPTION not in known:
+                self._refuse("it has no description")
+            self.about: Config = json.loads(known[DESCRIPTION])
+            if self.about["format"] != FORMAT:
+                raise ValueError(f"its format is {reprlib.repr(self.about['format'])}")
+            if not isinstance(self.about["options"], dict):
+                raise ValueError("its options are no object")
+            self.config = ElmoConfig.from_options(self.about["options"])
+            self.quantize = "int8" if self.about.get("quantize") == "int8" else None
+            self._read_description()
+        self._ids = PlainIds(self.config.token_vocabulary)
+
+    def _read_description(self) -> None:
+        """Sets the attributes of a kind; any error tells of a damaged description."""
+
+    def _refuse(self, why: str) -> None:
+        raise ValueError(f"{self.path}: {self.rule}; {why}")
+
+    def plain_tokenizer(self) -> PlainTokenizer:
+        """Returns what splits texts as the training text was split."""
+        return PlainTokenizer(self.tokenizer or TOKENIZER_IF_UNKNOWN)
+
+    def feeds(
+        self, sentences: Sequence[Sequence[bytes]], width: int
+    ) -> dict[str, np.ndarray]:
+        """Returns the inputs for a batch of tokens, by their names."""
+        return {CHAR_IDS: self._ids(sentences, width)}
+
+    def run(
+        self,
+        sentences: Sequence[Sequence[bytes]],
+        outputs: Collection[str],
+        width: int = 0,
+    ) -> dict[str, np.ndarray]:
+        """Returns outputs of the file for a batch of tokens, by their names.
+
+        Args:
+            sentences: tokens.
+            outputs: names.
+            width: least number of tokens of the outputs, which are padded.
+        """
+        return self._run(self.feeds(sentences, width), outputs)
+
+    def _run(
+        self, feeds: Mapping[str, np.ndarray], outputs: Collection[str]
+    ) -> dict[str, np.ndarray]:
+        with reading(self.path, "cannot be run"):
+            values = self._session.run(list(outputs), feeds, self._run_options)
+        return dict(zip(outputs, values, strict=True))
+
+    def output_shapes(self) -> dict[str, list[Any]]:
+        """Returns the shape of each output; a string is an axis of any size."""
+        return self._shapes(self._session.get_outputs())
+
+    def _shapes(self, arguments: Sequence[Any]) -> dict[str, list[Any]]:
+        return {value.name: value.shape or [None] for value in arguments}
+
+    def _check_shapes(self, expected: Mapping[str, list[int | None]]) -> None:
+        """Checks that inputs and outputs are those of the description.
+
+        Args:
+            expected: of each input and output that is used its sizes, of which `None`
+                is any.
+        """
+        arguments = [*self._session.get_inputs(), *self._session.get_outputs()]
+        shapes = self._shapes(arguments)
+        for name, sizes in expected.items():
+            shape = shapes.get(name, [])
+            pairs = zip(sizes, shape, strict=False)
+            if len(shape) != len(sizes) or any(a not in (b, None) for a, b in pairs):
+                last = "" if sizes[-1] is None else f", the last of {sizes[-1]}"
+                self._refuse(f"{name} must have {len(sizes)} axes{last}")

@@ -1,0 +1,218 @@
+"""A tagger or a classifier in an ONNX file, run without TensorFlow and Keras."""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from keras_elmo.files.onnx_encoder import OnnxEncoder
+from keras_elmo.files.onnx_session import (
+    CHAR_IDS,
+    DESCRIPTION,
+    OnnxSession,
+    open_session,
+)
+from keras_elmo.files.task_description import SECOND, STATIC_IDS, TAGGER, task_of
+from keras_elmo.text.batching import Tokens, split_stream
+from keras_elmo.text.token_lists import Sentence, read_sentences
+from keras_elmo.utils.checks import check_at_least
+from keras_elmo.utils.reading import reading
+from keras_elmo.utils.types import StrPath, Tensor
+
+# The most positions of a padded batch, unless one sentence alone is longer.
+_MAX_POSITIONS = 4_096
+# Batches that are sorted by length together.
+_WINDOW = 16
+
+
+class OnnxTask(OnnxSession):
+    """A model that was exported whole; base of both kinds.
+
+    Attributes:
+        task: what it does.
+        others: those of `OnnxSession`.
+    """
+
+    def _read_description(self) -> None:
+        task = task_of(self.about)
+        if task is None:
+            raise ValueError("it has no task")
+        self.task = task
+        text = (CHAR_IDS, STATIC_IDS) if self._static else (CHAR_IDS,)
+        prefixes = ("", SECOND) if task.pairs else ("",)
+        expected: dict[str, list[int | None]] = {}
+        for prefix in prefixes:
+            sizes = [None, None, self.config.ids_per_token]
+            expected |= dict(zip(text, (sizes, [None, None]), strict=False))
+            if prefix:
+                expected |= {f"{prefix}{name}": expected[name] for name in text}
+        if set(self.inputs) != set(expected):
+            self._refuse(f"its inputs must be {', '.join(expected)}")
+        outputs: dict[str, list[int | None]] = {
+            "probabilities": [None, len(task.names)]
+        }
+        if task.kind == TAGGER:
+            outputs = dict.fromkeys(("tags", "scores"), [None, None])
+        self._check_shapes({**expected, **outputs})
+
+    @cached_property
+    def _static(self) -> dict[bytes, int] | None:
+        """The rows of static vectors, by their words."""
+        known = self._session.get_modelmeta().custom_metadata_map
+        if "static_words" not in known:
+            return None
+        # Two rows come first: of padding, and of unknown words.
+        words = json.loads(known["static_words"])
+        return {word.encode(): k for k, word in enumerate(words, 2)}
+
+    def feeds(
+        self, sentences: Sequence[Sequence[bytes]], width: int
+    ) -> dict[str, np.ndarray]:
+        ids = super().feeds(sentences, width)
+        if self._static is not None:
+            rows = np.zeros((len(sentences), ids[CHAR_IDS].shape[1] - 2), "int32")
+            for row, words in zip(rows, sentences, strict=True):
+                row[: len(words)] = [self._row(word) for word in words]
+            ids[STATIC_IDS] = rows
+        return ids
+
+    def _row(self, word: bytes) -> int:
+        rows = self._static or {}
+        lower = word.decode(errors="replace").lower().encode()
+        return rows.get(word, rows.get(lower, 1))
+
+
+class OnnxTagger(OnnxTask):
+    """A `Tagger` in a file that its `export` wrote: `keras_elmo.load("names.onnx")`.
+
+    Attributes:
+        tags: names of the tags.
+        others: those of `OnnxTask`.
+    """
+
+    rule = "must be a tagger that Tagger.export wrote"
+
+    @property
+    def tags(self) -> list[str]:
+        return list(self.task.names)
+
+    def predict(
+        self, sentences: Iterable[Sentence] | Tensor, batch_size: int = 64
+    ) -> list[list[str]]:
+        """Returns one tag for each word of each sentence; see `Tagger.predict`."""
+        return [tags for _, tags in self.tag(sentences, batch_size)]
+
+    def tag(
+        self, sentences: Iterable[Sentence] | Tensor, batch_size: int = 64
+    ) -> Iterator[tuple[list[str], list[str]]]:
+        """Yields words and tags, of a stream of any length; see `Tagger.tag`."""
+        check_at_least(1, batch_size=batch_size)
+        read = read_sentences(sentences, self.plain_tokenizer(), batch_size)
+        return self._tagged(read, batch_size)
+
+    def _tagged(
+        self, sentences: Iterable[Tokens], batch_size: int
+    ) -> Iterator[tuple[list[str], list[str]]]:
+        for window in split_stream(sentences, len, 2**14, _WINDOW * batch_size):
+            rows: dict[int, list[str]] = {}
+            for places in _batches(list(map(len, window)), batch_size):
+                batch = [window[k] for k in places]
+                numbers = self.run(batch, ["tags"])["tags"].tolist()
+                for k, row in zip(places, numbers, strict=True):
+                    rows[k] = [self.task.names[n] for n in row[: len(window[k])]]
+            for k, words in enumerate(window):
+                yield [word.decode(errors="replace") for word in words], rows[k]
+
+
+class OnnxClassifier(OnnxTask):
+    """A `TextClassifier` in a file that its `export` wrote.
+
+    Attributes:
+        labels: names of the labels, as text.
+        others: those of `OnnxTask`.
+    """
+
+    rule = "must be a classifier that TextClassifier.export wrote"
+
+    @property
+    def labels(self) -> list[str]:
+        return list(self.task.names)
+
+    def predict_proba(
+        self, texts: Iterable[object], batch_size: int = 32
+    ) -> np.ndarray:
+        """Returns `(texts, labels)` probabilities; see `TextClassifier.predict_proba`.
+
+        Args:
+            texts: texts or lists of words; of pairs, pairs of them.
+            batch_size: greatest number of texts that are computed together.
+        """
+        check_at_least(1, batch_size=batch_size)
+        texts = list(texts)
+        columns = list(zip(*texts, strict=True)) if self.task.pairs else [texts]
+        read = [
+            list(read_sentences(column, self.plain_tokenizer(), _WINDOW * batch_size))
+            for column in columns
+        ]
+        lengths = np.sum([[*map(len, column)] for column in read], axis=0).tolist()
+        probabilities = np.zeros((len(texts), len(self.labels)), "float32")
+        for places in _batches(lengths, batch_size) if texts else ():
+            batch = [[column[k] for k in places] for column in read]
+            probabilities[places] = self.probabilities(*batch)
+        return probabilities
+
+    def probabilities(self, *texts: Sequence[Sequence[bytes]]) -> np.ndarray:
+        """Returns the probabilities of one batch; of pairs, of two lists of tokens."""
+        feeds = {}
+        for prefix, sentences in zip(("", SECOND), texts, strict=False):
+            # A text without words has a position.
+            for name, ids in self.feeds(sentences, width=1).items():
+                feeds[f"{prefix}{name}"] = ids
+        return self._run(feeds, ["probabilities"])["probabilities"]
+
+    def predict(
+        self, texts: Iterable[Any], batch_size: int = 32
+    ) -> list[str] | list[list[str]]:
+        """Returns the label of each text, or its labels; see `TextClassifier.predict`.
+
+        Args:
+            texts: as of `predict_proba`.
+            batch_size: greatest number of texts that are computed together.
+        """
+        rows, names = self.predict_proba(texts, batch_size), self.labels
+        if self.task.multi_label:
+            return [[names[k] for k in np.flatnonzero(row >= 0.5)] for row in rows]
+        return [names[k] for k in rows.argmax(axis=1)]
+
+
+def open_onnx(path: StrPath) -> OnnxEncoder | OnnxTagger | OnnxClassifier:
+    """Opens a file as what it holds.
+
+    Raises:
+        ImportError: the extra `onnx` is not installed.
+        ValueError: keras_elmo did not write the file, or it is damaged.
+    """
+    session = open_session(path)
+    stored = session.get_modelmeta().custom_metadata_map.get(DESCRIPTION)
+    task = None
+    with reading(path, "its description is damaged"):
+        about = json.loads(stored or "{}")
+        task = task_of(about) if isinstance(about, dict) else None
+    if task is None:
+        return OnnxEncoder(path, session)
+    return (OnnxTagger if task.kind == TAGGER else OnnxClassifier)(path, session)
+
+
+def _batches(lengths: list[int], batch_size: int) -> Iterator[list[int]]:
+    """Yields the places of sentences of similar length, a batch at a time."""
+    batch: list[int] = []
+    for place in sorted(range(len(lengths)), key=lengths.__getitem__):
+        positions = (lengths[place] + 2) * (len(batch) + 1)
+        if batch and (len(batch) == batch_size or positions > _MAX_POSITIONS):
+            yield batch
+            batch = []
+        batch.append(place)
+    if batch:
+        yield batch

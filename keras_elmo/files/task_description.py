@@ -1,0 +1,66 @@
+"""What a file says of a tagger or a classifier that was exported whole."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from keras_elmo.utils.types import Config
+
+TAGGER, CLASSIFIER = "tagger", "classifier"
+# Inputs of a graph that takes ids; those of the second text of a pair begin with this.
+STATIC_IDS, SECOND = "static_ids", "second_"
+
+
+class Task(NamedTuple):
+    """What is done with words.
+
+    Attributes:
+        kind: `TAGGER` or `CLASSIFIER`.
+        names: of the tags or labels, in the order of their indices.
+        multi_label: whether a text has any number of labels.
+        pairs: whether two texts have a label together.
+    """
+
+    kind: str
+    names: tuple[str, ...]
+    multi_label: bool = False
+    pairs: bool = False
+
+    def as_dict(self) -> Config:
+        """Returns what `task_of` reads."""
+        return {"task": self._asdict()}
+
+    @property
+    def title(self) -> str:
+        """What messages call it: `"a tagger"`."""
+        return f"a {self.kind}"
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """The names of what the signatures return, beside `sequence_len`."""
+        if self.kind == TAGGER:
+            return "tags", "scores"
+        return "labels", "probabilities"
+
+
+def task_of(about: Mapping[str, object]) -> Task | None:
+    """Returns the task in the description of a file; `None` for an encoder.
+
+    Raises:
+        ValueError: the description is damaged.
+    """
+    stored = about.get("task")
+    if stored is None:
+        return None
+    if not isinstance(stored, dict) or stored.keys() != {*Task._fields}:
+        raise ValueError("its task is damaged")
+    kind, names = stored["kind"], stored["names"]
+    flags = stored["multi_label"], stored["pairs"]
+    if (
+        kind not in (TAGGER, CLASSIFIER)
+        or not isinstance(names, list)
+        or not names
+        or not all(isinstance(name, str) for name in names)
+        or not all(isinstance(flag, bool) for flag in flags)
+    ):
+        raise ValueError("its task is damaged")
+    return Task(kind, tuple(names), *flags)

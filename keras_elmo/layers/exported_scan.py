@@ -1,0 +1,104 @@
+"""Loops over the tokens of a batch that other runtimes have, too.
+
+While a file for LiteRT, ONNX or OpenVINO is written, outputs are concatenated: LiteRT
+has no arrays of tensors whose size is not known. Everywhere else Keras has the loops.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import keras
+from keras import ops
+
+from keras_elmo.utils.keras_private import export_format
+from keras_elmo.utils.lazy import tf
+from keras_elmo.utils.types import Tensor
+
+
+def scan(
+    step: Callable[[Any, Tensor], tuple[Any, Tensor]],
+    state: Any,
+    steps: Tensor,
+    reverse: bool = False,
+) -> tuple[Any, Tensor]:
+    """Does what `keras.ops.scan` does.
+
+    Args:
+        step: maps the state and what is scanned to the next state and an output, which
+            has the shape and the type of the state, or of its first tensor.
+        state: the first state: a tensor, or a list of tensors.
+        steps: what is scanned, along the first axis.
+        reverse: whether the last step comes first.
+
+    Returns:
+        The last state, and the outputs of all steps.
+    """
+    if export_format() is None:
+        return ops.scan(step, state, steps, reverse=reverse)
+    state = tf.nest.map_structure(tf.convert_to_tensor, state)
+    num_steps = tf.shape(steps)[0]
+    # They begin with one that is dropped, because no tensor of a loop may be empty.
+    outputs = tf.expand_dims(tf.nest.flatten(state)[0], 0)
+
+    def body(k: Tensor, state: Any, outputs: Tensor) -> tuple[Tensor, Any, Tensor]:
+        place = num_steps - 1 - k if reverse else k
+        state, output = step(state, tf.gather(steps, place))
+        output = tf.expand_dims(output, 0)
+        both = [output, outputs] if reverse else [outputs, output]
+        return k + 1, state, tf.concat(both, axis=0)
+
+    _, state, outputs = tf.while_loop(
+        lambda k, *_: k < num_steps,
+        body,
+        (tf.constant(0), state, outputs),
+        shape_invariants=(
+            tf.TensorShape([]),
+            tf.nest.map_structure(lambda x: x.shape, state),
+            tf.TensorShape([None, *outputs.shape[1:]]),
+        ),
+    )
+    return state, outputs[:-1] if reverse else outputs[1:]
+
+
+def run_bilstm(
+    layer: keras.layers.Bidirectional,
+    x: Tensor,
+    mask: Tensor,
+    training: bool | None = None,
+) -> Tensor:
+    """Runs a bidirectional LSTM.
+
+    Args:
+        layer: of two LSTMs, whose results are joined.
+        x: `(batch, tokens, features)`.
+        mask: `(batch, tokens)` booleans; padding comes last.
+        training: as of the layer.
+
+    Returns:
+        `(batch, tokens, 2 * units)`; anything where masked.
+    """
+    if export_format() is None:
+        return layer(x, mask=mask, training=training)
+    lengths = tf.reduce_sum(tf.cast(mask, tf.int32), axis=1)
+    backwards = tf.reverse_sequence(x, lengths, seq_axis=1, batch_axis=0)
+    forward = _run_lstm(layer.forward_layer.cell, x)
+    backward = _run_lstm(layer.backward_layer.cell, backwards)
+    backward = tf.reverse_sequence(backward, lengths, seq_axis=1, batch_axis=0)
+    return tf.concat([forward, backward], axis=-1)
+
+
+def _run_lstm(cell: keras.layers.LSTMCell, x: Tensor) -> Tensor:
+    # Read once, not at every step.
+    recurrent_kernel = tf.convert_to_tensor(cell.recurrent_kernel)
+    gates = tf.transpose(ops.matmul(x, cell.kernel) + cell.bias, [1, 0, 2])
+
+    def step(state: list[Tensor], gates: Tensor) -> tuple[list[Tensor], Tensor]:
+        h, c = state
+        i, f, j, o = tf.split(gates + tf.matmul(h, recurrent_kernel), 4, axis=-1)
+        c = tf.sigmoid(f) * c + tf.sigmoid(i) * tf.tanh(j)
+        h = tf.sigmoid(o) * tf.tanh(c)
+        return [h, c], h
+
+    zeros = tf.zeros((tf.shape(x)[0], cell.units), gates.dtype)
+    _, outputs = scan(step, [zeros, zeros], gates)
+    return tf.transpose(outputs, [1, 0, 2])

@@ -1,0 +1,1 @@
+"""Layers as operators of ONNX: the graphs of encoders, taggers and classifiers."""

@@ -1,0 +1,5 @@
+"""Vectors of texts for scikit-learn; needs the extra `sklearn`."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

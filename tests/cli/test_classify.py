@@ -1,0 +1,110 @@
+"""The subcommands of `classify`."""
+
+import io
+import json
+import sys
+
+import pytest
+
+from tests.helpers.command_line import assert_one_line, command, names
+from tests.helpers.pretrained import write_pretrained
+from tests.helpers.runs import CONFIG
+
+pytestmark = [pytest.mark.graph, pytest.mark.slow]
+
+ROWS = [("the bank", "money"), ("the river's", "water")]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("classify")
+    write_pretrained(folder / "run", CONFIG, ["<S>", "</S>", "<UNK>", "the", "bank"])
+    lines = "".join(f"{text}\t{label}\n" for text, label in ROWS)
+    (folder / "train.tsv").write_text(lines * 4, encoding="utf-8")
+    rows = ({"review": text, "mood": label} for text, label in ROWS)
+    (folder / "dev.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    return folder
+
+
+def train(folder, out, *more):
+    return command(
+        *("classify", "train", "--model", folder / "run", "--out", out),
+        *("--lstm-units", "0", "--epochs", "1", *more),
+    )
+
+
+@pytest.fixture(scope="module")
+def trained(folder):
+    path = folder / "mood.keras"
+    data = ["--train", folder / "train.tsv", "--dev", folder / "train.tsv"]
+    status, out, err = train(folder, path, *data, "--tokenizer", "whitespace")
+    assert (status, out) == (0, ""), err
+    assert "Epoch 1: loss " in err and ", accuracy " in err
+    assert "mood.keras has the weights of epoch 1, the best of 1" in err
+    return path
+
+
+def test_predict(trained, folder, monkeypatch):
+    asked = ("classify", "predict", "--model", trained, "--input")
+    # As text, a line each; a blank one stays.
+    stream = io.TextIOWrapper(io.BytesIO(b"the bank\n\nthe river's\n"))
+    monkeypatch.setattr(sys, "stdin", stream)
+    status, out, err = command(*asked, "-")
+    assert (status, err) == (0, "")
+    first, blank, second = out.splitlines()
+    assert blank == "" and {first, second} <= {"money", "water"}
+    columns = ["--text-column", "review"]
+    status, out, _ = command(*asked, folder / "dev.jsonl", *columns, "--json")
+    rows = [json.loads(line) for line in out.splitlines()]
+    assert [row["labels"] for row in rows] == [[first], [second]]
+    for row in rows:
+        assert row["probabilities"].keys() == {"money", "water"}
+        assert sum(row["probabilities"].values()) == pytest.approx(1, abs=1e-5)
+
+
+def test_evaluate(trained, folder):
+    asked = ["classify", "evaluate", "--model", trained, "--corpus"]
+    columns = ["--text-column", "review", "--label-column", "mood"]
+    status, out, _ = command(*asked, folder / "dev.jsonl", *columns)
+    assert status == 0
+    assert out.startswith("accuracy: ") and "\n            money: precision: " in out
+    status, out, _ = command(*asked, folder / "train.tsv", "--json")
+    assert (status, json.loads(out)["by_label"]["water"]["reference"]) == (0, 4)
+
+
+def test_several_labels_and_pairs(folder, tmp_path):
+    data = tmp_path / "train.csv"
+    data.write_text('the,bank,"a,b"\nthe,river,\nbank,river,a\n')
+    path = tmp_path / "several.keras"
+    kinds = ["--train", data, "--pairs", "--multi-label"]
+    status, _, err = train(folder, path, *kinds)
+    assert status == 0, err
+    status, out, _ = command("classify", "predict", "--model", path, "--input", data)
+    assert status == 0 and out.count("\n") == 3
+    assert {*out.split()} <= {"a", "b", "a,b"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--train", "nowhere.tsv"], "no file matches nowhere.tsv"),
+        (["--train", "one.tsv"], "--train must be of two kinds at least"),
+        (["--train", "wrong.tsv"], "wrong.tsv, line 2: must have 2 columns"),
+        (["--train", "one.tsv", "--text-column", "5"], "--text-column must be from 0"),
+        (["--train", "one.tsv", "--dev", "wrong.tsv"], "wrong.tsv, line 2: must have"),
+    ],
+    ids=str,
+)
+def test_wrong_data(folder, tmp_path, monkeypatch, arguments, said):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "one.tsv").write_text("a film\tgood\n")
+    (tmp_path / "wrong.tsv").write_text("a film\tgood\nlong\n")
+    assert_one_line(*train(folder, "mood.keras", *arguments), said)
+    assert names(tmp_path) == ["one.tsv", "wrong.tsv"]
+
+
+def test_label_that_is_not_known(trained, tmp_path):
+    path = tmp_path / "dev.tsv"
+    path.write_text("the bank\tother\n")
+    result = command("classify", "evaluate", "--model", trained, "--corpus", path)
+    assert_one_line(*result, "--corpus must hold known labels: 'money', 'water'")

@@ -1,0 +1,160 @@
+"""The subcommands of `tag`."""
+
+import io
+import json
+import sys
+from unittest import mock
+
+import pytest
+
+import keras_elmo
+from keras_elmo.cli import main
+from tests.helpers.command_line import assert_one_line, command, names
+from tests.helpers.pretrained import write_pretrained
+from tests.helpers.runs import CONFIG
+
+pytestmark = [pytest.mark.graph, pytest.mark.slow]
+
+TRAIN = "the O\nbank B-ORG\nof I-ORG\n\nthe O\nriver O\n\n" * 4
+DEV = "the O\nbank B-ORG\n\nriver O\n"
+WORDS = ["<S>", "</S>", "<UNK>", "the", "bank", "river", "of"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("tag")
+    write_pretrained(folder / "run", CONFIG, WORDS)
+    for name, text in {"train.conll": TRAIN, "dev.conll": DEV}.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    return folder
+
+
+def train(folder, out, *more):
+    return command(
+        *("tag", "train", "--train", folder / "train.conll", "--model", folder / "run"),
+        *("--out", out, "--lstm-units", "4", *more),
+    )
+
+
+@pytest.fixture(scope="module")
+def trained(folder):
+    """A tagger, and what its training told."""
+    dev = ["--dev", folder / "dev.conll", "--epochs", "2", "--patience", "1"]
+    status, out, err = train(folder, folder / "ner.keras", *dev)
+    assert (status, out) == (0, ""), err
+    return folder / "ner.keras", err
+
+
+def test_train(folder, trained):
+    path, err = trained
+    first, second, last = err.splitlines()
+    assert first.startswith("Epoch 1: loss ") and first.endswith(" s, best so far")
+    assert "F1 " in first and "accuracy " in first and second.startswith("Epoch 2: ")
+    assert "has the weights of epoch " in last and "the best of 2" in last
+    assert_one_line(*train(folder, path), "ner.keras exists already")
+    assert names(folder) == ["dev.conll", "ner.keras", "run", "train.conll"]
+
+
+def test_predict(trained, tmp_path, monkeypatch):
+    path, _ = trained
+    text = tmp_path / "in.txt"
+    text.write_text("the bank's\n\nof\n", encoding="utf-8")
+    asked = ("tag", "predict", "--model", path, "--input")
+    status, out, err = command(*asked, text, "--out", tmp_path / "out.conll")
+    assert (status, out, err) == (0, "", "")
+    lines = (tmp_path / "out.conll").read_text(encoding="utf-8").splitlines()
+    words = [line.split("\t")[0] for line in lines]
+    assert words == ["the", "bank's", "", "", "of", ""]
+    status, out, _ = command(*asked, text, "--tokenizer", "published")
+    assert [line.split("\t")[0] for line in out.splitlines()][1:3] == ["bank", "'s"]
+    # From one pipe to another; columns stay.
+    stream = io.TextIOWrapper(io.BytesIO(b"# a b c\nthe X\n\nof Y\n"))
+    monkeypatch.setattr(sys, "stdin", stream)
+    status, out, _ = command(*asked, "-", "--format", "columns")
+    lines = out.splitlines()
+    assert (status, lines[0], lines[2]) == (0, "# a b c", "")
+    assert lines[1].startswith("the X ") and lines[3].startswith("of Y ")
+    result = command(*asked, text, "--out", tmp_path / "out.conll")
+    assert_one_line(*result, "out.conll exists already")
+
+
+def test_nothing_is_half_written(trained, tmp_path):
+    path, _ = trained
+    wrong = tmp_path / "wrong.conll"
+    wrong.write_text("the X\n\n" * 100 + "of\n", encoding="utf-8")
+    asked = ("tag", "predict", "--model", path, "--input", wrong)
+    result = command(*asked, "--out", tmp_path / "out")
+    assert_one_line(*result, "wrong.conll, line 201: must have 2 columns")
+    assert names(tmp_path) == ["wrong.conll"]
+
+
+def test_evaluate(folder, trained):
+    path, _ = trained
+    asked = ("tag", "evaluate", "--model", path, "--corpus", folder / "dev.conll")
+    status, out, _ = command(*asked)
+    assert status == 0
+    assert out.startswith("processed 3 tokens with 1 phrases; found: ")
+    assert "\naccuracy: " in out
+    status, out, _ = command(*asked, "--json")
+    scores = json.loads(out)
+    assert (status, scores["tokens"], scores["reference"]) == (0, 3, 1)
+
+
+def test_interrupted(folder, tmp_path):
+    """The best epoch so far is kept; before the first one ends, there is none."""
+    fit = keras_elmo.Tagger.fit
+    for epochs, kept in ((1, ["ner.keras"]), (0, [])):
+
+        def interrupted(self, *args, epochs=epochs, **kwargs):
+            if epochs:
+                fit(self, *args, **{**kwargs, "epochs": epochs})
+            raise KeyboardInterrupt
+
+        with mock.patch.object(keras_elmo.Tagger, "fit", interrupted):
+            for path in tmp_path.iterdir():
+                path.unlink()
+            arguments = [
+                *("tag", "train", "--train", folder / "train.conll", "--lstm-units"),
+                *("4", "--model", folder / "run", "--out", tmp_path / "ner.keras"),
+            ]
+            assert main([*map(str, arguments)]) == 130
+        assert names(tmp_path) == kept
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--out", "ner"], "--out must be a name in .keras"),
+        (["--model", "nowhere"], "nowhere"),
+        (["--train", "nowhere.conll"], "no file matches nowhere.conll"),
+        (["--dev", "nowhere.conll"], "no file matches nowhere.conll"),
+        (["--static", "nowhere.txt"], "no file matches nowhere.txt"),
+        (["--column", "9"], "--column must be the name or the place"),
+        (["--epochs", "0"], "--epochs must be"),
+        (["--dropout", "1.5"], "--dropout must be"),
+    ],
+    ids=str,
+)
+def test_wrong_arguments_of_train(folder, tmp_path, monkeypatch, arguments, said):
+    monkeypatch.chdir(tmp_path)
+    given = {
+        "--train": folder / "train.conll",
+        "--model": folder / "run",
+        "--out": "ner.keras",
+        **dict(zip(arguments[::2], arguments[1::2], strict=True)),
+    }
+    result = command("tag", "train", *(word for pair in given.items() for word in pair))
+    assert_one_line(*result, said)
+    assert names(tmp_path) == []
+
+
+def test_no_tagger(folder, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "text.txt").write_text("the bank\n")
+    for path, said in {
+        "text.txt": "must be a .keras file of a Tagger, as train writes it",
+        folder / "run": "Received: a folder",
+        "nowhere.keras": "Received: no file",
+    }.items():
+        asked = ["--model", path, "--input", "text.txt"]
+        assert_one_line(*command("tag", "predict", *asked), said)

@@ -1,0 +1,259 @@
+import gzip
+import io
+import json
+import lzma
+import re
+
+import pytest
+
+from keras_elmo.text.labelled_files import read_labelled, read_texts
+from keras_elmo.text.table_rows import Columns
+
+TEXTS = ['a "warm" film', "dull , long"]
+LABELS = ["good", "bad"]
+FORMS = {
+    "tsv": 'text\tlabel\na "warm" film\tgood\ndull , long\tbad\n',
+    "csv": 'text,label\n"a ""warm"" film",good\n"dull , long",bad\n',
+    "jsonl": "".join(
+        json.dumps({"label": label, "text": text, "id": 3}) + "\n"
+        for text, label in zip(TEXTS, LABELS, strict=True)
+    ),
+}
+WRITERS = {"": open, ".gz": gzip.open, ".xz": lzma.open}
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def read(content, *columns, name="file.tsv", **kinds):
+    content = content if isinstance(content, bytes) else content.encode()
+    with open(name, "wb") as file:
+        file.write(content)
+    return read_labelled(name, Columns(*columns), **kinds)
+
+
+@pytest.mark.parametrize("kind", WRITERS)
+@pytest.mark.parametrize("form", FORMS)
+def test_forms(form, kind):
+    text = FORMS[form]
+    for variant in (
+        text,
+        "\ufeff" + text,
+        text.replace("\n", "\r\n"),
+        text.removesuffix("\n"),
+        f"\n \n{text}\n\n".replace("\ngood", "\n\ngood"),
+    ):
+        with WRITERS[kind](f"file.{form}{kind}", "wb") as file:
+            file.write(variant.encode())
+        assert read_labelled(f"file.{form}{kind}") == (TEXTS, LABELS)
+    # By the first line, where the name tells nothing.
+    assert read(text, name="file.txt") == (TEXTS, LABELS)
+
+
+@pytest.mark.parametrize(
+    ("content", "columns"),
+    [
+        # By the names of a header, in any order, whatever else is there.
+        ("label\tid\ttext\nx\t1\ta\ny\t2\tb\n", ()),
+        ("id\treview\tmood\n1\ta\tx\n2\tb\ty\n", ("review", None, "mood")),
+        # The only other column, whatever it is called.
+        ("sentence\tlabel\na\tx\nb\ty\n", ()),
+        ("mood\treview\nx\ta\ny\tb\n", (None, None, "mood")),
+        # By places, without a header.
+        ("a\tx\nb\ty\n", ()),
+        ("x\ta\ny\tb\n", (1, None, 0)),
+        ("1\ta\tx\n2\tb\ty\n", (1, None, 2)),
+        ("1\ta\tx\n2\tb\ty\n", (1,)),
+    ],
+)
+def test_columns(content, columns):
+    assert read(content, *columns) == (["a", "b"], ["x", "y"])
+
+
+def test_pairs():
+    expected = [("a", "b"), ("c", "d")], ["x", "y"]
+    for content, columns in (
+        ("a\tb\tx\nc\td\ty\n", ()),
+        ("pair\tlabel\ttext\nb\tx\ta\nd\ty\tc\n", ()),
+        ("p\th\tlabel\na\tb\tx\nc\td\ty\n", ("p",)),
+        ("p\th\tlabel\na\tb\tx\nc\td\ty\n", ("p", "h", "label")),
+    ):
+        assert read(content, *columns, pairs=True) == expected
+
+
+def test_multi_label():
+    content = "text\tlabel\na\tx, y\nb\t\nc\ty\n"
+    assert read(content, multi_label=True).labels == [["x", "y"], [], ["y"]]
+    rows = [{"text": "a", "label": ["x,y"]}, {"text": "b", "label": []}]
+    content = "\n".join(map(json.dumps, rows))
+    labels = read(content, name="file.jsonl", multi_label=True).labels
+    assert labels == [["x,y"], []]
+
+
+def test_values_of_json():
+    rows = [{"text": ["a", "film"], "label": 3}, {"text": "b", "label": 4}]
+    content = "\n".join(map(json.dumps, rows))
+    assert read(content, name="file.json") == ([["a", "film"], "b"], [3, 4])
+    rows = [{"text": "a", "label": True}, {"text": "b", "label": False}]
+    content = "\n".join(map(json.dumps, rows))
+    assert read(content, name="file.ndjson").labels == [True, False]
+
+
+def test_csv_of_several_lines():
+    assert read('"a\nb",x\nc,y\n', name="file.csv").texts == ["a\nb", "c"]
+    with pytest.raises(ValueError, match=r"line 4: must have 2 columns"):
+        read('"a\n\nb",x\nc\n', name="file.csv")
+
+
+def test_several_files(folder):
+    for name, content in {"a.tsv": "a\tx\n", "b.csv": "b,y\n"}.items():
+        (folder / name).write_text(content)
+    assert read_labelled("?.*sv") == (["a", "b"], ["x", "y"])
+
+
+LINE = "a\tx\n"
+# What is malformed, the columns, and what the error says.
+MALFORMED = {
+    "empty": ("", (), "file.tsv: must hold texts with labels. Received: none"),
+    "blank lines": ("\n \n\t\n", (), "file.tsv: must hold texts with labels"),
+    "header alone": ("text\tlabel\n", (), "file.tsv: must hold texts with labels"),
+    "one column": ("a\nb\n", (), "line 1: must have text, label alone, or a header"),
+    "many columns": ("a\tb\tc\n", (), "line 1: must have text, label alone, or a h"),
+    "column less": (LINE + "b\n", (), "line 2: must have 2 columns, with tabs"),
+    "column more": (LINE + "b\ty\tz\n", (), "line 2: must have 2 columns, with tabs"),
+    "spaces": (LINE + "b  y\n", (), "line 2: must have 2 columns, with tabs between"),
+    "text empty": (LINE + "\ty\n", (), "line 2: must have a text that is not empty"),
+    "text blank": (LINE + " \ty\n", (), "line 2: must have a text that is not empty"),
+    "label empty": (LINE + "b\t\n", (), "line 2: must have a label: a string or an"),
+    "label blank": (LINE + "b\t \n", (), "line 2: must have a label: a string or an"),
+    "label missing": (
+        "text\tid\na\t1\n",
+        (None, None, "label"),
+        "`label_column` must be one of text, id, in file.tsv, line 1. Rec",
+    ),
+    "text missing": (
+        "id\tbody\tlabel\n1\ta\tx\n",
+        (),
+        "`text_column` must be one of id, body, label, in file.tsv, line 1",
+    ),
+    "misspelt": (
+        "review\tmood\na\tx\n",
+        ("reveiw", None, "mood"),
+        "Received: text_column='reveiw'; did you mean review?",
+    ),
+    "header twice": (
+        "text\ttext\tlabel\na\tb\tx\n",
+        (),
+        "`text_column` must be a column that is there once, in file.tsv, line 1",
+    ),
+    "no such place": (
+        LINE,
+        (2, None, 0),
+        "`text_column` must be from 0 to 1 in file.tsv, line 1. Received: text_col",
+    ),
+    "negative place": (LINE, (-1,), "`text_column` must be from 0 to 1 in file.tsv"),
+    "same place": (LINE, (1, None, 1), "line 1: must have text, label alone"),
+    "byte": (LINE.encode() * 300 + b"h\xe9\tx\n", (), "line 301: must be UTF-8 text"),
+    "latin-1": ("é\tx\n".encode("latin-1") * 9, (), "file.tsv must be UTF-8 text; 9"),
+    "utf-16": (LINE.encode("utf-16"), (), "file.tsv must be UTF-8 text; it looks"),
+    "nul": (LINE.encode() * 20_000 + b"b\0\ty\n", (), "line 20001: must be UTF-8"),
+    "old mac": ("a\tx\rb\ty\r", (), "line 1: must hold no CR but at its end"),
+    "gzip": (gzip.compress(LINE.encode()), (), "is compressed by gzip: decompress"),
+    "labels twice": ("text\tlabel\na\tx,x\n", (), "line 2: must have distinct labels"),
+}
+MALFORMED_CSV = {
+    "open quote": ('a,x\n"b,y\nc,z\n', "line 2: must begin a row of CSV (unexpected"),
+    "quote inside": ('a,x\n"b"c,y\n', "line 2: must begin a row of CSV ('"),
+    "semicolons": ("a;x\nb;y\n", "line 1: must have text, label alone, or a header"),
+    "column more": ("a,x\nb, or c,y\n", "line 2: must have 2 columns, with commas"),
+    "long field": (f"{'a' * 200_000},x\n", "line 1: must begin a row of CSV (field"),
+}
+MALFORMED_JSON = {
+    "no json": ("a\tx\n", "file.jsonl, line 1: not valid JSON"),
+    "cut short": ('{"text": "a", "label": "x"}\n{"text"', "line 2: not valid JSON"),
+    "one document": ('[\n{"text": "a"}]', "line 1: not valid JSON"),
+    "list": ('["a", "x"]', "line 1: must be a JSON object"),
+    "deep": ('{"text":' + 100_000 * "[", "line 1: not valid JSON: nested too deeply"),
+    "key twice": ('{"text": "a", "text": "b"}', "line 1: not valid JSON: the key"),
+    "no text": ('{"label": "x"}', "line 1: must have the key text"),
+    "no label": ('{"text": "a"}', "line 1: must have the key label"),
+    "text null": ('{"text": null, "label": 1}', "line 1: must have a text that is not"),
+    "text number": ('{"text": 3, "label": 1}', "line 1: must have a text that is not"),
+    "no words": ('{"text": [], "label": 1}', "line 1: must have a text that is not"),
+    "word empty": ('{"text": ["a", ""], "label": 1}', "must have a text that is not"),
+    "word number": ('{"text": [1], "label": 1}', "line 1: must have a text that is no"),
+    "label null": ('{"text": "a", "label": null}', "line 1: must have a label: a str"),
+    "label float": ('{"text": "a", "label": 0.5}', "line 1: must have a label: a str"),
+    "label list": ('{"text": "a", "label": ["x"]}', "line 1: must have a label: a str"),
+    "label types": (
+        '{"text": "a", "label": 1}\n{"text": "b", "label": "1"}',
+        "line 2: must have labels of the type that other lines have. Received: '1'",
+    ),
+    "label types, bool": (
+        '{"text": "a", "label": 1}\n{"text": "b", "label": true}',
+        "line 2: must have labels of the type that other lines have. Received: True",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", MALFORMED)
+def test_malformed(kind):
+    content, columns, message = MALFORMED[kind]
+    with pytest.raises(ValueError, match=re.escape(message)):
+        read(content, *columns, multi_label=kind == "labels twice")
+
+
+@pytest.mark.parametrize("kind", MALFORMED_CSV)
+def test_malformed_csv(kind):
+    content, message = MALFORMED_CSV[kind]
+    with pytest.raises(ValueError, match=r"file\.csv, " + re.escape(message)):
+        read(content, name="file.csv")
+
+
+@pytest.mark.parametrize("kind", MALFORMED_JSON)
+def test_malformed_json(kind):
+    content, message = MALFORMED_JSON[kind]
+    with pytest.raises(ValueError, match=re.escape(message)):
+        read(content, name="file.jsonl")
+
+
+def test_malformed_lists_of_labels():
+    for label in ("x", 3, [None], [""], [["x"]], None):
+        content = json.dumps({"text": "a", "label": label})
+        with pytest.raises(ValueError, match="line 1: must have a list of labels"):
+            read(content, name="file.jsonl", multi_label=True)
+
+
+def test_malformed_compressed(folder):
+    path = folder / "file.tsv.gz"
+    path.write_bytes(gzip.compress(LINE.encode() * 9)[:-9])
+    with pytest.raises(ValueError, match=r"file\.tsv\.gz: cut short or damaged"):
+        read_labelled(path)
+
+
+def test_a_header_that_is_not_told():
+    content = "review\tmood\n" + "a\tx\nb\ty\n" * 9
+    with pytest.warns(UserWarning, match="'mood' comes in the first line alone"):
+        assert len(read(content).texts) == 19
+    # Every label comes once.
+    assert len(read("".join(f"a\t{k}\n" for k in range(19))).texts) == 19
+
+
+def test_texts_alone():
+    lines = io.BytesIO("\ufeffa film\r\n\nb\tc\n".encode())
+    assert list(read_texts("-", lines)) == ["a film", None, "b\tc"]
+    # Of a table by its name; a label may stand beside the text.
+    for content, columns in (("a\tx\n", ()), ("a\n", ()), ("1\ta\n", (1,))):
+        stream = io.BytesIO(content.encode())
+        assert list(read_texts("x.tsv", stream, Columns(*columns))) == ["a"]
+    stream = io.BytesIO(b"id\ttext\n1\ta\n")
+    assert list(read_texts("x.tsv", stream)) == ["a"]
+    # Or by a column that is asked for.
+    stream = io.BytesIO(b'{"review": "a"}\n')
+    assert list(read_texts("-", stream, Columns("review"))) == ["a"]
+    stream = io.BytesIO(b"a\tb\nc\td\n")
+    assert list(read_texts("-", stream, pairs=True)) == [("a", "b"), ("c", "d")]
+    assert list(read_texts("-", io.BytesIO())) == []
