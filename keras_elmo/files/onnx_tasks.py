@@ -104,6 +104,18 @@ class OnnxTagger(OnnxTask):
     def tags(self) -> list[str]:
         return list(self.task.names)
 
+    def run(
+        self,
+        sentences: Sequence[Sequence[bytes]],
+        outputs: Collection[str],
+        width: int = 0,
+    ) -> dict[str, np.ndarray]:
+        values = super().run(sentences, outputs, width)
+        tags = values.get("tags", np.empty(0))
+        if tags.min(initial=-1) < -1 or tags.max(initial=-1) >= len(self.task.names):
+            self._refuse("it has tags without a name")
+        return values
+
     def predict(
         self, sentences: Iterable[Sentence] | Tensor, batch_size: int = 64
     ) -> list[list[str]]:
