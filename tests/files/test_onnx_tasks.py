@@ -52,9 +52,7 @@ def test_another_task(files, tmp_path):
     """A tagger has no probabilities, a classifier has no tags."""
     for file, kind in (("tagger.onnx", "classifier"), ("classifier.onnx", "tagger")):
         path = with_task(files / file, tmp_path / "bad.onnx", kind=kind)
-        with pytest.raises(
-            ValueError, match=r"bad\.onnx: must be a .* must have 2 axes"
-        ):
+        with pytest.raises(ValueError, match=r"bad\.onnx: .* must have 2 axes"):
             keras_elmo.load(path)
 
 
@@ -63,10 +61,8 @@ def test_too_few_names(files, tmp_path):
     tagger = keras_elmo.load(path)
     with pytest.raises(ValueError, match=r"bad\.onnx: .* has tags without a name"):
         tagger.predict([[f"w{k}" for k in range(30)]])
-    path = with_task(files / "classifier.onnx", tmp_path / "bad.onnx", names=["a", "b"])
-    with pytest.raises(
-        ValueError, match="probabilities must have 2 axes, the last of 2"
-    ):
+    path = with_task(files / "classifier.onnx", tmp_path / "bad.onnx", names=["a"])
+    with pytest.raises(ValueError, match="probabilities .* 2 axes, the last of 1"):
         keras_elmo.load(path)
 
 
