@@ -18,6 +18,7 @@ from keras_elmo.text.lines import (
     read_lines,
 )
 from keras_elmo.training.training_options import TrainingOptions
+from keras_elmo.utils.checks import did_you_mean
 from keras_elmo.utils.lazy import import_extra
 from keras_elmo.utils.options import Option, options_of
 
@@ -66,6 +67,20 @@ def command(
 
 class Parser(argparse.ArgumentParser):
     """Answers a wrong call in two lines."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parses a command line after a look for misspelt options.
+
+        Otherwise the error would be that the option that was meant is required.
+        """
+        flags = self._option_string_actions
+        for word in args or ():
+            name = word.partition("=")[0]
+            is_flag = name.startswith("--") and " " not in name and len(name) > 2
+            if is_flag and not any(flag.startswith(name) for flag in flags):
+                if hint := did_you_mean(name, flags):
+                    self.error(f"no option {name}{hint}")
+        return super().parse_known_args(args, namespace)
 
     def error(self, message: str) -> NoReturn:
         usage = f"usage: {self.prog} [OPTIONS]; {self.prog} --help lists them"
