@@ -7,6 +7,7 @@ commands run, too; every other command has the options that it is shown with.
 import json
 import os
 import re
+import runpy
 import shlex
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -22,13 +23,18 @@ from tests.helpers.wheel import install_wheel
 ROOT = Path(__file__).parents[1]
 # These load a shipped model and train a classifier on it, whose graph alone takes 10 s,
 # or export a model.
+NOTEBOOKS = [
+    *("vectors", "vectors.ko", "classifier", "classifier.ko", "tagger", "pretraining")
+]
 LONG = (
     "README.md",
     "README.ko.md",
     "docs/coming_from.md",
     "docs/explore.md",
+    "docs/index.md",
     "docs/keras.md",
     "docs/models.md",
+    *(f"docs/notebooks/{name}.md" for name in NOTEBOOKS),
     "docs/start.md",
     "docs/start.ko.md",
     "docs/tagging.md",
@@ -64,7 +70,8 @@ pytestmark = pytest.mark.skipif(
 
 
 def all_pages():
-    return sorted([*ROOT.glob("README*.md"), *(ROOT / "docs").glob("*.md")])
+    notebooks = (ROOT / "docs" / "notebooks").glob("*.md")
+    return sorted([*ROOT.glob("README*.md"), *(ROOT / "docs").glob("*.md"), *notebooks])
 
 
 def blocks(page):
@@ -147,9 +154,37 @@ def run_page(site, steps, folder, files):
     return json.loads((folder / "printed.json").read_text(encoding="utf-8"))
 
 
+def test_notebooks_are_their_pages():
+    """`make notebooks` writes them."""
+    make = runpy.run_path(str(ROOT / "docs/notebooks/make.py"))
+    assert sorted(path.stem for path in make["pages"]()) == sorted(NOTEBOOKS)
+    for path in make["pages"]():
+        content = path.with_suffix(".ipynb").read_text(encoding="utf-8")
+        assert content == make["notebook"](path.read_text(encoding="utf-8")), path.name
+        cells = json.loads(content)["cells"]
+        code = ["".join(c["source"]) for c in cells if c["cell_type"] == "code"]
+        assert code == [block.strip() for block in blocks(path)]
+
+
+def test_install_lines():
+    """No command names a project on an index that nobody holds."""
+    for path in all_pages():
+        for line in re.findall(
+            r"pip install ([^\n`]*)", path.read_text(encoding="utf-8")
+        ):
+            own = "keras-elmo" in line or "keras_elmo" in line
+            assert not own or line.startswith("'./"), (path.name, line)
+
+
+def test_readmes_are_short():
+    for path in ROOT.glob("README*.md"):
+        assert path.read_text(encoding="utf-8").count("\n") <= 150, path.name
+
+
 def test_reference_has_every_public_name():
-    """A name that is added to the package is added to docs/api.md, too."""
-    text = (ROOT / "docs/api.md").read_text(encoding="utf-8")
+    """A name that is added to the package is added to docs/api, too."""
+    groups = sorted((ROOT / "docs/api").glob("*.md"))
+    text = "".join(path.read_text(encoding="utf-8") for path in groups)
     listed = re.findall(r"^```{reference} keras_elmo\n(.*?)^```$", text, re.M | re.S)
     assert sorted(" ".join(listed).split()) == sorted(
         set(keras_elmo.__all__) - {"plots"}
