@@ -21,7 +21,7 @@ COMPILED = tests/layers tests/embedding/test_embedder.py tests/export/test_saved
 	tests/serving/test_model.py
 
 .PHONY: help demo test test-fast test-benchmarks test-all test-processors lint format dist \
-	docs linkcheck install clean
+	docs notebooks linkcheck install clean
 
 help:
 	@echo "make demo             train a small model, use it in a classifier, draw a picture"
@@ -34,6 +34,7 @@ help:
 	@echo "make format           let ruff rewrite the files"
 	@echo "make dist             build a wheel and an sdist, and try the wheel elsewhere"
 	@echo "make docs             the documentation as web pages, in build/docs"
+	@echo "make notebooks        write the notebooks of docs/notebooks from their pages"
 	@echo "make linkcheck        ask other hosts whether the documentation's links work"
 	@echo "make install          make $(VENV) and install the package (the others do)"
 	@echo "make clean            remove $(VENV) and the caches"
@@ -78,6 +79,10 @@ dist: $(INSTALLED)
 docs: $(VENV)/.docs
 	$(RUN) -m sphinx -q -W --keep-going docs build/docs
 	@echo "Open build/docs/index.html"
+
+# Those of docs/notebooks, from their pages.
+notebooks:
+	$(RUN) docs/notebooks/make.py
 
 # Needs a network.
 linkcheck: $(VENV)/.docs

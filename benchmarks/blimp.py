@@ -1,10 +1,11 @@
 """Which of two sentences is grammatical? BLiMP's pairs, by log likelihood.
 
 A pair is right if the model finds the grammatical sentence more likely: forward,
-backward, or by the sum of both. The first line of a sentence's likelihoods is of all
-pairs, the second of those whose words the model's vocabulary has.
+backward, or by the sum of both. Pairs whose words the model's vocabulary has are also
+counted alone. All 67 paradigms take hours on a slow processor: with `--out`, those that
+are measured are kept beside it, and the same command goes on from there.
 
-    python benchmarks/blimp.py --model elmo-en
+    python benchmarks/blimp.py --model elmo-en --out benchmarks/results/blimp.json
 
 Reference: Warstadt et al. 2020, "BLiMP: The Benchmark of Linguistic Minimal Pairs for
 English".
@@ -12,14 +13,20 @@ English".
 
 import json
 import lzma
-from collections.abc import Iterable, Sequence
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 import common
 import numpy as np
 
 # By the functions of a score, in the order of the columns.
 DIRECTIONS = ("forward", "backward", "sum")
+Rows = list[dict[str, Any]]
+# A phenomenon, and percentages of "all" pairs and of the "known" ones.
+Paradigm = dict[str, Any]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -29,79 +36,106 @@ def main(arguments: Sequence[str] | None = None) -> None:
         model="elmo-en",
         pairs=(
             None,
-            "folder of the pairs",
+            "folder of the pairs (blimp of the data)",
             {"type": common.existing, "metavar": "DIR"},
         ),
     )
-    folder = options.pairs or common.data_folder() / "blimp_dev"
-    import keras_elmo
-
-    model = keras_elmo.load_language_model(options.model)
+    folder = options.pairs or common.data_folder() / "blimp"
     paths = sorted(folder.glob("*.jsonl*"))
     if not paths:
         raise SystemExit(f"no pairs in {folder}")
-    paradigms = {
-        path.name.partition(".")[0]: measure(model, read_pairs(path)) for path in paths
-    }
+    part = Path(f"{options.out}.part") if options.out else None
+    finished = read_part(part, options.model)
+    import keras_elmo
+
+    model = keras_elmo.load_language_model(options.model)
+    for path in paths:
+        name = path.name.partition(".")[0]
+        if name not in finished:
+            finished[name] = measure(model, read_pairs(path))
+            right = finished[name]["all"][-1]
+            print(f"{name}: {right:.1f}", file=sys.stderr, flush=True)
+            if part:
+                saved = {"model": options.model, "paradigms": finished}
+                common.write_json(part, saved)
+    paradigms = dict(sorted(finished.items()))
     common.publish(options, table, paradigms=paradigms)
+    if part:
+        part.unlink(missing_ok=True)
 
 
-def read_pairs(path: Path) -> list[tuple[str, str]]:
-    """Reads the grammatical and the other sentence of each line."""
+def read_part(path: Path | None, model: str) -> dict[str, Paradigm]:
+    """Reads the paradigms that an earlier process measured with the same model."""
+    if path is None or not path.exists():
+        return {}
+    saved = json.loads(path.read_text(encoding="utf-8"))
+    return saved["paradigms"] if saved["model"] == model else {}
+
+
+def read_pairs(path: Path) -> Rows:
+    """Reads the pairs of a paradigm, one per line."""
     opened = lzma.open if path.suffix == ".xz" else open
     with opened(path, "rt", encoding="utf-8") as file:
-        rows = map(json.loads, file)
-        return [(row["sentence_good"], row["sentence_bad"]) for row in rows]
+        return [json.loads(line) for line in file]
 
 
-def measure(model: object, pairs: Sequence[tuple[str, str]]) -> dict[str, list[float]]:
-    """Returns, of all pairs and of the known ones, their number and what is right."""
+def measure(model: object, pairs: Rows) -> Paradigm:
+    """Returns the number of pairs and the percentages that are right."""
     import keras_elmo
 
     # The sentences of a pair have about the same length.
-    found = keras_elmo.score(model, (each for pair in pairs for each in pair), 128)
+    sentences = (
+        pair[name] for pair in pairs for name in ("sentence_good", "sentence_bad")
+    )
     rows = np.array(
         [
             [s.forward, s.backward, s.forward + s.backward, bool(s.unknown)]
-            for s in found
+            for s in keras_elmo.score(model, sentences, 128)
         ]
     ).reshape(len(pairs), 2, 4)
     right = rows[:, 0, :3] > rows[:, 1, :3]
     known = ~rows[..., 3].astype(bool).any(axis=1)
-    return {
+    percentages = {
         name: [len(chosen), *(100 * chosen.mean(axis=0)).tolist()]
         for name, chosen in (("all", right), ("known", right[known]))
         if len(chosen)
     }
+    return {"phenomenon": pairs[0].get("linguistics_term", ""), **percentages}
 
 
 def table(result: common.Result) -> str:
-    """A row a paradigm, then that of all pairs."""
-    header = ["Paradigm", *DIRECTIONS, "pairs with known words", *DIRECTIONS]
-    rows = list(result["paradigms"].items())
-    means = {
-        name: _mean(each[name] for _, each in rows if name in each)
-        for name in ("all", "known")
-    }
-    return common.markdown_table(
-        header, (_row(name, each) for name, each in [*rows, ("all pairs", means)])
-    )
+    """Returns one row per phenomenon, then the mean over all paradigms."""
+    header = ["Phenomenon", "paradigms", *DIRECTIONS]
+    header += ["pairs with known words", *DIRECTIONS]
+    paradigms = sorted(result["paradigms"].values(), key=_phenomenon)
+    rows = [
+        _row(name.replace("_", " "), list(group))
+        for name, group in groupby(paradigms, _phenomenon)
+    ]
+    return common.markdown_table(header, [*rows, _row("all", paradigms)])
 
 
-def _mean(found: Iterable[list[float]]) -> list[float]:
+def _phenomenon(paradigm: Mapping[str, Any]) -> str:
+    return paradigm["phenomenon"]
+
+
+def _row(name: str, paradigms: Sequence[Paradigm]) -> list[str]:
+    _, *all_pairs = _mean(paradigm["all"] for paradigm in paradigms)
+    known = (paradigm["known"] for paradigm in paradigms if "known" in paradigm)
+    count, *known_pairs = _mean(known)
+    cells = [f"{value:.1f}" for value in all_pairs]
+    blank = [""] * (len(DIRECTIONS) - len(known_pairs))
+    known_cells = [f"{value:.1f}" for value in known_pairs]
+    return [name, str(len(paradigms)), *cells, f"{count:,.0f}", *known_cells, *blank]
+
+
+def _mean(measured: Iterable[list[float]]) -> list[float]:
     """Returns the number of pairs, and their mean in each direction."""
-    figures = np.array(list(found))
+    figures = np.array(list(measured))
     if not len(figures):
         return [0]
     total = figures[:, 0].sum()
-    return [int(total), *(figures[:, 0] @ figures[:, 1:] / total).tolist()]
-
-
-def _row(name: str, found: dict[str, list[float]]) -> list[str]:
-    (_, *of_all), (count, *known) = found["all"], found.get("known", [0])
-    cells = [f"{each:.1f}" for each in of_all], [f"{each:.1f}" for each in known]
-    blank = [""] * (len(DIRECTIONS) - len(known))
-    return [name.replace("_", " "), *cells[0], f"{count:,}", *cells[1], *blank]
+    return [total, *(figures[:, 0] @ figures[:, 1:] / total)]
 
 
 if __name__ == "__main__":

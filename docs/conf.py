@@ -15,7 +15,7 @@ import keras_elmo
 project = "keras_elmo"
 copyright = "the authors of keras_elmo, Apache License 2.0"
 version = release = keras_elmo.__version__
-extensions = ["myst_parser"]
+extensions = ["myst_parser", "sphinx_copybutton"]
 # As browsers know it, without a script of another host.
 html_math_renderer = "mathml"
 # Blocks of the command line.
@@ -23,6 +23,8 @@ highlight_language = "text"
 html_theme = "furo"
 html_title = "keras_elmo"
 html_favicon = "figures/icon.svg"
+html_static_path = ["_static"]
+html_css_files = ["style.css"]
 html_show_sourcelink = False
 myst_enable_extensions = ["attrs_block", "deflist", "dollarmath"]
 myst_heading_anchors = 3

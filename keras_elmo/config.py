@@ -35,9 +35,10 @@ _RANGES = {
     "word_embedding_units": (0, _MOST_UNITS),
 }
 _Filters = tuple[tuple[int, int], ...]
-_PUBLISHED_FILTERS: _Filters = tuple(
-    zip(range(1, 8), (32, 32, 64, 128, 256, 512, 1024), strict=True)
-)
+_PUBLISHED_FILTERS: _Filters = (*enumerate((32, 32, 64, 128, 256, 512, 1024), 1),)
+_ENGLISH: _Filters = (*_PUBLISHED_FILTERS[:5], (6, 256))
+# A letter of Hangul has three bytes.
+_KOREAN: _Filters = (*enumerate((32, 32, 128, 64, 64, 192, 64), 1), (9, 192))
 
 
 def _filters(filters: object, vocabulary: TokenVocabulary | None) -> _Filters:
@@ -191,8 +192,9 @@ class ElmoConfig:
         """Returns the sizes of a preset.
 
         Args:
-            name: `"tiny"` or `"mini"`, which modest hardware trains, or a published
-                size: `"small"`, `"medium"`, `"original"`.
+            name: `"tiny"` or `"mini"`, which modest hardware trains; a published size,
+                `"small"`, `"medium"` or `"original"`; or a shipped model, `"elmo-en"`
+                or `"elmo-ko"`, whose sizes are taken and no weights.
 
         Raises:
             ValueError: there is no such preset.
@@ -293,4 +295,6 @@ PRESETS = {
     "small": ElmoConfig(units=1024, projection_units=128),
     "medium": ElmoConfig(units=2048, projection_units=256),
     "original": ElmoConfig(units=4096, projection_units=512, num_highway_layers=2),
+    "elmo-en": ElmoConfig(_ENGLISH, units=1024, projection_units=256, dropout=0.0),
+    "elmo-ko": ElmoConfig(_KOREAN, units=512, projection_units=256, dropout=0.0),
 }

@@ -4,11 +4,14 @@ import copy
 import dataclasses
 import json
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from keras_elmo.config import ElmoConfig
+from keras_elmo.files import finding
+from keras_elmo.files.loading import open_model
 from tests.helpers import numpy_reference
 from tests.helpers.looked_up import VOCABULARY
 
@@ -22,6 +25,7 @@ PRESETS = {
     "medium": (SEVEN_WIDTHS, 1, 2048, 256),
     "original": (SEVEN_WIDTHS, 2, 4096, 512),
 }
+SHIPPED = ("elmo-en", "elmo-ko")
 MILLIONS = {"small": 13.6, "medium": 28.0, "original": 93.6}
 
 
@@ -37,6 +41,16 @@ def test_preset_sizes(name):
     assert (config.cell_clip, config.projection_clip) == (3, 3)
     assert (config.char_embedding_units, config.activation) == (16, "relu")
     assert config.dropout == 0.1
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_presets_of_shipped_models(name):
+    """Their sizes, and those that their training scripts read."""
+    config = ElmoConfig.preset(name)
+    assert config == open_model(name).describe()["config"]
+    language = name.removeprefix("elmo-")
+    saved = Path(finding.SHIPPED, f"options_{language}.json")
+    assert config == ElmoConfig.from_options(saved)
 
 
 @pytest.mark.parametrize("name", MILLIONS)

@@ -1,12 +1,14 @@
 """The Python blocks of the README and of the guides run as they stand, but for two.
 
-Of the others, every command that they show has the options that it is shown with.
+They run from an empty folder, with the package installed from a wheel. The README's
+commands run, too; every other command has the options that it is shown with.
 """
 
+import json
 import os
 import re
+import runpy
 import shlex
-import sys
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -15,17 +17,24 @@ import pytest
 
 import keras_elmo
 from keras_elmo import cli
+from tests.helpers.fresh_process import HELPERS, run_script
+from tests.helpers.wheel import install_wheel
 
 ROOT = Path(__file__).parents[1]
 # These load a shipped model and train a classifier on it, whose graph alone takes 10 s,
 # or export a model.
+NOTEBOOKS = [
+    *("vectors", "vectors.ko", "classifier", "classifier.ko", "tagger", "pretraining")
+]
 LONG = (
     "README.md",
     "README.ko.md",
     "docs/coming_from.md",
     "docs/explore.md",
+    "docs/index.md",
     "docs/keras.md",
     "docs/models.md",
+    *(f"docs/notebooks/{name}.md" for name in NOTEBOOKS),
     "docs/start.md",
     "docs/start.ko.md",
     "docs/tagging.md",
@@ -35,8 +44,11 @@ SHORT = ("docs/api.md", "docs/faq.md", "docs/how_it_works.md")
 # One needs a cluster, one goes on from the reader's own program.
 NOT_RUN = ("docs/bring_your_model.md", "docs/scale.md")
 PAGES = [pytest.param(page, marks=pytest.mark.slow) for page in LONG] + [*SHORT]
-# Runtimes that a block shows, which need not be installed.
-OPTIONAL = {"ai_edge_litert"}
+# The reader's own text, where the README's commands look for it.
+_TEXT = "".join(f"Sentence {k} is about the bank of the river .\n" for k in range(99))
+OWN_FILES = {
+    name: _TEXT for name in ("sentences.txt", "text/train-1.txt", "text/dev.txt")
+}
 
 # Where links lead. `make linkcheck`, weekly in a workflow, asks whether they still do.
 HOSTS = {
@@ -58,7 +70,8 @@ pytestmark = pytest.mark.skipif(
 
 
 def all_pages():
-    return sorted([*ROOT.glob("README*.md"), *(ROOT / "docs").glob("*.md")])
+    notebooks = (ROOT / "docs" / "notebooks").glob("*.md")
+    return sorted([*ROOT.glob("README*.md"), *(ROOT / "docs").glob("*.md"), *notebooks])
 
 
 def blocks(page):
@@ -88,30 +101,90 @@ def test_every_page_is_run():
     assert sorted(filter(blocks, pages)) == sorted([*LONG, *SHORT, *NOT_RUN])
 
 
+@pytest.fixture(scope="session")
+def site(tmp_path_factory):
+    """A wheel, installed; the processes of pytest-xdist have one."""
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent
+    return install_wheel(folder)
+
+
 @pytest.mark.parametrize("page", PAGES)
-def test_blocks_run(page, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)
-    for folder in ("examples", "keras_elmo"):
-        (tmp_path / folder).symlink_to(ROOT / folder)
-    names = {}
-    assert blocks(page)
-    for block, output in blocks_and_outputs(page):
-        capsys.readouterr()
-        try:
-            exec(compile(block, page, "exec"), names)
-        except ModuleNotFoundError as error:
-            assert error.name in OPTIONAL, page
-        printed = capsys.readouterr().out
+def test_blocks_run(page, site, tmp_path):
+    """In an empty folder, with nothing but the wheel."""
+    steps, outputs = [], []
+    for code, output in blocks_and_outputs(page):
+        steps.append(("python", code))
+        outputs.append(output)
+    assert steps
+    own = page == "README.md"
+    if own:
+        lines = [line for name, line in COMMANDS if name == page]
+        # Two steps instead of an hour, of the smallest model.
+        quick = "pretrain --steps 2 --num-sampled 8"
+        steps += [
+            (
+                "command",
+                re.sub("preset [a-z]+", "preset tiny", line).replace("pretrain", quick),
+            )
+            for line in lines
+        ]
+    printed = run_page(site, steps, tmp_path, OWN_FILES if own else {})
+    for said, output in zip(printed, outputs, strict=False):
         if output:
             # What else is printed comes first.
-            printed = as_numbers(printed)[-len(output.split()) :]
-            assert printed == as_numbers(output, nearly), page
+            said = as_numbers(said)[-len(output.split()) :]
+            assert said == as_numbers(output, nearly), page
+
+
+def run_page(site, steps, folder, files):
+    """Runs blocks and commands in one process; returns what each printed."""
+    empty = folder / "empty"
+    empty.mkdir()
+    for name, text in files.items():
+        (empty / name).parent.mkdir(exist_ok=True)
+        (empty / name).write_text(text, encoding="utf-8")
+    path = folder / "blocks.json"
+    path.write_text(json.dumps(steps), encoding="utf-8")
+    # A block may call `keras-elmo`, and Python, in a process of its own.
+    search = os.pathsep.join([str(site / "bin"), os.environ["PATH"]])
+    script = HELPERS / "run_page.py"
+    run_script(script, site, path, cwd=empty, PATH=search, PYTHONPATH=str(site))
+    return json.loads((folder / "printed.json").read_text(encoding="utf-8"))
+
+
+def test_notebooks_are_their_pages():
+    """`make notebooks` writes them."""
+    make = runpy.run_path(str(ROOT / "docs/notebooks/make.py"))
+    assert sorted(path.stem for path in make["pages"]()) == sorted(NOTEBOOKS)
+    for path in make["pages"]():
+        content = path.with_suffix(".ipynb").read_text(encoding="utf-8")
+        assert content == make["notebook"](path.read_text(encoding="utf-8")), path.name
+        cells = json.loads(content)["cells"]
+        code = ["".join(c["source"]) for c in cells if c["cell_type"] == "code"]
+        assert code == [block.strip() for block in blocks(path)]
+
+
+def test_install_lines():
+    """No command names a project on an index that nobody holds."""
+    for path in all_pages():
+        for line in re.findall(
+            r"pip install ([^\n`]*)", path.read_text(encoding="utf-8")
+        ):
+            own = "keras-elmo" in line or "keras_elmo" in line
+            assert not own or line.startswith("'./"), (path.name, line)
+
+
+def test_readmes_are_short():
+    for path in ROOT.glob("README*.md"):
+        assert path.read_text(encoding="utf-8").count("\n") <= 150, path.name
 
 
 def test_reference_has_every_public_name():
-    """A name that is added to the package is added to docs/api.md, too."""
-    text = (ROOT / "docs/api.md").read_text(encoding="utf-8")
+    """A name that is added to the package is added to docs/api, too."""
+    groups = sorted((ROOT / "docs/api").glob("*.md"))
+    text = "".join(path.read_text(encoding="utf-8") for path in groups)
     listed = re.findall(r"^```{reference} keras_elmo\n(.*?)^```$", text, re.M | re.S)
     assert sorted(" ".join(listed).split()) == sorted(
         set(keras_elmo.__all__) - {"plots", "sklearn"}

@@ -19,10 +19,22 @@ def test_actions_are_pinned(path):
 
 
 def test_jobs_may_read_alone():
-    """Publishing alone has a right beyond: to say who it is."""
+    """Publishing alone has a right beyond: to say who it is, or to push the pages."""
     assert WORKFLOWS
     for path in WORKFLOWS:
         text = path.read_text(encoding="utf-8")
         assert "permissions:\n  contents: read\n" in text
         rights = set(re.findall(r"[\w-]+: write", text))
-        assert rights <= {"id-token: write"}
+        pushed = {"contents: write"} if path.name == "docs.yml" else set()
+        assert rights <= {"id-token: write"} | pushed
+
+
+def test_issue_forms():
+    """GitHub shows none of them if one lacks a key."""
+    forms = sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml"))
+    assert [form.stem for form in forms] == ["bug", "idea"]
+    for form in forms:
+        text = form.read_text(encoding="utf-8")
+        for key in ("name", "description", "body"):
+            assert re.search(rf"^{key}:", text, re.MULTILINE), form.name
+        assert text.count("- type: ") == text.count("\n    id: ") > 0

@@ -1,8 +1,8 @@
 """Static vectors of the text that a biLM was trained on: what ELMo is compared with.
 
 fastText's skip-grams by gensim, which knows a vector for any word from its parts, also
-for those that the text does not have. Writes the vectors of the tasks' words, in
-word2vec's text format.
+for those that the text does not have. Writes the vectors of the tasks' words, and of
+their misspelt words that `robustness.py` reads, in word2vec's text format.
 
     python benchmarks/quality/train_static.py --corpus 'DATA/enwiki/train-*.txt.xz' \\
         --language en --out runs/static-en.txt
@@ -20,6 +20,7 @@ import common
 from data_sets import DATA_SETS
 from gensim.models import FastText
 from gensim.models.keyedvectors import KeyedVectors
+from noise import NOISES
 
 from keras_elmo.text.batching import tokenized_lines
 from keras_elmo.text.lines import expand_files, read_lines
@@ -34,6 +35,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         arguments,
         corpus=(None, "files or glob patterns", {"nargs": "+", "required": True}),
         language=(None, "of the tasks", {"choices": ("en", "ko"), "required": True}),
+        known=(
+            None,
+            "also write the vectors of the words that the text has, alone",
+            {"metavar": "FILE"},
+        ),
         tokenizer="unicode",
         units=512,
         epochs=5,
@@ -43,13 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     language, tokenizer = options.language, options.tokenizer
     # Everything that can be missing is read before the training.
     lines = read_lines(expand_files(options.corpus))
-    of_tasks = {
-        word
-        for data_set in DATA_SETS.values()
-        if data_set.language == language
-        for sentence in data_set.read(common.data_folder(), tokenizer).sentences
-        for word in sentence
-    }
+    words = sorted(words_of_tasks(language, tokenizer))
     with replacing(options.out) as written, tempfile.TemporaryDirectory() as folder:
         text = os.path.join(folder, "tokens.txt")
         with open(text, "wb") as file:
@@ -66,12 +66,31 @@ def main(arguments: Sequence[str] | None = None) -> None:
             workers=1,
             seed=1,
         )
-        words = sorted(of_tasks)
-        vectors = KeyedVectors(options.units)
-        vectors.add_vectors(words, [model.wv[word] for word in words])
-        vectors.save_word2vec_format(written)
-    known = sum(word in model.wv.key_to_index for word in words)
-    print(f"{len(words):,} words of the tasks, {known:,} of them in the text")
+        _save(model, words, written)
+    known = [word for word in words if word in model.wv.key_to_index]
+    if options.known:
+        with replacing(options.known) as written:
+            _save(model, known, written)
+    print(f"{len(words):,} words of the tasks, {len(known):,} of them in the text")
+
+
+def words_of_tasks(language: str, tokenizer: str) -> set[str]:
+    """Returns the words of all tasks, and those of noisy development sentences."""
+    words: set[str] = set()
+    for data_set in DATA_SETS.values():
+        if data_set.language == language:
+            task = data_set.read(common.data_folder(), tokenizer)
+            words.update(*task.sentences)
+            # Noise is of Latin letters.
+            for noise in NOISES.values() if language == "en" else ():
+                words.update(*noise.applied([task.sentences[k] for k in task.dev]))
+    return words
+
+
+def _save(model: FastText, words: Sequence[str], path: str) -> None:
+    vectors = KeyedVectors(model.vector_size)
+    vectors.add_vectors(words, [model.wv[word] for word in words])
+    vectors.save_word2vec_format(path)
 
 
 if __name__ == "__main__":

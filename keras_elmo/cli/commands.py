@@ -7,6 +7,7 @@ import dataclasses
 import json
 import math
 import os
+import shlex
 import sys
 
 import keras_elmo
@@ -222,10 +223,13 @@ def _export(arguments: Arguments) -> None:
         for name, cosine in keras_elmo.export_onnx(**arguments).items():
             least = math.floor(cosine * 1e4) / 1e4
             print(f"{name}: cosine with float32 {least:.4f} or more")
-        return
-    if arguments.get("tokenizer") == "none":
-        arguments["tokenizer"] = None
-    keras_elmo.export_saved_model(**arguments)
+    else:
+        if arguments.get("tokenizer") == "none":
+            arguments["tokenizer"] = None
+        keras_elmo.export_saved_model(**arguments)
+    print(f"wrote {out}, {'an ONNX file' if to_onnx else 'a SavedModel'}")
+    shown = shlex.join(["embed", "--model", out, "--input", "text.txt"])
+    print(f"next: keras-elmo {shown} --out vectors.hdf5")
 
 
 @command(

@@ -71,6 +71,20 @@ def command(
 class Parser(argparse.ArgumentParser):
     """Answers a wrong call in two lines."""
 
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parses a command line after a look for misspelt options.
+
+        Otherwise the error would be that the option that was meant is required.
+        """
+        flags = self._option_string_actions
+        for word in args or ():
+            name = word.partition("=")[0]
+            is_flag = name.startswith("--") and " " not in name and len(name) > 2
+            if is_flag and not any(flag.startswith(name) for flag in flags):
+                if hint := did_you_mean(name, flags):
+                    self.error(f"no option {name}{hint}")
+        return super().parse_known_args(args, namespace)
+
     def error(self, message: str) -> NoReturn:
         usage = f"usage: {self.prog} [OPTIONS]; {self.prog} --help lists them"
         self.exit(2, f"{usage}\n{self.prog}: error: {message}\n")

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from keras_elmo.embedding.embedder import Embedder
+from keras_elmo.explorer.examples import EXAMPLES, language
 from keras_elmo.explorer.plane import WordMap, context_words
-from keras_elmo.explorer.samples import EXAMPLES, language, sample
 from keras_elmo.files.encoder_tokenizer import tokenizer_of
 from keras_elmo.files.exported_sources import OnnxFile
 from keras_elmo.files.loading import MODELS, open_model
@@ -20,6 +20,7 @@ from keras_elmo.models.pretraining import PretrainingModel
 from keras_elmo.text.vocabulary import SPECIALS
 from keras_elmo.words.index import layer_indexes
 from keras_elmo.words.predictions import Predictions
+from keras_elmo.words.sample import sample
 from keras_elmo.words.score import score_tokens
 from keras_elmo.words.sentences import Text, find_word, read_corpus, read_sentence
 from keras_elmo.words.substitutes import word_probabilities

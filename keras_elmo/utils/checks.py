@@ -122,5 +122,6 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
     """Returns "; did you mean NAME?"; "" if none of the names is similar."""
     from difflib import get_close_matches
 
-    similar = get_close_matches(name, names, n=1, cutoff=0.75)
-    return f"; did you mean {similar[0]}?" if similar else ""
+    spellings = {spelling.casefold(): spelling for spelling in names}
+    similar = get_close_matches(name.casefold(), spellings, n=1, cutoff=0.75)
+    return f"; did you mean {spellings[similar[0]]}?" if similar else ""

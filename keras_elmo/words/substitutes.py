@@ -7,7 +7,13 @@ import numpy as np
 
 from keras_elmo.files.sources import Source
 from keras_elmo.text.vocabulary import SPECIALS
-from keras_elmo.utils.checks import check_at_least, check_boolean, is_integer, refuse
+from keras_elmo.utils.checks import (
+    called,
+    check_at_least,
+    check_boolean,
+    is_integer,
+    refuse,
+)
 from keras_elmo.words.predictions import Predictions, log_softmax
 from keras_elmo.words.sentences import Sentence, find_word, read_sentence
 
@@ -117,8 +123,11 @@ def _only_position(word: str, tokens: list[str]) -> int:
     first = find_word(word, tokens, "position")
     places = [k for k, token in enumerate(tokens) if token == tokens[first]]
     if len(places) > 1:
-        rule = f"{' or '.join(map(str, places))}, where the sentence has this word"
-        refuse("position", rule, word)
+        numbers = " and ".join(map(str, places))
+        raise ValueError(
+            f"the sentence has {word!r} at positions {numbers}: {called('position')} "
+            "must be one of these numbers"
+        )
     return first
 
 

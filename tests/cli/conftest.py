@@ -47,7 +47,10 @@ def exported(run, folder):
     status, out, err = command(
         "export", "--model", run[0], "--out", folder / "exported", "--language-model"
     )
-    assert (status, out, err) == (0, "", "")
+    assert (status, err) == (0, "")
+    wrote, following = out.splitlines()
+    assert wrote == f"wrote {folder / 'exported'}, a SavedModel"
+    assert following.startswith("next: keras-elmo embed --model ")
     return folder / "exported"
 
 

@@ -27,6 +27,9 @@ def test_options_are_explained(name):
         (["pretrain", "--corpus"], "--corpus: expected at least one argument"),
         (["embed", "--layers", "top"], "--layers: invalid choice: 'top'"),
         (["score"], "are required: --model, --input"),
+        (["score", "--modle", "a"], "no option --modle; did you mean --model?"),
+        (["pretrain", "--corpsu=a"], "no option --corpsu; did you mean --corpus?"),
+        (["serve", "--model", "a", "--frob", "1"], "arguments: --frob 1"),
     ],
     ids=str,
 )

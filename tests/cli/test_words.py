@@ -128,7 +128,7 @@ def test_substitutes(folder):
     assert_one_line(*result, *said)
     arguments[3] = "a bank is a bank"
     result = command("substitutes", *arguments, "--word", "bank")
-    said = "--word or --position must be 1 or 4, where the sentence has this word"
+    said = "'bank' at positions 1 and 4: --word or --position must be one of these"
     assert_one_line(*result, said)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import keras_elmo
-from keras_elmo.explorer import samples
+from keras_elmo.explorer import examples
 from keras_elmo.explorer.explorer import Explorer
 from keras_elmo.words.index import Index
 from tests.explorer.conftest import TEXT, WORDS, small_model
@@ -157,19 +157,18 @@ def test_tokenizer(model):
 
 
 @pytest.mark.parametrize("code", ["en", "ko"])
-def test_samples(code):
+def test_examples(code):
     """Every example's word is one of its sentence, and occurs in the sample."""
-    with open(samples.sample(code), encoding="utf-8") as file:
+    with open(keras_elmo.sample(code), encoding="utf-8") as file:
         text = file.read()
-    assert text.count("\n") > 1000
-    examples = samples.EXAMPLES[code]
-    for sentence, word in examples.words:
+    of_language = examples.EXAMPLES[code]
+    for sentence, word in of_language.words:
         assert word in sentence.split() and text.count(word) > 2
-    for pair in (*examples.pairs, *examples.minimal_pairs):
+    for pair in (*of_language.pairs, *of_language.minimal_pairs):
         assert len(pair) == 2
 
 
 def test_language():
-    assert samples.language(["the", "bank", "1892"]) == "en"
-    assert samples.language(["배를", "타고", "a"]) == "ko"
-    assert samples.language([]) == "en"
+    assert examples.language(["the", "bank", "1892"]) == "en"
+    assert examples.language(["배를", "타고", "a"]) == "ko"
+    assert examples.language([]) == "en"

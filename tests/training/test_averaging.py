@@ -71,7 +71,8 @@ def test_command(run, tmp_path):
     again.write_weights(model)
     out = tmp_path / "exported"
     arguments = ["--model", run.path, "--average", again.path, "--out", out]
-    assert command("export", *arguments, "--language-model") == (0, "", "")
+    status, *said = command("export", *arguments, "--language-model")
+    assert status == 0, said
     found = load_language_model(out).weights
     wanted = load_language_model(run.path).weights
     # The file of the softmax has float16.

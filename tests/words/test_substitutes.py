@@ -79,7 +79,7 @@ def test_by_word(model):
     assert substitutes(model, SENTENCE, "river") == substitutes(model, SENTENCE, 2)
     text = " ".join(SENTENCE)
     assert substitutes(model, text, "river") == substitutes(model, SENTENCE, 2)
-    with pytest.raises(ValueError, match="`position` must be 1 or 4, where .*='bank'"):
+    with pytest.raises(ValueError, match="positions 1 and 4: `position` must be one"):
         substitutes(model, "a bank is a bank", "bank")
     with pytest.raises(ValueError, match="`position` must be a token .*='The'"):
         substitutes(model, SENTENCE, "The")

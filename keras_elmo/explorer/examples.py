@@ -1,8 +1,7 @@
-"""The text and the examples that the explorer shows by default."""
+"""The examples that the explorer shows by default."""
 
 import unicodedata
 from collections.abc import Iterable
-from importlib.resources import files
 from itertools import islice
 from typing import NamedTuple
 
@@ -75,8 +74,3 @@ def language(words: Iterable[str]) -> str:
     letters = [c for word in islice(words, _WORDS) for c in word if c.isalpha()]
     hangul = sum(unicodedata.name(c, "").startswith("HANGUL") for c in letters)
     return "ko" if hangul > len(letters) / 2 else "en"
-
-
-def sample(code: str) -> str:
-    """Returns the path of the sample text of a language, one sentence per line."""
-    return str(files("keras_elmo.words") / "samples" / f"{code}.txt")
