@@ -11,9 +11,12 @@ INSTALLED = $(VENV)/.installed
 # TensorFlow's start-up notes hide the output that matters here.
 export TF_CPP_MIN_LOG_LEVEL ?= 3
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
+# Dozens of processes import TensorFlow: with what the first has compiled, the others
+# take a third of the time.
+unexport PYTHONDONTWRITEBYTECODE
 
 # A process takes some GB.
-PYTEST = $(RUN) -m pytest --numprocesses auto --maxprocesses 4 --dist worksteal
+PYTEST = $(RUN) -m pytest -p no:anyio --numprocesses auto --maxprocesses 4 --dist worksteal
 # What oneDNN computes in other ways on other processors.
 COMPILED = tests/layers tests/embedding/test_embedder.py tests/export/test_saved_model.py \
 	tests/downstream/test_elmo_embedding.py tests/models/test_encoder.py \

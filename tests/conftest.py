@@ -3,6 +3,7 @@
 import gc
 import os
 import signal
+import sys
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +16,6 @@ os.environ.setdefault("TF_NUM_INTEROP_THREADS", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import hypothesis
-import keras
 import pytest
 
 from tests.helpers.installed import skip_without
@@ -48,6 +48,22 @@ def pytest_configure(config: pytest.Config) -> None:
             signal.signal(number, handler)
 
 
+def pytest_collectstart() -> None:
+    """Imports Keras where tests are, so not in the process that shares them out.
+
+    Without two packages that it, and TensorFlow, import where they are: with them it
+    takes a third longer.
+    """
+    if "keras" in sys.modules:
+        return
+    hidden = {"jax", "sklearn"} - sys.modules.keys()
+    sys.modules.update(dict.fromkeys(hidden))
+    import keras  # noqa: F401
+
+    for name in hidden:
+        del sys.modules[name]
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Slow files run first: quick ones fill up the time of the last slow one.
 
@@ -65,6 +81,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(autouse=True)
 def seed() -> None:
     """Every test starts from the same random state, alone or after others."""
+    import keras
+
     keras.utils.set_random_seed(0)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate, chain
 from operator import attrgetter
 from random import Random
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -34,7 +34,6 @@ from keras_elmo.text.vocabulary import END, PADDING_ID, START, UNKNOWN, Vocabula
 from keras_elmo.token_vocabulary import TokenVocabulary
 from keras_elmo.utils.lazy import has_tensorflow
 
-T = TypeVar("T")
 # Words at the ends of rows that are looked at once: few others are so frequent.
 _REMEMBERED_WORDS = 1 << 16
 TOKENIZER = "unicode"
@@ -45,7 +44,7 @@ Ids: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray]
 Row: TypeAlias = Any
 
 
-class CorpusText(Protocol):
+class CorpusText:
     """Text that is read again and again, always in the same way.
 
     Attributes:
@@ -56,10 +55,20 @@ class CorpusText(Protocol):
 
     files: list[str]
     tokenizer: str
-    needs_tensorflow: bool
+    needs_tensorflow = False
+    # The files to read, in order, and the number of characters of one of their lines.
+    _parts: Sequence[Any]
+    _size: Callable[[Any], int]
 
     def names_and_sizes(self) -> list[list[object]]:
         """Returns the name and the bytes of each text file, for a run's manifest."""
+        raise NotImplementedError
+
+    def encoder(
+        self, vocabulary: Vocabulary, token_vocabulary: TokenVocabulary | None
+    ) -> Callable[[Sequence[Row]], Ids]:
+        """Returns what makes the ids of some rows."""
+        raise NotImplementedError
 
     def rows(
         self,
@@ -72,11 +81,33 @@ class CorpusText(Protocol):
 
         The order is that of the text, or depends on `random`.
         """
+        parts, (first, every) = self._parts, shard
+        if len(parts) >= every:
+            parts, first, every = parts[first::every], 0, 1
+        if random is not None:
+            parts = random.sample(parts, len(parts))
+        files = (self._open(part, first, every, stats) for part in parts)
+        lines: Iterator[Any] = chain.from_iterable(files)
+        if random is not None:
+            lines = shuffled(interleaved(files), random, self._size)
+        for tokens in self._split(lines, stats):
+            rows = split_sentence(tokens, most, self._marks)
+            stats.used_lines += 1
+            stats.split_lines += len(rows) > 1
+            # A line of unusual spaces alone has no token.
+            yield from (row for row in rows if len(row))
 
-    def encoder(
-        self, vocabulary: Vocabulary, token_vocabulary: TokenVocabulary | None
-    ) -> Callable[[Sequence[Row]], Ids]:
-        """Returns what makes the ids of some rows."""
+    def _open(self, part: Any, first: int, every: int, stats: CorpusStats) -> Pace[Any]:
+        """Opens every n-th line of a file, from the first one on."""
+        raise NotImplementedError
+
+    def _split(self, lines: Iterable[Any], stats: CorpusStats) -> Iterator[Row]:
+        """Yields the tokens of each line, or their numbers."""
+        raise NotImplementedError
+
+    def _marks(self, token: Any) -> Marks:
+        """Returns `marks_of` a token, or of what its number stands for."""
+        raise NotImplementedError
 
 
 def open_text(files: Files, tokenizer: str | None) -> CorpusText:
@@ -92,13 +123,16 @@ def open_text(files: Files, tokenizer: str | None) -> CorpusText:
     )
 
 
-class RawText:
+class RawText(CorpusText):
     """Text files, which are split as they are read."""
+
+    _size = staticmethod(len)
+    _marks = staticmethod(marks_of)
 
     def __init__(self, files: Files, tokenizer: str | None) -> None:
         # Else it is split in Python, more slowly.
         self.needs_tensorflow = has_tensorflow()
-        self.files = expand_files(files)
+        self.files = self._parts = expand_files(files)
         self.tokenizer = tokenizer or TOKENIZER
         # Not later, where the error would be one of TensorFlow.
         if next(read_lines(self.files), None) is None:
@@ -107,69 +141,48 @@ class RawText:
     def names_and_sizes(self) -> list[list[object]]:
         return list(map(list, names_and_sizes(self.files)))
 
-    def rows(
-        self,
-        most: int,
-        stats: CorpusStats,
-        random: Random | None,
-        shard: tuple[int, int],
-    ) -> Iterator[Tokens]:
-        files, first, every = _share(self.files, shard)
-
-        def open_file(path: str) -> Shard:
-            return Shard(path, stats, first, every)
-
-        lines = _lines(files, open_file, random, len)
-        return _rows(tokenized_lines(lines, self.tokenizer, stats), most, stats)
-
     def encoder(
         self, vocabulary: Vocabulary, token_vocabulary: TokenVocabulary | None
     ) -> Callable[[Sequence[Tokens]], Ids]:
         encode = PlainIds(token_vocabulary)
         return lambda rows: (*encode.distinct(rows), _token_ids(rows, vocabulary))
 
+    def _open(self, part: str, first: int, every: int, stats: CorpusStats) -> Shard:
+        return Shard(part, stats, first, every)
 
-class IndexedText:
+    def _split(self, lines: Iterable[str], stats: CorpusStats) -> Iterator[Tokens]:
+        return tokenized_lines(lines, self.tokenizer, stats)
+
+
+class IndexedText(CorpusText):
     """A text that `prepare` has split."""
 
-    needs_tensorflow = False
+    _size = staticmethod(attrgetter("characters"))
 
     def __init__(self, folder: str, tokenizer: str | None) -> None:
         self._text = PreparedText(folder, tokenizer)
         self.files = [folder]
         self.tokenizer = self._text.tokenizer
+        num_lines = [file.num_lines for file in self._text.files]
+        starts = accumulate(num_lines, initial=0)
+        self._parts = list(zip(self._text.files, starts, strict=False))
 
     def names_and_sizes(self) -> list[list[object]]:
         return self._text.names_and_sizes()
 
-    def rows(
-        self,
-        most: int,
-        stats: CorpusStats,
-        random: Random | None,
-        shard: tuple[int, int],
-    ) -> Iterator[np.ndarray]:
+    def encoder(
+        self, vocabulary: Vocabulary, token_vocabulary: TokenVocabulary | None
+    ) -> Callable[[Sequence[np.ndarray]], Ids]:
+        return IndexedIds(self._text.words, vocabulary, PlainIds(token_vocabulary))
+
+    def _open(self, part: Any, first: int, every: int, stats: CorpusStats) -> Any:
+        file, start = part
+        stats.lines += file.num_lines
+        stop = start + file.num_lines
+        return IndexedFile(self._text, start + first, stop, every, file.size)
+
+    def _split(self, lines: Iterable[Line], stats: CorpusStats) -> Iterator[np.ndarray]:
         self._text.count_changes(stats, "invalid_lines", "lines_with_nul")
-        files = self._text.files
-        limits = [0, *accumulate(file.num_lines for file in files)]
-        numbers, first, every = _share(range(len(files)), shard)
-        stats.lines += sum(files[number].num_lines for number in numbers)
-
-        def open_file(number: int) -> IndexedFile:
-            start, stop = limits[number : number + 2]
-            size = files[number].size
-            return IndexedFile(self._text, start + first, stop, every, size)
-
-        lines = _lines(numbers, open_file, random, attrgetter("characters"))
-        words = self._text.words
-
-        @functools.lru_cache(_REMEMBERED_WORDS)
-        def marks(number: int) -> Marks:
-            return marks_of(words[number])
-
-        return _rows(self._words(lines, stats), most, stats, marks)
-
-    def _words(self, lines: Iterable[Line], stats: CorpusStats) -> Iterator[np.ndarray]:
         is_truncated = self._text.words.num_bytes() > MAX_BYTES
         for line in lines:
             words = self._text.words_of(line)
@@ -177,10 +190,12 @@ class IndexedText:
             stats.truncated_words += int(np.count_nonzero(is_truncated[words]))
             yield words
 
-    def encoder(
-        self, vocabulary: Vocabulary, token_vocabulary: TokenVocabulary | None
-    ) -> Callable[[Sequence[np.ndarray]], Ids]:
-        return IndexedIds(self._text.words, vocabulary, PlainIds(token_vocabulary))
+    @functools.cached_property
+    def _marks(self) -> Callable[[int], Marks]:
+        words = self._text.words
+        return functools.lru_cache(_REMEMBERED_WORDS)(
+            lambda number: marks_of(words[number])
+        )
 
 
 class IndexedFile:
@@ -200,41 +215,6 @@ class IndexedFile:
         line, position = next(self._lines)
         self.fraction_read = position / self._size
         return line
-
-
-def _share(files: Sequence[Any], shard: tuple[int, int]) -> tuple[Any, int, int]:
-    """Returns the files of a shard, their first line, and the distance of lines."""
-    first, every = shard
-    if len(files) >= every:
-        return files[first::every], 0, 1
-    return files, first, every
-
-
-def _lines(
-    files: Sequence[T],
-    open_file: Callable[[T], Pace[Any]],
-    random: Random | None,
-    size: Callable[..., int],
-) -> Iterator[Any]:
-    """Yields the lines of files: in order, or interleaved and shuffled."""
-    if random is None:
-        return chain.from_iterable(map(open_file, files))
-    drawn = random.sample(files, len(files))
-    return shuffled(interleaved(map(open_file, drawn)), random, size)
-
-
-def _rows(
-    lines: Iterable[Row],
-    most: int,
-    stats: CorpusStats,
-    marks: Callable[..., Marks] = marks_of,
-) -> Iterator[Row]:
-    for tokens in lines:
-        rows = split_sentence(tokens, most, marks)
-        stats.used_lines += 1
-        stats.split_lines += len(rows) > 1
-        # A line of unusual spaces alone has no token.
-        yield from (row for row in rows if len(row))
 
 
 def _token_ids(rows: Sequence[Tokens], vocabulary: Vocabulary) -> np.ndarray:

@@ -17,7 +17,7 @@ INTERNAL = {
     "keras_elmo.text.tag_scores": {"TagScores"},
     # Ids in NumPy, and which of them are no words.
     "keras_elmo.text.plain_ids": {"PlainIds"},
-    "keras_elmo.text.vocabulary": {"END", "PADDING_ID", "SPECIALS", "START", "UNKNOWN"},
+    "keras_elmo.text.vocabulary": {"END", "PADDING_ID", "START", "UNKNOWN"},
     "keras_elmo.config": {"MAX_CHARACTERS"},
     # An exported model is loaded without the server, whose share is measured.
     "keras_elmo.text.tokenizer": {"register_operations"},
@@ -27,9 +27,6 @@ INTERNAL = {
     # The batches and the optimizer of `pretrain`, for its speed without its loop.
     "keras_elmo.training.training_data": {"Batch", "EpochIterator"},
     "keras_elmo.training.optimizers": {"PublishedAdagrad"},
-    # Both directions without a prior, which `substitutes` always has.
-    "keras_elmo.words.predictions": {"Predictions", "log_prior", "log_softmax"},
-    "keras_elmo.words.sentences": {"read_corpus"},
     # Scores belong to vectors: the same hashes as in the files of `embed`.
     "keras_elmo.embedding.parts": {"encoder_hash", "file_hash"},
     # Layers that one process has stored are read by the next.

@@ -11,8 +11,8 @@ from pathlib import Path
 
 HELPERS = Path(__file__).parent
 ROOT = HELPERS.parents[1]
-# JAX and PyTorch are here for some tests alone. TensorFlow and Beam import them where
-# they are, which takes seconds, and a user's process does without.
+# JAX, PyTorch and scikit-learn are here for some tests alone. TensorFlow, Keras and
+# Beam import them where they are, which takes seconds: a user's process does without.
 _ABSENT = HELPERS / "absent"
 # Tests of benchmarks put a forked one in its place.
 _PYTHON = sys.executable

@@ -22,12 +22,12 @@ from keras_elmo.text.character_ids import CharacterIds
 from keras_elmo.training.perplexity import perplexity
 from keras_elmo.training.pretrain import pretrain
 from tests.helpers.exports import padded
-from tests.helpers.installed import import_installed
+from tests.helpers.installed import import_installed, require_installed
 from tests.helpers.layer_checks import numpy_of
 from tests.helpers.limits import memory_of_at_most
 from tests.helpers.many_langs_oracle import SENTENCES, ManyLangs, sizes
 
-torch = import_installed("torch")
+require_installed("torch")
 KINDS = {
     "both": sizes(),
     "words": sizes(char_dim=0),
@@ -37,6 +37,13 @@ KINDS = {
     "no clips, three layers": sizes(cell_clip=0, proj_clip=None, n_layers=3),
 }
 TOLERANCE = 2e-6
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _torch():
+    """Imports it when the tests run: it takes seconds."""
+    global torch
+    torch = import_installed("torch")
 
 
 @pytest.fixture(scope="module")
@@ -230,7 +237,7 @@ def change(name, *keys, to=None):
         if to is None:
             del content[keys[-1]]
         else:
-            content[keys[-1]] = to
+            content[keys[-1]] = to() if callable(to) else to
 
     return lambda folder: edited(folder, name, edit)
 
@@ -327,20 +334,20 @@ SPOILED = {
     "expanded": (expanded, "token_embedder.pkl: has .* bytes, too few"),
     "list": (lambda f: torch.save([], f / "encoder.pkl"), "must hold a dictionary"),
     "integers": (
-        change("encoder.pkl", TENSOR, to=torch.zeros(6, 8, dtype=torch.int32)),
+        change("encoder.pkl", TENSOR, to=lambda: torch.zeros(6, 8, dtype=torch.int32)),
         "must be a tensor of floating-point numbers",
     ),
     "sparse": (
-        change("encoder.pkl", TENSOR, to=torch.zeros(6, 8).to_sparse()),
+        change("encoder.pkl", TENSOR, to=lambda: torch.zeros(6, 8).to_sparse()),
         "must be a tensor of floating-point numbers",
     ),
     "no tensor": (change("encoder.pkl", TENSOR), f"lacks {TENSOR}"),
     "shape": (
-        change("encoder.pkl", TENSOR, to=torch.zeros(8, 6)),
+        change("encoder.pkl", TENSOR, to=lambda: torch.zeros(8, 6)),
         r"has the shape \(8, 6\), but .*sizes.json asks for \(6, 8\)",
     ),
     "more": (
-        change("encoder.pkl", "forward_layer_2.more", to=torch.zeros(3)),
+        change("encoder.pkl", "forward_layer_2.more", to=lambda: torch.zeros(3)),
         r"holds forward_layer_2.more, \(3,\), but",
     ),
     "no words": (remove("word.dic"), "word.dic: no such file"),

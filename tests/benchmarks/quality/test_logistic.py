@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 
+from tests.helpers.installed import require_installed
+
 pytestmark = pytest.mark.graph
 
-pytest.importorskip("sklearn")
+require_installed("sklearn")
 
 
 def test_vectors_are_pooled_over_the_tokens(quality):
