@@ -13,6 +13,7 @@ from keras_elmo.utils.keras_private import export_format
 from keras_elmo.utils.large_variables import looked_up_rows
 from keras_elmo.utils.lazy import tf
 from keras_elmo.utils.types import Config, Shape, Tensor
+from keras_elmo.utils.xla import is_compiled
 
 
 def unique_words(char_ids: Tensor, max_width: int) -> tuple[Tensor, Tensor]:
@@ -30,7 +31,8 @@ def unique_words(char_ids: Tensor, max_width: int) -> tuple[Tensor, Tensor]:
         `(unique words, characters)`, cut behind the padding that each convolution has
         to see once; and `(positions,)` int32.
     """
-    if keras.backend.backend() == "tensorflow" and export_format() is None:
+    finds_words = keras.backend.backend() == "tensorflow" and not is_compiled()
+    if finds_words and export_format() is None:
         # A masked word in front, so that a batch without words has one to embed.
         padded = tf.pad(char_ids, [[1, 0], [0, 0]])
         words, positions = tf.raw_ops.UniqueV2(x=padded, axis=[0])

@@ -1,5 +1,6 @@
 """The recurrence in operators that LiteRT, ONNX and OpenVINO have."""
 
+from keras_elmo.layers.packed_layout import reversed_rows
 from keras_elmo.layers.recurrence import (
     LSTMInputs,
     PaddedLayout,
@@ -15,10 +16,7 @@ class ExportedLayout(PaddedLayout):
     """A `PaddedLayout` whose loop any runtime can run, for inference."""
 
     def _reversed(self, x: Tensor) -> Tensor:
-        if self._mask is None:
-            return tf.reverse(x, [1])
-        lengths = tf.reduce_sum(tf.cast(self._mask, tf.int32), axis=1)
-        return tf.reverse_sequence(x, lengths, seq_axis=1, batch_axis=0)
+        return reversed_rows(x, self._mask)
 
     def run_lstm(self, lstms: list[LSTMInputs], training: bool | None) -> list[Tensor]:
         for lstm in lstms:

@@ -7,12 +7,9 @@ length, longest first, and a step holds those that reach it.
 import functools
 from collections.abc import Callable
 
-from keras_elmo.layers.packed_recurrence import (
-    Steps,
-    run_lstm,
-    run_lstm_with_gradient,
-)
-from keras_elmo.layers.recurrence import LSTMInputs
+from keras_elmo.layers.packed_recurrence import run_lstm, run_lstm_with_gradient
+from keras_elmo.layers.packed_steps import EqualSteps, PackedSteps
+from keras_elmo.layers.recurrence import LSTMInputs, PaddedLayout
 from keras_elmo.utils.lazy import tf
 from keras_elmo.utils.types import Shape, Tensor
 
@@ -32,7 +29,9 @@ class PackedLayout:
         num_steps = tf.maximum(tf.reduce_max(lengths), 1)
         live = tf.range(num_steps)[:, tf.newaxis] < lengths
         step, rank = tf.unstack(tf.cast(tf.where(live), tf.int32), axis=1)
-        self._steps = Steps(tf.math.count_nonzero(live, axis=1, dtype=tf.int32), rank)
+        sizes = tf.math.count_nonzero(live, axis=1, dtype=tf.int32)
+        starts = tf.cumsum(sizes, exclusive=True)
+        self._steps = PackedSteps(sizes, starts, rank)
         row = tf.gather(order, rank) * time
         # The index of each packed position in the flattened batch.
         self._forward = row + step
@@ -52,6 +51,35 @@ class PackedLayout:
         lstms = [_read(lstm) for lstm in lstms]
         run = _as_graph(run_lstm_with_gradient if training else run_lstm, lstms)
         return run(self._steps, lstms)
+
+
+class CompiledLayout(PaddedLayout):
+    """A `BatchLayout` that XLA can compile: `(time * batch, features)`."""
+
+    def __init__(self, batch: int, time: int, mask: Tensor) -> None:
+        super().__init__(time, mask)
+        self._steps = EqualSteps(time, batch)
+
+    def pack(self, x: Tensor, reverse: bool = False) -> Tensor:
+        return tf.reshape(super().pack(x, reverse), [-1, x.shape[-1]])
+
+    def unpack(self, x: Tensor, reverse: bool = False) -> Tensor:
+        return super().unpack(tf.reshape(x, [*self._steps, x.shape[-1]]), reverse)
+
+    def _reversed(self, x: Tensor) -> Tensor:
+        return reversed_rows(x, self._mask)
+
+    def run_lstm(self, lstms: list[LSTMInputs], training: bool | None) -> list[Tensor]:
+        run = run_lstm_with_gradient if training else run_lstm
+        return run(self._steps, [_read(lstm) for lstm in lstms])
+
+
+def reversed_rows(x: Tensor, mask: Tensor) -> Tensor:
+    """Reverses the unmasked positions of each row, by an operation of TensorFlow's."""
+    if mask is None:
+        return tf.reverse(x, [1])
+    lengths = tf.reduce_sum(tf.cast(mask, tf.int32), axis=1)
+    return tf.reverse_sequence(x, lengths, seq_axis=1, batch_axis=0)
 
 
 def _read(lstm: LSTMInputs) -> LSTMInputs:

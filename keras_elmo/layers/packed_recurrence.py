@@ -6,26 +6,13 @@ over all steps then gives each weight's gradient.
 """
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
+from keras_elmo.layers.packed_steps import EqualSteps, PackedSteps
 from keras_elmo.layers.recurrence import Cell, LSTMInputs, State, lstm_step, zero_state
 from keras_elmo.utils.lazy import tf
 from keras_elmo.utils.types import Tensor
 
-# Rows whose beginnings are this far apart compete for the same lines of the cache.
-_PAGE_BYTES = 4096
-
-
-class Steps(NamedTuple):
-    """How positions are packed.
-
-    Attributes:
-        sizes: `(steps,)`, rows of each step; never more than of the one before.
-        ranks: `(positions,)`, the row of each position among the sorted rows.
-    """
-
-    sizes: Tensor
-    ranks: Tensor
+Steps = PackedSteps | EqualSteps
 
 
 def run_lstm(steps: Steps, lstms: Sequence[LSTMInputs]) -> list[Tensor]:
@@ -38,7 +25,7 @@ def run_lstm(steps: Steps, lstms: Sequence[LSTMInputs]) -> list[Tensor]:
     Returns:
         The outputs of each LSTM, packed.
     """
-    return [h.concat() for (h,) in _recorded(steps, lstms, record=False)]
+    return [steps.joined(h) for (h,) in _recorded(steps, lstms, record=False)]
 
 
 def _recorded(
@@ -49,39 +36,23 @@ def _recorded(
     For the gradient those of `c, i, j, f, o` and the `c` before the step follow: what a
     step has computed, which is not copied.
     """
-    num_rows = steps.sizes[0]
     cells = [
-        lstm.cell._replace(kernel=_padded(lstm.cell.kernel, num_rows)) for lstm in lstms
+        lstm.cell._replace(kernel=steps.fast_kernel(lstm.cell.kernel)) for lstm in lstms
     ]
 
-    def step(
-        t: Tensor, size: Tensor, start: Tensor, states: list[State]
-    ) -> tuple[list[State], list[list[Tensor]]]:
+    def step(t: Tensor, states: list[State]) -> tuple[list[State], list[list[Tensor]]]:
         after, values = [], []
         for lstm, cell, before in zip(lstms, cells, states, strict=True):
-            live = State(*(part[:size] for part in before))
-            x = lstm.gates[start : start + size]
-            state, activated = lstm_step(x, live, cell)
+            live = State(*(steps.live(part, t) for part in before))
+            state, activated = lstm_step(steps.of_step(lstm.gates, t), live, cell)
             kept = [state.c, *activated, live.c] if record else []
             values.append([state.h, *kept])
             after.append(state)
         return after, values
 
-    first = [zero_state(lstm, num_rows) for lstm in lstms]
+    first = [zero_state(lstm, steps.num_rows) for lstm in lstms]
     output_spec = [[h, *[c] * 6] if record else [h] for h, c in first]
     return _scan(steps, step, first, output_spec)
-
-
-def _padded(kernel: Tensor, num_rows: Tensor) -> Tensor:
-    """Adds columns to a matrix whose rows compete for the same lines of the cache.
-
-    A product with several rows then takes 40 to 90 % of the time (AVX2), or 93 %
-    (AVX-512). A single row reads each line once: the copy would not pay.
-    """
-    if kernel.shape[1] * kernel.dtype.size % _PAGE_BYTES:
-        return kernel
-    padding = [[0, 0], [0, 32]]
-    return tf.cond(num_rows > 1, lambda: tf.pad(kernel, padding), lambda: kernel)
 
 
 def _scan(
@@ -95,7 +66,7 @@ def _scan(
 
     Args:
         steps: how positions are packed.
-        step: `(t, size, start of its positions, states) -> (states, outputs)`.
+        step: `(t, states) -> (states, outputs)`.
         states: of the first call; their number of rows may change.
         output_spec: a tensor of the type and width of each of the outputs.
         reverse: whether to begin with the last step.
@@ -103,18 +74,17 @@ def _scan(
     Returns:
         Arrays of the outputs, an element a step.
     """
-    num_steps = tf.shape(steps.sizes)[0]
-    starts = tf.cumsum(steps.sizes, exclusive=True)
+    num_steps, rows = steps.num_steps, steps.known_rows
     arrays = tf.nest.map_structure(
         lambda x: tf.TensorArray(
-            x.dtype, num_steps, infer_shape=False, element_shape=[None, x.shape[-1]]
+            x.dtype, num_steps, infer_shape=False, element_shape=[rows, x.shape[-1]]
         ),
         output_spec,
     )
 
     def body(k: Tensor, states: list[State], arrays: Tensor) -> Tensor:
         t = num_steps - 1 - k if reverse else k
-        states, outputs = step(t, steps.sizes[t], starts[t], states)
+        states, outputs = step(t, states)
         arrays = tf.nest.map_structure(lambda a, x: a.write(t, x), arrays, outputs)
         return k + 1, states, arrays
 
@@ -125,7 +95,7 @@ def _scan(
         shape_invariants=(
             tf.TensorShape([]),
             tf.nest.map_structure(
-                lambda x: tf.TensorShape([None, x.shape[-1]]), states
+                lambda x: tf.TensorShape([rows, x.shape[-1]]), states
             ),
             tf.nest.map_structure(lambda a: tf.TensorShape(None), arrays),
         ),
@@ -154,7 +124,7 @@ def run_lstm_with_gradient(steps: Steps, lstms: Sequence[LSTMInputs]) -> list[Te
             for k, lstm in enumerate(lstms)
         ]
         recorded = _recorded(steps, own, record=True)
-        outputs = [h.concat() for h, *_ in recorded]
+        outputs = [steps.joined(h) for h, *_ in recorded]
 
         def gradient(*upstream: Tensor) -> list[Tensor]:
             return _gradient(steps, own, outputs, recorded, upstream)
@@ -173,11 +143,9 @@ def _gradient(
     d_outputs: Sequence[Tensor],
 ) -> list[Tensor]:
     """Of each LSTM's gates, kernel and projection."""
-    zeros = [zero_state(lstm, steps.sizes[0]) for lstm in lstms]
-    before = _previous_indices(steps)
-    # The output before each position.
+    zeros = [zero_state(lstm, steps.num_rows) for lstm in lstms]
     earlier = [
-        tf.gather(tf.concat([zero.h, later], axis=0), before)
+        steps.previous(zero.h, later)
         for zero, later in zip(zeros, outputs, strict=True)
     ]
     # Transposed once, not by the product of each step.
@@ -189,16 +157,16 @@ def _gradient(
         for _, cell in lstms
     ]
 
-    def back(
-        t: Tensor, size: Tensor, start: Tensor, states: list[State]
-    ) -> tuple[list[State], list[list[Tensor]]]:
+    def back(t: Tensor, states: list[State]) -> tuple[list[State], list[list[Tensor]]]:
         d_states, values = [], []
         for d, cell, d_output, record in zip(
             states, transposed, d_outputs, recorded, strict=True
         ):
-            live = State(d.h[:size] + d_output[start : start + size], d.c[:size])
+            d_h = steps.live(d.h, t) + steps.of_step(d_output, t)
+            live = State(d_h, steps.live(d.c, t))
             d_before, computed = _step_back(live, cell, *(x.read(t) for x in record))
-            d_states.append(_replaced(d, d_before, size))
+            pairs = zip(d_before, d, strict=True)
+            d_states.append(State(*(steps.replaced(*pair, t) for pair in pairs)))
             values.append(computed)
         return d_states, values
 
@@ -207,7 +175,7 @@ def _gradient(
         hidden = tf.cast(c, h.dtype)
         output_spec.append([tf.concat([hidden] * 4, axis=-1), h, hidden])
     arrays = _scan(steps, back, zeros, output_spec, reverse=True)
-    computed = tf.nest.map_structure(lambda a: a.concat(), arrays)
+    computed = tf.nest.map_structure(steps.joined, arrays)
     return tf.nest.flatten(
         [
             [
@@ -218,12 +186,6 @@ def _gradient(
             for (d_z, d_h, hidden), h_before in zip(computed, earlier, strict=True)
         ]
     )
-
-
-def _replaced(before: State, after: State, size: Tensor) -> State:
-    """Returns a state whose first rows are new."""
-    pairs = zip(after, before, strict=True)
-    return State(*(tf.concat([new, old[size:]], axis=0) for new, old in pairs))
 
 
 def _step_back(
@@ -266,9 +228,3 @@ def _clip_gradient(x: Tensor, bound: float | None, gradient: Tensor) -> Tensor:
     if bound is None:
         return gradient
     return tf.where(tf.abs(x) < bound, gradient, tf.zeros([], gradient.dtype))
-
-
-def _previous_indices(steps: Steps) -> Tensor:
-    """The index of each position's predecessor, where first states precede all."""
-    starts = steps.sizes[0] + tf.cumsum(steps.sizes[:-1], exclusive=True)
-    return steps.ranks + tf.repeat(tf.concat([[0], starts], axis=0), steps.sizes)

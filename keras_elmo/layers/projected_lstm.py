@@ -7,6 +7,7 @@ from keras_elmo.layers.freezing import freezable
 from keras_elmo.layers.recurrence import BatchLayout, Cell, LSTMInputs, PaddedLayout
 from keras_elmo.utils.keras_private import export_format
 from keras_elmo.utils.types import Tensor
+from keras_elmo.utils.xla import is_compiled
 
 
 def batch_layout(batch: Tensor, time: Tensor, mask: Tensor) -> BatchLayout:
@@ -23,9 +24,10 @@ def batch_layout(batch: Tensor, time: Tensor, mask: Tensor) -> BatchLayout:
             from keras_elmo.layers.exported_layout import ExportedLayout
 
             return ExportedLayout(time, mask)
-        from keras_elmo.layers.packed_layout import PackedLayout
+        from keras_elmo.layers.packed_layout import CompiledLayout, PackedLayout
 
-        return PackedLayout(batch, time, mask)
+        layout = CompiledLayout if is_compiled() else PackedLayout
+        return layout(batch, time, mask)
     return PaddedLayout(time, mask)
 
 

@@ -2,7 +2,7 @@
 
 import math
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import keras
 import numpy as np
@@ -11,6 +11,7 @@ from keras import ops
 from keras_elmo.utils.checks import check_at_least
 from keras_elmo.utils.fixed import fixed_arguments
 from keras_elmo.utils.large_variables import block_starts, fill, looked_up_rows
+from keras_elmo.utils.lazy import tf
 from keras_elmo.utils.types import Config, DType, Shape, Tensor
 
 # Words whose logits are in memory at one time in the exact softmax.
@@ -153,7 +154,7 @@ class SampledSoftmax(keras.layers.Layer):
         partition = ops.full_like(target, _EXCLUDED)
         # A loop, so that the logits of one block exist at a time.
         num_blocks = -(-self.vocabulary_size // block)
-        return ops.fori_loop(0, num_blocks, add_block, partition) - target
+        return _loop(num_blocks, add_block, partition) - target
 
     def compute_output_shape(
         self,
@@ -169,6 +170,21 @@ class SampledSoftmax(keras.layers.Layer):
             "num_sampled": self.num_sampled,
             "seed": self.seed,
         }
+
+
+def _loop(
+    times: int, body: Callable[[Tensor, Tensor], Tensor], value: Tensor
+) -> Tensor:
+    """Does what `ops.fori_loop` does, which XLA cannot differentiate on TensorFlow."""
+    if keras.backend.backend() != "tensorflow":
+        return ops.fori_loop(0, times, body, value)
+    _, value = tf.while_loop(
+        lambda k, value: k < times,
+        lambda k, value: (k + 1, body(k, value)),
+        (tf.constant(0), value),
+        maximum_iterations=times,
+    )
+    return value
 
 
 class _KernelInitializer:

@@ -9,14 +9,15 @@ from keras_elmo.utils.checks import check_rate
 from keras_elmo.utils.fixed import fixed_arguments
 from keras_elmo.utils.lazy import tf
 from keras_elmo.utils.types import Config, Shape, Tensor
+from keras_elmo.utils.xla import is_compiled
 
 
 def mean_over_replicas(value: Tensor) -> Tensor:
     """Returns the mean over the replicas of a `tf.distribute` strategy, if any.
 
-    On JAX an array is that of all devices already.
+    On JAX an array is that of all devices already. What XLA compiles is of one replica.
     """
-    if keras.backend.backend() != "tensorflow":
+    if keras.backend.backend() != "tensorflow" or is_compiled():
         return value
     context = tf.distribute.get_replica_context()
     if context is None or context.num_replicas_in_sync == 1:

@@ -26,14 +26,15 @@ _CHUNK_LINES = 1024
 _BYTES = "application/octet-stream", CompressionTypes.UNCOMPRESSED
 
 
-def _is_local(path: str) -> bool:
+def is_local(path: str) -> bool:
+    """Whether a file is on a disk, and not in an object store."""
     return "://" not in path
 
 
 def absolute(path: str | os.PathLike[str]) -> str:
     """Returns a name by which a worker that stands in another folder finds a file."""
     path = os.fspath(path)
-    return os.path.abspath(path) if _is_local(path) else path
+    return os.path.abspath(path) if is_local(path) else path
 
 
 def match_files(files: Files) -> dict[str, int]:
@@ -44,7 +45,7 @@ def match_files(files: Files) -> dict[str, int]:
     """
     sizes: dict[str, int] = {}
     for pattern in patterns_of(files):
-        if _is_local(pattern):
+        if is_local(pattern):
             paths = expand_files(pattern)
             sizes |= {absolute(path): os.path.getsize(path) for path in paths}
             continue
@@ -62,7 +63,7 @@ def open_file(path: str) -> BinaryIO:
 
 def remove_unfinished(folder: str) -> None:
     """Removes what workers were writing to a folder's folders when they were killed."""
-    if _is_local(folder):
+    if is_local(folder):
         for entry in os.scandir(folder):
             if entry.is_dir():
                 remove_leftovers(entry.path)
@@ -75,7 +76,7 @@ def write_whole(path: str, write: Callable[[str], object]) -> None:
         path: the file; one that stands there is replaced.
         write: writes a file of this machine, given its name.
     """
-    if _is_local(path):
+    if is_local(path):
         with replacing(path) as temporary:
             write(temporary)
         return
@@ -104,7 +105,7 @@ class TextChunk:
 
 def read_chunks(path: str) -> Iterator[TextChunk]:
     """Yields the pieces of a file; the same file gives the same pieces."""
-    if not _is_local(path):
+    if not is_local(path):
         # Others were checked when their names were found.
         check_files({path: path}, open_file)
     lines = read_lines([path], keep_blank=True, open_file=open_file)

@@ -141,15 +141,18 @@ class Corpus:
         """Returns the name and the bytes of each text file, without folders."""
         return self._text.names_and_sizes()
 
-    def choose_shapes(self) -> BatchShapes | None:
+    def choose_shapes(self, few: bool | None = None) -> BatchShapes | None:
         """Returns the `shapes` of batches that suit the Keras backend.
 
-        On JAX they are few, as it compiles a program for each, and leave at most 8 % of
+        Where a program is compiled for each they are few, and leave at most 8 % of
         padding in the first rows of an epoch. On PyTorch each batch has its own. On
         TensorFlow, whose graph finds distinct words and padding, it is `None`.
+
+        Args:
+            few: whether a program is compiled for each; on JAX alone if `None`.
         """
         backend = keras.backend.backend()
-        if backend != "jax":
+        if not (backend == "jax" if few is None else few):
             return None if backend == "tensorflow" else BatchShapes()
         if self._shapes is None:
             rows = self._rows(CorpusStats(), Random(self.seed << 32))

@@ -2,9 +2,9 @@
 
 import os
 import reprlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
-from typing import NamedTuple, Protocol, cast
+from typing import BinaryIO, NamedTuple, Protocol, cast
 
 from keras_elmo.text.lines import (
     Files,
@@ -87,7 +87,7 @@ class TextLines:
 
     def lines(self, stats: CorpusStats) -> Iterator[SourceLine]:
         for number, path in enumerate(self._paths):
-            for position, line in _positioned(path, stats):
+            for position, line in positioned_lines(path, stats):
                 yield SourceLine(number, position, line)
 
 
@@ -174,7 +174,7 @@ def _rows_of(path: str, column: str) -> Iterator[tuple[int, str, object]]:
 
 
 def _json_rows(path: str, column: str) -> Iterator[tuple[int, str, object]]:
-    lines = enumerate(_positioned(path, keep_blank=True), start=1)
+    lines = enumerate(positioned_lines(path, keep_blank=True), start=1)
     for number, (position, line) in lines:
         if line and not line.isspace():
             where = f"{path}: line {number}"
@@ -231,8 +231,11 @@ def _wrong(where: str, rule: str, value: object) -> ValueError:
     return ValueError(f"{where} must be {rule}. Received: {reprlib.repr(value)}")
 
 
-def _positioned(
-    path: str, stats: CorpusStats | None = None, keep_blank: bool = False
+def positioned_lines(
+    path: str,
+    stats: CorpusStats | None = None,
+    keep_blank: bool = False,
+    open_file: Callable[[str], BinaryIO] = lambda path: open(path, "rb"),
 ) -> Iterator[tuple[int, str]]:
     """Yields the lines of a file, each after the number of bytes before it."""
     position = 0
@@ -241,7 +244,7 @@ def _positioned(
         nonlocal position
         position += count
 
-    for line in read_lines([path], stats, advance, keep_blank):
+    for line in read_lines([path], stats, advance, keep_blank, open_file):
         yield position, line
 
 

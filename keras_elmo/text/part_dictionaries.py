@@ -17,7 +17,7 @@ import numpy as np
 
 from keras_elmo.config import MAX_BYTES
 from keras_elmo.text.distinct_words import DistinctWords, read_words, write_words
-from keras_elmo.text.line_sources import LineSource, SourceLine
+from keras_elmo.text.line_sources import SourceLine
 from keras_elmo.text.lines import MANIFEST
 from keras_elmo.text.prepared import (
     CHANGES,
@@ -118,7 +118,7 @@ def check_part(path: str, lines: Iterator[SourceLine], parts: str) -> SourceLine
 def join_parts(
     parts: list[str],
     folder: str,
-    source: LineSource,
+    text: Sequence[tuple[str, int]],
     tokenizer: str,
     stats: CorpusStats,
 ) -> None:
@@ -130,10 +130,9 @@ def join_parts(
     Args:
         parts: the folders of the parts, in order.
         folder: to write.
-        source: of the lines.
+        text: the name and the size of each file.
         tokenizer: that split them.
         stats: counts the words.
-
     """
     os.makedirs(folder, exist_ok=True)
     remove_leftovers(folder)
@@ -149,7 +148,7 @@ def join_parts(
     _save(os.path.join(folder, COUNTS), counts[order])
     number_of = _inverse(order)
     shards, files = [], [WORDS, COUNTS]
-    num_lines = np.zeros(len(source.files), "int64")
+    num_lines = np.zeros(len(text), "int64")
     for number, (part, rank) in enumerate(zip(parts, ranks, strict=True)):
         words_file, lines_file = shard_files(number)
         lines = map_array(os.path.join(part, _LINES), LINE)
@@ -175,9 +174,7 @@ def join_parts(
         "stats": {name: getattr(stats, name) for name in CHANGES},
         "text": [
             [name, size, lines]
-            for (name, size), lines in zip(
-                source.files, num_lines.tolist(), strict=True
-            )
+            for (name, size), lines in zip(text, num_lines.tolist(), strict=True)
         ],
         "shards": shards,
         "files": {

@@ -101,7 +101,8 @@ class PartsFolder:
 
     def finish(self, stats: CorpusStats) -> None:
         """Joins the parts, and renames what they become to `out`."""
-        join_parts(self.parts(), self._joined, self._source, self._tokenizer, stats)
+        files = self._source.files
+        join_parts(self.parts(), self._joined, files, self._tokenizer, stats)
         check_free(self.out)
         os.replace(self._joined, self.out)
         self._remove()

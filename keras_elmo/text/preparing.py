@@ -4,7 +4,7 @@ import os
 import sys
 from bisect import bisect_left
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import accumulate, chain
 from types import NoneType
 from typing import cast
@@ -130,34 +130,58 @@ def _split(
     for path in folder.parts():
         last_line = check_part(path, lines, folder.path)
         position = offsets[last_line.file] + last_line.position
+    with Progress("Preparing", offsets[-1] or None, visible=progress) as bar:
+        bar.update(0, position)
+
+        def show(words: int, line: SourceLine) -> None:
+            bar.update(words, offsets[line.file] + line.position)
+
+        for part in split_parts(lines, source.is_split, tokenizer, show):
+            # Lines of no word at all make no text.
+            if part.num_words or folder.parts():
+                folder.write(part)
+        bar.update(0, offsets[-1])
+    if not folder.parts():
+        raise ValueError(f"there is no word in {source.name}")
+
+
+def split_parts(
+    lines: Iterator[SourceLine],
+    is_split: bool,
+    tokenizer: str,
+    show: Callable[[int, SourceLine], None] = lambda words, line: None,
+) -> Iterator[Part]:
+    """Yields the parts of a text, of which the last is shorter.
+
+    Args:
+        lines: of the text.
+        is_split: whether they are tokens.
+        tokenizer: that splits them.
+        show: called with the number of new words and the last line now and then.
+    """
     waiting: deque[SourceLine] = deque()
     noted = _noted(lines, waiting)
-    if source.is_split:
+    if is_split:
         chunks = _chunks(cast(Iterator[list[bytes]], noted))
     else:
         texts = cast(Iterator[str], noted)
         chunks = token_chunks(texts, tokenizer, None, TOKENIZER_THREADS)
     part = Part()
-    with Progress("Preparing", offsets[-1] or None, visible=progress) as bar:
-        bar.update(0, position)
-        for tokens, limits in chunks:
-            first = 0
-            while first < len(limits) - 1:
-                # Up to the line that fills the part.
-                full = limits[first] + _PART_WORDS - part.num_words
-                last = min(bisect_left(limits, full, first + 1), len(limits) - 1)
-                read = [waiting.popleft() for _ in range(last - first)]
-                part.add(tokens, limits[first : last + 1], read)
-                first = last
-                if part.num_words >= _PART_WORDS:
-                    folder.write(part)
-                    part = Part()
-            bar.update(len(tokens), offsets[read[-1].file] + read[-1].position)
-        bar.update(0, offsets[-1])
-    if not (folder.parts() or part.num_words):
-        raise ValueError(f"there is no word in {source.name}")
+    for tokens, limits in chunks:
+        first = 0
+        while first < len(limits) - 1:
+            # Up to the line that fills the part.
+            full = limits[first] + _PART_WORDS - part.num_words
+            last = min(bisect_left(limits, full, first + 1), len(limits) - 1)
+            read = [waiting.popleft() for _ in range(last - first)]
+            part.add(tokens, limits[first : last + 1], read)
+            first = last
+            if part.num_words >= _PART_WORDS:
+                yield part
+                part = Part()
+        show(len(tokens), read[-1])
     if part.num_lines:
-        folder.write(part)
+        yield part
 
 
 def _chunks(

@@ -102,11 +102,14 @@ class TrainingLoop:
         if first is None:
             return batches
         since = monotonic()
-        self.devices.compile(self.model, first[0])
-        self.log(
-            f"Compiled a step for rows of {first[1].tokens} positions in "
-            f"{monotonic() - since:.0f} s; other lengths follow when they first come"
-        )
+        message = "A step is compiled for each length of rows when it first comes"
+        if self.devices.compile(self.model, first[0]):
+            message = (
+                f"Compiled a step for rows of {first[1].tokens} positions in "
+                f"{monotonic() - since:.0f} s; other lengths follow when they first "
+                "come"
+            )
+        self.log(message)
         return chain([first], batches)
 
     def _goes_on(self) -> bool:

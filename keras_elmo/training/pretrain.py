@@ -108,6 +108,7 @@ def pretrain(options: TrainingOptions) -> PretrainingModel:
         options.validation,
         options.vocabulary_size,
         shard=(devices.worker, devices.num_workers),
+        compiles=devices.compiles,
         tokenizer=tokenizer,
         batch_tokens=options.batch_tokens,
         max_tokens=options.max_tokens,

@@ -31,6 +31,7 @@ class TrainingData:
         validation: the validation data, of the same kind, or `None`.
         vocabulary_size: number of target ids, needed for batches alone.
         shard: which of how many equal parts of the text files is read.
+        compiles: whether a program is compiled for each shape of a batch.
         **options: arguments of `Corpus`, for text files.
 
     Attributes:
@@ -49,9 +50,11 @@ class TrainingData:
         validation: Files | Batches | None,
         vocabulary_size: int | None,
         shard: tuple[int, int],
+        compiles: bool,
         **options: Any,
     ) -> None:
         self._is_text = are_files(corpus)
+        self._compiles = compiles
         if (
             validation is not None
             and are_files(validation, "validation") != self._is_text
@@ -122,8 +125,9 @@ class TrainingData:
         return None if shapes is None or not shapes.lengths else shapes._asdict()
 
     def _chosen_shapes(self) -> BatchShapes | None:
-        is_corpus = isinstance(self._corpus, Corpus)
-        return cast(Corpus, self._corpus).choose_shapes() if is_corpus else None
+        if not isinstance(self._corpus, Corpus):
+            return None
+        return self._corpus.choose_shapes(self._compiles)
 
     def open(
         self, files: PretrainingDirectory

@@ -1,6 +1,6 @@
 """One call of keras_elmo.scale, in a process of its own, as on whoever starts a job.
 
-python -m tests.helpers.beam_job count_words|embed_text ARGUMENTS [BEAM OPTIONS]
+python -m tests.helpers.beam_job FUNCTION ARGUMENTS [BEAM OPTIONS]
 
 ARGUMENTS is JSON. Beam's workers import what they need, and nothing of this file.
 """

@@ -5,17 +5,21 @@ python run_elsewhere.py WORKERS HOLD DIRECTORY DEVICES STEPS [DIRECTORY ...]
 Each worker trains on every WORKERS-th row of the same batches, so the batches of all
 of them together are the same however many there are. Dropout is off: its masks are
 drawn by each device for itself. With HOLD, the last worker stands still before that
-step; 0 for none. The first run has the most devices.
+step; 0 for none. The first run has the most devices. Those whose name begins with
+`all` predict all words, without candidates, and XLA compiles those that end in `xla`.
 """
 
 import dataclasses
 import os
 import sys
 import time
+from functools import partial
+from unittest import mock
 
 import keras
 import numpy as np
 
+from keras_elmo.training import devices as devices_module
 from keras_elmo.training.devices import choose_devices
 from keras_elmo.training.pretrain import pretrain
 from tests.helpers.runs import CONFIG, ready_made
@@ -37,6 +41,15 @@ class Rows:
 
 
 def run(directory, devices, steps, workers, hold):
+    name = os.path.basename(directory)
+    if not name.endswith("xla"):
+        return train(directory, devices, steps, workers, hold)
+    choose = partial(devices_module.choose_tensorflow_devices, compiled=True)
+    with mock.patch.object(devices_module, "choose_tensorflow_devices", choose):
+        return train(directory, devices, steps, workers, hold)
+
+
+def train(directory, devices, steps, workers, hold):
     strategy = choose_devices(devices)
     assert strategy.num_workers == workers
     assert strategy.num_replicas == devices
@@ -47,7 +60,7 @@ def run(directory, devices, steps, workers, hold):
         ready_made(2),
         directory,
         vocabulary_size=13,
-        num_sampled=4,
+        num_sampled=13 if os.path.basename(directory).startswith("all") else 4,
         devices=devices,
         steps=steps,
         validate_every=10,

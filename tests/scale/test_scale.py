@@ -3,6 +3,7 @@
 import os
 import random
 import signal
+import sys
 
 import numpy as np
 import pyarrow.parquet as parquet
@@ -11,7 +12,9 @@ import pytest
 from keras_elmo.embedding.embed_file import embed_file
 from keras_elmo.export.saved_model import export_saved_model
 from keras_elmo.files.exported_sources import ExportedModel
-from keras_elmo.scale import count_words, embed_text
+from keras_elmo.scale import count_words, embed_text, prepare_text
+from keras_elmo.text import preparing
+from keras_elmo.text.corpus import Corpus
 from keras_elmo.text.vocabulary import Vocabulary
 from tests.helpers.beam_engines import (
     dask_runner,
@@ -108,6 +111,53 @@ def test_the_vocabulary_is_that_of_one_machine(options, texts, tmp_path):
     count_words(texts, tmp_path / "words.txt", **options)
     wanted = Vocabulary.count(texts, **options)
     assert Vocabulary.load(tmp_path / "words.txt").words == wanted.words
+
+
+def test_a_prepared_text_is_that_of_one_machine(texts, tmp_path, monkeypatch):
+    """The same batches, in the same order, as from the text; the job goes on."""
+    # Several parts a file.
+    monkeypatch.setattr(preparing, "_PART_WORDS", 3000)
+    out = tmp_path / "out"
+    split, done = preparing.split_parts, []
+
+    def split_two(lines, *arguments):
+        """Fails like a worker that dies, after half of the text."""
+        if len(done) == 2:
+            raise OSError("died")
+        yield from split(lines, *arguments)
+        done.append(lines)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(sys.modules[prepare_text.__module__], "split_parts", split_two)
+        with pytest.raises(Exception, match="died"):
+            prepare_text(texts, out)
+    assert not out.exists()
+    files = sorted((tmp_path / "out.parts").glob("file-*.json"))
+    assert 0 < len(files) < 4
+    kept = [path.stat().st_mtime_ns for path in files]
+    with pytest.raises(ValueError, match="`tokenizer` must be what .*removed"):
+        prepare_text(texts, out, "whitespace")
+    assert [path.stat().st_mtime_ns for path in files] == kept
+    prepare_text(texts, out)
+    assert not (tmp_path / "out.parts").exists()
+    vocabulary = Vocabulary.count(out)
+    assert vocabulary.words == Vocabulary.count(texts).words
+    ours, wanted = (
+        Corpus(text, vocabulary, batch_tokens=200, max_tokens=20).batches(epoch=1)
+        for text in (out, texts)
+    )
+    for batch, other in zip(ours, wanted, strict=True):
+        for name, values in batch.items():
+            np.testing.assert_array_equal(values, other[name])
+    with pytest.raises(ValueError, match="exists already"):
+        prepare_text(texts, out)
+
+
+def test_no_word_to_prepare(tmp_path):
+    (tmp_path / "text.txt").write_text("\n \n", encoding="utf-8")
+    with pytest.raises(ValueError, match="there is no word in .*text.txt"):
+        prepare_text(tmp_path / "text.txt", tmp_path / "out")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["text.txt"]
 
 
 def test_the_vectors_are_those_of_one_machine(folder, texts, tmp_path):

@@ -130,8 +130,9 @@ def weights(directory, step=STEPS):
         return [file[name] for name in sorted(file.files) if name.startswith("model")]
 
 
-def assert_close(directory, other):
-    for found, wanted in zip(weights(directory), weights(other), strict=True):
+def assert_close(directory, other, step=STEPS):
+    pairs = zip(weights(directory, step), weights(other, step), strict=True)
+    for found, wanted in pairs:
         np.testing.assert_allclose(
             found.astype("float64"), wanted.astype("float64"), atol=1e-5, rtol=0
         )
@@ -165,6 +166,17 @@ def test_several_devices(folder):
 def test_checkpoint_of_more_devices(folder):
     """A run begun on three devices goes on with one."""
     assert_close(folder / "moved", folder / "one")
+
+
+# XLA compiles the gradients four times: 40 seconds.
+def test_compiled_by_xla(tmp_path):
+    """Its updates are those of a graph for all shapes, on one device and on three."""
+    require_installed("tensorflow")
+    # A process can have one strategy of several devices.
+    runs = [("all-three-xla", 3, 10), ("all-xla", 1, 10), ("all", 1, 10)]
+    finish(process_of("tensorflow", tmp_path, *runs))
+    for name, *_ in runs[:2]:
+        assert_close(tmp_path / name, tmp_path / "all", step=10)
 
 
 # Two processes train, one is killed, both train again: 85 seconds on JAX.
@@ -204,6 +216,15 @@ def test_split_batch(parts):
     real = [row for row in rows if row != [-1] * 7]
     assert sorted(real) == sorted(batch["token_ids"].tolist())
     assert sum(part["char_ids"].sum() for part in shared) == batch["char_ids"].sum()
+
+
+def test_split_distinct_words():
+    """Each part has all words that a batch lists."""
+    batch = {"words": np.ones((4, 50)), "positions": np.ones((3, 2))}
+    batch["token_ids"] = np.ones((3, 2))
+    for part in split_batch(batch, 2):
+        np.testing.assert_array_equal(part["words"], batch["words"])
+        assert part["positions"].shape == part["token_ids"].shape == (2, 2)
 
 
 def test_split_no_batch():

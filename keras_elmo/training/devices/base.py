@@ -30,8 +30,10 @@ def split_batch(
     rows = len(batch["token_ids"])
     # At least one row each: a device cannot multiply an empty part.
     padded = pad_batch(batch, parts * max(1, -(-rows // parts)), _MIN_TOKENS)
+    # Each has all distinct words, if they are listed.
+    words = {name: padded.pop(name) for name in ("words",) if name in padded}
     return [
-        {name: value[part::parts] for name, value in padded.items()}
+        {**words, **{name: value[part::parts] for name, value in padded.items()}}
         for part in range(parts)
     ]
 
@@ -95,12 +97,14 @@ class Devices:
         num_workers: processes that compute each update together.
         num_replicas: devices of this process that share a batch.
         batches_ahead: batches to place while an update is computed.
+        compiles: whether a program is compiled for each shape of a batch.
     """
 
     worker = 0
     num_workers = 1
     num_replicas = 1
     batches_ahead = 0
+    compiles = False
 
     @property
     def is_chief(self) -> bool:
@@ -123,8 +127,12 @@ class Devices:
         """Returns a batch as `update` takes it, in the memory of the device."""
         return {name: ops.convert_to_tensor(value) for name, value in batch.items()}
 
-    def compile(self, model: PretrainingModel, batch: Batch) -> None:
-        """Compiles the update with batches of this shape, if any is compiled."""
+    def compile(self, model: PretrainingModel, batch: Batch) -> bool:
+        """Compiles the update with batches of this shape, if that can be done ahead.
+
+        Returns whether it was done.
+        """
+        return False
 
     def update(
         self, model: PretrainingModel, batch: Batch | None, statuses: list[WorkerStatus]

@@ -106,7 +106,7 @@ class JaxDevices(Devices):
             for name, value in padded.items()
         }
 
-    def compile(self, model: PretrainingModel, batch: Batch) -> None:
+    def compile(self, model: PretrainingModel, batch: Batch) -> bool:
         import jax
 
         shapes = _shapes_of(batch)
@@ -117,6 +117,7 @@ class JaxDevices(Devices):
             with self.scope():
                 lowered = update.lower(self._last_values(model), batch)
             self._updates[shapes] = lowered.compile()
+        return True
 
     def update(
         self, model: PretrainingModel, batch: Batch | None, statuses: list[WorkerStatus]

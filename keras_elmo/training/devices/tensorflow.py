@@ -5,6 +5,7 @@ import dataclasses
 import json
 import os
 from collections.abc import Callable, Iterator
+from typing import TypeAlias
 
 from keras import ops
 
@@ -20,6 +21,7 @@ from keras_elmo.training.training_data import Batch
 from keras_elmo.utils.checks import refuse
 from keras_elmo.utils.lazy import tf
 from keras_elmo.utils.types import Tensor
+from keras_elmo.utils.xla import compiled_by_xla
 
 
 class WorkerLost(RuntimeError):
@@ -29,18 +31,28 @@ class WorkerLost(RuntimeError):
 class TensorFlowDevices(Devices):
     """The replicas of a `tf.distribute` strategy; one, of the default strategy.
 
-    A step is one graph for batches of all shapes. Each replica gets a part of the rows
-    of its worker's batch. The model's head counts the predictions of all replicas and
-    the optimizer sums their gradients before it clips, so the update is that of one
-    device with all rows. Only the dropout masks differ between the replicas.
+    Each replica gets a part of the rows of its worker's batch. The predictions of all
+    replicas are counted, and the optimizer sums their gradients before it clips, so the
+    update is that of one device with all rows. Only the dropout masks differ between
+    the replicas.
+
+    A step is one graph for batches of all shapes. Where XLA `compiles`, it is a graph
+    for each shape, and a program computes the gradients of a replica. The sums over
+    replicas and the update, which reads few rows of the softmax, are not compiled.
     """
 
     def __init__(
-        self, strategy: "tf.distribute.Strategy", worker: int = 0, num_workers: int = 1
+        self,
+        strategy: "tf.distribute.Strategy",
+        worker: int = 0,
+        num_workers: int = 1,
+        compiles: bool = False,
     ) -> None:
         self.worker = worker
         self.num_workers = num_workers
         self.num_replicas = strategy.num_replicas_in_sync // num_workers
+        self.compiles = compiles
+        self.batches_ahead = int(compiles)
         self._strategy = strategy
         self._step: Callable[[list[Batch]], dict[str, Tensor]] | None = None
         self._gather = self._make_gather()
@@ -57,6 +69,8 @@ class TensorFlowDevices(Devices):
         return [WorkerStatus(*row) for row in rows.tolist()]
 
     def place(self, batch: Batch) -> Batch:
+        if self.compiles:
+            return batch
         # The graph finds distinct words, and a run may have begun on another backend.
         return spelled_out(batch)
 
@@ -100,22 +114,20 @@ class TensorFlowDevices(Devices):
         self, model: PretrainingModel
     ) -> Callable[[list[Batch]], dict[str, Tensor]]:
         strategy = self._strategy
+        train = _compiled_step(model) if self.compiles else _traced_step(model)
 
         def on_replica(parts: list[Batch]) -> dict[str, Tensor]:
             context = tf.distribute.get_replica_context()
             # Known while the function is traced, which it is for every replica.
             replica = tf.get_static_value(context.replica_id_in_sync_group)
             part = parts[replica % self.num_replicas]
-            for metric in model.metrics:
-                metric.reset_state()
-            means = model.train_step((part,))
             count = model.count_predictions(part["token_ids"])
-            sums = {
-                name: context.all_reduce("SUM", means[name] * count)
-                for name in ("forward_loss", "backward_loss")
-            }
             total = context.all_reduce("SUM", count)
-            return {name: value / total for name, value in sums.items()}
+            sums = train(part, count, total / context.num_replicas_in_sync)
+            return {
+                name: context.all_reduce("SUM", value) / total
+                for name, value in sums.items()
+            }
 
         specs = {
             "char_ids": tf.TensorSpec(
@@ -123,8 +135,9 @@ class TensorFlowDevices(Devices):
             ),
             "token_ids": tf.TensorSpec((None, None), "int32"),
         }
+        signature = None if self.compiles else [[specs] * self.num_replicas]
 
-        @tf.function(autograph=False, input_signature=[[specs] * self.num_replicas])
+        @tf.function(autograph=False, input_signature=signature)
         def step(parts: list[Batch]) -> dict[str, Tensor]:
             metrics = {
                 name: strategy.experimental_local_results(value)[0]
@@ -134,6 +147,48 @@ class TensorFlowDevices(Devices):
             return {"loss": loss, **metrics}
 
         return step
+
+
+# Updates a model by a replica's part of a batch, given the number of its predictions,
+# and their mean over the replicas; returns the sum of each direction's losses.
+TrainStep: TypeAlias = Callable[[Batch, Tensor, Tensor], dict[str, Tensor]]
+
+
+def _traced_step(model: PretrainingModel) -> TrainStep:
+    def train(part: Batch, count: Tensor, mean: Tensor) -> dict[str, Tensor]:
+        for metric in model.metrics:
+            metric.reset_state()
+        means = model.train_step((part,))
+        names = ("forward_loss", "backward_loss")
+        return {name: means[name] * count for name in names}
+
+    return train
+
+
+def _compiled_step(model: PretrainingModel) -> TrainStep:
+    """Returns a step of which XLA compiles the gradients."""
+    optimizer, weights = model.optimizer, model.trainable_variables
+
+    @tf.function(autograph=False, jit_compile=True)
+    def gradients(part: Batch, factor: Tensor) -> tuple[list[Tensor], Tensor, Tensor]:
+        with compiled_by_xla(), tf.GradientTape() as tape:
+            losses = model(part, training=True)
+            # The head takes the mean over the predictions of this part.
+            loss = optimizer.scale_loss(factor * model.compute_loss(part))
+        found = tape.gradient(loss, [weight.value for weight in weights])
+        return found, *(tf.reduce_sum(losses[name]) for name in _DIRECTIONS)
+
+    def train(part: Batch, count: Tensor, mean: Tensor) -> dict[str, Tensor]:
+        factor = tf.maximum(count, 1.0) / tf.maximum(mean, 1.0)
+        found, *sums = gradients(part, factor)
+        optimizer.apply_gradients(zip(found, weights, strict=True))
+        names = (f"{direction}_loss" for direction in _DIRECTIONS)
+        return dict(zip(names, sums, strict=True))
+
+    return train
+
+
+_DIRECTIONS = ("forward", "backward")
 
 
 @contextlib.contextmanager
@@ -147,8 +202,16 @@ def _reports_lost_workers() -> Iterator[None]:
         ) from error
 
 
-def choose_tensorflow_devices(count: int | None) -> Devices:
-    """Returns the devices that `TF_CONFIG` and the user name."""
+def choose_tensorflow_devices(
+    count: int | None, compiled: bool | None = None
+) -> Devices:
+    """Returns the devices that `TF_CONFIG` and the user name.
+
+    Args:
+        count: as of `choose_devices`.
+        compiled: whether XLA compiles the gradients; on a GPU alone if `None`, because
+            on a processor its loops are slower.
+    """
     config = os.environ.get("TF_CONFIG") or "{}"
     try:
         is_object = isinstance(json.loads(config), dict)
@@ -164,15 +227,18 @@ def choose_tensorflow_devices(count: int | None) -> Devices:
     sizes = {name: len(jobs.get(name, ())) for name in ("chief", "worker")}
     num_workers = sum(sizes.values())
     names = _local_devices(count)
+    if compiled is None:
+        compiled = bool(tf.config.list_physical_devices("GPU"))
     if num_workers > 1:
         worker = cluster.task_id
         if cluster.task_type == "worker":
             worker += sizes["chief"]
         strategy = tf.distribute.MultiWorkerMirroredStrategy(cluster_resolver=cluster)
-        return TensorFlowDevices(strategy, worker, num_workers)
+        return TensorFlowDevices(strategy, worker, num_workers, compiled)
     if len(names) < 2:
-        return TensorFlowDevices(tf.distribute.get_strategy())
-    return TensorFlowDevices(tf.distribute.MirroredStrategy(names))
+        return TensorFlowDevices(tf.distribute.get_strategy(), compiles=compiled)
+    mirrored = tf.distribute.MirroredStrategy(names)
+    return TensorFlowDevices(mirrored, compiles=compiled)
 
 
 _TOO_LATE = "chosen before TensorFlow computes in the process"

@@ -1,0 +1,148 @@
+"""A prepared text, split into words by the workers of an engine."""
+
+import dataclasses
+import os
+import shutil
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import apache_beam as beam
+from apache_beam.options.pipeline_options import PipelineOptions
+
+from keras_elmo.config import TOKENIZERS
+from keras_elmo.scale.shared_files import absolute, is_local, match_files, open_file
+from keras_elmo.text.line_sources import SourceLine, json_path, positioned_lines
+from keras_elmo.text.lines import Files, check_files
+from keras_elmo.text.part_dictionaries import join_parts
+from keras_elmo.text.preparing import split_parts
+from keras_elmo.text.stats import CorpusStats
+from keras_elmo.utils.checks import check_choice, check_path, refuse
+from keras_elmo.utils.files import (
+    check_free,
+    read_json_object,
+    write_json,
+)
+from keras_elmo.utils.types import StrPath
+
+_BEGUN = "begun.json"
+_JOINED = "prepared"
+
+
+def prepare_text(
+    files: Files,
+    out: StrPath,
+    tokenizer: str = "unicode",
+    options: PipelineOptions | None = None,
+) -> None:
+    """Writes the folder of `keras_elmo.prepare`, a file of the text on each worker.
+
+    Batches and vocabularies are the same; only the shards end with the files. A job
+    that failed goes on when it is started again: files that are split already, in the
+    folder `OUT.parts`, are left out. At the end, the process that started the job
+    numbers the words.
+
+    Args:
+        files: a path or a glob pattern, or several; with Beam's packages for them,
+            also of object stores (`gs://`, `s3://`). They are read in sorted order.
+        out: the folder to write, on a disk that every worker finds under this path.
+        tokenizer: the kind of `Tokenizer`.
+        options: of the engine; those of Beam's `DirectRunner` if `None`.
+
+    Raises:
+        ValueError: no file matches, there is no word, `out` exists, or its parts are of
+            another text or tokenizer.
+        RuntimeError: the engine has failed.
+
+    Example:
+
+    ```python
+    from pathlib import Path
+    from keras_elmo.scale import prepare_text
+
+    Path("text.txt").write_text("the bank of the river\\nthe bank\\n")
+    prepare_text("text.txt", "prepared")
+    assert len(keras_elmo.Vocabulary.count("prepared")) == 3 + 4
+    ```
+    """
+    check_path(out=out)
+    check_choice(TOKENIZERS, tokenizer=tokenizer)
+    texts = match_files(files)
+    out = absolute(out)
+    if not is_local(out):
+        refuse("out", "a folder on a disk that all workers share", out)
+    check_free(out)
+    parts = f"{out}.parts"
+    os.makedirs(parts, exist_ok=True)
+    text = [(json_path(os.path.basename(path)), size) for path, size in texts.items()]
+    _begin(parts, {"tokenizer": tokenizer, "corpus": [list(file) for file in text]})
+    split = partial(_split, parts, tokenizer)
+    with beam.Pipeline(options=options) as pipeline:
+        paths = pipeline | beam.Create(list(enumerate(texts)))
+        _ = (
+            paths
+            | "Distribute" >> beam.Reshuffle()
+            | "Split" >> beam.FlatMapTuple(split)
+        )
+    stats = CorpusStats()
+    folders: list[str] = []
+    for number in range(len(text)):
+        done = read_json_object(_done(parts, number))
+        for name, count in done["stats"].items():
+            setattr(stats, name, getattr(stats, name) + count)
+        folders += (_part(parts, number, k) for k in range(done["parts"]))
+    if not folders:
+        shutil.rmtree(parts)
+        raise ValueError(f"there is no word in {', '.join(texts)}")
+    joined = os.path.join(parts, _JOINED)
+    join_parts(folders, joined, text, tokenizer, stats)
+    check_free(out)
+    os.replace(joined, out)
+    shutil.rmtree(parts)
+
+
+def _begin(parts: str, manifest: dict[str, Any]) -> None:
+    """Writes what the parts are made from, or compares it.
+
+    Raises:
+        ValueError: they are made from something else.
+    """
+    path = os.path.join(parts, _BEGUN)
+    if not os.path.exists(path):
+        write_json(path, manifest)
+    begun = read_json_object(path)
+    for name, value in manifest.items():
+        if begun.get(name) != value:
+            rule = f"what {path} names, or {parts} be removed to begin again"
+            refuse("files" if name == "corpus" else name, rule, value)
+
+
+def _split(parts: str, tokenizer: str, number: int, path: str) -> Iterator[str]:
+    """Writes the parts of a file; its number is the place among all files."""
+    done = _done(parts, number)
+    if os.path.exists(done):
+        return
+    if not is_local(path):
+        check_files({path: path}, open_file)
+    stats, count = CorpusStats(), 0
+    lines = (
+        SourceLine(number, position, line)
+        for position, line in positioned_lines(path, stats, open_file=open_file)
+    )
+    for part in split_parts(lines, False, tokenizer):
+        if part.num_words:
+            folder = _part(parts, number, count)
+            # Of a worker that died, or of one that is slow.
+            shutil.rmtree(folder, ignore_errors=True)
+            part.write(folder)
+            count += 1
+    write_json(done, {"parts": count, "stats": dataclasses.asdict(stats)})
+    yield done
+
+
+def _done(parts: str, number: int) -> str:
+    return os.path.join(parts, f"file-{number:05}.json")
+
+
+def _part(parts: str, number: int, count: int) -> str:
+    return os.path.join(parts, f"file-{number:05}-part-{count:05}")
