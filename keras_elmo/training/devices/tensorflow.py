@@ -6,12 +6,11 @@ import json
 import os
 from collections.abc import Callable, Iterator
 
-from keras import ops
-
 from keras_elmo.models.pretraining import PretrainingModel
 from keras_elmo.training.devices.base import (
     Devices,
     WorkerStatus,
+    gradient_norm_of,
     most_cpu_devices,
     spelled_out,
     split_batch,
@@ -42,6 +41,7 @@ class TensorFlowDevices(Devices):
         self.num_workers = num_workers
         self.num_replicas = strategy.num_replicas_in_sync // num_workers
         self._strategy = strategy
+        self.on_gpu = bool(tf.config.list_physical_devices("GPU"))
         self._step: Callable[[list[Batch]], dict[str, Tensor]] | None = None
         self._gather = self._make_gather()
 
@@ -68,8 +68,7 @@ class TensorFlowDevices(Devices):
         parts = split_batch(batch, self.num_replicas, model.config.ids_per_token)
         with _reports_lost_workers():
             metrics = self._step(parts)
-        # What is in a variable changes in the next update.
-        return {**metrics, "gradient_norm": ops.copy(model.optimizer.gradient_norm)}
+        return {**metrics, **gradient_norm_of(model)}
 
     def after_restore(self, model: PretrainingModel) -> None:
         """Gives each replica dropout seeds of its own, and the same candidates."""
