@@ -15,7 +15,8 @@ class HistoryRow:
 
     `loss_*`, `gradient_norm` and `words_per_second` are means over the steps since the
     row before. The losses are of the sampled softmax, with dropout; the norm is that of
-    the gradients before clipping. `perplexity_*` are exact, of the validation text.
+    the gradients before clipping, `None` with an optimizer that does not tell it.
+    `perplexity_*` are exact, of the validation text.
     """
 
     step: int
@@ -24,7 +25,7 @@ class HistoryRow:
     seconds: float
     words_per_second: float
     learning_rate: float
-    gradient_norm: float
+    gradient_norm: float | None
     loss_forward: float
     loss_backward: float
     perplexity_forward: float | None = None
@@ -56,12 +57,14 @@ def read_history(path: StrPath) -> list[HistoryRow]:
         reader = csv.DictReader(file)
         try:
             for row in reader:
-                values = {
+                values: dict[str, float | None] = {
                     name: int(text) if name in _INTEGERS else float(text)
                     for name, text in row.items()
                     # An empty cell is None, the default.
                     if text
                 }
+                if row.get("gradient_norm") == "":
+                    values["gradient_norm"] = None
                 # Names that are no column's, and missing ones, are a TypeError.
                 rows.append(HistoryRow(**values))  # type: ignore[arg-type]
         except (TypeError, ValueError, csv.Error) as error:

@@ -9,11 +9,20 @@ from itertools import chain
 from time import monotonic
 from typing import NoReturn, TypeAlias
 
+from keras import ops
+
 from keras_elmo.models.pretraining import PretrainingModel
 from keras_elmo.text.batch_shapes import BatchShapes
 from keras_elmo.training.devices.base import Devices, WorkerStatus
+from keras_elmo.training.learning_rates import (
+    FallingRate,
+    LearningRate,
+    learning_rate_at,
+)
 from keras_elmo.training.pending_steps import PendingSteps, Step
 from keras_elmo.training.recorder import RunRecorder
+from keras_elmo.training.run_callbacks import RunCallbacks, losses_of
+from keras_elmo.training.run_clock import MILLIONTHS, RunClock
 from keras_elmo.training.signals import Interrupted, SignalGuard, exit_for_signal
 from keras_elmo.training.training_data import Batch, Batches, EpochIterator
 from keras_elmo.training.training_options import TrainingOptions
@@ -46,7 +55,10 @@ _CONTINUE, _END = 0, 1
 
 @dataclasses.dataclass
 class TrainingLoop:
-    """Trains a model from the state of its recorder until an option stops the run."""
+    """Trains a model from the state of its recorder until an option stops the run.
+
+    The learning rate is `None` where a Keras optimizer has its own.
+    """
 
     model: PretrainingModel
     corpus: Batches
@@ -54,38 +66,39 @@ class TrainingLoop:
     options: TrainingOptions
     devices: Devices
     shapes: BatchShapes | None
+    learning_rate: LearningRate | None
+    clock: RunClock
+    callbacks: RunCallbacks
     log: Callable[[str], None]
 
     def __post_init__(self) -> None:
         self._state = self.recorder.state
         self._loss = SmoothedMean()
         self._pending = PendingSteps()
+        self._progress = 0.0
         position = self._state.positions[self.devices.worker]
         epochs = self.options.epochs
         self._batches = EpochIterator(self.corpus, epochs, *position, self.shapes)
 
-    def train(
-        self, words_per_epoch: int | None, progress: bool, guard: SignalGuard
-    ) -> None:
-        """Runs the loop; `words_per_epoch`, if known, tells the time left."""
+    def train(self, guard: SignalGuard) -> None:
+        """Runs the loop."""
         self._guard = guard
-        self._first_step = self._state.step
-        self._deadline = math.inf
-        if self.options.minutes is not None:
-            self._deadline = monotonic() + 60 * self.options.minutes
-        self._words_per_epoch = words_per_epoch
-        start, total = self._position()
-        self._bar = Progress("Pretraining", total, start=start, visible=progress)
+        start, total = self.clock.position()
+        visible = self.options.progress
+        self._bar = Progress("Pretraining", total, start=start, visible=visible)
         ahead = self.devices.batches_ahead
         placed = prefetch_map(self._place, self._read_batches(), ahead)
         with closing(placed):
             batches = self._compile_first(placed) if ahead else placed
             with self._bar:
-                if self._measurement_is_due():
+                self.callbacks.begin()
+                if self.clock.measurement_is_due():
                     self._measure()
                 self._run_steps(batches)
+                self.clock.end()
                 if self._state.step > self.recorder.last_measured():
                     self._measure()
+                self.callbacks.end()
 
     def _read_batches(self) -> Iterator[tuple[Batch, WorkerStatus]]:
         for batch in self._batches:
@@ -123,7 +136,9 @@ class TrainingLoop:
             if status is None:
                 position = (self._batches.epoch, self._batches.batch)
                 status = WorkerStatus.of(None, position, _CONTINUE)
-            status = dataclasses.replace(status, stop=self._reason_to_stop())
+            status = dataclasses.replace(
+                status, stop=self._reason_to_stop(), progress=self.clock.progress()
+            )
             statuses = self.devices.all_gather(status)
             stop = max(status.stop for status in statuses)
             if stop > _END:
@@ -132,22 +147,33 @@ class TrainingLoop:
                 break
             self._update(batch, statuses)
             self._state.interval.seconds += monotonic() - since
-            if self._measurement_is_due():
+            if self.clock.measurement_is_due():
                 self._measure()
             elif self._checkpoint_is_due():
                 self._finish_steps()
                 self.recorder.save_checkpoint()
 
     def _update(self, batch: Batch | None, statuses: list[WorkerStatus]) -> None:
-        state = self._state
+        state, callbacks = self._state, self.callbacks
+        epoch = statuses[0].epoch
+        if epoch != state.positions[0][0]:
+            # Callbacks may read the variables.
+            self._read_steps()
+        self._progress = statuses[0].progress / MILLIONTHS
+        if isinstance(self.learning_rate, FallingRate):
+            rate = self.learning_rate.at(state.step, self._progress)
+            self.devices.set_learning_rate(self.model, rate)
+        callbacks.begin_step(epoch)
         metrics = self.devices.update(self.model, batch, statuses)
         words = sum(status.words for status in statuses)
         predictions = sum(status.predictions for status in statuses)
         state.step += 1
         state.words += words
         state.positions = [(status.epoch, status.batch) for status in statuses]
-        self._bar.update(words, position=self._position()[0])
+        self._bar.update(words, position=self.clock.position()[0])
         self._record(self._pending.begin(Step(state.step, words, predictions, metrics)))
+        if callbacks.read_batches:
+            self._read_steps()
 
     def _record(self, steps: list[Step]) -> None:
         for step in steps:
@@ -155,26 +181,31 @@ class TrainingLoop:
             loss = self._loss.update(step.metrics["loss"])
             perplexity = math.exp(min(loss, 700.0))
             self._bar.update(0, loss=loss, perplexity=perplexity)
+            self.callbacks.end_step(step)
 
     def _finish_steps(self) -> None:
         """Waits for the device, before the state or the variables are read."""
         since = monotonic()
-        self._record(self._pending.finish())
-        self.devices.write_variables(self.model)
+        self._read_steps()
         self._state.interval.seconds += monotonic() - since
+
+    def _read_steps(self) -> None:
+        steps = self._pending.finish()
+        self.devices.write_variables(self.model)
+        self._record(steps)
 
     def _reason_to_stop(self) -> int:
         """Returns what the other workers are told."""
         if self._guard.requested is not None:
             return int(self._guard.requested)
+        if self.model.stop_training:
+            return _END
         if not self.devices.is_chief:
             return _CONTINUE
         patience = self.options.patience
         if patience is not None and self._state.measurements_since_best() >= patience:
             return _END
-        # At least one step, however long the start took.
-        late = monotonic() >= self._deadline and self._state.step > self._first_step
-        return _END if late else _CONTINUE
+        return _END if self.clock.is_over() else _CONTINUE
 
     def _exit(self, number: signal.Signals) -> NoReturn:
         self._finish_steps()
@@ -187,25 +218,31 @@ class TrainingLoop:
             self.log,
         )
 
-    def _measurement_is_due(self) -> bool:
-        """True, too, when the run was stopped during this measurement."""
-        step = self._state.step
-        due = step % self.options.validate_every == 0
-        return due and step > self.recorder.last_measured()
-
     def _measure(self) -> None:
         self._finish_steps()
+        since = monotonic()
         # Other workers would wait for one that has left.
         alone = self.devices.num_workers == 1
+        if self.recorder.validation is not None:
+            self.callbacks.begin_measurement()
         try:
-            mean = self.recorder.measure(
-                self._guard.interruptible() if alone else nullcontext()
+            measured = self.recorder.measure(
+                self._guard.interruptible() if alone else nullcontext(),
+                self._current_rate(),
             )
         except Interrupted as interrupted:
             # The run measures first when it is resumed.
             self._exit(interrupted.number)
-        if mean is not None:
-            self._bar.update(0, position=self._position()[0], validation=mean)
+        self.clock.measured(monotonic() - since)
+        if measured:
+            self.callbacks.end_measurement(losses_of(measured))
+            mean = measured["perplexity_mean"]
+            self._bar.update(0, position=self.clock.position()[0], validation=mean)
+
+    def _current_rate(self) -> float:
+        if self.learning_rate is None:
+            return float(ops.convert_to_numpy(self.model.optimizer.learning_rate))
+        return learning_rate_at(self.learning_rate, self._state.step, self._progress)
 
     def _checkpoint_is_due(self) -> bool:
         every = self.options.checkpoint_every
@@ -213,14 +250,3 @@ class TrainingLoop:
             return True
         elapsed = monotonic() - self.recorder.last_checkpoint_at
         return elapsed > 60 * self.options.checkpoint_minutes
-
-    def _position(self) -> tuple[float, float | None]:
-        """Returns how far the run is, and its end, in steps, seconds or words."""
-        options, words = self.options, self._words_per_epoch
-        if options.steps is not None:
-            return self._state.step, options.steps
-        if options.minutes is not None:
-            seconds = 60 * options.minutes
-            return seconds - (self._deadline - monotonic()), seconds
-        end = words * options.epochs if words and options.epochs else None
-        return self._state.words, end

@@ -7,13 +7,11 @@ from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from functools import partial
 
-import keras
-
 from keras_elmo.config import ElmoConfig
 from keras_elmo.files.finding import checkpoint_steps
 from keras_elmo.files.run_directory import IMPORTED, PretrainingDirectory
 from keras_elmo.text.vocabulary import Vocabulary, counts_file
-from keras_elmo.training.training_data import SHAPES, Manifest
+from keras_elmo.training.training_data import CHOSEN, Manifest
 from keras_elmo.utils.checks import called, refuse
 from keras_elmo.utils.files import check_parent, is_leftover, remove_leftovers
 from keras_elmo.utils.locks import held
@@ -44,19 +42,6 @@ class DirectoryLock(ExitStack):
             )
         )
         self._is_held = True
-
-
-def learning_rate_config(learning_rate: object) -> object:
-    """Returns a number, or the config of a Keras schedule, for the manifest."""
-    if isinstance(learning_rate, keras.optimizers.schedules.LearningRateSchedule):
-        return keras.optimizers.schedules.serialize(learning_rate)
-    try:
-        return float(learning_rate)  # type: ignore[arg-type]
-    except (TypeError, ValueError) as error:
-        raise TypeError(
-            "`learning_rate` must be a number or a Keras LearningRateSchedule. "
-            f"Received: learning_rate={learning_rate!r}"
-        ) from error
 
 
 def check_manifest(
@@ -153,13 +138,14 @@ def prepare_run_directory(
     config: ElmoConfig,
     manifest: Manifest,
     make_vocabulary: Callable[[], Vocabulary | None],
-    choose_shapes: Callable[[], Config | None],
+    choose: Callable[[Vocabulary | None], Config],
     resume: bool,
     log: Callable[[str], None],
 ) -> None:
     """Writes the manifest and the vocabulary, or checks those of the run to resume.
 
     Nothing is written before the words are counted, so nothing can be lost until then.
+    `choose` returns the entries `CHOSEN` of a new run, which depend on its words.
 
     Raises:
         ValueError: the directory holds something else, or another run; or another
@@ -175,10 +161,11 @@ def prepare_run_directory(
     exists = os.path.exists(files.vocabulary)
     vocabulary = None if exists else make_vocabulary()
     if files.holds_a_run():
-        # The places of a run in its text are numbers of batches of these shapes.
-        shapes = files.read_manifest().get(SHAPES)
+        chosen = {name: files.read_manifest().get(name) for name in CHOSEN}
     else:
-        shapes = choose_shapes()
+        if exists:
+            vocabulary = files.read_vocabulary()
+        chosen = choose(vocabulary)
     is_new_folder = not os.path.exists(files.path)
     os.makedirs(files.path, exist_ok=True)
     lock.acquire()
@@ -187,8 +174,8 @@ def prepare_run_directory(
     check_manifest(files, config, manifest)
     if not files.holds_a_run():
         lock.push(partial(_remove_failed, files, is_new_folder))
-    files.write_manifest(config, {**manifest, SHAPES: shapes})
-    if vocabulary is not None:
+    files.write_manifest(config, {**chosen, **manifest})
+    if vocabulary is not None and not exists:
         vocabulary.save(files.vocabulary)
     for folder in (files.path, files.checkpoints):
         remove_leftovers(folder)

@@ -1,5 +1,7 @@
 """The memory that a run needs."""
 
+import math
+
 from keras_elmo.models.pretraining import PretrainingModel
 
 _FLOAT_BYTES = 4
@@ -13,9 +15,12 @@ _LOGITS = 3
 
 
 def memory_message(
-    model: PretrainingModel, num_slots: int, batch_tokens: int, num_replicas: int
+    model: PretrainingModel, batch_tokens: int, num_replicas: int
 ) -> str:
     """Returns one line on the memory that training needs."""
+    weights = sum(math.prod(weight.shape) for weight in model.trainable_variables)
+    kept = sum(math.prod(variable.shape) for variable in model.optimizer.variables)
+    num_slots = round(kept / weights)
     parts = estimate_memory(model, num_slots, batch_tokens, num_replicas)
     megabytes = [f"{name} {size / 1e6:,.0f}" for name, size in parts.items()]
     total = sum(parts.values()) / 1e6

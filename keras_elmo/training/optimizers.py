@@ -1,19 +1,18 @@
 """The optimizers of pretraining."""
 
 import re
-from typing import Any, TypeAlias
+from typing import Any
 
 import keras
 from keras import ops
-from keras.optimizers.schedules import CosineDecay, LearningRateSchedule
 
 from keras_elmo.training.clipped_optimizer import ClippedOptimizer
-from keras_elmo.training.training_options import LEARNING_RATES, TrainingOptions
+from keras_elmo.training.keras_configs import config_of, object_of
+from keras_elmo.training.learning_rates import FallingRate, LearningRate
+from keras_elmo.training.training_options import LEARNING_RATES
 from keras_elmo.utils.bfloat16 import multiplies_bfloat16
 from keras_elmo.utils.lazy import tf
 from keras_elmo.utils.types import Shape, Tensor
-
-LearningRate: TypeAlias = float | LearningRateSchedule
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
@@ -201,27 +200,15 @@ OPTIMIZERS: dict[str, type[ClippedOptimizer]] = {
 }
 
 
-def build_learning_rate(options: TrainingOptions) -> LearningRate:
-    """Returns the learning rate of a run, or its schedule."""
-    rate, warmup = options.learning_rate, options.warmup_steps
-    if rate is None:
-        rate = LEARNING_RATES[options.optimizer]
-    if options.schedule == "constant" or options.steps is None:
-        return rate
-    if not warmup:
-        return CosineDecay(rate, options.steps)
-    return CosineDecay(
-        0.0, options.steps - warmup, warmup_target=rate, warmup_steps=warmup
-    )
+def build_optimizer(
+    optimizer: "str | keras.optimizers.Optimizer", learning_rate: LearningRate | None
+) -> keras.optimizers.Optimizer:
+    """Returns the optimizer of a name, or a copy of one.
 
-
-def build_optimizer(name: str, learning_rate: LearningRate) -> ClippedOptimizer:
-    """Returns the optimizer of a name."""
-    return OPTIMIZERS[name](learning_rate=learning_rate)
-
-
-def learning_rate_at(learning_rate: LearningRate, step: int) -> float:
-    """Returns the learning rate after some steps."""
-    if isinstance(learning_rate, LearningRateSchedule):
-        return float(ops.convert_to_numpy(learning_rate(step)))
-    return float(learning_rate)
+    A copy has its variables on the devices of the scope it is made in.
+    """
+    if not isinstance(optimizer, str):
+        return object_of(config_of(optimizer, "optimizer"), "optimizer")
+    if isinstance(learning_rate, FallingRate):
+        learning_rate = learning_rate.peak
+    return OPTIMIZERS[optimizer](learning_rate=learning_rate)

@@ -1,56 +1,68 @@
 """Pretrains a biLM on text."""
 
-import os
 import sys
 from collections.abc import Callable
 from contextlib import ExitStack
 from functools import partial
-from typing import Any
+from time import monotonic
 
 import keras
 
-from keras_elmo.config import TOKENIZER_IF_UNKNOWN, ElmoConfig
+from keras_elmo.config import ElmoConfig
 from keras_elmo.files.checkpoint import Checkpoints
 from keras_elmo.files.run_directory import PretrainingDirectory
-from keras_elmo.files.sources import name_of
 from keras_elmo.models.pretraining import PretrainingModel, build_pretraining_model
 from keras_elmo.text.corpus import Corpus
-from keras_elmo.text.line_sources import json_path
-from keras_elmo.text.lines import are_files
 from keras_elmo.text.stats import CorpusStats
 from keras_elmo.text.vocabulary import Vocabulary
-from keras_elmo.training.devices import choose_devices
-from keras_elmo.training.loop import TrainingLoop
-from keras_elmo.training.manifest import (
-    DirectoryLock,
-    learning_rate_config,
-    prepare_run_directory,
+from keras_elmo.training.beginning import (
+    first_vocabulary,
+    fixed_options,
+    starting_point,
 )
+from keras_elmo.training.closing import closing_messages
+from keras_elmo.training.devices import choose_devices
+from keras_elmo.training.learning_rates import (
+    FallingRate,
+    build_learning_rate,
+    learning_rate_config,
+)
+from keras_elmo.training.loop import TrainingLoop
+from keras_elmo.training.manifest import DirectoryLock, prepare_run_directory
 from keras_elmo.training.memory_estimate import memory_message
-from keras_elmo.training.optimizers import build_learning_rate, build_optimizer
+from keras_elmo.training.optimizers import build_optimizer
+from keras_elmo.training.option_checks import check_dtype
+from keras_elmo.training.recipes import completed, recipe_message, recipe_of
 from keras_elmo.training.recorder import RunRecorder
+from keras_elmo.training.run_callbacks import RunCallbacks, check_callbacks
+from keras_elmo.training.run_clock import RunClock
 from keras_elmo.training.seeding import seeded
 from keras_elmo.training.signals import Interrupted, SignalGuard, exit_for_signal
-from keras_elmo.training.training_data import TrainingData
-from keras_elmo.training.training_options import (
-    VOCABULARY_SIZE,
-    TrainingOptions,
-    check_dtype,
+from keras_elmo.training.training_data import (
+    NUM_SAMPLED,
+    NUM_WORDS,
+    SHAPES,
+    TrainingData,
 )
-from keras_elmo.training.warm_start import WarmStart
-from keras_elmo.utils.checks import called
+from keras_elmo.training.training_options import TrainingOptions
 from keras_elmo.utils.memory import keep_freed_memory
-from keras_elmo.utils.options import options_of, takes_options
+from keras_elmo.utils.options import takes_options
+from keras_elmo.utils.types import Config
 
 
 @takes_options(TrainingOptions)
 def pretrain(options: TrainingOptions) -> PretrainingModel:
     """Pretrains a biLM and keeps it in a directory.
 
-    The published recipe: Adagrad with a learning rate of 0.2 and accumulators of 1.0,
-    gradients of 20 times the loss clipped to a global norm of 10, sampled softmax,
-    dropout. Adam, its gradients clipped to a global norm of 1, learns more in the same
-    time (docs/training.md), above all with `schedule="cosine"`.
+    What the options do not say is chosen for the device and the text, and a line tells
+    it: on a processor Adam, its gradients clipped to a global norm of 1, with a
+    learning rate that falls to 0 over the minutes or epochs; a vocabulary of the words
+    that occur often enough; a sampled softmax of a tenth of them. On a GPU larger
+    batches, Muon, and a softmax of all words. `recipe="published"` is that of the
+    published models: Adagrad with a learning rate of 0.2 and accumulators of 1.0,
+    gradients of 20 times the loss clipped to a global norm of 10, 8,192 candidates.
+
+    A run that is resumed goes on with what it began with.
 
     The directory holds the best weights by validation perplexity (the last ones
     without a validation text) in the published format, the last checkpoints, the
@@ -64,7 +76,10 @@ def pretrain(options: TrainingOptions) -> PretrainingModel:
         {options}
 
     Returns:
-        The model with its last weights.
+        The model with its last weights. Its `history` is what `fit` returns, a
+        `keras.callbacks.History`: `loss` by pass over the text, and `val_loss` and
+        `val_perplexity` of passes in which there was a measurement; `history.rows` has
+        the rows of history.csv.
 
     Raises:
         ValueError: an argument, a file of text or of the directory is invalid; the
@@ -95,14 +110,26 @@ def pretrain(options: TrainingOptions) -> PretrainingModel:
 
     Reference: Peters et al. 2018, section 3.4.
     """
+    began = monotonic()
     log: Callable[[str], None] = _print if options.progress else lambda message: None
-    dtype = keras.dtype_policies.get(options.dtype).name
-    check_dtype(dtype)
-    learning_rate = build_learning_rate(options)
+    callbacks = check_callbacks(options.callbacks)
     devices = choose_devices(options.devices)
     files = PretrainingDirectory(options.directory)
     checkpoints = Checkpoints(files.checkpoints, options.keep_checkpoints)
-    start, config, tokenizer = _starting_point(options, files, checkpoints)
+    is_resumed = options.resume and files.holds_a_run()
+    recorded = files.read_manifest() if is_resumed else {}
+    recipe = recipe_of(options, devices.on_gpu)
+    options = completed(options, recipe, recorded, files.training)
+    dtype = keras.dtype_policies.get(options.dtype).name
+    check_dtype(dtype)
+    if options.learning_rate is not None:
+        learning_rate_config(options.learning_rate)
+    start, config, tokenizer = starting_point(options, files, checkpoints)
+    learning_rate = None
+    if isinstance(options.optimizer, str):
+        learning_rate = build_learning_rate(
+            options, config.units, recorded.get("learning_rate"), files.training
+        )
     data = TrainingData(
         options.corpus,
         options.validation,
@@ -119,14 +146,25 @@ def pretrain(options: TrainingOptions) -> PretrainingModel:
         # Before all else that depends on them.
         "kind_of_corpus": None,
         "corpus": None,
-        **_fixed(options),
-        "learning_rate": learning_rate_config(learning_rate),
+        **fixed_options(options),
+        "learning_rate": learning_rate and learning_rate_config(learning_rate),
         "dtype": dtype,
         **data.manifest,
     }
     keep_freed_memory()
     counted = CorpusStats()
-    first_vocabulary = partial(_first_vocabulary, options, data, start, files, counted)
+    make_vocabulary = partial(
+        first_vocabulary, options, recipe, data, start, files, counted
+    )
+
+    def choose(vocabulary: Vocabulary | None) -> Config:
+        num_words = options.vocabulary_size if vocabulary is None else len(vocabulary)
+        return {
+            SHAPES: data.choose_shapes(),
+            NUM_SAMPLED: options.num_sampled or recipe.num_sampled(num_words or 1),
+            NUM_WORDS: counted.words or None,
+        }
+
     with (
         SignalGuard() as guard,
         DirectoryLock(files.path) as lock,
@@ -140,8 +178,8 @@ def pretrain(options: TrainingOptions) -> PretrainingModel:
                         lock,
                         config,
                         manifest,
-                        first_vocabulary,
-                        data.choose_shapes,
+                        make_vocabulary,
+                        choose,
                         options.resume,
                         log,
                     )
@@ -152,21 +190,21 @@ def pretrain(options: TrainingOptions) -> PretrainingModel:
             _log_all(counted, config, log)
         devices.wait()
         vocabulary, batches, held_out = data.open(files)
+        begun = files.read_manifest()
+        num_sampled = begun[NUM_SAMPLED]
+        num_words = len(vocabulary) if vocabulary else begun["vocabulary_size"]
+        log(
+            recipe_message(
+                recipe, options, learning_rate, num_words, num_sampled, is_resumed
+            )
+        )
         random_state.enter_context(seeded(options.seed))
         with devices.scope():
-            num_words = len(vocabulary) if vocabulary else manifest["vocabulary_size"]
-            model = build_pretraining_model(
-                config, num_words, options.num_sampled, dtype
-            )
+            model = build_pretraining_model(config, num_words, num_sampled, dtype)
             model.encoder.tokenizer = data.tokenizer
             model.vocabulary = vocabulary
             optimizer = build_optimizer(options.optimizer, learning_rate)
-            positions = getattr(options.corpus, "batch_tokens", options.batch_tokens)
-            log(
-                memory_message(
-                    model, optimizer.num_slots, positions, devices.num_replicas
-                )
-            )
+            positions = getattr(batches, "batch_tokens", recipe.batch_tokens)
             if start is not None:
                 known = start.load_into(model)
                 if known:
@@ -174,20 +212,27 @@ def pretrain(options: TrainingOptions) -> PretrainingModel:
             # XLA makes an LSTM on a CPU slower, and cannot compile every op.
             model.compile(optimizer, jit_compile=keras.backend.backend() == "jax")
             optimizer.build(model.trainable_variables)
+            log(memory_message(model, positions, devices.num_replicas))
         recorder = RunRecorder(
+            model, held_out, files, checkpoints, devices, options.tensorboard, log
+        )
+        is_falling = isinstance(learning_rate, FallingRate)
+        clock = RunClock(
+            options, recorder.state, begun.get(NUM_WORDS), began, is_falling
+        )
+        TrainingLoop(
             model,
-            held_out,
-            files,
-            checkpoints,
+            batches,
+            recorder,
+            options,
             devices,
+            data.shapes,
             learning_rate,
-            options.tensorboard,
+            clock,
+            RunCallbacks(callbacks, model, options.epochs, options.steps),
             log,
-        )
-        loop = TrainingLoop(
-            model, batches, recorder, options, devices, data.shapes, log
-        )
-        loop.train(counted.words or None, options.progress, guard)
+        ).train(guard)
+    model.history.rows = recorder.state.rows
     if isinstance(batches, Corpus):
         report = batches.report
         if counted.lines:
@@ -196,75 +241,10 @@ def pretrain(options: TrainingOptions) -> PretrainingModel:
                 used_lines=report.used_lines, split_lines=report.split_lines
             )
         _log_all(report, config, log)
+    if devices.is_chief:
+        for message in closing_messages(options, recorder.state, begun.get(NUM_WORDS)):
+            log(message)
     return model
-
-
-def _starting_point(
-    options: TrainingOptions, files: PretrainingDirectory, checkpoints: Checkpoints
-) -> tuple[WarmStart | None, ElmoConfig, str | None]:
-    """Returns the weights to start from, the sizes, and the tokenizer, if known."""
-    config, tokenizer = options.config, options.tokenizer
-    if options.resume and files.holds_a_run() and os.path.exists(files.options):
-        config = config or ElmoConfig.from_options(files.options)
-        tokenizer = tokenizer or files.read_manifest().get("tokenizer")
-    if options.init is None:
-        if config is None:
-            raise ValueError(
-                f"{called('config')} may be None only where {called('init')} is given, "
-                "or a run is resumed. Received: both are None"
-            )
-        return None, config, tokenizer
-    if config is not None and options.resume and checkpoints.steps():
-        # The run has what it took from there, which may be gone by now.
-        return None, config, tokenizer
-    start = WarmStart(options.init)
-    return (
-        start,
-        start.checked(config),
-        tokenizer or start.tokenizer or TOKENIZER_IF_UNKNOWN,
-    )
-
-
-def _fixed(options: TrainingOptions) -> dict[str, Any]:
-    """Returns the options that a resumed run must not change."""
-    fixed = {
-        name: getattr(options, name)
-        for name, declared in options_of(options).items()
-        if declared.fixed
-    }
-    if options.init is not None:
-        fixed["init"] = json_path(name_of(options.init))
-    return fixed
-
-
-def _first_vocabulary(
-    options: TrainingOptions,
-    data: TrainingData,
-    start: WarmStart | None,
-    files: PretrainingDirectory,
-    counted: CorpusStats,
-) -> Vocabulary | None:
-    """Returns the words to predict: given, those of `init`, or counted."""
-    if not are_files(options.corpus):
-        return data.vocabulary
-    if options.init is not None and options.vocabulary_size is None:
-        try:
-            words = (start or WarmStart(options.init)).vocabulary
-        except ValueError as error:
-            raise ValueError(
-                f"{files.vocabulary}: is lost, and {called('init')}, which it came "
-                f"from, cannot be read: {error}"
-            ) from error
-        if words is not None:
-            return words
-    return Vocabulary.count(
-        options.corpus,
-        str(data.tokenizer),
-        max_size=options.vocabulary_size or VOCABULARY_SIZE,
-        max_distinct=options.max_distinct,
-        progress=options.progress,
-        report=counted,
-    )
 
 
 def _log_all(

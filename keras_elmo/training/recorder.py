@@ -15,7 +15,6 @@ from keras_elmo.files.run_history import HistoryRow
 from keras_elmo.models.pretraining import PretrainingModel
 from keras_elmo.training.curves import write_curves
 from keras_elmo.training.devices.base import Devices
-from keras_elmo.training.optimizers import LearningRate, learning_rate_at
 from keras_elmo.training.pending_steps import Step
 from keras_elmo.training.perplexity import perplexity
 from keras_elmo.training.training_data import Batches
@@ -54,14 +53,15 @@ class Interval:
         self.predictions += predictions
         self.loss_forward += predictions * metrics["forward_loss"]
         self.loss_backward += predictions * metrics["backward_loss"]
-        self.gradient_norm += metrics["gradient_norm"]
+        # Keras's own optimizers do not tell it.
+        self.gradient_norm += metrics.get("gradient_norm", 0.0)
 
-    def means(self) -> dict[str, float]:
+    def means(self) -> Config:
         """Returns the columns of the history that are means."""
         predictions = max(self.predictions, 1)
         return {
             "words_per_second": round(self.words / max(self.seconds, 1e-9), 1),
-            "gradient_norm": self.gradient_norm / max(self.steps, 1),
+            "gradient_norm": self.gradient_norm / max(self.steps, 1) or None,
             "loss_forward": self.loss_forward / predictions,
             "loss_backward": self.loss_backward / predictions,
         }
@@ -77,6 +77,7 @@ class RunState:
         positions: for each worker, its epoch and the batches of it that were read.
         mean_loss: running mean of the loss.
         vocabulary: digest of the words that are predicted.
+        minutes: those that the run ended with, if it did.
     """
 
     step: int = 0
@@ -87,6 +88,7 @@ class RunState:
     interval: Interval = dataclasses.field(default_factory=Interval)
     rows: list[HistoryRow] = dataclasses.field(default_factory=list)
     vocabulary: str | None = None
+    minutes: float = 0.0
 
     def to_json(self) -> Config:
         value = dataclasses.asdict(self)
@@ -140,7 +142,6 @@ class RunRecorder:
     files: PretrainingDirectory
     checkpoints: Checkpoints
     devices: Devices
-    learning_rate: LearningRate
     tensorboard: bool
     log: Callable[[str], None]
 
@@ -188,11 +189,13 @@ class RunRecorder:
         """Returns the step of the last measurement."""
         return self.state.rows[-1].step if self.state.rows else 0
 
-    def measure(self, interruptible: AbstractContextManager[None]) -> float | None:
+    def measure(
+        self, interruptible: AbstractContextManager[None], learning_rate: float
+    ) -> dict[str, float]:
         """Adds a row to the history, keeps the best weights and writes a checkpoint.
 
         `interruptible` is entered while nothing changes; it may raise at any time.
-        Returns the perplexity of the validation text, if there is one.
+        Returns the perplexities of the validation text, if there is one.
         """
         measured: dict[str, float] = {}
         if self.validation is not None:
@@ -215,7 +218,7 @@ class RunRecorder:
                 epoch=state.positions[0][0],
                 words=state.words,
                 seconds=round(monotonic() - self._began, 1),
-                learning_rate=learning_rate_at(self.learning_rate, state.step),
+                learning_rate=learning_rate,
                 **state.interval.means(),
                 **measured,
             )
@@ -224,7 +227,7 @@ class RunRecorder:
         # The checkpoint first: it has the rows, too, so that none is lost.
         self.save_checkpoint()
         self._write_curves()
-        return mean
+        return measured
 
     def save_checkpoint(self) -> None:
         if not self.devices.is_chief:

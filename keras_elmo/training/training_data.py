@@ -19,8 +19,13 @@ Batch: TypeAlias = dict[str, Tensor]
 Batches: TypeAlias = Corpus | Iterable[Batch]
 # The arguments of a run that stay the same until it ends: values of JSON.
 Manifest: TypeAlias = dict[str, object]
-# The entry of a manifest for the shapes of batches, if they are few.
-SHAPES = "shapes"
+# The entries of a manifest that depend on the text: the shapes of batches, if they are
+# few (a place in the text is a number of such batches); candidates; words of an epoch.
+SHAPES, NUM_SAMPLED, NUM_WORDS = CHOSEN = (
+    "shapes",
+    "num_sampled",
+    "words_per_epoch",
+)
 
 
 class TrainingData:

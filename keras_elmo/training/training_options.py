@@ -1,18 +1,20 @@
 """The options of pretraining, declared once for Python and the command line."""
 
 import dataclasses
-from collections.abc import Iterable
-from numbers import Real
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from keras_elmo.config import TOKENIZERS, ElmoConfig
 from keras_elmo.text.batching import MAX_BATCH_TOKENS
 from keras_elmo.text.vocabulary import SPECIALS
+from keras_elmo.training.option_checks import DTYPES, check_dtype, check_schedule
 from keras_elmo.utils.checks import called, received, refuse
 from keras_elmo.utils.options import check_options, option, required_option
 from keras_elmo.utils.types import StrPath
 
 if TYPE_CHECKING:
+    from keras.callbacks import Callback
+    from keras.optimizers import Optimizer
     from keras.optimizers.schedules import LearningRateSchedule
 
     from keras_elmo.files.sources import Source
@@ -22,10 +24,9 @@ if TYPE_CHECKING:
 
 # Learning rates of the optimizers, if none is given.
 LEARNING_RATES = {"adagrad": 0.2, "adam": 0.002, "muon": 0.002}
-# Words of the softmax, and passes over the corpus, if nothing says how many.
-VOCABULARY_SIZE = 50_000
+# Passes over the corpus, and updates between two measurements, if none are given.
 EPOCHS = 10
-_DTYPES = ("float32", "mixed_bfloat16")
+VALIDATE_EVERY = 1000
 
 _TEXT = "text"
 _MODEL = "model and vocabulary"
@@ -98,10 +99,10 @@ class TrainingOptions:
     vocabulary_size: int | None = option(
         None,
         "Largest number of words to predict, the three special ones included. All "
-        "words get vectors. If not given, the words of {init}, or the "
-        f"{VOCABULARY_SIZE:,} most frequent of {{corpus}}. With {{init}}, the words "
-        "of {corpus} are counted, and words that both know keep their rows of the "
-        "softmax.",
+        "words get vectors. If not given, the words of {init}, or those of {corpus} "
+        "that occur at least 5 times: 1,000 to 50,000, on a GPU to 100,000. With "
+        "{init}, the words of {corpus} are counted, and words that both know keep "
+        "their rows of the softmax.",
         _MODEL,
         most=1e8,
         fixed=True,
@@ -113,16 +114,29 @@ class TrainingOptions:
         _MODEL,
         most=1e10,
     )
-    num_sampled: int = option(
-        8192,
-        "Candidates of the sampled softmax; fewer are faster on a CPU.",
+    recipe: str | None = option(
+        None,
+        "What is chosen where {optimizer}, {batch_tokens}, {vocabulary_size} and "
+        '{num_sampled} are not given: "device" suits the processor or GPU and the '
+        'text; "published" is the published recipe, Adagrad, batches of 1,280, the '
+        "50,000 most frequent words and 8,192 candidates. If not given, what a run to "
+        'resume began with, else "device".',
+        _UPDATES,
+        choices=("device", "published"),
+    )
+    num_sampled: int | None = option(
+        None,
+        "Candidates of the sampled softmax; fewer are faster. If not given, a tenth "
+        "of the vocabulary, 256 to 1,024; on a GPU the softmax is of all words, in "
+        "parts, up to 100,000.",
         _UPDATES,
         most=1e8,
         fixed=True,
     )
-    batch_tokens: int = option(
-        1280,
-        "Tokens of a batch, padding and sentence boundaries included, on each worker.",
+    batch_tokens: int | None = option(
+        None,
+        "Tokens of a batch, padding and sentence boundaries included, on each worker. "
+        "If not given, 1,280, on a GPU 32,768.",
         _UPDATES,
         most=MAX_BATCH_TOKENS,
     )
@@ -133,19 +147,23 @@ class TrainingOptions:
         _UPDATES,
         most=MAX_BATCH_TOKENS,
     )
-    optimizer: str = option(
-        "adagrad",
+    optimizer: "str | Optimizer | None" = option(
+        None,
         '"adagrad" is the published one; "adam" and "muon" learn more in the same '
-        "time.",
+        'time. If not given, "adam", on a GPU "muon".',
         _UPDATES,
+        in_python="In Python also a Keras optimizer that can be serialized, with its "
+        "own learning rate; a copy of it is trained with.",
+        metavar="NAME",
         choices=tuple(LEARNING_RATES),
         fixed=True,
     )
     learning_rate: "float | LearningRateSchedule | None" = option(
         None,
-        "Learning rate. If not given, "
+        "Learning rate; it is constant if {schedule} is not given. If not given, "
         + ", ".join(f"{rate} for {name}" for name, rate in LEARNING_RATES.items())
-        + ".",
+        + "; where it falls, adam and muon begin with 0.01 in the smallest preset, "
+        "less in larger ones, and with 0.001 at most after {init}.",
         _UPDATES,
         in_python="In Python also a Keras `LearningRateSchedule`.",
         most=1000,
@@ -153,12 +171,14 @@ class TrainingOptions:
         parse=float,
         fixed=True,
     )
-    schedule: str = option(
-        "constant",
-        '"constant", or "cosine": the learning rate falls to 0 over {steps}, which '
-        "has to be given.",
+    schedule: str | None = option(
+        None,
+        '"constant"; "falling": the learning rate falls to 0 over {minutes} or '
+        '{epochs}, but not over {steps}, after which a run may go on; "cosine": it '
+        'falls to 0 over {steps}, which has to be given. If not given, "falling", for '
+        'adagrad "constant".',
         _UPDATES,
-        choices=("constant", "cosine"),
+        choices=("constant", "falling", "cosine"),
     )
     warmup_steps: int = option(
         0,
@@ -171,7 +191,7 @@ class TrainingOptions:
         'Dtype policy: "float32", or "mixed_bfloat16", which is faster on GPUs and on '
         "processors with AMX. That of Keras if not given.",
         _UPDATES,
-        choices=_DTYPES,
+        choices=DTYPES,
         fixed=True,
     )
     seed: int = option(
@@ -197,15 +217,22 @@ class TrainingOptions:
         _END,
     )
     minutes: float | None = option(
-        None, "Minutes to stop after; a resumed run counts them anew.", _END
+        None,
+        "Minutes to stop after, the last measurement included. A resumed run counts "
+        "them anew, unless its learning rate falls over them: then they are those of "
+        "the whole run.",
+        _END,
     )
     patience: int | None = option(
         None,
         "Measurements without a lower perplexity of {validation} to stop after.",
         _END,
     )
-    validate_every: int = option(
-        1000, "Updates between two measurements, each with a checkpoint.", _FILES
+    validate_every: int | None = option(
+        None,
+        "Updates between two measurements, each with a checkpoint. If not given, "
+        f"{VALIDATE_EVERY:,}, and a tenth of {{minutes}} at most.",
+        _FILES,
     )
     checkpoint_every: int | None = option(
         None, "Updates between two further checkpoints.", _FILES
@@ -225,6 +252,13 @@ class TrainingOptions:
         _FILES,
     )
     progress: bool = option(True, "Show bars and messages on standard error.", flag="")
+    callbacks: "Sequence[Callback] | None" = option(
+        None,
+        "Keras callbacks. An epoch is a pass over {corpus}; a measurement in it gives "
+        "`val_loss` and `val_perplexity`. With a callback that has methods for "
+        "batches, each step waits for its loss.",
+        flag="",
+    )
 
     def __post_init__(self) -> None:
         if isinstance(self.dtype, str):
@@ -245,46 +279,12 @@ class TrainingOptions:
                 f"{called('patience')} needs a {called('validation')} text. "
                 + received(patience=self.patience, validation=None)
             )
-        self._check_schedule()
+        check_schedule(
+            self.optimizer,
+            self.learning_rate,
+            self.schedule,
+            self.steps,
+            self.warmup_steps,
+        )
         if self.steps is None and self.minutes is None and self.epochs is None:
             object.__setattr__(self, "epochs", EPOCHS)
-
-    def _check_schedule(self) -> None:
-        if self.schedule == "constant":
-            if self.warmup_steps:
-                raise ValueError(
-                    f"{called('warmup_steps')} needs {called('schedule')} cosine. "
-                    f"{received(warmup_steps=self.warmup_steps)} alone"
-                )
-            return
-        if self.steps is None:
-            raise ValueError(
-                f"{called('schedule')} cosine needs {called('steps')}, at whose end "
-                f"the learning rate is 0. {received(steps=None)}"
-            )
-        if not isinstance(self.learning_rate, Real | None):
-            raise ValueError(
-                f"{called('schedule')} cosine needs a number as "
-                f"{called('learning_rate')}. "
-                + received(learning_rate=self.learning_rate)
-            )
-        if not 0 <= self.warmup_steps < self.steps:
-            rule = f"at least 0 and below {called('steps')}, {self.steps}"
-            refuse("warmup_steps", rule, self.warmup_steps)
-
-
-_REASONS_AGAINST = {
-    "bfloat16": ": updates smaller than a weight's last digit would be lost",
-    "float16": ": it overflows, as gradients are those of 20 times the loss",
-}
-
-
-def check_dtype(dtype: str) -> None:
-    """Raises for dtype policies that do not learn.
-
-    Raises:
-        ValueError: with the reason.
-    """
-    if dtype not in _DTYPES:
-        reason = _REASONS_AGAINST.get(str(dtype).removeprefix("mixed_"), "")
-        refuse("dtype", f"{' or '.join(map(repr, _DTYPES))}{reason}", dtype)

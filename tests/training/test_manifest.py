@@ -65,18 +65,18 @@ def test_two_begin_in_new_directory(tmp_path):
         def count():
             # Meanwhile the other has counted, too, and begins.
             prepare_run_directory(
-                *arguments(second, recipe), lambda: None, lambda: None, False, print
+                *arguments(second, recipe), lambda: None, lambda words: {}, False, print
             )
 
         with pytest.raises(ValueError, match="another process trains in"):
             prepare_run_directory(
                 *arguments(first, {**recipe, "seed": 1}),
                 count,
-                lambda: None,
+                lambda words: {},
                 False,
                 print,
             )
-        assert files.read_manifest() == {**recipe, "shapes": None}
+        assert files.read_manifest() == recipe
 
 
 def begun(path, error):
@@ -90,7 +90,7 @@ def begun(path, error):
             CONFIG,
             {"corpus": None},
             lambda: words,
-            lambda: None,
+            lambda words: {},
             True,
             print,
         )
@@ -128,7 +128,7 @@ def test_failed_run_keeps_checkpoints(tmp_path):
                 CONFIG,
                 {"corpus": None},
                 lambda: None,
-                lambda: None,
+                lambda words: {},
                 False,
                 print,
             )

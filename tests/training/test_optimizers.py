@@ -9,10 +9,7 @@ from keras_elmo.training.optimizers import (
     LazyAdam,
     LazyMuon,
     PublishedAdagrad,
-    build_learning_rate,
-    learning_rate_at,
 )
-from keras_elmo.training.training_options import TrainingOptions
 from tests.helpers.layer_checks import numpy_of
 from tests.helpers.runs import ready_made
 from tests.helpers.small import CONFIG, randomise
@@ -36,39 +33,6 @@ def gradients_of(model, batch):
     # The step that follows draws the same candidates.
     seed.assign(before)
     return float(loss), [gradient.numpy().astype("float64") for gradient in gradients]
-
-
-@pytest.mark.parametrize(
-    ("warmup", "rates"),
-    [
-        (2, {0: 0.0, 1: 0.05, 2: 0.1, 6: 0.05, 10: 0.0}),
-        (0, {0: 0.1, 5: 0.05, 10: 0.0}),
-    ],
-)
-def test_cosine_schedule(warmup, rates):
-    """The rate rises evenly, then falls to 0 at the last step."""
-    options = TrainingOptions(
-        CONFIG,
-        [],
-        learning_rate=0.1,
-        schedule="cosine",
-        warmup_steps=warmup,
-        steps=10,
-    )
-    schedule = build_learning_rate(options)
-    found = [learning_rate_at(schedule, step) for step in rates]
-    assert found == pytest.approx(list(rates.values()), abs=1e-6)
-
-
-@pytest.mark.parametrize("schedule", ["constant", "cosine"])
-@pytest.mark.parametrize(
-    ("optimizer", "rate"), [("adagrad", 0.2), ("adam", 0.002), ("muon", 0.002)]
-)
-def test_default_learning_rate(optimizer, rate, schedule):
-    options = TrainingOptions(
-        CONFIG, [], optimizer=optimizer, schedule=schedule, steps=10
-    )
-    assert learning_rate_at(build_learning_rate(options), 0) == pytest.approx(rate)
 
 
 # ---------------------------------------------------------------- Adagrad

@@ -35,7 +35,6 @@ def test_other_number_of_workers(workers, positions):
         devices=SimpleNamespace(
             num_workers=workers, is_chief=False, after_restore=lambda model: None
         ),
-        learning_rate=0.1,
         tensorboard=False,
         log=said.append,
     )

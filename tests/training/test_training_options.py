@@ -3,6 +3,7 @@
 import inspect
 import re
 
+import keras
 import pytest
 
 import keras_elmo
@@ -13,11 +14,11 @@ from tests.helpers.fresh_process import ROOT
 # Names, order and defaults are a contract.
 SIGNATURE = """
 (config, corpus, validation=None, directory='runs/elmo', *, init=None, tokenizer=None,
-vocabulary_size=None, max_distinct=20000000, num_sampled=8192, batch_tokens=1280,
-max_tokens=66, optimizer='adagrad', learning_rate=None, schedule='constant',
+vocabulary_size=None, max_distinct=20000000, recipe=None, num_sampled=None,
+batch_tokens=None, max_tokens=66, optimizer=None, learning_rate=None, schedule=None,
 warmup_steps=0, dtype=None, seed=0, devices=None, steps=None, epochs=None, minutes=None,
-patience=None, validate_every=1000, checkpoint_every=None, checkpoint_minutes=10.0,
-keep_checkpoints=3, tensorboard=False, resume=False, progress=True)
+patience=None, validate_every=None, checkpoint_every=None, checkpoint_minutes=10.0,
+keep_checkpoints=3, tensorboard=False, resume=False, progress=True, callbacks=None)
 """
 
 
@@ -84,7 +85,13 @@ def test_help_and_default_are_written_once():
         ({"patience": 2}, "`patience` needs a `validation` text"),
         ({"schedule": "cosine"}, "`schedule` cosine needs `steps`"),
         ({"schedule": "cosine", "steps": 9, "learning_rate": abs}, "needs a number"),
+        ({"schedule": "falling", "learning_rate": abs}, "falling needs a number"),
+        ({"recipe": "best"}, "`recipe` must be 'device' or 'published'"),
         ({"warmup_steps": 2}, "`warmup_steps` needs `schedule` cosine"),
+        (
+            {"optimizer": keras.optimizers.SGD(), "learning_rate": 0.1},
+            "`learning_rate` must be None where `optimizer` is an object",
+        ),
         (
             {"schedule": "cosine", "steps": 9, "warmup_steps": 9},
             "`warmup_steps` must be at least 0 and below `steps`, 9",

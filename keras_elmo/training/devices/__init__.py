@@ -26,4 +26,9 @@ def choose_devices(count: int | None = None) -> Devices:
         return choose_jax_devices(count)
     if count is not None and count > 1:
         refuse("devices", f"1 on the {backend} backend", count)
-    return Devices()
+    devices = Devices()
+    if backend == "torch":
+        import torch
+
+        devices.on_gpu = torch.cuda.is_available()
+    return devices

@@ -66,6 +66,7 @@ class WorkerStatus:
     rows: int
     tokens: int
     stop: int  # a reason to stop, else 0
+    progress: int = 0  # towards the end of the run, in millionths
 
     @classmethod
     def of(
@@ -98,8 +99,10 @@ class Devices:
         num_replicas: devices of this process that share a batch.
         batches_ahead: batches to place while an update is computed.
         compiles: whether a program is compiled for each shape of a batch.
+        on_gpu: whether a GPU computes.
     """
 
+    on_gpu = False
     worker = 0
     num_workers = 1
     num_replicas = 1
@@ -140,15 +143,25 @@ class Devices:
         """Makes one update with the batches of all workers.
 
         Returns means over all predictions, `loss`, `forward_loss` and `backward_loss`,
-        and `gradient_norm`. The device may still compute them.
+        and `gradient_norm`, if the optimizer knows it. The device may still compute
+        them.
         """
         model.reset_metrics()
-        logs = model.train_step((batch,))
-        # What is in a variable changes in the next update.
-        return {**logs, "gradient_norm": ops.copy(model.optimizer.gradient_norm)}
+        return {**model.train_step((batch,)), **gradient_norm_of(model)}
+
+    def set_learning_rate(self, model: PretrainingModel, rate: float) -> None:
+        """Sets the learning rate of the next update."""
+        model.optimizer.learning_rate = rate
 
     def write_variables(self, model: PretrainingModel) -> None:
         """Called after the last of some updates, before the variables are read."""
 
     def after_restore(self, model: PretrainingModel) -> None:
         """Called when the variables have their initial or restored values."""
+
+
+def gradient_norm_of(model: PretrainingModel) -> dict[str, Tensor]:
+    """Returns the norm of the last gradients, which Keras's own optimizers lack."""
+    norm = getattr(model.optimizer, "gradient_norm", None)
+    # What is in a variable changes in the next update.
+    return {} if norm is None else {"gradient_norm": ops.copy(norm)}

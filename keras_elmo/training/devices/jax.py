@@ -50,6 +50,7 @@ class JaxDevices(Devices):
     def __init__(self, num_replicas: int) -> None:
         import jax
 
+        self.on_gpu = jax.default_backend() != "cpu"
         self.worker = jax.process_index()
         self.num_workers = jax.process_count()
         self.num_replicas = num_replicas
@@ -133,6 +134,17 @@ class JaxDevices(Devices):
         self._values, metrics = update(self._last_values(model), batch)
         return metrics
 
+    def set_learning_rate(self, model: PretrainingModel, rate: float) -> None:
+        import jax
+
+        if self._values is None:
+            super().set_learning_rate(model, rate)
+            return
+        variables = model.optimizer.variables
+        (at,) = _places(variables, model.optimizer.learning_rate)
+        value = np.asarray(rate, "float32")
+        self._values[-1][at] = jax.device_put(value, self._copied)
+
     def _last_values(self, model: PretrainingModel) -> Values:
         """Returns the values after the last update, or else those of the variables."""
         import jax
@@ -160,17 +172,24 @@ def _variables(model: PretrainingModel) -> tuple[list[keras.Variable], ...]:
     )
 
 
+def _places(variables: list[keras.Variable], variable: object) -> list[int]:
+    """Returns the place of a variable among others, if it is there."""
+    return [k for k, each in enumerate(variables) if each is variable]
+
+
 def _update_of(
     model: PretrainingModel,
 ) -> Callable[[Values, Batch], tuple[Values, dict[str, Tensor]]]:
-    variables = model.optimizer.variables
-    (norm,) = (k for k, v in enumerate(variables) if v is model.optimizer.gradient_norm)
+    norm = getattr(model.optimizer, "gradient_norm", None)
+    places = _places(model.optimizer.variables, norm)
 
     def update(values: Values, batch: Batch) -> tuple[Values, dict[str, Tensor]]:
         # The metrics of this step alone.
         metrics = [ops.zeros(v.shape, v.dtype) for v in model.metrics_variables]
         logs, (*values, _) = model.train_step((*values, metrics), (batch,))
-        return values, {**logs, "gradient_norm": values[-1][norm]}
+        if places:
+            logs["gradient_norm"] = values[-1][places[0]]
+        return values, logs
 
     return update
 

@@ -7,12 +7,11 @@ import os
 from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
-from keras import ops
-
 from keras_elmo.models.pretraining import PretrainingModel
 from keras_elmo.training.devices.base import (
     Devices,
     WorkerStatus,
+    gradient_norm_of,
     most_cpu_devices,
     spelled_out,
     split_batch,
@@ -54,6 +53,7 @@ class TensorFlowDevices(Devices):
         self.compiles = compiles
         self.batches_ahead = int(compiles)
         self._strategy = strategy
+        self.on_gpu = bool(tf.config.list_physical_devices("GPU"))
         self._step: Callable[[list[Batch]], dict[str, Tensor]] | None = None
         self._gather = self._make_gather()
 
@@ -82,8 +82,7 @@ class TensorFlowDevices(Devices):
         parts = split_batch(batch, self.num_replicas, model.config.ids_per_token)
         with _reports_lost_workers():
             metrics = self._step(parts)
-        # What is in a variable changes in the next update.
-        return {**metrics, "gradient_norm": ops.copy(model.optimizer.gradient_norm)}
+        return {**metrics, **gradient_norm_of(model)}
 
     def after_restore(self, model: PretrainingModel) -> None:
         """Gives each replica dropout seeds of its own, and the same candidates."""

@@ -1,0 +1,95 @@
+"""What a run begins with: sizes, weights, words."""
+
+import os
+
+from keras_elmo.config import TOKENIZER_IF_UNKNOWN, ElmoConfig
+from keras_elmo.files.checkpoint import Checkpoints
+from keras_elmo.files.run_directory import PretrainingDirectory
+from keras_elmo.files.sources import name_of
+from keras_elmo.text.line_sources import json_path
+from keras_elmo.text.lines import are_files
+from keras_elmo.text.stats import CorpusStats
+from keras_elmo.text.vocabulary import Vocabulary
+from keras_elmo.training.keras_configs import config_of
+from keras_elmo.training.recipes import Recipe
+from keras_elmo.training.training_data import TrainingData
+from keras_elmo.training.training_options import TrainingOptions
+from keras_elmo.training.warm_start import WarmStart
+from keras_elmo.utils.checks import called
+from keras_elmo.utils.options import options_of
+from keras_elmo.utils.types import Config
+
+
+def starting_point(
+    options: TrainingOptions, files: PretrainingDirectory, checkpoints: Checkpoints
+) -> tuple[WarmStart | None, ElmoConfig, str | None]:
+    """Returns the weights to start from, the sizes, and the tokenizer, if known."""
+    config, tokenizer = options.config, options.tokenizer
+    if options.resume and files.holds_a_run() and os.path.exists(files.options):
+        config = config or ElmoConfig.from_options(files.options)
+        tokenizer = tokenizer or files.read_manifest().get("tokenizer")
+    if options.init is None:
+        if config is None:
+            raise ValueError(
+                f"{called('config')} may be None only where {called('init')} is given, "
+                "or a run is resumed. Received: both are None"
+            )
+        return None, config, tokenizer
+    if config is not None and options.resume and checkpoints.steps():
+        # The run has what it took from there, which may be gone by now.
+        return None, config, tokenizer
+    start = WarmStart(options.init)
+    return (
+        start,
+        start.checked(config),
+        tokenizer or start.tokenizer or TOKENIZER_IF_UNKNOWN,
+    )
+
+
+def fixed_options(options: TrainingOptions) -> Config:
+    """Returns the options that a resumed run must not change."""
+    fixed = {
+        name: getattr(options, name)
+        for name, declared in options_of(options).items()
+        if declared.fixed
+    }
+    if options.init is not None:
+        fixed["init"] = json_path(name_of(options.init))
+    if not isinstance(options.optimizer, str):
+        fixed["optimizer"] = config_of(options.optimizer, "optimizer")
+    if options.num_sampled is None:
+        # Chosen when the words are known.
+        del fixed["num_sampled"]
+    return fixed
+
+
+def first_vocabulary(
+    options: TrainingOptions,
+    recipe: Recipe,
+    data: TrainingData,
+    start: WarmStart | None,
+    files: PretrainingDirectory,
+    counted: CorpusStats,
+) -> Vocabulary | None:
+    """Returns the words to predict: given, those of `init`, or counted."""
+    if not are_files(options.corpus):
+        return data.vocabulary
+    if options.init is not None and options.vocabulary_size is None:
+        try:
+            words = (start or WarmStart(options.init)).vocabulary
+        except ValueError as error:
+            raise ValueError(
+                f"{files.vocabulary}: is lost, and {called('init')}, which it came "
+                f"from, cannot be read: {error}"
+            ) from error
+        if words is not None:
+            return words
+    words = Vocabulary.count(
+        options.corpus,
+        str(data.tokenizer),
+        max_size=options.vocabulary_size or recipe.most_words,
+        max_distinct=options.max_distinct,
+        progress=options.progress,
+        report=counted,
+    )
+    return recipe.vocabulary(words) if options.vocabulary_size is None else words

@@ -1,0 +1,69 @@
+"""Keras optimizers and schedules as the values of JSON that a run's manifest holds."""
+
+import copy
+import json
+import reprlib
+from collections.abc import Iterator
+
+import keras
+
+from keras_elmo.utils.checks import called
+from keras_elmo.utils.types import Config
+
+
+def config_of(keras_object: object, argument: str) -> Config:
+    """Returns the config of an object, from which a later process builds it anew.
+
+    Raises:
+        ValueError: Keras cannot do that; names the argument.
+    """
+    try:
+        text = json.dumps(keras.saving.serialize_keras_object(keras_object))
+        config: Config = json.loads(text)
+        again = object_of(config, "")
+        if json.loads(json.dumps(keras.saving.serialize_keras_object(again))) != config:
+            raise ValueError("its get_config does not mirror its __init__")
+    except Exception as error:
+        raise ValueError(
+            f"{called(argument)} must be serializable, for a run that is resumed: "
+            "registered by keras.saving.register_keras_serializable, with a get_config "
+            f"of all arguments. Received: {argument}={keras_object!r}: {error}"
+        ) from error
+    return config
+
+
+def object_of(config: Config, where: str) -> object:
+    """Builds what `config_of` described; of Keras's and of registered classes alone.
+
+    Raises:
+        ValueError: names the file.
+    """
+    for each in _configs(config):
+        module, name = each.get("module"), each.get("registered_name")
+        is_own = isinstance(module, str) and module.split(".")[0] == "keras"
+        if not is_own and keras.saving.get_registered_object(str(name)) is None:
+            raise ValueError(
+                f"{where}: the class {reprlib.repr(each.get('class_name'))} must be "
+                "registered by keras.saving.register_keras_serializable before"
+            )
+    try:
+        # Keras may change what it reads.
+        copied = copy.deepcopy(config)
+        keras_object = keras.saving.deserialize_keras_object(copied)
+        if isinstance(keras_object, dict):
+            raise ValueError("the module, the class or its config is missing")
+    except Exception as error:
+        raise ValueError(f"{where}: no object of Keras: {error}") from error
+    return keras_object
+
+
+def _configs(value: object) -> Iterator[Config]:
+    """Yields the dictionaries inside that name a class."""
+    if isinstance(value, dict):
+        if "class_name" in value:
+            yield value
+        for inner in value.values():
+            yield from _configs(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _configs(inner)

@@ -1,0 +1,115 @@
+"""Learning rates: a number, a Keras schedule, or one that falls to the end of a run."""
+
+import dataclasses
+from typing import TypeAlias
+
+import keras
+from keras import ops
+from keras.optimizers.schedules import CosineDecay, LearningRateSchedule
+
+from keras_elmo.training.keras_configs import object_of
+from keras_elmo.training.training_options import (
+    LEARNING_RATES,
+    TrainingOptions,
+)
+from keras_elmo.utils.checks import called
+
+# The key of a `FallingRate` in a manifest.
+_FALLS_FROM = "falls_from"
+_RISING_STEPS = 50
+# What the rate of Adam and Muon falls from in LSTMs of so many units; it is divided by
+# the cube root of their number. Less where a trained model goes on.
+_ADAM_FALLS_FROM, _UNITS = 0.01, 64
+_MOST_AFTER_INIT = 0.001
+
+
+@dataclasses.dataclass(frozen=True)
+class FallingRate:
+    """Rises over the first updates, then falls evenly to 0 where a run ends.
+
+    No Keras schedule knows that end: it may be a time, or passes over a text.
+    """
+
+    peak: float
+
+    def at(self, step: int, progress: float) -> float:
+        """Returns the rate after some updates, at 0 to 1 of the way to the end."""
+        return self.peak * min(1.0, (step + 1) / _RISING_STEPS) * (1.0 - progress)
+
+
+LearningRate: TypeAlias = float | LearningRateSchedule | FallingRate
+
+
+def build_learning_rate(
+    options: TrainingOptions,
+    units: int = _UNITS,
+    recorded: object = None,
+    where: str = "",
+) -> LearningRate:
+    """Returns the learning rate of a run.
+
+    Args:
+        options: with an optimizer.
+        units: of an LSTM.
+        recorded: what `learning_rate_config` returned when a run to resume began; it
+            is the rate unless the options say another one.
+        where: the file that `recorded` is from.
+    """
+    rate, schedule, steps = options.learning_rate, options.schedule, options.steps
+    if recorded is not None and rate is None and schedule is None:
+        return _from_config(recorded, where)
+    if schedule is None:
+        # What is given is the rate; the published one is constant, too.
+        is_plain = rate is not None or options.optimizer == "adagrad"
+        schedule = "constant" if is_plain else "falling"
+    if schedule == "falling":
+        if rate is None:
+            rate = _falls_from(options, units)
+        return FallingRate(float(rate))
+    if rate is None:
+        rate = LEARNING_RATES[str(options.optimizer)]
+    if schedule == "constant" or steps is None:
+        return rate
+    warmup = options.warmup_steps
+    if not warmup:
+        return CosineDecay(rate, steps)
+    return CosineDecay(0.0, steps - warmup, warmup_target=rate, warmup_steps=warmup)
+
+
+def _falls_from(options: TrainingOptions, units: int) -> float:
+    if options.optimizer == "adagrad":
+        return LEARNING_RATES["adagrad"]
+    rate = float(f"{_ADAM_FALLS_FROM * (_UNITS / units) ** (1 / 3):.2g}")
+    return rate if options.init is None else min(rate, _MOST_AFTER_INIT)
+
+
+def learning_rate_config(rate: object) -> object:
+    """Returns a number, or the config of a schedule, for the manifest."""
+    if isinstance(rate, FallingRate):
+        return {_FALLS_FROM: rate.peak}
+    if isinstance(rate, LearningRateSchedule):
+        return keras.optimizers.schedules.serialize(rate)
+    try:
+        return float(rate)  # type: ignore[arg-type]
+    except (TypeError, ValueError) as error:
+        raise TypeError(
+            f"{called('learning_rate')} must be a number or a Keras "
+            f"LearningRateSchedule. Received: learning_rate={rate!r}"
+        ) from error
+
+
+def _from_config(config: object, where: str) -> LearningRate:
+    if isinstance(config, dict):
+        if _FALLS_FROM in config:
+            return FallingRate(float(config[_FALLS_FROM]))
+        return object_of(config, where)
+    return float(str(config))
+
+
+def learning_rate_at(rate: LearningRate, step: int, progress: float = 0.0) -> float:
+    """Returns the learning rate after some steps."""
+    if isinstance(rate, FallingRate):
+        return rate.at(step, progress)
+    if isinstance(rate, LearningRateSchedule):
+        return float(ops.convert_to_numpy(rate(step)))
+    return float(rate)

@@ -1,0 +1,168 @@
+"""What a run is trained with where no option says so."""
+
+import dataclasses
+
+import keras
+
+from keras_elmo.text.vocabulary import SPECIALS, UNKNOWN, Vocabulary
+from keras_elmo.training.keras_configs import object_of
+from keras_elmo.training.learning_rates import FallingRate, LearningRate
+from keras_elmo.training.training_options import TrainingOptions
+from keras_elmo.utils.checks import FLAGS, called
+from keras_elmo.utils.types import Config
+
+# A row of the softmax learns from words that occur so often, unless few words do.
+_LEAST_COUNT = 5
+_FEW_WORDS = 1000
+# Below, a softmax of all words costs less than the rest of a step.
+_LEAST_SAMPLED = 256
+
+
+@dataclasses.dataclass(frozen=True)
+class Recipe:
+    """Values of the options that are left out.
+
+    Attributes:
+        name: for messages.
+        optimizer: one of `OPTIMIZERS`.
+        batch_tokens: positions of a batch.
+        dtype: dtype policy, or `None` for that of Keras.
+        most_words: of a vocabulary that is counted.
+        fits_text: whether rare words are left out of the vocabulary, and candidates
+            are fewer for fewer words.
+        most_sampled: candidates of the sampled softmax, at most.
+        sampled_share: the same, for each word of the vocabulary.
+    """
+
+    name: str
+    optimizer: str
+    batch_tokens: int
+    dtype: str | None
+    most_words: int
+    fits_text: bool
+    most_sampled: int
+    sampled_share: float
+
+    def vocabulary(self, counted: Vocabulary) -> Vocabulary:
+        """Returns the words of a text that are worth a row of the softmax."""
+        counts = counted.counts
+        if not self.fits_text or counts is None:
+            return counted
+        frequent = sum(count >= _LEAST_COUNT for count in counts[len(SPECIALS) :])
+        size = len(SPECIALS) + max(frequent, _FEW_WORDS)
+        if size >= len(counted):
+            return counted
+        kept = list(counts[:size])
+        kept[UNKNOWN] += sum(counts[size:])
+        return Vocabulary(counted.words[:size], kept)
+
+    def num_sampled(self, num_words: int) -> int:
+        """Returns the number of candidates for a vocabulary."""
+        if not self.fits_text:
+            return self.most_sampled
+        share = max(_LEAST_SAMPLED, int(self.sampled_share * num_words))
+        return min(self.most_sampled, share)
+
+
+PUBLISHED = Recipe(
+    "the published models",
+    optimizer="adagrad",
+    batch_tokens=1280,
+    dtype=None,
+    most_words=50_000,
+    fits_text=False,
+    most_sampled=8192,
+    sampled_share=1.0,
+)
+_PROCESSOR = Recipe(
+    "a processor",
+    optimizer="adam",
+    batch_tokens=1280,
+    dtype=None,
+    most_words=50_000,
+    fits_text=True,
+    most_sampled=1024,
+    sampled_share=0.1,
+)
+# The softmax of up to 100,000 words costs less there than what sampling loses.
+_GPU = Recipe(
+    "a GPU",
+    optimizer="muon",
+    batch_tokens=32_768,
+    dtype="mixed_bfloat16",
+    most_words=100_000,
+    fits_text=True,
+    most_sampled=100_000,
+    sampled_share=1.0,
+)
+
+
+def recipe_of(options: TrainingOptions, on_gpu: bool) -> Recipe:
+    """Returns the recipe that the options name, or that suits the device."""
+    if options.recipe == "published":
+        return PUBLISHED
+    return _GPU if on_gpu else _PROCESSOR
+
+
+def completed(
+    options: TrainingOptions, recipe: Recipe, recorded: Config, where: str
+) -> TrainingOptions:
+    """Fills in the options that are left out.
+
+    What was given stands first, then what a run to resume began with, then the recipe.
+    A recipe that is given counts as its values. `where` is the file of what is
+    recorded.
+    """
+    values: Config = {}
+    for name in ("optimizer", "batch_tokens", "dtype"):
+        if getattr(options, name) is None:
+            value = getattr(recipe, name)
+            if name == "dtype" and keras.config.dtype_policy().name != "float32":
+                # Whoever set the policy of all layers has chosen.
+                value = None
+            if options.recipe is None:
+                value = recorded.get(name) or value
+            values[name] = value
+    if isinstance(values.get("optimizer"), dict):
+        values["optimizer"] = object_of(values["optimizer"], where)
+    if options.num_sampled is None and options.recipe is None:
+        values["num_sampled"] = recorded.get("num_sampled")
+    return dataclasses.replace(options, **values)
+
+
+def recipe_message(
+    recipe: Recipe,
+    options: TrainingOptions,
+    learning_rate: LearningRate | None,
+    num_words: int,
+    num_sampled: int,
+    is_resumed: bool,
+) -> str:
+    """Returns a line on what was chosen, and how to choose otherwise."""
+    optimizer = options.optimizer
+    name = optimizer if isinstance(optimizer, str) else type(optimizer).__name__
+    facts = [f"{name}"]
+    if learning_rate is not None:
+        facts[0] += f" with a learning rate{_told(learning_rate)}"
+    facts.append(f"batches of {options.batch_tokens:,} positions")
+    softmax = f"{num_sampled:,} candidates"
+    if num_sampled >= num_words:
+        softmax = "a softmax of all"
+    facts.append(f"{num_words:,} words to predict by {softmax}")
+    if is_resumed:
+        return f"Recipe of the run: {', '.join(facts)}"
+    published = "--recipe published" if FLAGS.get() else '`recipe="published"`'
+    change = ", ".join(
+        called(name)
+        for name in ("optimizer", "learning_rate", "vocabulary_size", "num_sampled")
+    )
+    return (
+        f"Recipe for {recipe.name}: {', '.join(facts)}. {change} and others change it; "
+        f"{published} is the paper's"
+    )
+
+
+def _told(rate: LearningRate) -> str:
+    if isinstance(rate, FallingRate):
+        return f" that falls from {rate.peak:g}"
+    return f" of {rate:g}" if isinstance(rate, float | int) else " by a schedule"

@@ -1,0 +1,91 @@
+import pytest
+
+from keras_elmo.text.vocabulary import SPECIALS, Vocabulary
+from keras_elmo.training.learning_rates import FallingRate
+from keras_elmo.training.recipes import (
+    PUBLISHED,
+    completed,
+    recipe_message,
+    recipe_of,
+)
+from keras_elmo.training.training_options import TrainingOptions
+from tests.helpers.small import CONFIG
+
+
+def options(**given):
+    return TrainingOptions(CONFIG, "text.txt", **given)
+
+
+def counted(*counts):
+    words = [f"word{k}" for k in range(len(counts))]
+    return Vocabulary([*SPECIALS, *words], [0, 0, 7, *counts])
+
+
+@pytest.mark.parametrize(
+    ("counts", "size"),
+    [
+        # Words that occur five times, but no fewer than a thousand.
+        ([9] * 1200 + [4] * 100, 1200),
+        ([9] * 10 + [2] * 2000, 1000),
+        ([1] * 20, 20),
+    ],
+)
+def test_vocabulary_fits_the_text(counts, size):
+    words = recipe_of(options(), on_gpu=False).vocabulary(counted(*counts))
+    assert len(words) == len(SPECIALS) + size
+    assert words.words == counted(*counts).words[: len(words)]
+    # What is left out is unknown.
+    assert words.counts == [0, 0, 7 + sum(counts[size:]), *counts[:size]]
+    assert PUBLISHED.vocabulary(counted(*counts)).counts == counted(*counts).counts
+    unknown = Vocabulary(counted(*counts).words)
+    assert recipe_of(options(), on_gpu=False).vocabulary(unknown) is unknown
+
+
+@pytest.mark.parametrize(
+    ("given", "on_gpu", "num_words", "num_sampled"),
+    [
+        ({}, False, 6457, 645),
+        ({}, False, 50_000, 1024),
+        # All of them.
+        ({}, False, 200, 256),
+        ({}, True, 60_000, 60_000),
+        ({}, True, 800_000, 100_000),
+        ({"recipe": "published"}, True, 6457, 8192),
+    ],
+)
+def test_candidates(given, on_gpu, num_words, num_sampled):
+    recipe = recipe_of(options(**given), on_gpu)
+    assert recipe.num_sampled(num_words) == num_sampled
+
+
+def test_what_is_given_stands_before_all():
+    """Then what the run began with, then what suits the device."""
+    recorded = {"optimizer": "adagrad", "batch_tokens": 640, "num_sampled": 9}
+    for given, found, wanted in [
+        ({}, {}, ("adam", 1280, None)),
+        ({}, recorded, ("adagrad", 640, 9)),
+        ({"optimizer": "muon"}, recorded, ("muon", 640, 9)),
+        ({"batch_tokens": 100, "num_sampled": 8}, recorded, ("adagrad", 100, 8)),
+        ({"recipe": "published"}, {"optimizer": "adam"}, ("adagrad", 1280, None)),
+    ]:
+        some = options(**given)
+        full = completed(some, recipe_of(some, on_gpu=False), found, "training.json")
+        assert (full.optimizer, full.batch_tokens, full.num_sampled) == wanted
+    full = completed(options(), recipe_of(options(), on_gpu=True), {}, "")
+    assert (full.optimizer, full.batch_tokens) == ("muon", 32_768)
+    assert full.dtype == "mixed_bfloat16"
+
+
+def test_line_on_what_was_chosen():
+    recipe = recipe_of(options(), on_gpu=False)
+    full = completed(options(), recipe, {}, "")
+    line = recipe_message(recipe, full, FallingRate(0.008), 6457, 645, False)
+    for said in (
+        "a processor: adam with a learning rate that falls from 0.008",
+        "batches of 1,280 positions, 6,457 words to predict by 645 candidates",
+        '`num_sampled` and others change it; `recipe="published"` is the paper\'s',
+    ):
+        assert said in line
+    line = recipe_message(recipe, full, 0.2, 200, 256, True)
+    assert line.startswith("Recipe of the run: adam with a learning rate of 0.2")
+    assert line.endswith("200 words to predict by a softmax of all")
