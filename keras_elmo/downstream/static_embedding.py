@@ -133,7 +133,9 @@ class StaticEmbedding(StringLayer):
         ids = self._as_ids(tokens)
         vectors = ops.take(self.vectors, ids, axis=0)
         vectors = ops.cast(vectors, self.dtype_policy.compute_dtype)
-        return vectors * ops.cast(ids != _PADDING, vectors.dtype)[..., None]
+        mask = ops.cast(ids != _PADDING, vectors.dtype)
+        # Not an index: LiteRT lacks the operator of new axes.
+        return vectors * ops.expand_dims(mask, -1)
 
     @do_not_convert
     def ids(self, tokens: Tensor) -> Tensor:

@@ -18,11 +18,12 @@ def write_task_onnx(model: ExportedTask, path: StrPath, quantize: str | None) ->
         path: of the file.
         quantize: `"int8"`, or `None` for float32.
     """
-    check_size(model.elmo, path)
+    check_size(model.weights, path)
     encoder = model.elmo.encoder
     about: Config = {
         "format": FORMAT,
         "options": encoder.config.to_options(),
+        "layer_norm": model.elmo.layer_norm,
         **model.task.as_dict(),
     }
     if quantize is not None:

@@ -122,7 +122,7 @@ def export_onnx(
         _export_downstream(source, path)
         return {}
     embedding = ElmoEmbedding(open_model(source, "source"))
-    check_size(embedding.encoder, path)
+    check_size(embedding.encoder.weights, path)
     tokenizer = embedding.encoder.tokenizer
     graph = _graph(embedding, quantize is not None)
     cosines: dict[str, float] = {}
@@ -164,7 +164,7 @@ def _cosines(exact: bytes, rounded: bytes, config: ElmoConfig) -> dict[str, floa
 
 def _export_downstream(model: keras.Model, path: str) -> None:
     import_extra("tf2onnx", "Writing a downstream model as ONNX", "onnx")
-    check_size(model, path)
+    check_size(model.weights, path)
     # Keras finds the signature of a model that has been called; this one may be new.
     specs = [
         keras.InputSpec(shape=(None, *x.shape[1:]), dtype=x.dtype, name=x.name)

@@ -16,14 +16,19 @@ from keras_elmo.files.sources import (
     WEIGHTS,
     ModelSource,
     Softmax,
+    refuse_task,
     words_in,
 )
+from keras_elmo.files.task_description import Task, task_of
 from keras_elmo.files.validation import check_dtype, check_tokenizer, config_of
 from keras_elmo.utils.checks import called, received
+from keras_elmo.utils.files import read_json_object
+from keras_elmo.utils.reading import reading
 from keras_elmo.utils.types import Config
 
 if TYPE_CHECKING:
     from keras_elmo.files.onnx_encoder import Mix, OnnxEncoder
+    from keras_elmo.files.onnx_session import OnnxSession
     from keras_elmo.models.encoder import Encoder
     from keras_elmo.models.pretraining import PretrainingModel
 
@@ -38,9 +43,30 @@ class ExportedModel(ModelSource):
     def matches(path: str) -> bool:
         return is_saved_model(path)
 
+    def task(self) -> Task | None:
+        """Returns what is done with words; `None` for an encoder."""
+        where = os.path.join(self.path, self.files)
+        # A damaged description is told by what reads it whole.
+        with reading(where):
+            return task_of(read_json_object(where))
+
+    def check(self) -> None:
+        if task := self.task():
+            refuse_task(task, self.name, self.argument)
+
+    def loaded(self) -> "Encoder":
+        if task := self.task():
+            raise ValueError(
+                f"{self.name}: is {task.title} in a SavedModel, which "
+                "tf.saved_model.load and `keras-elmo serve` run. In Python load the "
+                f"file that {task.class_name}.save wrote, or an .onnx file"
+            )
+        return self.encoder()
+
     def encoder(self) -> "Encoder":
         from keras_elmo.files.saved_model import read_saved_model
 
+        self.check()
         return read_saved_model(self.path)
 
     def mix(self) -> "Mix":
@@ -51,6 +77,7 @@ class ExportedModel(ModelSource):
     def language_model(self) -> "PretrainingModel":
         from keras_elmo.files.saved_model import read_language_model
 
+        self.check()
         return read_language_model(self.path)
 
     def softmax(self) -> Softmax | None:
@@ -65,10 +92,15 @@ class ExportedModel(ModelSource):
         stored = read_description(self.path)
         where = f"{self.path}: its description"
         words = words_in(language_model_files(self.path)[0])
-        return {
+        about = {
             "config": config_of(stored["options"], where),
             "dtype": check_dtype(stored["dtype"], where),
             "tokenizer": check_tokenizer(stored["tokenizer"], where),
+        }
+        if task := self.task():
+            return {**about, **task.describe("a SavedModel")}
+        return {
+            **about,
             "words": words,
             "mix": self.mix(),
             "uses": [*WEIGHTS, "serve", *(LANGUAGE_MODEL if words else [])],
@@ -76,7 +108,7 @@ class ExportedModel(ModelSource):
 
 
 class OnnxFile(ModelSource):
-    """A file that `export_onnx` wrote; its encoder needs no Keras."""
+    """A file of an encoder, a tagger or a classifier, which need no Keras."""
 
     kind = "an ONNX file"
     files = f"*{ONNX_SUFFIX}"
@@ -86,20 +118,32 @@ class OnnxFile(ModelSource):
         return is_onnx(path) and os.path.isfile(path)
 
     @cached_property
-    def _encoder(self) -> "OnnxEncoder":
-        from keras_elmo.files.onnx_encoder import OnnxEncoder
+    def _session(self) -> "OnnxSession":
+        from keras_elmo.files.onnx_tasks import open_onnx
 
-        return OnnxEncoder(self.path)
+        return open_onnx(self.path)
 
     @classmethod
-    def of(cls, encoder: "OnnxEncoder", argument: str) -> "OnnxFile":
-        """Returns the file of an encoder that is open already."""
-        source = cls(encoder.path, argument)
-        source._encoder = encoder
+    def of(cls, session: "OnnxSession", argument: str) -> "OnnxFile":
+        """Returns the source of a file that is open already."""
+        source = cls(session.path, argument)
+        source._session = session
         return source
 
+    def loaded(self) -> "OnnxSession":
+        return self._session
+
+    def check(self) -> None:
+        self.encoder()
+
     def encoder(self) -> "OnnxEncoder":
-        return self._encoder
+        from keras_elmo.files.onnx_encoder import OnnxEncoder
+
+        if isinstance(self._session, OnnxEncoder):
+            return self._session
+        if task := task_of(self._session.about):
+            refuse_task(task, self.name, self.argument)
+        raise ValueError(f"{self.path}: holds no encoder")
 
     def keras_encoder(self) -> "Encoder":
         raise ValueError(
@@ -108,7 +152,7 @@ class OnnxFile(ModelSource):
         )
 
     def mix(self) -> "Mix":
-        return self._encoder.mix
+        return self.encoder().mix
 
     def language_model(self) -> "PretrainingModel":
         raise ValueError(
@@ -117,11 +161,13 @@ class OnnxFile(ModelSource):
         )
 
     def describe(self) -> Config:
-        encoder = self._encoder
-        return {
-            "config": encoder.config,
-            "dtype": encoder.quantize or "float32",
-            "tokenizer": encoder.tokenizer,
-            "mix": encoder.mix,
-            "uses": ["embed", "nearest", "serve"],
+        session = self._session
+        about = {
+            "config": session.config,
+            "dtype": session.quantize or "float32",
+            "tokenizer": session.tokenizer,
         }
+        if task := task_of(session.about):
+            return {**about, **task.describe(self.kind)}
+        uses = ["embed", "nearest", "serve"]
+        return {**about, "mix": self.mix(), "uses": uses}

@@ -12,6 +12,7 @@ from keras_elmo.files import finding
 from keras_elmo.files.downloads import HUB, cached_folders, download, unpack
 from keras_elmo.files.exported_sources import ExportedModel, OnnxFile
 from keras_elmo.files.finding import foreign_kinds, said_on, shipped_names
+from keras_elmo.files.keras_file import KerasFile
 from keras_elmo.files.run_sources import PublishedFolder, Run, RunCheckpoint
 from keras_elmo.files.sources import ModelSource, Source, in_memory
 from keras_elmo.utils.checks import called, did_you_mean
@@ -62,9 +63,9 @@ def open_model(
     if isinstance(source, ModelSource):
         return source
     if not isinstance(source, str | os.PathLike):
-        from keras_elmo.files.onnx_encoder import OnnxEncoder
+        from keras_elmo.files.onnx_session import OnnxSession
 
-        if isinstance(source, OnnxEncoder):
+        if isinstance(source, OnnxSession):
             return OnnxFile.of(source, argument)
         return in_memory(source, argument)
     name = os.fspath(source)
@@ -108,6 +109,11 @@ def _refusal(name: str, argument: str, kinds: tuple[Kind, ...]) -> str:
         return (
             f"{name}: no such file or folder{hint} {taken}{others} or {HUB}OWNER/NAME"
         )
+    if KerasFile.matches(name) and (task := KerasFile(name).task()):
+        return (
+            f"{name}: is {task.title} in {KerasFile.kind}; {exactly}. Its encoder is "
+            f"keras.models.load_model({name!r}).elmo"
+        )
     if name.endswith(_KERAS_SUFFIXES) and os.path.isfile(name):
         return (
             f"{name}: {called(argument)} must not be a file of Keras. Read it with "
@@ -141,7 +147,7 @@ def _model_in(folder: Path, kinds: tuple[Kind, ...]) -> str | None:
 
 
 def load(name_or_path: Source) -> Any:
-    """Loads an encoder.
+    """Loads an encoder, or a tagger or classifier in an .onnx file.
 
     Args:
         name_or_path: the name of a shipped model, `"elmo-en"` or `"elmo-ko"`; the path
@@ -155,7 +161,9 @@ def load(name_or_path: Source) -> Any:
     Returns:
         A frozen or trainable `Encoder`, as it was saved. Its `tokenizer` names how its
         training text was split into words. Of an .onnx file, an encoder for `embed`
-        and `nearest`, which ONNX Runtime runs without TensorFlow and Keras.
+        and `nearest`, which ONNX Runtime runs without TensorFlow and Keras; of one that
+        `Tagger.export` or `TextClassifier.export` wrote, a tagger or a classifier, with
+        their methods `predict`, `tag` and `predict_proba`.
 
     Raises:
         TypeError: `name_or_path` is something else.
@@ -174,7 +182,7 @@ def load(name_or_path: Source) -> Any:
     print(layers.shape)  # (layers, tokens, 2 * projection_units)
     ```
     """
-    return open_model(name_or_path, "name_or_path").encoder()
+    return open_model(name_or_path, "name_or_path").loaded()
 
 
 def load_language_model(name_or_path: Source) -> "PretrainingModel":

@@ -62,6 +62,11 @@ class OnnxEncoder(OnnxSession):
         if self.inputs != [CHAR_IDS]:
             self._refuse(f"its input must be {CHAR_IDS}")
 
+    @property
+    def is_batchable(self) -> bool:
+        # Layer normalisation takes the mean over the whole batch.
+        return not self.mix[2]
+
     def layers(self, sentences: Sequence[Sequence[bytes]]) -> list[np.ndarray]:
         """Returns the layers of a batch of tokens, without the boundaries.
 

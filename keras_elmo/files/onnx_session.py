@@ -137,6 +137,24 @@ class OnnxSession:
             values = self._session.run(list(outputs), feeds, self._run_options)
         return dict(zip(outputs, values, strict=True))
 
+    @property
+    def is_batchable(self) -> bool:
+        """Whether a sentence's outputs do not depend on the others of a batch."""
+        raise NotImplementedError  # Every kind has its own.
+
+    def answer(
+        self,
+        sentences: Sequence[Sequence[bytes]],
+        outputs: Collection[str],
+        width: int = 0,
+    ) -> dict[str, np.ndarray]:
+        """Returns what a server does: `run`, with names for indices."""
+        return self.run(sentences, outputs, width)
+
+    def answer_shapes(self) -> dict[str, list[Any]]:
+        """Returns the shape of all that `answer` returns."""
+        return self.output_shapes()
+
     def output_shapes(self) -> dict[str, list[Any]]:
         """Returns the shape of each output; a string is an axis of any size."""
         return self._shapes(self._session.get_outputs())

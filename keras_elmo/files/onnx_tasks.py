@@ -1,7 +1,7 @@
 """A tagger or a classifier in an ONNX file, run without TensorFlow and Keras."""
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -40,6 +40,8 @@ class OnnxTask(OnnxSession):
         if task is None:
             raise ValueError("it has no task")
         self.task = task
+        if not isinstance(self.about["layer_norm"], bool):
+            raise ValueError("layer_norm must be true or false")
         text = (CHAR_IDS, STATIC_IDS) if self._static else (CHAR_IDS,)
         prefixes = ("", SECOND) if task.pairs else ("",)
         expected: dict[str, list[int | None]] = {}
@@ -56,6 +58,10 @@ class OnnxTask(OnnxSession):
         if task.kind == TAGGER:
             outputs = dict.fromkeys(("tags", "scores"), [None, None])
         self._check_shapes({**expected, **outputs})
+
+    @property
+    def is_batchable(self) -> bool:
+        return not self.about["layer_norm"]
 
     @cached_property
     def _static(self) -> dict[bytes, int] | None:
@@ -98,6 +104,18 @@ class OnnxTagger(OnnxTask):
     def tags(self) -> list[str]:
         return list(self.task.names)
 
+    def run(
+        self,
+        sentences: Sequence[Sequence[bytes]],
+        outputs: Collection[str],
+        width: int = 0,
+    ) -> dict[str, np.ndarray]:
+        values = super().run(sentences, outputs, width)
+        tags = values.get("tags", np.empty(0))
+        if tags.min(initial=-1) < -1 or tags.max(initial=-1) >= len(self.task.names):
+            self._refuse("it has tags without a name")
+        return values
+
     def predict(
         self, sentences: Iterable[Sentence] | Tensor, batch_size: int = 64
     ) -> list[list[str]]:
@@ -111,6 +129,23 @@ class OnnxTagger(OnnxTask):
         check_at_least(1, batch_size=batch_size)
         read = read_sentences(sentences, self.plain_tokenizer(), batch_size)
         return self._tagged(read, batch_size)
+
+    def answer(
+        self,
+        sentences: Sequence[Sequence[bytes]],
+        outputs: Collection[str],
+        width: int = 0,
+    ) -> dict[str, np.ndarray]:
+        values = self.run(sentences, outputs, width)
+        if "tags" in values:
+            # The index -1, of no tag, is the last one.
+            names = [*(name.encode() for name in self.task.names), b""]
+            values["tags"] = np.array(names, object)[values["tags"]]
+        return values
+
+    def answer_shapes(self) -> dict[str, list[Any]]:
+        shapes = self.output_shapes()
+        return {name: shapes[name] for name in ("tags", "scores")}
 
     def _tagged(
         self, sentences: Iterable[Tokens], batch_size: int
@@ -171,6 +206,26 @@ class OnnxClassifier(OnnxTask):
             for name, ids in self.feeds(sentences, width=1).items():
                 feeds[f"{prefix}{name}"] = ids
         return self._run(feeds, ["probabilities"])["probabilities"]
+
+    def answer(
+        self,
+        sentences: Sequence[Sequence[bytes]],
+        outputs: Collection[str],
+        width: int = 0,
+    ) -> dict[str, np.ndarray]:
+        rows = self.probabilities(sentences)
+        names = np.array([name.encode() for name in self.task.names], object)
+        if self.task.multi_label:
+            labels = np.where(rows >= 0.5, names, b"")
+        else:
+            labels = names[rows.argmax(axis=1)]
+        values = {"labels": labels, "probabilities": rows}
+        return {name: values[name] for name in outputs}
+
+    def answer_shapes(self) -> dict[str, list[Any]]:
+        shape = self.output_shapes()["probabilities"]
+        labels = shape if self.task.multi_label else shape[:1]
+        return {"labels": labels, "probabilities": shape}
 
     def predict(
         self, texts: Iterable[Any], batch_size: int = 32

@@ -10,11 +10,13 @@ from typing import (
     Any,
     ClassVar,
     NamedTuple,
+    NoReturn,
     Protocol,
     TypeAlias,
     Union,
 )
 
+from keras_elmo.files.task_description import Task
 from keras_elmo.files.validation import NoLanguageModel
 from keras_elmo.utils.checks import called
 from keras_elmo.utils.types import Config, StrPath
@@ -100,11 +102,15 @@ class ModelSource:
         raise NotImplementedError  # Every kind of files has its own.
 
     def check(self) -> None:
-        """Raises `ValueError` if there are no weights yet. Reads none."""
+        """Raises `ValueError` if it has no encoder, or no weights yet. Reads none."""
 
     def encoder(self) -> Any:
         """Returns the encoder."""
         raise NotImplementedError  # Every kind has its own.
+
+    def loaded(self) -> Any:
+        """Returns what `load` does: the encoder, or what does a task."""
+        return self.encoder()
 
     def keras_encoder(self) -> "Encoder":
         """Returns the encoder, which must be one of Keras."""
@@ -139,6 +145,14 @@ class ModelSource:
         raise ValueError(
             f"{self.path}: is {self.kind} already; there is nothing to import"
         )
+
+
+def refuse_task(task: Task, name: str, argument: str) -> NoReturn:
+    """Raises a `ValueError`: there is a tagger where an encoder has to be."""
+    raise ValueError(
+        f"{name}: is {task.title}; {called(argument)} must be an encoder or a language "
+        f"model. In Python, the attribute `elmo` of a {task.class_name} has its encoder"
+    )
 
 
 def words_in(path: str) -> list[str] | None:
@@ -223,9 +237,12 @@ def in_memory(model: Any, argument: str) -> ModelSource:
         return LanguageModelInMemory(model, argument)
     if hasattr(model, "mixes"):
         return LayerInMemory(model, argument)
+    name = type(model).__name__
+    # A Tagger, a TextClassifier.
+    hint = ", whose attribute `elmo` is one" if hasattr(model, "elmo") else ""
     raise TypeError(
         f"{called(argument)} must be a name, a path, an Encoder, an ElmoEmbedding or a "
-        f"PretrainingModel. Received: a {type(model).__name__}"
+        f"PretrainingModel. Received: a {name}{hint}"
     )
 
 

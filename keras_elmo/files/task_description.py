@@ -35,11 +35,22 @@ class Task(NamedTuple):
         return f"a {self.kind}"
 
     @property
-    def outputs(self) -> tuple[str, ...]:
-        """The names of what the signatures return, beside `sequence_len`."""
-        if self.kind == TAGGER:
-            return "tags", "scores"
-        return "labels", "probabilities"
+    def class_name(self) -> str:
+        """The name of the Keras model."""
+        return "Tagger" if self.kind == TAGGER else "TextClassifier"
+
+    def describe(self, where: str) -> Config:
+        """Returns what `inspect_model` tells; `where` is the kind of file."""
+        return {
+            "kind": f"{self.title} in {where}",
+            "task": {**self._asdict(), "names": list(self.names)},
+            "uses": [self.command, "serve"],
+        }
+
+    @property
+    def command(self) -> str:
+        """The command that predicts."""
+        return f"{'tag' if self.kind == TAGGER else 'classify'} predict"
 
 
 def task_of(about: Mapping[str, object]) -> Task | None:

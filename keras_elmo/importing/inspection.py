@@ -23,15 +23,18 @@ def inspect_model(model: StrPath) -> Config:
     """Returns what a model is, from its files and without loading its weights.
 
     Args:
-        model: what `load` or `import_model` takes.
+        model: what `load` or `import_model` takes, or a `.keras` file of a `Tagger` or
+            a `TextClassifier`.
 
     Returns:
         Dictionary that JSON can hold: `path`; `kind`; `config`, the sizes, as of
         `ElmoConfig`; `vector_units`, of each of the `num_layers + 1` layers;
         `parameters`, of the encoder and of the softmax; `dtype`; `tokenizer`;
-        `languages`, as its card says; `vocabulary`, the number of words that the
-        softmax predicts; `scripts`, in which the 5,000 most frequent ones are written,
-        with shares; `mix`, its `weights`, which sum to 1, `gamma` and `layer_norm`;
+        `task`, of a tagger or a classifier its `kind`, the `names` of its tags or
+        labels, `multi_label` and `pairs`; `languages`, as its card says; `vocabulary`,
+        the number of words that the softmax predicts; `scripts`, in which the 5,000
+        most frequent ones are written, with shares; `mix`, its `weights`, which sum to
+        1, `gamma` and `layer_norm`;
         `step`, of a run's or checkpoint's last update; `perplexity`, the lowest of the
         run; and `uses`, what can be done with it. What is not known is `None`.
 
@@ -74,6 +77,7 @@ def inspect_model(model: StrPath) -> Config:
         },
         "dtype": "float32",
         "tokenizer": None,
+        "task": None,
         "languages": language.split(", ") if language else None,
         "vocabulary": num_words or None,
         "scripts": _scripts(entries) if entries else None,

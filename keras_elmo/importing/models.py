@@ -1,5 +1,6 @@
 """Imports a model, whatever program made it."""
 
+from keras_elmo.files.keras_file import KerasFile
 from keras_elmo.files.loading import MODELS, Kind, open_model
 from keras_elmo.files.run_sources import PublishedFolder
 from keras_elmo.files.validation import check_tokenizer
@@ -14,7 +15,7 @@ from keras_elmo.utils.types import StrPath
 FOREIGN = (BilmCheckpoint, HubModule, ManyLangsFolder)
 IMPORTED: tuple[Kind, ...] = (*FOREIGN, PublishedFolder)
 # What can be inspected: of ours the first that matches, of others the only one.
-EVERY_KIND: tuple[Kind, ...] = (*MODELS[:-1], *IMPORTED)
+EVERY_KIND: tuple[Kind, ...] = (KerasFile, *MODELS[:-1], *IMPORTED)
 
 _KINDS: dict[str, Kind] = {
     "published": PublishedFolder,

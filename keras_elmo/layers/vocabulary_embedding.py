@@ -147,7 +147,9 @@ class VocabularyEmbedding(keras.layers.Layer):
         x = ops.concatenate(parts, axis=-1)
         if self.projection_kernel is not None:
             x = ops.matmul(x, self.projection_kernel) + self.projection_bias
-        return x * ops.cast(self.compute_mask(char_ids), x.dtype)[..., None]
+        mask = ops.cast(self.compute_mask(char_ids), x.dtype)
+        # Not an index: LiteRT lacks the operator of new axes.
+        return x * ops.expand_dims(mask, -1)
 
     def compute_mask(self, char_ids: Tensor, previous_mask: Tensor = None) -> Tensor:
         return ops.greater(char_ids[..., 0], 0)

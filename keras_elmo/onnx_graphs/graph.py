@@ -1,6 +1,8 @@
 """Builds an ONNX graph, operator by operator."""
 
+import math
 import os
+from collections.abc import Sequence
 
 import keras
 import numpy as np
@@ -181,9 +183,9 @@ def write_onnx(path: StrPath, graph: OnnxGraph, metadata: dict[str, str]) -> Non
         file.write(content)
 
 
-def check_size(model: keras.Model, path: StrPath) -> None:
-    """Raises `ValueError` if a model is larger than an ONNX file can be."""
-    size = 4 * model.count_params()
+def check_size(weights: Sequence[keras.Variable], path: StrPath) -> None:
+    """Raises `ValueError` if the weights are more than an ONNX file can hold."""
+    size = 4 * sum(math.prod(weight.shape) for weight in weights)
     if size > _MAX_BYTES:
         raise ValueError(
             f"{os.fspath(path)}: the model has {size:,} bytes, and an ONNX file at "

@@ -18,12 +18,13 @@ from keras_elmo.serving.signatures import (
     Argument,
     Arrays,
     ServedModel,
+    refuse_pairs,
 )
 from keras_elmo.text.unspaced import FirstText
 from keras_elmo.utils.reading import reading
 
 ConcreteFunction: TypeAlias = tf.types.experimental.ConcreteFunction
-_WORDS = "word_emb"
+_WORDS, _TAGS = "word_emb", "tags"
 _LAYER = re.compile(r"lstm_outputs(\d+)")
 
 
@@ -47,6 +48,11 @@ class Signature:
             for name, spec in sorted(specs.items())
         }
         self.outputs = tuple(sorted(function.structured_outputs))
+        self.token_outputs = frozenset(
+            name
+            for name, spec in function.structured_outputs.items()
+            if spec.shape.rank > 1 and spec.shape[1] is None
+        )
         # The one of rank 2; `None` if the model tokenizes strings itself.
         self.token_argument = next(
             (name for name, (_, rank) in self.arguments.items() if rank == 2), None
@@ -98,14 +104,17 @@ def _nested_outputs(
         key=lambda name: int(name.removeprefix("lstm_outputs")),
     )
     sets = [frozenset([LENGTHS])] if lengths_alone else []
-    sets.append(frozenset([LENGTHS, _WORDS]))
+    # A tagger's probabilities take two loops more.
+    first = _WORDS if _WORDS in outputs else _TAGS
+    if first in outputs:
+        sets.append(frozenset([LENGTHS, first]))
     # The mix needs the last layer, too.
     sets += [sets[-1].union(layers[: k + 1]) for k in range(len(layers) - 1)]
     return [*sets, frozenset(outputs)]
 
 
 class Model(ServedModel):
-    """One version of a model, loaded from a folder that `export_saved_model` wrote.
+    """One version of a model, loaded from a folder that keras_elmo exported.
 
     Raises:
         ValueError: it did not write the folder, or the folder is damaged.
@@ -114,6 +123,8 @@ class Model(ServedModel):
     def __init__(self, path: str | os.PathLike[str], version: int) -> None:
         super().__init__(version)
         about = read_description(path)
+        with reading(path, "its description is damaged"):
+            refuse_pairs(path, about)
         register_signature_operations(path)
         with reading(path, "cannot be loaded"):
             self.signature_defs = _signature_defs(path)
@@ -129,7 +140,8 @@ class Model(ServedModel):
                 signature.warm_up()
             if DEFAULT in self.loaded.signatures:
                 # The same function, for requests that name no signature.
-                signatures[DEFAULT] = signatures["default"]
+                default = "default" if "default" in signatures else "tokens"
+                signatures[DEFAULT] = signatures[default]
             self.signatures = signatures
 
 

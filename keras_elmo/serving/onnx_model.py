@@ -5,14 +5,15 @@ from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
-from keras_elmo.config import TOKENIZER_IF_UNKNOWN
-from keras_elmo.files.onnx_encoder import OnnxEncoder
+from keras_elmo.files.onnx_session import OnnxSession
+from keras_elmo.files.onnx_tasks import open_onnx
 from keras_elmo.serving.signatures import (
     DEFAULT,
     LENGTHS,
     Argument,
     Arrays,
     ServedModel,
+    refuse_pairs,
 )
 from keras_elmo.text.plain_tokenizer import PlainTokenizer
 from keras_elmo.text.unspaced import FirstText
@@ -33,11 +34,12 @@ class OnnxModel(ServedModel):
 
     def __init__(self, path: str | os.PathLike[str], version: int) -> None:
         super().__init__(version)
-        encoder = OnnxEncoder(path)
-        tokenizer = PlainTokenizer(encoder.tokenizer or TOKENIZER_IF_UNKNOWN)
-        strings = _Signature(encoder, {"strings": Argument(_STRING, 1)}, tokenizer)
+        session = open_onnx(path)
+        refuse_pairs(path, session.about)
+        tokenizer = session.plain_tokenizer()
+        strings = _Signature(session, {"strings": Argument(_STRING, 1)}, tokenizer)
         tokens = _Signature(
-            encoder,
+            session,
             {
                 LENGTHS: Argument(np.dtype("int32"), 1),
                 "tokens": Argument(_STRING, 2),
@@ -56,17 +58,22 @@ class _Signature:
 
     def __init__(
         self,
-        encoder: OnnxEncoder,
+        session: OnnxSession,
         arguments: dict[str, Argument],
         tokenizer: PlainTokenizer | None = None,
     ) -> None:
-        self._encoder = encoder
+        self._session = session
         self._tokenizer = tokenizer
         self._look_at = FirstText()
-        # Layer normalisation takes the mean over the whole batch.
-        self.batchable = not encoder.mix[2]
+        self.batchable = session.is_batchable
         self.arguments = arguments
-        self.outputs = tuple(sorted(encoder.output_shapes()))
+        self._shapes = {LENGTHS: ["batch"], **session.answer_shapes()}
+        self.outputs = tuple(sorted(self._shapes))
+        self.token_outputs = frozenset(
+            name
+            for name, (_, *sizes) in self._shapes.items()
+            if sizes and isinstance(sizes[0], str)
+        )
         self.token_argument = None if tokenizer else "tokens"
 
     def __call__(
@@ -81,24 +88,21 @@ class _Signature:
             lengths, width = inputs[LENGTHS], inputs["tokens"].shape[1]
             rows = zip(inputs["tokens"].tolist(), lengths.tolist(), strict=True)
             sentences = [_tokens(row[: max(length, 0)]) for row, length in rows]
-        if set(outputs) == {LENGTHS}:
-            return {LENGTHS: lengths}
-        values = self._encoder.run(sentences, outputs, width)
-        return values | ({LENGTHS: lengths} if LENGTHS in values else {})
+        asked = [name for name in outputs if name != LENGTHS]
+        values = {LENGTHS: lengths} if LENGTHS in outputs else {}
+        return values | (self._session.answer(sentences, asked, width) if asked else {})
 
     def definition(self) -> dict[str, object]:
         """Returns what TensorFlow Serving tells of a signature."""
         kinds = {_STRING: "DT_STRING", np.dtype("int32"): "DT_INT32"}
-        shapes = self._encoder.output_shapes()
+        types = dict.fromkeys(("tags", "labels"), "DT_STRING") | {LENGTHS: "DT_INT32"}
         return {
             "inputs": {
                 name: _tensor(name, kinds[dtype], [None] * rank)
                 for name, (dtype, rank) in self.arguments.items()
             },
             "outputs": {
-                name: _tensor(
-                    name, "DT_INT32" if name == LENGTHS else "DT_FLOAT", shapes[name]
-                )
+                name: _tensor(name, types.get(name, "DT_FLOAT"), self._shapes[name])
                 for name in self.outputs
             },
             "method_name": "tensorflow/serving/predict",

@@ -77,7 +77,7 @@ def compute(requests: Sequence[Request]) -> list[Arrays]:
         answers.append(
             {
                 name: np.ascontiguousarray(
-                    rows[:, :longest] if rows.ndim == 3 else rows
+                    rows[:, :longest] if name in signature.token_outputs else rows
                 )
                 for name, rows in answer.items()
             }

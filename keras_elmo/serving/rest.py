@@ -137,12 +137,21 @@ def _encode_object(arrays: Arrays) -> Iterator[bytes]:
     yield b"}"
 
 
-def _encode_array(array: np.ndarray) -> Iterator[bytes]:
+def _encode_array(array: np.ndarray | bytes) -> Iterator[bytes]:
     # orjson holds the interpreter's lock while it writes.
-    if array.size <= NUMBERS_AT_ONCE:
-        yield dumps(array)
+    if isinstance(array, bytes) or array.size <= NUMBERS_AT_ONCE:
+        yield dumps(_as_text(array))
         return
     for place, part in enumerate(array):
         yield b"," if place else b"["
         yield from _encode_array(part)
     yield b"]"
+
+
+def _as_text(array: object) -> object:
+    """Returns strings for bytes, in lists for arrays; numbers as they are."""
+    if isinstance(array, bytes):
+        return array.decode(errors="replace")
+    if isinstance(array, np.ndarray) and array.dtype.kind == "O":
+        return [_as_text(part) for part in array]
+    return array

@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 from keras_elmo.files.finding import ONNX_SUFFIX, is_onnx
+from keras_elmo.files.keras_file import KERAS_SUFFIX
 from keras_elmo.files.loading import open_model
 from keras_elmo.serving import metrics
 from keras_elmo.serving.batcher import Batcher
@@ -73,7 +74,9 @@ def serve(
         ValueError: there is no model, or its name would not do in a path.
     """
     share_freed_memory()
-    name = name or os.path.basename(os.path.abspath(model)).removesuffix(ONNX_SUFFIX)
+    if not name:
+        name = os.path.basename(os.path.abspath(model))
+        name = name.removesuffix(ONNX_SUFFIX).removesuffix(KERAS_SUFFIX)
     # A folder of versions is no model by itself.
     folder = model
     if not numbered_folders(Path(model)):

@@ -1,6 +1,7 @@
 """What is served: a model, of whatever kind, and its signatures."""
 
 import asyncio
+import os
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
@@ -8,7 +9,9 @@ from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
+from keras_elmo.files.task_description import task_of
 from keras_elmo.serving.limits import Code, ServingError, invalid
+from keras_elmo.utils.types import StrPath
 
 Arrays = dict[str, np.ndarray]
 _Other = TypeVar("_Other")
@@ -61,18 +64,30 @@ class ServedSignature(Protocol):
         batchable: whether a sentence's outputs do not depend on the others of a batch.
         arguments: by their names.
         outputs: their names.
+        token_outputs: the names of those whose second axis is that of tokens.
         token_argument: the argument of rank 2; `None` if the model tokenizes strings.
     """
 
     batchable: bool
     arguments: dict[str, Argument]
     outputs: tuple[str, ...]
+    token_outputs: frozenset[str]
     token_argument: str | None
 
     def __call__(
         self, inputs: Mapping[str, np.ndarray], outputs: Collection[str]
     ) -> Arrays:
         """Returns an array for each name in `outputs`."""
+
+
+def refuse_pairs(path: StrPath, about: Mapping[str, object]) -> None:
+    """Raises a `ValueError` for a classifier of pairs, by its description."""
+    task = task_of(about)
+    if task is not None and task.pairs:
+        raise ValueError(
+            f"{os.fspath(path)}: is {task.title} of pairs of texts; models of one text "
+            "are served"
+        )
 
 
 class ServedModel:

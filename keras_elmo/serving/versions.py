@@ -8,13 +8,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 from keras_elmo.files.exported_sources import ExportedModel, OnnxFile
+from keras_elmo.files.keras_file import KerasFile
 from keras_elmo.files.loading import kind_of
 from keras_elmo.serving.limits import Code, ServingError
 from keras_elmo.serving.signatures import ServedModel
 from keras_elmo.utils.checks import refuse
 
 # The kinds of models that are served.
-SERVED = (ExportedModel, OnnxFile)
+SERVED = (ExportedModel, OnnxFile, KerasFile)
 # Requests and answers have 63 bits for a version.
 _LAST = 2**63 - 1
 # Of each file: its path, its size, and when it and its permissions changed.
@@ -30,7 +31,12 @@ def load_version(path: Path, version: int) -> ServedModel:
         return OnnxModel(path, version)
     from keras_elmo.serving.model import Model
 
-    return Model(path, version)
+    if not KerasFile.matches(os.fspath(path)):
+        return Model(path, version)
+    from keras_elmo.serving.keras_file import as_saved_model
+
+    with as_saved_model(path) as folder:
+        return Model(folder, version)
 
 
 def numbered_folders(folder: Path) -> list[Path]:

@@ -12,6 +12,9 @@ INTERNAL = {
     "keras_elmo.text.batching": {"token_chunks", "tokenized_lines"},
     "keras_elmo.text.stats": {"CorpusStats"},
     "keras_elmo.text.vector_file": {"read_vector_file"},
+    # Tags are read and scored as the commands do.
+    "keras_elmo.text.tagged_text": {"read_tagged"},
+    "keras_elmo.text.tag_scores": {"TagScores"},
     # Ids in NumPy, and which of them are no words.
     "keras_elmo.text.plain_ids": {"PlainIds"},
     "keras_elmo.text.vocabulary": {"END", "PADDING_ID", "SPECIALS", "START", "UNKNOWN"},

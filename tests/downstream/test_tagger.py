@@ -130,24 +130,6 @@ def test_saved(fitted, tmp_path):
     loaded.summary(print_fn=lambda line: None)
 
 
-@on_tensorflow
-def test_exported(fitted, tmp_path):
-    """Words to tags without this package; padding and empty sentences have none."""
-    import tensorflow as tf
-
-    fitted.export(tmp_path / "names")
-    loaded = tf.saved_model.load(str(tmp_path / "names"))
-    tokens = tf.ragged.constant([[], *WORDS]).to_tensor("")
-    for name in ("tokens", "serving_default"):
-        found = loaded.signatures[name](tokens=tokens)["tags"].numpy()
-        rows = [[tag.decode() for tag in row if tag] for row in found]
-        assert rows == [[], *fitted.predict(WORDS)]
-    with pytest.raises(ValueError, match="names exists already"):
-        fitted.export(tmp_path / "names")
-    with pytest.raises(ValueError, match="`format` must be 'tf_saved_model'. Rec"):
-        fitted.export(tmp_path / "other", format="onnx")
-
-
 @pytest.mark.usefixtures("eagerly")
 def test_frozen_encoder_runs_once():
     """It is read for training and development data, whatever the epochs."""
@@ -179,6 +161,29 @@ def test_fine_tuning(tmp_path):
     loaded = keras.saving.load_model(tmp_path / "names.keras")
     assert loaded.elmo.trainable_encoder
     assert loaded.predict(WORDS[:3]) == tagger.predict(WORDS[:3])
+
+
+@pytest.mark.usefixtures("eagerly")
+def test_rates_by_layer():
+    """Keras's optimizer for them knows the layers of the biLM by their paths."""
+    tagger = make(lstm_units=0, trainable_encoder=True)
+    sgd = keras.optimizers.SGD
+    rates = keras.optimizers.OptimizerMap(
+        sgd(0.1),
+        {"char_cnn_embedding/.*": sgd(0.0), "bilm/(forward|backward)_0/.*": sgd(0.0)},
+    )
+    tagger.compile(keras.optimizers.MultiOptimizer(rates), tagger.loss)
+    encoder = tagger.elmo.encoder
+    before = numpy_of(encoder.weights)
+    tagger.fit(DATA[:8], epochs=1, verbose=0)
+    moved = {
+        weight.path.rpartition("/")[0]
+        for weight, now, old in zip(
+            encoder.weights, numpy_of(encoder.weights), before, strict=True
+        )
+        if not np.array_equal(now, old)
+    }
+    assert moved == {"bilm/forward_1", "bilm/backward_1"}
 
 
 @on_tensorflow

@@ -13,7 +13,6 @@ import pytest
 
 from keras_elmo.config import ElmoConfig
 from keras_elmo.downstream.elmo_embedding import ElmoEmbedding
-from keras_elmo.export import onnx as onnx_export
 from keras_elmo.export.onnx import export_onnx
 from keras_elmo.export.saved_model import export_saved_model
 from keras_elmo.models.encoder import build_encoder
@@ -342,7 +341,7 @@ def test_invalid_arguments(encoder, tmp_path, monkeypatch):
             export_onnx(source, tmp_path / path)
     with pytest.raises(ValueError, match="`quantize` must be .*quantize='int4'"):
         export_onnx(encoder, tmp_path / "model.onnx", quantize="int4")
-    monkeypatch.setattr(onnx_export, "_MAX_BYTES", 1000)
+    monkeypatch.setattr(onnx_graph, "_MAX_BYTES", 1000)
     with pytest.raises(ValueError, match=r"model\.onnx: .* bytes, .* at most 1,000"):
         export_onnx(encoder, tmp_path / "model.onnx")
     assert [entry.name for entry in tmp_path.iterdir()] == ["folder"]

@@ -12,6 +12,7 @@ from keras_elmo.files.run_sources import RunCheckpoint
 from tests.helpers.bilm_files import STEP, WORDS
 from tests.helpers.command_line import assert_one_line, command
 from tests.helpers.small import CONFIG
+from tests.helpers.tasks import random_classifier, random_tagger
 from tests.importing.conftest import KINDS, OUR_WORDS
 
 pytestmark = pytest.mark.graph
@@ -49,6 +50,73 @@ def test_inspect_a_file(models, tmp_path):
     elsewhere.parent.mkdir(parents=True)
     shutil.copy(checkpoint, elsewhere)
     assert_one_line(*command("inspect", elsewhere), "holds no model")
+
+
+TASKS = {
+    "tagger": ("tag", random_tagger),
+    "classifier": ("classify", random_classifier),
+}
+
+
+@pytest.mark.parametrize("kind", TASKS)
+def test_inspect_a_task(kind, tmp_path):
+    """A tagger or a classifier, in each kind of file; no encoder is read from one."""
+    command_name, make = TASKS[kind]
+    model = make()
+    model.export(tmp_path / "task.onnx", quantize="int8")
+    model.save(tmp_path / "task.keras")
+    names = model.tags if kind == "tagger" else model.labels
+    for name, where in (
+        ("task.onnx", "an ONNX file"),
+        ("task.keras", "a file of Keras"),
+    ):
+        found = keras_elmo.inspect_model(tmp_path / name)
+        assert found["kind"] == f"a {kind} in {where}"
+        assert found["task"]["kind"] == kind
+        assert found["task"]["names"] == [*names]
+        assert found["uses"] == [f"{command_name} predict", "serve"]
+        assert found["dtype"] == ("int8" if name == "task.onnx" else "float32")
+        assert found["parameters"]["encoder"] == model.elmo.encoder.count_params()
+        json.dumps(found)
+        status, out, _ = command("inspect", tmp_path / name)
+        assert status == 0 and f"a {kind} in {where}" in out
+        with pytest.raises(ValueError, match=f"{name}: is a {kind}.*must be an? "):
+            keras_elmo.embed(tmp_path / name, ["We sat"])
+        result = command(
+            "embed", "--model", tmp_path / name, "--input", "x", "--out", "-"
+        )
+        assert_one_line(*result)
+    with pytest.raises(TypeError, match="whose attribute `elmo` is one"):
+        keras_elmo.embed(model, ["We sat"])
+    with pytest.raises(ValueError, match=f"is a {kind}; `model` must be an encoder"):
+        keras_elmo.embed(keras_elmo.load(tmp_path / "task.onnx"), ["We sat"])
+
+
+# A graph is traced: 15 s.
+@pytest.mark.slow
+def test_inspect_a_saved_model_of_a_task(tmp_path):
+    random_tagger(static=None).export(tmp_path / "names")
+    found = keras_elmo.inspect_model(tmp_path / "names")
+    assert found["kind"] == "a tagger in a SavedModel"
+    assert found["task"]["names"][0] == "O" and "serve" in found["uses"]
+    for reads in (keras_elmo.load_language_model, keras_elmo.ElmoEmbedding):
+        with pytest.raises(ValueError, match="is a tagger; .* must be an encoder"):
+            reads(tmp_path / "names")
+    with pytest.raises(ValueError, match="is a tagger in a SavedModel, which tf.saved"):
+        keras_elmo.load(tmp_path / "names")
+
+
+def test_inspect_another_keras_file(tmp_path):
+    import keras
+
+    keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)]).save(
+        tmp_path / "other.keras"
+    )
+    with pytest.raises(ValueError, match=r"other\.keras: holds neither a Tagger nor"):
+        keras_elmo.inspect_model(tmp_path / "other.keras")
+    (tmp_path / "damaged.keras").write_bytes(b"PK")
+    with pytest.raises(ValueError, match=r"damaged\.keras: cannot be read"):
+        keras_elmo.inspect_model(tmp_path / "damaged.keras")
 
 
 @pytest.mark.parametrize("name", KINDS)

@@ -1,5 +1,6 @@
 """An .onnx file is served as a SavedModel is, without TensorFlow."""
 
+import asyncio
 import json
 import re
 import signal
@@ -10,13 +11,20 @@ import urllib.request
 import numpy as np
 import pytest
 
+import keras_elmo
 from keras_elmo.export.onnx import export_onnx
 from keras_elmo.export.saved_model import export_saved_model
+from keras_elmo.serving import rest
+from keras_elmo.serving.batcher import Batcher
+from keras_elmo.serving.limits import Limits
 from keras_elmo.serving.model import Model
 from keras_elmo.serving.onnx_model import OnnxModel
+from keras_elmo.serving.request import Request, compute
 from keras_elmo.serving.versions import ModelManager
 from tests.helpers.exports import SENTENCES, TOKENS, embedding, padded
 from tests.helpers.fresh_process import environment, run_python
+from tests.helpers.tasks import random_classifier, random_tagger
+from tests.serving.test_rest import asgi
 
 pytestmark = pytest.mark.graph
 
@@ -93,6 +101,126 @@ def test_damaged_file(tmp_path):
     (tmp_path / "model.onnx").write_bytes(b"no")
     with pytest.raises(ValueError, match=r"model\.onnx: cannot be read"):
         ModelManager(tmp_path / "model.onnx", "elmo", print)
+
+
+# ---------------------------------------------------------------- taggers, classifiers
+
+
+@pytest.fixture(scope="module")
+def tasks(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("tasks")
+    random_tagger(static=None).export(folder / "tagger.onnx")
+    random_classifier(static=None).export(folder / "classifier.onnx")
+    return folder
+
+
+def predict(path, body):
+    """The answer of a server of a file to the body of a `:predict`."""
+    models = ModelManager(path, "elmo", print)
+    batcher = Batcher(Limits())
+    app = rest.rest_app(models, batcher, Limits(), lambda: True)
+    try:
+        status, answer = asyncio.run(asgi(app, json.dumps(body).encode()))
+    finally:
+        batcher.close()
+    return status, json.loads(answer)
+
+
+def test_tagger_answers(tasks):
+    """Names of tags for words and for texts, by row and by column."""
+    tagger = keras_elmo.load(tasks / "tagger.onnx")
+    words = [["Ada", "sat", "here"], ["Rome"]]
+    (first, second) = tagger.predict(words)
+    tokens = [words[0], [*words[1], "", ""]]
+    inputs = {"tokens": tokens, "sequence_len": [3, 1]}
+    body = {"signature_name": "tokens", "inputs": inputs}
+    status, answer = predict(tasks / "tagger.onnx", body)
+    assert status == 200
+    assert answer["outputs"]["tags"] == [first, [*second, "", ""]]
+    assert answer["outputs"]["sequence_len"] == [3, 1]
+    scores = np.array(answer["outputs"]["scores"])
+    assert ((scores > 0) == [[1, 1, 1], [1, 0, 0]]).all()
+    body = {"instances": ["Ada sat here"], "output_filter": ["tags"]}
+    answer = predict(tasks / "tagger.onnx", body)
+    assert answer == (200, {"predictions": [{"tags": first}]})
+    inputs = {"tokens": [["", "Ada"]], "sequence_len": [2]}
+    body = {"signature_name": "tokens", "inputs": inputs}
+    status, answer = predict(tasks / "tagger.onnx", body)
+    assert status == 400 and "no empty string before a word" in answer["error"]
+    body = {"inputs": ["Ada"], "output_filter": ["labels"]}
+    status, answer = predict(tasks / "tagger.onnx", body)
+    assert status == 400 and "'scores', 'sequence_len', 'tags'" in answer["error"]
+
+
+def test_classifier_answers(tasks):
+    classifier = keras_elmo.load(tasks / "classifier.onnx")
+    texts = ["a warm film", "", "dull"]
+    status, answer = predict(tasks / "classifier.onnx", {"inputs": texts})
+    assert status == 200
+    assert answer["outputs"]["sequence_len"] == [3, 0, 1]
+    words = [text.encode().split() for text in texts]
+    wanted = classifier.probabilities(words)
+    found = answer["outputs"]["probabilities"]
+    np.testing.assert_allclose(found, wanted, atol=1e-5)
+    labels = [classifier.labels[k] for k in wanted.argmax(axis=1)]
+    assert answer["outputs"]["labels"] == labels
+
+
+def test_padded_to_own_longest(tasks):
+    """What clients get does not tell who was answered with them."""
+    model = OnnxModel(tasks / "tagger.onnx", 1)
+    signature = model.signature("tokens")
+    requests = []
+    for words in (["Ada"], ["Ada", "sat", "here"]):
+        inputs = {
+            "tokens": padded([words]),
+            "sequence_len": np.array([len(words)], "int32"),
+        }
+        outputs = ["tags", "scores"]
+        requests.append(Request(signature, inputs, outputs, 1, len(words)))
+    answers = compute(requests)
+    assert [answer["tags"].shape for answer in answers] == [(1, 1), (1, 3)]
+    assert [answer["scores"].shape for answer in answers] == [(1, 1), (1, 3)]
+
+
+def test_pairs_are_refused(tmp_path):
+    random_classifier(static=None, pairs=True).export(tmp_path / "pairs.onnx")
+    with pytest.raises(ValueError, match=r"pairs\.onnx: is a classifier of pairs"):
+        ModelManager(tmp_path / "pairs.onnx", "elmo", print)
+
+
+# A SavedModel is written, and loaded twice: 30 s.
+@pytest.mark.slow
+@pytest.mark.parametrize("make", [random_tagger, random_classifier])
+def test_saved_model_of_a_task(make, tmp_path):
+    """A folder, an .onnx file and a .keras file have the same signatures."""
+    task = make(static=None)
+    task.elmo.encoder.tokenizer = "whitespace"
+    # As after training: Keras warns of a file without its state.
+    task.optimizer.build(task.trainable_variables)
+    task.export(tmp_path / "folder")
+    task.export(tmp_path / "file.onnx")
+    task.save(tmp_path / "file.keras")
+    ours = ModelManager(tmp_path / "file.onnx", "elmo", print).model
+    for name in ("folder", "file.keras"):
+        theirs = ModelManager(tmp_path / name, "elmo", print).model
+        for signature, inputs in INPUTS.items():
+            found, wanted = (each.signature(signature) for each in (theirs, ours))
+            for attribute in ("arguments", "outputs", "token_outputs", "batchable"):
+                assert getattr(found, attribute) == getattr(wanted, attribute)
+            one, other = (each(inputs, found.outputs) for each in (found, wanted))
+            for output in found.outputs:
+                if one[output].dtype == object:
+                    assert one[output].tolist() == other[output].tolist()
+                else:
+                    np.testing.assert_allclose(one[output], other[output], atol=1e-4)
+            some = found.outputs[:1]
+            assert found(inputs, some).keys() == {*some}
+            kinds = [
+                model.signature_defs[signature]["outputs"] for model in (theirs, ours)
+            ]
+            one, other = ({k: v["dtype"] for k, v in kind.items()} for kind in kinds)
+            assert one == other
 
 
 _FRESH = """

@@ -72,6 +72,28 @@ def test_encode_outputs(numbers_at_once, monkeypatch):
     assert b"[0.1,1.0]" in rest.encode_outputs(OUTPUTS, by_row=True)
 
 
+@pytest.mark.parametrize("numbers_at_once", [1, 3, 100])
+def test_strings_encoded(numbers_at_once, monkeypatch):
+    """Names of tags and labels; what is no UTF-8 does not stop the answer."""
+    monkeypatch.setattr(rest, "NUMBERS_AT_ONCE", numbers_at_once)
+    outputs = {
+        "tags": np.array([[b"O", "배".encode()], [b"", b"\xff"]], object),
+        "labels": np.array([b"good", b"bad"], object),
+    }
+    wanted = {"tags": [["O", "배"], ["", "\ufffd"]], "labels": ["good", "bad"]}
+    by_column = json.loads(rest.encode_outputs(outputs, by_row=False))
+    by_row = json.loads(rest.encode_outputs(outputs, by_row=True))
+    assert by_column == {"outputs": wanted}
+    rows = zip(*wanted.values(), strict=True)
+    assert by_row["predictions"] == [
+        dict(zip(wanted, row, strict=True)) for row in rows
+    ]
+    empty = {"tags": np.zeros((2, 0), object)}
+    assert json.loads(rest.encode_outputs(empty, False)) == {
+        "outputs": {"tags": [[], []]}
+    }
+
+
 def test_no_rows_encoded():
     empty = {name: array[:0] for name, array in OUTPUTS.items()}
     assert rest.encode_outputs(empty, by_row=True) == b'{"predictions":[]}'

@@ -1,0 +1,80 @@
+"""A tagger or a classifier in an .onnx file that anybody may have made."""
+
+import json
+
+import onnx
+import pytest
+
+import keras_elmo
+from tests.files.test_onnx_encoder import changed
+from tests.helpers.tasks import random_classifier, random_tagger
+
+pytestmark = pytest.mark.graph
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("tasks")
+    random_tagger().export(folder / "tagger.onnx")
+    random_classifier().export(folder / "classifier.onnx")
+    return folder
+
+
+def with_task(file, path, **changes):
+    """A copy of a file that describes another task."""
+    entries = {entry.key: entry.value for entry in onnx.load(file).metadata_props}
+    about = json.loads(entries["keras_elmo"])
+    about["task"] = {**about["task"], **changes}
+    return changed(file, path, keras_elmo=json.dumps(about))
+
+
+@pytest.mark.parametrize("file", ["tagger.onnx", "classifier.onnx"])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"kind": "parser"},
+        {"names": "O"},
+        {"names": []},
+        {"names": ["O", 1]},
+        {"multi_label": 1},
+        {"pairs": True},
+        {"more": 1},
+    ],
+    ids=str,
+)
+def test_damaged_task(file, changes, files, tmp_path):
+    path = with_task(files / file, tmp_path / "bad.onnx", **changes)
+    with pytest.raises(ValueError, match=r"bad\.onnx: (must be a|its descr)"):
+        keras_elmo.load(path)
+
+
+def test_another_task(files, tmp_path):
+    """A tagger has no probabilities, a classifier has no tags."""
+    for file, kind in (("tagger.onnx", "classifier"), ("classifier.onnx", "tagger")):
+        path = with_task(files / file, tmp_path / "bad.onnx", kind=kind)
+        with pytest.raises(ValueError, match=r"bad\.onnx: .* must have 2 axes"):
+            keras_elmo.load(path)
+
+
+def test_too_few_names(files, tmp_path):
+    path = with_task(files / "tagger.onnx", tmp_path / "bad.onnx", names=["O"])
+    tagger = keras_elmo.load(path)
+    with pytest.raises(ValueError, match=r"bad\.onnx: .* has tags without a name"):
+        tagger.predict([[f"w{k}" for k in range(30)]])
+    path = with_task(files / "classifier.onnx", tmp_path / "bad.onnx", names=["a"])
+    with pytest.raises(ValueError, match="probabilities .* 2 axes, the last of 1"):
+        keras_elmo.load(path)
+
+
+def test_static_words(files, tmp_path):
+    """They are in the file; without them it has an input too many."""
+    tagger = keras_elmo.load(files / "tagger.onnx")
+    sentences = [[b"Ada", b"ADA", b"the", b"The", b"unknown"]]
+    ids = tagger.feeds(sentences, 6)["static_ids"]
+    assert ids.tolist() == [[4, 1, 2, 2, 1, 0]]
+    path = changed(files / "tagger.onnx", tmp_path / "bad.onnx", static_words=None)
+    with pytest.raises(ValueError, match=r"bad\.onnx: .* inputs must be char_ids"):
+        keras_elmo.load(path)
+    path = changed(files / "tagger.onnx", tmp_path / "bad.onnx", static_words="{")
+    with pytest.raises(ValueError, match=r"bad\.onnx: .* description is damaged"):
+        keras_elmo.load(path)
