@@ -22,7 +22,9 @@ ROOT = Path(__file__).parents[1]
 LONG = (
     "README.md",
     "README.ko.md",
+    "docs/classifying.md",
     "docs/coming_from.md",
+    "docs/coming_from_taggers.md",
     "docs/explore.md",
     "docs/keras.md",
     "docs/models.md",
