@@ -35,8 +35,6 @@ INTERNAL = {
     # Layers that one process has stored are read by the next.
     "keras_elmo.downstream": {"precompute"},
     "keras_elmo.downstream.layer_batches": {"LayerBatches", "layer_dataset"},
-    # Files are read once, for the cache and for `fit`.
-    "keras_elmo.text.tagged_text": {"read_tagged"},
     # Hours of measuring are written whole.
     "keras_elmo.utils.files": {"replacing", "write_json"},
 }
