@@ -1,18 +1,17 @@
 """A classifier of raw sentences: strings in, label out, one Keras model.
 
     python examples/04_sentiment_classifier.py \\
-        --model saved_models/my-elmo --train train.txt --dev dev.txt
+        --model saved_models/my-elmo --train train.tsv --dev dev.tsv
 
-Files hold one example a line: `label sentence`, or columns separated by tabs with the
-label last and the sentence before it. Without them, sentences are generated, in which a
-word alone does not tell: "anything but dull" is praise.
+Files are TSV, CSV or JSON lines with the columns text and label, or two columns
+without names. Without them, sentences are generated, in which a word alone does not
+tell: "anything but dull" is praise. On the command line: `keras-elmo classify train`.
 """
 
 import argparse
 from pathlib import Path
 
 import keras
-from labelled_sentences import read_examples
 from sentiment_sentences import write_sentences
 from shipped_models import ENGLISH
 
@@ -30,29 +29,22 @@ def main(
     keras.utils.set_random_seed(0)
     if train is None or dev is None:
         train, dev = write_sentences(out.parent, 1000)
-    sentences, labels = read_examples(dev)
     # Sentences are cut as the text was that the model learned from.
     classifier = keras_elmo.TextClassifier(model, dropout=0.2)
     classifier.optimizer.learning_rate = 0.003
     classifier.fit(
-        *read_examples(train),
-        validation_data=(sentences, labels),
-        epochs=epochs,
-        batch_size=batch_size,
-        verbose=2,
+        train, validation_data=dev, epochs=epochs, batch_size=batch_size, verbose=2
     )
 
     # One file that holds everything; this package is all that reading it needs.
     out.parent.mkdir(parents=True, exist_ok=True)
     classifier.save(out)
     classifier = keras.models.load_model(out)
-    # Of sentences that it has not seen.
-    some = sentences[:5]
-    predicted = zip(
-        classifier.predict(some), classifier.predict_proba(some), strict=True
-    )
-    for sentence, (label, probabilities) in zip(some, predicted, strict=True):
-        print(f"{label} ({probabilities.max():.0%} sure): {sentence}")
+    sentences = ["A warm and witty film !", "The plot is anything but dull ."]
+    rows = classifier.predict_proba(sentences)
+    for sentence, row in zip(sentences, rows, strict=True):
+        label = classifier.labels[row.argmax()]
+        print(f"{label} ({row.max():.0%} sure): {sentence}")
     print(f"The whole model is in {out}")
 
 

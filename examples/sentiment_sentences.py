@@ -1,4 +1,4 @@
-"""Writes sentences of film reviews, praise and blame, a label before each.
+"""Writes sentences of film reviews, praise and blame, a tab and a label after each.
 
 A word alone does not tell: "anything but dull" is praise, and "not a witty one" blame.
 
@@ -46,7 +46,7 @@ TEMPLATES = [
 
 
 def sentences(count: int, seed: int = 0) -> list[str]:
-    """Returns `count` distinct lines, `label sentence`, the same for the same seed."""
+    """Returns `count` distinct lines, the same for the same seed."""
     rng = random.Random(seed)
     found: dict[str, str] = {}
     while len(found) < count:
@@ -64,13 +64,13 @@ def sentences(count: int, seed: int = 0) -> list[str]:
                 text = text.replace(f"{{{slot}}}", word, 1)
         text = re.sub(r"\ba (?=[aeiou])", "an ", text)
         found[text[0].upper() + text[1:]] = label
-    return [f"{label} {text}" for text, label in found.items()]
+    return [f"{text}\t{label}" for text, label in found.items()]
 
 
 def write_sentences(folder: Path, count: int) -> tuple[Path, Path]:
     """Writes files to learn from and, with a fifth of the sentences, to test on."""
     folder.mkdir(parents=True, exist_ok=True)
-    train, dev = folder / "sentiment_train.txt", folder / "sentiment_dev.txt"
+    train, dev = folder / "sentiment_train.tsv", folder / "sentiment_dev.tsv"
     lines = sentences(count)
     for path, part in ((train, lines[count // 5 :]), (dev, lines[: count // 5])):
         path.write_text("\n".join(part) + "\n", encoding="utf-8")

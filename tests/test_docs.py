@@ -29,7 +29,9 @@ NOTEBOOKS = [
 LONG = (
     "README.md",
     "README.ko.md",
+    "docs/classifying.md",
     "docs/coming_from.md",
+    "docs/coming_from_taggers.md",
     "docs/explore.md",
     "docs/index.md",
     "docs/keras.md",

@@ -14,6 +14,7 @@ from keras_elmo.downstream.tagger_batches import BatchGraph, TaggerBatches
 from keras_elmo.downstream.tagger_head import TaggerHead, tagger_loss
 from keras_elmo.files.sources import Source
 from keras_elmo.utils.checks import (
+    called,
     check_at_least,
     check_boolean,
     check_rate,
@@ -21,6 +22,9 @@ from keras_elmo.utils.checks import (
     refuse,
 )
 from keras_elmo.utils.types import Config, StrPath, Tensor
+
+# Half a gigabyte for 32 sentences of 50 words.
+_MOST_CRF_TAGS = 300
 
 
 class TaggerModel(ExportedTagger):
@@ -61,6 +65,12 @@ class TaggerModel(ExportedTagger):
 
     def _make_head(self, tags: Sequence[str]) -> None:
         """Makes the layers whose sizes depend on the tags, and builds the model."""
+        if self.crf and len(tags) > _MOST_CRF_TAGS:
+            raise ValueError(
+                f"{called('crf')} must be False for more than {_MOST_CRF_TAGS} tags: "
+                "scores of pairs of tags would take too much memory. "
+                f"Received: {len(tags):,} tags, such as {tags[0]!r}"
+            )
         self._tags = [*tags]
         self.head = TaggerHead(
             self._tags, self.lstm_units, self.crf, self.dropout, name="head"

@@ -264,6 +264,19 @@ def test_small_data():
     assert scores["tokens"] == 2 and scores["f1"] == scores["accuracy"]
 
 
+@pytest.mark.usefixtures("eagerly")
+def test_many_tags():
+    """Of a wrong column, perhaps."""
+    data = [([f"w{k}", "a" * 500], [f"T{2 * k}", f"T{2 * k + 1}"]) for k in range(5000)]
+    tagger = make(lstm_units=0)
+    with pytest.raises(ValueError, match=r"`crf` must be False for .*: 10,000 tags"):
+        tagger.fit(data)
+    assert tagger.tags is None
+    tagger = make(lstm_units=0, crf=False, tags=[f"T{k}" for k in range(10_000)])
+    tagger.fit(data[:3], epochs=1, verbose=0)
+    assert tagger.predict([["w1"]])[0][0].startswith("T")
+
+
 def test_refuses_data():
     tagger = make()
     with pytest.raises(ValueError, match="`tags` must be given, or learned by `fit`"):

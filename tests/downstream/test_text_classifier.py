@@ -281,3 +281,33 @@ def test_arguments_stay(encoder):
     for name in ("labels", "pooling", "static", "hidden", "dropout", "pairs"):
         with pytest.raises(AttributeError, match=f"`{name}` of TextClassifier must be"):
             setattr(classifier, name, 0)
+
+
+def test_sizes_of_data(encoder):
+    """10,000 labels, a text of 5,000 words, a word of 500 bytes, two examples."""
+    labels = [f"L{k}" for k in range(10_000)]
+    texts = ["warm " * 5_000, "w" * 500]
+    classifier = made(encoder, labels=labels)
+    classifier.fit(texts, labels[:2], epochs=1, verbose=0)
+    assert classifier.predict_proba(texts).shape == (2, 10_000)
+
+
+def test_files_and_the_best_epoch(encoder, tmp_path):
+    path = tmp_path / "train.tsv"
+    rows = [f"{text}\t{label}\n" for text, label in zip(TEXTS, LABELS, strict=True)]
+    path.write_text("".join(rows))
+    classifier = made(encoder)
+    # The second epoch spoils what the first has learnt.
+    rates = keras.callbacks.LearningRateScheduler(lambda epoch: [1e-6, 1e3, 1e3][epoch])
+    history = classifier.fit(
+        path, validation_data=path, epochs=9, patience=2, callbacks=[rates], verbose=0
+    ).history
+    losses = history["val_loss"]
+    best = max(range(3), key=lambda k: (history["val_accuracy"][k], -losses[k]))
+    assert len(losses) == best + 3
+    scores = classifier.evaluate(path)
+    assert scores["accuracy"] == pytest.approx(history["val_accuracy"][best])
+    with pytest.raises(ValueError, match="`patience` must be at least 1"):
+        classifier.fit(path, patience=0)
+    with pytest.raises(ValueError, match="`text_column` must be None unless a file"):
+        classifier.fit(TEXTS, LABELS, text_column="text")
