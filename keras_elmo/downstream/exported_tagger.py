@@ -70,7 +70,9 @@ class ExportedTagger(TaskModel):
         best = graph.add("Squeeze", best, graph.integers(2))
         no_tag, zero = graph.constant(-1, "int32"), graph.constant(0.0)
         tags = graph.cast(tags, "int32")
+        mask = graph.add("Unsqueeze", text.is_token, graph.integers(2))
         return {
             "tags": graph.add("Where", text.is_token, tags, no_tag),
             "scores": graph.add("Where", text.is_token, best, zero),
+            "marginals": graph.add("Where", mask, probabilities, zero),
         }

@@ -52,7 +52,8 @@ class ExportedTask(Protocol):
     def add_outputs(self, graph: OnnxGraph, text: OnnxText) -> dict[str, str]:
         """Adds the operators above the words; returns outputs by their names.
 
-        They are those of `outputs_of_ids`.
+        They are those of `outputs_of_ids`, and `marginals` of a tagger, `(batch,
+        tokens, tags)`: what is not asked for is not computed.
         """
 
     def outputs_of_ids(self, texts: Sequence[Sequence[Tensor]]) -> dict[str, Tensor]:

@@ -1,9 +1,11 @@
 """A whole model of words to tags, such as parts of speech or named entities."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import NoneType
 
 import keras
+import numpy as np
+from keras import ops
 
 from keras_elmo.downstream.best_epoch import (
     BestEpoch,
@@ -29,7 +31,7 @@ from keras_elmo.text.tag_scores import TagScores
 from keras_elmo.text.token_lists import read_sentences
 from keras_elmo.utils.checks import check_at_least, check_type, refuse
 from keras_elmo.utils.fixed import fixed_arguments
-from keras_elmo.utils.types import Config
+from keras_elmo.utils.types import Config, Tensor
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
@@ -193,26 +195,51 @@ class Tagger(TaggerModel):
             sentences: as of `predict`; up to 16 batches are read ahead.
             batch_size: greatest number of sentences in a batch.
         """
+        rows = self._of_words(sentences, batch_size, self.predict_on_batch)
+        return ((words, [self._tags[k] for k in row.tolist()]) for words, row in rows)
+
+    def marginals(
+        self, sentences: Data, batch_size: int = 64
+    ) -> Iterator[tuple[list[str], np.ndarray]]:
+        """Yields the words and the probabilities of all tags of each sentence.
+
+        Args:
+            sentences: as of `predict`.
+            batch_size: greatest number of sentences in a batch.
+
+        Yields:
+            The words, and a float32 array `(words, tags)`, in the order of `tags`. With
+            a CRF a probability is the sum over all paths through a tag.
+        """
+        return self._of_words(sentences, batch_size, self.marginals_on_batch)
+
+    def _of_words(
+        self, sentences: Data, batch_size: int, compute: Callable[..., Tensor]
+    ) -> Iterator[tuple[list[str], np.ndarray]]:
+        """Yields the words of each sentence, and what is computed of them."""
         check_at_least(1, batch_size=batch_size)
         self._head()
         tokenizer = tokenizer_of(self.elmo.encoder)
         read = read_sentences(sentences, tokenizer, max_ahead=batch_size)
-        return self._tagged(read, batch_size)
+        return self._computed(read, batch_size, compute)
 
-    def _tagged(
-        self, sentences: Iterable[Tokens], batch_size: int
-    ) -> Iterator[tuple[list[str], list[str]]]:
+    def _computed(
+        self,
+        sentences: Iterable[Tokens],
+        batch_size: int,
+        compute: Callable[..., Tensor],
+    ) -> Iterator[tuple[list[str], np.ndarray]]:
         for window in windows(sentences, batch_size):
-            tags: list[list[str]] = [[] for _ in window]
+            rows: dict[int, np.ndarray] = {}
             if any(window):
                 groups, batches = self._batches.prepare(window, batch_size)
                 for group, (x,) in zip(groups, batches, strict=True):
-                    numbers = self.predict_on_batch(x)
-                    lengths = [len(window[k]) for k in group]
-                    rows = named_tags(numbers, lengths, self._tags)
-                    for k, row in zip(group, rows, strict=True):
-                        tags[k] = row
-            for words, row in zip(window, tags, strict=True):
+                    values = ops.convert_to_numpy(compute(x))
+                    for k, row in zip(group, values, strict=False):
+                        rows[k] = row[: len(window[k])]
+            nothing = np.empty((0, len(self._tags)), "float32")
+            for k, words in enumerate(window):
+                row = rows.get(k, nothing)
                 yield [word.decode(errors="replace") for word in words], row
 
     def evaluate(

@@ -57,6 +57,7 @@ class TaggerModel(ExportedTagger):
         self._batches = TaggerBatches(self.elmo, self.static)
         self._tags: list[str] = []
         self._graph: BatchGraph | None = None
+        self._marginal_graph: BatchGraph | None = None
         if tags is not None:
             self._make_head(tags)
         # The clipping of the authors' taggers.
@@ -117,6 +118,22 @@ class TaggerModel(ExportedTagger):
         if self._graph is None:
             self._graph = BatchGraph(self._decoded, self.elmo.layers_shape)
         return self._graph(x)
+
+    def marginals_on_batch(self, x: dict[str, Tensor]) -> Tensor:
+        """Returns the `(batch, tokens, tags)` probabilities of all tags.
+
+        Args:
+            x: as of `call`.
+        """
+        if keras.backend.backend() != "tensorflow":
+            return self._marginals(x)
+        if self._marginal_graph is None:
+            graph = BatchGraph(self._marginals, self.elmo.layers_shape)
+            self._marginal_graph = graph
+        return self._marginal_graph(x)
+
+    def _marginals(self, x: dict[str, Tensor]) -> Tensor:
+        return self._head().probabilities(self(x, training=False))
 
     def _decoded(self, x: dict[str, Tensor]) -> Tensor:
         return self._head().decode(self(x, training=False))

@@ -40,7 +40,8 @@ class TaskModel(keras.Model):
 
         An ONNX or a LiteRT file takes `char_ids`, `(batch, tokens + 2, 50)` int32 as of
         `CharacterIds`, and with static vectors `static_ids`, `(batch, tokens)`, as of
-        `StaticEmbedding.ids`. Its `tags` are indices, -1 where masked; a classifier
+        `StaticEmbedding.ids`. Its `tags` are indices, -1 where masked; in ONNX there
+        are `marginals`, too, `(batch, tokens, tags)` probabilities. A classifier
         returns `probabilities` alone. The names are in the file: `keras_elmo.load`
         reads an ONNX file without TensorFlow and Keras, a LiteRT file is a zip archive,
         too, with `keras_elmo.json` in it.

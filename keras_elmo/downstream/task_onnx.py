@@ -5,7 +5,7 @@ import json
 from keras_elmo.downstream.exported_task import ExportedTask, OnnxText, input_names
 from keras_elmo.files.onnx_session import CHAR_IDS, DESCRIPTION, FORMAT, WEIGHT_BITS
 from keras_elmo.onnx_graphs.encoder import add_encoder
-from keras_elmo.onnx_graphs.graph import OnnxGraph, check_size, write_onnx
+from keras_elmo.onnx_graphs.graph import Axes, OnnxGraph, check_size, write_onnx
 from keras_elmo.onnx_graphs.heads import add_static
 from keras_elmo.utils.types import Config, StrPath
 
@@ -59,9 +59,14 @@ def _graph(model: ExportedTask, int8: bool) -> OnnxGraph:
     text = OnnxText(elmo, static, encoded.is_token, encoded.lengths(graph))
     for name, x in model.add_outputs(graph, text).items():
         dtype = "int32" if name == "tags" else "float32"
-        last = len(model.task.names) if name == "probabilities" else "tokens"
-        graph.output(x, dtype, ("batch", last), name)
+        graph.output(x, dtype, _axes(name, len(model.task.names)), name)
     return graph
+
+
+def _axes(name: str, num_names: int) -> Axes:
+    if name == "probabilities":
+        return "batch", num_names
+    return ("batch", "tokens", *([num_names] if name == "marginals" else ()))
 
 
 def _one_batch(graph: OnnxGraph, first: list[str], second: list[str]) -> list[str]:

@@ -1,6 +1,7 @@
 """A tagger or a classifier as a SavedModel: strings in, names out."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import TypeAlias
 
 from keras_elmo.config import TOKENIZER_IF_UNKNOWN
 from keras_elmo.downstream.exported_task import ExportedTask
@@ -14,6 +15,7 @@ from keras_elmo.utils.files import replacing, write_json
 from keras_elmo.utils.lazy import tf
 from keras_elmo.utils.types import StrPath, Tensor
 
+Signature: TypeAlias = Callable[..., dict[str, Tensor]]
 _PREFIXES = ("", SECOND)
 
 
@@ -72,7 +74,7 @@ class _Served:
         if model.static is not None:
             self.module.static_words = model.static.table()
 
-    def of_tokens(self) -> Any:
+    def of_tokens(self) -> Signature:
         """Returns the function of words."""
         if not hasattr(self.module, "tokens"):
             specs = []
@@ -85,7 +87,7 @@ class _Served:
             self.module.tokens = function.get_concrete_function()
         return self.module.tokens
 
-    def of_strings(self, tokenizer: str) -> Any:
+    def of_strings(self, tokenizer: str) -> Signature:
         """Returns the function of texts."""
         split = Tokenizer(tokenizer)
         of_tokens = self.of_tokens()

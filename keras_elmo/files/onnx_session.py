@@ -4,7 +4,7 @@ import json
 import os
 import reprlib
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -24,8 +24,12 @@ FORMAT = 1
 WEIGHT_BITS = 7
 CHAR_IDS = "char_ids"
 
+# ONNX Runtime's own, which has no types.
+Session: TypeAlias = Any
+Shapes: TypeAlias = dict[str, list[int | str | None]]
 
-def open_session(path: StrPath) -> Any:
+
+def open_session(path: StrPath) -> Session:
     """Returns ONNX Runtime's session of a file.
 
     Raises:
@@ -73,7 +77,7 @@ class OnnxSession:
     # What a file must be, for messages.
     rule = "must be a model that keras_elmo wrote"
 
-    def __init__(self, path: StrPath, session: Any = None) -> None:
+    def __init__(self, path: StrPath, session: Session = None) -> None:
         self.path = self.name = os.fspath(path)
         self._session = open_session(path) if session is None else session
         runtime = import_extra("onnxruntime", "Reading ONNX", "onnx")
@@ -151,15 +155,15 @@ class OnnxSession:
         """Returns what a server does: `run`, with names for indices."""
         return self.run(sentences, outputs, width)
 
-    def answer_shapes(self) -> dict[str, list[Any]]:
+    def answer_shapes(self) -> Shapes:
         """Returns the shape of all that `answer` returns."""
         return self.output_shapes()
 
-    def output_shapes(self) -> dict[str, list[Any]]:
+    def output_shapes(self) -> Shapes:
         """Returns the shape of each output; a string is an axis of any size."""
         return self._shapes(self._session.get_outputs())
 
-    def _shapes(self, arguments: Sequence[Any]) -> dict[str, list[Any]]:
+    def _shapes(self, arguments: Sequence[Session]) -> Shapes:
         return {value.name: value.shape or [None] for value in arguments}
 
     def _check_shapes(self, expected: Mapping[str, list[int | None]]) -> None:

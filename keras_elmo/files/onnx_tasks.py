@@ -3,7 +3,6 @@
 import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from keras_elmo.files.onnx_session import (
     CHAR_IDS,
     DESCRIPTION,
     OnnxSession,
+    Shapes,
     open_session,
 )
 from keras_elmo.files.task_description import SECOND, STATIC_IDS, TAGGER, task_of
@@ -57,6 +57,7 @@ class OnnxTask(OnnxSession):
         }
         if task.kind == TAGGER:
             outputs = dict.fromkeys(("tags", "scores"), [None, None])
+            outputs["marginals"] = [None, None, len(task.names)]
         self._check_shapes({**expected, **outputs})
 
     @property
@@ -126,9 +127,22 @@ class OnnxTagger(OnnxTask):
         self, sentences: Iterable[Sentence] | Tensor, batch_size: int = 64
     ) -> Iterator[tuple[list[str], list[str]]]:
         """Yields words and tags, of a stream of any length; see `Tagger.tag`."""
+        names = self.task.names
+        rows = self._of_words(sentences, batch_size, "tags")
+        return ((words, [names[k] for k in row.tolist()]) for words, row in rows)
+
+    def marginals(
+        self, sentences: Iterable[Sentence] | Tensor, batch_size: int = 64
+    ) -> Iterator[tuple[list[str], np.ndarray]]:
+        """Yields words and probabilities `(words, tags)`; see `Tagger.marginals`."""
+        return self._of_words(sentences, batch_size, "marginals")
+
+    def _of_words(
+        self, sentences: Iterable[Sentence] | Tensor, batch_size: int, output: str
+    ) -> Iterator[tuple[list[str], np.ndarray]]:
         check_at_least(1, batch_size=batch_size)
         read = read_sentences(sentences, self.plain_tokenizer(), batch_size)
-        return self._tagged(read, batch_size)
+        return self._computed(read, batch_size, output)
 
     def answer(
         self,
@@ -143,20 +157,20 @@ class OnnxTagger(OnnxTask):
             values["tags"] = np.array(names, object)[values["tags"]]
         return values
 
-    def answer_shapes(self) -> dict[str, list[Any]]:
+    def answer_shapes(self) -> Shapes:
         shapes = self.output_shapes()
         return {name: shapes[name] for name in ("tags", "scores")}
 
-    def _tagged(
-        self, sentences: Iterable[Tokens], batch_size: int
-    ) -> Iterator[tuple[list[str], list[str]]]:
+    def _computed(
+        self, sentences: Iterable[Tokens], batch_size: int, output: str
+    ) -> Iterator[tuple[list[str], np.ndarray]]:
         for window in split_stream(sentences, len, 2**14, _WINDOW * batch_size):
-            rows: dict[int, list[str]] = {}
+            rows: dict[int, np.ndarray] = {}
             for places in _batches(list(map(len, window)), batch_size):
                 batch = [window[k] for k in places]
-                numbers = self.run(batch, ["tags"])["tags"].tolist()
-                for k, row in zip(places, numbers, strict=True):
-                    rows[k] = [self.task.names[n] for n in row[: len(window[k])]]
+                values = self.run(batch, [output])[output]
+                for k, row in zip(places, values, strict=True):
+                    rows[k] = row[: len(window[k])]
             for k, words in enumerate(window):
                 yield [word.decode(errors="replace") for word in words], rows[k]
 
@@ -222,13 +236,13 @@ class OnnxClassifier(OnnxTask):
         values = {"labels": labels, "probabilities": rows}
         return {name: values[name] for name in outputs}
 
-    def answer_shapes(self) -> dict[str, list[Any]]:
+    def answer_shapes(self) -> Shapes:
         shape = self.output_shapes()["probabilities"]
         labels = shape if self.task.multi_label else shape[:1]
         return {"labels": labels, "probabilities": shape}
 
     def predict(
-        self, texts: Iterable[Any], batch_size: int = 32
+        self, texts: Iterable[Sentence], batch_size: int = 32
     ) -> list[str] | list[list[str]]:
         """Returns the label of each text, or its labels; see `TextClassifier.predict`.
 

@@ -8,6 +8,7 @@ from keras_elmo.utils.types import Config
 TAGGER, CLASSIFIER = "tagger", "classifier"
 # Inputs of a graph that takes ids; those of the second text of a pair begin with this.
 STATIC_IDS, SECOND = "static_ids", "second_"
+_KEYS = {"kind", "names", "multi_label", "pairs"}
 
 
 class Task(NamedTuple):
@@ -62,7 +63,7 @@ def task_of(about: Mapping[str, object]) -> Task | None:
     stored = about.get("task")
     if stored is None:
         return None
-    if not isinstance(stored, dict) or stored.keys() != {*Task._fields}:
+    if not isinstance(stored, dict) or stored.keys() != _KEYS:
         raise ValueError("its task is damaged")
     kind, names = stored["kind"], stored["names"]
     flags = stored["multi_label"], stored["pairs"]

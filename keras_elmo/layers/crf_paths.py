@@ -101,7 +101,9 @@ def is_real(potentials: Tensor) -> Tensor:
 
 def place_of_greatest(x: Tensor, axis: int) -> Tensor:
     """Does what `keras.ops.argmax` does, in operators that LiteRT has."""
-    is_greatest = x >= ops.max(x, axis=axis, keepdims=True)
+    # With the initial value, an axis elsewhere may be empty.
+    greatest = ops.max(x, axis=axis, keepdims=True, initial=-np.inf)
+    is_greatest = x >= greatest
     return ops.cast(ops.argmax(ops.cast(is_greatest, "int32"), axis=axis), "int32")
 
 

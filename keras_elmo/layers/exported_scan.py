@@ -5,7 +5,6 @@ has no arrays of tensors whose size is not known. Everywhere else Keras has the 
 """
 
 from collections.abc import Callable
-from typing import Any
 
 import keras
 from keras import ops
@@ -16,11 +15,11 @@ from keras_elmo.utils.types import Tensor
 
 
 def scan(
-    step: Callable[[Any, Tensor], tuple[Any, Tensor]],
-    state: Any,
+    step: Callable[[Tensor, Tensor], tuple[Tensor, Tensor]],
+    state: Tensor,
     steps: Tensor,
     reverse: bool = False,
-) -> tuple[Any, Tensor]:
+) -> tuple[Tensor, Tensor]:
     """Does what `keras.ops.scan` does.
 
     Args:
@@ -40,7 +39,9 @@ def scan(
     # They begin with one that is dropped, because no tensor of a loop may be empty.
     outputs = tf.expand_dims(tf.nest.flatten(state)[0], 0)
 
-    def body(k: Tensor, state: Any, outputs: Tensor) -> tuple[Tensor, Any, Tensor]:
+    def body(
+        k: Tensor, state: Tensor, outputs: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
         place = num_steps - 1 - k if reverse else k
         state, output = step(state, tf.gather(steps, place))
         output = tf.expand_dims(output, 0)

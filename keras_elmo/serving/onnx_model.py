@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
-from keras_elmo.files.onnx_session import OnnxSession
+from keras_elmo.files.onnx_session import OnnxSession, Shapes
 from keras_elmo.files.onnx_tasks import open_onnx
 from keras_elmo.serving.signatures import (
     DEFAULT,
@@ -67,7 +67,7 @@ class _Signature:
         self._look_at = FirstText()
         self.batchable = session.is_batchable
         self.arguments = arguments
-        self._shapes = {LENGTHS: ["batch"], **session.answer_shapes()}
+        self._shapes: Shapes = {LENGTHS: ["batch"], **session.answer_shapes()}
         self.outputs = tuple(sorted(self._shapes))
         self.token_outputs = frozenset(
             name

@@ -79,6 +79,20 @@ def test_sizes(fitted):
     assert fitted.predict([]) == [] and fitted.predict([[], []]) == [[], []]
 
 
+def test_marginals(fitted):
+    """Probabilities of all tags, in the order given; the best tags are likely ones."""
+    rows = list(fitted.marginals([[], *WORDS]))
+    assert [words for words, _ in rows] == [[], *WORDS]
+    assert rows[0][1].shape == (0, 4)
+    likely, best = [], []
+    for (words, found), tags in zip(rows[1:], fitted.predict(WORDS), strict=True):
+        assert found.shape == (len(words), 4)
+        np.testing.assert_allclose(found.sum(axis=1), 1, atol=1e-4)
+        likely += [fitted.tags[k] for k in found.argmax(axis=1)]
+        best += tags
+    assert np.mean(np.array(likely) == best) > 0.7
+
+
 def test_long_sentence(fitted):
     (tags,) = fitted.predict([["Ada", "sat"] * 2500])
     assert len(tags) == 5000
