@@ -5,8 +5,6 @@ import inspect
 import re
 import textwrap
 
-from docutils import nodes
-from latex2mathml.converter import convert
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.inspect import stringify_signature
 
@@ -15,13 +13,14 @@ import keras_elmo
 project = "keras_elmo"
 copyright = "the authors of keras_elmo, Apache License 2.0"
 version = release = keras_elmo.__version__
-extensions = ["myst_parser", "sphinx_copybutton"]
-# As browsers know it, without a script of another host.
-html_math_renderer = "mathml"
+extensions = ["myst_parser", "sphinx_copybutton", "sphinxcontrib.katex"]
+# Beside the script, which is of that extension: nothing comes from another host.
+katex_css_path = "katex/katex.min.css"
 # Blocks of the command line.
 highlight_language = "text"
 html_theme = "furo"
 html_title = "keras_elmo"
+pygments_dark_style = "monokai"
 html_favicon = "figures/icon.svg"
 html_static_path = ["_static"]
 html_css_files = ["style.css"]
@@ -95,15 +94,6 @@ def _cards_here(app, docname: str, source: list[str]) -> None:
     source[0] = source[0].replace("../saved_models/elmo-", "cards/elmo-")
 
 
-def _formula(translator, node: nodes.Element) -> None:
-    if isinstance(node, nodes.math_block):
-        formula = convert(node.astext().strip(), display="block")
-        translator.body.append(f'<div class="math">{formula}</div>')
-    else:
-        translator.body.append(convert(node.astext()))
-    raise nodes.SkipNode
-
-
 # What a screen reader or a keyboard needs beyond the theme's HTML.
 _ACCESSIBLE = {
     'class="caption" role="heading"': 'class="caption" role="heading" aria-level="2"',
@@ -128,7 +118,6 @@ def _accessible(app, pagename: str, template: str, context: dict, doctree) -> No
 
 
 def setup(app):
-    app.add_html_math_renderer("mathml", (_formula, None), (_formula, None))
     app.add_directive("reference", Reference)
     app.connect("source-read", _cards_here)
     # After the theme, which makes the navigation.

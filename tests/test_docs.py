@@ -1,7 +1,7 @@
 """The Python blocks of the README and of the guides run as they stand, but for two.
 
-They run from an empty folder, with the package installed from a wheel. The README's
-commands run, too; every other command has the options that it is shown with.
+They run from an empty folder, with the package installed from a wheel. Commands of
+two pages run, too; every other command has the options that it is shown with.
 """
 
 import json
@@ -46,7 +46,9 @@ SHORT = ("docs/api.md", "docs/faq.md", "docs/how_it_works.md")
 # One needs a cluster, one goes on from the reader's own program.
 NOT_RUN = ("docs/bring_your_model.md", "docs/scale.md")
 PAGES = [pytest.param(page, marks=pytest.mark.slow) for page in LONG] + [*SHORT]
-# The reader's own text, where the README's commands look for it.
+# Commands run, too: they start no server and need no model of another program.
+COMMANDS_RUN = ("README.md", "docs/explore.md")
+# The reader's own text, where they look for it.
 _TEXT = "".join(f"Sentence {k} is about the bank of the river .\n" for k in range(99))
 OWN_FILES = {
     name: _TEXT for name in ("sentences.txt", "text/train-1.txt", "text/dev.txt")
@@ -120,24 +122,23 @@ def test_blocks_run(page, site, tmp_path):
         steps.append(("python", code))
         outputs.append(output)
     assert steps
-    own = page == "README.md"
-    if own:
-        lines = [line for name, line in COMMANDS if name == page]
-        # Two steps instead of an hour, of the smallest model.
-        quick = "pretrain --steps 2 --num-sampled 8"
-        steps += [
-            (
-                "command",
-                re.sub("preset [a-z]+", "preset tiny", line).replace("pretrain", quick),
-            )
-            for line in lines
-        ]
-    printed = run_page(site, steps, tmp_path, OWN_FILES if own else {})
+    if page in COMMANDS_RUN:
+        steps += [("command", line) for line in quick_commands(Path(page).name)]
+    files = OWN_FILES if page in COMMANDS_RUN else {}
+    printed = run_page(site, steps, tmp_path, files)
     for said, output in zip(printed, outputs, strict=False):
         if output:
             # What else is printed comes first.
             said = as_numbers(said)[-len(output.split()) :]
             assert said == as_numbers(output, nearly), page
+
+
+def quick_commands(page):
+    """The page's commands, with two steps of the smallest model instead of an hour."""
+    for name, line in COMMANDS:
+        if name == page:
+            line = line.replace("pretrain", "pretrain --steps 2 --num-sampled 8")
+            yield re.sub("preset [a-z]+", "preset tiny", line)
 
 
 def run_page(site, steps, folder, files):
