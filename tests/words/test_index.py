@@ -13,6 +13,9 @@ from tests.helpers.small import random_encoder
 from tests.words.test_nearest import CORPUS, QUERY, by_hand
 
 
+pytestmark = pytest.mark.graph
+
+
 @pytest.fixture(scope="module")
 def encoder():
     encoder = random_encoder()
