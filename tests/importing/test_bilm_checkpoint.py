@@ -143,7 +143,7 @@ def test_model_of_one_layer(tmp_path):
 
 
 def test_find_checkpoint(tmp_path):
-    """The named one where the folder is now, else the last; or a prefix, or its index."""
+    """The named one where the folder is now, else the last; or a prefix or index."""
     for step in (1250, 11250, 2500):
         (tmp_path / f"model.ckpt-{step}.index").touch()
     assert find_checkpoint(tmp_path) == str(tmp_path / "model.ckpt-11250")
