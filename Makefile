@@ -29,7 +29,7 @@ COMPILED = tests/layers tests/embedding/test_embedder.py tests/export/test_saved
 help:
 	@echo "make demo             train a small model, use it in a classifier, draw a picture"
 	@echo "make test             all tests but those of the benchmarks"
-	@echo "make test-fast        the tests that build no graphs, in 100 seconds"
+	@echo "make test-fast        the tests that build no graphs, in a minute"
 	@echo "make test-benchmarks  whole benchmarks at small size"
 	@echo "make test-all         both in one run"
 	@echo "make test-processors  fast tests of compiled graphs, as on other processors"

@@ -3,6 +3,7 @@
 import glob
 import os
 import re
+from fnmatch import fnmatch
 from pathlib import Path
 
 from keras_elmo.utils.types import StrPath
@@ -78,12 +79,16 @@ def checkpoint_steps(folder: StrPath) -> list[int]:
 
 
 def foreign_kinds(path: StrPath) -> list[str]:
-    """Returns what of other programs a folder holds, by the names of files alone."""
-    folder = glob.escape(os.fspath(path))
+    """Returns what a file or folder holds of other programs, by names alone."""
+    path = os.fspath(path)
+    if os.path.isfile(path):
+        # Formats of one file.
+        name = os.path.basename(path)
+        return [kind for kind, files in FOREIGN_FILES.items() if fnmatch(name, files)]
     return [
         kind
         for kind, files in FOREIGN_FILES.items()
-        if all(glob.glob(os.path.join(folder, name)) for name in files.split(", "))
+        if all(glob.glob(name, root_dir=path) for name in files.split(", "))
     ]
 
 

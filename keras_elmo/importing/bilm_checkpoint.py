@@ -40,9 +40,10 @@ _MOST_BYTES = 1 << 16
 def find_checkpoint(path: StrPath) -> str | None:
     """Returns the prefix of the last checkpoint's files in a folder, if there is one.
 
-    `path` may be such a prefix, too, for another checkpoint than the last.
+    `path` may be such a prefix, too, for another checkpoint than the last, or the file
+    of its index.
     """
-    path = os.fspath(path)
+    path = os.fspath(path).removesuffix(".index")
     if os.path.isfile(f"{path}.index"):
         return path
     if not os.path.isdir(path):

@@ -40,6 +40,8 @@ TOKENIZER = "unicode"
 # Of some rows: the ids of their distinct words, the place of each word among these, and
 # `token_ids`.
 Ids: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray]
+# A file, or a line of it: as `RawText` or `IndexedText` knows it.
+Part: TypeAlias = Any
 # The tokens of a row, or their numbers.
 Row: TypeAlias = Any
 
@@ -57,8 +59,8 @@ class CorpusText:
     tokenizer: str
     needs_tensorflow = False
     # The files to read, in order, and the number of characters of one of their lines.
-    _parts: Sequence[Any]
-    _size: Callable[[Any], int]
+    _parts: Sequence[Part]
+    _size: Callable[[Part], int]
 
     def names_and_sizes(self) -> list[list[object]]:
         """Returns the name and the bytes of each text file, for a run's manifest."""
@@ -87,7 +89,7 @@ class CorpusText:
         if random is not None:
             parts = random.sample(parts, len(parts))
         files = (self._open(part, first, every, stats) for part in parts)
-        lines: Iterator[Any] = chain.from_iterable(files)
+        lines: Iterator[Part] = chain.from_iterable(files)
         if random is not None:
             lines = shuffled(interleaved(files), random, self._size)
         for tokens in self._split(lines, stats):
@@ -97,15 +99,17 @@ class CorpusText:
             # A line of unusual spaces alone has no token.
             yield from (row for row in rows if len(row))
 
-    def _open(self, part: Any, first: int, every: int, stats: CorpusStats) -> Pace[Any]:
+    def _open(
+        self, part: Part, first: int, every: int, stats: CorpusStats
+    ) -> Pace[Part]:
         """Opens every n-th line of a file, from the first one on."""
         raise NotImplementedError
 
-    def _split(self, lines: Iterable[Any], stats: CorpusStats) -> Iterator[Row]:
+    def _split(self, lines: Iterable[Part], stats: CorpusStats) -> Iterator[Row]:
         """Yields the tokens of each line, or their numbers."""
         raise NotImplementedError
 
-    def _marks(self, token: Any) -> Marks:
+    def _marks(self, token: Row) -> Marks:
         """Returns `marks_of` a token, or of what its number stands for."""
         raise NotImplementedError
 
@@ -175,7 +179,9 @@ class IndexedText(CorpusText):
     ) -> Callable[[Sequence[np.ndarray]], Ids]:
         return IndexedIds(self._text.words, vocabulary, PlainIds(token_vocabulary))
 
-    def _open(self, part: Any, first: int, every: int, stats: CorpusStats) -> Any:
+    def _open(
+        self, part: Part, first: int, every: int, stats: CorpusStats
+    ) -> "IndexedFile":
         file, start = part
         stats.lines += file.num_lines
         stop = start + file.num_lines

@@ -14,6 +14,8 @@ from tests.helpers.pretrained import write_pretrained
 from tests.helpers.runs import CONFIG
 from tests.words.test_substitutes import ALL_WORDS, SENTENCE
 
+pytestmark = pytest.mark.graph
+
 LINES = [" ".join(SENTENCE), "", "the bank"]
 
 

@@ -244,8 +244,11 @@ def test_nearest(folder):
 
 
 def test_fine_tuning(folder, pretrained):
-    """From the top down; it needs no model that knows anything."""
-    output = run("13", "--model", pretrained[0] / "bilm", "--epochs", 1, cwd=folder)
+    """From the top down; it needs no model or text to learn anything from."""
+    text = folder / "reviews.txt"
+    text.write_text("1 A great evening .\n0 It is dull .\n" * 16, encoding="utf-8")
+    arguments = ("--train", text, "--dev", text, "--epochs", 1)
+    output = run("13", "--model", pretrained[0] / "bilm", *arguments, cwd=folder)
     layers = ["frozen", "forward_1, backward_1", "forward_0, backward_0"]
     found = re.findall(r"^(.+): [\d.]+% right$", output, re.MULTILINE)
     assert found[:3] == layers and len(found) == 4
@@ -296,7 +299,7 @@ def test_demo(pretrained, tmp_path):
     bilm = tmp_path / "runs" / "demo" / "bilm"
     bilm.mkdir(parents=True)
     (bilm / "training.json").write_text("{}")
-    arguments = ("--steps", 30, "--sentences", 1500, "--epochs", 1)
+    arguments = ("--steps", 30, "--sentences", 500, "--epochs", 1)
     output = run_script(EXAMPLES / "demo.py", *arguments, cwd=tmp_path)
     assert "Perplexity of sentences it has not seen" in output
     assert "ELMo, pretrained" in output and "elmo-en and elmo-ko" in output

@@ -93,6 +93,15 @@ def test_model_of_another_program(kind, files, tmp_path):
     assert len(str(error.value)) - len(str(tmp_path)) <= 200
 
 
+def test_file_of_another_program(monkeypatch, tmp_path):
+    """A format may be a single file, which is found in a folder or given itself."""
+    monkeypatch.setitem(finding.FOREIGN_FILES, "a model of MyProgram", "*.mine")
+    (tmp_path / "model.mine").touch()
+    for path in (tmp_path, tmp_path / "model.mine"):
+        with pytest.raises(ValueError, match="is a model of MyProgram; import it with"):
+            load(path)
+
+
 def test_wrong_type(model):
     """An object that is no model is a TypeError; so is one that has no softmax."""
     for read, name in (
@@ -153,6 +162,7 @@ TAKERS = {
 @pytest.mark.skipif(
     keras.backend.backend() != "tensorflow", reason="a SavedModel is one of TensorFlow"
 )
+@pytest.mark.graph
 @pytest.mark.parametrize("taker", TAKERS)
 def test_any_form_of_a_model(taker, directory, model, monkeypatch, tmp_path):
     """A name, a path and each object do alike wherever a model is taken."""
@@ -166,6 +176,7 @@ def test_any_form_of_a_model(taker, directory, model, monkeypatch, tmp_path):
         np.testing.assert_allclose(result, results[0], atol=1e-6)
 
 
+@pytest.mark.graph
 def test_language_model_in_any_form(directory, model, monkeypatch, tmp_path):
     """A name, a path and the object do alike where a softmax is needed."""
     monkeypatch.setattr(finding, "SHIPPED", tmp_path / "not yet")
@@ -194,6 +205,7 @@ def assert_same_mixes(layer, wanted):
     assert layer.layer_norm == wanted.layer_norm
 
 
+@pytest.mark.graph
 @pytest.mark.parametrize("form", ["layer", "exported"])
 @pytest.mark.parametrize(
     "make", [keras_elmo.ElmoEmbedding, keras_elmo.ElmoEmbedding.from_saved_model]

@@ -143,7 +143,7 @@ def test_model_of_one_layer(tmp_path):
 
 
 def test_find_checkpoint(tmp_path):
-    """The named one where the folder is now, else the last; or a prefix."""
+    """The named one where the folder is now, else the last; or a prefix or index."""
     for step in (1250, 11250, 2500):
         (tmp_path / f"model.ckpt-{step}.index").touch()
     assert find_checkpoint(tmp_path) == str(tmp_path / "model.ckpt-11250")
@@ -154,6 +154,7 @@ def test_find_checkpoint(tmp_path):
     assert find_checkpoint(tmp_path) == str(tmp_path / "model.ckpt-11250")
     prefix = tmp_path / "model.ckpt-1250"
     assert find_checkpoint(prefix) == str(prefix)
+    assert find_checkpoint(f"{prefix}.index") == str(prefix)
     assert find_checkpoint(tmp_path / "nowhere") is None
 
 

@@ -346,6 +346,7 @@ def test_no_text(tmp_path):
 
 
 @pytest.mark.real_data
+@pytest.mark.slow
 @pytest.mark.parametrize("language", ["enwiki", "kowiki"])
 def test_padding_on_real_text(data_folder, language):
     files = data_folder / language / "dev.txt.xz"

@@ -12,6 +12,8 @@ from tests.helpers.installed import require_installed
 from tests.helpers.small import random_encoder
 from tests.words.test_nearest import CORPUS, QUERY, by_hand
 
+pytestmark = pytest.mark.graph
+
 
 @pytest.fixture(scope="module")
 def encoder():
