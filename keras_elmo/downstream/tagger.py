@@ -10,7 +10,6 @@ from keras import ops
 from keras_elmo.downstream.best_epoch import (
     BestEpoch,
     TagScoresByEpoch,
-    named_tags,
 )
 from keras_elmo.downstream.tagged_sentences import (
     Data,
