@@ -101,7 +101,8 @@ def test_help_and_default_are_written_once():
         ({"dtype": "bfloat16"}, "`dtype` must be .*would be lost"),
         ({"dtype": "float64"}, "`dtype` must be .*'mixed_bfloat16'"),
     ],
-    ids=str,
+    # The same ones in each process.
+    ids=lambda value: value if isinstance(value, str) else " ".join(value),
 )
 def test_impossible_values(values, said):
     with pytest.raises(ValueError, match=said):
