@@ -29,7 +29,7 @@ from keras_elmo.cli.parsing import (
 from keras_elmo.config import PRESETS, TOKENIZERS, ElmoConfig
 from keras_elmo.embedding.embed_options import EmbedOptions
 from keras_elmo.files.finding import is_onnx
-from keras_elmo.training.training_options import TrainingOptions
+from keras_elmo.training.training_options import BATCH_TOKENS, TrainingOptions
 from keras_elmo.utils.checks import received
 from keras_elmo.utils.files import check_free, check_parent
 from keras_elmo.utils.options import Option, options_of
@@ -117,7 +117,7 @@ def _evaluate(arguments: Arguments) -> None:
         arguments["corpus"],
         model.vocabulary,
         str(tokenizer_of(model.encoder, arguments.get("tokenizer"))),
-        batch_tokens=max(TrainingOptions.batch_tokens, max_tokens),
+        batch_tokens=max(BATCH_TOKENS, max_tokens),
         max_tokens=max_tokens,
         token_vocabulary=model.config.token_vocabulary,
     )

@@ -24,8 +24,10 @@ if TYPE_CHECKING:
 
 # Learning rates of the optimizers, if none is given.
 LEARNING_RATES = {"adagrad": 0.2, "adam": 0.002, "muon": 0.002}
-# Passes over the corpus, and updates between two measurements, if none are given.
+# Passes over the corpus, positions of a batch on a processor, and updates between two
+# measurements, if none are given.
 EPOCHS = 10
+BATCH_TOKENS = 1280
 VALIDATE_EVERY = 1000
 
 _TEXT = "text"
@@ -173,8 +175,9 @@ class TrainingOptions:
     )
     schedule: str | None = option(
         None,
-        '"constant"; "falling": the learning rate falls to 0 over {minutes} or '
-        '{epochs}, but not over {steps}, after which a run may go on; "cosine": it '
+        '"constant"; "falling": the learning rate falls as the square root of the '
+        "updates, and to 0 over {minutes} or {epochs}, but not over {steps}, after "
+        'which a run may go on; "cosine": it '
         'falls to 0 over {steps}, which has to be given. If not given, "falling", for '
         'adagrad "constant".',
         _UPDATES,
