@@ -7,6 +7,7 @@ import os
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
+from time import monotonic
 
 import keras_elmo
 from keras_elmo.cli import commands as _commands  # noqa: F401  (declares them)
@@ -17,6 +18,7 @@ from keras_elmo.cli import words as _words  # noqa: F401
 from keras_elmo.cli.parsing import COMMANDS, Arguments, Command, Parser, add_commands
 from keras_elmo.cli.process import EndingSignals, standard_streams
 from keras_elmo.utils.checks import FLAGS, did_you_mean
+from keras_elmo.utils.progress import BEGAN
 
 _BAD_INPUT = 2
 # Added to the number of a signal that ended a command.
@@ -75,6 +77,7 @@ def _run(words: Sequence[str], signals: EndingSignals) -> int:
 
 def _run_command(command: Command, arguments: Arguments) -> None:
     FLAGS.set(command.flags)
+    BEGAN.set(monotonic())
     command.run(arguments)
 
 

@@ -29,6 +29,7 @@ from keras_elmo.cli.parsing import (
 from keras_elmo.config import PRESETS, TOKENIZERS, ElmoConfig
 from keras_elmo.embedding.embed_options import EmbedOptions
 from keras_elmo.files.finding import is_onnx
+from keras_elmo.text.lines import matching_files
 from keras_elmo.training.training_options import BATCH_TOKENS, TrainingOptions
 from keras_elmo.utils.checks import received
 from keras_elmo.utils.files import check_free, check_parent
@@ -82,7 +83,11 @@ def _pretrain(arguments: Arguments) -> None:
     # Checked before TensorFlow is imported.
     force = arguments.pop("force", False)
     TrainingOptions(config, **arguments)
-    check_corpus({**arguments, "force": force}, "corpus", "validation")
+    if "column" in arguments:
+        for name in arguments.keys() & {"corpus", "validation"}:
+            matching_files(arguments[name])
+    else:
+        check_corpus({**arguments, "force": force}, "corpus", "validation")
     check_parent(arguments["directory"])
     # A run that goes on needs no model to start from.
     if "init" in arguments and "resume" not in arguments:
