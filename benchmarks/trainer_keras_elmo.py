@@ -82,6 +82,7 @@ def train(
         batches,
         directory=directory,
         vocabulary_size=vocabulary_size,
+        recipe="published",
         num_sampled=1024,
         seed=seed,
         dtype=dtype,

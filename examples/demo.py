@@ -166,6 +166,7 @@ def main(out: Path, saved_model: Path, sentences: int, steps: int, epochs: int) 
         str(train_file),
         validation=str(validation_file),
         directory=out / "bilm",
+        recipe="published",
         batch_tokens=640,
         steps=steps,
         validate_every=500,

@@ -7,6 +7,7 @@ import os
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
+from time import monotonic
 
 import keras_elmo
 from keras_elmo.cli import classify as _classify  # noqa: F401  (declares commands)
@@ -25,6 +26,7 @@ from keras_elmo.cli.parsing import (
 )
 from keras_elmo.cli.process import EndingSignals, standard_streams
 from keras_elmo.utils.checks import FLAGS
+from keras_elmo.utils.progress import BEGAN
 
 _BAD_INPUT = 2
 # Added to the number of a signal that ended a command.
@@ -81,6 +83,7 @@ def _run(words: Sequence[str], signals: EndingSignals) -> int:
 
 def _run_command(command: Command, arguments: Arguments) -> None:
     FLAGS.set(command.flags)
+    BEGAN.set(monotonic())
     command.run(arguments)
 
 

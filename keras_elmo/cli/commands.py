@@ -30,7 +30,8 @@ from keras_elmo.cli.parsing import (
 from keras_elmo.config import PRESETS, TOKENIZERS, ElmoConfig
 from keras_elmo.embedding.embed_options import EmbedOptions
 from keras_elmo.files.finding import is_onnx
-from keras_elmo.training.training_options import TrainingOptions
+from keras_elmo.text.lines import matching_files
+from keras_elmo.training.training_options import BATCH_TOKENS, TrainingOptions
 from keras_elmo.utils.checks import received
 from keras_elmo.utils.files import check_free, check_parent
 from keras_elmo.utils.options import Option, options_of
@@ -83,7 +84,11 @@ def _pretrain(arguments: Arguments) -> None:
     # Checked before TensorFlow is imported.
     force = arguments.pop("force", False)
     TrainingOptions(config, **arguments)
-    check_corpus({**arguments, "force": force}, "corpus", "validation")
+    if "column" in arguments:
+        for name in arguments.keys() & {"corpus", "validation"}:
+            matching_files(arguments[name])
+    else:
+        check_corpus({**arguments, "force": force}, "corpus", "validation")
     check_parent(arguments["directory"])
     # A run that goes on needs no model to start from.
     if "init" in arguments and "resume" not in arguments:
@@ -118,7 +123,7 @@ def _evaluate(arguments: Arguments) -> None:
         arguments["corpus"],
         model.vocabulary,
         str(tokenizer_of(model.encoder, arguments.get("tokenizer"))),
-        batch_tokens=max(TrainingOptions.batch_tokens, max_tokens),
+        batch_tokens=max(BATCH_TOKENS, max_tokens),
         max_tokens=max_tokens,
         token_vocabulary=model.config.token_vocabulary,
     )

@@ -1,6 +1,7 @@
 """Learning rates: a number, a Keras schedule, or one that falls to the end of a run."""
 
 import dataclasses
+import math
 from typing import TypeAlias
 
 import keras
@@ -17,6 +18,7 @@ from keras_elmo.utils.checks import called
 # The key of a `FallingRate` in a manifest.
 _FALLS_FROM = "falls_from"
 _RISING_STEPS = 50
+_SLOW_AFTER = 1000
 # What the rate of Adam and Muon falls from in LSTMs of so many units; it is divided by
 # the cube root of their number. Less where a trained model goes on.
 _ADAM_FALLS_FROM, _UNITS = 0.01, 64
@@ -25,16 +27,21 @@ _MOST_AFTER_INIT = 0.001
 
 @dataclasses.dataclass(frozen=True)
 class FallingRate:
-    """Rises over the first updates, then falls evenly to 0 where a run ends.
+    """Rises over the first updates, then falls, and to 0 where a run ends.
 
-    No Keras schedule knows that end: it may be a time, or passes over a text.
+        rate = peak * min(1, (step + 1) / 50) / sqrt(1 + step / 1000) * (1 - progress)
+
+    No Keras schedule knows that end: it may be a time, or passes over a text. Where
+    updates end a run, which may have more of them later, its progress is 0.
     """
 
     peak: float
 
     def at(self, step: int, progress: float) -> float:
         """Returns the rate after some updates, at 0 to 1 of the way to the end."""
-        return self.peak * min(1.0, (step + 1) / _RISING_STEPS) * (1.0 - progress)
+        rising = min(1.0, (step + 1) / _RISING_STEPS)
+        falling = math.sqrt(_SLOW_AFTER / (_SLOW_AFTER + step))
+        return self.peak * rising * falling * (1.0 - progress)
 
 
 LearningRate: TypeAlias = float | LearningRateSchedule | FallingRate

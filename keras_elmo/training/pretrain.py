@@ -22,6 +22,7 @@ from keras_elmo.training.beginning import (
 )
 from keras_elmo.training.closing import closing_messages
 from keras_elmo.training.devices import choose_devices
+from keras_elmo.training.given_text import with_prepared_text
 from keras_elmo.training.learning_rates import (
     FallingRate,
     build_learning_rate,
@@ -47,6 +48,7 @@ from keras_elmo.training.training_data import (
 from keras_elmo.training.training_options import TrainingOptions
 from keras_elmo.utils.memory import keep_freed_memory
 from keras_elmo.utils.options import takes_options
+from keras_elmo.utils.progress import BEGAN
 from keras_elmo.utils.types import Config
 
 
@@ -110,7 +112,7 @@ def pretrain(options: TrainingOptions) -> PretrainingModel:
 
     Reference: Peters et al. 2018, section 3.4.
     """
-    began = monotonic()
+    began = BEGAN.get() or monotonic()
     log: Callable[[str], None] = _print if options.progress else lambda message: None
     callbacks = check_callbacks(options.callbacks)
     devices = choose_devices(options.devices)
@@ -125,6 +127,7 @@ def pretrain(options: TrainingOptions) -> PretrainingModel:
     if options.learning_rate is not None:
         learning_rate_config(options.learning_rate)
     start, config, tokenizer = starting_point(options, files, checkpoints)
+    options, tokenizer = with_prepared_text(options, tokenizer, devices.num_workers)
     learning_rate = None
     if isinstance(options.optimizer, str):
         learning_rate = build_learning_rate(

@@ -7,7 +7,7 @@ import keras
 from keras_elmo.text.vocabulary import SPECIALS, UNKNOWN, Vocabulary
 from keras_elmo.training.keras_configs import object_of
 from keras_elmo.training.learning_rates import FallingRate, LearningRate
-from keras_elmo.training.training_options import TrainingOptions
+from keras_elmo.training.training_options import BATCH_TOKENS, TrainingOptions
 from keras_elmo.utils.checks import FLAGS, called
 from keras_elmo.utils.types import Config
 
@@ -67,7 +67,7 @@ class Recipe:
 PUBLISHED = Recipe(
     "the published models",
     optimizer="adagrad",
-    batch_tokens=1280,
+    batch_tokens=BATCH_TOKENS,
     dtype=None,
     most_words=50_000,
     fits_text=False,
@@ -77,7 +77,7 @@ PUBLISHED = Recipe(
 _PROCESSOR = Recipe(
     "a processor",
     optimizer="adam",
-    batch_tokens=1280,
+    batch_tokens=BATCH_TOKENS,
     dtype=None,
     most_words=50_000,
     fits_text=True,

@@ -51,8 +51,8 @@ class TrainingData:
 
     def __init__(
         self,
-        corpus: Files | Batches,
-        validation: Files | Batches | None,
+        corpus: Files | Corpus | Iterable[object],
+        validation: Files | Corpus | Iterable[object] | None,
         vocabulary_size: int | None,
         shard: tuple[int, int],
         compiles: bool,

@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from keras_elmo.files.sources import Source
     from keras_elmo.text.corpus import Corpus
     from keras_elmo.text.lines import Files
-    from keras_elmo.training.training_data import Batch
 
 # Learning rates of the optimizers, if none is given.
 LEARNING_RATES = {"adagrad": 0.2, "adam": 0.002, "muon": 0.002}
-# Passes over the corpus, and updates between two measurements, if none are given.
+# Passes, positions of a batch, and updates between two measurements, if not given.
 EPOCHS = 10
+BATCH_TOKENS = 1280
 VALIDATE_EVERY = 1000
 
 _TEXT = "text"
@@ -49,17 +49,19 @@ class TrainingOptions:
         "from {init} with more `units`.",
         flag="",
     )
-    corpus: "Files | Corpus | Iterable[Batch]" = required_option(
+    corpus: "Files | Corpus | Iterable[object]" = required_option(
         "Text files, as paths or glob patterns: UTF-8, one sentence or paragraph per "
         "line, plain, .gz or .xz; or a folder that keras-elmo prepare wrote.",
         _TEXT,
-        in_python="In Python also a `Corpus`, whose vocabulary is kept, or an iterable "
-        "of batches, dictionaries of `char_ids` and `token_ids`, that can be repeated; "
+        in_python="In Python also an iterable of texts or of lists of tokens, which is "
+        "prepared first, as `directory` with .corpus behind it, and not read again by "
+        "a resumed run; a `Corpus`, whose vocabulary is kept; or an iterable of "
+        "batches, dictionaries of `char_ids` and `token_ids`, that can be repeated: "
         "`vocabulary_size` is then the number of target ids, and required.",
         metavar="GLOB",
         many=True,
     )
-    validation: "Files | Corpus | Iterable[Batch] | None" = option(
+    validation: "Files | Corpus | Iterable[object] | None" = option(
         None,
         "Held-out text, to measure perplexity on; of the same kind as {corpus}.",
         _TEXT,
@@ -106,6 +108,13 @@ class TrainingOptions:
         _MODEL,
         most=1e8,
         fixed=True,
+    )
+    column: str | None = option(
+        None,
+        "Name of the text in JSON lines or Parquet, which is prepared first.",
+        _TEXT,
+        in_python="Also in the rows of an iterable.",
+        metavar="NAME",
     )
     max_distinct: int = option(
         20_000_000,
@@ -173,8 +182,9 @@ class TrainingOptions:
     )
     schedule: str | None = option(
         None,
-        '"constant"; "falling": the learning rate falls to 0 over {minutes} or '
-        '{epochs}, but not over {steps}, after which a run may go on; "cosine": it '
+        '"constant"; "falling": the learning rate falls as the square root of the '
+        "updates, and to 0 over {minutes} or {epochs}, but not over {steps}, after "
+        'which a run may go on; "cosine": it '
         'falls to 0 over {steps}, which has to be given. If not given, "falling", for '
         'adagrad "constant".',
         _UPDATES,

@@ -2,12 +2,16 @@
 
 import sys
 from collections import deque
+from contextvars import ContextVar
 from time import monotonic
 from types import TracebackType
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
+
+# When the command began, by `monotonic`; `None` outside of commands.
+BEGAN: ContextVar[float | None] = ContextVar("BEGAN", default=None)
 
 # Seconds between two drawings of the bar, and between two plain lines.
 _REDRAW = 0.1

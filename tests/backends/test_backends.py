@@ -2,8 +2,9 @@
 
 import pytest
 
-from tests.helpers import check_backend
-from tests.helpers.fresh_process import ROOT, run_python
+from tests.helpers import check_backend, check_host
+from tests.helpers.bare_environment import make_environment
+from tests.helpers.fresh_process import ROOT, run, run_python
 from tests.helpers.installed import require_installed
 
 
@@ -21,6 +22,19 @@ def test_backend(backend, arguments, tmp_path_factory):
     printed = run_python(
         "-m", check_backend.__name__, *arguments, cwd=ROOT, **variables
     )
+    assert printed.endswith("ok\n")
+
+
+# What a run needs is compiled and computed, a minute on two cores.
+@pytest.mark.slow
+@pytest.mark.parametrize("backend", ["jax", "torch"])
+def test_host_without_tensorflow(backend, tmp_path):
+    """In an environment of its own, which has this backend and no other."""
+    require_installed(backend)
+    python = make_environment(tmp_path / "host", ["keras-elmo", backend, "regex"])
+    (tmp_path / "files").mkdir()
+    arguments = ["-m", check_host.__name__, tmp_path / "files"]
+    printed = run(python, *arguments, cwd=ROOT, KERAS_BACKEND=backend)
     assert printed.endswith("ok\n")
 
 

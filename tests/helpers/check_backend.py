@@ -440,6 +440,26 @@ def check_training():
     assert last["loss"] < first["loss"] - 0.1
 
 
+def check_softmax_memory():
+    """Gradients of the exact softmax take the logits of one block of words."""
+    if keras.backend.backend() != "jax":
+        return
+    import jax
+
+    positions, num_words = 256, 65536
+    softmax = keras_elmo.SampledSoftmax(num_words, num_sampled=num_words, seed=0)
+    hidden, targets = np.ones((positions, 4), "float32"), np.zeros(positions, "int32")
+    softmax.build(hidden.shape)
+
+    def loss(kernel):
+        with keras.StatelessScope(state_mapping=[(softmax.kernel, kernel)]):
+            return keras.ops.sum(softmax(hidden, targets, training=True))
+
+    compiled = jax.jit(jax.grad(loss)).lower(softmax.kernel.value).compile()
+    used = compiled.memory_analysis().temp_size_in_bytes
+    assert used < positions * num_words * 4 / 2, used
+
+
 def check_published():
     with tempfile.TemporaryDirectory() as folder:
         files = Path(folder) / "options.json", Path(folder) / "weights.hdf5"
@@ -486,6 +506,7 @@ def main():
         check_classifier,
         check_pretraining,
         check_distinct_words,
+        check_softmax_memory,
         check_training,
         check_published,
     ]

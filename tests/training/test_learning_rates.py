@@ -48,8 +48,9 @@ def test_falling_rate():
     """The rate rises over the first updates, and falls to 0 where the run ends."""
     rate = FallingRate(0.1)
     assert rate.at(0, 0.0) == pytest.approx(0.1 / 50)
-    assert rate.at(49, 0.0) == pytest.approx(0.1)
-    assert rate.at(1000, 0.75) == pytest.approx(0.025)
+    assert rate.at(49, 0.0) == pytest.approx(0.1 / 1.049**0.5)
+    assert rate.at(3000, 0.0) == pytest.approx(0.05)
+    assert rate.at(3000, 0.75) == pytest.approx(0.0125)
     assert rate.at(1000, 1.0) == 0.0
 
 

@@ -14,10 +14,11 @@ from tests.helpers.fresh_process import ROOT
 # Names, order and defaults are a contract.
 SIGNATURE = """
 (config, corpus, validation=None, directory='runs/elmo', *, init=None, tokenizer=None,
-vocabulary_size=None, max_distinct=20000000, recipe=None, num_sampled=None,
-batch_tokens=None, max_tokens=66, optimizer=None, learning_rate=None, schedule=None,
-warmup_steps=0, dtype=None, seed=0, devices=None, steps=None, epochs=None, minutes=None,
-patience=None, validate_every=None, checkpoint_every=None, checkpoint_minutes=10.0,
+vocabulary_size=None, column=None, max_distinct=20000000, recipe=None,
+num_sampled=None, batch_tokens=None, max_tokens=66, optimizer=None,
+learning_rate=None, schedule=None, warmup_steps=0, dtype=None, seed=0, devices=None,
+steps=None, epochs=None, minutes=None, patience=None, validate_every=None,
+checkpoint_every=None, checkpoint_minutes=10.0,
 keep_checkpoints=3, tensorboard=False, resume=False, progress=True, callbacks=None)
 """
 

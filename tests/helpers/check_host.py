@@ -1,0 +1,95 @@
+"""Pretrains on a host without TensorFlow: from text to vectors, and models on disk.
+
+    KERAS_BACKEND=jax python -m tests.helpers.check_host FOLDER
+
+Run in an environment that `bare_environment` makes. Prints `ok` at the end.
+"""
+
+import importlib.util
+import os
+import sys
+from pathlib import Path
+
+import keras
+import numpy as np
+
+import keras_elmo
+from keras_elmo.cli import main
+from tests.helpers import small
+from tests.helpers.layer_checks import numpy_of
+from tests.helpers.runs import CONFIG, write_text
+
+OTHER = {"jax": "torch", "torch": "jax"}
+SENTENCES = [["Ann", "saw", "the", "bank"], ["Bob", "left"]]
+RUN = ["--preset", "tiny", "--num-sampled", "8", "--batch-tokens", "132"]
+
+
+def command(*arguments):
+    assert main(list(map(str, arguments))) == 0, arguments
+
+
+def check_host(folder):
+    text = write_text(folder / "text.txt")
+    # Once as text, once as numbers: the same words.
+    command("prepare", "--corpus", text, "--out", folder / "prepared")
+    counted = keras_elmo.Vocabulary.count(text)
+    assert counted.words == keras_elmo.Vocabulary.count(folder / "prepared").words
+    run = folder / "run"
+    for corpus, steps in ((text, 1), (folder / "prepared", 3)):
+        resumed = ["--corpus", corpus, "--validation", text, "--out", run, *RUN]
+        command("pretrain", *resumed, "--steps", steps, "--resume")
+    command("evaluate", "--model", run, "--corpus", text)
+    command("evaluate", "--model", run, "--corpus", folder / "prepared")
+    command("inspect", run)
+    for name in ("lines.hdf5", "lines.h5"):
+        command("embed", "--model", run, "--input", text, "--out", folder / name)
+
+    encoder = keras_elmo.load(run)
+    lists = keras_elmo.embed(run, SENTENCES)
+    texts = keras_elmo.embed(encoder, [" ".join(words) for words in SENTENCES])
+    for some, other in zip(lists, texts, strict=True):
+        np.testing.assert_allclose(some, other, atol=1e-5)
+
+    model = keras_elmo.pretrain(
+        CONFIG,
+        folder / "prepared",
+        directory=folder / "second",
+        num_sampled=8,
+        optimizer=keras.optimizers.AdamW(0.01),
+        callbacks=[keras.callbacks.TerminateOnNaN()],
+        epochs=1,
+        progress=False,
+    )
+    assert len(model.history.history["loss"]) == 1
+    model.save(folder / "language_model.keras")
+    loaded = keras.models.load_model(folder / "language_model.keras")
+    wanted = keras_elmo.perplexity(model, text)
+    assert abs(keras_elmo.perplexity(loaded, text)["mean"] / wanted["mean"] - 1) < 1e-4
+    model.save_weights(folder / "model.weights.h5")
+    loaded.load_weights(folder / "model.weights.h5")
+
+    elmo = keras_elmo.ElmoEmbedding(run)
+    inputs = keras.Input((None, 50), dtype="int32")
+    pooled = keras.layers.GlobalAveragePooling1D()(elmo(inputs))
+    classifier = keras.Model(inputs, keras.layers.Dense(1)(pooled))
+    classifier.compile("adam", "mse")
+    ids = small.char_ids(SENTENCES)
+    classifier.fit(ids, np.array([0.0, 1.0]), verbose=0)
+    classifier.save(folder / "classifier.keras")
+    again = keras.models.load_model(folder / "classifier.keras")
+    np.testing.assert_allclose(
+        numpy_of(again(ids)), numpy_of(classifier(ids)), atol=1e-5
+    )
+
+
+def run():
+    backend = keras.backend.backend()
+    assert backend == os.environ["KERAS_BACKEND"]
+    for name in ("tensorflow", "tensorflow_text", OTHER[backend]):
+        assert importlib.util.find_spec(name) is None, name
+    check_host(Path(sys.argv[1]))
+    print("ok")
+
+
+if __name__ == "__main__":
+    run()
