@@ -28,7 +28,7 @@ from keras_elmo.utils.types import Config
 
 if TYPE_CHECKING:
     from keras_elmo.files.onnx_encoder import Mix, OnnxEncoder
-    from keras_elmo.files.onnx_session import OnnxSession
+    from keras_elmo.files.onnx_tasks import OnnxModel
     from keras_elmo.models.encoder import Encoder
     from keras_elmo.models.pretraining import PretrainingModel
 
@@ -118,32 +118,27 @@ class OnnxFile(ModelSource):
         return is_onnx(path) and os.path.isfile(path)
 
     @cached_property
-    def _session(self) -> "OnnxSession":
+    def _session(self) -> "OnnxModel":
         from keras_elmo.files.onnx_tasks import open_onnx
 
         return open_onnx(self.path)
 
     @classmethod
-    def of(cls, session: "OnnxSession", argument: str) -> "OnnxFile":
+    def of(cls, session: "OnnxModel", argument: str) -> "OnnxFile":
         """Returns the source of a file that is open already."""
         source = cls(session.path, argument)
         source._session = session
         return source
 
-    def loaded(self) -> "OnnxSession":
+    def loaded(self) -> "OnnxModel":
         return self._session
-
-    def check(self) -> None:
-        self.encoder()
 
     def encoder(self) -> "OnnxEncoder":
         from keras_elmo.files.onnx_encoder import OnnxEncoder
 
         if isinstance(self._session, OnnxEncoder):
             return self._session
-        if task := task_of(self._session.about):
-            refuse_task(task, self.name, self.argument)
-        raise ValueError(f"{self.path}: holds no encoder")
+        refuse_task(self._session.task, self.name, self.argument)
 
     def keras_encoder(self) -> "Encoder":
         raise ValueError(

@@ -63,9 +63,10 @@ def open_model(
     if isinstance(source, ModelSource):
         return source
     if not isinstance(source, str | os.PathLike):
-        from keras_elmo.files.onnx_session import OnnxSession
+        from keras_elmo.files.onnx_encoder import OnnxEncoder
+        from keras_elmo.files.onnx_tasks import OnnxTask
 
-        if isinstance(source, OnnxSession):
+        if isinstance(source, OnnxEncoder | OnnxTask):
             return OnnxFile.of(source, argument)
         return in_memory(source, argument)
     name = os.fspath(source)

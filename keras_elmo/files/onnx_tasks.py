@@ -3,6 +3,7 @@
 import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property
+from typing import TypeAlias
 
 import numpy as np
 
@@ -256,7 +257,10 @@ class OnnxClassifier(OnnxTask):
         return [names[k] for k in rows.argmax(axis=1)]
 
 
-def open_onnx(path: StrPath) -> OnnxEncoder | OnnxTagger | OnnxClassifier:
+OnnxModel: TypeAlias = OnnxEncoder | OnnxTagger | OnnxClassifier
+
+
+def open_onnx(path: StrPath) -> OnnxModel:
     """Opens a file as what it holds.
 
     Raises:

