@@ -309,7 +309,7 @@ def check_classifier():
     classifier = keras_elmo.TextClassifier(random_encoder(), lstm_units=3, hidden=4)
     texts = [tokens for tokens in SENTENCES if tokens]
     labels = ["a", "b", "a", "b"]
-    classifier.fit(texts, labels, epochs=2, batch_size=3, verbose=0)
+    classifier.fit(texts, labels, epochs=2, batch_size=4, verbose=0)
     wanted = classifier.predict_proba(texts)
     assert set(classifier.predict(texts)) <= {"a", "b"}
     with tempfile.TemporaryDirectory() as folder:
