@@ -3,6 +3,7 @@ import pytest
 from keras_elmo.config import ElmoConfig
 from keras_elmo.models.pretraining import build_pretraining_model
 from keras_elmo.training.memory_estimate import estimate_memory, memory_message
+from keras_elmo.training.optimizers import PublishedAdagrad
 
 
 def test_estimate_memory():
@@ -21,7 +22,9 @@ def test_estimate_memory():
 def test_memory_message():
     """It is told in megabytes."""
     model = build_pretraining_model(ElmoConfig.preset("tiny"), 1000)
-    message = memory_message(model, 1, 1280, 1)
+    model.compile(PublishedAdagrad())
+    model.optimizer.build(model.trainable_variables)
+    message = memory_message(model, 1280, 1)
     total = sum(estimate_memory(model, 1, 1280, 1).values())
     assert message.startswith(f"Memory: about {total / 1e6:,.0f} MB (process 1,100, ")
     assert total == pytest.approx(1.5e9, rel=0.2)
