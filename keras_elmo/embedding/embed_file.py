@@ -88,7 +88,7 @@ def embed_file(
             Parquet only.
         dtype: of the numbers in the file, `"float32"` or `"float16"`.
         tokenizer: how the text is split, a kind of `Tokenizer`: `"whitespace"` for
-            text that is tokenized already; that of the model if `None`.
+            text that is tokenized already; the model's if `None`.
 
     Raises:
         ValueError: `out` exists or ends in something else; an option has another value

@@ -75,7 +75,7 @@ def embed(
         pooling: `"mean"` or `"max"` over the tokens, for one vector a sentence; 0 for
             a sentence without any.
         tokenizer: how texts are split, a kind of `Tokenizer`: `"whitespace"` for text
-            that is tokenized already; that of the model if `None`.
+            that is tokenized already; the model's if `None`.
 
     Yields:
         float32 arrays of shape `(num_layers + 1, tokens, 2 * projection_units)`, or

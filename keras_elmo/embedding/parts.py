@@ -232,7 +232,7 @@ class PartFolder:
         self.remove()
 
     def remove(self) -> None:
-        """Removes the folder, unless it holds files of others."""
+        """Removes the folder, unless it holds other files."""
         ours = {os.path.basename(path) for path in (self._manifest, self.joined)}
         with contextlib.suppress(FileNotFoundError):
             for name in os.listdir(self._path):

@@ -58,7 +58,7 @@ class WordCache:
 
         Returns:
             An array of shape `(2 + words, projection_units)`; the first two rows are
-            the begin and the end of a sentence.
+            the beginning and the end of a sentence.
         """
         rows = np.array([0, 1, *(self._rows.get(word, -1) for word in words)])
         new = np.flatnonzero(rows < 0)

@@ -70,7 +70,7 @@ EXAMPLES = {
 
 
 def language(words: Iterable[str]) -> str:
-    """Returns the language of a vocabulary, among those of the examples."""
+    """Returns the language of a vocabulary, one that has examples."""
     letters = [c for word in islice(words, _WORDS) for c in word if c.isalpha()]
     hangul = sum(unicodedata.name(c, "").startswith("HANGUL") for c in letters)
     return "ko" if hangul > len(letters) / 2 else "en"

@@ -53,7 +53,7 @@ class Explorer:
             predicts none.
         max_sentences: greatest number of sentences to read from the text.
         progress: whether to show words/s on stderr.
-        tokenizer: how texts are split, a kind of `Tokenizer`; that of the model if
+        tokenizer: how texts are split, a kind of `Tokenizer`; the model's if
             `None`.
     """
 

@@ -65,7 +65,7 @@ def explore(
         mix: `.keras` models, and CSV files of `MixWeightsLogger`.
         browser: whether to open the page.
         options: where the page is, and what requests may ask for.
-        tokenizer: how texts are split, a kind of `Tokenizer`; that of each model if
+        tokenizer: how texts are split, a kind of `Tokenizer`; each model's if
             `None`.
 
     Returns:

@@ -21,7 +21,7 @@ class WordMap:
 
     The planes are those of the two first principal components, all on one scale, so
     that points that are near each other in a layer look so; or those of UMAP, each on
-    its own scale. Each plane is turned to lie like that of the layer above it.
+    its own scale. Each plane is turned to lie like the plane of the layer above.
 
     Args:
         vectors: of length 1, `(layers, points, units)`.

@@ -51,7 +51,7 @@ def load_published_weights(
         weights: path of the weights.hdf5.
         tokenizer: the kind of `Tokenizer` for its text, which the files do not name:
             `"published"` for the original English models. If `None`, text is taken as
-            tokenized beforehand, as that of the published models was.
+            tokenized beforehand, as for the published models.
         vocabulary: path of the words, one per line, of a model of word ids: one whose
             weights have an `embedding` of words instead of characters.
 
@@ -196,7 +196,7 @@ class Dataset:
     Args:
         name: of the dataset.
         weight: whose last numbers the dataset holds; those before are 0.
-        shape: of the dataset; that of the weight if `None`.
+        shape: of the dataset; the weight's if `None`.
     """
 
     def __init__(

@@ -98,7 +98,7 @@ class ModelSource:
 
     @staticmethod
     def matches(path: str) -> bool:
-        """Whether a file or folder is of this kind, by the names of files alone."""
+        """Whether a file or folder is of this kind, judged by file names alone."""
         raise NotImplementedError  # Every kind of files has its own.
 
     def check(self) -> None:

@@ -64,7 +64,7 @@ class BilmVariables(TFCheckpoint):
         return self.read(self.find(dataset.name, suffix), dataset.shape)
 
     def check_no_others(self, datasets: Iterable[Dataset], described_by: str) -> None:
-        """Raises `ValueError` if there are more weights than those of a model."""
+        """Raises `ValueError` if there are weights that no model has."""
         known = {self.find(dataset.name) for dataset in datasets}
         weights = tuple(
             self.scope + part for part in ("embedding", "char", "CNN", "RNN")

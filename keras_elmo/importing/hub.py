@@ -25,7 +25,7 @@ _GAMMA = "aggregation/scaling"
 class HubModule(ForeignModel):
     """The folder of a module. Its encoder has the tokenizer of the published models.
 
-    A module does not say its sizes: they are those of its variables. What no variable
+    A module does not say its sizes: its variables' shapes do. What no variable
     shows is as published: clips of 3, skip connections, relu.
 
     Raises:

@@ -14,7 +14,8 @@ from keras_elmo.utils.types import StrPath
 # The formats of other programs that every function takes only once imported.
 FOREIGN = (BilmCheckpoint, HubModule, ManyLangsFolder)
 IMPORTED: tuple[Kind, ...] = (*FOREIGN, PublishedFolder)
-# What can be inspected: of ours the first that matches, of others the only one.
+# What can be inspected. Several of our kinds may match, and the first is taken; of
+# foreign kinds, only one may match.
 EVERY_KIND: tuple[Kind, ...] = (KerasFile, *MODELS[:-1], *IMPORTED)
 
 _KINDS: dict[str, Kind] = {

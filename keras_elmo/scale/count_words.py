@@ -41,7 +41,7 @@ def count_words(
         tokenizer: the kind of `Tokenizer`.
         max_size: words at most, the three specials included.
         min_count: rarer words are left out.
-        options: of the engine; those of Beam's `DirectRunner` if `None`.
+        options: of the engine; Beam's `DirectRunner` if `None`.
 
     Raises:
         ValueError: no file matches, or an argument is not what it may be.

@@ -75,8 +75,8 @@ def embed_text(
         layers: `"all"`, or `"mix"`, the exported model's mix of them.
         rows: `"tokens"`, or `"sentences"`, the mean over the tokens of each line.
         dtype: of the numbers in the files, `"float32"` or `"float16"`.
-        options: of the engine; those of Beam's `DirectRunner` if `None`.
-        tokenizer: how the texts are split, a kind of `Tokenizer`; that of the model if
+        options: of the engine; Beam's `DirectRunner` if `None`.
+        tokenizer: how the texts are split, a kind of `Tokenizer`; the model's if
             `None`.
 
     Raises:

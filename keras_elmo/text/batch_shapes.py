@@ -18,8 +18,8 @@ _SAMPLE_ROWS = 8192
 _MAX_PADDING = 0.07
 # Longer rows are rounded before they are compared, which takes the square of this.
 _MAX_COMPARED = 256
-# Room for batches with more distinct words than those of a sample; and what the room is
-# a multiple of, for the products of a GPU.
+# Room for batches with more distinct words than the sample's batches have; and what the
+# room is a multiple of, for products on a GPU.
 _MORE_WORDS = 1.1
 _MULTIPLE = 64
 
@@ -30,7 +30,7 @@ class BatchShapes(NamedTuple):
     Attributes:
         lengths: positions that a row may have, ascending. A batch has the first of them
             that holds its longest row, and as many rows as it has room for; if there
-            are none, it has no padding but that of its shorter rows.
+            are none, only its shorter rows are padded.
         num_words: words that a batch lists, the masked one and padding included; one
             with more distinct words lists as many as it has positions. If it is 0, a
             batch lists those it has.
@@ -40,7 +40,7 @@ class BatchShapes(NamedTuple):
     num_words: int = 0
 
     def length_of(self, positions: int) -> int:
-        """Returns how many positions a row of so many is padded to."""
+        """Returns the number of positions that a row is padded to."""
         place = bisect_left(self.lengths, positions)
         return self.lengths[place] if place < len(self.lengths) else positions
 

@@ -39,8 +39,8 @@ _BUFFER_CHARACTERS = 32_000_000
 # Files read at a time. They often differ in subject; a decompressor takes 9 MB.
 _OPEN_SHARDS = 8
 
-# Sentences that are sorted by length at a time: at least so many, and so many batches
-# that each spans few lengths.
+# Sentences that are sorted by length at a time: at least this many, and enough for this
+# many batches, so that each batch spans few lengths.
 _WINDOW_SENTENCES = 8_192
 _WINDOW_BATCHES = 64
 
@@ -76,8 +76,8 @@ def token_chunks(
         num_threads: threads that tokenize ahead.
 
     Yields:
-        The tokens of n lines one after the other, and n + 1 limits: those of line k
-        are `tokens[limits[k] : limits[k + 1]]`.
+        The tokens of n lines one after the other, and n + 1 limits: line k has
+        `tokens[limits[k] : limits[k + 1]]`.
     """
     stats = CorpusStats() if stats is None else stats
     chunk_of = text_splitter(tokenizer)
@@ -93,7 +93,7 @@ def tokenized_lines(
     tokenizer: str | PlainTokenizer,
     stats: CorpusStats | None = None,
 ) -> Iterator[Tokens]:
-    """Yields the tokens of each line; the arguments are those of `token_chunks`."""
+    """Yields the tokens of each line; takes the arguments of `token_chunks`."""
     return lines_of(token_chunks(lines, tokenizer, stats))
 
 
@@ -217,8 +217,8 @@ def length_batches(
         batch_tokens: positions of a batch, which holds `batch_tokens // T` sentences: T
             is the longest one's, with both boundaries. The last of all may hold fewer.
         random: orders sentences of equal length, and the batches of a window; without
-            it the order is that of the text, longest first.
-        length_of: returns the positions that a row of so many is padded to.
+            it they are in the order of the text, longest first.
+        length_of: returns the positions that a row with this many is padded to.
     """
     window: list[Sentence] = []
     positions = 0

@@ -36,7 +36,7 @@ class CharacterIds(StringLayer):
             the right, or a list of equally long lists.
 
     Returns:
-        Character ids of shape `(batch, tokens + 2, 50)`, int32: the begin of the
+        Character ids of shape `(batch, tokens + 2, 50)`, int32: the beginning of the
         sentence, its words, its end, then zeros. With a vocabulary the last axis has
         `vocabulary.ids_per_token` elements.
 
@@ -128,7 +128,7 @@ def character_ids(tokens: Tensor, vocabulary: TokenVocabulary | None = None) -> 
     tokens = as_padded(tokens)
     end = 1 + sentence_lengths(tokens)[:, tf.newaxis, tf.newaxis]
     tokens = tf.pad(tokens, [[0, 0], [1, 1]], constant_values="")
-    # The boundaries have a position each now. The last axis is that of characters.
+    # Each boundary has a position now. The last axis holds the characters.
     position = tf.range(tf.shape(tokens)[1])[:, tf.newaxis]
     ids = tf.where(position < end, encoding.encode(tokens), 0)
     ids = tf.where(position == end, encoding.end, ids)

@@ -47,8 +47,9 @@ class Corpus:
     split in Python, by the extra `onnx`.
 
     Args:
-        files: a path or a glob pattern, or several, of UTF-8 text with a sentence or
-            a paragraph a line; plain, `.gz` or `.xz`. Or a folder that `prepare` wrote.
+        files: a path or a glob pattern, or several, of UTF-8 text with one sentence
+            or paragraph per line; plain, `.gz` or `.xz`. Or a folder that `prepare`
+            wrote.
         vocabulary: the words to predict.
         tokenizer: the kind of `Tokenizer`; `"unicode"` if `None`, for a prepared folder
             that which it was prepared with, and no other.
@@ -59,7 +60,7 @@ class Corpus:
         seed: of the order.
         shard: index and number of shards, to read a part of the text: `(2, 4)` is the
             third of four. Shards are of whole files if there are enough, else of lines.
-        token_vocabulary: that of the model's config, of a model that looks tokens up.
+        token_vocabulary: `config.token_vocabulary` of a model that looks tokens up.
 
     Attributes:
         files: the paths.
@@ -173,8 +174,8 @@ class Corpus:
                 iteration over the dataset is the next pass, from 0 on.
             shuffle: whether to shuffle. Otherwise the order depends on the text alone.
             skip: number of batches to leave out at the beginning, to continue after an
-                interruption; the others do not change.
-            shapes: those of `choose_shapes`, for batches that list a word once.
+                interruption; the remaining ones do not change.
+            shapes: from `choose_shapes`, for batches that list each word once.
 
         Returns:
             A `tf.data.Dataset` of dictionaries: `"char_ids"` of shape
@@ -233,7 +234,7 @@ class Corpus:
 
     @contextmanager
     def own_errors(self) -> Iterator[None]:
-        """Raises `error` in place of that of TensorFlow."""
+        """Raises `error` in place of TensorFlow's error."""
         try:
             yield
         except Exception:

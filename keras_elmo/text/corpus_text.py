@@ -34,7 +34,7 @@ from keras_elmo.text.vocabulary import END, PADDING_ID, START, UNKNOWN, Vocabula
 from keras_elmo.token_vocabulary import TokenVocabulary
 from keras_elmo.utils.lazy import has_tensorflow
 
-# Words at the ends of rows that are looked at once: few others are so frequent.
+# Words at the ends of rows whose marks are remembered: few words are as frequent.
 _REMEMBERED_WORDS = 1 << 16
 TOKENIZER = "unicode"
 # Of some rows: the ids of their distinct words, the place of each word among these, and
@@ -81,7 +81,7 @@ class CorpusText:
     ) -> Iterator[Row]:
         """Yields rows of up to `most` words, of a shard of the text.
 
-        The order is that of the text, or depends on `random`.
+        Without `random` they are in the order of the text.
         """
         parts, (first, every) = self._parts, shard
         if len(parts) >= every:

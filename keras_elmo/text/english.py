@@ -51,7 +51,7 @@ def _tokens(titles: str, joiners: str, others: str) -> str:
     Args:
         titles: abbreviations that keep their point.
         joiners: characters that may stand between two parts of a word.
-        others: what else a word may go on with, or be.
+        others: patterns that a word may also continue with, or consist of.
     """
     # U.S.A. and Ph.D.; an initial; a title; 5,300; letters.
     part = (

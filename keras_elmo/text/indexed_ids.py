@@ -10,7 +10,7 @@ from keras_elmo.text.vocabulary import END, PADDING_ID, START, UNKNOWN, Vocabula
 
 # Of the most frequent words the ids are kept; with 50 of them they take 26 MB.
 _KEPT_WORDS = 1 << 17
-# Rows of the table before those of words: the masked one, 0, and the boundaries.
+# Rows of the table before the words: the masked one, 0, and the boundaries.
 _BEGIN, _END, _BEFORE = 1, 2, 3
 
 
@@ -52,7 +52,7 @@ class IndexedIds:
         token_ids[:, 1:-1][inside] = self._targets[words]
         token_ids[ends] = END
 
-        # In the order in which they occur, as those of text are.
+        # In the order in which they occur, as in raw text.
         distinct, first, which = np.unique(words, True, True)
         order = np.argsort(first)
         places = np.empty_like(order)
@@ -65,7 +65,7 @@ class IndexedIds:
         return table, positions, token_ids
 
     def _look_up(self, words: np.ndarray) -> np.ndarray:
-        """Returns the ids of distinct words; those of frequent ones are kept."""
+        """Returns the ids of distinct words; keeps the ids of frequent ones."""
         is_kept = words < len(self._is_known)
         kept = words[is_kept]
         new = kept[~self._is_known[kept]]

@@ -189,7 +189,7 @@ def _raw_lines(
 
 
 class _ShortReads:
-    """Reads little at a time, so that the file's position is near that of the line.
+    """Reads little at a time, so that the file's position is near the line.
 
     Python's gzip reads 128 KiB from version 3.12 on, 8 KiB before.
     """

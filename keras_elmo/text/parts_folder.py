@@ -140,7 +140,7 @@ class PartsFolder:
             refuse(name, f"{begun.get(name)!r}, as in {self._begun}; {again}", value)
 
     def _remove(self) -> None:
-        """Removes the folder, unless it holds files of others."""
+        """Removes the folder, unless it holds other files."""
         with contextlib.suppress(FileNotFoundError):
             remove_leftovers(self.path)
             # From the last on, so that none is missing if this is interrupted.

@@ -62,7 +62,7 @@ class PlainIds:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Returns the ids of each distinct word, and the words of the sentences.
 
-        The arguments are those of a call.
+        Takes the arguments of a call.
 
         Returns:
             `(words, ids)` int32, of which the first is the masked one; and

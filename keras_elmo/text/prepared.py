@@ -1,6 +1,6 @@
 """Reads the folder of a text that was tokenized once, through memory maps.
 
-    manifest.json           what the others hold, and their sizes and hashes
+    manifest.json           what the other files hold, their sizes and hashes
     words.txt               the distinct words, one per line, the most frequent first;
                             words of equal count are sorted by their bytes
     counts.npy              how often each occurs

@@ -44,7 +44,7 @@ class CorpusStats:
     def messages(self, config: ElmoConfig | None = None) -> list[str]:
         """Returns a sentence for each change that the user should know of.
 
-        `config` is that of the model that read the words, if it is known.
+        `config` describes the model that read the words, if it is known.
         """
         by_bytes = config is None or config.token_vocabulary is None
         split = f"{_lines(self.split_lines)} of {self.used_lines:,}"

@@ -49,7 +49,7 @@ class StringsFirst:
 class StringLayer(StringsFirst, keras.layers.Layer):
     """A Keras layer on strings of a fixed number of axes.
 
-    Of the Keras backends only TensorFlow has strings. On the others the layer can be
+    Only Keras's TensorFlow backend has strings. On other backends the layer can be
     created and saved, but not called.
     """
 

@@ -24,8 +24,8 @@ def split_at_scripts(words: Tensor) -> Tensor:
     """Splits words where the script changes.
 
     Characters without a script of their own, such as accents, joiners and the Japanese
-    mark of a long vowel, have that of the letter before (Unicode Standard Annex #24,
-    section 5.2), at the beginning of a word that of the letter after.
+    mark of a long vowel, have the script of the letter before, at the
+    beginning of a word of the letter after (Unicode Standard Annex #24, section 5.2).
 
     Args:
         words: a string tensor of shape `(words,)`, of UTF-8; none is empty.
@@ -71,7 +71,7 @@ class Tokenizer(StringLayer):
             - `"unicode"`: text in any language. It normalizes to NFC, and splits where
               the script changes and around every number, punctuation mark and symbol.
               An exported graph of it needs tensorflow-text, which has no wheels for
-              Windows; the others use TensorFlow's core ops only.
+              Windows; the other kinds use TensorFlow's core ops only.
             - `"published"`: English as in the 1 Billion Word Benchmark, which the
               published models learned from: `don 't`, `it 's`, `U.S.`, `Mr.`, `5,300`
               and `ever-changing`; typographic quotes become `"` and `'`, dashes `--`.

@@ -37,9 +37,9 @@ _SPECIAL_WORDS = frozenset(special.encode() for special in SPECIALS)
 class Vocabulary:
     """The target ids of a language model: special words, then words by frequency.
 
-    The ids of `<S>`, `</S>` and `<UNK>` are 0, 1 and 2. A file has one word a line, as
-    the vocabularies of the published models. Counts are in a file beside it, a line
-    for each word: vocabulary.counts.txt beside vocabulary.txt.
+    The ids of `<S>`, `</S>` and `<UNK>` are 0, 1 and 2. A file has one word per line,
+    as the published models' vocabularies. Counts are in a file beside it, one line for
+    each word: vocabulary.counts.txt beside vocabulary.txt.
 
     Args:
         words: the three special words, then distinct words, the most frequent first.
@@ -132,7 +132,7 @@ class Vocabulary:
         Args:
             files: a path or a glob pattern, or several; see `expand_files`. Or a folder
                 that `prepare` wrote, whose counts are exact.
-            tokenizer: the kind of `Tokenizer`; if `None`, that of the folder, or
+            tokenizer: the kind of `Tokenizer`; if `None`, the folder's, or
                 `"unicode"`.
             max_size: number of words at most, the three special ones included.
             min_count: how often a word has to occur.
@@ -184,7 +184,7 @@ class Vocabulary:
         max_size: int | None = None,
         min_count: int = 1,
     ) -> "Vocabulary":
-        """Makes a vocabulary of counted words; the arguments are those of `count`.
+        """Makes a vocabulary of counted words; takes the arguments of `count`.
 
         Raises:
             ValueError: no word is left.
@@ -211,7 +211,7 @@ class Vocabulary:
 
     @classmethod
     def load(cls, path: StrPath) -> "Vocabulary":
-        """Reads a file of one word a line, and the counts beside it if there are any.
+        """Reads a file of one word per line, and the counts beside it if there are any.
 
         Raises:
             ValueError: a line is not what it must be; names the file and the line.
@@ -228,7 +228,7 @@ class Vocabulary:
         return vocabulary
 
     def save(self, path: StrPath) -> None:
-        """Writes a file of one word a line, and one of the counts if they are known.
+        """Writes a file of one word per line, and one of the counts if they are known.
 
         Files of these names are replaced. Whatever happens meanwhile, a new file of
         words does not lack its counts, and one that is replaced does not get others'.
@@ -250,7 +250,7 @@ class Vocabulary:
                 file.writelines(f"{count}\n" for count in self.counts)
 
     def ids(self, tokens: Iterable[str | bytes]) -> list[int]:
-        """Returns the id of each token, that of `<UNK>` for an unknown one."""
+        """Returns the id of each token; unknown ones have the id of `<UNK>`."""
         get = self.lookup.get
         return [
             get(token if isinstance(token, bytes) else token.encode(), UNKNOWN)

@@ -10,7 +10,7 @@ def check_not_forked(backend: str) -> None:
     """Raises an error where TensorFlow would wait forever.
 
     Its threads begin with the first variable. A forked process has only the thread that
-    forked it, and waits for the others.
+    forked it, and waits for the other threads.
 
     Args:
         backend: of Keras. Others than TensorFlow's do not wait, or warn themselves.

@@ -114,7 +114,7 @@ class Index:
                 `index`).
             progress: whether to show words/s on stderr.
             tokenizer: how the text is split, and the sentence of a query, a kind of
-                `Tokenizer`; that of the model if `None`.
+                `Tokenizer`; the model's if `None`.
 
         Raises:
             TypeError: a sentence of `corpus` is not a list of tokens, or `model` is no

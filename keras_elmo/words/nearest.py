@@ -42,7 +42,7 @@ def nearest(
             `None`.
         words: `"any"`, or `"same"`, which compares those spelt as `word` alone, in
             upper or lower case.
-        tokenizer: how texts are split, a kind of `Tokenizer`; that of the model if
+        tokenizer: how texts are split, a kind of `Tokenizer`; the model's if
             `None`.
 
     Returns:

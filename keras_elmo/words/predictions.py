@@ -19,7 +19,7 @@ class Predictions:
 
     Args:
         model: a language model, or a name or path as of `load_language_model`.
-        tokenizer: how texts are split, a kind of `Tokenizer`; that of the model if
+        tokenizer: how texts are split, a kind of `Tokenizer`; the model's if
             `None`.
 
     Raises:

@@ -67,7 +67,7 @@ def score(
         model: a language model, or a name or path as of `load_language_model`.
         sentences: texts, lists of tokens, or both; or an array, as of `embed`.
         batch_size: greatest number of sentences in a batch.
-        tokenizer: how texts are split, a kind of `Tokenizer`; that of the model if
+        tokenizer: how texts are split, a kind of `Tokenizer`; the model's if
             `None`.
 
     Yields:

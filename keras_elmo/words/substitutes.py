@@ -60,7 +60,7 @@ def substitutes(
         num: number of words to return.
         skip_punctuation: whether to leave out words without a letter or a digit.
         skip_word: whether to leave out the token itself, in upper or lower case.
-        tokenizer: how a text is split, a kind of `Tokenizer`; that of the model if
+        tokenizer: how a text is split, a kind of `Tokenizer`; the model's if
             `None`.
 
     Returns:
