@@ -18,8 +18,8 @@ from keras_elmo.utils.types import Tensor
 class ExportedTagger(TaskModel):
     """A `Tagger`, as an `ExportedTask`."""
 
-    # Until the tags are known.
-    head: TaggerHead | None = None
+    # `None` until the tags are known. No value here: PyTorch would find it instead.
+    head: TaggerHead | None
 
     def token_mask(self, char_ids: Tensor) -> Tensor:
         """Returns which positions hold a word, of the ids of a batch."""

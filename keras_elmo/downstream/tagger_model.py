@@ -54,6 +54,7 @@ class TaggerModel(ExportedTagger):
         self.dropout = dropout
         self.elmo = _elmo(encoder, trainable_encoder)
         self.static = None if static is None else _static(static)
+        self.head = None
         self._batches = TaggerBatches(self.elmo, self.static)
         self._tags: list[str] = []
         self._graph: BatchGraph | None = None

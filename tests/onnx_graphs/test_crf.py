@@ -51,7 +51,8 @@ def test_paths(tags, scale):
         np.testing.assert_array_equal(np.where(mask, best, 0), wanted)
         wanted = numpy_of(crf_marginals(potentials))
         found = np.where(mask[..., np.newaxis], marginals, 0)
-        np.testing.assert_allclose(found, wanted, atol=1e-4)
+        # Sums of 400 scores have few digits left for their differences.
+        np.testing.assert_allclose(found, wanted, atol=1e-3)
 
 
 def test_no_tokens():
