@@ -1,5 +1,6 @@
 """The subcommands of `keras-elmo tag`."""
 
+import dataclasses
 import json
 
 import keras_elmo
@@ -113,7 +114,9 @@ def _train(arguments: Arguments) -> None:
         "first line of CoNLL-U",
         choices=FORMATS,
     ),
-    Option("column", "Column of CoNLL-U to replace: upos if not given", "NAME"),
+    dataclasses.replace(
+        _COLUMN, help="Column of CoNLL-U to replace: upos if not given"
+    ),
     TOKENIZER,
 )
 def _predict(arguments: Arguments) -> None:
