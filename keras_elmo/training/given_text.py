@@ -2,7 +2,7 @@
 
 import dataclasses
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from itertools import chain
 from typing import cast
 
@@ -50,23 +50,19 @@ def _looked_at(corpus: object, column: str | None) -> tuple[object, bool, bool]:
         return corpus, False, False
     if are_files(corpus):
         return corpus, column is not None and not is_prepared(str(corpus)), False
-    if not isinstance(corpus, Iterable):
-        return corpus, False, False
-    first: object = next(iter(corpus), None)
-    if isinstance(corpus, Iterator):
-        corpus = chain([] if first is None else [first], corpus)
-    if isinstance(first, Mapping):
-        if "token_ids" in first or column is None:
-            # Batches.
-            return corpus, False, False
-        first = first.get(column)
-    is_text = isinstance(first, str | bytes) or _is_string(first)
+    if column is not None:
+        return corpus, True, False
+    first: object = None
+    if isinstance(corpus, list | tuple):
+        first = corpus[0]
+    elif isinstance(corpus, Iterator):
+        # Batches have to be there again, so it has none.
+        first = next(corpus, "")
+        corpus = chain([first] if first else [], corpus)
+    else:
+        # Of `tf.data`, pandas or NumPy. Others are not begun to be read.
+        dtype = getattr(getattr(corpus, "element_spec", corpus), "dtype", None)
+        if str(getattr(dtype, "name", dtype)) in ("string", "object", "str"):
+            return corpus, True, False
     are_tokens = isinstance(first, list | tuple)
-    return corpus, is_text or are_tokens, are_tokens
-
-
-def _is_string(item: object) -> bool:
-    """Whether an item is a string of TensorFlow or NumPy."""
-    dtype = getattr(item, "dtype", None)
-    kind = getattr(dtype, "kind", None)
-    return getattr(dtype, "name", None) == "string" or kind in ("S", "U")
+    return corpus, are_tokens or isinstance(first, str | bytes), are_tokens

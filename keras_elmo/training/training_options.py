@@ -53,11 +53,11 @@ class TrainingOptions:
         "Text files, as paths or glob patterns: UTF-8, one sentence or paragraph per "
         "line, plain, .gz or .xz; or a folder that keras-elmo prepare wrote.",
         _TEXT,
-        in_python="In Python also an iterable of texts or of lists of tokens, which is "
-        "prepared first, as `directory` with .corpus behind it, and not read again by "
-        "a resumed run; a `Corpus`, whose vocabulary is kept; or an iterable of "
-        "batches, dictionaries of `char_ids` and `token_ids`, that can be repeated: "
-        "`vocabulary_size` is then the number of target ids, and required.",
+        in_python="In Python also texts or lists of tokens (an iterator, a column of "
+        "pandas, a `tf.data.Dataset`), prepared first, as `directory` with .corpus "
+        "behind it, and not read again by a resumed run; a `Corpus`, whose vocabulary "
+        "is kept; or batches, dictionaries of `char_ids` and `token_ids`, that can be "
+        "repeated: `vocabulary_size` is then the number of target ids, and required.",
         metavar="GLOB",
         many=True,
     )

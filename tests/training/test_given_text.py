@@ -49,8 +49,12 @@ def test_tokens_and_rows(tmp_path):
 
 def test_what_is_left_alone(tmp_path):
     """Files, batches and prepared folders."""
-    batches = ready_made(2)
-    for corpus in (write_text(tmp_path / "text.txt"), batches):
+
+    class Batches:
+        def __iter__(self):
+            pytest.fail("read")
+
+    for corpus in (write_text(tmp_path / "text.txt"), ready_made(2), Batches()):
         assert prepared(tmp_path, corpus)[0].corpus is corpus
     assert not (tmp_path / "run.corpus").exists()
     with pytest.raises(ValueError, match="`corpus` must be files, .* several"):
