@@ -163,6 +163,7 @@ OTHERS = {
     "scale.count_words": {"files": "text.txt", "out": "vocabulary.txt"},
     "scale.embed_text": {"model": "run", "files": "text.txt", "out": "x"},
     "score": {"model": model, "sentences": SENTENCES},
+    "sample": {"language": "en"},
     "substitutes": {"model": model, "sentence": ["the", "bank"], "position": 1},
     "write_projector": {
         "encoder": encoder,

@@ -71,7 +71,11 @@ def command(
 class Parser(argparse.ArgumentParser):
     """Answers a wrong call in two lines."""
 
-    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+    def parse_known_args(  # type: ignore[override]
+        self,
+        args: Sequence[str] | None = None,
+        namespace: argparse.Namespace | None = None,
+    ) -> tuple[argparse.Namespace, list[str]]:
         """Parses a command line after a look for misspelt options.
 
         Otherwise the error would be that the option that was meant is required.
