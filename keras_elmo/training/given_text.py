@@ -26,7 +26,7 @@ def with_prepared_text(
         The options with folders in place of texts, and the tokenizer of these.
     """
     for name in ("corpus", "validation"):
-        text, is_text, are_tokens = _looked_at(getattr(options, name), options.column)
+        text, is_text, are_tokens = _looked_at(options, name)
         if not is_text:
             continue
         if num_workers > 1:
@@ -44,11 +44,12 @@ def with_prepared_text(
     return options, tokenizer
 
 
-def _looked_at(corpus: object, column: str | None) -> tuple[object, bool, bool]:
+def _looked_at(options: TrainingOptions, name: str) -> tuple[object, bool, bool]:
     """Returns a corpus, whether to prepare it, and whether it is lists of tokens."""
+    corpus, column = getattr(options, name), options.column
     if corpus is None or isinstance(corpus, Corpus):
         return corpus, False, False
-    if are_files(corpus):
+    if are_files(corpus, name):
         return corpus, column is not None and not is_prepared(str(corpus)), False
     if column is not None:
         return corpus, True, False
