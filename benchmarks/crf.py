@@ -187,19 +187,21 @@ def torch_runs(scores: np.ndarray, labels: np.ndarray, crf: Any) -> dict[str, Ru
         for name, weight in pairs.items():
             getattr(theirs, name).copy_(torch.tensor(ops.convert_to_numpy(weight)))
     x, y = torch.tensor(scores, requires_grad=True), torch.tensor(labels)
+    # Its own mask is of a type that PyTorch warns of.
+    mask = torch.ones(labels.shape, dtype=torch.bool)
 
     def loss() -> Any:
         with torch.no_grad():
-            return -theirs(x, y, reduction="mean").numpy()
+            return -theirs(x, y, mask=mask, reduction="mean").numpy()
 
     def gradient() -> Any:
-        value = -theirs(x, y, reduction="mean")
+        value = -theirs(x, y, mask=mask, reduction="mean")
         value.backward()
         return value.detach().numpy()
 
     def decode() -> Any:
         with torch.no_grad():
-            return theirs.decode(x)
+            return theirs.decode(x, mask=mask)
 
     return {"loss": loss, "loss and gradient": gradient, "decode": decode}
 

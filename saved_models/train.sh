@@ -47,5 +47,5 @@ fi
 # One that is older is of another run: export says that it is there, and ends this.
 [ "$OUT" -nt "$RUN/weights.hdf5" ] ||
     keras-elmo export --model "$RUN" ${AVERAGE:+--average $AVERAGE} --out "$OUT" \
-        --language-model --half-weights
+        --language-model --half-weights >&2
 keras-elmo evaluate --model "$OUT" --corpus "$dev" --max-tokens "$max_tokens"

@@ -235,7 +235,7 @@ def test_error_names_argument(name, folder):
             "a batch must be a dictionary of `char_ids` and `token_ids`",
         ),
         ("pretrain", {"corpus": []}, "`corpus` must be a file or a sentence"),
-        ("pretrain", {"validation": []}, "`validation` must be a file or a"),
+        ("pretrain", {"validation": 3}, "`validation` must be"),
         ("pretrain", {"seed": None}, "`seed` must be an integer. Received: seed=None"),
         ("precompute", {"dataset": [np.ones(2)]}, "`dataset` must suit `elmo`"),
         ("Vocabulary", {"words": []}, "`words`: lines 1 to 3 must be"),

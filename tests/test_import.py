@@ -103,7 +103,8 @@ def test_dir_lists_public_names():
 # What `.keras` files of models for tasks may name.
 REGISTERED = [
     *("BiLM", "CRF", "CRFDecode", "CRFLoss", "CharCNNEmbedding", "CharacterIds"),
-    *("CharacterMask", "ElmoEmbedding", "Encoder", "Highway", "ScalarMix"),
+    *("CharacterMask", "ElmoEmbedding", "Encoder", "Highway", "LanguageModelHead"),
+    *("PretrainingModel", "SampledSoftmax", "ScalarMix"),
     *("StaticEmbedding", "Tagger", "TextClassifier"),
     *("TokenMask", "Tokenizer", "VocabularyEmbedding"),
 ]

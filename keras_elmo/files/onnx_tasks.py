@@ -268,9 +268,9 @@ def open_onnx(path: StrPath) -> OnnxModel:
         ValueError: keras_elmo did not write the file, or it is damaged.
     """
     session = open_session(path)
-    stored = session.get_modelmeta().custom_metadata_map.get(DESCRIPTION)
     task = None
     with reading(path, "its description is damaged"):
+        stored = session.get_modelmeta().custom_metadata_map.get(DESCRIPTION)
         about = json.loads(stored or "{}")
         task = task_of(about) if isinstance(about, dict) else None
     if task is None:

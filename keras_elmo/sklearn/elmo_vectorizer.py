@@ -32,7 +32,8 @@ class ElmoVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     """Vectors of texts: a frozen biLM's word vectors, pooled over the words of a text.
 
     Nothing is learnt by `fit`, so that `transform` may be called without it. A clone or
-    a pickle of the vectorizer holds the name or path of its model, not the weights.
+    a copy of the vectorizer in a file holds the name or path of its model, and no
+    weights.
 
     Args:
         model: a name or path as of `load`, or another model as of `embed`.

@@ -16,11 +16,12 @@ import warnings
 from pathlib import Path
 
 # Runtimes that a block shows, which need not be installed.
-OPTIONAL = {"ai_edge_litert"}
+OPTIONAL = {"ai_edge_litert", "sklearn"}
 
 
 def main(site, path):
-    sys.path.insert(0, site)
+    # TensorFlow and Keras are here: what they would import, too, may be found now.
+    sys.path[:] = [site, *(path for path in sys.path if Path(path).name != "absent")]
     import keras_elmo
     from keras_elmo import cli
 

@@ -39,11 +39,14 @@ KINDS = {
 TOLERANCE = 2e-6
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _torch():
-    """Imports it when the tests run: it takes seconds."""
-    global torch
-    torch = import_installed("torch")
+class _Torch:
+    """PyTorch, which is imported when something of it is used: it takes seconds."""
+
+    def __getattr__(self, name):
+        return getattr(import_installed("torch"), name)
+
+
+torch = _Torch()
 
 
 @pytest.fixture(scope="module")

@@ -83,6 +83,7 @@ class Held:
         self._signature = signature
         self.arguments = signature.arguments
         self.outputs = signature.outputs
+        self.token_outputs = signature.token_outputs
         self.token_argument = signature.token_argument
         self.batchable = signature.batchable
         self.go_on = threading.Event()

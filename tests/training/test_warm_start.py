@@ -79,7 +79,7 @@ def test_no_model(tmp_path):
         with pytest.raises(TypeError, match="`init` must be a name"):
             WarmStart(source)
     file = tmp_path / "encoder.keras"
-    file.touch()
+    model_of(CONFIG, WORDS).encoder.save(file)
     with pytest.raises(ValueError, match=r"`init` must not .* keras.models.load_model"):
         WarmStart(file)
 

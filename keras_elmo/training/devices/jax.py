@@ -47,6 +47,8 @@ class JaxDevices(Devices):
     from device to device, and the variables get them when they are to be read.
     """
 
+    compiles = True
+
     def __init__(self, num_replicas: int) -> None:
         import jax
 
