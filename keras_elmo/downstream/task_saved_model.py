@@ -5,13 +5,12 @@ from typing import TypeAlias
 
 from keras_elmo.config import TOKENIZER_IF_UNKNOWN
 from keras_elmo.downstream.exported_task import ExportedTask
-from keras_elmo.files.finding import description_file
-from keras_elmo.files.saved_model import FORMAT
+from keras_elmo.files.saved_model import write_description
 from keras_elmo.files.task_description import SECOND, TAGGER, Task
 from keras_elmo.text.character_ids import character_ids
 from keras_elmo.text.tokenizer import Tokenizer, register_operations
 from keras_elmo.text.vocabulary_ids import vocabulary_encoding
-from keras_elmo.utils.files import replacing, write_json
+from keras_elmo.utils.files import replacing
 from keras_elmo.utils.lazy import tf
 from keras_elmo.utils.types import StrPath, Tensor
 
@@ -42,18 +41,9 @@ def write_saved_model(
         signatures |= dict.fromkeys(("default", "serving_default"), default)
     with replacing(path) as temporary:
         tf.saved_model.save(served.module, temporary, signatures)
-        write_json(
-            description_file(temporary),
-            {
-                "format": FORMAT,
-                "tokenizer": encoder.tokenizer or tokenizer,
-                "signature_tokenizer": tokenizer,
-                "dtype": encoder.get_config()["dtype"],
-                "layer_norm": model.elmo.layer_norm,
-                "options": encoder.config.to_options(),
-                **model.task.as_dict(),
-            },
-        )
+        layer_norm = model.elmo.layer_norm
+        task = model.task.as_dict()
+        write_description(temporary, encoder, tokenizer, layer_norm, task)
 
 
 class _Served:

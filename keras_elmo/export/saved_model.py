@@ -8,13 +8,13 @@ import numpy as np
 
 from keras_elmo.config import TOKENIZER_IF_UNKNOWN, TOKENIZERS
 from keras_elmo.downstream.elmo_embedding import ElmoEmbedding
-from keras_elmo.files.finding import description_file, is_saved_model
+from keras_elmo.files.finding import is_saved_model
 from keras_elmo.files.loading import open_model
 from keras_elmo.files.saved_model import (
-    FORMAT,
     GAMMA,
     SCALARS,
     WEIGHTS,
+    write_description,
     write_language_model,
 )
 from keras_elmo.files.sources import Source
@@ -22,7 +22,7 @@ from keras_elmo.text.character_ids import character_ids
 from keras_elmo.text.tokenizer import Tokenizer, register_operations
 from keras_elmo.text.vocabulary_ids import vocabulary_encoding
 from keras_elmo.utils.checks import called, check_boolean, check_choice, check_path
-from keras_elmo.utils.files import is_free, replacing, write_json
+from keras_elmo.utils.files import is_free, replacing
 from keras_elmo.utils.lazy import tf
 from keras_elmo.utils.types import StrPath, Tensor
 
@@ -112,17 +112,7 @@ def export_saved_model(
         tf.saved_model.save(served, temporary, signatures)
         if words is not None:
             write_language_model(temporary, words)
-        write_json(
-            description_file(temporary),
-            {
-                "format": FORMAT,
-                "tokenizer": encoder.tokenizer or tokenizer,
-                "signature_tokenizer": tokenizer,
-                "dtype": encoder.get_config()["dtype"],
-                "layer_norm": embedding.layer_norm,
-                "options": encoder.config.to_options(),
-            },
-        )
+        write_description(temporary, encoder, tokenizer, embedding.layer_norm)
 
 
 def _half(weight: keras.Variable) -> "tf.Variable":

@@ -25,7 +25,7 @@ from keras_elmo.models.pretraining import PretrainingModel
 from keras_elmo.text.tokenizer import register_operations
 from keras_elmo.text.vocabulary import Vocabulary
 from keras_elmo.utils.checks import called
-from keras_elmo.utils.files import read_json_object
+from keras_elmo.utils.files import read_json_object, write_json
 from keras_elmo.utils.types import Config, StrPath
 
 # Version of the description, and of what it describes.
@@ -101,6 +101,33 @@ def read_description(path: StrPath) -> Config:
     # means every function, not that signature alone.
     stored["tokenizer"] = stored["signature_tokenizer"] or stored["tokenizer"]
     return stored
+
+
+def write_description(
+    folder: StrPath,
+    encoder: Encoder,
+    signature_tokenizer: str | None,
+    layer_norm: bool,
+    more: Config | None = None,
+) -> None:
+    """Writes what `read_description` reads into the folder of a SavedModel.
+
+    Args:
+        folder: of the SavedModel.
+        encoder: that it holds.
+        signature_tokenizer: how the signature `default` splits texts, if it is there.
+        layer_norm: whether the mix normalises the layers.
+        more: other entries.
+    """
+    about = {
+        "format": FORMAT,
+        "tokenizer": encoder.tokenizer or signature_tokenizer,
+        "signature_tokenizer": signature_tokenizer,
+        "dtype": encoder.get_config()["dtype"],
+        "layer_norm": layer_norm,
+        "options": encoder.config.to_options(),
+    }
+    write_json(description_file(folder), {**about, **(more or {})})
 
 
 class _Variables(TFCheckpoint):

@@ -5,12 +5,12 @@ import os
 import shutil
 from collections.abc import Iterator
 from functools import partial
-from typing import Any
 
 import apache_beam as beam
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from keras_elmo.config import TOKENIZERS
+from keras_elmo.embedding.parts import check_manifest
 from keras_elmo.scale.shared_files import absolute, is_local, match_files, open_file
 from keras_elmo.text.line_sources import SourceLine, json_path, positioned_lines
 from keras_elmo.text.lines import Files, check_files
@@ -75,7 +75,11 @@ def prepare_text(
     parts = f"{out}.parts"
     os.makedirs(parts, exist_ok=True)
     text = [(json_path(os.path.basename(path)), size) for path, size in texts.items()]
-    _begin(parts, {"tokenizer": tokenizer, "corpus": [list(file) for file in text]})
+    begun = os.path.join(parts, _BEGUN)
+    manifest = {"tokenizer": tokenizer, "files": [list(file) for file in text]}
+    if not os.path.exists(begun):
+        write_json(begun, manifest)
+    check_manifest(read_json_object(begun), manifest, parts)
     split = partial(_split, parts, tokenizer)
     with beam.Pipeline(options=options) as pipeline:
         paths = pipeline | beam.Create(list(enumerate(texts)))
@@ -99,22 +103,6 @@ def prepare_text(
     check_free(out)
     os.replace(joined, out)
     shutil.rmtree(parts)
-
-
-def _begin(parts: str, manifest: dict[str, Any]) -> None:
-    """Writes what the parts are made from, or compares it.
-
-    Raises:
-        ValueError: they are made from something else.
-    """
-    path = os.path.join(parts, _BEGUN)
-    if not os.path.exists(path):
-        write_json(path, manifest)
-    begun = read_json_object(path)
-    for name, value in manifest.items():
-        if begun.get(name) != value:
-            rule = f"what {path} names, or {parts} be removed to begin again"
-            refuse("files" if name == "corpus" else name, rule, value)
 
 
 def _split(parts: str, tokenizer: str, number: int, path: str) -> Iterator[str]:

@@ -135,7 +135,7 @@ def test_a_prepared_text_is_that_of_one_machine(texts, tmp_path, monkeypatch):
     files = sorted((tmp_path / "out.parts").glob("file-*.json"))
     assert 0 < len(files) < 4
     kept = [path.stat().st_mtime_ns for path in files]
-    with pytest.raises(ValueError, match="`tokenizer` must be what .*removed"):
+    with pytest.raises(ValueError, match="`tokenizer` must be what it was .*parts"):
         prepare_text(texts, out, "whitespace")
     assert [path.stat().st_mtime_ns for path in files] == kept
     prepare_text(texts, out)

@@ -22,6 +22,11 @@ from keras_elmo.utils.lazy import tf
 from keras_elmo.utils.types import Tensor
 from keras_elmo.utils.xla import compiled_by_xla
 
+_LOSSES = ("forward_loss", "backward_loss")
+# Updates a model by a replica's part of a batch, given the number of its predictions,
+# and their mean over the replicas; returns the sum of each direction's losses.
+TrainStep: TypeAlias = Callable[[Batch, Tensor, Tensor], dict[str, Tensor]]
+
 
 class WorkerLost(RuntimeError):
     """Another process of the run has died."""
@@ -148,18 +153,12 @@ class TensorFlowDevices(Devices):
         return step
 
 
-# Updates a model by a replica's part of a batch, given the number of its predictions,
-# and their mean over the replicas; returns the sum of each direction's losses.
-TrainStep: TypeAlias = Callable[[Batch, Tensor, Tensor], dict[str, Tensor]]
-
-
 def _traced_step(model: PretrainingModel) -> TrainStep:
     def train(part: Batch, count: Tensor, mean: Tensor) -> dict[str, Tensor]:
         for metric in model.metrics:
             metric.reset_state()
         means = model.train_step((part,))
-        names = ("forward_loss", "backward_loss")
-        return {name: means[name] * count for name in names}
+        return {name: means[name] * count for name in _LOSSES}
 
     return train
 
@@ -175,19 +174,15 @@ def _compiled_step(model: PretrainingModel) -> TrainStep:
             # The head takes the mean over the predictions of this part.
             loss = optimizer.scale_loss(factor * model.compute_loss(part))
         found = tape.gradient(loss, [weight.value for weight in weights])
-        return found, *(tf.reduce_sum(losses[name]) for name in _DIRECTIONS)
+        return found, *(tf.reduce_sum(losses[name]) for name in ("forward", "backward"))
 
     def train(part: Batch, count: Tensor, mean: Tensor) -> dict[str, Tensor]:
         factor = tf.maximum(count, 1.0) / tf.maximum(mean, 1.0)
         found, *sums = gradients(part, factor)
         optimizer.apply_gradients(zip(found, weights, strict=True))
-        names = (f"{direction}_loss" for direction in _DIRECTIONS)
-        return dict(zip(names, sums, strict=True))
+        return dict(zip(_LOSSES, sums, strict=True))
 
     return train
-
-
-_DIRECTIONS = ("forward", "backward")
 
 
 @contextlib.contextmanager
