@@ -151,15 +151,15 @@ def recipe_message(
     facts.append(f"{num_words:,} words to predict by {softmax}")
     if is_resumed:
         return f"Recipe of the run: {', '.join(facts)}"
-    published = "--recipe published" if FLAGS.get() else '`recipe="published"`'
     change = ", ".join(
         called(name)
         for name in ("optimizer", "learning_rate", "vocabulary_size", "num_sampled")
     )
-    return (
-        f"Recipe for {recipe.name}: {', '.join(facts)}. {change} and others change it; "
-        f"{published} is the paper's"
-    )
+    message = f"Recipe for {recipe.name}: {', '.join(facts)}. {change} and others"
+    if recipe is PUBLISHED:
+        return f"{message} change it"
+    published = "--recipe published" if FLAGS.get() else '`recipe="published"`'
+    return f"{message} change it; {published} is the paper's"
 
 
 def _told(rate: LearningRate) -> str:
