@@ -239,3 +239,33 @@ def test_links_are_sound():
         assert parts.scheme == "https", (path, link)
         assert parts.hostname in HOSTS, (path, link)
         assert re.fullmatch(r"[!-~]*[\w/]", link), (path, link)
+
+
+def anchors(page: Path) -> set[str]:
+    """What `page#...` can name, as GitHub and myst_parser make it from headings."""
+    headings = re.findall(r"(?m)^#+ (.+)$", page.read_text("utf-8"))
+    plain = (re.sub(r"[^\w\- ]", "", re.sub(r"\]\([^)]*\)", "", h)) for h in headings)
+    named = re.findall(r"\{#([\w-]+)\}|\(([\w-]+)\)=", page.read_text("utf-8"))
+    return {h.strip().lower().replace(" ", "-") for h in plain} | {
+        name for names in named for name in names
+    }
+
+
+def relative_links():
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+    for page in sorted([*pages, *(ROOT / "saved_models").glob("*.md")]):
+        text = re.sub(r"(?ms)^```.*?^```", "", page.read_text("utf-8"))
+        for link in re.findall(r"\]\(([^)\s]+)\)", text):
+            if not re.match(r"[a-z]+:", link):
+                yield page, link
+
+
+def test_relative_links_lead_somewhere():
+    every = list(relative_links())
+    assert len(every) > 100
+    for page, link in every:
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        assert target.exists(), (page.relative_to(ROOT), link)
+        if anchor and target.suffix == ".md":
+            assert anchor in anchors(target), (page.relative_to(ROOT), link)
