@@ -22,13 +22,13 @@ import sys
 import h5py  # noqa: F401
 import keras
 
-MODULES = ["tensorflow", "tensorflow_text"]
-
 
 def main(path):
     if keras.backend.backend() == "tensorflow":
-        for module in MODULES:
-            importlib.import_module(module)
+        importlib.import_module("tensorflow")
+        # It has no wheels for some systems.
+        with contextlib.suppress(ImportError):
+            importlib.import_module("tensorflow_text")
     # Otherwise every collection in a child would copy this process's memory.
     gc.collect()
     gc.freeze()
