@@ -10,7 +10,7 @@ import keras
 
 from keras_elmo.downstream.tagger import Tagger
 from keras_elmo.downstream.text_classifier import TextClassifier
-from keras_elmo.files.keras_file import KerasFile
+from keras_elmo.files.exported_sources import KerasFile
 from keras_elmo.utils.reading import reading
 from keras_elmo.utils.types import StrPath
 

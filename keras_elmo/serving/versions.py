@@ -7,8 +7,7 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
-from keras_elmo.files.exported_sources import ExportedModel, OnnxFile
-from keras_elmo.files.keras_file import KerasFile
+from keras_elmo.files.exported_sources import ExportedModel, KerasFile, OnnxFile
 from keras_elmo.files.loading import kind_of
 from keras_elmo.serving.limits import Code, ServingError
 from keras_elmo.serving.signatures import ServedModel

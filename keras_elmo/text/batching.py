@@ -259,3 +259,19 @@ def _full_batches(
     if random is not None:
         random.shuffle(batches)
     return batches, window[start:]
+
+
+def batches_of_like_length(
+    lengths: list[int], batch_size: int, max_positions: int = 16_384
+) -> Iterator[list[int]]:
+    """Yields the indices of sentences of similar length, a batch at a time."""
+    batch: list[int] = []
+    for index in sorted(range(len(lengths)), key=lengths.__getitem__):
+        # Sorted, so this sentence would be the longest of the batch.
+        positions = (lengths[index] + 2) * (len(batch) + 1)
+        if batch and (len(batch) == batch_size or positions > max_positions):
+            yield batch
+            batch = []
+        batch.append(index)
+    if batch:
+        yield batch
