@@ -23,7 +23,7 @@ from .layers.bilm import BiLM as BiLM
 from .layers.char_cnn_embedding import CharCNNEmbedding as CharCNNEmbedding
 from .layers.crf import CRF as CRF
 from .layers.crf import CRFDecode as CRFDecode
-from .layers.crf_loss import CRFLoss as CRFLoss
+from .layers.crf import CRFLoss as CRFLoss
 from .layers.crf_paths import crf_decode as crf_decode
 from .layers.crf_paths import crf_marginals as crf_marginals
 from .layers.highway import Highway as Highway

@@ -212,7 +212,7 @@ def _evaluate(arguments: Arguments) -> None:
     paths = expand_files(arguments["texts"], of_sentences=False)
     check_trained(arguments["model"], "TextClassifier")
     import_keras()
-    from keras_elmo.text.label_scores import label_table
+    from keras_elmo.text.tag_scores import label_table
 
     tokenizer = arguments.get("tokenizer")
     model = load_trained(arguments["model"], "TextClassifier", tokenizer)

@@ -8,8 +8,7 @@ from keras_elmo.downstream.elmo_embedding import ElmoEmbedding
 from keras_elmo.downstream.static_embedding import StaticEmbedding
 from keras_elmo.downstream.tagger import Tagger
 from keras_elmo.downstream.text_classifier import TextClassifier
-from keras_elmo.layers.crf import CRF, CRFDecode
-from keras_elmo.layers.crf_loss import CRFLoss
+from keras_elmo.layers.crf import CRF, CRFDecode, CRFLoss
 
 __all__ = [
     "CRF",

@@ -22,10 +22,9 @@ from keras_elmo.downstream.layer_batches import (
     layer_dataset,
 )
 from keras_elmo.downstream.token_mask import is_ids
-from keras_elmo.embedding.embedder import batches_of_like_length
 from keras_elmo.embedding.word_cache import WordCache, as_float32, compiled_halves
 from keras_elmo.models.encoder import check_char_ids
-from keras_elmo.text.batching import split_stream
+from keras_elmo.text.batching import batches_of_like_length, split_stream
 from keras_elmo.text.string_layer import are_strings
 from keras_elmo.utils.checks import (
     check_boolean,

@@ -15,8 +15,7 @@ from keras_elmo.downstream.layer_batches import (
 from keras_elmo.downstream.precompute import precompute
 from keras_elmo.downstream.static_embedding import StaticEmbedding
 from keras_elmo.downstream.tagged_sentences import NO_TAG
-from keras_elmo.embedding.embedder import batches_of_like_length
-from keras_elmo.text.batching import Tokens
+from keras_elmo.text.batching import Tokens, batches_of_like_length
 from keras_elmo.text.plain_ids import PlainIds
 from keras_elmo.utils.lazy import tf
 from keras_elmo.utils.types import Tensor

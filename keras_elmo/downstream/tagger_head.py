@@ -3,8 +3,7 @@
 import keras
 from keras import ops
 
-from keras_elmo.layers.crf import CRF
-from keras_elmo.layers.crf_loss import CRFLoss
+from keras_elmo.layers.crf import CRF, CRFLoss
 from keras_elmo.layers.crf_paths import (
     crf_decode,
     crf_marginals,

@@ -18,8 +18,8 @@ from keras_elmo.downstream.text_classifier_model import TextClassifierModel
 from keras_elmo.downstream.text_ids import TextIds
 from keras_elmo.downstream.text_vectors import TextVectors
 from keras_elmo.files.sources import Source
-from keras_elmo.text.label_scores import label_scores
 from keras_elmo.text.table_rows import Columns
+from keras_elmo.text.tag_scores import label_scores
 from keras_elmo.utils.checks import (
     check_at_least,
     check_boolean,

@@ -11,7 +11,7 @@ from keras_elmo.embedding.runners import runner_of
 from keras_elmo.files.encoder_tokenizer import tokenizer_of
 from keras_elmo.files.loading import open_model
 from keras_elmo.files.sources import AnyEncoder, ModelSource, Source
-from keras_elmo.text.batching import Tokens, split_stream
+from keras_elmo.text.batching import Tokens, batches_of_like_length, split_stream
 from keras_elmo.text.token_lists import Sentence, read_sentences, utf8_tokens
 from keras_elmo.utils.checks import called, check_at_least, check_choice, received
 from keras_elmo.utils.types import Tensor
@@ -239,18 +239,3 @@ def windows(sentences: Iterable[Tokens], batch_size: int) -> Iterator[list[Token
     return split_stream(
         sentences, lambda tokens: len(tokens) + 2, _MAX_POSITIONS, max_sentences
     )
-
-
-def batches_of_like_length(
-    lengths: list[int], batch_size: int, max_positions: int = _MAX_POSITIONS
-) -> Iterator[list[int]]:
-    """Yields the indices of sentences of similar length, a batch at a time."""
-    batch: list[int] = []
-    for index in sorted(range(len(lengths)), key=lengths.__getitem__):
-        # Sorted, so this sentence would be the longest of the batch.
-        positions = (lengths[index] + 2) * (len(batch) + 1)
-        if batch and (len(batch) == batch_size or positions > max_positions):
-            yield batch
-            batch = []
-        batch.append(index)
-    yield batch

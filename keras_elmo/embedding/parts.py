@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from keras_elmo.embedding.embedder import Embedder, windows
-from keras_elmo.files.onnx_encoder import OnnxEncoder
+from keras_elmo.files.onnx_session import OnnxEncoder
 from keras_elmo.files.sources import AnyEncoder
 from keras_elmo.text.batching import TokenizedFile, Tokens
 from keras_elmo.utils.checks import called

@@ -5,7 +5,7 @@ from typing import Protocol, TypeAlias
 
 import numpy as np
 
-from keras_elmo.files.onnx_encoder import OnnxEncoder
+from keras_elmo.files.onnx_session import OnnxEncoder
 from keras_elmo.files.sources import AnyEncoder
 from keras_elmo.text.batching import Tokens
 

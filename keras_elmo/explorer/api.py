@@ -8,7 +8,7 @@ import orjson
 from keras_elmo.explorer.explorer import Answer, Explorer
 from keras_elmo.explorer.mixes import Mixes, parse_mix_csv
 from keras_elmo.serving.limits import Code, ServingError, invalid, shown
-from keras_elmo.text.unspaced import unspaced
+from keras_elmo.text.splitting import unspaced
 
 # Characters of a text for each token that it may have.
 _CHARACTERS = 40

@@ -24,8 +24,7 @@ from keras_elmo.words.sample import sample
 from keras_elmo.words.score import score_tokens
 from keras_elmo.words.sentences import Text, find_word, read_corpus, read_sentence
 from keras_elmo.words.substitutes import word_probabilities
-from keras_elmo.words.token_table import Place
-from keras_elmo.words.token_vectors import normalize
+from keras_elmo.words.token_vectors import Place, normalize
 
 # An .onnx file gives no vectors of the ends of a sentence.
 _KINDS = tuple(kind for kind in MODELS if kind is not OnnxFile)

@@ -10,8 +10,7 @@ import numpy as np
 from keras_elmo.config import ElmoConfig
 from keras_elmo.downstream.elmo_embedding import ElmoEmbedding
 from keras_elmo.files.loading import open_model
-from keras_elmo.files.onnx_encoder import describe
-from keras_elmo.files.onnx_session import DESCRIPTION, WEIGHT_BITS
+from keras_elmo.files.onnx_session import DESCRIPTION, WEIGHT_BITS, describe
 from keras_elmo.files.sources import LayerInMemory, Source
 from keras_elmo.models.encoder import Encoder
 from keras_elmo.models.pretraining import PretrainingModel

@@ -1,7 +1,7 @@
 """How a model splits texts."""
 
 from keras_elmo.config import TOKENIZER_IF_UNKNOWN, TOKENIZERS
-from keras_elmo.files.onnx_encoder import OnnxEncoder
+from keras_elmo.files.onnx_session import OnnxEncoder
 from keras_elmo.files.sources import AnyEncoder
 from keras_elmo.text.plain_tokenizer import PlainTokenizer
 from keras_elmo.utils.checks import check_choice

@@ -1,6 +1,11 @@
-"""Models that were exported: a SavedModel, an .onnx file. Imports nothing heavy."""
+"""Models in one piece: a SavedModel, an .onnx file, a task in a file of Keras.
 
+Imports nothing heavy.
+"""
+
+import json
 import os
+import zipfile
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -16,10 +21,11 @@ from keras_elmo.files.sources import (
     WEIGHTS,
     ModelSource,
     Softmax,
+    open_softmax,
     refuse_task,
     words_in,
 )
-from keras_elmo.files.task_description import Task, task_of
+from keras_elmo.files.task_description import CLASSIFIER, TAGGER, Task, task_of
 from keras_elmo.files.validation import check_dtype, check_tokenizer, config_of
 from keras_elmo.utils.checks import called, received
 from keras_elmo.utils.files import read_json_object
@@ -27,10 +33,15 @@ from keras_elmo.utils.reading import reading
 from keras_elmo.utils.types import Config
 
 if TYPE_CHECKING:
-    from keras_elmo.files.onnx_encoder import Mix, OnnxEncoder
+    from keras_elmo.files.onnx_session import Mix, OnnxEncoder
     from keras_elmo.files.onnx_tasks import OnnxModel
     from keras_elmo.models.encoder import Encoder
     from keras_elmo.models.pretraining import PretrainingModel
+
+KERAS_SUFFIX = ".keras"
+_CLASSES = {"Tagger": TAGGER, "TextClassifier": CLASSIFIER}
+# Of the config in a file of Keras, which holds the words of static vectors, too.
+_MAX_BYTES = 2**28
 
 
 class ExportedModel(ModelSource):
@@ -82,7 +93,6 @@ class ExportedModel(ModelSource):
 
     def softmax(self) -> Softmax | None:
         from keras_elmo.files.saved_model import language_model_files
-        from keras_elmo.files.softmax_file import open_softmax
 
         return open_softmax(*language_model_files(self.path))
 
@@ -134,7 +144,7 @@ class OnnxFile(ModelSource):
         return self._session
 
     def encoder(self) -> "OnnxEncoder":
-        from keras_elmo.files.onnx_encoder import OnnxEncoder
+        from keras_elmo.files.onnx_session import OnnxEncoder
 
         if isinstance(self._session, OnnxEncoder):
             return self._session
@@ -166,3 +176,62 @@ class OnnxFile(ModelSource):
             return {**about, **task.describe(self.kind)}
         uses = ["embed", "nearest", "serve"]
         return {**about, "mix": self.mix(), "uses": uses}
+
+
+class KerasFile(ModelSource):
+    """A file that `save` of a tagger or a classifier wrote.
+
+    Its config is read, and no weights: Keras alone reads those.
+    """
+
+    kind = "a file of Keras"
+    files = f"*{KERAS_SUFFIX}"
+
+    @staticmethod
+    def matches(path: str) -> bool:
+        return path.endswith(KERAS_SUFFIX) and os.path.isfile(path)
+
+    def task(self) -> Task | None:
+        """Returns what is done with words; `None` for another model."""
+        name, config = self._config()
+        kind = _CLASSES.get(name)
+        if kind is None:
+            return None
+        names = config.get("tags" if kind == TAGGER else "labels") or ()
+        with reading(self.path):
+            return Task(
+                kind,
+                tuple(map(str, names)),
+                bool(config.get("multi_label", False)),
+                bool(config.get("pairs", False)),
+            )
+
+    def describe(self) -> Config:
+        task = self.task()
+        if task is None:
+            raise ValueError(
+                f"{self.name}: holds neither a Tagger nor a TextClassifier, the only "
+                f"models in {self.kind} that are known here"
+            )
+        _, config = self._config()
+        with reading(self.path):
+            encoder = config["encoder"]
+            # Keras's form of an object, or its config.
+            encoder = encoder.get("config", encoder)["encoder"]
+            return {
+                "config": config_of(encoder["options"], self.path),
+                "dtype": check_dtype(encoder["dtype"], self.path),
+                "tokenizer": check_tokenizer(encoder["tokenizer"], self.path),
+                **task.describe(self.kind),
+            }
+
+    def _config(self) -> tuple[str, Config]:
+        """Returns the name of the model's class, and its config."""
+        with reading(self.path), zipfile.ZipFile(self.path) as archive:
+            info = archive.getinfo("config.json")
+            if info.file_size > _MAX_BYTES:
+                raise ValueError(f"its config.json has {info.file_size:,} bytes")
+            stored = json.loads(archive.read(info))
+            return str(stored["registered_name"]).removeprefix("keras_elmo>"), dict(
+                stored["config"]
+            )

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from keras_elmo.files import finding
 from keras_elmo.files.downloads import HUB, cached_folders, download, unpack
-from keras_elmo.files.exported_sources import ExportedModel, OnnxFile
+from keras_elmo.files.exported_sources import ExportedModel, KerasFile, OnnxFile
 from keras_elmo.files.finding import foreign_kinds, said_on, shipped_names
-from keras_elmo.files.keras_file import KerasFile
 from keras_elmo.files.run_sources import PublishedFolder, Run, RunCheckpoint
 from keras_elmo.files.sources import ModelSource, Source, in_memory
 from keras_elmo.utils.checks import called, did_you_mean
@@ -63,7 +62,7 @@ def open_model(
     if isinstance(source, ModelSource):
         return source
     if not isinstance(source, str | os.PathLike):
-        from keras_elmo.files.onnx_encoder import OnnxEncoder
+        from keras_elmo.files.onnx_session import OnnxEncoder
         from keras_elmo.files.onnx_tasks import OnnxTask
 
         if isinstance(source, OnnxEncoder | OnnxTask):

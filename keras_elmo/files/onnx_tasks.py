@@ -7,16 +7,16 @@ from typing import TypeAlias
 
 import numpy as np
 
-from keras_elmo.files.onnx_encoder import OnnxEncoder
 from keras_elmo.files.onnx_session import (
     CHAR_IDS,
     DESCRIPTION,
+    OnnxEncoder,
     OnnxSession,
     Shapes,
     open_session,
 )
 from keras_elmo.files.task_description import SECOND, STATIC_IDS, TAGGER, task_of
-from keras_elmo.text.batching import Tokens, split_stream
+from keras_elmo.text.batching import Tokens, batches_of_like_length, split_stream
 from keras_elmo.text.token_lists import Sentence, read_sentences
 from keras_elmo.utils.checks import check_at_least
 from keras_elmo.utils.reading import reading
@@ -159,7 +159,7 @@ class OnnxTagger(OnnxTask):
         return values
 
     def answer_shapes(self) -> Shapes:
-        shapes = self.output_shapes()
+        shapes = super().answer_shapes()
         return {name: shapes[name] for name in ("tags", "scores")}
 
     def _computed(
@@ -167,7 +167,8 @@ class OnnxTagger(OnnxTask):
     ) -> Iterator[tuple[list[str], np.ndarray]]:
         for window in split_stream(sentences, len, 2**14, _WINDOW * batch_size):
             rows: dict[int, np.ndarray] = {}
-            for places in _batches(list(map(len, window)), batch_size):
+            lengths = list(map(len, window))
+            for places in batches_of_like_length(lengths, batch_size, _MAX_POSITIONS):
                 batch = [window[k] for k in places]
                 values = self.run(batch, [output])[output]
                 for k, row in zip(places, values, strict=True):
@@ -206,9 +207,9 @@ class OnnxClassifier(OnnxTask):
             list(read_sentences(column, self.plain_tokenizer(), _WINDOW * batch_size))
             for column in columns
         ]
-        lengths = np.sum([[*map(len, column)] for column in read], axis=0).tolist()
+        lengths = [sum(map(len, parts)) for parts in zip(*read, strict=True)]
         probabilities = np.zeros((len(texts), len(self.labels)), "float32")
-        for places in _batches(lengths, batch_size) if texts else ():
+        for places in batches_of_like_length(lengths, batch_size, _MAX_POSITIONS):
             batch = [[column[k] for k in places] for column in read]
             probabilities[places] = self.probabilities(*batch)
         return probabilities
@@ -238,7 +239,7 @@ class OnnxClassifier(OnnxTask):
         return {name: values[name] for name in outputs}
 
     def answer_shapes(self) -> Shapes:
-        shape = self.output_shapes()["probabilities"]
+        shape = super().answer_shapes()["probabilities"]
         labels = shape if self.task.multi_label else shape[:1]
         return {"labels": labels, "probabilities": shape}
 
@@ -276,16 +277,3 @@ def open_onnx(path: StrPath) -> OnnxModel:
     if task is None:
         return OnnxEncoder(path, session)
     return (OnnxTagger if task.kind == TAGGER else OnnxClassifier)(path, session)
-
-
-def _batches(lengths: list[int], batch_size: int) -> Iterator[list[int]]:
-    """Yields the places of sentences of similar length, a batch at a time."""
-    batch: list[int] = []
-    for place in sorted(range(len(lengths)), key=lengths.__getitem__):
-        positions = (lengths[place] + 2) * (len(batch) + 1)
-        if batch and (len(batch) == batch_size or positions > _MAX_POSITIONS):
-            yield batch
-            batch = []
-        batch.append(place)
-    if batch:
-        yield batch

@@ -13,6 +13,7 @@ from keras_elmo.files.sources import (
     WEIGHTS,
     ModelSource,
     Softmax,
+    open_softmax,
     words_in,
 )
 from keras_elmo.files.validation import NoLanguageModel, check_tokenizer
@@ -68,8 +69,6 @@ class Run(ModelSource):
         return self._directory.read_checkpoint()
 
     def softmax(self) -> Softmax | None:
-        from keras_elmo.files.softmax_file import open_softmax
-
         return open_softmax(self._files.vocabulary, self._files.weights)
 
     def describe(self) -> Config:
@@ -161,8 +160,6 @@ class PublishedFolder(ModelSource):
         )
 
     def softmax(self) -> Softmax | None:
-        from keras_elmo.files.softmax_file import open_softmax
-
         return open_softmax(RunFiles(self.path).vocabulary, self._two_files()[1])
 
     def describe(self) -> Config:

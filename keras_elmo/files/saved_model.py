@@ -3,10 +3,8 @@
 import os
 import reprlib
 
-import numpy as np
-
 from keras_elmo.files.finding import ASSETS, description_file
-from keras_elmo.files.onnx_encoder import Mix
+from keras_elmo.files.onnx_session import Mix
 from keras_elmo.files.published import (
     read_datasets,
     softmax_datasets,
@@ -48,11 +46,11 @@ def read_saved_model(path: StrPath) -> Encoder:
     config = config_of(stored["options"], where)
     tokenizer = check_tokenizer(stored["tokenizer"], where)
     dtype = check_dtype(stored["dtype"], where)
-    variables = _Variables(path)
+    variables = _variables(path)
     check_size(config.num_weights, variables.files(), where)
     encoder = Encoder(config, trainable=False, tokenizer=tokenizer, dtype=dtype)
     for k, weight in enumerate(encoder.weights):
-        weight.assign(variables.attribute(f"{WEIGHTS}/{k}", tuple(weight.shape)))
+        weight.assign(variables.read(f"{WEIGHTS}/{k}", tuple(weight.shape)))
     return encoder
 
 
@@ -63,9 +61,9 @@ def read_mix(path: StrPath) -> Mix:
     if not isinstance(stored["layer_norm"], bool):
         raise ValueError(f"{where}: layer_norm must be true or false")
     num_layers = config_of(stored["options"], where).num_layers
-    variables = _Variables(path)
-    scalars = variables.attribute(SCALARS, (num_layers + 1,))
-    return scalars, variables.attribute(GAMMA, ()), stored["layer_norm"]
+    variables = _variables(path)
+    scalars = variables.read(SCALARS, (num_layers + 1,))
+    return scalars, variables.read(GAMMA, ()), stored["layer_norm"]
 
 
 def register_signature_operations(path: StrPath) -> None:
@@ -130,15 +128,10 @@ def write_description(
     write_json(description_file(folder), {**about, **(more or {})})
 
 
-class _Variables(TFCheckpoint):
-    """The variables of a SavedModel, by the attribute that holds them."""
-
-    def __init__(self, path: StrPath) -> None:
-        super().__init__(os.path.join(path, "variables", "variables"))
-
-    def attribute(self, attribute: str, shape: tuple[int, ...]) -> np.ndarray:
-        name = f"{attribute}/.ATTRIBUTES/VARIABLE_VALUE"
-        return self.read(name, shape, called=attribute)
+def _variables(path: StrPath) -> TFCheckpoint:
+    """Returns the variables of a SavedModel, by the attribute that holds them."""
+    prefix = os.path.join(path, "variables", "variables")
+    return TFCheckpoint(prefix, "/.ATTRIBUTES/VARIABLE_VALUE")
 
 
 # === The language model ===

@@ -24,7 +24,7 @@ from keras_elmo.utils.types import Config, StrPath
 if TYPE_CHECKING:
     import numpy as np
 
-    from keras_elmo.files.onnx_encoder import Mix, OnnxEncoder
+    from keras_elmo.files.onnx_session import Mix, OnnxEncoder
     from keras_elmo.layers.scalar_mix import ScalarMix
     from keras_elmo.models.encoder import Encoder
     from keras_elmo.models.pretraining import PretrainingModel
@@ -160,6 +160,29 @@ def words_in(path: str) -> list[str] | None:
     from keras_elmo.text.vocabulary import Vocabulary
 
     return Vocabulary.load(path).words if os.path.exists(path) else None
+
+
+def open_softmax(words: str, weights: str) -> Softmax | None:
+    """Returns the softmax of two files; `None` if there is none.
+
+    Published weights may have a file of words beside them, and no softmax.
+    """
+    from keras_elmo.files.hdf5 import find_dataset, open_hdf5
+    from keras_elmo.text.vocabulary import Vocabulary
+
+    if not os.path.exists(words):
+        return None
+    with open_hdf5(weights) as file:
+        if "softmax" not in file:
+            return None
+    vocabulary = Vocabulary.load(words)
+
+    def read(name: str, row_shape: tuple[int, ...]) -> "np.ndarray":
+        shape = (len(vocabulary), *row_shape)
+        with open_hdf5(weights) as file:
+            return find_dataset(file, f"softmax/{name}", shape, words).read()
+
+    return Softmax(vocabulary, read)
 
 
 # === Models in memory ===

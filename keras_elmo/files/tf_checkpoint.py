@@ -15,6 +15,7 @@ class TFCheckpoint:
 
     Args:
         prefix: of the files `*.index` and `*.data-*`.
+        suffix: that ends the name of each variable, and is left out here.
 
     Attributes:
         shapes: the shape of each variable.
@@ -23,8 +24,9 @@ class TFCheckpoint:
         ValueError: a file is missing, or the index is damaged.
     """
 
-    def __init__(self, prefix: StrPath) -> None:
+    def __init__(self, prefix: StrPath, suffix: str = "") -> None:
         self.prefix = os.fspath(prefix)
+        self._suffix = suffix
         # Reading a pipe would block.
         if not self.files() or not os.path.isfile(f"{self.prefix}.index"):
             missing = "index" if self.files() else "data-*"
@@ -34,29 +36,25 @@ class TFCheckpoint:
             shapes = self._checkpoint.get_variable_to_shape_map()
             self._dtypes = self._checkpoint.get_variable_to_dtype_map()
         self.shapes: dict[str, tuple[int, ...]] = {
-            name: tuple(shape) for name, shape in shapes.items()
+            name.removesuffix(suffix): tuple(shape)
+            for name, shape in shapes.items()
+            if name.endswith(suffix)
         }
 
     def files(self) -> list[str]:
         """Returns the files that hold the numbers."""
         return sorted(glob.glob(f"{glob.escape(self.prefix)}.data-*"))
 
-    def read(
-        self, name: str, shape: tuple[int, ...], called: str | None = None
-    ) -> np.ndarray:
-        """Returns floating-point numbers, once their shape is known to be right.
-
-        `called` is the name of the variable for the message of the `ValueError` that
-        is raised if they are not there, or other numbers.
-        """
-        called = called or name
+    def read(self, name: str, shape: tuple[int, ...]) -> np.ndarray:
+        """Returns floating-point numbers, or raises `ValueError`."""
         if name not in self.shapes:
-            raise ValueError(f"{self.prefix}: lacks the variable {called}, {shape}")
-        found, dtype = self.shapes[name], self._dtypes[name]
+            raise ValueError(f"{self.prefix}: lacks the variable {name}, {shape}")
+        stored = name + self._suffix
+        found, dtype = self.shapes[name], self._dtypes[stored]
         if found != shape or not dtype.is_floating:
             raise ValueError(
-                f"{self.prefix}: the variable {called} must hold floating-point "
+                f"{self.prefix}: the variable {name} must hold floating-point "
                 f"numbers of shape {shape}, not {dtype.name} of {found}"
             )
         with reading(self.prefix):
-            return self._checkpoint.get_tensor(name)
+            return self._checkpoint.get_tensor(stored)

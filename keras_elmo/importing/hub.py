@@ -10,7 +10,7 @@ from keras_elmo.config import ElmoConfig
 from keras_elmo.downstream.elmo_embedding import ElmoEmbedding
 from keras_elmo.export.saved_model import export_saved_model
 from keras_elmo.files.finding import FOREIGN_FILES, HUB_MODULE
-from keras_elmo.files.onnx_encoder import Mix
+from keras_elmo.files.onnx_session import Mix
 from keras_elmo.files.published import encoder_datasets
 from keras_elmo.files.validation import check_size
 from keras_elmo.importing.bilm_variables import MODULE, BilmVariables

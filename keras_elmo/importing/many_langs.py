@@ -13,7 +13,7 @@ from keras_elmo.files.finding import FOREIGN_FILES, MANY_LANGS
 from keras_elmo.files.validation import check_size
 from keras_elmo.importing.foreign_model import ForeignModel
 from keras_elmo.importing.torch_state import TorchState
-from keras_elmo.layers.projected_lstm import ProjectedLSTM
+from keras_elmo.layers.bilm import ProjectedLSTM
 from keras_elmo.models.encoder import Encoder
 from keras_elmo.token_vocabulary import TokenVocabulary
 from keras_elmo.utils.files import read_json_object, read_key

@@ -1,6 +1,6 @@
 """Imports a model, whatever program made it."""
 
-from keras_elmo.files.keras_file import KerasFile
+from keras_elmo.files.exported_sources import KerasFile
 from keras_elmo.files.loading import MODELS, Kind, open_model
 from keras_elmo.files.run_sources import PublishedFolder
 from keras_elmo.files.validation import check_tokenizer

@@ -1,16 +1,26 @@
-"""The layer of a linear-chain conditional random field, and its decoder.
+"""A linear-chain conditional random field: its layer, its loss, and its decoder.
 
 `CRF` writes all it knows into one tensor of log potentials, its mask too. So `CRFLoss`,
 `crf_decode` and `crf_marginals` need no weights and no reference to the layer.
 """
 
 from collections.abc import Sequence
+from types import NoneType
 
 import keras
 import numpy as np
 from keras import ops
 
-from keras_elmo.layers.crf_paths import check_potentials, crf_decode, is_real, with_mask
+from keras_elmo.layers.crf_paths import (
+    check_per_token,
+    check_potentials,
+    crf_decode,
+    is_real,
+    score_path,
+    sum_paths,
+    time_first,
+    with_mask,
+)
 from keras_elmo.utils.checks import check_at_least, check_type, refuse
 from keras_elmo.utils.fixed import fixed_arguments
 from keras_elmo.utils.tag_schemes import Transitions, allowed_transitions
@@ -142,6 +152,65 @@ class CRF(keras.layers.Layer):
             "num_tags": self.num_tags,
             "tags": self.tags,
         }
+
+
+@keras.saving.register_keras_serializable("keras_elmo")
+class CRFLoss(keras.losses.Loss):
+    """Negative log-likelihood of paths of tags under the potentials of a `CRF`.
+
+    `loss = log(sum over all paths of exp(score)) - score of the given path`.
+
+    Args:
+        reduction: as for every Keras loss; by default the mean over sequences.
+        name: name of the loss.
+
+    Call arguments:
+        y_true: `(batch, tokens)` indices of tags; anything at masked tokens.
+        y_pred: `(batch, tokens, tags, tags)` log potentials.
+
+    Returns:
+        One loss per sequence, reduced. It is 0 for a sequence without tokens, and NaN
+        for one with an index that is no tag.
+
+    Raises:
+        ValueError: the potentials or the indices have another shape.
+
+    Example:
+
+    ```python
+    loss = keras_elmo.CRFLoss()
+    # Two tokens have four paths of two tags, here all alike.
+    np.testing.assert_allclose(loss([[0, 1]], np.zeros((1, 2, 2, 2))), np.log(4), 1e-6)
+    ```
+
+    Reference: Lafferty et al. 2001, Conditional Random Fields.
+    """
+
+    def __init__(
+        self,
+        reduction: str | None = "sum_over_batch_size",
+        name: str | None = "crf_loss",
+    ) -> None:
+        check_type((str, NoneType), "text or None", name=name)
+        # Whatever the policy is: indices of tags are not exact in 16 bits.
+        super().__init__(name=name, reduction=reduction, dtype="float32")
+
+    def call(self, y_true: Tensor, y_pred: Tensor) -> Tensor:
+        # Keras has converted each number of a list alone.
+        y_true = ops.convert_to_tensor(y_true)
+        check_potentials(y_pred, "y_pred")
+        check_per_token(y_true, y_pred, "y_true", "indices of tags")
+        real = is_real(y_pred)
+        num_tags = y_pred.shape[-1]
+        is_tag = ops.logical_and(y_true >= 0, y_true < num_tags)
+        tags = ops.cast(ops.where(ops.logical_and(real, is_tag), y_true, -1), "int32")
+        steps = time_first(y_pred)
+        losses = sum_paths(steps) - score_path(steps, time_first(tags))
+        valid = ops.all(ops.logical_or(is_tag, ops.logical_not(real)), axis=1)
+        return ops.where(valid, losses, float("nan"))
+
+    def get_config(self) -> Config:
+        return {"reduction": self.reduction, "name": self.name}
 
 
 @keras.saving.register_keras_serializable("keras_elmo")

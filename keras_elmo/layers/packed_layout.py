@@ -1,21 +1,28 @@
-"""The unmasked positions of a batch, packed step after step (TensorFlow).
+"""The layouts of a batch on TensorFlow: packed, for XLA, and for other runtimes.
 
-In the order of the batch half of the positions are padding. Here the rows are sorted by
-length, longest first, and a step holds those that reach it.
+In the order of the batch half of the positions are padding. Packed, the rows are sorted
+by length, longest first, and a step holds those that reach it.
 """
 
 import functools
 from collections.abc import Callable
 
+from keras_elmo.layers.exported_scan import scan
 from keras_elmo.layers.packed_recurrence import run_lstm, run_lstm_with_gradient
 from keras_elmo.layers.packed_steps import EqualSteps, PackedSteps
-from keras_elmo.layers.recurrence import LSTMInputs, PaddedLayout
+from keras_elmo.layers.recurrence import (
+    LSTMInputs,
+    PaddedLayout,
+    State,
+    lstm_step,
+    zero_state,
+)
 from keras_elmo.utils.lazy import tf
 from keras_elmo.utils.types import Shape, Tensor
 
 
 class PackedLayout:
-    """A `BatchLayout` of `(unmasked positions, features)`."""
+    """Does what `PaddedLayout` does, in `(unmasked positions, features)`."""
 
     def __init__(self, batch: Tensor, time: Tensor, mask: Tensor) -> None:
         if mask is None:
@@ -53,8 +60,21 @@ class PackedLayout:
         return run(self._steps, lstms)
 
 
-class CompiledLayout(PaddedLayout):
-    """A `BatchLayout` that XLA can compile: `(time * batch, features)`."""
+class ExportedLayout(PaddedLayout):
+    """A `PaddedLayout` whose loop LiteRT, ONNX and OpenVINO can run, for inference."""
+
+    def _reversed(self, x: Tensor) -> Tensor:
+        if self._mask is None:
+            return tf.reverse(x, [1])
+        lengths = tf.reduce_sum(tf.cast(self._mask, tf.int32), axis=1)
+        return tf.reverse_sequence(x, lengths, seq_axis=1, batch_axis=0)
+
+    def run_lstm(self, lstms: list[LSTMInputs], training: bool | None) -> list[Tensor]:
+        return [_run_exported(_read(lstm)) for lstm in lstms]
+
+
+class CompiledLayout(ExportedLayout):
+    """A layout that XLA can compile: `(time * batch, features)`."""
 
     def __init__(self, batch: int, time: int, mask: Tensor) -> None:
         super().__init__(time, mask)
@@ -66,20 +86,9 @@ class CompiledLayout(PaddedLayout):
     def unpack(self, x: Tensor, reverse: bool = False) -> Tensor:
         return super().unpack(tf.reshape(x, [*self._steps, x.shape[-1]]), reverse)
 
-    def _reversed(self, x: Tensor) -> Tensor:
-        return reversed_rows(x, self._mask)
-
     def run_lstm(self, lstms: list[LSTMInputs], training: bool | None) -> list[Tensor]:
         run = run_lstm_with_gradient if training else run_lstm
         return run(self._steps, [_read(lstm) for lstm in lstms])
-
-
-def reversed_rows(x: Tensor, mask: Tensor) -> Tensor:
-    """Reverses the unmasked positions of each row, by an operation of TensorFlow's."""
-    if mask is None:
-        return tf.reverse(x, [1])
-    lengths = tf.reduce_sum(tf.cast(mask, tf.int32), axis=1)
-    return tf.reverse_sequence(x, lengths, seq_axis=1, batch_axis=0)
 
 
 def _read(lstm: LSTMInputs) -> LSTMInputs:
@@ -89,6 +98,22 @@ def _read(lstm: LSTMInputs) -> LSTMInputs:
         projection_kernel=tf.convert_to_tensor(lstm.cell.projection_kernel),
     )
     return lstm._replace(cell=cell)
+
+
+def _run_exported(lstm: LSTMInputs) -> Tensor:
+    if lstm.gates.dtype != tf.float32:
+        raise ValueError(
+            "an exported model must compute in float32: rebuild it with "
+            f"encoder.with_dtype('float32'). Received: {lstm.gates.dtype.name}"
+        )
+
+    def step(state: list[Tensor], gates: Tensor) -> tuple[list[Tensor], Tensor]:
+        after, _ = lstm_step(gates, State(*state), lstm.cell)
+        return list(after), after.h
+
+    first = zero_state(lstm, tf.shape(lstm.gates)[1])
+    _, outputs = scan(step, list(first), lstm.gates)
+    return outputs
 
 
 def _as_graph(

@@ -1,6 +1,6 @@
 """The recurrence of an LSTM with projection: its step, and the loop on any backend."""
 
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from keras import ops
 
@@ -95,43 +95,19 @@ def _clip(x: Tensor, bound: float | None) -> Tensor:
     return x if bound is None else ops.clip(x, -bound, bound)
 
 
-class BatchLayout(Protocol):
-    """How the rows of a batch are laid out in memory while LSTMs run on them."""
-
-    def pack(self, x: Tensor, reverse: bool = False) -> Tensor:
-        """Lays out a `(batch, time, features)` tensor; features stay the last axis.
-
-        Args:
-            x: the tensor.
-            reverse: whether each row begins with its last unmasked position.
-        """
-
-    def unpack(self, x: Tensor, reverse: bool = False) -> Tensor:
-        """Undoes `pack`; masked positions are 0."""
-
-    def run_lstm(self, lstms: list[LSTMInputs], training: bool | None) -> list[Tensor]:
-        """Runs LSTMs of equal sizes and clips side by side, from a state of zeros.
-
-        Args:
-            lstms: their packed gates, and their weights.
-            training: whether a gradient will be asked for; the results are the same.
-
-        Returns:
-            The packed outputs of each LSTM.
-        """
-
-
 class PaddedLayout:
-    """A `BatchLayout` of `(time, batch, features)`, padding included."""
+    """How a batch is laid out while LSTMs run: `(time, batch, features)`, padded."""
 
     def __init__(self, time: Tensor, mask: Tensor) -> None:
         self._time = time
         self._mask = mask
 
     def pack(self, x: Tensor, reverse: bool = False) -> Tensor:
+        """Lays out `(batch, time, features)`; reversed, rows begin with their last."""
         return ops.transpose(self._reversed(x) if reverse else x, (1, 0, 2))
 
     def unpack(self, x: Tensor, reverse: bool = False) -> Tensor:
+        """Undoes `pack`; masked positions are 0."""
         x = ops.transpose(x, (1, 0, 2))
         x = self._reversed(x) if reverse else x
         if self._mask is None:
@@ -150,6 +126,11 @@ class PaddedLayout:
         return ops.take_along_axis(x, order[..., None], axis=1)
 
     def run_lstm(self, lstms: list[LSTMInputs], training: bool | None) -> list[Tensor]:
+        """Runs LSTMs of equal sizes and clips side by side, from a state of zeros.
+
+        Where gradients are written by hand, `training` says whether one will be asked
+        for; the results are the same.
+        """
         # One product of stacked weights keeps a GPU busier than one for each LSTM.
         cell = lstms[0].cell._replace(
             kernel=ops.stack([lstm.cell.kernel for lstm in lstms]),

@@ -2,10 +2,15 @@
 
 from typing import NamedTuple
 
+import numpy as np
+from keras import ops
+
+from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
+from keras_elmo.layers.highway import Highway
 from keras_elmo.layers.scalar_mix import ScalarMix
+from keras_elmo.layers.vocabulary_embedding import VocabularyEmbedding
 from keras_elmo.models.encoder import Encoder
-from keras_elmo.onnx_graphs.graph import TO_THE_END, OnnxGraph
-from keras_elmo.onnx_graphs.layers import add_scalar_mix, add_token_embedding
+from keras_elmo.onnx_graphs.graph import TO_THE_END, OnnxGraph, array_of
 from keras_elmo.onnx_graphs.recurrence import PackedRows, add_bilm
 
 
@@ -25,7 +30,7 @@ class EncodedTokens(NamedTuple):
 
     def mixed(self, graph: OnnxGraph, mix: ScalarMix, units: int) -> str:
         """Returns the mix of the layers, whose last axis has `units` elements."""
-        return add_scalar_mix(graph, mix, self.layers, self.mask, units)
+        return _add_scalar_mix(graph, mix, self.layers, self.mask, units)
 
     def lengths(self, graph: OnnxGraph) -> str:
         """Returns the `(batch,)` int32 numbers of tokens."""
@@ -53,8 +58,137 @@ def add_encoder(graph: OnnxGraph, encoder: Encoder, char_ids: str) -> EncodedTok
     mask = graph.add("Unsqueeze", graph.cast(is_token, "float32"), graph.integers(2))
     rows = PackedRows(graph, valid)
     num_ids = encoder.config.ids_per_token
-    x = add_token_embedding(
+    x = _add_token_embedding(
         graph, encoder.token_embedding, char_ids, num_ids, rows.positions
     )
     packed = add_bilm(graph, encoder.get_layer("bilm"), rows, x)
     return EncodedTokens(rows.unpack(graph, packed, is_token), is_token, mask)
+
+
+def _add_token_embedding(
+    graph: OnnxGraph,
+    layer: CharCNNEmbedding | VocabularyEmbedding,
+    char_ids: str,
+    num_ids: int,
+    positions: str,
+) -> str:
+    """Embeds each unique word of a batch once.
+
+    Args:
+        graph: what the operators are added to.
+        layer: whose weights are stored.
+        char_ids: `(batch, positions, num_ids)` int32.
+        num_ids: ids of a token.
+        positions: `(tokens,)` int64, which positions to embed: 0 is a masked one, the
+            first row begins with 1.
+
+    Returns:
+        `(tokens, projection_units)`.
+    """
+    words = graph.add("Reshape", char_ids, graph.integers(-1, num_ids))
+    # A masked word comes first, so that a batch without words has one to embed.
+    masked = graph.constant(np.zeros((1, num_ids)), "int32")
+    words = graph.add("Concat", masked, words, axis=0)
+    # ONNX Runtime finds unique rows of 64-bit numbers only.
+    words = graph.cast(words, "int64")
+    words, _, indices, _ = graph.add_several(4, "Unique", words, axis=0, sorted=0)
+    if isinstance(layer, VocabularyEmbedding):
+        embeddings = _look_up(graph, layer, words, num_ids)
+    else:
+        embeddings = _embed_characters(graph, layer, words, num_ids)
+    return graph.add("Gather", embeddings, graph.add("Gather", indices, positions))
+
+
+def _look_up(
+    graph: OnnxGraph, layer: VocabularyEmbedding, words: str, num_ids: int
+) -> str:
+    zero = graph.constant(0, "int64")
+    parts = []
+    if layer.word_embedding is not None:
+        ids = graph.add("Gather", words, zero, axis=1)
+        # The masked id has no row; its vector is not used.
+        rows = graph.add("Max", graph.add("Sub", ids, graph.integers(1)), zero)
+        table = graph.constant(array_of(layer.word_embedding))
+        parts.append(graph.add("Gather", table, rows, axis=0))
+        words = graph.slice(words, 1, TO_THE_END, axis=1)
+        num_ids -= 1
+    if layer.char_cnn is not None:
+        parts.append(_embed_characters(graph, layer.char_cnn, words, num_ids))
+    x = graph.add("Concat", *parts, axis=1)
+    if layer.projection_kernel is None:
+        return x
+    return graph.affine(x, layer.projection_kernel, layer.projection_bias)
+
+
+def _without_padding(graph: OnnxGraph, words: str, widest: int, num_ids: int) -> str:
+    """Keeps one window, of each width, of the padding that ends all words."""
+    padding = graph.slice(words, -1, TO_THE_END, axis=1)
+    is_character = graph.add("Not", graph.add("Equal", words, padding))
+    number = graph.integers(*range(1, num_ids + 1))
+    number = graph.add("Mul", graph.cast(is_character, "int64"), number)
+    longest = graph.add("ReduceMax", number, axes=[0, 1], keepdims=0)
+    stop = graph.add("Add", longest, graph.integers(widest))
+    return graph.add("Slice", words, graph.integers(0), stop, graph.integers(1))
+
+
+def _embed_characters(
+    graph: OnnxGraph, layer: CharCNNEmbedding, words: str, num_ids: int
+) -> str:
+    """Maps `(words, num_ids)` ids to `(words, projection_units)` vectors."""
+    widest = max(width for width, _ in layer.filters)
+    words = _without_padding(graph, words, widest, num_ids)
+    table = graph.constant(array_of(layer.char_embedding))
+    characters = graph.add("Gather", table, words, axis=0)
+    characters = graph.add("Transpose", characters, perm=[0, 2, 1])
+    features = []
+    for kernel, bias in zip(layer.kernels, layer.biases, strict=True):
+        kernel = graph.constant(array_of(kernel).transpose(2, 1, 0))
+        x = graph.add("Conv", characters, kernel)
+        x = graph.add("ReduceMax", x, axes=[2], keepdims=0)
+        x = graph.add("Add", x, graph.constant(array_of(bias)))
+        features.append(graph.add(layer.activation.capitalize(), x))
+    x = graph.add("Concat", *features, axis=1)
+    for highway in layer.highways:
+        x = _add_highway(graph, highway, x)
+    if layer.projection_kernel is None:
+        return x
+    return graph.affine(x, layer.projection_kernel, layer.projection_bias)
+
+
+def _add_highway(graph: OnnxGraph, layer: Highway, x: str) -> str:
+    carry = graph.affine(x, layer.carry_kernel, layer.carry_bias)
+    y = graph.affine(x, layer.transform_kernel, layer.transform_bias)
+    # carry * y + (1 - carry) * x
+    change = graph.add("Sub", graph.add("Relu", y), x)
+    return graph.add("Add", x, graph.add("Mul", graph.add("Sigmoid", carry), change))
+
+
+def _add_scalar_mix(
+    graph: OnnxGraph, mix: ScalarMix, layers: list[str], mask: str, units: int
+) -> str:
+    """Mixes `(batch, tokens, units)` layers that are 0 where `mask` is 0.
+
+    The mask is `(batch, tokens, 1)` float32.
+    """
+    if mix.layer_norm:
+        layers = [_normalize(graph, layer, mask, units) for layer in layers]
+    weights = array_of(mix.gamma * ops.softmax(mix.scalars))
+    parts = [
+        graph.add("Mul", layer, graph.constant(weight))
+        for layer, weight in zip(layers, weights, strict=True)
+    ]
+    return graph.add("Sum", *parts)
+
+
+def _normalize(graph: OnnxGraph, layer: str, mask: str, units: int) -> str:
+    """Returns zero mean and unit variance over the unmasked elements, 0 elsewhere."""
+    # At least one token, so that a batch without any word divides by something.
+    tokens = graph.add("ReduceSum", mask, keepdims=0)
+    tokens = graph.add("Max", tokens, graph.constant(1))
+    count = graph.add("Mul", tokens, graph.constant(units))
+    mean = graph.add("Div", graph.add("ReduceSum", layer, keepdims=0), count)
+    centred = graph.add("Mul", graph.add("Sub", layer, mean), mask)
+    squares = graph.add("ReduceSumSquare", centred, keepdims=0)
+    variance = graph.add("Div", squares, count)
+    variance = graph.add("Add", variance, graph.constant(1e-12))
+    return graph.add("Div", centred, graph.add("Sqrt", variance))

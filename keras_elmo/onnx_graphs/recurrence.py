@@ -7,8 +7,7 @@ over segments has a `Scan` over the steps of each.
 
 import numpy as np
 
-from keras_elmo.layers.bilm import BiLM
-from keras_elmo.layers.projected_lstm import ProjectedLSTM
+from keras_elmo.layers.bilm import BiLM, ProjectedLSTM
 from keras_elmo.onnx_graphs.graph import TO_THE_END, OnnxGraph, array_of
 
 # Positions of a segment whose gates are computed at once, in the cache of a processor.

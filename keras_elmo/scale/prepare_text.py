@@ -12,8 +12,8 @@ from apache_beam.options.pipeline_options import PipelineOptions
 from keras_elmo.config import TOKENIZERS
 from keras_elmo.embedding.parts import check_manifest
 from keras_elmo.scale.shared_files import absolute, is_local, match_files, open_file
-from keras_elmo.text.line_sources import SourceLine, json_path, positioned_lines
-from keras_elmo.text.lines import Files, check_files
+from keras_elmo.text.line_sources import SourceLine, json_path
+from keras_elmo.text.lines import Files, check_files, positioned_lines
 from keras_elmo.text.part_dictionaries import join_parts
 from keras_elmo.text.preparing import split_parts
 from keras_elmo.text.stats import CorpusStats

@@ -18,9 +18,9 @@ from keras_elmo.serving.signatures import (
     Argument,
     Arrays,
     ServedModel,
+    ServedSignature,
     refuse_pairs,
 )
-from keras_elmo.text.unspaced import FirstText
 from keras_elmo.utils.reading import reading
 
 ConcreteFunction: TypeAlias = tf.types.experimental.ConcreteFunction
@@ -28,7 +28,7 @@ _WORDS, _TAGS = "word_emb", "tags"
 _LAYER = re.compile(r"lstm_outputs(\d+)")
 
 
-class Signature:
+class Signature(ServedSignature):
     """Calls a signature with NumPy arrays and computes only the outputs asked for.
 
     Sentence lengths need only the tokenizer, words take a quarter of the time, the
@@ -40,23 +40,14 @@ class Signature:
     """
 
     def __init__(self, function: ConcreteFunction, batchable: bool = True) -> None:
-        self.batchable = batchable
-        self._look_at = FirstText()
         _, specs = function.structured_input_signature
-        self.arguments = {
+        arguments = {
             name: Argument(np.dtype(spec.dtype.as_numpy_dtype), spec.shape.rank)
             for name, spec in sorted(specs.items())
         }
-        self.outputs = tuple(sorted(function.structured_outputs))
-        self.token_outputs = frozenset(
-            name
-            for name, spec in function.structured_outputs.items()
-            if spec.shape.rank > 1 and spec.shape[1] is None
-        )
-        # The one of rank 2; `None` if the model tokenizes strings itself.
-        self.token_argument = next(
-            (name for name, (_, rank) in self.arguments.items() if rank == 2), None
-        )
+        outputs = function.structured_outputs
+        shapes = {name: spec.shape.as_list() for name, spec in outputs.items()}
+        super().__init__(batchable, arguments, shapes)
 
         def prune(outputs: Collection[str]) -> ConcreteFunction:
             def part(*inputs: tf.Tensor) -> dict[str, tf.Tensor]:
@@ -80,13 +71,9 @@ class Signature:
         with ThreadPoolExecutor() as threads:
             list(threads.map(lambda outputs: self(sentence, outputs), self._graphs))
 
-    def __call__(
+    def _compute(
         self, inputs: Mapping[str, np.ndarray], outputs: Collection[str]
     ) -> Arrays:
-        """Returns an array for each name in `outputs`."""
-        if self.token_argument is None:
-            (strings,) = inputs.values()
-            self._look_at(strings.tolist())
         # The cheapest graph comes first.
         graph = next(
             graph for names, graph in self._graphs.items() if names.issuperset(outputs)

@@ -13,10 +13,10 @@ from keras_elmo.serving.signatures import (
     Argument,
     Arrays,
     ServedModel,
+    ServedSignature,
     refuse_pairs,
 )
 from keras_elmo.text.plain_tokenizer import PlainTokenizer
-from keras_elmo.text.unspaced import FirstText
 
 _STRING = np.dtype(object)
 
@@ -53,7 +53,7 @@ class OnnxModel(ServedModel):
         strings({"strings": np.array([b"word"], object)}, strings.outputs)
 
 
-class _Signature:
+class _Signature(ServedSignature):
     """Calls the encoder with tokens, or with strings that it splits first."""
 
     def __init__(
@@ -64,25 +64,14 @@ class _Signature:
     ) -> None:
         self._session = session
         self._tokenizer = tokenizer
-        self._look_at = FirstText()
-        self.batchable = session.is_batchable
-        self.arguments = arguments
         self._shapes: Shapes = {LENGTHS: ["batch"], **session.answer_shapes()}
-        self.outputs = tuple(sorted(self._shapes))
-        self.token_outputs = frozenset(
-            name
-            for name, (_, *sizes) in self._shapes.items()
-            if sizes and isinstance(sizes[0], str)
-        )
-        self.token_argument = None if tokenizer else "tokens"
+        super().__init__(session.is_batchable, arguments, self._shapes)
 
-    def __call__(
+    def _compute(
         self, inputs: Mapping[str, np.ndarray], outputs: Collection[str]
     ) -> Arrays:
         if self._tokenizer is not None:
-            strings = inputs["strings"].tolist()
-            self._look_at(strings)
-            sentences, width = self._tokenizer(strings), 0
+            sentences, width = self._tokenizer(inputs["strings"].tolist()), 0
             lengths = np.array([len(sentence) for sentence in sentences], "int32")
         else:
             lengths, width = inputs[LENGTHS], inputs["tokens"].shape[1]

@@ -9,8 +9,8 @@ import socket
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
+from keras_elmo.files.exported_sources import KERAS_SUFFIX
 from keras_elmo.files.finding import ONNX_SUFFIX, is_onnx
-from keras_elmo.files.keras_file import KERAS_SUFFIX
 from keras_elmo.files.loading import open_model
 from keras_elmo.serving import metrics
 from keras_elmo.serving.batcher import Batcher

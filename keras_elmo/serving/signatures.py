@@ -3,14 +3,15 @@
 import asyncio
 import os
 import threading
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
 from keras_elmo.files.task_description import task_of
 from keras_elmo.serving.limits import Code, ServingError, invalid
+from keras_elmo.text.splitting import FirstText
 from keras_elmo.utils.types import StrPath
 
 Arrays = dict[str, np.ndarray]
@@ -57,27 +58,52 @@ class Argument(NamedTuple):
     rank: int
 
 
-class ServedSignature(Protocol):
-    """A function of NumPy arrays.
+class ServedSignature:
+    """A function of NumPy arrays; base of what TensorFlow or ONNX Runtime computes.
 
-    Attributes:
+    Args:
         batchable: whether a sentence's outputs do not depend on the others of a batch.
         arguments: by their names.
+        shapes: of the outputs, by their names; an axis of any size is no integer.
+
+    Attributes:
         outputs: their names.
         token_outputs: the names of those whose second axis is that of tokens.
         token_argument: the argument of rank 2; `None` if the model tokenizes strings.
     """
 
-    batchable: bool
-    arguments: dict[str, Argument]
-    outputs: tuple[str, ...]
-    token_outputs: frozenset[str]
-    token_argument: str | None
+    def __init__(
+        self,
+        batchable: bool,
+        arguments: dict[str, Argument],
+        shapes: Mapping[str, Sequence[object]],
+    ) -> None:
+        self.batchable = batchable
+        self.arguments = arguments
+        self.outputs = tuple(sorted(shapes))
+        self.token_outputs = frozenset(
+            name
+            for name, (_, *sizes) in shapes.items()
+            if sizes and not isinstance(sizes[0], int)
+        )
+        self.token_argument = next(
+            (name for name, (_, rank) in arguments.items() if rank == 2), None
+        )
+        self._look_at = FirstText()
 
     def __call__(
         self, inputs: Mapping[str, np.ndarray], outputs: Collection[str]
     ) -> Arrays:
         """Returns an array for each name in `outputs`."""
+        if self.token_argument is None:
+            (strings,) = inputs.values()
+            self._look_at(strings.tolist())
+        return self._compute(inputs, outputs)
+
+    def _compute(
+        self, inputs: Mapping[str, np.ndarray], outputs: Collection[str]
+    ) -> Arrays:
+        raise NotImplementedError  # Both kinds have their own.
 
 
 def refuse_pairs(path: StrPath, about: Mapping[str, object]) -> None:

@@ -3,16 +3,17 @@
 import contextlib
 import gc
 import os
+import tempfile
 import threading
 from collections.abc import Callable
 from pathlib import Path
 
-from keras_elmo.files.exported_sources import ExportedModel, OnnxFile
-from keras_elmo.files.keras_file import KerasFile
+from keras_elmo.files.exported_sources import ExportedModel, KerasFile, OnnxFile
 from keras_elmo.files.loading import kind_of
 from keras_elmo.serving.limits import Code, ServingError
 from keras_elmo.serving.signatures import ServedModel
 from keras_elmo.utils.checks import refuse
+from keras_elmo.utils.reading import reading
 
 # The kinds of models that are served.
 SERVED = (ExportedModel, OnnxFile, KerasFile)
@@ -33,10 +34,20 @@ def load_version(path: Path, version: int) -> ServedModel:
 
     if not KerasFile.matches(os.fspath(path)):
         return Model(path, version)
-    from keras_elmo.serving.keras_file import as_saved_model
+    # Raises if its config is no tagger's.
+    KerasFile(path).describe()
+    import keras
 
-    with as_saved_model(path) as folder:
-        return Model(folder, version)
+    from keras_elmo.downstream.tagger import Tagger
+    from keras_elmo.downstream.text_classifier import TextClassifier
+
+    with reading(path):
+        model = keras.saving.load_model(path)
+        if not isinstance(model, Tagger | TextClassifier):
+            raise ValueError(f"its model is a {type(model).__name__}")
+    with tempfile.TemporaryDirectory() as folder:
+        model.export(exported := os.path.join(folder, "model"))
+        return Model(exported, version)
 
 
 def numbered_folders(folder: Path) -> list[Path]:

@@ -6,17 +6,16 @@ from collections.abc import Callable, Iterable, Iterator, Sized
 from heapq import heappop, heapreplace
 from itertools import islice, pairwise
 from random import Random
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from keras_elmo.config import MAX_BYTES
-from keras_elmo.text.lines import read_lines
+from keras_elmo.text.lines import positioned_lines
 from keras_elmo.text.plain_tokenizer import PlainTokenizer
 from keras_elmo.text.splitting import text_splitter
 from keras_elmo.text.stats import CorpusStats
 from keras_elmo.utils.prefetch import prefetch_map
 
 T = TypeVar("T")
-T_co = TypeVar("T_co", covariant=True)
 # The tokens of a sentence, or what stands for them.
 Sentence = TypeVar("Sentence", bound=Sized)
 Tokens = list[bytes]
@@ -130,53 +129,41 @@ class TokenizedFile:
     def __iter__(self) -> Iterator[Tokens]:
         self.stats = CorpusStats()
         positions: deque[int] = deque()
-        chunks = token_chunks(
-            self._lines(positions), self.tokenizer, self.stats, TOKENIZER_THREADS
-        )
+
+        def lines() -> Iterator[str]:
+            for position, line in positioned_lines(self.path, self.stats, True):
+                positions.append(position)
+                yield line
+
+        chunks = token_chunks(lines(), self.tokenizer, self.stats, TOKENIZER_THREADS)
         for tokens in lines_of(chunks):
             self.position = positions.popleft()
             yield tokens
 
-    def _lines(self, positions: deque[int]) -> Iterator[str]:
-        read = 0
 
-        def advance(count: int) -> None:
-            nonlocal read
-            read += count
-
-        for line in read_lines([self.path], self.stats, advance, keep_blank=True):
-            positions.append(read)
-            yield line
-
-
-class Pace(Iterator[T_co], Protocol):
-    """Lines of a file, and the fraction of the file that is read."""
-
-    fraction_read: float
-
-
-def interleaved(shards: Iterable[Pace[T]]) -> Iterator[T]:
+def interleaved(files: Iterable[Iterator[tuple[float, T]]]) -> Iterator[T]:
     """Yields the lines of several files mixed, reading a few of them at a time.
 
     Each is read at a pace in proportion to its size, so that those which begin together
     end together, however long their lines are.
+
+    Args:
+        files: the lines of each file, each after the fraction of the file before it.
     """
-    waiting = enumerate(shards)
+    waiting = enumerate(files)
     # The time at which the next line is due, that at which the file began, and its
     # index. Each file takes a unit of time.
     opened = [(0.0, 0.0, *each) for each in islice(waiting, _OPEN_SHARDS)]
     while opened:
-        _, began, index, shard = opened[0]
-        line = next(shard, None)
-        if line is not None:
+        _, began, index, file = opened[0]
+        if (read := next(file, None)) is not None:
+            fraction, line = read
             yield line
-            heapreplace(opened, (began + shard.fraction_read, began, index, shard))
-            continue
-        follower = next(waiting, None)
-        if follower is None:
-            heappop(opened)
-        else:
+            heapreplace(opened, (began + fraction, began, index, file))
+        elif (follower := next(waiting, None)) is not None:
             heapreplace(opened, (began + 1, began + 1, *follower))
+        else:
+            heappop(opened)
 
 
 def shuffled(
@@ -259,3 +246,19 @@ def _full_batches(
     if random is not None:
         random.shuffle(batches)
     return batches, window[start:]
+
+
+def batches_of_like_length(
+    lengths: list[int], batch_size: int, max_positions: int = 16_384
+) -> Iterator[list[int]]:
+    """Yields the indices of sentences of similar length, a batch at a time."""
+    batch: list[int] = []
+    for index in sorted(range(len(lengths)), key=lengths.__getitem__):
+        # Sorted, so this sentence would be the longest of the batch.
+        positions = (lengths[index] + 2) * (len(batch) + 1)
+        if batch and (len(batch) == batch_size or positions > max_positions):
+            yield batch
+            batch = []
+        batch.append(index)
+    if batch:
+        yield batch

@@ -1,8 +1,9 @@
 """What a `Corpus` reads: text files, or a folder that `prepare` wrote."""
 
 import functools
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import accumulate, chain
+from itertools import accumulate, islice
 from operator import attrgetter
 from random import Random
 from typing import Any, TypeAlias
@@ -10,19 +11,13 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from keras_elmo.config import MAX_BYTES
-from keras_elmo.text.batching import (
-    Pace,
-    Tokens,
-    interleaved,
-    shuffled,
-    tokenized_lines,
-)
+from keras_elmo.text.batching import Tokens, interleaved, shuffled, tokenized_lines
 from keras_elmo.text.indexed_ids import IndexedIds
 from keras_elmo.text.line_sources import names_and_sizes
 from keras_elmo.text.lines import (
     Files,
-    Shard,
     expand_files,
+    positioned_lines,
     prepared_folder,
     read_lines,
 )
@@ -89,7 +84,7 @@ class CorpusText:
         if random is not None:
             parts = random.sample(parts, len(parts))
         files = (self._open(part, first, every, stats) for part in parts)
-        lines: Iterator[Part] = chain.from_iterable(files)
+        lines: Iterator[Part] = (line for file in files for _, line in file)
         if random is not None:
             lines = shuffled(interleaved(files), random, self._size)
         for tokens in self._split(lines, stats):
@@ -101,8 +96,8 @@ class CorpusText:
 
     def _open(
         self, part: Part, first: int, every: int, stats: CorpusStats
-    ) -> Pace[Part]:
-        """Opens every n-th line of a file, from the first one on."""
+    ) -> Iterator[tuple[float, Part]]:
+        """Yields every n-th line of a file, after the fraction of the file before."""
         raise NotImplementedError
 
     def _split(self, lines: Iterable[Part], stats: CorpusStats) -> Iterator[Row]:
@@ -151,8 +146,12 @@ class RawText(CorpusText):
         encode = PlainIds(token_vocabulary)
         return lambda rows: (*encode.distinct(rows), _token_ids(rows, vocabulary))
 
-    def _open(self, part: str, first: int, every: int, stats: CorpusStats) -> Shard:
-        return Shard(part, stats, first, every)
+    def _open(
+        self, part: str, first: int, every: int, stats: CorpusStats
+    ) -> Iterator[tuple[float, str]]:
+        size = max(1, os.path.getsize(part))
+        lines = islice(positioned_lines(part, stats), first, None, every)
+        return ((position / size, line) for position, line in lines)
 
     def _split(self, lines: Iterable[str], stats: CorpusStats) -> Iterator[Tokens]:
         return tokenized_lines(lines, self.tokenizer, stats)
@@ -181,11 +180,12 @@ class IndexedText(CorpusText):
 
     def _open(
         self, part: Part, first: int, every: int, stats: CorpusStats
-    ) -> "IndexedFile":
+    ) -> Iterator[tuple[float, Line]]:
         file, start = part
         stats.lines += file.num_lines
-        stop = start + file.num_lines
-        return IndexedFile(self._text, start + first, stop, every, file.size)
+        lines = self._text.lines(start + first, start + file.num_lines, every)
+        size = max(1, file.size)
+        return ((position / size, line) for line, position in lines)
 
     def _split(self, lines: Iterable[Line], stats: CorpusStats) -> Iterator[np.ndarray]:
         self._text.count_changes(stats, "invalid_lines", "lines_with_nul")
@@ -202,25 +202,6 @@ class IndexedText(CorpusText):
         return functools.lru_cache(_REMEMBERED_WORDS)(
             lambda number: marks_of(words[number])
         )
-
-
-class IndexedFile:
-    """An iterator of the lines of a file, or of every n-th line, as a `Shard` is."""
-
-    def __init__(
-        self, text: PreparedText, start: int, stop: int, step: int, size: int
-    ) -> None:
-        self._lines = text.lines(start, stop, step)
-        self._size = max(1, size)
-        self.fraction_read = 0.0
-
-    def __iter__(self) -> Iterator[Line]:
-        return self
-
-    def __next__(self) -> Line:
-        line, position = next(self._lines)
-        self.fraction_read = position / self._size
-        return line
 
 
 def _token_ids(rows: Sequence[Tokens], vocabulary: Vocabulary) -> np.ndarray:

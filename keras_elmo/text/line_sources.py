@@ -3,15 +3,16 @@
 import os
 import reprlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from itertools import chain
-from typing import BinaryIO, NamedTuple, Protocol, cast
+from typing import NamedTuple, cast
 
 from keras_elmo.text.lines import (
     Files,
     are_files,
     expand_files,
     matching_files,
-    read_lines,
+    positioned_lines,
     text_lines,
 )
 from keras_elmo.text.stats import CorpusStats
@@ -47,7 +48,7 @@ class SourceLine(NamedTuple):
         return b" ".join(self.content).decode()
 
 
-class LineSource(Protocol):
+class LineSource(NamedTuple):
     """Lines, always the same ones.
 
     Attributes:
@@ -55,40 +56,14 @@ class LineSource(Protocol):
         files: the name and the size of each file; positions are up to the size.
         is_split: whether lines are tokens.
         is_stored: whether equal names and sizes mean equal lines.
+        lines: yields them; called once.
     """
 
     name: str
     files: list[tuple[str, int]]
     is_split: bool
     is_stored: bool
-
-    def lines(self, stats: CorpusStats) -> Iterator[SourceLine]:
-        """Yields the lines; called once."""
-
-
-def open_source(corpus: Files | Iterable[object], column: str | None) -> LineSource:
-    """Opens what the `corpus` of `prepare` is."""
-    if not are_files(corpus):
-        check_type(Iterable, "text files or an iterable", corpus=corpus)
-        return IterableLines(cast(Iterable[object], corpus), column)
-    return TextLines(corpus) if column is None else ColumnLines(corpus, column)
-
-
-class TextLines:
-    """The lines of text files; plain, `.gz` or `.xz`."""
-
-    is_split = False
-    is_stored = True
-
-    def __init__(self, files: Files) -> None:
-        self._paths = expand_files(files)
-        self.name = ", ".join(self._paths)
-        self.files = names_and_sizes(self._paths)
-
-    def lines(self, stats: CorpusStats) -> Iterator[SourceLine]:
-        for number, path in enumerate(self._paths):
-            for position, line in positioned_lines(path, stats):
-                yield SourceLine(number, position, line)
+    lines: Callable[[CorpusStats], Iterator[SourceLine]]
 
 
 class Row(NamedTuple):
@@ -100,70 +75,72 @@ class Row(NamedTuple):
     value: object
 
 
-class RowLines:
-    """The lines of texts that stand in rows. A row of `None` has no line."""
-
-    def __init__(self, rows: Iterator[Row], name: str) -> None:
-        rows = (row for row in rows if row.value is not None)
-        first = next(rows, None)
-        if first is None:
-            raise ValueError(f"there is no text in {name}")
-        self.name = name
-        self.is_split = not isinstance(first.value, str | bytes)
-        self._rows = chain([first], rows)
-
-    def lines(self, stats: CorpusStats) -> Iterator[SourceLine]:
-        for file, position, where, value in self._rows:
-            if self.is_split:
-                tokens = _tokens(value, where)
-                stats.lines += bool(tokens)
-                contents: Iterable[str | list[bytes]] = [tokens] if tokens else []
-            elif isinstance(value, str | bytes):
-                if isinstance(value, str):
-                    value = value.encode(errors="surrogatepass")
-                contents = text_lines(value.split(b"\n"), stats)
-            else:
-                raise _wrong(where, "text, as the first row is", value)
-            for content in contents:
-                yield SourceLine(file, position, content)
+def open_source(corpus: Files | Iterable[object], column: str | None) -> LineSource:
+    """Opens what the `corpus` of `prepare` is."""
+    if not are_files(corpus):
+        check_type(Iterable, "text files or an iterable", corpus=corpus)
+        rows = _rows_of_items(cast(Iterable[object], corpus), column)
+        return _in_rows(rows, "`corpus`", [("iterable", 0)], is_stored=False)
+    if column is None:
+        paths = expand_files(corpus)
+        lines = partial(_lines_of_files, paths)
+        return LineSource(", ".join(paths), names_and_sizes(paths), False, True, lines)
+    paths = matching_files(corpus)
+    # Another column is another text.
+    files = [(f"{name}:{column}", size) for name, size in names_and_sizes(paths)]
+    rows = (
+        Row(number, *row)
+        for number, path in enumerate(paths)
+        for row in _rows_of(path, column)
+    )
+    return _in_rows(rows, ", ".join(paths), files, is_stored=True)
 
 
-class ColumnLines(RowLines):
-    """The texts in a column of JSON lines or of Parquet files."""
-
-    is_stored = True
-
-    def __init__(self, files: Files, column: str) -> None:
-        paths = matching_files(files)
-        # Another column is another text.
-        self.files = [
-            (f"{name}:{column}", size) for name, size in names_and_sizes(paths)
-        ]
-        rows = (
-            Row(number, *row)
-            for number, path in enumerate(paths)
-            for row in _rows_of(path, column)
-        )
-        super().__init__(rows, ", ".join(paths))
+def _lines_of_files(paths: list[str], stats: CorpusStats) -> Iterator[SourceLine]:
+    for number, path in enumerate(paths):
+        for position, line in positioned_lines(path, stats):
+            yield SourceLine(number, position, line)
 
 
-class IterableLines(RowLines):
-    """The texts of an iterable, or in a column of its rows."""
+def _in_rows(
+    rows: Iterator[Row], name: str, files: list[tuple[str, int]], is_stored: bool
+) -> LineSource:
+    """Opens texts that stand in rows. A row of `None` has no line."""
+    rows = (row for row in rows if row.value is not None)
+    first = next(rows, None)
+    if first is None:
+        raise ValueError(f"there is no text in {name}")
+    is_split = not isinstance(first.value, str | bytes)
+    lines = partial(_lines_of_rows, chain([first], rows), is_split)
+    return LineSource(name, files, is_split, is_stored, lines)
 
-    is_stored = False
 
-    def __init__(self, corpus: Iterable[object], column: str | None) -> None:
-        self.files = [("iterable", 0)]
-        if hasattr(corpus, "as_numpy_iterator"):
-            # Of `tf.data`.
-            corpus = corpus.as_numpy_iterator()
-        rows = (
-            Row(0, 0, where, item if column is None else _cell(item, column, where))
-            for where, item in (
-                (f"`corpus`: item {number}", item) for number, item in enumerate(corpus)
-            )
-        )
-        super().__init__(rows, "`corpus`")
+def _lines_of_rows(
+    rows: Iterable[Row], is_split: bool, stats: CorpusStats
+) -> Iterator[SourceLine]:
+    for file, position, where, value in rows:
+        if is_split:
+            tokens = _tokens(value, where)
+            stats.lines += bool(tokens)
+            contents: Iterable[str | list[bytes]] = [tokens] if tokens else []
+        elif isinstance(value, str | bytes):
+            if isinstance(value, str):
+                value = value.encode(errors="surrogatepass")
+            contents = text_lines(value.split(b"\n"), stats)
+        else:
+            raise _wrong(where, "text, as the first row is", value)
+        for content in contents:
+            yield SourceLine(file, position, content)
+
+
+def _rows_of_items(corpus: Iterable[object], column: str | None) -> Iterator[Row]:
+    if hasattr(corpus, "as_numpy_iterator"):
+        # Of `tf.data`.
+        corpus = corpus.as_numpy_iterator()
+    for number, item in enumerate(corpus):
+        where = f"`corpus`: item {number}"
+        value = item if column is None else _cell(item, column, where)
+        yield Row(0, 0, where, value)
 
 
 def _rows_of(path: str, column: str) -> Iterator[tuple[int, str, object]]:
@@ -229,23 +206,6 @@ def _tokens(value: object, where: str) -> list[bytes]:
 
 def _wrong(where: str, rule: str, value: object) -> ValueError:
     return ValueError(f"{where} must be {rule}. Received: {reprlib.repr(value)}")
-
-
-def positioned_lines(
-    path: str,
-    stats: CorpusStats | None = None,
-    keep_blank: bool = False,
-    open_file: Callable[[str], BinaryIO] = lambda path: open(path, "rb"),
-) -> Iterator[tuple[int, str]]:
-    """Yields the lines of a file, each after the number of bytes before it."""
-    position = 0
-
-    def advance(count: int) -> None:
-        nonlocal position
-        position += count
-
-    for line in read_lines([path], stats, advance, keep_blank, open_file):
-        yield position, line
 
 
 def names_and_sizes(paths: list[str]) -> list[tuple[str, int]]:

@@ -10,7 +10,7 @@ import warnings
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextvars import ContextVar
-from itertools import count, islice
+from itertools import count
 from typing import Any, BinaryIO, TypeGuard, cast
 
 from keras_elmo.text.file_kinds import check_start
@@ -134,7 +134,6 @@ def _form(path: str, name: str, open_file: Callable[[str], BinaryIO]) -> str | N
 def read_lines(
     files: Iterable[str],
     stats: CorpusStats | None = None,
-    advance: Callable[[int], object] = lambda count: None,
     keep_blank: bool = False,
     open_file: Callable[[str], BinaryIO] = lambda path: open(path, "rb"),
 ) -> Iterator[str]:
@@ -146,44 +145,60 @@ def read_lines(
     Args:
         files: paths, read in the order given; `.gz` and `.xz` are decompressed.
         stats: counts the lines.
-        advance: called now and then with the number of bytes, compressed if the file
-            is, that were read since the call before.
         keep_blank: whether blank lines are yielded, too.
         open_file: opens files that are not local.
 
     Raises:
         ValueError: a compressed file is cut short or damaged; names the file.
     """
-    stats = CorpusStats() if stats is None else stats
     for path in files:
-        yield from text_lines(_raw_lines(path, advance, open_file), stats, keep_blank)
+        for _, line in positioned_lines(path, stats, keep_blank, open_file):
+            yield line
+
+
+def positioned_lines(
+    path: str,
+    stats: CorpusStats | None = None,
+    keep_blank: bool = False,
+    open_file: Callable[[str], BinaryIO] = lambda path: open(path, "rb"),
+) -> Iterator[tuple[int, str]]:
+    """Yields the lines of a file, each after the bytes of the file before it.
+
+    The bytes are compressed if the file is; the arguments are those of `read_lines`.
+    """
+    stats = CorpusStats() if stats is None else stats
+    return _positioned(_raw_lines(path, open_file), stats, keep_blank)
 
 
 def text_lines(
     raw_lines: Iterable[bytes], stats: CorpusStats, keep_blank: bool = False
 ) -> Iterator[str]:
     """Yields lines as `read_lines` does; the arguments are its own."""
-    for raw in raw_lines:
+    numbered = ((0, raw) for raw in raw_lines)
+    return (line for _, line in _positioned(numbered, stats, keep_blank))
+
+
+def _positioned(
+    raw_lines: Iterable[tuple[int, bytes]], stats: CorpusStats, keep_blank: bool
+) -> Iterator[tuple[int, str]]:
+    for position, raw in raw_lines:
         line = _decode(raw.removesuffix(b"\n").removesuffix(b"\r"), stats)
         blank = not line or line.isspace()
         stats.lines += not blank
         if keep_blank or not blank:
-            yield line
+            yield position, line
 
 
 def _raw_lines(
-    path: str, advance: Callable[[int], object], open_file: Callable[[str], BinaryIO]
-) -> Iterator[bytes]:
+    path: str, open_file: Callable[[str], BinaryIO]
+) -> Iterator[tuple[int, bytes]]:
     with open_file(path) as file, _decompressed(file, path) as stream:
-        reported, mark = 0, BYTE_ORDER_MARK
+        position, mark = 0, BYTE_ORDER_MARK
         try:
             for raw in stream:
-                yield raw.removeprefix(mark)
+                yield position, raw.removeprefix(mark)
                 mark = b""
                 position = file.tell()
-                if position != reported:
-                    advance(position - reported)
-                    reported = position
         except (EOFError, gzip.BadGzipFile, lzma.LZMAError, zlib.error) as error:
             raise ValueError(f"{path}: cut short or damaged: {error}") from error
 
@@ -262,37 +277,3 @@ def prepared_folder(files: Files) -> str | None:
             f"Received: {reprlib.repr(patterns)}"
         )
     return folders[0] if folders else None
-
-
-class Shard:
-    """An iterator of the lines of a file, or of every n-th line.
-
-    Args:
-        path: a text file, as `read_lines` takes it.
-        stats: counts the lines.
-        first: index of the first line to yield.
-        every: distance of the lines to yield.
-
-    Attributes:
-        fraction_read: of the bytes of the file, 0 to 1.
-    """
-
-    def __init__(
-        self, path: str, stats: CorpusStats, first: int = 0, every: int = 1
-    ) -> None:
-        # At least one byte, to divide by.
-        self._size = max(1, os.path.getsize(path))
-        self._read = 0
-        lines = read_lines([path], stats, self._advance)
-        self._lines = islice(lines, first, None, every)
-        self.fraction_read = 0.0
-
-    def _advance(self, count: int) -> None:
-        self._read += count
-        self.fraction_read = self._read / self._size
-
-    def __iter__(self) -> Iterator[str]:
-        return self
-
-    def __next__(self) -> str:
-        return next(self._lines)

@@ -6,8 +6,14 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from keras_elmo.text import english
-from keras_elmo.text.patterns import INVISIBLE, MARK, NUMBER, OTHER_SPACES, SPACES
+from keras_elmo.text.rules import (
+    INVISIBLE,
+    MARK,
+    NUMBER,
+    OTHER_SPACES,
+    SPACES,
+    english_rules,
+)
 from keras_elmo.utils.lazy import import_extra
 
 # The scripts of Unicode 13, by their ISO codes; the frequent ones are looked for first.
@@ -123,7 +129,6 @@ def _split_at_scripts(part: str) -> list[str]:
 
 
 def _split_english(kind: str, word: str) -> list[str]:
-    """Splits a word as `split_english` does."""
-    for pattern, replacement in english.rules(kind):
+    for pattern, replacement in english_rules(kind):
         word = _replace(pattern, replacement, word)
     return [part.decode() for part in _words(word)]

@@ -1,4 +1,7 @@
-"""Scores of tags, as the script conlleval of the CoNLL shared tasks counts them."""
+"""Scores of tags and of labels, from the numbers of right and of predicted items.
+
+Tags are counted as the script conlleval of the CoNLL shared tasks does.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -75,8 +78,6 @@ class TagScores:
         num_tokens: number of tokens.
         overall: the `Scores` of all spans together.
         by_type: the `Scores` of the spans of each type, by its name.
-        confusion: how often a tag was predicted for a right one, by pairs
-            `(reference, predicted)`.
         has_spans: whether the tags are in a scheme.
 
     Raises:
@@ -94,25 +95,19 @@ class TagScores:
         read = spans if self.has_spans else _words
         self.by_type = scores_by_type(map(read, right), map(read, guessed))
         self.overall = total_of(self.by_type.values())
-        self.confusion = Counter(
-            zip(*map(chain.from_iterable, (right, guessed)), strict=True)
-        )
-        self.num_tokens = self.confusion.total()
-        same = sum(count for pair, count in self.confusion.items() if len({*pair}) == 1)
-        self.accuracy = same / max(self.num_tokens, 1)
+        pairs = zip(*map(chain.from_iterable, (right, guessed)), strict=True)
+        same = [tag == guess for tag, guess in pairs]
+        self.num_tokens = len(same)
+        self.accuracy = sum(same) / max(len(same), 1)
 
     def as_dict(self) -> dict[str, object]:
-        """Returns all but the confusion by name, for JSON."""
+        """Returns the scores by name, for JSON."""
         return {
             "accuracy": self.accuracy,
             "tokens": self.num_tokens,
             **self.overall.as_dict(),
             "by_type": {name: score.as_dict() for name, score in self.by_type.items()},
         }
-
-    def table(self) -> str:
-        """Returns the lines that conlleval prints."""
-        return conlleval_table(self.as_dict())
 
 
 def conlleval_table(scores: Config) -> str:
@@ -177,3 +172,49 @@ def _difference(right: list[list[str]], guessed: list[list[str]]) -> str:
     )
     sizes = f"{len(right[place])} and {len(guessed[place])}"
     return f"{rule} tags. Received: {sizes} in sentence {place}"
+
+
+def label_scores(
+    reference: Sequence[Sequence[str | int]], predicted: Sequence[Sequence[str | int]]
+) -> dict[str, object]:
+    """Returns scores by name, for JSON.
+
+    Args:
+        reference: the right labels of each text.
+        predicted: the predicted labels of each text.
+    """
+    rows = [
+        [[(label,) for label in {*row}] for row in x] for x in (reference, predicted)
+    ]
+    by_label = scores_by_type(*rows)
+    same = [
+        {*right} == {*guess} for right, guess in zip(reference, predicted, strict=True)
+    ]
+    return {
+        "accuracy": sum(same) / len(same),
+        "micro_f1": total_of(by_label.values()).f1,
+        "macro_f1": sum(each.f1 for each in by_label.values()) / max(len(by_label), 1),
+        "by_label": {label: each.as_dict() for label, each in by_label.items()},
+    }
+
+
+def label_table(scores: Config) -> str:
+    """Returns lines for a terminal, in percent as conlleval has them.
+
+    Args:
+        scores: as `label_scores` returns them.
+    """
+    lines = [
+        "; ".join(
+            f"{name}: {100 * scores[key]:6.2f}{end}"
+            for name, key, end in (
+                ("accuracy", "accuracy", "%"),
+                ("micro F1", "micro_f1", ""),
+                ("macro F1", "macro_f1", ""),
+            )
+        )
+    ]
+    for label, numbers in scores["by_label"].items():
+        row = _scores(numbers)
+        lines.append(f"{label!s:>17}: {row.columns()}  {row.predicted}")
+    return "\n".join(lines)

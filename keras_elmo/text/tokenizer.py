@@ -8,8 +8,14 @@ import keras
 import numpy as np
 
 from keras_elmo.config import TOKENIZERS
-from keras_elmo.text.english import split_english
-from keras_elmo.text.patterns import INVISIBLE, MARK, NUMBER, OTHER_SPACES, SPACES
+from keras_elmo.text.rules import (
+    INVISIBLE,
+    MARK,
+    NUMBER,
+    OTHER_SPACES,
+    SPACES,
+    english_rules,
+)
 from keras_elmo.text.string_layer import StringLayer, padded
 from keras_elmo.utils.fixed import fixed_arguments
 from keras_elmo.utils.lazy import do_not_convert, tf, tf_text
@@ -143,7 +149,7 @@ class Tokenizer(StringLayer):
         strings = tf.strings.regex_replace(strings, INVISIBLE, "")
         if self.kind == "unicode":
             return _unicode(strings)
-        return _each_word(strings, lambda words: split_english(words, self.kind))
+        return _each_word(strings, lambda words: _split_english(words, self.kind))
 
     def call(self, strings: Tensor) -> Tensor:
         strings = self._strings(strings, "strings")
@@ -205,6 +211,13 @@ def _unicode(strings: Tensor) -> Tensor:
     # Few of these have a script to be split at.
     strings = tf.strings.regex_replace(strings, rf"{NUMBER}|{MARK}", r" \0 ")
     return _each_word(strings, split_at_scripts)
+
+
+def _split_english(words: Tensor, kind: str) -> Tensor:
+    """Splits `(words,)` into a `tf.RaggedTensor` of shape `(words, None)`."""
+    for pattern, replacement in english_rules(kind):
+        words = tf.strings.regex_replace(words, pattern, replacement)
+    return tf.strings.split(words)
 
 
 def _each_word(strings: Tensor, split: Callable[[Tensor], Tensor]) -> Tensor:

@@ -2,10 +2,11 @@
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
 
 from keras_elmo.text.batching import TOKENIZER_THREADS, token_chunks
-from keras_elmo.text.lines import read_lines
+from keras_elmo.text.lines import positioned_lines
 from keras_elmo.text.stats import CorpusStats
 from keras_elmo.utils.progress import Progress
 
@@ -38,14 +39,17 @@ class WordCounts:
     def read(self, paths: Sequence[str], tokenizer: str, progress: bool) -> None:
         """Counts the words of text files, with or without a progress bar on stderr."""
         bytes_read = 0
+        *starts, size = accumulate(map(os.path.getsize, paths), initial=0)
 
-        def advance(count: int) -> None:
+        def lines() -> Iterator[str]:
             nonlocal bytes_read
-            bytes_read += count
+            for path, start in zip(paths, starts, strict=True):
+                for position, line in positioned_lines(path, self._stats):
+                    bytes_read = start + position
+                    yield line
+            bytes_read = size
 
-        lines = read_lines(paths, self._stats, advance)
-        chunks = token_chunks(lines, tokenizer, self._stats, TOKENIZER_THREADS)
-        size = sum(map(os.path.getsize, paths))
+        chunks = token_chunks(lines(), tokenizer, self._stats, TOKENIZER_THREADS)
         with Progress("Counting words", size, visible=progress) as bar:
             for tokens, _ in chunks:
                 self.update(tokens)

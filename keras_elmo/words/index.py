@@ -29,9 +29,10 @@ from keras_elmo.words.sentences import (
     read_corpus,
     read_sentence,
 )
-from keras_elmo.words.token_table import Place, TokenTable
 from keras_elmo.words.token_vectors import (
     Occurrence,
+    Place,
+    TokenTable,
     check_among,
     normalize,
     one_layer,

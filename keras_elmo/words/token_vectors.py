@@ -1,9 +1,11 @@
-"""Contextual vectors of the tokens of a text, as the arrays of an index."""
+"""The arrays of an index: made of a text, and read as tokens in their sentences."""
 
+import functools
 import tempfile
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
+from functools import cached_property
 from itertools import tee
 from typing import BinaryIO, NamedTuple
 
@@ -11,12 +13,15 @@ import numpy as np
 
 from keras_elmo.embedding.embedder import Embedder
 from keras_elmo.files.sources import AnyEncoder
-from keras_elmo.utils.checks import is_integer, refuse
+from keras_elmo.utils.checks import check_type, is_integer, refuse
 from keras_elmo.utils.progress import Progress
 from keras_elmo.utils.temporary import naming_folder
 from keras_elmo.words.index_files import Arrays
 
 _BATCH_SIZE = 128
+_KEPT_WORDS = 65_536
+# A position in a sentence, and the sentence.
+Place = tuple[int, tuple[str, ...]]
 
 
 class Occurrence(NamedTuple):
@@ -125,3 +130,56 @@ def normalize(vectors: np.ndarray) -> np.ndarray:
     """Returns vectors of length 1; a vector of zeros stays."""
     lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
     return vectors / np.maximum(lengths, np.finfo(np.float32).tiny)
+
+
+class TokenTable:
+    """Reads what the rows of an index's arrays stand for."""
+
+    def __init__(self, arrays: Arrays) -> None:
+        self._arrays = arrays
+        self._word = functools.lru_cache(_KEPT_WORDS)(self._read_word)
+
+    def place(self, row: int) -> Place:
+        """Returns where the token of a row stands."""
+        place = int(self._arrays["places"][row])
+        limits, tokens = self._arrays["sentence_limits"], self._arrays["tokens"]
+        sentence = int(np.searchsorted(limits, place, side="right")) - 1
+        start, end = limits[sentence : sentence + 2].tolist()
+        words = tuple(self._word(k) for k in tokens[start:end].tolist())
+        return place - start, words
+
+    def occurrences(
+        self, rows: np.ndarray, cosines: np.ndarray, left_out: Place | None
+    ) -> list[Occurrence]:
+        """Returns what stands in the rows, each place of equal sentences once."""
+        unique: dict[Place, float] = {}
+        for row, cosine in zip(rows.tolist(), cosines.tolist(), strict=True):
+            unique.setdefault(self.place(row), cosine)
+        if left_out is not None:
+            unique.pop(left_out, None)
+        return [Occurrence(c, list(words), at) for (at, words), c in unique.items()]
+
+    def rows_of(self, word: str) -> np.ndarray:
+        """Returns the rows of a word, in upper or lower case."""
+        check_type(str, "a string", word=word)
+        wanted = np.zeros(len(self._arrays["word_limits"]), bool)
+        wanted[self._spellings.get(word.casefold(), [])] = True
+        return np.flatnonzero(wanted[self._word_ids])
+
+    def _read_word(self, k: int) -> str:
+        start, end = self._arrays["word_limits"][k : k + 2].tolist()
+        # A file may be damaged.
+        return self._arrays["words"][start:end].tobytes().decode(errors="replace")
+
+    @cached_property
+    def _spellings(self) -> dict[str, list[int]]:
+        """The numbers of the words that differ in case alone."""
+        spellings: dict[str, list[int]] = {}
+        for k in range(len(self._arrays["word_limits"]) - 1):
+            spellings.setdefault(self._word(k).casefold(), []).append(k)
+        return spellings
+
+    @cached_property
+    def _word_ids(self) -> np.ndarray:
+        """The number of each row's word."""
+        return self._arrays["tokens"][self._arrays["places"]]

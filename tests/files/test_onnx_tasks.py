@@ -8,7 +8,7 @@ import pytest
 
 import keras_elmo
 from keras_elmo.files.onnx_session import OnnxSession
-from tests.files.test_onnx_encoder import changed
+from tests.files.test_onnx_session import changed
 from tests.helpers.tasks import random_classifier, random_tagger
 
 pytestmark = pytest.mark.graph

@@ -7,8 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from keras import ops
 
-from keras_elmo.layers.crf import CRF, CRFDecode
-from keras_elmo.layers.crf_loss import CRFLoss
+from keras_elmo.layers.crf import CRF, CRFDecode, CRFLoss
 from keras_elmo.layers.crf_paths import crf_decode, crf_marginals
 from keras_elmo.utils.tag_schemes import convert
 from tests.helpers.installed import import_installed

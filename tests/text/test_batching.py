@@ -59,29 +59,16 @@ def tokens(text):
     return [token.encode() for token in text.split()]
 
 
-class Lines:
-    """Lines that lie in no file, with what `interleaved` asks of a `Shard`."""
-
-    def __init__(self, lines):
-        self._lines = lines
-        self._read = 0
-
-    @property
-    def fraction_read(self):
-        return self._read / len(self._lines)
-
-    def __next__(self):
-        if self._read == len(self._lines):
-            raise StopIteration
-        self._read += 1
-        return self._lines[self._read - 1]
+def paced(lines):
+    """Lines that lie in no file, as `interleaved` takes them."""
+    return ((k / len(lines), line) for k, line in enumerate(lines, 1))
 
 
 @given(st.lists(st.lists(st.integers(0, 9), max_size=5), max_size=20))
 def test_interleaved_keeps_order(streams):
     """Interleaving keeps every line and the order of each stream."""
     numbered = [[(k, value) for value in stream] for k, stream in enumerate(streams)]
-    mixed = list(interleaved(map(Lines, numbered)))
+    mixed = list(interleaved(map(paced, numbered)))
     for k, stream in enumerate(numbered):
         assert [line for line in mixed if line[0] == k] == stream
 
@@ -93,7 +80,7 @@ def test_interleaved_open_files(monkeypatch):
 
     def shard(k):
         opened.append(k)
-        return Lines([k] * 50)
+        return paced([k] * 50)
 
     mixed = interleaved(shard(k) for k in range(4))
     first = [next(mixed) for _ in range(20)]
@@ -107,7 +94,7 @@ def test_interleaved_open_files(monkeypatch):
 def test_interleaved_in_proportion():
     """Files that begin together end together."""
     """Ten thousand short lines beside a hundred long ones."""
-    mixed = list(interleaved([Lines(["short"] * 10_000), Lines(["long"] * 100)]))
+    mixed = list(interleaved([paced(["short"] * 10_000), paced(["long"] * 100)]))
     for part in range(10):
         counts = Counter(mixed[part * 1010 : (part + 1) * 1010])
         assert 9 <= counts["long"] <= 11

@@ -6,7 +6,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from keras_elmo.text.lines import READ_ANYTHING, Shard, expand_files, read_lines
+from keras_elmo.text.lines import (
+    READ_ANYTHING,
+    expand_files,
+    positioned_lines,
+    read_lines,
+)
 from keras_elmo.text.stats import CorpusStats
 
 WRITERS = {"txt": open, "gz": gzip.open, "xz": lzma.open}
@@ -106,16 +111,6 @@ def test_a_line_of_a_megabyte(tmp_path):
     assert list(read_lines([path])) == ["a", line, "b"]
 
 
-@pytest.mark.parametrize("kind", WRITERS)
-def test_advance(tmp_path, kind):
-    """Advance adds up to the size on the disk."""
-    path = write(tmp_path, os.urandom(300_000).hex().encode() + b"\n" * 9, kind)
-    told = []
-    list(read_lines([path, path], advance=told.append))
-    assert sum(told) == 2 * os.path.getsize(path)
-    assert min(told) > 0
-
-
 @pytest.mark.parametrize("kind", ["gz", "xz"])
 @pytest.mark.parametrize("damage", ["cut", "changed", "not compressed"])
 def test_damaged_files_are_named(tmp_path, kind, damage):
@@ -159,30 +154,23 @@ LINES = [f"line {k} of a text that is long enough" for k in range(100_000)]
 
 
 @pytest.mark.parametrize("name", ["plain.txt", "packed.txt.gz", "packed.txt.xz"])
-def test_fraction_read(name, tmp_path):
-    """It knows how far it is."""
+def test_positions(name, tmp_path):
+    """Each line comes after the bytes on the disk before it."""
     path = tmp_path / name
     content = "\n".join(LINES).encode()
     compress = {".gz": gzip.compress, ".xz": lzma.compress}.get(path.suffix, bytes)
     path.write_bytes(compress(content))
     report = CorpusStats()
-    shard = Shard(str(path), report)
-    assert shard.fraction_read == 0
-    assert [next(shard) for _ in range(50_000)] == LINES[:50_000]
+    positions, lines = zip(*positioned_lines(str(path), report), strict=True)
+    assert list(lines) == LINES
+    assert positions[0] == 0 and list(positions) == sorted(positions)
     # A packed file is read in pieces.
-    assert 0.3 < shard.fraction_read < 0.7
-    assert list(shard) == LINES[50_000:]
-    assert shard.fraction_read == pytest.approx(1)
+    size = path.stat().st_size
+    assert 0.3 < positions[50_000] / size < 0.7
+    assert positions[-1] / size == pytest.approx(1, abs=1e-3)
     assert report.lines == len(LINES)
-
-
-def test_every_nth_line(tmp_path):
-    """Some of the lines."""
-    path = tmp_path / "text.txt"
-    path.write_text("\n".join(LINES[:10]))
-    assert list(Shard(str(path), CorpusStats(), first=1, every=4)) == LINES[1:10:4]
 
 
 def test_an_empty_file(tmp_path):
     (tmp_path / "empty.txt").touch()
-    assert list(Shard(str(tmp_path / "empty.txt"), CorpusStats())) == []
+    assert list(positioned_lines(str(tmp_path / "empty.txt"))) == []

@@ -10,10 +10,16 @@ from hypothesis import strategies as st
 
 from keras_elmo.config import TOKENIZERS
 from keras_elmo.text.character_ids import character_ids
-from keras_elmo.text.english import rules
-from keras_elmo.text.patterns import INVISIBLE, MARK, NUMBER, OTHER_SPACES, SPACES
 from keras_elmo.text.plain_ids import PlainIds
 from keras_elmo.text.plain_tokenizer import PlainTokenizer, _compiled, _scripts
+from keras_elmo.text.rules import (
+    INVISIBLE,
+    MARK,
+    NUMBER,
+    OTHER_SPACES,
+    SPACES,
+    english_rules,
+)
 from keras_elmo.text.tokenizer import Tokenizer
 
 TEXTS = [
@@ -68,7 +74,11 @@ def _seconds(call):
 
 
 _PATTERNS = {
-    *(pattern for kind in ("published", "treebank") for pattern, _ in rules(kind)),
+    *(
+        pattern
+        for kind in ("published", "treebank")
+        for pattern, _ in english_rules(kind)
+    ),
     *(INVISIBLE, SPACES, OTHER_SPACES, f"{NUMBER}|{MARK}"),
 }
 

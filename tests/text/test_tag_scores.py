@@ -5,7 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keras_elmo.text.tag_scores import Scores, TagScores
+from keras_elmo.text.tag_scores import (
+    Scores,
+    TagScores,
+    conlleval_table,
+    label_scores,
+    label_table,
+)
 
 # Of the output that is published with conlleval.
 PUBLISHED = """\
@@ -96,8 +102,6 @@ def test_scores_by_hand():
     }
     assert scores.overall == Scores(correct=1, predicted=4, reference=3)
     assert (scores.num_tokens, scores.accuracy) == (7, 3 / 7)
-    assert scores.confusion["B-LOC", "B-PER"] == scores.confusion["O", "O"] == 1
-    assert scores.confusion["B-PER", "B-LOC"] == 0
     as_dict = json.loads(json.dumps(scores.as_dict()))
     assert as_dict["precision"] == 1 / 4
     assert as_dict["by_type"]["PER"]["recall"] == 1.0
@@ -105,7 +109,7 @@ def test_scores_by_hand():
         **{"precision": 0.0, "recall": 0.0, "f1": 0.0},
         **{"correct": 0, "predicted": 1, "reference": 2},
     }
-    assert scores.table() == (
+    assert conlleval_table(scores.as_dict()) == (
         "processed 7 tokens with 3 phrases; found: 4 phrases; correct: 1.\n"
         "accuracy:  42.86%; precision:  25.00%; recall:  33.33%; FB1:  28.57\n"
         "              LOC: precision:   0.00%; recall:   0.00%; FB1:   0.00  1\n"
@@ -160,3 +164,22 @@ def test_nothing_to_find():
 def test_errors(reference, predicted, message):
     with pytest.raises(ValueError, match=message):
         TagScores(reference, predicted)
+
+
+def test_label_scores():
+    scores = label_scores([["a"], ["b"], ["b"], ["c"]], [["a"], ["b"], ["a"], ["b"]])
+    assert scores["accuracy"] == scores["micro_f1"] == 2 / 4
+    assert scores["macro_f1"] == pytest.approx((2 / 3 + 1 / 2 + 0) / 3)
+    assert scores["by_label"]["b"]["recall"] == 1 / 2
+    several = label_scores([["a", "b"], [], ["b"]], [["b", "a"], [], []])
+    assert several["accuracy"] == 2 / 3
+    assert several["micro_f1"] == pytest.approx(4 / 5)
+
+
+def test_label_table():
+    scores = label_scores([["a"], ["b"], ["b"]], [["a"], ["b"], ["a"]])
+    assert label_table(scores).splitlines() == [
+        "accuracy:  66.67%; micro F1:  66.67; macro F1:  66.67",
+        "                a: precision:  50.00%; recall: 100.00%; FB1:  66.67  2",
+        "                b: precision: 100.00%; recall:  50.00%; FB1:  66.67  1",
+    ]

@@ -5,8 +5,7 @@ import warnings
 import pytest
 
 from keras_elmo.text.plain_tokenizer import PlainTokenizer
-from keras_elmo.text.splitting import text_splitter
-from keras_elmo.text.unspaced import FirstText, unspaced
+from keras_elmo.text.splitting import FirstText, text_splitter, unspaced
 
 WITHOUT = {
     "Chinese": "我们坐在河岸上看船。银行借钱给我们。",
