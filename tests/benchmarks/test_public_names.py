@@ -17,7 +17,7 @@ INTERNAL = {
     "keras_elmo.text.tag_scores": {"TagScores"},
     # Ids in NumPy, and which of them are no words.
     "keras_elmo.text.plain_ids": {"PlainIds"},
-    "keras_elmo.text.vocabulary": {"END", "PADDING_ID", "START", "UNKNOWN"},
+    "keras_elmo.text.vocabulary": {"PADDING_ID", "UNKNOWN"},
     "keras_elmo.config": {"MAX_CHARACTERS"},
     # An exported model is loaded without the server, whose share is measured.
     "keras_elmo.text.tokenizer": {"register_operations"},
