@@ -15,7 +15,6 @@ import shutil
 import statistics
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -220,30 +219,6 @@ def in_turn(
                 measured[name].append(figure)
                 print(f"{label}{name}: {figure:,.4g}", file=sys.stderr, flush=True)
     return measured
-
-
-def pretrain_arguments(**arguments: Any) -> list[str]:
-    """Returns the arguments of `keras-elmo pretrain`."""
-    named = ((f"--{name.replace('_', '-')}", v) for name, v in arguments.items())
-    return ["pretrain", *(str(part) for pair in named for part in pair)]
-
-
-def run_measured(*arguments: Any) -> dict[str, Any]:
-    """Runs a `keras-elmo` command in a fresh process.
-
-    Returns:
-        `peak_bytes`; seconds from the start of the process to `imported`, to the
-        `first_update` of a training, and to `ended`; and `stderr`.
-    """
-    command = [sys.executable, str(_HERE / "measured_command.py"), *map(str, arguments)]
-    began = time.time()
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise SystemExit(done.stderr)
-    figures = json.loads(done.stdout)
-    moments = ("imported", "first_update", "ended")
-    figures |= {name: figures[name] - began for name in moments if name in figures}
-    return {**figures, "stderr": done.stderr}
 
 
 def call_in_process(

@@ -1,4 +1,4 @@
-"""The child of `inference.py` and `alternatives.py`: embeds when asked, and times it.
+"""The child of `inference.py`: embeds when asked, and times it.
 
 Each line of JSON on standard input names a file of sentences, how many of them to
 embed, and, if the vectors are to be compared, an .npz to write the mean of the layers
@@ -15,7 +15,6 @@ import os
 import sys
 import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 import common
 import numpy as np
@@ -38,64 +37,6 @@ def keras_elmo(options: argparse.Namespace) -> Embed:
             batch = sentences[start : start + options.batch_size]
             layers = keras_elmo.embed(encoder, batch, batch_size=len(batch))
             vectors += [layer.mean(axis=0) for layer in layers]
-        return vectors
-
-    return embed
-
-
-def saved_model(options: argparse.Namespace) -> Embed:
-    """Loads a SavedModel; returns what embeds sentences, without this package."""
-    import tensorflow as tf
-
-    signature = tf.saved_model.load(options.model).signatures["tokens"]
-
-    def embed(sentences: Sequence[Sequence[str]]) -> list[np.ndarray]:
-        vectors: list[np.ndarray] = []
-        for start in range(0, len(sentences), options.batch_size):
-            batch = sentences[start : start + options.batch_size]
-            lengths = [len(words) for words in batch]
-            width = max(lengths)
-            tokens = [[*words, *[""] * (width - len(words))] for words in batch]
-            outputs = signature(
-                tokens=tf.constant(tokens),
-                sequence_len=tf.constant(lengths, "int32"),
-            )
-            word_emb = outputs["word_emb"].numpy()
-            layers = [np.concatenate([word_emb, word_emb], axis=-1)]
-            while (name := f"lstm_outputs{len(layers)}") in outputs:
-                layers.append(outputs[name].numpy())
-            for row, length in enumerate(lengths):
-                vectors.append(np.mean([x[row, :length] for x in layers], axis=0))
-        return vectors
-
-    return embed
-
-
-def transformer(options: argparse.Namespace) -> Embed:
-    """Loads a BERT in an ONNX file; returns what embeds the pieces of sentences."""
-    import onnxruntime
-    from tokenizers import Tokenizer
-
-    pieces = Tokenizer.from_file(str(Path(options.model).with_name("tokenizer.json")))
-    pieces.enable_padding()
-    pieces.enable_truncation(512)
-    session = onnxruntime.InferenceSession(
-        options.model, providers=["CPUExecutionProvider"]
-    )
-
-    def embed(sentences: Sequence[Sequence[str]]) -> list[np.ndarray]:
-        vectors: list[np.ndarray] = []
-        for start in range(0, len(sentences), options.batch_size):
-            batch = sentences[start : start + options.batch_size]
-            rows = pieces.encode_batch([" ".join(words) for words in batch])
-            mask = np.array([row.attention_mask for row in rows])
-            feeds = {
-                "input_ids": np.array([row.ids for row in rows]),
-                "attention_mask": mask,
-                "token_type_ids": np.zeros_like(mask),
-            }
-            (hidden,) = session.run(["last_hidden_state"], feeds)
-            vectors += [x[kept > 0] for x, kept in zip(hidden, mask, strict=True)]
         return vectors
 
     return embed
@@ -144,7 +85,7 @@ def main() -> None:
     options = parser.parse_args()
     # What a library prints to standard output must not reach the parent.
     answers, sys.stdout = sys.stdout, sys.stderr
-    systems = keras_elmo, saved_model, transformer, simple_elmo
+    systems = keras_elmo, simple_elmo
     embed = {system.__name__: system for system in systems}[options.system](options)
     print(json.dumps({"ready": True}), file=answers, flush=True)
     for line in sys.stdin:

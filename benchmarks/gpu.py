@@ -1,10 +1,9 @@
 """How fast are training and inference on one GPU, and how much of it do they use?
 
 Words/s, device memory, and operations/s beside those of a large matrix product in
-bfloat16, measured in the same run. Runs on the JAX backend and needs no TensorFlow: the
-text comes as ids, which `gpu_ids.py` makes elsewhere.
+bfloat16, measured in the same run. Runs on the JAX backend and needs no TensorFlow.
 
-    python benchmarks/gpu.py --ids ids.npz --dtype mixed_bfloat16 --out gpu.json
+    python benchmarks/gpu.py --corpus train-* --dtype mixed_bfloat16 --out gpu.json
 
 The text is cut into rows of one length that hold nothing but text, whether or not a
 sentence ends where a row does: there is one shape and no padding, and what is learnt is
@@ -29,7 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = common.options(
         __doc__,
         arguments,
-        ids=(None, "of gpu_ids.py", {"type": common.existing, "required": True}),
+        corpus=(None, "text files", {"nargs": "+", "required": True}),
         preset="original",
         dtype=("float32", "policy", {"choices": _POLICIES}),
         batch=(128, "rows of a step"),

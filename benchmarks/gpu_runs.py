@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import flops
-import gpu_ids
 import jax
 import keras
 import numpy as np
@@ -31,9 +30,13 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     # run has the same losses. `keras.utils.set_random_seed` would import TensorFlow.
     random.seed(1)
     config = keras_elmo.ElmoConfig.preset(options.preset)
-    ids = gpu_ids.expanded_ids(options.ids)
-    check_vocabulary(ids["token_ids"], options.vocabulary_size)
-    rows = full_rows(ids, options.batch * options.steps, options.row_length)
+    number = options.batch * options.steps
+    vocabulary = keras_elmo.Vocabulary.count(
+        options.corpus, max_size=options.vocabulary_size
+    )
+    corpus = keras_elmo.Corpus(options.corpus, vocabulary)
+    ids = positions_of(corpus, number * options.row_length)
+    rows = full_rows(ids, number, options.row_length)
     product = _product_speed(options.product_size, options.repeats)
     return {
         "product_flops_per_second": product,
@@ -48,14 +51,21 @@ def device_kind() -> str:
     return jax.devices()[0].device_kind
 
 
-def check_vocabulary(token_ids: np.ndarray, vocabulary_size: int) -> None:
-    """Raises if an id is beyond the softmax."""
-    # JAX would look an id up that there is not, and find something.
-    if token_ids.max() >= vocabulary_size:
-        raise ValueError(
-            f"`vocabulary_size` must be more than the greatest id, {token_ids.max()}. "
-            f"Received: vocabulary_size={vocabulary_size}"
-        )
+def positions_of(corpus: keras_elmo.Corpus, least: int) -> Rows:
+    """Reads sentences with their boundaries until there are enough positions.
+
+    Returns:
+        `char_ids`, `(positions, 50)`, and `token_ids`, `(positions,)`.
+    """
+    kept: dict[str, list[np.ndarray]] = {"char_ids": [], "token_ids": []}
+    for batch in corpus.batches(shuffle=False):
+        is_token = np.asarray(batch["token_ids"]) >= 0
+        for name, arrays in kept.items():
+            arrays.append(np.asarray(batch[name])[is_token])
+        least -= int(is_token.sum())
+        if least <= 0:
+            break
+    return {name: np.concatenate(arrays) for name, arrays in kept.items()}
 
 
 def full_rows(ids: Rows, number: int, length: int) -> Rows:

@@ -17,11 +17,6 @@ def export_random_model(preset: str, folder: str) -> None:
     keras_elmo.export_saved_model(_encoder(preset), folder, "unicode")
 
 
-def export_saved_model(model: str, folder: str) -> None:
-    """Writes a SavedModel that needs TensorFlow's core operations alone."""
-    keras_elmo.export_saved_model(model, folder, "whitespace")
-
-
 def export_onnx(model: str, exact: str, rounded: str) -> None:
     """Writes the ONNX files of a model, in float32 and in int8."""
     keras_elmo.export_onnx(model, exact)

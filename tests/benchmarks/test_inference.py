@@ -81,26 +81,3 @@ def test_the_child_embeds_as_the_library_does(dtype, tmp_path):
     with np.load(tmp_path / "vectors.npz") as vectors:
         for k, wanted in enumerate(expected):
             np.testing.assert_allclose(vectors[f"arr_{k}"], wanted, atol=tolerance)
-
-
-def test_a_row_is_a_system(benchmark):
-    figures = {
-        "median": 600.0,
-        "words_per_second": [590.0, 600.0, 610.0],
-        "peak_bytes": 1.5e9,
-        "greatest_difference": 2e-6,
-        "least_cosine": 0.999996,
-    }
-    systems = {"keras_elmo": figures, "simple_elmo": {**figures, "median": 200.0}}
-    result = {
-        "benchmark": "inference",
-        "preset": "original",
-        "repeats": 3,
-        "rows": [{"batch_size": 32, "systems": systems}],
-    }
-    table = benchmark("inference").table(result).splitlines()
-    assert table[2] == (
-        "| original | 32 | keras_elmo | 600 | 590 to 610 | 3.00 | 1,500 | 2.0e-06 "
-        "| 1.00000 |"
-    )
-    assert len(table) == 4

@@ -208,34 +208,3 @@ def test_the_whole_benchmark(benchmark, files, peer, tmp_path, capsys):
     table = capsys.readouterr().out
     benchmark("report").main([str(out)])
     assert table.strip() in capsys.readouterr().out
-
-
-def test_a_row_is_a_system(benchmark):
-    figures = {
-        "system": "keras_elmo, float32",
-        "median": 4000.0,
-        "words_per_second": [3900.0, 4000.0, 4100.0],
-        "tokens": 191500,
-        "perplexity": 512.34,
-        "peak_bytes": 1.5e9,
-    }
-    result = {
-        "benchmark": "training",
-        "preset": "mini",
-        "batches": 150,
-        "repeats": 3,
-        "systems": [figures, {**figures, "system": "peer", "median": 1600.0}],
-        "pipeline": {
-            "median": {"memory": 0.3, "files": 0.303, "reading_alone": 0.0031},
-            "longer": 0.01,
-        },
-    }
-    training = benchmark("training")
-    table = training.table(result).splitlines()
-    assert table[2] == (
-        "| mini | keras_elmo, float32 | 4,000 | 3,900 to 4,100 | 2.50 | 191,500 "
-        "| 512.3 | 1,500 |"
-    )
-    assert table[-1] == "| mini | 300.0 | 303.0 | +1.0 | 3.1 |"
-    without = {**result, "systems": [figures]}
-    assert "| 3,900 to 4,100 |  | 191,500 |" in training.table(without)

@@ -9,26 +9,10 @@ import tensorflow as tf
 import keras_elmo
 from keras_elmo import cli
 from keras_elmo.cli import main
+from keras_elmo.cli.parsing import COMMANDS
 from tests.helpers.command_line import assert_one_line, command, names
 from tests.helpers.fresh_process import run_python
 from tests.helpers.runs import write_text
-
-COMMANDS = (
-    *("pretrain", "evaluate", "export", "embed", "serve", "import", "inspect"),
-    *("score", "substitutes", "nearest", "explore", "prepare"),
-    *("tag train", "tag predict", "tag evaluate"),
-    *("classify train", "classify predict", "classify evaluate"),
-)
-
-
-@pytest.mark.parametrize("name", COMMANDS)
-def test_help_of_command(name):
-    status, out, err = command(*name.split(), "--help")
-    assert (status, err) == (0, "")
-    assert f"keras-elmo {name}" in out
-    # No default is told that says nothing.
-    assert "None" not in out and "False" not in out
-    assert f"\nexample:\n  keras-elmo {name} " in out
 
 
 def test_a_warning_is_said_once():
@@ -147,34 +131,6 @@ def test_help_lists_commands():
     assert status == 0
     for name in {name.split()[0] for name in COMMANDS}:
         assert re.search(rf"^    {name}\s+\w", out, re.MULTILINE)
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        [],
-        ["train"],
-        ["pretrain", "--out", "run"],
-        ["embed", "--model", "run", "--input", "a", "--out", "b", "--layers", "top"],
-    ],
-    ids=" ".join,
-)
-def test_wrong_arguments(arguments, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    status, out, err = command(*arguments)
-    assert (status, out) == (2, "")
-    assert err.startswith("usage: keras-elmo")
-    assert "keras-elmo" in err.splitlines()[-1] and "error:" in err.splitlines()[-1]
-    assert names(tmp_path) == []
-
-
-def test_unknown_option():
-    """The usage is that of the subcommand."""
-    status, out, err = command("serve", "--model", "run", "--rest-port", "80")
-    assert (status, out) == (2, "")
-    assert err.startswith("usage: keras-elmo serve ")
-    said = "keras-elmo serve: error: unrecognized arguments: --rest-port 80\n"
-    assert err.endswith(said)
 
 
 def test_tensorflow_error(tmp_path, monkeypatch):

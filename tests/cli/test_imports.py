@@ -1,7 +1,6 @@
 """`import`, which writes a model of another program as one of this package."""
 
 import json
-import shutil
 
 import h5py
 import numpy as np
@@ -44,35 +43,14 @@ def test_import_then_export(imported, tmp_path):
     assert found["elmo"].shape == (1, 3, 32)
 
 
-@pytest.mark.parametrize("damage", ["key", "json", "truncated", "contradiction"])
-def test_import_bad_input(damage, fixtures, tmp_path):
-    for name in ("options.json", "lm_weights.hdf5"):
-        shutil.copy(fixtures / "published_tiny" / name, tmp_path)
-    options = json.loads((tmp_path / "options.json").read_text(encoding="utf-8"))
-    if damage == "key":
-        del options["lstm"]["projection_dim"]
-        said = ["options.json", "lacks the key lstm.projection_dim"]
-    elif damage == "contradiction":
-        options["lstm"]["dim"] = 65
-        said = ["lm_weights.hdf5", "LSTMCell/W_0", "(32, 256)", "(32, 260)"]
-    if damage == "json":
-        (tmp_path / "options.json").write_text('{"lstm": ', encoding="utf-8")
-        said = ["options.json: not valid JSON"]
-    else:
-        (tmp_path / "options.json").write_text(json.dumps(options), encoding="utf-8")
-    if damage == "truncated":
-        weights = tmp_path / "lm_weights.hdf5"
-        weights.write_bytes(weights.read_bytes()[:50_000])
-        said = ["lm_weights.hdf5: has 50,000 bytes, too few for the"]
-    before = names(tmp_path)
-    result = command(
-        "import",
-        "--options",
-        tmp_path / "options.json",
-        "--weights",
-        tmp_path / "lm_weights.hdf5",
-        "--out",
-        tmp_path / "out",
-    )
+def test_import_bad_input(fixtures, tmp_path):
+    published = fixtures / "published_tiny"
+    options = json.loads((published / "options.json").read_text(encoding="utf-8"))
+    options["lstm"]["dim"] = 65
+    (tmp_path / "options.json").write_text(json.dumps(options), encoding="utf-8")
+    files = ["--options", tmp_path / "options.json"]
+    files += ["--weights", published / "lm_weights.hdf5"]
+    result = command("import", *files, "--out", tmp_path / "out")
+    said = ["lm_weights.hdf5", "LSTMCell/W_0", "(32, 256)", "(32, 260)"]
     assert_one_line(*result, *said)
-    assert names(tmp_path) == before
+    assert names(tmp_path) == ["options.json"]

@@ -12,6 +12,9 @@ def test_options_are_explained(name):
     status, out, err = command(*name.split(), "--help")
     assert (status, err) == (0, "")
     assert "`" not in out
+    # No default is told that says nothing.
+    assert "None" not in out and "False" not in out
+    assert f"\nexample:\n  keras-elmo {name} " in out
     for option in COMMANDS[name].options:
         assert option.flag in out
 
@@ -29,7 +32,7 @@ def test_options_are_explained(name):
         (["score"], "are required: --model, --input"),
         (["score", "--modle", "a"], "no option --modle; did you mean --model?"),
         (["pretrain", "--corpsu=a"], "no option --corpsu; did you mean --corpus?"),
-        (["serve", "--model", "a", "--frob", "1"], "arguments: --frob 1"),
+        (["serve", "--model", "a", "--frob", "1"], "serve: error: unrecognized argum"),
     ],
     ids=str,
 )

@@ -57,12 +57,6 @@ def test_equals_the_oracle():
     assert_vectors(found, expected_vectors(layer, scalars, gamma))
 
 
-def test_starts_as_the_mean_of_the_layers():
-    layer = ElmoEmbedding(random_encoder())
-    found = numpy_of(layer(char_ids(SENTENCES)))
-    assert_vectors(found, expected_vectors(layer, np.zeros(3), 1.0))
-
-
 def test_several_representations_from_one_pass():
     layer = ElmoEmbedding(random_encoder(), num_representations=3)
     ids = char_ids(SENTENCES)
@@ -376,12 +370,3 @@ def test_global_policy():
     assert policies_of(layer) == {"mixed_bfloat16"}
     full = ElmoEmbedding(encoder, dtype="float32")
     assert policies_of(ElmoEmbedding.from_config(full.get_config())) == {"float32"}
-
-
-def test_bad_arguments():
-    with pytest.raises(TypeError, match="`encoder` must .*Received"):
-        ElmoEmbedding(3)
-    with pytest.raises(ValueError, match="`num_representations` must .*Received"):
-        ElmoEmbedding(random_encoder(), num_representations=0)
-    with pytest.raises(ValueError, match="rate|dropout"):
-        ElmoEmbedding(random_encoder(), dropout=1.5)

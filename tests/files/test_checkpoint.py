@@ -105,16 +105,6 @@ def written(tmp_path_factory):
     return model, numpy_of(state(model)), path.read_bytes()
 
 
-@pytest.mark.parametrize("share", [0.0, 0.4, 0.99])
-def test_truncated_file(share, written, tmp_path):
-    """A truncated file is named."""
-    model, _, content = written
-    path = tmp_path / "checkpoint.npz"
-    path.write_bytes(content[: int(share * len(content))])
-    with pytest.raises(DamagedCheckpoint, match=r"checkpoint\.npz: not a whole"):
-        restore_checkpoint(path, model)
-
-
 def test_unreadable_is_not_damaged(written, tmp_path):
     """What cannot be read is not damaged.
 

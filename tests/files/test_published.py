@@ -225,74 +225,41 @@ def test_mask_row(tmp_path):
 # ---------------------------------------------------------------- bad files
 
 
-CONTRADICTIONS = {
-    # changed option: the first dataset that does not fit, the file's shape, the other
-    "filters": ("char_cnn", [[1, 4], [2, 8], [3, 6]], "CNN/W_cnn_1", (5,), (8,)),
-    "dim": ("lstm", 10, "RNN_0/RNN/MultiRNNCell/Cell0/LSTMCell/W_0", (36,), (40,)),
-    "projection_dim": ("lstm", 6, "CNN_proj/W_proj", (15, 7), (15, 6)),
-    "embedding": ("char_cnn", {"dim": 2}, "char_embed", (261, 3), (261, 2)),
-}
+MORE_FILTERS = [[1, 4], [2, 5], [3, 6], [4, 7]]
+CELL = "RNN_0/RNN/MultiRNNCell/Cell0/LSTMCell/W_0"
+# What options.json says, and what is said of the file of weights.
+CONTRADICTIONS = [
+    # The first dataset that does not fit, with both shapes.
+    ("char_cnn", "filters", [[1, 4], [2, 8], [3, 6]], ["CNN/W_cnn_1", "3, 5)", ", 8)"]),
+    ("lstm", "dim", 10, [CELL, "36", "40"]),
+    ("lstm", "projection_dim", 6, ["CNN_proj/W_proj", "15, 7", "15, 6"]),
+    ("char_cnn", "embedding", {"dim": 2}, ["char_embed", "261, 3", "261, 2"]),
+    # Missing ones.
+    ("char_cnn", "n_highway", 3, ["CNN_high_2/"]),
+    ("lstm", "n_layers", 3, ["Cell2/LSTMCell/"]),
+    ("char_cnn", "filters", MORE_FILTERS, ["CNN/W_cnn_3"]),
+    # Groups of layers that it lacks.
+    ("char_cnn", "n_highway", 1, [": holds CNN_high_1, but"]),
+    ("lstm", "n_layers", 1, [": holds RNN_0/RNN/MultiRNNCell/Cell1, but"]),
+]
 
 
-@pytest.mark.parametrize("key", CONTRADICTIONS)
-def test_wrong_shape(key, tmp_path):
-    """A contradiction names the dataset and both shapes."""
+@pytest.mark.parametrize(("section", "key", "value", "said"), CONTRADICTIONS)
+def test_contradiction(section, key, value, said, tmp_path):
+    """What does not fit is named, and the file."""
     files = write_random(tmp_path)
-    section, value, dataset, has, wants = CONTRADICTIONS[key]
-    options = CONFIG.to_options()
-    options[section][key] = value
-    files[0].write_text(json.dumps(options), encoding="utf-8")
-    with pytest.raises(ValueError) as raised:
-        load_published_weights(*files)
-    message = str(raised.value)
-    assert str(files[1]) in message
-    assert dataset in message
-    for shape in (has, wants):
-        assert str(shape).strip("()").rstrip(",") in message
-
-
-@pytest.mark.parametrize(
-    ("section", "key", "value", "dataset"),
-    [
-        ("char_cnn", "n_highway", 3, "CNN_high_2/"),
-        ("lstm", "n_layers", 3, "Cell2/LSTMCell/"),
-        ("char_cnn", "filters", [[1, 4], [2, 5], [3, 6], [4, 7]], "CNN/W_cnn_3"),
-    ],
-)
-def test_missing_dataset(section, key, value, dataset, tmp_path):
-    """A missing dataset is named."""
-    files = write_random(tmp_path)
-    if key == "filters":
-        # Only this dataset is missing: the other shapes are of the larger model.
+    if value == MORE_FILTERS:
+        # One dataset alone is missing: the other shapes are of the larger model.
         write_random(tmp_path, {section: {key: value}})
         with h5py.File(files[1], "a") as file:
-            del file[dataset]
+            del file[said[0]]
     options = CONFIG.to_options()
     options[section][key] = value
     files[0].write_text(json.dumps(options), encoding="utf-8")
     with pytest.raises(ValueError) as raised:
         load_published_weights(*files)
-    assert str(files[1]) in str(raised.value)
-    assert dataset in str(raised.value)
-
-
-@pytest.mark.parametrize(
-    ("section", "key", "value", "dataset"),
-    [
-        ("char_cnn", "n_highway", 1, "CNN_high_1"),
-        ("lstm", "n_layers", 1, "RNN_0/RNN/MultiRNNCell/Cell1"),
-    ],
-)
-def test_unknown_dataset(section, key, value, dataset, tmp_path):
-    """The group of a layer that options.json lacks is named."""
-    files = write_random(tmp_path)
-    options = CONFIG.to_options()
-    options[section][key] = value
-    files[0].write_text(json.dumps(options), encoding="utf-8")
-    with pytest.raises(ValueError) as raised:
-        load_published_weights(*files)
-    assert str(files[1]) in str(raised.value)
-    assert f": holds {dataset}, but" in str(raised.value)
+    for text in (str(files[1]), *said):
+        assert text in str(raised.value)
 
 
 def test_group_instead_of_dataset(tmp_path):
@@ -305,42 +272,10 @@ def test_group_instead_of_dataset(tmp_path):
         load_published_weights(*files)
 
 
-@pytest.mark.parametrize("share", [0.0, 0.01, 0.3, 0.7, 0.99])
-def test_truncated_weights(share, tmp_path):
-    """A truncated file is named."""
-    files = write_random(tmp_path)
-    content = files[1].read_bytes()
-    files[1].write_bytes(content[: int(share * len(content))])
-    with pytest.raises(ValueError, match="weights.hdf5"):
-        load_published_weights(*files)
-
-
-def test_weights_not_hdf5(tmp_path):
-    """A file of another kind is named."""
-    files = write_random(tmp_path)
-    files[1].write_text("not HDF5\n" * 200, encoding="utf-8")
-    with pytest.raises(ValueError, match="weights.hdf5"):
-        load_published_weights(*files)
-
-
 @pytest.mark.parametrize("absent", [0, 1])
 def test_missing_file(absent, tmp_path):
     """An absent file is named."""
     files = write_random(tmp_path)
     files[absent].unlink()
     with pytest.raises(FileNotFoundError, match=files[absent].name):
-        load_published_weights(*files)
-
-
-@pytest.mark.parametrize(
-    ("section", "key"),
-    [("lstm", "dim"), ("lstm", "projection_dim"), ("char_cnn", "filters")],
-)
-def test_missing_option(section, key, tmp_path):
-    """An option that is missing is named."""
-    files = write_random(tmp_path)
-    options = CONFIG.to_options()
-    del options[section][key]
-    files[0].write_text(json.dumps(options), encoding="utf-8")
-    with pytest.raises(ValueError, match=rf"options.json.*{section}\.{key}"):
         load_published_weights(*files)

@@ -96,18 +96,6 @@ def test_replaces_weights(directory, model, tmp_path):
 # ---------------------------------------------------------------- damage
 
 
-@pytest.mark.parametrize("share", [0.0, 0.4, 0.99])
-def test_truncated_weights(share, directory):
-    """Truncated weights are named."""
-    with open(directory.weights, "r+b") as file:
-        file.truncate(int(share * file.seek(0, 2)))
-    for read in (directory.read_model, lambda: load(directory.path)):
-        with pytest.raises(
-            ValueError, match=r"weights\.hdf5: (not a read|has 0 bytes)"
-        ):
-            read()
-
-
 @pytest.mark.parametrize("file", ["options", "weights"])
 def test_missing_file(file, directory, tmp_path):
     """A missing file is named."""
@@ -164,15 +152,6 @@ def test_manifest_without_key(key, directory):
         json.dump(manifest, file)
     with pytest.raises(ValueError, match=rf"training\.json is missing, or .*{key}"):
         directory.read_model()
-
-
-def test_manifest_not_json(directory):
-    """A manifest that is no JSON is named."""
-    with open(directory.training, "w", encoding="utf-8") as file:
-        file.write('{"tokenizer": ')
-    for read in (directory.read_model, directory.read_encoder):
-        with pytest.raises(ValueError, match=r"training\.json: not valid JSON"):
-            read()
 
 
 def test_wrong_vocabulary(directory):

@@ -91,18 +91,6 @@ def test_missing_variables(missing, folder, tmp_path):
         ElmoEmbedding.from_saved_model(tmp_path)
 
 
-@pytest.mark.parametrize(
-    "content", ["", "{", "[]", "{}", '{"tokenizer": null}', '{"options": {}}']
-)
-def test_damaged_description(content, folder, tmp_path):
-    """A damaged description is named."""
-    copied(folder, tmp_path)
-    description = tmp_path / "assets.extra" / "keras_elmo.json"
-    description.write_text(content, encoding="utf-8")
-    with pytest.raises(ValueError, match=r"keras_elmo\.json"):
-        load(tmp_path)
-
-
 # === The language model ===
 
 

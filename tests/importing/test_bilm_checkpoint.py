@@ -263,32 +263,6 @@ def test_refused(what, tmp_path):
     assert not (tmp_path / "ours").exists()
 
 
-@pytest.mark.parametrize("damage", ["index", "data", "small", "options", "pipe"])
-def test_damaged_file(damage, tmp_path):
-    """Damaged files are an error of one line, too."""
-    import os
-
-    theirs = tmp_path / "theirs"
-    write_checkpoint(theirs)
-    index = theirs / f"model.ckpt-{STEP}.index"
-    (data,) = theirs.glob("*.data-*")
-    if damage == "index":
-        index.write_bytes(b"garbage" * 100)
-    elif damage == "data":
-        data.write_bytes(b"\xff" * data.stat().st_size)
-    elif damage == "small":
-        os.truncate(data, 100)
-    elif damage == "options":
-        (theirs / "options.json").write_text('{"bidirectional": true}')
-    else:
-        data.unlink()
-        os.mkfifo(data)
-    words = ("--vocabulary", theirs / "vocab.txt")
-    result = command("import", "--checkpoint", theirs, *words, "--out", tmp_path / "o")
-    assert_one_line(*result, str(theirs))
-    assert not (tmp_path / "o").exists()
-
-
 def test_no_sums_at_all(tmp_path):
     """Of another optimizer's checkpoint, the sums begin anew, and a warning says so."""
     options = checkpoint_options()

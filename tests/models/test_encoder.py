@@ -7,7 +7,6 @@ import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keras_elmo.config import ElmoConfig
 from keras_elmo.downstream.elmo_embedding import ElmoEmbedding
 from keras_elmo.models.encoder import Encoder, build_encoder, check_char_ids
 from keras_elmo.models.pretraining import build_pretraining_model
@@ -241,14 +240,6 @@ def test_bfloat16_stays_close():
     for found, wanted in zip(low(ids), full(ids), strict=True):
         assert found.dtype == "bfloat16"
         np.testing.assert_allclose(numpy_of(found), numpy_of(wanted), atol=0.15)
-
-
-@pytest.mark.parametrize("name", ["tiny", "mini"])
-def test_presets_run(name):
-    config = ElmoConfig.preset(name)
-    layers = build_encoder(config)(char_ids(SENTENCES))
-    shape = (5, 11, 2 * config.projection_units)
-    assert [tuple(layer.shape) for layer in layers] == [shape] * 3
 
 
 def test_a_copy_in_low_precision():

@@ -18,31 +18,6 @@ def server(served, exported):
         yield server
 
 
-def test_endurance(benchmark, server):
-    endurance = benchmark("serving_endurance")
-    memory, failures = endurance._rounds(server, TEXTS, 60, clients=2)
-    assert len(memory) == 1 and memory[0] > 1e8
-    assert failures == []
-    result = {
-        "preset": "tiny",
-        "requests": 60,
-        "failures": [],
-        "sentences": 100.0,
-        "batches": 50.0,
-        "resident_bytes": [90e6, 100e6, 120e6, 103e6],
-    }
-    table = endurance.table(result)
-    assert "| tiny | 60 | 0 | 100 | 50 | 90 | 100 | 103 | +0.0 | +20.0 |" in table
-
-
-def test_endurance_failure(benchmark, server):
-    """A refused request is reported."""
-    endurance = benchmark("serving_endurance")
-    endurance._prepare(server.host, server.port, "nobody", TEXTS)
-    assert "404" in endurance._ask(0)
-    endurance._client[0].close()
-
-
 @pytest.mark.parametrize("kind", ["mean vector", "all layers", "mean vectors of 8"])
 def test_load(kind, benchmark, server):
     serving = benchmark("serving")

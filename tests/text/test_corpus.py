@@ -1,7 +1,5 @@
 import gzip
 import lzma
-import subprocess
-import sys
 import zlib
 from collections import Counter
 from dataclasses import replace
@@ -169,32 +167,6 @@ def test_seed_and_epoch(corpus):
     assert not equal(first, batches(other))
     assert equal(batches(other, shuffle=False), batches(corpus, 5, shuffle=False))
     assert not equal(first, batches(corpus, shuffle=False))
-
-
-@pytest.mark.slow
-def test_other_process(corpus):
-    """Another process gives the same batches."""
-    script = (
-        "import sys, zlib\n"
-        "from keras_elmo.text.corpus import Corpus\n"
-        "from keras_elmo.text.vocabulary import Vocabulary\n"
-        f"words = {VOCABULARY.words!r}\n"
-        "corpus = Corpus(sys.argv[1:], Vocabulary(words), batch_tokens=128)\n"
-        "check = 0\n"
-        "for batch in corpus.dataset(3):\n"
-        "    check = zlib.crc32(batch['token_ids'].numpy().tobytes(), check)\n"
-        "print(check)\n"
-    )
-    run = subprocess.run(
-        [sys.executable, "-c", script, *corpus.files],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    check = 0
-    for _, token_ids in batches(corpus, 3):
-        check = zlib.crc32(token_ids.tobytes(), check)
-    assert int(run.stdout) == check
 
 
 @pytest.mark.parametrize("shuffle", [True, False])

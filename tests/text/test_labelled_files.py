@@ -199,25 +199,21 @@ MALFORMED_JSON = {
 }
 
 
-@pytest.mark.parametrize("kind", MALFORMED)
+CASES = {
+    **{f"tsv, {kind}": ("file.tsv", *case) for kind, case in MALFORMED.items()},
+    **{
+        f"{name}, {kind}": (name, content, (), message)
+        for name, cases in (("file.csv", MALFORMED_CSV), ("file.jsonl", MALFORMED_JSON))
+        for kind, (content, message) in cases.items()
+    },
+}
+
+
+@pytest.mark.parametrize("kind", CASES)
 def test_malformed(kind):
-    content, columns, message = MALFORMED[kind]
+    name, content, columns, message = CASES[kind]
     with pytest.raises(ValueError, match=re.escape(message)):
-        read(content, *columns, multi_label=kind == "labels twice")
-
-
-@pytest.mark.parametrize("kind", MALFORMED_CSV)
-def test_malformed_csv(kind):
-    content, message = MALFORMED_CSV[kind]
-    with pytest.raises(ValueError, match=r"file\.csv, " + re.escape(message)):
-        read(content, name="file.csv")
-
-
-@pytest.mark.parametrize("kind", MALFORMED_JSON)
-def test_malformed_json(kind):
-    content, message = MALFORMED_JSON[kind]
-    with pytest.raises(ValueError, match=re.escape(message)):
-        read(content, name="file.jsonl")
+        read(content, *columns, name=name, multi_label=kind.endswith("labels twice"))
 
 
 def test_malformed_lists_of_labels():

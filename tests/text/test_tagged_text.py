@@ -182,18 +182,17 @@ MALFORMED_CONLL_U = {
 }
 
 
-@pytest.mark.parametrize("kind", MALFORMED)
-def test_malformed_columns(kind):
-    text, message = MALFORMED[kind]
-    with pytest.raises(ValueError, match=re.escape(message)):
-        read(text)
+CASES = {
+    **{f"columns, {kind}": ("file.conll", *case) for kind, case in MALFORMED.items()},
+    **{f"CoNLL-U, {k}": ("file.conllu", *v) for k, v in MALFORMED_CONLL_U.items()},
+}
 
 
-@pytest.mark.parametrize("kind", MALFORMED_CONLL_U)
-def test_malformed_conll_u(kind):
-    text, message = MALFORMED_CONLL_U[kind]
+@pytest.mark.parametrize("kind", CASES)
+def test_malformed(kind):
+    name, text, message = CASES[kind]
     with pytest.raises(ValueError, match=re.escape(message)):
-        read(text, name="file.conllu")
+        read(text, name=name)
 
 
 def test_malformed_compressed(folder):
