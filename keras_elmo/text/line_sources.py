@@ -4,7 +4,7 @@ import os
 import reprlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
-from typing import BinaryIO, NamedTuple, Protocol, cast
+from typing import Any, BinaryIO, NamedTuple, Protocol, cast
 
 from keras_elmo.text.lines import (
     Files,
@@ -72,6 +72,32 @@ def open_source(corpus: Files | Iterable[object], column: str | None) -> LineSou
         check_type(Iterable, "text files or an iterable", corpus=corpus)
         return IterableLines(cast(Iterable[object], corpus), column)
     return TextLines(corpus) if column is None else ColumnLines(corpus, column)
+
+
+def with_kind(corpus: Any, argument: str = "corpus") -> tuple[Any, str | None]:
+    """Returns a corpus, and "files", "texts" or "tokens"; `None` for other things.
+
+    An iterator is begun to be read; what is returned has its first item, too. Of other
+    iterables, which may be batches, the type tells texts.
+    """
+    if are_files(corpus, argument):
+        return corpus, "files"
+    first: object = None
+    if isinstance(corpus, list | tuple):
+        first = corpus[0]
+    elif isinstance(corpus, Iterator):
+        first = next(corpus, "")
+        corpus = chain([first] if first else [], corpus)
+        if isinstance(first, str | os.PathLike) and os.path.isfile(first):
+            return list(corpus), "files"
+    else:
+        # Of `tf.data`, pandas or NumPy.
+        dtype = getattr(getattr(corpus, "element_spec", corpus), "dtype", None)
+        if str(getattr(dtype, "name", dtype)) in ("string", "object", "str"):
+            first = ""
+    if isinstance(first, list | tuple):
+        return corpus, "tokens"
+    return corpus, "texts" if isinstance(first, str | bytes) else None
 
 
 class TextLines:
