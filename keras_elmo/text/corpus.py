@@ -1,7 +1,7 @@
 """Text files to training batches of whole sentences."""
 
 import reprlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import count, islice, repeat
 from random import Random
@@ -49,7 +49,8 @@ class Corpus:
     Args:
         files: a path or a glob pattern, or several, of UTF-8 text with one sentence
             or paragraph per line; plain, `.gz` or `.xz`. Or a folder that `prepare`
-            wrote.
+            wrote. Or an iterable of texts or of lists of tokens, as `prepare` takes it,
+            which is prepared in a temporary folder.
         vocabulary: the words to predict.
         tokenizer: the kind of `Tokenizer`; `"unicode"` if `None`, for a prepared folder
             that which it was prepared with, and no other.
@@ -90,7 +91,7 @@ class Corpus:
 
     def __init__(
         self,
-        files: Files,
+        files: Files | Iterable[object],
         vocabulary: Vocabulary,
         tokenizer: str | None = None,
         batch_tokens: int = 1280,

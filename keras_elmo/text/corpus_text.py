@@ -1,7 +1,10 @@
-"""What a `Corpus` reads: text files, or a folder that `prepare` wrote."""
+"""What a `Corpus` reads: text files, a folder that `prepare` wrote, or an iterable."""
 
 import functools
 import os
+import shutil
+import tempfile
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate, islice
 from operator import attrgetter
@@ -13,7 +16,7 @@ import numpy as np
 from keras_elmo.config import MAX_BYTES
 from keras_elmo.text.batching import Tokens, interleaved, shuffled, tokenized_lines
 from keras_elmo.text.indexed_ids import IndexedIds
-from keras_elmo.text.line_sources import names_and_sizes
+from keras_elmo.text.line_sources import names_and_sizes, with_kind
 from keras_elmo.text.lines import (
     Files,
     expand_files,
@@ -23,6 +26,7 @@ from keras_elmo.text.lines import (
 )
 from keras_elmo.text.plain_ids import PlainIds
 from keras_elmo.text.prepared import Line, PreparedText
+from keras_elmo.text.preparing import prepare
 from keras_elmo.text.sentence_ends import Marks, marks_of, split_sentence
 from keras_elmo.text.stats import CorpusStats
 from keras_elmo.text.vocabulary import END, PADDING_ID, START, UNKNOWN, Vocabulary
@@ -109,17 +113,28 @@ class CorpusText:
         raise NotImplementedError
 
 
-def open_text(files: Files, tokenizer: str | None) -> CorpusText:
-    """Opens text files or a prepared text.
+def open_text(corpus: Files | Iterable[object], tokenizer: str | None) -> CorpusText:
+    """Opens text files, a prepared text, or an iterable, which is prepared first.
 
     Raises:
         ValueError: no file matches, there is no text, or the folder is damaged or was
             split by another tokenizer.
     """
-    folder = prepared_folder(files)
-    return (
-        RawText(files, tokenizer) if folder is None else IndexedText(folder, tokenizer)
-    )
+    files, kind = with_kind(corpus)
+    if kind not in ("texts", "tokens"):
+        folder = prepared_folder(files)
+        if folder is None:
+            return RawText(files, tokenizer)
+        return IndexedText(folder, tokenizer)
+    room = tempfile.mkdtemp(prefix="keras_elmo-")
+    try:
+        prepare(files, os.path.join(room, "text"), tokenizer)
+        text = IndexedText(os.path.join(room, "text"), tokenizer=None)
+    except BaseException:
+        shutil.rmtree(room)
+        raise
+    weakref.finalize(text, shutil.rmtree, room, ignore_errors=True)
+    return text
 
 
 class RawText(CorpusText):

@@ -5,7 +5,7 @@ import reprlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from itertools import chain
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 from keras_elmo.text.lines import (
     Files,
@@ -64,6 +64,32 @@ class LineSource(NamedTuple):
     is_split: bool
     is_stored: bool
     lines: Callable[[CorpusStats], Iterator[SourceLine]]
+
+
+def with_kind(corpus: Any, argument: str = "corpus") -> tuple[Any, str | None]:
+    """Returns a corpus, and "files", "texts" or "tokens"; `None` for other things.
+
+    An iterator is begun to be read; what is returned has its first item, too. Of other
+    iterables, which may be batches, the type tells texts.
+    """
+    if are_files(corpus, argument):
+        return corpus, "files"
+    first: object = None
+    if isinstance(corpus, list | tuple):
+        first = corpus[0]
+    elif isinstance(corpus, Iterator):
+        first = next(corpus, "")
+        corpus = chain([first] if first else [], corpus)
+        if isinstance(first, str | os.PathLike) and os.path.isfile(first):
+            return list(corpus), "files"
+    else:
+        # Of `tf.data`, pandas or NumPy.
+        dtype = getattr(getattr(corpus, "element_spec", corpus), "dtype", None)
+        if str(getattr(dtype, "name", dtype)) in ("string", "object", "str"):
+            first = ""
+    if isinstance(first, list | tuple):
+        return corpus, "tokens"
+    return corpus, "texts" if isinstance(first, str | bytes) else None
 
 
 class Row(NamedTuple):

@@ -132,10 +132,10 @@ class Vocabulary:
         Args:
             files: a path or a glob pattern, or several; see `expand_files`. Or a folder
                 that `prepare` wrote, whose counts are exact.
-            tokenizer: the kind of `Tokenizer`; if `None`, the folder's, or
-                `"unicode"`.
+            tokenizer: the kind of `Tokenizer`; if `None`, the folder's or "unicode".
             max_size: number of words at most, the three special ones included.
-            min_count: how often a word has to occur.
+            min_count: how often a word has to occur; from 2 on, a model meets unknown
+                words, too.
             progress: whether to show a bar with words/s on stderr.
             report: counts what is read and dropped.
             max_distinct: distinct words in memory, at least twice `max_size`; 20

@@ -92,4 +92,4 @@ def first_vocabulary(
         progress=options.progress,
         report=counted,
     )
-    return recipe.vocabulary(words) if options.vocabulary_size is None else words
+    return recipe.vocabulary(words, options.vocabulary_size is not None)

@@ -3,7 +3,6 @@
 import math
 import os
 from collections.abc import Iterable
-from typing import cast
 
 import numpy as np
 
@@ -11,14 +10,18 @@ from keras_elmo.files.encoder_tokenizer import tokenizer_of
 from keras_elmo.files.loading import open_model
 from keras_elmo.files.sources import Source
 from keras_elmo.text.corpus import Corpus
-from keras_elmo.text.lines import Files, are_files
+from keras_elmo.text.line_sources import with_kind
+from keras_elmo.text.lines import Files
 from keras_elmo.text.vocabulary import PADDING_ID, UNKNOWN
-from keras_elmo.training.training_data import Batch, Batches, check_batch
+from keras_elmo.training.training_data import Batches, check_batch
 from keras_elmo.utils.checks import called, check_type, refuse
 
 
 def perplexity(
-    model: Source, corpus: Files | Batches, *, tokenizer: str | None = None
+    model: Source,
+    corpus: Files | Batches | Iterable[object],
+    *,
+    tokenizer: str | None = None,
 ) -> dict[str, float]:
     """Returns the perplexity of a language model on held-out text.
 
@@ -28,8 +31,9 @@ def perplexity(
 
     Args:
         model: a `PretrainingModel`, or what `load_language_model` takes.
-        corpus: text files, as paths or glob patterns, if the model has a vocabulary;
-            a `Corpus`; or batches of `char_ids` and `token_ids`.
+        corpus: text files, as paths or glob patterns, a folder that `prepare` wrote, or
+            an iterable of texts or of lists of tokens, if the model has a vocabulary; a
+            `Corpus`; or batches of `char_ids` and `token_ids`.
         tokenizer: how text files are split, a kind of `Tokenizer`; that of the model
             if `None`.
 
@@ -63,28 +67,31 @@ def perplexity(
         corpus=corpus,
     )
     model = open_model(model).language_model()
-    if are_files(corpus):
+    given, kind = with_kind(corpus)
+    if kind is not None:
         if model.vocabulary is None:
             raise ValueError(
                 "`corpus` must be a Corpus, or batches, for a model without a "
                 f"vocabulary. Received: corpus={corpus!r}"
             )
-        corpus = Corpus(
-            corpus,
+        if kind != "tokens":
+            tokenizer = str(tokenizer_of(model.encoder, tokenizer))
+        given = Corpus(
+            given,
             model.vocabulary,
-            str(tokenizer_of(model.encoder, tokenizer)),
+            tokenizer,
             token_vocabulary=model.config.token_vocabulary,
         )
     elif tokenizer is not None:
         refuse("tokenizer", "None for a corpus that is split already", tokenizer)
-    if isinstance(corpus, Corpus):
+    if isinstance(given, Corpus):
         known = model.vocabulary
-        if known is not None and corpus.vocabulary.words != known.words:
+        if known is not None and given.vocabulary.words != known.words:
             raise ValueError("`corpus` must have the vocabulary of `model`")
-        shapes = corpus.choose_shapes()
-        batches = corpus.batches(shuffle=False, shapes=shapes)
+        shapes = given.choose_shapes()
+        batches = given.batches(shuffle=False, shapes=shapes)
     else:
-        batches = iter(cast(Iterable[Batch], corpus))
+        batches = iter(given)
     losses = dict.fromkeys(("forward", "backward"), 0.0)
     tokens = words = unknown = 0
     for batch in batches:

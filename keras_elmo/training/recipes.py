@@ -14,6 +14,8 @@ from keras_elmo.utils.types import Config
 # A row of the softmax learns from words that occur so often, unless few words do.
 _LEAST_COUNT = 5
 _FEW_WORDS = 1000
+# New text has unknown words. What they are like is learned from words that occur once.
+_LEAST_COUNT_IF_ASKED = 2
 # Below, a softmax of all words costs less than the rest of a step.
 _LEAST_SAMPLED = 256
 
@@ -28,8 +30,8 @@ class Recipe:
         batch_tokens: positions of a batch.
         dtype: dtype policy, or `None` for that of Keras.
         most_words: of a vocabulary that is counted.
-        fits_text: whether rare words are left out of the vocabulary, and candidates
-            are fewer for fewer words.
+        fits_text: whether a vocabulary of no given size leaves out rare words, and
+            candidates are fewer for fewer words.
         most_sampled: candidates of the sampled softmax, at most.
         sampled_share: the same, for each word of the vocabulary.
     """
@@ -43,12 +45,14 @@ class Recipe:
     most_sampled: int
     sampled_share: float
 
-    def vocabulary(self, counted: Vocabulary) -> Vocabulary:
+    def vocabulary(self, counted: Vocabulary, is_size_given: bool) -> Vocabulary:
         """Returns the words of a text that are worth a row of the softmax."""
         counts = counted.counts
-        if not self.fits_text or counts is None:
+        if counts is None:
             return counted
-        frequent = sum(count >= _LEAST_COUNT for count in counts[len(SPECIALS) :])
+        fits_text = self.fits_text and not is_size_given
+        least = _LEAST_COUNT if fits_text else _LEAST_COUNT_IF_ASKED
+        frequent = sum(count >= least for count in counts[len(SPECIALS) :])
         size = len(SPECIALS) + max(frequent, _FEW_WORDS)
         if size >= len(counted):
             return counted

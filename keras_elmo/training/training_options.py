@@ -100,11 +100,11 @@ class TrainingOptions:
     )
     vocabulary_size: int | None = option(
         None,
-        "Largest number of words to predict, the three special ones included. All "
-        "words get vectors. If not given, the words of {init}, or those of {corpus} "
-        "that occur at least 5 times: 1,000 to 50,000, on a GPU to 100,000. With "
-        "{init}, the words of {corpus} are counted, and words that both know keep "
-        "their rows of the softmax.",
+        "Largest number of words to predict, the three special ones included; beyond "
+        "1,000 they occur at least twice. All words get vectors. If not given, the "
+        "words of {init}, or those of {corpus} that occur at least 5 times: 1,000 to "
+        "50,000, on a GPU to 100,000. With {init}, the words of {corpus} are counted, "
+        "and words that both know keep their rows of the softmax.",
         _MODEL,
         most=1e8,
         fixed=True,

@@ -1,5 +1,8 @@
+import gc
 import gzip
 import lzma
+import os
+import tempfile
 import zlib
 from collections import Counter
 from dataclasses import replace
@@ -16,6 +19,7 @@ from keras_elmo.text import batching, indexed_ids, preparing
 from keras_elmo.text.batch_shapes import BatchShapes
 from keras_elmo.text.character_ids import character_ids
 from keras_elmo.text.corpus import Corpus
+from keras_elmo.text.lines import read_lines
 from keras_elmo.text.vocabulary import Vocabulary
 from keras_elmo.token_vocabulary import TokenVocabulary
 from tests.helpers.fresh_process import run_python
@@ -453,6 +457,7 @@ def test_without_tensorflow(prepared, tmp_path):
     files, folder = prepared
     script = f"""
 import sys
+import tempfile
 import zlib
 
 sys.modules["tensorflow"] = None
@@ -485,6 +490,30 @@ def test_a_damaged_shard_is_named(prepared):
     corpus = Corpus(prepared[1], VOCABULARY)
     with pytest.raises(ValueError, match="shard-00001.words.npy: is damaged"):
         list(corpus.batches())
+
+
+@pytest.mark.parametrize("shuffle", [True, False])
+@pytest.mark.parametrize("kind", ["texts", "tokens"])
+def test_an_iterable_gives_the_same(kind, shuffle, corpus):
+    lines = [line for path in corpus.files[:1] for line in read_lines([path])]
+    text = Corpus(corpus.files[0], VOCABULARY, "whitespace", batch_tokens=99)
+    given = iter(lines) if kind == "texts" else [line.split() for line in lines]
+    same = Corpus(given, VOCABULARY, "whitespace", batch_tokens=99)
+    for epoch in (0, 1):
+        wanted = list(text.batches(epoch, shuffle))
+        assert_same_batches(list(same.batches(epoch, shuffle)), wanted)
+
+
+def test_an_iterable_leaves_nothing(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    corpus = Corpus(iter(["the bank"]), VOCABULARY)
+    assert os.listdir(tmp_path)
+    del corpus
+    gc.collect()
+    assert not os.listdir(tmp_path)
+    with pytest.raises(ValueError, match="item 1 must be text, as the first row is"):
+        Corpus(iter(["the bank", 3]), VOCABULARY)
+    assert not os.listdir(tmp_path)
 
 
 def test_files_of_an_iterator(tmp_path):

@@ -54,8 +54,10 @@ def test_what_is_left_alone(tmp_path):
         def __iter__(self):
             pytest.fail("read")
 
-    for corpus in (write_text(tmp_path / "text.txt"), ready_made(2), Batches()):
+    text = write_text(tmp_path / "text.txt")
+    for corpus in (text, ready_made(2), Batches()):
         assert prepared(tmp_path, corpus)[0].corpus is corpus
+    assert prepared(tmp_path, iter([text]))[0].corpus == [text]
     assert not (tmp_path / "run.corpus").exists()
     with pytest.raises(ValueError, match="`corpus` must be files, .* several"):
         options = TrainingOptions(CONFIG, iter(SENTENCES))

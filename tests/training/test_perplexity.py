@@ -100,6 +100,9 @@ def test_text_files(model, vocabulary, tmp_path):
         perplexity(model, str(text))
     model.vocabulary = vocabulary
     assert perplexity(model, str(text)) == wanted == perplexity(model, [text])
+    # As an iterable, and split.
+    assert perplexity(model, iter(LINES)) == wanted
+    assert perplexity(model, [line.split() for line in LINES]) == wanted
     # Another tokenizer than the model's.
     text.write_text("the river's bank", encoding="utf-8")
     assert perplexity(model, text)["tokens"] == 4
@@ -130,7 +133,7 @@ def test_other_vocabulary(model, vocabulary, tmp_path):
 def test_empty_corpus(model):
     """A sentence of nothing is an error."""
     with pytest.raises(ValueError, match="`corpus` must hold a sentence"):
-        perplexity(model, iter([]))
+        perplexity(model, {}.values())
 
 
 def test_diverged_model(model, monkeypatch):

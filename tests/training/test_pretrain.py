@@ -884,19 +884,26 @@ PHASES = {
 
 # Each kill starts a process, which makes its graphs anew.
 @pytest.mark.slow
-@pytest.mark.parametrize("devices", [1, pytest.param(2, marks=pytest.mark.benchmark)])
-def test_killed_process(devices, folder, tmp_path):
+@pytest.mark.parametrize(
+    ("devices", "is_prepared"),
+    [(1, False), (1, True), pytest.param(2, False, marks=pytest.mark.benchmark)],
+)
+def test_killed_process(devices, is_prepared, folder, tmp_path):
     """SIGKILL in any phase, then the same command: the same run, bit for bit."""
+    corpus, validation = folder / "text.txt", folder / "held-out.txt"
     arguments = [
-        *("pretrain", "--corpus", folder / "text.txt"),
-        *("--validation", folder / "held-out.txt", "--preset", "tiny"),
-        *("--num-sampled", 8, "--batch-tokens", 132, "--devices", devices),
-        *("--steps", 10 * (killing.KILLS + 1)),
+        *("--preset", "tiny", "--num-sampled", 8, "--batch-tokens", 132),
+        *("--devices", devices, "--steps", 10 * (killing.KILLS + 1)),
         *("--validate-every", 10, "--checkpoint-every", 3),
     ]
+    arguments = ["pretrain", "--validation", validation, *arguments]
     whole, killed = tmp_path / "whole", tmp_path / "killed"
-    killing.finish(killing.command(*arguments, "--out", whole))
-    command = killing.command(*arguments, "--out", killed, "--resume")
+    killing.finish(killing.command(*arguments, "--corpus", corpus, "--out", whole))
+    if is_prepared:
+        corpus = tmp_path / "prepared"
+        prepare(folder / "text.txt", corpus)
+    arguments += ["--corpus", corpus, "--out", killed, "--resume"]
+    command = killing.command(*arguments)
     killing.kill_often(command, PHASES, first=["count"])
     killing.finish(command)
     assert_same_state(state_of(killed), state_of(whole))

@@ -2,12 +2,7 @@ import pytest
 
 from keras_elmo.text.vocabulary import SPECIALS, Vocabulary
 from keras_elmo.training.learning_rates import FallingRate
-from keras_elmo.training.recipes import (
-    PUBLISHED,
-    completed,
-    recipe_message,
-    recipe_of,
-)
+from keras_elmo.training.recipes import completed, recipe_message, recipe_of
 from keras_elmo.training.training_options import TrainingOptions
 from tests.helpers.small import CONFIG
 
@@ -22,23 +17,28 @@ def counted(*counts):
 
 
 @pytest.mark.parametrize(
-    ("counts", "size"),
+    ("counts", "given", "size"),
     [
         # Words that occur five times, but no fewer than a thousand.
-        ([9] * 1200 + [4] * 100, 1200),
-        ([9] * 10 + [2] * 2000, 1000),
-        ([1] * 20, 20),
+        ([9] * 1200 + [4] * 100, {}, 1200),
+        ([9] * 10 + [2] * 2000, {}, 1000),
+        ([1] * 20, {}, 20),
+        # Words that occur once show what unknown words are like.
+        ([9] * 1200 + [2] * 100 + [1] * 9, {"vocabulary_size": 5000}, 1300),
+        ([9] * 1200 + [2] * 100 + [1] * 9, {"recipe": "published"}, 1300),
+        ([9] * 10 + [1] * 2000, {"recipe": "published"}, 1000),
     ],
 )
-def test_vocabulary_fits_the_text(counts, size):
-    words = recipe_of(options(), on_gpu=False).vocabulary(counted(*counts))
+def test_vocabulary_fits_the_text(counts, given, size):
+    recipe = recipe_of(options(**given), on_gpu=False)
+    is_size_given = "vocabulary_size" in given
+    words = recipe.vocabulary(counted(*counts), is_size_given)
     assert len(words) == len(SPECIALS) + size
     assert words.words == counted(*counts).words[: len(words)]
     # What is left out is unknown.
     assert words.counts == [0, 0, 7 + sum(counts[size:]), *counts[:size]]
-    assert PUBLISHED.vocabulary(counted(*counts)).counts == counted(*counts).counts
     unknown = Vocabulary(counted(*counts).words)
-    assert recipe_of(options(), on_gpu=False).vocabulary(unknown) is unknown
+    assert recipe.vocabulary(unknown, is_size_given) is unknown
 
 
 @pytest.mark.parametrize(
