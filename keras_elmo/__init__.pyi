@@ -42,6 +42,7 @@ from .token_vocabulary import TokenVocabulary as TokenVocabulary
 from .training.averaging import average_models as average_models
 from .training.perplexity import perplexity as perplexity
 from .training.pretrain import pretrain as pretrain
+from .words.distill import distill as distill
 from .words.index import Index as Index
 from .words.nearest import nearest as nearest
 from .words.projector import write_projector as write_projector

@@ -133,6 +133,7 @@ OTHERS = {
     "build_pretraining_model": {"config": CONFIG, "vocabulary_size": 9},
     "crf_decode": {"potentials": np.zeros((1, 2, 3, 3))},
     "crf_marginals": {"potentials": np.zeros((1, 2, 3, 3))},
+    "distill": {"model": encoder, "corpus": SENTENCES, "out": "v.txt", "min_count": 1},
     "embed": {"model": encoder, "sentences": SENTENCES},
     "export_onnx": {"source": "run", "path": "x.onnx"},
     "export_saved_model": {"source": encoder, "path": "x"},

@@ -218,6 +218,40 @@ def _new_index(path: str, arguments: Arguments, built: set[str]) -> "keras_elmo.
     return index
 
 
+@command(
+    "distill",
+    "write a vector for each word of a text",
+    "distill --model elmo-en --corpus 'text/*.txt' --out vectors.txt",
+    MODEL,
+    CORPUS,
+    Option(
+        "out", "The file to write, in word2vec's text format", "FILE", required=True
+    ),
+    Option(
+        "layer",
+        "Layer of the vectors: 0 is the word without its context; the mix of all if "
+        "not given",
+        type=int,
+    ),
+    Option("min_count", "How often a word has to occur", type=int, default=5),
+    TOKENIZER,
+    FORCE,
+)
+def _distill(arguments: Arguments) -> None:
+    """Writes the mean of each word's contextual vectors, for gensim, spaCy and others.
+
+    The text is read twice, first to count its words. Words stand in the file by their
+    frequency.
+    """
+    check_free(arguments["out"])
+    check_positive(min_count=arguments.get("min_count"))
+    check_text(arguments, "corpus")
+    check_model(arguments["model"])
+    import_keras(arguments["model"])
+    num_words = keras_elmo.distill(**arguments, progress=True)
+    print(f"wrote {arguments['out']}; words: {num_words:,}")
+
+
 @contextlib.contextmanager
 def _lines(path: str) -> Iterator[tuple[Iterator[str], int | None]]:
     """Yields the lines of a text, blank ones included, and their number, if known."""

@@ -132,8 +132,19 @@ def embed(
     return np.stack(pooled) if pooled else np.empty((0, *shape), "float32")
 
 
-def layer_factors(source: ModelSource, config: ElmoConfig) -> np.ndarray:
+def layer_factors(
+    source: ModelSource,
+    config: ElmoConfig,
+    argument: str = "layers",
+    rule: str = "'all'",
+) -> np.ndarray:
     """Returns the factor of each layer in the mix of a model; equal ones without a mix.
+
+    Args:
+        source: the model.
+        config: its sizes.
+        argument: what asked for the mix.
+        rule: what it has to be instead where there is no such mix.
 
     Raises:
         ValueError: its mix is more than a weighted sum.
@@ -145,8 +156,8 @@ def layer_factors(source: ModelSource, config: ElmoConfig) -> np.ndarray:
     scalars, gamma, layer_norm = mix
     if layer_norm:
         raise ValueError(
-            f"{called('layers')} must be 'all' for this model: its mix normalises "
-            f"layers by their batch. {received(layers='mix', model=source.name)}"
+            f"{called(argument)} must be {rule} for this model: its mix normalises "
+            f"layers by their batch. {received(model=source.name)}"
         )
     weights = np.exp(scalars - np.max(scalars))
     return gamma * weights / weights.sum()

@@ -3,12 +3,13 @@
 import os
 import reprlib
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
 from keras_elmo.text.lines import read_lines
 from keras_elmo.utils.checks import check_path, check_positive
+from keras_elmo.utils.files import replacing_text
 from keras_elmo.utils.types import StrPath
 
 _FLOAT32_MAX = float(np.finfo("float32").max)
@@ -67,6 +68,24 @@ def read_vector_file(
             "there"
         )
     return list(rows), np.frombuffer(numbers, np.float32).reshape(len(rows), -1)
+
+
+def write_vector_file(
+    path: StrPath, words: Sequence[str], vectors: Iterable[np.ndarray], units: int
+) -> None:
+    """Writes words and their vectors in word2vec's text format.
+
+    Args:
+        path: the file to write or to replace.
+        words: distinct words, the most frequent first, without white space of ASCII.
+        vectors: float32 `(units,)` of each word.
+        units: length of a vector.
+    """
+    with replacing_text(path) as file:
+        file.write(f"{len(words)} {units}\n")
+        for word, vector in zip(words, vectors, strict=True):
+            # As few digits as tell one float32 from the next.
+            file.write(f"{word} {' '.join(map(str, vector))}\n")
 
 
 def _numbered_lines(path: str) -> Iterator[tuple[int, str]]:

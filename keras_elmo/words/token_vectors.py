@@ -11,8 +11,8 @@ from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
-from keras_elmo.embedding.embedder import Embedder
-from keras_elmo.files.sources import AnyEncoder
+from keras_elmo.embedding.embedder import Embedder, layer_factors
+from keras_elmo.files.sources import AnyEncoder, ModelSource
 from keras_elmo.utils.checks import check_type, is_integer, refuse
 from keras_elmo.utils.progress import Progress
 from keras_elmo.utils.temporary import naming_folder
@@ -111,6 +111,19 @@ def _with_places(
 def check_among(among: Callable[[str], bool] | None) -> None:
     if among is not None and not callable(among):
         refuse("among", "a function of a token, or None", among)
+
+
+def layer_weights(
+    layer: int | None, source: ModelSource, encoder: AnyEncoder
+) -> np.ndarray:
+    """Returns the weights of a layer, or for `None` those of the model's mix.
+
+    Raises:
+        ValueError: there is no such layer, or the mix is no weighted sum.
+    """
+    if layer is None:
+        return layer_factors(source, encoder.config, "layer", "a number")
+    return one_layer(layer, encoder)
 
 
 def one_layer(layer: int, encoder: AnyEncoder) -> np.ndarray:

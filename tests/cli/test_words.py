@@ -198,6 +198,26 @@ def test_word_that_the_text_lacks(folder):
     assert (status, out, err) == (0, "", "the text does not have zebra elsewhere\n")
 
 
+def test_distill(folder, tmp_path):
+    """A word and its vector per line; checks come before the model is read."""
+    out = tmp_path / "vectors.txt"
+    ask = ["distill", "--model", folder / "run", "--corpus", folder / "text.txt"]
+    status, printed, err = command(*ask, "--out", out, "--min-count", "2")
+    assert (status, printed) == (0, f"wrote {out}; words: 1\n")
+    assert "Distilling: 100 %" in err
+    static = keras_elmo.StaticEmbedding.from_file(out)
+    assert static.words == ["the"]
+    result = command(*ask, "--out", out)
+    assert_one_line(*result, "vectors.txt exists already")
+    out = tmp_path / "others.txt"
+    status, printed, err = command(*ask, "--out", out, "--min-count", "99")
+    assert (status, printed) == (2, "")
+    assert "--min-count must be at most 3, " in err.splitlines()[-1]
+    result = command(*ask, "--out", out, "--min-count", "0")
+    assert_one_line(*result, "--min-count must be positive")
+    assert not out.exists()
+
+
 def test_nobody_reads_the_output(folder, monkeypatch):
     """As of `keras-elmo substitutes ... | head -1`: no error."""
     rows = [keras_elmo.substitutes(folder / "run", "a bank", 1, num=1)[0]] * 10_000

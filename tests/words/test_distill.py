@@ -1,0 +1,178 @@
+import weakref
+
+import numpy as np
+import pytest
+
+import keras_elmo
+from keras_elmo.embedding import embedder as embeddings
+from keras_elmo.text.vector_file import read_vector_file
+from keras_elmo.words import distill as distilling
+from tests.helpers.small import random_encoder
+
+pytestmark = pytest.mark.graph
+
+SENTENCES = [
+    ["the", "bank", "of", "the", "river"],
+    [],
+    ["the", "bank", "lends"],
+    ["배", "of", "the", "bank"],
+    ["배"],
+]
+# Equally frequent words stand as they come in the text.
+FREQUENT = ["the", "bank", "of", "배"]
+
+
+@pytest.fixture(scope="module")
+def encoder():
+    return random_encoder()
+
+
+def means(model, word, layer=None):
+    """The mean of a word's vectors, by `embed`."""
+    if layer is None:
+        vectors = keras_elmo.embed(model, SENTENCES, layers="mix")
+    else:
+        vectors = (layers[layer] for layers in keras_elmo.embed(model, SENTENCES))
+    rows = [
+        vector
+        for tokens, of_tokens in zip(SENTENCES, vectors, strict=True)
+        for token, vector in zip(tokens, of_tokens, strict=True)
+        if token == word
+    ]
+    return np.mean(rows, axis=0, dtype="float64")
+
+
+def mixed(encoder):
+    layer = keras_elmo.ElmoEmbedding(encoder)
+    layer.mixes[0].gamma.assign(3.0)
+    layer.mixes[0].scalars.assign([0.0, 1.0, -1.0])
+    return layer
+
+
+@pytest.mark.parametrize("layer", [None, 0, 2, -1])
+def test_means_of_a_list(encoder, layer, tmp_path):
+    out = tmp_path / "vectors.txt"
+    for model in (encoder, mixed(encoder)):
+        assert keras_elmo.distill(model, SENTENCES, out, layer, min_count=2) == 4
+        words, vectors = read_vector_file(out)
+        assert words == FREQUENT
+        expected = [means(model, word, layer) for word in words]
+        np.testing.assert_allclose(vectors, expected, rtol=1e-5, atol=1e-6)
+
+
+def test_means_of_files(encoder, tmp_path):
+    """As the tokenizer splits their lines, and the same bytes each time."""
+    text, out = tmp_path / "text.txt", tmp_path / "vectors.txt"
+    lines = "".join(" ".join(tokens) + "\n" for tokens in SENTENCES)
+    text.write_text(lines, encoding="utf-8")
+    arguments = {"min_count": 1, "tokenizer": "whitespace"}
+    assert keras_elmo.distill(encoder, text, out, **arguments) == 6
+    words, vectors = read_vector_file(out)
+    assert words == [*FREQUENT, "river", "lends"]
+    expected = [means(encoder, word) for word in words]
+    np.testing.assert_allclose(vectors, expected, rtol=1e-5, atol=1e-6)
+    content = out.read_bytes()
+    keras_elmo.distill(encoder, text, out, **arguments)
+    assert out.read_bytes() == content
+
+
+def test_read_by_others(encoder, tmp_path):
+    out = tmp_path / "vectors.txt"
+    keras_elmo.distill(encoder, SENTENCES, out, min_count=2)
+    words, vectors = read_vector_file(out)
+    static = keras_elmo.StaticEmbedding.from_file(out)
+    assert static.words == words
+    gensim = pytest.importorskip("gensim.models")
+    read = gensim.KeyedVectors.load_word2vec_format(out)
+    assert read.index_to_key == words
+    np.testing.assert_array_equal(read.vectors, vectors)
+
+
+def test_read_by_spacy(encoder, tmp_path):
+    """What `spacy init vectors` does with the file."""
+    spacy = pytest.importorskip("spacy")
+    from spacy.training.initialize import convert_vectors
+
+    out = tmp_path / "vectors.txt"
+    keras_elmo.distill(encoder, SENTENCES, out, min_count=2)
+    nlp = spacy.blank("xx")
+    convert_vectors(nlp, out, truncate=0, prune=-1)
+    for word, vector in zip(*read_vector_file(out), strict=True):
+        np.testing.assert_array_equal(nlp.vocab.get_vector(word), vector)
+
+
+class Sentence(list):
+    """A list that can be watched."""
+
+    __hash__ = object.__hash__
+
+
+class Text:
+    """Sentences that are made when they are read, twice."""
+
+    def __init__(self, num_sentences):
+        self.num_sentences = num_sentences
+        self.alive, self.most = weakref.WeakSet(), 0
+
+    def __iter__(self):
+        for number in range(self.num_sentences):
+            sentence = Sentence(["the", f"w{number % 3}"])
+            self.alive.add(sentence)
+            self.most = max(self.most, len(self.alive))
+            yield sentence
+
+
+def test_streams(encoder, tmp_path, monkeypatch):
+    """Of a long text, a window is in memory."""
+    monkeypatch.setattr(embeddings, "_MAX_POSITIONS", 40)
+    text = Text(500)
+    keras_elmo.distill(encoder, text, tmp_path / "vectors.txt")
+    assert text.most < 100
+
+
+def test_interrupted(encoder, tmp_path, monkeypatch):
+    """The former file stays, and no other is left."""
+
+    class Interrupted(distilling.Embedder):
+        def embed(self, *arguments):
+            vectors = super().embed(*arguments)
+            yield next(vectors)
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(distilling, "Embedder", Interrupted)
+    out = tmp_path / "vectors.txt"
+    out.write_text("mine", encoding="utf-8")
+    with pytest.raises(KeyboardInterrupt):
+        keras_elmo.distill(encoder, SENTENCES, out, min_count=1)
+    assert out.read_text(encoding="utf-8") == "mine"
+    assert list(tmp_path.iterdir()) == [out]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"min_count": 9}, "`min_count` must be at most 4, the count .* min_count=9"),
+        ({"corpus": [[]]}, "`corpus` must hold a word, and there is no text"),
+        ({"corpus": iter(SENTENCES)}, "`corpus` must be .* which can be read twice"),
+        ({"corpus": [["a b"]]}, "`corpus` must hold words without spaces.* 'a b'"),
+        ({"layer": 3}, "`layer` must be one of the model's 3"),
+        ({"out": "text.txt/vectors.txt"}, "text.txt"),
+    ],
+)
+def test_errors(encoder, changes, message, tmp_path, monkeypatch):
+    """Before a sentence is embedded."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "text.txt").write_text("the bank\n", encoding="utf-8")
+    monkeypatch.setattr(distilling, "Embedder", None)
+    valid = {"corpus": SENTENCES, "out": "vectors.txt", "min_count": 1}
+    with pytest.raises((ValueError, OSError), match=message):
+        keras_elmo.distill(encoder, **{**valid, **changes})
+    assert not (tmp_path / "vectors.txt").exists()
+
+
+def test_mix_that_is_no_sum(encoder, tmp_path):
+    model = keras_elmo.ElmoEmbedding(encoder, layer_norm=True)
+    arguments = model, SENTENCES, tmp_path / "vectors.txt"
+    with pytest.raises(ValueError, match="`layer` must be a number for this model"):
+        keras_elmo.distill(*arguments, min_count=1)
+    keras_elmo.distill(*arguments, layer=1, min_count=1)
