@@ -1,6 +1,7 @@
 """The tokens that the rows of an index stand for."""
 
 import functools
+from collections.abc import Collection
 from functools import cached_property
 
 import numpy as np
@@ -12,6 +13,8 @@ from keras_elmo.words.token_vectors import Occurrence
 _KEPT_WORDS = 65_536
 # A position in a sentence, and the sentence.
 Place = tuple[int, tuple[str, ...]]
+# A word, or several that count as one.
+Words = str | Collection[str]
 
 
 class TokenTable:
@@ -41,11 +44,13 @@ class TokenTable:
             unique.pop(left_out, None)
         return [Occurrence(c, list(words), at) for (at, words), c in unique.items()]
 
-    def rows_of(self, word: str) -> np.ndarray:
-        """Returns the rows of a word, in upper or lower case."""
-        check_type(str, "a string", word=word)
+    def rows_of(self, word: Words) -> np.ndarray:
+        """Returns the rows of a word or of several, in upper or lower case."""
+        words = [word] if isinstance(word, str) else word
         wanted = np.zeros(len(self._arrays["word_limits"]), bool)
-        wanted[self._spellings.get(word.casefold(), [])] = True
+        for each in words:
+            check_type(str, "a string", word=each)
+            wanted[self.spellings.get(each.casefold(), [])] = True
         return np.flatnonzero(wanted[self._word_ids])
 
     def _read_word(self, k: int) -> str:
@@ -54,8 +59,8 @@ class TokenTable:
         return self._arrays["words"][start:end].tobytes().decode(errors="replace")
 
     @cached_property
-    def _spellings(self) -> dict[str, list[int]]:
-        """The numbers of the words that differ in case alone."""
+    def spellings(self) -> dict[str, list[int]]:
+        """The numbers of the words that differ in case alone, by their lower case."""
         spellings: dict[str, list[int]] = {}
         for k in range(len(self._arrays["word_limits"]) - 1):
             spellings.setdefault(self._word(k).casefold(), []).append(k)

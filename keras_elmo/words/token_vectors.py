@@ -43,6 +43,7 @@ def token_arrays(
     layers: Sequence[int],
     among: Callable[[str], bool] | None,
     bar: Progress,
+    contexts: bool = False,
 ) -> list[Arrays]:
     """Returns the arrays of one index per layer; vectors are in temporary files.
 
@@ -52,21 +53,29 @@ def token_arrays(
         layers: layers whose vectors are kept.
         among: which tokens are compared.
         bar: shows the number of tokens.
+        contexts: whether arrays follow whose vectors are those of `contexts_of`.
     """
     words: dict[str, int] = {}
     tokens, places, limits = array("i"), array("q"), array("q", [0])
     # `embed` reads some sentences ahead: only those are kept meanwhile.
     kept, ahead = tee(_with_places(sentences, among))
     # One layer alone is less to copy.
-    mix = one_layer(layers[0], encoder) if len(layers) == 1 else None
+    alone = len(layers) == 1 and not contexts
+    mix = one_layer(layers[0], encoder) if alone else None
     embedded = Embedder(encoder).embed(
-        (tokens for tokens, _ in ahead), _BATCH_SIZE, mix
+        (tokens for tokens, _ in ahead), _BATCH_SIZE, mix, keep_boundaries=contexts
     )
     with naming_folder(), ExitStack() as stack:
-        files = [stack.enter_context(tempfile.TemporaryFile()) for _ in layers]
+        files = [
+            stack.enter_context(tempfile.TemporaryFile())
+            for _ in range(len(layers) + contexts)
+        ]
         for (sentence, compared), vectors in zip(kept, embedded, strict=True):
+            if contexts:
+                files[-1].write(contexts_of(vectors[-1])[compared].tobytes())
+                vectors = vectors[:, 1:-1]
             kept_layers = [vectors] if mix is not None else [vectors[k] for k in layers]
-            for file, layer in zip(files, kept_layers, strict=True):
+            for file, layer in zip(files, kept_layers, strict=False):
                 file.write(normalize(layer[compared]).tobytes())
             places.extend(len(tokens) + k for k in compared)
             tokens.extend(words.setdefault(word, len(words)) for word in sentence)
@@ -83,6 +92,20 @@ def token_arrays(
         "word_limits": np.cumsum([0, *map(len, encoded)], dtype="int64"),
     }
     return [{"vectors": vectors, **shared} for vectors in stored]
+
+
+def contexts_of(states: np.ndarray) -> np.ndarray:
+    """Returns what the directions know at each token, which neither of them sees.
+
+    Args:
+        states: the top layer with its boundaries, `(tokens + 2, units)`.
+
+    Returns:
+        `(tokens, units)`: the half that reads forward from the place before, the other
+        half from the place after.
+    """
+    units = states.shape[1] // 2
+    return np.concatenate([states[:-2, :units], states[2:, units:]], axis=1)
 
 
 def _mapped(file: BinaryIO, shape: tuple[int, int]) -> np.ndarray:
