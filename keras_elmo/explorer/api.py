@@ -75,7 +75,8 @@ class Api:
     def _neighbours(self, request: Answer) -> Answer:
         tokens, position = self._place(request)
         same_word = request.get("same_word", False) is True
-        return self._explorer(request).neighbours(tokens, position, same_word)
+        pattern = self._pattern(request) if same_word else None
+        return self._explorer(request).neighbours(tokens, position, pattern)
 
     def _substitutes(self, request: Answer) -> Answer:
         place = self._place(request)
@@ -85,10 +86,12 @@ class Api:
         method = request.get("method", "pca")
         if method not in ("pca", "umap"):
             raise invalid("'method' must be 'pca' or 'umap'", shown(method))
+        pattern = self._pattern(request)
         try:
-            return self._explorer(request).map(*self._place(request), method)
+            answer = self._explorer(request).map(*self._place(request), pattern, method)
         except ImportError as error:
             raise invalid(str(error)) from None
+        return {**answer, "pattern": pattern}
 
     def _compare(self, request: Answer) -> Answer:
         sentences = [self._sentence(request, name) for name in ("first", "second")]
@@ -136,6 +139,13 @@ class Api:
                 f"A sentence may have {self._max_tokens:,} tokens", f"{len(tokens):,}"
             )
         return tokens
+
+    def _pattern(self, request: Answer) -> str:
+        """Returns the words that count as one: as asked, or as is usual."""
+        tokens, position = self._place(request)
+        if "pattern" in request:
+            return _string(request, "pattern")[: self._max_tokens * _CHARACTERS]
+        return self._explorer(request).text.usual_pattern(tokens[position])
 
     def _place(self, request: Answer) -> tuple[tuple[str, ...], int]:
         tokens = self._sentence(request, "text")

@@ -72,5 +72,8 @@ EXAMPLES = {
 def language(words: Iterable[str]) -> str:
     """Returns the language of a vocabulary, one that has examples."""
     letters = [c for word in islice(words, _WORDS) for c in word if c.isalpha()]
-    hangul = sum(unicodedata.name(c, "").startswith("HANGUL") for c in letters)
-    return "ko" if hangul > len(letters) / 2 else "en"
+    return "ko" if sum(map(is_hangul, letters)) > len(letters) / 2 else "en"
+
+
+def is_hangul(character: str) -> bool:
+    return unicodedata.name(character, "").startswith("HANGUL")

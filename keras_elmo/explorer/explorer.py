@@ -2,6 +2,7 @@
 
 import functools
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Any
@@ -10,7 +11,8 @@ import numpy as np
 
 from keras_elmo.embedding.embedder import Embedder
 from keras_elmo.explorer.examples import EXAMPLES, language
-from keras_elmo.explorer.plane import WordMap, context_words
+from keras_elmo.explorer.explored_text import ExploredText, traits
+from keras_elmo.explorer.plane import context_words
 from keras_elmo.files.encoder_tokenizer import tokenizer_of
 from keras_elmo.files.exported_sources import OnnxFile
 from keras_elmo.files.loading import MODELS, open_model
@@ -18,13 +20,12 @@ from keras_elmo.files.validation import NoLanguageModel
 from keras_elmo.models.encoder import Encoder
 from keras_elmo.models.pretraining import PretrainingModel
 from keras_elmo.text.vocabulary import SPECIALS
-from keras_elmo.words.index import layer_indexes
 from keras_elmo.words.predictions import Predictions
-from keras_elmo.words.sample import sample
+from keras_elmo.words.sample import sample, sample_senses
 from keras_elmo.words.score import score_tokens
 from keras_elmo.words.sentences import Text, find_word, read_corpus, read_sentence
 from keras_elmo.words.substitutes import word_probabilities
-from keras_elmo.words.token_vectors import Place, normalize
+from keras_elmo.words.token_vectors import contexts_of, normalize
 
 # An .onnx file gives no vectors of the ends of a sentence.
 _KINDS = tuple(kind for kind in MODELS if kind is not OnnxFile)
@@ -33,8 +34,7 @@ Answer = dict[str, Any]
 
 _NUM_NEIGHBOURS = 12
 _NUM_SUBSTITUTES = 10
-# Points of a map, and words on each side of one that is shown.
-_MAX_POINTS = 200
+# Words on each side of one that is shown.
 _WINDOW = 10
 _KEPT_SENTENCES = 32
 _KEPT_MAPS = 256
@@ -73,12 +73,16 @@ class Explorer:
         self.num_layers = encoder.config.num_layers + 1
         self._tokenizer = tokenizer_of(encoder, tokenizer)
         text = read_corpus(corpus or sample(self.language), self._tokenizer)
-        sentences = islice(text, max_sentences)
-        self._indexes = layer_indexes(encoder, sentences, progress)
+        self.text = ExploredText(
+            encoder,
+            islice(text, max_sentences),
+            {} if corpus else sample_senses(self.language),
+            progress,
+        )
         self._embedder = Embedder(encoder)
         self.tokens = functools.lru_cache(_KEPT_SENTENCES)(self._tokens)
         self._layers = functools.lru_cache(_KEPT_SENTENCES)(self._embed)
-        self._maps = functools.lru_cache(_KEPT_MAPS)(self._build_map)
+        self._maps = functools.lru_cache(_KEPT_MAPS)(self.text.word_map)
 
     @classmethod
     def load(cls, name_or_path: str, *args: Any, **kwargs: Any) -> "Explorer":
@@ -110,19 +114,20 @@ class Explorer:
             "layers": self.num_layers,
             "language": self.language,
             "predicts": self.predictions is not None,
-            "indexed": len(self._indexes[0]),
+            "indexed": len(self.text),
             "examples": {**examples._asdict(), "words": places},
         }
 
     def neighbours(
-        self, tokens: tuple[str, ...], position: int, same_word: bool
+        self, tokens: tuple[str, ...], position: int, pattern: str | None = None
     ) -> Answer:
         """Returns the closest tokens of the text to one of a sentence, by layer.
 
-        Each comes with its sentence, and with the words around it.
+        Each comes with its sentence, and with the words around it. They are all kinds
+        of tokens, or those that a pattern such as `bank` or `배*` stands for.
         """
         vectors = self._layers(tokens)[:, position + 1]
-        word = tokens[position] if same_word else None
+        word = None if pattern is None else self.text.forms(pattern)
         here = position, tokens
         return {
             "layers": [
@@ -135,7 +140,7 @@ class Explorer:
                     }
                     for occurrence in index.closest(vector, _NUM_NEIGHBOURS, word, here)
                 ]
-                for index, vector in zip(self._indexes, vectors, strict=True)
+                for index, vector in zip(self.text.indexes, vectors, strict=True)
             ]
         }
 
@@ -160,42 +165,56 @@ class Explorer:
         return answer
 
     def map(
-        self, tokens: tuple[str, ...], position: int, method: str = "pca"
+        self,
+        tokens: tuple[str, ...],
+        position: int,
+        pattern: str,
+        method: str = "pca",
     ) -> Answer:
-        """Returns a token and its occurrences in the text as points of each layer.
+        """Returns a token and occurrences in the text as points of each layer.
 
-        The token itself is the first point.
+        The token itself is the first point, those of the pattern follow.
         """
+        forms = self.text.forms(pattern)
         word_map, places, total = self._maps(
-            tokens[position].casefold(), method == "umap"
+            frozenset(forms), self.predictions, method == "umap"
         )
-        own = normalize(self._layers(tokens)[:, position + 1])
-        own_point, own_label = word_map.place(own)
+        states = self._layers(tokens)
+        own = normalize(states[:, position + 1])
+        context = contexts_of(states[-1])[[position]]
+        (trait,) = traits(own[-1:], context, self.predictions)
+        own_point, own_label = word_map.place(own, trait)
         here = position, tokens
         others = [k for k, place in enumerate(places) if place != here]
         planes = [own_point[:, np.newaxis], word_map.points[:, others]]
         labels = np.array([own_label, *word_map.labels[others]], "int64")
         shown = [here, *(places[k] for k in others)]
-        beside = context_words([words for _, words in shown], labels, tokens[position])
+        beside = context_words(
+            [words for _, words in shown],
+            labels,
+            forms | {tokens[position].casefold()},
+            self.text.num_sentences,
+        )
         sizes = np.bincount(labels, minlength=len(beside)).tolist()
+        senses = [self.text.sense(at, words) for at, words in shown]
+        counts = Counter(sense for sense in senses if sense).most_common()
+        numbers = {sense: number for number, (sense, _) in enumerate(counts)}
         return {
             "layers": np.concatenate(planes, axis=1).tolist(),
             "points": [
-                {"cluster": label} | _in_context(words, at)
-                for (at, words), label in zip(shown, labels.tolist(), strict=True)
+                {"cluster": label, "sense": numbers.get(sense, -1)}
+                | _in_context(words, at)
+                for (at, words), label, sense in zip(
+                    shown, labels.tolist(), senses, strict=True
+                )
             ],
             "clusters": [
                 {"size": size, "words": words}
                 for size, words in zip(sizes, beside, strict=True)
             ],
+            "senses": [{"name": name, "size": size} for name, size in counts],
             "total": total,
         }
-
-    def _build_map(self, word: str, umap: bool) -> tuple[WordMap, list[Place], int]:
-        """Returns the map of a word, what its points are, and how many there are."""
-        layers = [index.occurrences(word, _MAX_POINTS) for index in self._indexes]
-        vectors = np.stack([np.asarray(vectors) for vectors, _ in layers])
-        return WordMap(vectors, umap), layers[0][1], self._indexes[0].count(word)
 
     def compare(self, first: tuple[str, ...], second: tuple[str, ...]) -> Answer:
         """Returns the cosine of each token of a sentence with each of another."""
@@ -234,8 +253,8 @@ class Explorer:
         text, word = EXAMPLES[self.language].words[0]
         tokens = self.tokens(text)
         position = find_word(word, list(tokens))
-        self.neighbours(tokens, position, same_word=False)
-        self.map(tokens, position)
+        self.neighbours(tokens, position)
+        self.map(tokens, position, self.text.usual_pattern(word))
         if self.predictions:
             self.substitutes(tokens, position)
             self.score([tokens])

@@ -3,17 +3,18 @@
 import importlib
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 
 import numpy as np
 
-# Fewer occurrences are left in one cluster.
-_FEWEST = 8
-_MOST_CLUSTERS = 5
-# A mean silhouette below this is no structure worth a colour.
-_LEAST_SILHOUETTE = 0.08
-_ROUNDS = 30
+from keras_elmo.explorer.clusters import Clusters, principal
+
+# UMAP needs some neighbours.
+_FEWEST_OF_UMAP = 9
 _CONTEXT_WORDS = 4
+# A word with more than this share of the sentences of the commonest token is no word
+# of content.
+_COMMON = 0.01
 
 
 class WordMap:
@@ -25,28 +26,31 @@ class WordMap:
 
     Args:
         vectors: of length 1, `(layers, points, units)`.
+        traits: of length 1, `(points, units)`: what the clusters are made by.
         umap: whether the planes are those of UMAP.
 
     Attributes:
         points: `(layers, points, 2)`, within -1 and 1.
-        labels: the number of each point's cluster, by the top layer.
+        labels: the number of each point's cluster.
 
     Raises:
         ImportError: `umap` without the package umap-learn.
     """
 
-    def __init__(self, vectors: np.ndarray, umap: bool = False) -> None:
+    def __init__(
+        self, vectors: np.ndarray, traits: np.ndarray, umap: bool = False
+    ) -> None:
         # A copy, for a view would keep the other layers, too.
         self._top = vectors[-1].copy()
-        self.labels = clusters(vectors[-1].astype("float64"))
-        # UMAP needs some neighbours.
-        self._umap = umap and vectors.shape[1] > _FEWEST
+        self._clusters = Clusters(traits)
+        self.labels = self._clusters.labels
+        self._umap = umap and vectors.shape[1] >= _FEWEST_OF_UMAP
         if self._umap:
             planes = _umap_planes(vectors)
         else:
             count = max(vectors.shape[1], 1)
             self._means = vectors.sum(axis=1, dtype="float64") / count
-            self._bases = np.stack([_principal(rows) for rows in vectors])
+            self._bases = np.stack([principal(rows, 2) for rows in vectors])
             planes = self._projected(vectors)
         self._turns = np.stack([np.eye(2)] * len(vectors))
         for layer in reversed(range(len(planes) - 1)):
@@ -55,18 +59,16 @@ class WordMap:
         self._scale = max(np.abs(planes).max(initial=0), 1e-3)
         self.points = self._finished(planes)
 
-    def place(self, vectors: np.ndarray) -> tuple[np.ndarray, int]:
+    def place(self, vectors: np.ndarray, trait: np.ndarray) -> tuple[np.ndarray, int]:
         """Returns the points `(layers, 2)` of one more occurrence, and its cluster.
 
         One that lies beyond the others is on the edge of the plane.
         """
+        label = self._clusters.nearest(trait)
         if not len(self.labels):
-            return np.zeros((len(vectors), 2)), 0
-        cosines = self._top @ vectors[-1]
-        nearest = np.argsort(-cosines)[:3]
-        sizes = np.bincount(self.labels)
-        label = int((np.bincount(self.labels, cosines) / sizes).argmax())
+            return np.zeros((len(vectors), 2)), label
         if self._umap:
+            nearest = np.argsort(-self._top @ vectors[-1])[:3]
             return self.points[:, nearest].mean(axis=1), label
         planes = self._finished(self._projected(vectors[:, np.newaxis]))
         return np.clip(planes[:, 0], -1, 1), label
@@ -77,18 +79,6 @@ class WordMap:
     def _finished(self, planes: np.ndarray) -> np.ndarray:
         # Equal vectors: without this, rounding errors look like a cloud.
         return np.round(planes @ self._turns / self._scale, 4)
-
-
-def _principal(rows: np.ndarray) -> np.ndarray:
-    """Returns the two first principal components, `(units, 2)`."""
-    basis = np.zeros((rows.shape[1], 2))
-    if len(rows) > 1:
-        centred = rows - rows.mean(axis=0, dtype="float64")
-        # Points are fewer than units: much faster than a singular value decomposition.
-        _, left = np.linalg.eigh(centred @ centred.T)
-        basis = centred.T @ left[:, :-3:-1]
-        basis /= np.maximum(np.linalg.norm(basis, axis=0), 1e-6)
-    return basis
 
 
 def _umap_planes(vectors: np.ndarray) -> np.ndarray:
@@ -115,88 +105,39 @@ def _turn(points: np.ndarray, towards: np.ndarray) -> np.ndarray:
     return left @ right
 
 
-def clusters(vectors: np.ndarray) -> np.ndarray:
-    """Returns the number of each row's cluster; cluster 0 is the largest.
+def context_words(
+    sentences: Sequence[Sequence[str]],
+    labels: np.ndarray,
+    forms: Set[str],
+    num_sentences: Mapping[str, int],
+) -> list[list[str]]:
+    """Returns the words that tell each cluster's sentences from the others'.
 
-    k-means, with the k of the greatest mean silhouette (Rousseeuw 1987), or 1 if no k
-    has a silhouette.
+    They are rare in the text, as words of content are.
 
     Args:
-        vectors: of length 1, `(points, units)`.
+        sentences: of each point.
+        labels: the cluster of each point.
+        forms: the word itself in lower case, which is left out.
+        num_sentences: how many sentences of the text have a word in lower case.
     """
-    best, labels = _LEAST_SILHOUETTE, np.zeros(len(vectors), "int64")
-    if len(vectors) < _FEWEST:
-        return labels
-    # Squared distances of vectors of length 1.
-    distances = np.sqrt(np.maximum(2 - 2 * vectors @ vectors.T, 0))
-    for k in range(2, _MOST_CLUSTERS + 1):
-        tried = _k_means(vectors, distances, k)
-        silhouette = _silhouette(distances, tried, k)
-        if silhouette > best:
-            best, labels = silhouette, tried
-    order = np.argsort(-np.bincount(labels), kind="stable")
-    return np.argsort(order)[labels]
-
-
-def _k_means(vectors: np.ndarray, distances: np.ndarray, k: int) -> np.ndarray:
-    """Returns the labels; the first centres lie far from each other."""
-    chosen = [int(distances.sum(axis=1).argmin())]
-    while len(chosen) < k:
-        chosen.append(int(distances[chosen].min(axis=0).argmax()))
-    centres = vectors[chosen]
-    labels = np.zeros(len(vectors), "int64")
-    for _ in range(_ROUNDS):
-        # Of vectors of length 1 the nearest centre has the greatest of these.
-        products = vectors @ centres.T - (centres**2).sum(axis=1) / 2
-        before, labels = labels, products.argmax(axis=1)
-        if (before == labels).all():
-            break
-        centres = np.stack(
-            [
-                vectors[labels == label].mean(axis=0)
-                if (labels == label).any()
-                else old
-                for label, old in enumerate(centres)
-            ]
-        )
-    return labels
-
-
-def _silhouette(distances: np.ndarray, labels: np.ndarray, k: int) -> float:
-    """Returns the mean silhouette; -1 if a cluster has fewer than three points."""
-    member = labels == np.arange(k)[:, np.newaxis]
-    sizes = member.sum(axis=1)
-    if sizes.min() < 3:
-        return -1.0
-    sums = member @ distances
-    rows = np.arange(len(labels))
-    own = sums[labels, rows] / (sizes[labels] - 1)
-    means = sums / sizes[:, np.newaxis]
-    means[labels, rows] = np.inf
-    nearest = means.min(axis=0)
-    widths = (nearest - own) / np.maximum(np.maximum(nearest, own), 1e-12)
-    return float(widths.mean())
-
-
-def context_words(
-    sentences: Sequence[Sequence[str]], labels: np.ndarray, word: str
-) -> list[list[str]]:
-    """Returns the words that tell each cluster's sentences from the others'."""
     inside = [Counter[str]() for _ in range(int(labels.max(initial=0)) + 1)]
     for sentence, label in zip(sentences, labels.tolist(), strict=True):
         # The first character alone: a vowel sign within a word is no letter.
         folded = {token.casefold() for token in sentence if token[:1].isalpha()}
-        inside[label].update(folded - {word.casefold()})
+        inside[label].update(folded - forms)
     sizes = np.bincount(labels, minlength=len(inside)).tolist()
     total = sum(inside, Counter[str]())
+    most = max(_COMMON * max(num_sentences.values(), default=0), 2)
     context = []
     for counts, size in zip(inside, sizes, strict=True):
         gains = {}
         for beside, count in counts.items():
+            common = num_sentences.get(beside, 0)
             rest = (total[beside] - count + 0.5) / (sum(sizes) - size + 1)
             gain = count / size * math.log((count + 0.5) / (size + 1) / rest)
-            if count > 1 and len(beside) > 1 and gain > 0:
-                gains[beside] = gain
+            if common <= most and len(beside) > 1 and gain > 0:
+                gains[beside] = gain / math.log(2 + common)
         best = sorted(gains, key=lambda beside: (-gains[beside], beside))
         context.append(best[:_CONTEXT_WORDS])
     return context

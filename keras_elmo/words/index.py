@@ -1,7 +1,7 @@
 """Keeps the vectors of a text's tokens, to find those that mean the same as a word."""
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Set
 from functools import cached_property
 from typing import Any
 
@@ -33,6 +33,7 @@ from keras_elmo.words.token_vectors import (
     Occurrence,
     Place,
     TokenTable,
+    Words,
     check_among,
     normalize,
     one_layer,
@@ -212,7 +213,7 @@ class Index:
         self,
         vector: np.ndarray,
         num: int = 10,
-        word: str | None = None,
+        word: Words | None = None,
         left_out: Place | None = None,
     ) -> list[Occurrence]:
         """Finds the tokens whose contextual vectors are closest to a vector.
@@ -220,7 +221,8 @@ class Index:
         Args:
             vector: of shape `(units,)`, such as `embed` yields.
             num: number of tokens to return.
-            word: what the tokens are spelt as, in upper or lower case; any if `None`.
+            word: what the tokens are spelt as, in upper or lower case, or several
+                such words; any if `None`.
             left_out: a position and the tokens of a sentence, which are not returned.
 
         Returns:
@@ -242,15 +244,20 @@ class Index:
             # Most of them were at the same place of equal sentences.
             count *= 4
 
-    def count(self, word: str) -> int:
-        """Returns how often a word has a vector, in upper or lower case."""
+    @property
+    def words(self) -> Set[str]:
+        """The distinct words of the text, in lower case."""
+        return self._table.spellings.keys()
+
+    def count(self, word: Words) -> int:
+        """Returns how often a word, or several, has a vector, in any case."""
         return len(self._table.rows_of(word))
 
-    def occurrences(self, word: str, num: int) -> tuple[np.ndarray, list[Place]]:
+    def occurrences(self, word: Words, num: int) -> tuple[np.ndarray, list[Place]]:
         """Returns vectors of a word, `(occurrences, units)`, and where each stands.
 
-        A place is a position and the tokens of the sentence; equal ones come once. If
-        there are more than `num`, `num` of them are taken from all over the text.
+        A place is a position and the tokens of the sentence; equal ones come once. Of
+        more than `num`, `num` are taken from all over the text.
         """
         check_at_least(1, num=num)
         rows = self._table.rows_of(word)
@@ -284,16 +291,3 @@ def _check_model(encoder: AnyEncoder, description: Config) -> None:
     if encoder_hash(encoder) != description["model_hash"]:
         rule = "the one that the index was built with; its weights differ"
         refuse("model", rule, description["model"] or encoder.name)
-
-
-def layer_indexes(
-    encoder: AnyEncoder, sentences: Iterable[Sequence[str]], progress: bool = False
-) -> list[Index]:
-    """Returns an index of each layer, for which the text is read once."""
-    layers = range(encoder.config.num_layers + 1)
-    with Progress("Indexing", visible=progress) as bar:
-        arrays = token_arrays(encoder, sentences, layers, None, bar)
-    return [
-        Index(of_layer, {"model": None, "layer": layer}, None, encoder)
-        for layer, of_layer in zip(layers, arrays, strict=True)
-    ]

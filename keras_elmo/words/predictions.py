@@ -10,8 +10,9 @@ from keras_elmo.embedding.word_cache import as_float32
 from keras_elmo.files.encoder_tokenizer import tokenizer_of
 from keras_elmo.files.loading import open_model
 from keras_elmo.files.sources import Source
-from keras_elmo.text.vocabulary import UNKNOWN, Vocabulary
+from keras_elmo.text.vocabulary import SPECIALS, UNKNOWN, Vocabulary
 from keras_elmo.utils.checks import called, received
+from keras_elmo.words.token_vectors import normalize
 
 
 class Predictions:
@@ -60,7 +61,17 @@ class Predictions:
         """
         units = states.shape[1] // 2
         before, after = states[places - 1], states[(places + 1) % len(states)]
-        hidden = np.stack([before[:, :units], after[:, units:]])
+        return self.of_contexts(
+            np.concatenate([before[:, :units], after[:, units:]], axis=1)
+        )
+
+    def of_contexts(self, contexts: np.ndarray) -> np.ndarray:
+        """Returns each direction's log probabilities, `(2, places, vocabulary)`.
+
+        A row of `contexts` is the half of the top layer that reads forward, from the
+        token before a place, and the other half, from the token after it.
+        """
+        hidden = np.stack(np.split(contexts, 2, axis=1))
         return log_softmax(hidden @ self._kernel + self._bias)
 
     def of_both(self, directions: np.ndarray, first: int = UNKNOWN) -> np.ndarray:
@@ -71,6 +82,18 @@ class Predictions:
         """
         forward, backward = directions[..., first:]
         return log_softmax(forward + backward - self._log_prior[first:])
+
+    def substitute_vectors(self, contexts: np.ndarray) -> np.ndarray:
+        """Returns a vector of length 1 for what could stand at each place.
+
+        It is the mean of the softmax's word vectors, with the square roots of the
+        words' probabilities as weights: without the roots one word would be all.
+        """
+        first = len(SPECIALS)
+        weights = np.exp(self.of_both(self.of_contexts(contexts), first) / 2)
+        weights /= weights.sum(axis=1, keepdims=True)
+        words = self._kernel[:, first:]
+        return normalize((weights @ words.T) - words.mean(axis=1))
 
 
 def log_prior(vocabulary: Vocabulary) -> np.ndarray:

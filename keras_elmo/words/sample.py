@@ -1,5 +1,7 @@
 """Finds the sample texts that come with the package."""
 
+import csv
+import functools
 from pathlib import Path
 
 from keras_elmo.utils.checks import refuse
@@ -30,3 +32,18 @@ def sample(language: str) -> str:
     if language not in languages:
         refuse("language", f"one of {', '.join(languages)}", language)
     return str(_SAMPLES / f"{language}.txt")
+
+
+@functools.cache
+def sample_senses(language: str) -> dict[int, tuple[str, str]]:
+    """Returns the word that each line of a sample was written for, and its sense.
+
+    Lines are numbered from 0. Those that were written for no word are left out.
+    """
+    senses = {}
+    path = _SAMPLES / f"{language}.senses.tsv"
+    with path.open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file, delimiter="\t"):
+            for line in range(int(row["first"]), int(row["last"]) + 1):
+                senses[line - 1] = row["word"], row["sense"]
+    return senses

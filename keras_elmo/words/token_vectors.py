@@ -3,7 +3,7 @@
 import functools
 import tempfile
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from functools import cached_property
 from itertools import tee
@@ -22,6 +22,8 @@ _BATCH_SIZE = 128
 _KEPT_WORDS = 65_536
 # A position in a sentence, and the sentence.
 Place = tuple[int, tuple[str, ...]]
+# A word, or several that count as one.
+Words = str | Collection[str]
 
 
 class Occurrence(NamedTuple):
@@ -48,6 +50,7 @@ def token_arrays(
     layers: Sequence[int],
     among: Callable[[str], bool] | None,
     bar: Progress,
+    contexts: bool = False,
 ) -> list[Arrays]:
     """Returns the arrays of one index per layer; vectors are in temporary files.
 
@@ -57,21 +60,29 @@ def token_arrays(
         layers: layers whose vectors are kept.
         among: which tokens are compared.
         bar: shows the number of tokens.
+        contexts: whether arrays follow whose vectors are those of `contexts_of`.
     """
     words: dict[str, int] = {}
     tokens, places, limits = array("i"), array("q"), array("q", [0])
     # `embed` reads some sentences ahead: only those are kept meanwhile.
     kept, ahead = tee(_with_places(sentences, among))
     # One layer alone is less to copy.
-    mix = one_layer(layers[0], encoder) if len(layers) == 1 else None
+    alone = len(layers) == 1 and not contexts
+    mix = one_layer(layers[0], encoder) if alone else None
     embedded = Embedder(encoder).embed(
-        (tokens for tokens, _ in ahead), _BATCH_SIZE, mix
+        (tokens for tokens, _ in ahead), _BATCH_SIZE, mix, keep_boundaries=contexts
     )
     with naming_folder(), ExitStack() as stack:
-        files = [stack.enter_context(tempfile.TemporaryFile()) for _ in layers]
+        files = [
+            stack.enter_context(tempfile.TemporaryFile())
+            for _ in range(len(layers) + contexts)
+        ]
         for (sentence, compared), vectors in zip(kept, embedded, strict=True):
+            if contexts:
+                files[-1].write(contexts_of(vectors[-1])[compared].tobytes())
+                vectors = vectors[:, 1:-1]
             kept_layers = [vectors] if mix is not None else [vectors[k] for k in layers]
-            for file, layer in zip(files, kept_layers, strict=True):
+            for file, layer in zip(files, kept_layers, strict=False):
                 file.write(normalize(layer[compared]).tobytes())
             places.extend(len(tokens) + k for k in compared)
             tokens.extend(words.setdefault(word, len(words)) for word in sentence)
@@ -88,6 +99,20 @@ def token_arrays(
         "word_limits": np.cumsum([0, *map(len, encoded)], dtype="int64"),
     }
     return [{"vectors": vectors, **shared} for vectors in stored]
+
+
+def contexts_of(states: np.ndarray) -> np.ndarray:
+    """Returns what the directions know at each token, which neither of them sees.
+
+    Args:
+        states: the top layer with its boundaries, `(tokens + 2, units)`.
+
+    Returns:
+        `(tokens, units)`: the half that reads forward from the place before, the other
+        half from the place after.
+    """
+    units = states.shape[1] // 2
+    return np.concatenate([states[:-2, :units], states[2:, units:]], axis=1)
 
 
 def _mapped(file: BinaryIO, shape: tuple[int, int]) -> np.ndarray:
@@ -172,11 +197,13 @@ class TokenTable:
             unique.pop(left_out, None)
         return [Occurrence(c, list(words), at) for (at, words), c in unique.items()]
 
-    def rows_of(self, word: str) -> np.ndarray:
-        """Returns the rows of a word, in upper or lower case."""
-        check_type(str, "a string", word=word)
+    def rows_of(self, word: Words) -> np.ndarray:
+        """Returns the rows of a word or of several, in upper or lower case."""
+        words = [word] if isinstance(word, str) else word
         wanted = np.zeros(len(self._arrays["word_limits"]), bool)
-        wanted[self._spellings.get(word.casefold(), [])] = True
+        for each in words:
+            check_type(str, "a string", word=each)
+            wanted[self.spellings.get(each.casefold(), [])] = True
         return np.flatnonzero(wanted[self._word_ids])
 
     def _read_word(self, k: int) -> str:
@@ -185,8 +212,8 @@ class TokenTable:
         return self._arrays["words"][start:end].tobytes().decode(errors="replace")
 
     @cached_property
-    def _spellings(self) -> dict[str, list[int]]:
-        """The numbers of the words that differ in case alone."""
+    def spellings(self) -> dict[str, list[int]]:
+        """The numbers of the words that differ in case alone, by their lower case."""
         spellings: dict[str, list[int]] = {}
         for k in range(len(self._arrays["word_limits"]) - 1):
             spellings.setdefault(self._word(k).casefold(), []).append(k)

@@ -7,7 +7,7 @@ import keras_elmo
 from keras_elmo.explorer import examples
 from keras_elmo.explorer.explorer import Explorer
 from keras_elmo.words.index import Index
-from tests.explorer.conftest import TEXT, WORDS, small_model
+from tests.explorer.conftest import KOREAN, TEXT, WORDS, small_model
 
 pytestmark = pytest.mark.graph
 
@@ -21,7 +21,7 @@ def model():
 
 def test_neighbours(explorer, model):
     """Those of an index of each layer, for the word that was chosen of two."""
-    found = explorer.neighbours(SENTENCE, 7, same_word=False)["layers"]
+    found = explorer.neighbours(SENTENCE, 7)["layers"]
     assert len(found) == 3
     for layer, rows in enumerate(found):
         index = Index.build(model.encoder, TEXT, layer)
@@ -31,14 +31,14 @@ def test_neighbours(explorer, model):
         assert cosines == pytest.approx([e.cosine for e in expected], abs=1e-3)
         assert cosines == sorted(cosines, reverse=True)
     assert [row["word"] for row in found[2]] == [each.word for each in expected]
-    same = explorer.neighbours(SENTENCE, 7, same_word=True)["layers"][2]
+    same = explorer.neighbours(SENTENCE, 7, "bank")["layers"][2]
     assert {row["word"] for row in same} == {"bank", "Bank"}
 
 
 def test_neighbour_has_its_sentence(model):
     """All of it, however few words are shown."""
     sentence = [*["we"] * 15, "bank", *["of"] * 15]
-    found = Explorer(model, [sentence]).neighbours(("bank",), 0, same_word=True)
+    found = Explorer(model, [sentence]).neighbours(("bank",), 0, "bank")
     for (row,) in found["layers"]:
         assert row["text"].split() == sentence and row["position"] == 15
         assert len(row["before"].split()) == len(row["after"].split()) == 10
@@ -47,11 +47,11 @@ def test_neighbour_has_its_sentence(model):
 def test_own_sentence_is_left_out(explorer):
     """A sentence of the text finds other ones."""
     tokens = tuple(TEXT[0])
-    for rows in explorer.neighbours(tokens, 1, same_word=True)["layers"]:
+    for rows in explorer.neighbours(tokens, 1, "bank")["layers"]:
         assert "bank of the river" not in {
             f"{row['word']} {row['after']}" for row in rows
         }
-    points = explorer.map(tokens, 1)["points"]
+    points = explorer.map(tokens, 1, "bank")["points"]
     assert sum(point["after"] == "of the river" for point in points) == 1
 
 
@@ -72,7 +72,7 @@ def test_substitutes(explorer, model):
 
 def test_map(explorer):
     """A point for each occurrence, in the order of the clusters' sizes."""
-    found = explorer.map(SENTENCE, 4)
+    found = explorer.map(SENTENCE, 4, "bank")
     assert np.shape(found["layers"]) == (3, 16, 2)
     assert found["total"] == 15 and len(found["points"]) == 16
     own = found["points"][0]
@@ -85,9 +85,36 @@ def test_map(explorer):
 def test_map_of_a_rare_word(explorer):
     """Nowhere or once in the text."""
     for word, total in (("nowhere", 0), ("money", 1)):
-        found = explorer.map((word,), 0)
+        found = explorer.map((word,), 0, word)
         assert found["total"] == total and len(found["points"]) == total + 1
         assert np.isfinite(found["layers"]).all()
+
+
+def test_senses(model):
+    """Those of the sample's lines, where a word is the one that a line is about."""
+    found = Explorer(model).map(("the", "bank"), 1, "bank")
+    names = {sense["name"]: sense["size"] for sense in found["senses"]}
+    assert names == {"money": 11, "river": 11}
+    for point in found["points"]:
+        if point["sense"] >= 0:
+            sentence = " ".join((point["before"], point["word"], point["after"]))
+            river = "river" in sentence or "muddy" in sentence
+            assert found["senses"][point["sense"]]["name"] == "river" or not river
+    assert found["points"][0]["sense"] == -1
+
+
+def test_no_senses(explorer):
+    """A text that is no sample has none."""
+    assert not explorer.map(SENTENCE, 4, "bank")["senses"]
+
+
+def test_forms(explorers):
+    """Korean counts a stem with its particles as one word."""
+    text = [[form, "타고"] for form in ("배를", "배가", "배우가", "배")]
+    korean = Explorer(small_model(KOREAN), text)
+    assert korean.text.usual_pattern("배를") == "배*"
+    assert korean.map(("배를",), 0, "배*")["total"] == 3
+    assert len(korean.neighbours(("배를",), 0, "배*")["layers"][2]) == 3
 
 
 def test_compare(explorer, model):
@@ -120,7 +147,7 @@ def test_encoder_alone(explorers):
     """It has neighbours and a map, but predicts nothing."""
     encoder = explorers["encoder"]
     assert not encoder.describe()["predicts"]
-    assert encoder.map(SENTENCE, 4)["total"] == 15
+    assert encoder.map(SENTENCE, 4, "bank")["total"] == 15
     with pytest.raises(ValueError, match="predicts no words"):
         encoder.score([SENTENCE])
 

@@ -1,4 +1,4 @@
-"""Clusters and planes of vectors that are known to part."""
+"""Planes of vectors that are known to part."""
 
 import sys
 import types
@@ -6,37 +6,8 @@ import types
 import numpy as np
 import pytest
 
-from keras_elmo.explorer.plane import WordMap, clusters, context_words
-
-
-def groups(sizes, spread, seed=0):
-    """Vectors of length 1 about a centre for each group, and the groups."""
-    rng = np.random.default_rng(seed)
-    centres = np.linalg.qr(rng.normal(size=(16, 16)))[0][: len(sizes)]
-    rows = np.repeat(centres, sizes, axis=0)
-    rows = rows + rng.normal(scale=spread, size=rows.shape)
-    return rows / np.linalg.norm(rows, axis=1, keepdims=True), np.repeat(
-        np.arange(len(sizes)), sizes
-    )
-
-
-@pytest.mark.parametrize("sizes", [(9, 5), (12, 8, 4), (20, 10, 5, 3)])
-def test_clusters(sizes):
-    """The groups come back, numbered by their sizes."""
-    vectors, expected = groups(sizes, 0.05)
-    assert (clusters(vectors) == expected).all()
-    order = np.random.default_rng(1).permutation(len(vectors))
-    assert (clusters(vectors[order]) == expected[order]).all()
-
-
-def test_one_cluster():
-    """No structure, few vectors, none at all, or equal ones: one colour."""
-    noise = np.random.default_rng(0).normal(size=(40, 256))
-    noise /= np.linalg.norm(noise, axis=1, keepdims=True)
-    assert not clusters(noise).any()
-    assert not clusters(groups((3, 3), 0.05)[0]).any()
-    assert len(clusters(np.empty((0, 16)))) == 0
-    assert not clusters(np.ones((10, 16)) / 4).any()
+from keras_elmo.explorer.plane import WordMap, context_words
+from tests.explorer.test_clusters import groups
 
 
 def layers(sizes):
@@ -48,7 +19,7 @@ def layers(sizes):
 def test_map():
     """Layer 0 is a point, the layers above part and lie alike; distances are kept."""
     vectors, expected = layers((9, 6))
-    found = WordMap(vectors)
+    found = WordMap(vectors, vectors[1])
     assert found.points.shape == (3, 15, 2)
     assert np.abs(found.points).max() == pytest.approx(1)
     assert np.ptp(found.points[0], axis=0).max() < 1e-3
@@ -57,7 +28,7 @@ def test_map():
     # The same vectors, mirrored, have the same plane.
     assert found.points[1] == pytest.approx(found.points[2], abs=1e-3)
     for k in (0, 12):
-        point, label = found.place(vectors[:, k])
+        point, label = found.place(vectors[:, k], vectors[1, k])
         assert point == pytest.approx(found.points[:, k], abs=1e-3)
         assert label == expected[k]
 
@@ -65,16 +36,16 @@ def test_map():
 def test_place_beyond_the_others():
     """A vector that is unlike all others stays within the picture."""
     vectors, expected = layers((9, 6))
-    found = WordMap(vectors[:, expected == 0])
-    point, _ = found.place(vectors[:, 12])
+    found = WordMap(vectors[:, expected == 0], vectors[1, expected == 0])
+    point, _ = found.place(vectors[:, 12], vectors[1, 12])
     assert np.abs(point).max() == 1
 
 
 @pytest.mark.parametrize("count", [0, 1, 2])
 def test_few_points(count):
     vectors = layers((4, 4))[0][:, :count]
-    found = WordMap(vectors, umap=True)
-    point, label = found.place(layers((4, 4))[0][:, 0])
+    found = WordMap(vectors, vectors[1], umap=True)
+    point, label = found.place(layers((4, 4))[0][:, 0], layers((4, 4))[0][1, 0])
     assert np.isfinite(point).all() and label == 0
     assert found.points.shape == (3, count, 2) and np.isfinite(found.points).all()
 
@@ -91,23 +62,24 @@ def test_umap(monkeypatch):
 
     monkeypatch.setitem(sys.modules, "umap", types.SimpleNamespace(UMAP=UMAP))
     vectors, _ = layers((9, 6))
-    found = WordMap(vectors, umap=True)
+    found = WordMap(vectors, vectors[1], umap=True)
     assert found.points.shape == (3, 15, 2)
-    point, _ = found.place(vectors[:, 3])
+    point, _ = found.place(vectors[:, 3], vectors[1, 3])
     assert np.abs(point).max() <= 1
     monkeypatch.setitem(sys.modules, "umap", None)
     with pytest.raises(
         ImportError, match="A map by UMAP needs umap.* pip install umap-learn"
     ):
-        WordMap(vectors, umap=True)
+        WordMap(vectors, vectors[1], umap=True)
 
 
 def test_context_words():
-    """What stands beside the word in one cluster and not in the other."""
-    # The second word has a vowel sign, which is no letter by itself.
+    """Words of content beside the word in one cluster and not in the other."""
+    # The third word has a vowel sign, which is no letter by itself.
     river = [["the", "bank", "of", "a", "नदी", "."]] * 3
     money = [["the", "Bank", "lends", "money"]] * 3
     labels = np.array([0, 0, 0, 1, 1, 1])
-    found = context_words(river + money, labels, "bank")
-    assert found == [["of", "नदी"], ["lends", "money"]]
-    assert context_words([], np.empty(0, "int64"), "bank") == [[]]
+    num_sentences = {"the": 500, "of": 250, "a": 200, "lends": 3, "money": 3}
+    found = context_words(river + money, labels, {"bank"}, num_sentences)
+    assert found == [["नदी"], ["lends", "money"]]
+    assert context_words([], np.empty(0, "int64"), {"bank"}, {}) == [[]]

@@ -7,7 +7,6 @@ import pytest
 
 from keras_elmo import Index, nearest
 from keras_elmo.export.saved_model import export_saved_model
-from keras_elmo.words.index import layer_indexes
 from tests.helpers.installed import require_installed
 from tests.helpers.small import random_encoder
 from tests.words.test_nearest import CORPUS, QUERY, by_hand
@@ -97,13 +96,13 @@ def test_closest(encoder, built):
     assert_same(built.closest(query, 100, "bank", here), same[1:])
 
 
-def test_layer_indexes(encoder):
-    """One pass over the text has the vectors of one for each layer."""
-    found = layer_indexes(encoder, CORPUS)
-    assert [index.layer for index in found] == [0, 1, 2]
-    for layer, index in enumerate(found):
-        alone = Index.build(encoder, CORPUS, layer)
-        assert_same(index.query("bank", QUERY), alone.query("bank", QUERY))
+def test_several_words(built):
+    """They count as one, in upper or lower case."""
+    both = built.count(["bank", "river"])
+    assert both == built.count("Bank") + built.count("river") > built.count("bank")
+    vectors, places = built.occurrences(["bank", "river"], 100)
+    assert {words[at].casefold() for at, words in places} == {"bank", "river"}
+    assert {"bank", "river"} <= built.words and built.count([]) == 0
 
 
 def test_saved(encoder, built, folder):

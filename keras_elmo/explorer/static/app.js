@@ -33,7 +33,7 @@ try {
   onChange(() => render(info));
   select.addEventListener("change", () =>
     // Sentences of another language would say little.
-    change({ model: select.value, text: "", at: null, layer: null, first: "", second: "", likely: "", unlikely: "" }));
+    change({ model: select.value, text: "", at: null, layer: null, pattern: "", first: "", second: "", likely: "", unlikely: "" }));
   status.hidden = true;
   render(info);
 } catch (error) {

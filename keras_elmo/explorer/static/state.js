@@ -1,7 +1,7 @@
 // What is shown stands in the address, so that a copy of it shows the same.
 
 const DEFAULTS = {
-  view: "word", model: "", text: "", at: null, layer: null, same: false, method: "pca",
+  view: "word", model: "", text: "", at: null, layer: null, same: false, method: "pca", pattern: "", colour: "cluster",
   first: "", second: "", likely: "", unlikely: "", direction: "both",
 };
 export const state = { ...DEFAULTS };

@@ -1,8 +1,9 @@
 // A word in its sentence: neighbours, substitutes, and its map.
 
 import { ask, clear, element, examples, fill, word } from "./dom.js";
+import { t } from "./korean.js";
 import { drawLayers, layerOf } from "./layers.js";
-import { drawMap } from "./map.js";
+import { download, drawMap } from "./map.js";
 import { change, state } from "./state.js";
 
 const section = document.getElementById("word");
@@ -13,8 +14,11 @@ let playing = null;
 export function startWord(info) {
   find("form").addEventListener("submit", (event) => {
     event.preventDefault();
-    change({ text: find("#text").value, at: null });
+    change({ text: find("#text").value, at: null, pattern: "" });
   });
+  find(".pattern").addEventListener("change", (event) => change({ pattern: event.target.value.trim() }));
+  find(".colour").addEventListener("change", (event) => change({ colour: event.target.value }));
+  find(".download").addEventListener("click", () => download(panels[0]));
   find(".same").addEventListener("change", (event) => change({ same: event.target.checked }));
   find(".umap").hidden = !info.umap;
   find(".umap input").addEventListener("change", (event) =>
@@ -49,7 +53,7 @@ export function renderWord(model) {
     const button = element("button", { type: "button", dir: "auto" });
     button.append(`${parts.slice(0, position).join(" ")} `,
       element("b", { textContent: parts[position] }), ` ${parts.slice(position + 1).join(" ")}`);
-    button.addEventListener("click", () => change({ text, at: position }));
+    button.addEventListener("click", () => change({ text, at: position, pattern: "" }));
     return button;
   });
   const asked = { model: state.model, text: state.text };
@@ -57,14 +61,20 @@ export function renderWord(model) {
   fill(document.getElementById("tokens"), key, () => ask("tokens", asked), drawTokens);
   panels[2].hidden = !model.predicts;
   if (state.at === null) {
-    const hint = () => element("p", { className: "hint", textContent: "Choose a word of the sentence." });
+    const hint = () => element("p", { className: "hint", textContent: t("Choose a word of the sentence.") });
     for (const panel of panels) clear(panel, hint());
     return;
   }
   const place = { ...asked, position: state.at };
-  const near = { ...place, same_word: state.same };
-  const mapped = { ...place, method: state.method };
-  fill(panels[0], JSON.stringify(mapped), () => ask("map", mapped), drawMap);
+  const forms = state.pattern ? { ...place, pattern: state.pattern } : place;
+  const near = { ...forms, same_word: state.same };
+  const mapped = { ...forms, method: state.method };
+  fill(panels[0], JSON.stringify(mapped), () => ask("map", mapped), (body, data) => {
+    find(".pattern").value = data.pattern;
+    find(".colour").parentElement.hidden = !data.senses.length;
+    find(".colour").value = state.colour;
+    drawMap(body, data);
+  });
   fill(panels[1], JSON.stringify(near), () => ask("neighbours", near), drawNeighbours);
   if (model.predicts) {
     fill(panels[2], JSON.stringify(place), () => ask("substitutes", place), drawSubstitutes);
@@ -76,10 +86,10 @@ function drawTokens(body, { tokens, warning }) {
   if (group?.tokens !== tokens) {
     group = element("div", { className: "tokens", tokens, dir: "auto" });
     group.setAttribute("role", "group");
-    group.setAttribute("aria-label", "Words of the sentence");
+    group.setAttribute("aria-label", t("Words of the sentence"));
     tokens.forEach((token, k) => {
       const button = element("button", { type: "button" }, word(token));
-      button.addEventListener("click", () => change({ at: k }));
+      button.addEventListener("click", () => change({ at: k, pattern: "" }));
       group.append(button);
     });
     group.addEventListener("keydown", (event) => {
@@ -102,14 +112,14 @@ function drawTokens(body, { tokens, warning }) {
 function drawNeighbours(body, { layers }) {
   const rows = layers[layerOf(layers.length)];
   if (!rows.length) {
-    const text = "The text does not have this word elsewhere.";
+    const text = t("The text does not have this word elsewhere.");
     body.replaceChildren(element("p", { className: "hint", textContent: text }));
     return;
   }
   const list = element("ol", { className: "kwic" });
   for (const row of rows) {
-    const middle = element("button", { type: "button", title: "Look at this one" }, word(row.word));
-    middle.addEventListener("click", () => change({ text: row.text, at: row.position }));
+    const middle = element("button", { type: "button", title: t("Look at this one") }, word(row.word));
+    middle.addEventListener("click", () => change({ text: row.text, at: row.position, pattern: "" }));
     list.append(element("li", { dir: "auto" },
       element("span", { className: "cosine", textContent: row.cosine.toFixed(2) }),
       element("span", { className: "before" }, word(row.before)),
@@ -122,9 +132,10 @@ function drawNeighbours(body, { layers }) {
 const GIVEN = { both: "given both sides", forward: "given what comes before", backward: "given what comes after" };
 
 function drawSubstitutes(body, found) {
+  // One scale for the three lists.
+  const most = Math.max(...Object.keys(GIVEN).map((name) => found[name][0]?.probability ?? 0)) || 1;
   body.replaceChildren(element("div", { className: "substitutes" },
     ...Object.entries(GIVEN).map(([name, title]) => {
-      const most = found[name][0]?.probability || 1;
       const list = element("ol");
       for (const { word: text, probability } of found[name]) {
         const bar = element("span", { className: "bar", ariaHidden: "true" });
@@ -133,6 +144,6 @@ function drawSubstitutes(body, found) {
         list.append(element("li", {}, word(text), bar,
           element("span", { className: "percent", textContent: `${percent} %` })));
       }
-      return element("div", {}, element("h4", { textContent: title }), list);
+      return element("div", {}, element("h4", { textContent: t(title) }), list);
     })));
 }
