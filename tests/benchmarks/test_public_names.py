@@ -26,6 +26,8 @@ INTERNAL = {
     # The batches and the optimizer of `pretrain`, for its speed without its loop.
     "keras_elmo.training.training_data": {"Batch", "EpochIterator"},
     "keras_elmo.training.optimizers": {"PublishedAdagrad"},
+    # The update of `pretrain`, which is timed with its loop and without.
+    "keras_elmo.training": {"devices", "pretrain"},
     # Scores belong to vectors: the same hashes as in the files of `embed`.
     "keras_elmo.embedding.parts": {"encoder_hash", "file_hash"},
     # Layers that one process has stored are read by the next.
