@@ -51,12 +51,7 @@ def token_arrays(
 ) -> list[Arrays]:
     """Returns the arrays of one index per layer; vectors are in temporary files.
 
-    Args:
-        encoder: computes the vectors.
-        sentences: lists of tokens. One without a token to compare is left out.
-        layers: layers whose vectors are kept.
-        among: which tokens are compared.
-        bar: shows the number of tokens.
+    A sentence without a token to compare is left out.
     """
     words: dict[str, int] = {}
     tokens, places, limits = array("i"), array("q"), array("q", [0])
@@ -114,11 +109,7 @@ def check_among(among: Callable[[str], bool] | None) -> None:
 
 
 def one_layer(layer: int, encoder: AnyEncoder) -> np.ndarray:
-    """Returns the weights of a mix that is one layer.
-
-    Raises:
-        ValueError: there is no such layer.
-    """
+    """Returns the weights of a mix that is one layer, or raises `ValueError`."""
     layers = encoder.config.num_layers + 1
     if not is_integer(layer) or not -layers <= layer < layers:
         rule = f"one of the model's {layers}, {-layers} to {layers - 1}"
