@@ -57,12 +57,9 @@ def restore_checkpoint(
 ) -> Config:
     """Assigns what `save_checkpoint` wrote and returns the progress.
 
-    `check` is called with the progress before the arrays are read, and may raise.
-
-    Raises:
-        DamagedCheckpoint: the file is cut short or damaged.
-        ValueError: it belongs to a model with other shapes.
-        OSError: it cannot be read, but may be whole.
+    `check` is called with the progress before the arrays are read, and may raise. A
+    file that is cut short raises `DamagedCheckpoint`; one of another model,
+    `ValueError`.
     """
     path = os.fspath(path)
     whole = partial(reading, path, "not a whole checkpoint", DamagedCheckpoint)
@@ -197,9 +194,6 @@ class Checkpoints:
 
         `warn` is called with a message for each damaged one; for `check` see
         `restore_checkpoint`.
-
-        Raises:
-            ValueError: all are damaged, or they are of another model.
         """
         steps = self.steps()
         for step in reversed(steps):

@@ -28,11 +28,6 @@ def download(name: str, argument: str = "model") -> Path:
 
     What the cache has is not downloaded again, and taken where there is no network.
     Every file is compared with its checksum.
-
-    Raises:
-        ImportError: the extra `hub` is not installed.
-        ValueError: `name` has another form, or a file is damaged.
-        OSError: the repository cannot be read.
     """
     form = re.fullmatch(r"hf://([\w.-]+/[\w.-]+?)(?:@([\w./-]+))?", name)
     if form is None:
@@ -78,11 +73,7 @@ def _check(path: Path) -> None:
 
 
 def unpack(archive: Path) -> Path:
-    """Returns the folder of what a .zip holds; unpacked once, by its checksum.
-
-    Raises:
-        ValueError: the file is no .zip or damaged, or unpacks to too much for a model.
-    """
+    """Returns the folder of what a .zip holds; unpacked once, by its checksum."""
     folder = _cache() / f"{archive.stem}-{file_hash(archive)[:16]}"
     if folder.is_dir():
         return folder

@@ -10,12 +10,7 @@ from keras_elmo.utils.checks import check_choice
 def tokenizer_of(
     encoder: AnyEncoder, tokenizer: str | None = None
 ) -> str | PlainTokenizer:
-    """Returns the kind of `Tokenizer` for texts, or one without TensorFlow.
-
-    Args:
-        encoder: whose tokenizer it is, unless another is given.
-        tokenizer: another kind, or `None`.
-    """
+    """Returns the kind of `Tokenizer` for texts, or one without TensorFlow."""
     check_choice((None, *TOKENIZERS), tokenizer=tokenizer)
     kind = tokenizer or encoder.tokenizer or TOKENIZER_IF_UNKNOWN
     return PlainTokenizer(kind) if isinstance(encoder, OnnxEncoder) else kind

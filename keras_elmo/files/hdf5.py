@@ -28,14 +28,7 @@ def open_hdf5(path: StrPath) -> Iterator[h5py.File]:
 
 
 class StoredArray:
-    """Floating-point numbers in a file; they take no more memory than their shape says.
-
-    Args:
-        dataset: that holds them, plain or in chunks.
-
-    Raises:
-        ValueError: they are stored in another way.
-    """
+    """Numbers in a file, which take no more memory than their shape says."""
 
     def __init__(self, dataset: h5py.Dataset) -> None:
         self.shape: tuple[int, ...] = dataset.shape
@@ -137,12 +130,7 @@ class StoredArray:
 def find_dataset(
     file: h5py.File, name: str, shape: tuple[int, ...], described_by: str
 ) -> StoredArray:
-    """Returns an array without reading its numbers.
-
-    Raises:
-        ValueError: it is missing, has another shape than `described_by` asks for, or is
-            not stored as `StoredArray` reads it.
-    """
+    """Returns an array without reading its numbers, or raises `ValueError`."""
     where = file.filename
     _check_links(file, name)
     dataset = file.get(name)

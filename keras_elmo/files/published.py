@@ -191,12 +191,9 @@ def write_datasets(
 
 
 class Dataset:
-    """One weight, and the dataset that holds it.
+    """The dataset that holds a weight.
 
-    Args:
-        name: of the dataset.
-        weight: whose last numbers the dataset holds; those before are 0.
-        shape: of the dataset; the weight's if `None`.
+    One of another `shape` holds the last numbers of the weight; those before are 0.
     """
 
     def __init__(

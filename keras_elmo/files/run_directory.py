@@ -53,24 +53,15 @@ class PretrainingDirectory(RunFiles):
         return load_published_weights(self.options, self.weights, tokenizer)
 
     def read_model(self) -> PretrainingModel:
-        """Returns the language model.
-
-        Raises:
-            ValueError: the directory holds an encoder only, or is damaged.
-        """
+        """Returns the language model, or raises `ValueError`."""
         model, described_by = self._new_model([self.weights])
         read_datasets(self.weights, _datasets(model), described_by)
         return model
 
     def read_checkpoint(self, path: StrPath | None = None) -> PretrainingModel:
-        """Returns the language model of a checkpoint.
+        """Returns the language model of a checkpoint, or of the last one that is whole.
 
-        Args:
-            path: the checkpoint; if `None`, the last one that is whole, and a warning
-                says which step that is.
-
-        Raises:
-            ValueError: the checkpoint is damaged, or the directory holds no run.
+        Of the last one, a warning says which step that is.
         """
         checkpoints = Checkpoints(self.checkpoints)
         paths = [path] if path else map(checkpoints.path, checkpoints.steps())

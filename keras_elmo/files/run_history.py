@@ -45,11 +45,7 @@ def write_history(path: StrPath, rows: Iterable[HistoryRow]) -> None:
 
 
 def read_history(path: StrPath) -> list[HistoryRow]:
-    """Returns the rows of a history.csv; none, if there is no such file.
-
-    Raises:
-        ValueError: a line is not what it must be; names the file and the line.
-    """
+    """Returns the rows of a history.csv, if there is one; errors name the line."""
     if not os.path.exists(path):
         return []
     rows = []

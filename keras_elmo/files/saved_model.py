@@ -74,12 +74,7 @@ def register_signature_operations(path: StrPath) -> None:
 
 
 def read_description(path: StrPath) -> Config:
-    """Returns the description of an exported SavedModel.
-
-    Raises:
-        ValueError: the folder is not one that `export_saved_model` wrote, or the
-            description is damaged.
-    """
+    """Returns the description of an exported SavedModel, or raises `ValueError`."""
     description = description_file(path)
     if not os.path.exists(description):
         raise ValueError(
@@ -110,12 +105,7 @@ def write_description(
 ) -> None:
     """Writes what `read_description` reads into the folder of a SavedModel.
 
-    Args:
-        folder: of the SavedModel.
-        encoder: that it holds.
-        signature_tokenizer: how the signature `default` splits texts, if it is there.
-        layer_norm: whether the mix normalises the layers.
-        more: other entries.
+    `signature_tokenizer` is how the signature `default` splits texts, if it is there.
     """
     about = {
         "format": FORMAT,

@@ -55,11 +55,7 @@ class Task(NamedTuple):
 
 
 def task_of(about: Mapping[str, object]) -> Task | None:
-    """Returns the task in the description of a file; `None` for an encoder.
-
-    Raises:
-        ValueError: the description is damaged.
-    """
+    """Returns the task in the description of a file; `None` for an encoder."""
     stored = about.get("task")
     if stored is None:
         return None

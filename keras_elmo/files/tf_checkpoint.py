@@ -11,17 +11,9 @@ from keras_elmo.utils.types import StrPath
 
 
 class TFCheckpoint:
-    """The variables of a checkpoint.
+    """The variables of a checkpoint, in the files `PREFIX.index` and `PREFIX.data-*`.
 
-    Args:
-        prefix: of the files `*.index` and `*.data-*`.
-        suffix: that ends the name of each variable, and is left out here.
-
-    Attributes:
-        shapes: the shape of each variable.
-
-    Raises:
-        ValueError: a file is missing, or the index is damaged.
+    `shapes` are those of the variables by their names, without the `suffix` of all.
     """
 
     def __init__(self, prefix: StrPath, suffix: str = "") -> None:

@@ -73,9 +73,6 @@ def open_checkpoint(
     """Returns the variables of a checkpoint, its sizes, and the file that says them.
 
     The sizes of a model of word ids have its words.
-
-    Raises:
-        ValueError: a file is missing or damaged, or it holds another kind of model.
     """
     prefix = find_checkpoint(checkpoint)
     if prefix is None:
@@ -155,15 +152,8 @@ def import_checkpoint(
 ) -> None:
     """Writes a run that goes on where bilm-tf's ended.
 
-    Args:
-        checkpoint: the folder that bilm-tf trained in, with options.json, or the prefix
-            of one checkpoint's files there.
-        vocabulary: the words of its softmax, one per line.
-        directory: to write.
-        tokenizer: of its text; `None` is `"whitespace"`.
-
-    Raises:
-        ValueError: a file is missing or damaged, or two contradict each other.
+    `checkpoint` is the folder that bilm-tf trained in, with options.json, or the prefix
+    of one checkpoint's files there; `vocabulary` has the words of its softmax.
     """
     variables, config, options = open_checkpoint(checkpoint, vocabulary)
     prefix, given = variables.prefix, read_json_object(options)

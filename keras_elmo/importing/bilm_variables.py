@@ -20,18 +20,10 @@ SUMS = "/Adagrad"
 
 
 class BilmVariables(TFCheckpoint):
-    """The variables of a checkpoint or of a TF Hub module.
+    """The variables of a checkpoint (`TRAINED`) or of a TF Hub module (`MODULE`).
 
-    Args:
-        prefix: of the files `*.index` and `*.data-*`.
-        scope: of the variables: `TRAINED` in a checkpoint, `MODULE` in a module.
-
-    Raises:
-        ValueError: a file is missing or damaged, or holds no model.
-
-    Attributes:
-        token_embedding: the dataset of the tokens' table: `char_embed`, or `embedding`,
-            of word ids.
+    `token_embedding` is the dataset of the tokens' table: `char_embed`, or `embedding`,
+    of word ids.
     """
 
     def __init__(self, prefix: StrPath, scope: str) -> None:

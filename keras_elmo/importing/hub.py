@@ -25,12 +25,8 @@ _GAMMA = "aggregation/scaling"
 class HubModule(ForeignModel):
     """The folder of a module. Its encoder has the tokenizer of the published models.
 
-    A module does not say its sizes: its variables' shapes do. What no variable
-    shows is as published: clips of 3, skip connections, relu.
-
-    Raises:
-        ValueError: a variable is missing, or two contradict each other; or a file is
-            missing or damaged.
+    A module does not say its sizes: its variables' shapes do. What no variable shows is
+    as published: clips of 3, skip connections, relu.
     """
 
     kind = HUB_MODULE

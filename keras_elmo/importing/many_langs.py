@@ -54,11 +54,6 @@ class ManyLangsFolder(ForeignModel):
 
     Its files are `config.json`, the sizes that it names, `char.dic`, `word.dic`,
     `encoder.pkl` and `token_embedder.pkl`. PyTorch reads the last two, as numbers only.
-
-    Raises:
-        ImportError: the extra `torch` is not installed.
-        ValueError: a file is missing or damaged, or two contradict each other; names
-            the file, and the tensor with both shapes.
     """
 
     kind = MANY_LANGS

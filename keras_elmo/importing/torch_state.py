@@ -14,15 +14,7 @@ from keras_elmo.utils.reading import reading
 
 
 class TorchState:
-    """The tensors of a PyTorch file, by name.
-
-    Args:
-        path: of the file.
-        described_by: the file that says the shapes.
-
-    Raises:
-        ValueError: the file holds something else.
-    """
+    """The tensors of a PyTorch file, by name, whose shapes another file describes."""
 
     def __init__(self, path: str, described_by: str) -> None:
         self.path = path

@@ -158,16 +158,10 @@ def _checked(potentials: Tensor, mask: Tensor) -> Tensor:
 
 
 def sum_paths(steps: Tensor) -> Tensor:
-    """Sums the exponential scores of all paths.
+    """Returns the `(batch,)` logarithms of the summed exponential scores of all paths.
 
     Its gradient is the probability of each pair of tags. It is written down here, as
     XLA has none for the loops of TensorFlow.
-
-    Args:
-        steps: `(tokens, batch, tags, tags)` log potentials.
-
-    Returns:
-        `(batch,)` logarithms of the sums.
     """
     log_sum, pairs = _forward_backward(ops.stop_gradient(steps))
     zero = steps - ops.stop_gradient(steps)
@@ -203,11 +197,9 @@ def _forward_backward(steps: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def score_path(steps: Tensor, tags: Tensor) -> Tensor:
-    """Returns the `(batch,)` scores of paths.
+    """Returns the `(batch,)` scores of paths `(tokens, batch)`.
 
-    Args:
-        steps: `(tokens, batch, tags, tags)` log potentials.
-        tags: `(tokens, batch)` int32 tags of the paths; -1 keeps the tag before it.
+    The tag -1 keeps the tag before it.
     """
 
     def step(before: Tensor, tag: Tensor) -> tuple[Tensor, Tensor]:

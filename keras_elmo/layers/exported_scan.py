@@ -22,15 +22,8 @@ def scan(
 ) -> tuple[Tensor, Tensor]:
     """Does what `keras.ops.scan` does.
 
-    Args:
-        step: maps the state and what is scanned to the next state and an output, which
-            has the shape and the type of the state, or of its first tensor.
-        state: the first state: a tensor, or a list of tensors.
-        steps: what is scanned, along the first axis.
-        reverse: whether the last step comes first.
-
-    Returns:
-        The last state, and the outputs of all steps.
+    The output of a step has the shape and the type of the state, or of its first
+    tensor.
     """
     if export_format() is None:
         return ops.scan(step, state, steps, reverse=reverse)
@@ -67,16 +60,9 @@ def run_bilstm(
     mask: Tensor,
     training: bool | None = None,
 ) -> Tensor:
-    """Runs a bidirectional LSTM.
+    """Runs a bidirectional LSTM on `(batch, tokens, features)`; padding comes last.
 
-    Args:
-        layer: of two LSTMs, whose results are joined.
-        x: `(batch, tokens, features)`.
-        mask: `(batch, tokens)` booleans; padding comes last.
-        training: as of the layer.
-
-    Returns:
-        `(batch, tokens, 2 * units)`; anything where masked.
+    The result is `(batch, tokens, 2 * units)`, anything where masked.
     """
     if export_format() is None:
         return layer(x, mask=mask, training=training)

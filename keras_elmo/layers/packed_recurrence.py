@@ -16,15 +16,7 @@ Steps = PackedSteps | EqualSteps
 
 
 def run_lstm(steps: Steps, lstms: Sequence[LSTMInputs]) -> list[Tensor]:
-    """Runs LSTMs side by side.
-
-    Args:
-        steps: how positions are packed.
-        lstms: gates are `(positions, 4 * units)`.
-
-    Returns:
-        The outputs of each LSTM, packed.
-    """
+    """Runs LSTMs of packed gates `(positions, 4 * units)`, side by side."""
     return [steps.joined(h) for (h,) in _recorded(steps, lstms, record=False)]
 
 
@@ -62,17 +54,10 @@ def _scan(
     output_spec: Tensor,
     reverse: bool = False,
 ) -> Tensor:
-    """Applies a function to one step after the other.
+    """Applies a function to one step after the other; returns arrays of its outputs.
 
-    Args:
-        steps: how positions are packed.
-        step: `(t, states) -> (states, outputs)`.
-        states: of the first call; their number of rows may change.
-        output_spec: a tensor of the type and width of each of the outputs.
-        reverse: whether to begin with the last step.
-
-    Returns:
-        Arrays of the outputs, an element a step.
+    The function is `(t, states) -> (states, outputs)`. The rows of the states may
+    change. `output_spec` has a tensor of the type and width of each output.
     """
     num_steps, rows = steps.num_steps, steps.known_rows
     arrays = tf.nest.map_structure(

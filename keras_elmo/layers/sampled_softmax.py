@@ -261,20 +261,10 @@ def sampled_softmax_loss(
     target_expected: Tensor,
     candidate_expected: Tensor,
 ) -> Tensor:
-    """Negative log likelihood of the targets among given candidates.
+    """Returns `(positions,)` float32 losses of the targets among given candidates.
 
-    Args:
-        hidden: `(positions, units)`.
-        targets: `(positions,)` int32.
-        kernel: `(vocabulary, units)`.
-        bias: `(vocabulary,)`.
-        candidates: `(num_sampled,)` int32.
-        target_expected: `(positions,)`, expected number of each target among the
-            candidates.
-        candidate_expected: `(num_sampled,)`, the same of each candidate.
-
-    Returns:
-        `(positions,)` float32 tensor, in nats.
+    `hidden` is `(positions, units)`, `kernel` `(vocabulary, units)`. What is expected
+    is the number of each target, and of each candidate, among the candidates.
     """
     positions = ops.shape(targets)[0]
     # One gather of both, so that a row has one gradient.

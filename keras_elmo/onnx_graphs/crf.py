@@ -20,12 +20,8 @@ Step = Callable[[OnnxGraph, str, str, str], tuple[str, str]]
 class TagPaths:
     """The potentials of a batch, and what is computed from them.
 
-    Args:
-        graph: what the operators are added to.
-        crf: whose weights are stored.
-        scores: `(batch, tokens, tags)`.
-        lengths: `(batch,)` int32.
-        mask: `(batch, tokens)` booleans.
+    Of scores `(batch, tokens, tags)`, lengths `(batch,)` int32, and a mask `(batch,
+    tokens)` of booleans.
     """
 
     def __init__(
@@ -122,14 +118,7 @@ class TagPaths:
         collected: str = "float32",
         is_reverse: bool = False,
     ) -> tuple[str, str]:
-        """Returns the last state, and what is collected, time first.
-
-        Args:
-            name: of the body of the loop.
-            step: adds the operators.
-            collected: dtype of what is collected.
-            is_reverse: whether the last token comes first.
-        """
+        """Returns the last state, and what is collected in a dtype, time first."""
         graph, num_tags = self._graph, self._num_tags
         body = OnnxGraph(name, graph)
         axes = ("batch", num_tags)

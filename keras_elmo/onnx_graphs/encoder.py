@@ -39,13 +39,7 @@ class EncodedTokens(NamedTuple):
 
 
 def add_encoder(graph: OnnxGraph, encoder: Encoder, char_ids: str) -> EncodedTokens:
-    """Runs a biLM.
-
-    Args:
-        graph: what the operators are added to.
-        encoder: whose weights are stored.
-        char_ids: `(batch, tokens + 2, ids_per_token)` int32.
-    """
+    """Runs a biLM on char_ids, `(batch, tokens + 2, ids_per_token)` int32."""
     first = graph.add("Gather", char_ids, graph.constant(0, "int64"), axis=2)
     masked = graph.add("Not", graph.add("Greater", first, graph.constant(0, "int32")))
     # A sentence ends at its first masked position, as `leading` has it.
@@ -72,18 +66,10 @@ def _add_token_embedding(
     num_ids: int,
     positions: str,
 ) -> str:
-    """Embeds each unique word of a batch once.
+    """Embeds each unique word of a batch once, `(tokens, projection_units)`.
 
-    Args:
-        graph: what the operators are added to.
-        layer: whose weights are stored.
-        char_ids: `(batch, positions, num_ids)` int32.
-        num_ids: ids of a token.
-        positions: `(tokens,)` int64, which positions to embed: 0 is a masked one, the
-            first row begins with 1.
-
-    Returns:
-        `(tokens, projection_units)`.
+    `positions` are `(tokens,)` int64, which ones to embed: 0 is a masked one, the first
+    row of `char_ids` begins with 1.
     """
     words = graph.add("Reshape", char_ids, graph.integers(-1, num_ids))
     # A masked word comes first, so that a batch without words has one to embed.

@@ -172,11 +172,7 @@ class OnnxGraph:
 
 
 def write_onnx(path: StrPath, graph: OnnxGraph, metadata: dict[str, str]) -> None:
-    """Writes an ONNX file.
-
-    Raises:
-        OSError: the disk has no room for it.
-    """
+    """Writes an ONNX file, if the disk has room for it."""
     content = graph.serialize(metadata)
     check_room(path, len(content))
     with replacing(path) as temporary, open(temporary, "wb") as file:

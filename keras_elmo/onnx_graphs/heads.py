@@ -12,16 +12,9 @@ _LEAST = -1e9
 def add_bilstm(
     graph: OnnxGraph, layer: keras.layers.Bidirectional, x: str, lengths: str
 ) -> str:
-    """Runs a bidirectional LSTM of Keras.
+    """Runs a bidirectional LSTM of Keras on `(batch, tokens, features)`.
 
-    Args:
-        graph: what the operators are added to.
-        layer: whose weights are stored.
-        x: `(batch, tokens, features)`.
-        lengths: `(batch,)` int32.
-
-    Returns:
-        `(batch, tokens, 2 * units)`, 0 where masked.
+    The result is `(batch, tokens, 2 * units)`, 0 where masked.
     """
     cells = [layer.forward_layer.cell, layer.backward_layer.cell]
     units = cells[0].units
@@ -68,16 +61,7 @@ def add_normalization(
 
 
 def add_static(graph: OnnxGraph, vectors: object, ids: str) -> str:
-    """Looks up static vectors, in 8 bits if the graph is; 0 for the id 0.
-
-    Args:
-        graph: what the operators are added to.
-        vectors: `(rows, units)`.
-        ids: `(batch, tokens)` int32.
-
-    Returns:
-        `(batch, tokens, units)`.
-    """
+    """Looks up `(batch, tokens)` vectors, in 8 bits if the graph is; 0 for the id 0."""
     table = array_of(vectors).copy()
     table[0] = 0
     return graph.look_up(table, ids)
@@ -86,11 +70,7 @@ def add_static(graph: OnnxGraph, vectors: object, ids: str) -> str:
 def add_pooling(graph: OnnxGraph, x: str, kept: str, pools: list[str]) -> str:
     """Pools `(batch, tokens, units)` over the tokens that are kept.
 
-    Args:
-        graph: what the operators are added to.
-        x: the tensor.
-        kept: `(batch, tokens, 1)` booleans, one at least in each row.
-        pools: `"mean"` and `"max"`, in their order.
+    `kept` is `(batch, tokens, 1)` booleans, one at least in each row.
     """
     one = graph.integers(1)
 

@@ -15,14 +15,10 @@ _MAX_POSITIONS = 512
 
 
 class PackedRows:
-    """Where each unmasked position of a batch is, packed step after step.
+    """Where each valid position of a batch is, packed step after step.
 
     Positions are numbered row by row, beginning with 1. Position 0 is masked; it is a
     row of its own where a batch has no other position.
-
-    Args:
-        graph: what the operators are added to.
-        valid: `(batch, positions)` booleans.
     """
 
     def __init__(self, graph: OnnxGraph, valid: str) -> None:
@@ -87,14 +83,7 @@ class PackedRows:
     ) -> list[str]:
         """Runs both directions of a layer from a fresh state.
 
-        Args:
-            graph: what the operators are added to.
-            name: of the layer.
-            pair: the directions, whose weights are stored.
-            x: of each direction `(positions, features)`, packed.
-
-        Returns:
-            Of each direction `(positions, projection_units)`, packed.
+        Of each direction `x` is `(positions, features)`, packed, as the results are.
         """
         starts, sizes = self._segments
         body = OnnxGraph(f"{name}_segment", graph)
@@ -153,13 +142,7 @@ class PackedRows:
     def unpack(self, graph: OnnxGraph, layers: list[str], mask: str) -> list[str]:
         """Returns the tokens of packed `(positions, units)` layers, without boundaries.
 
-        Args:
-            graph: what the operators are added to.
-            layers: the layers.
-            mask: `(batch, tokens)` booleans.
-
-        Returns:
-            `(batch, tokens, units)` each, 0 where masked.
+        They are `(batch, tokens, units)` each, 0 where masked.
         """
         one = graph.integers(1)
         tokens = graph.slice(graph.add("Shape", mask), 1, 2, axis=0)
@@ -183,16 +166,9 @@ def _range(graph: OnnxGraph, stop: str) -> str:
 
 
 def add_bilm(graph: OnnxGraph, layer: BiLM, rows: PackedRows, x: str) -> list[str]:
-    """Runs the layers from a fresh state.
+    """Runs the layers from a fresh state, on packed `(positions, projection_units)`.
 
-    Args:
-        graph: what the operators are added to.
-        layer: whose weights are stored.
-        rows: how positions are packed.
-        x: `(positions, projection_units)`, packed.
-
-    Returns:
-        `num_layers + 1` tensors `(positions, 2 * projection_units)`, packed.
+    The results are `num_layers + 1` tensors `(positions, 2 * projection_units)`.
     """
     inputs = [x, graph.add("Gather", x, rows.mirrored)]
     layers = [graph.add("Concat", x, x, axis=1)]

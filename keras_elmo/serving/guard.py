@@ -16,14 +16,10 @@ class Guard:
     """Refuses what a page elsewhere sends, and adds headers to every answer.
 
     Such a page may have its own name point here (DNS rebinding), and would then read
-    the answers; the browser says that name in the header Host. It may also send
-    requests as they are, without reading the answers; the browser then says where it is
-    from in the header Origin, which other programs do not send.
-
-    Args:
-        app: application.
-        names: hosts that requests may name, beside all addresses.
-        headers: of the answers.
+    the answers; the browser says that name in the header Host, which may be one of
+    `names` or any address. It may also send requests as they are, without reading the
+    answers; the browser then says where it is from in the header Origin, which other
+    programs do not send.
     """
 
     def __init__(

@@ -63,14 +63,8 @@ class ModelManager:
     """Serves the newest version of a model that loads, and newer ones as they appear.
 
     A version is loaded and warmed up before it replaces another, which finishes its
-    requests. One that does not load is skipped until its files change.
-
-    Args:
-        folder: an exported model or an .onnx file, which is version 1, or a folder of
-            exported models in folders whose names are numbers.
-        name: the model's name.
-        log: called with a sentence for each change.
-        collect: frees what is in cycles.
+    requests. One that does not load is skipped until its files change. A model in one
+    piece is version 1. `log` is called with a sentence for each change.
     """
 
     def __init__(

@@ -52,14 +52,10 @@ def form_batch(
     batch_tokens: int,
     shapes: BatchShapes | None,
 ) -> dict[str, np.ndarray]:
-    """Returns a batch as `Corpus.dataset` has it.
+    """Returns a batch as `Corpus.dataset` has it, padded to `shapes`.
 
-    Args:
-        words: ids of its distinct words, the masked one first.
-        positions: of the words of its rows among these.
-        token_ids: of the same rows.
-        batch_tokens: positions that a batch has room for.
-        shapes: what it is padded to.
+    `words` are the ids of its distinct words, the masked one first, and `positions`
+    those of the words of its rows among them.
     """
     if shapes is None:
         return {"char_ids": words[positions], "token_ids": token_ids}
@@ -92,12 +88,9 @@ def pad_batch(
 
 
 def few_shapes(rows: Iterable[Tokens], batch_tokens: int, longest: int) -> BatchShapes:
-    """Returns shapes for the batches of a text.
+    """Returns shapes for the batches of a text, by its first rows.
 
-    Args:
-        rows: words of each row of the text; the first ones are read.
-        batch_tokens: positions that a batch has room for.
-        longest: the most positions that a row may have.
+    `longest` is the most positions that a row may have.
     """
     # With the boundaries, which are words of each batch, too, as is the masked one.
     sample = list(islice(rows, _SAMPLE_ROWS))
@@ -111,11 +104,9 @@ def few_shapes(rows: Iterable[Tokens], batch_tokens: int, longest: int) -> Batch
 
 
 def choose_lengths(rows: Sequence[int], longest: int) -> tuple[int, ...]:
-    """Returns the fewest lengths with which little of a text is padding.
+    """Returns the fewest lengths with which little of some rows is padding.
 
-    Args:
-        rows: positions of each row of a sample of the text.
-        longest: the most positions that a row may have, one of the lengths.
+    `longest` is one of them.
     """
     step = -(-longest // _MAX_COMPARED)
     rounded = np.minimum(-(-np.asarray(rows, "int64") // step) * step, longest)

@@ -66,17 +66,10 @@ def token_chunks(
     stats: CorpusStats | None = None,
     num_threads: int = 0,
 ) -> Iterator[tuple[list[bytes], list[int]]]:
-    """Yields the tokens of some lines at a time.
+    """Yields the tokens of some lines at a time, and where each line ends.
 
-    Args:
-        lines: text.
-        tokenizer: the kind of `Tokenizer`, or one without TensorFlow.
-        stats: counts the words.
-        num_threads: threads that tokenize ahead.
-
-    Yields:
-        The tokens of n lines one after the other, and n + 1 limits: line k has
-        `tokens[limits[k] : limits[k + 1]]`.
+    Of n lines there are n + 1 limits: line k has `tokens[limits[k] : limits[k + 1]]`.
+    Some threads, if any, tokenize ahead.
     """
     stats = CorpusStats() if stats is None else stats
     chunk_of = text_splitter(tokenizer)
@@ -106,18 +99,9 @@ def lines_of(chunks: Iterable[tuple[list[bytes], list[int]]]) -> Iterator[Tokens
 class TokenizedFile:
     """An iterable of the tokens of each line of a file, blank lines included.
 
-    Each iteration begins anew, and tokenizes ahead in threads.
-
-    Args:
-        path: of the text; plain, `.gz` or `.xz`.
-        tokenizer: the kind of `Tokenizer`, or one without TensorFlow.
-
-    Attributes:
-        path: as given.
-        tokenizer: as given.
-        position: bytes of the file, compressed if it is, before the line that was
-            yielded last.
-        stats: the `CorpusStats` of the latest iteration, complete at its end.
+    Each iteration begins anew, and tokenizes ahead in threads. `position` is the bytes
+    of the file, compressed if it is, before the line that was yielded last. `stats` are
+    those of the latest iteration, complete at its end.
     """
 
     def __init__(self, path: str, tokenizer: str | PlainTokenizer) -> None:
@@ -144,11 +128,9 @@ class TokenizedFile:
 def interleaved(files: Iterable[Iterator[tuple[float, T]]]) -> Iterator[T]:
     """Yields the lines of several files mixed, reading a few of them at a time.
 
-    Each is read at a pace in proportion to its size, so that those which begin together
-    end together, however long their lines are.
-
-    Args:
-        files: the lines of each file, each after the fraction of the file before it.
+    A line comes after the fraction of its file before it. Each file is read at a pace
+    in proportion to its size, so that those which begin together end together, however
+    long their lines are.
     """
     waiting = enumerate(files)
     # The time at which the next line is due, that at which the file began, and its
@@ -169,13 +151,7 @@ def interleaved(files: Iterable[Iterator[tuple[float, T]]]) -> Iterator[T]:
 def shuffled(
     lines: Iterable[T], random: Random, size: Callable[..., int] = len
 ) -> Iterator[T]:
-    """Yields the lines in another order, with a bounded buffer.
-
-    Args:
-        lines: of text.
-        random: of the order.
-        size: returns the number of characters of a line.
-    """
+    """Yields lines in another order, with a buffer of bounded size in characters."""
     buffer: list[T] = []
     characters = 0
     for line in lines:
@@ -199,13 +175,10 @@ def length_batches(
 ) -> Iterator[list[Sentence]]:
     """Groups sentences of about the same length, each in one batch.
 
-    Args:
-        sentences: the tokens of each sentence; they are streamed.
-        batch_tokens: positions of a batch, which holds `batch_tokens // T` sentences: T
-            is the longest one's, with both boundaries. The last of all may hold fewer.
-        random: orders sentences of equal length, and the batches of a window; without
-            it they are in the order of the text, longest first.
-        length_of: returns the positions that a row with this many is padded to.
+    A batch of `batch_tokens` positions holds `batch_tokens // T` sentences: T is the
+    longest one's, with both boundaries, padded as `length_of` says. The last of all may
+    hold fewer. `random` orders sentences of equal length, and the batches of a window;
+    without it they are in the order of the text, longest first.
     """
     window: list[Sentence] = []
     positions = 0

@@ -11,14 +11,7 @@ _READ_BYTES = 1 << 16
 
 
 class DistinctWords:
-    """A sequence of words, mapped into memory: their number costs 8 bytes a word.
-
-    Args:
-        path: of the file.
-
-    Raises:
-        ValueError: the file is empty.
-    """
+    """A sequence of words, mapped into memory: their number costs 8 bytes a word."""
 
     def __init__(self, path: str) -> None:
         self._path = path

@@ -39,19 +39,9 @@ _MOST, _FEW = 0.95, 5
 
 
 def check_start(start: bytes, name: str, is_whole: bool) -> str | None:
-    """Refuses a file that is not text in UTF-8, by its first bytes.
+    """Refuses a file that is not text in UTF-8, by its first bytes, or all of them.
 
-    Args:
-        start: the bytes.
-        name: of the file, for messages.
-        is_whole: whether they are all.
-
-    Returns:
-        What the file looks like instead of sentences, and how to give it; or `None`.
-
-    Raises:
-        ValueError: it is another kind of file, or most lines that are not ASCII are
-            invalid.
+    Returns what the file looks like instead of sentences, if so, and how to give it.
     """
     for magic, kind in _NO_TEXT.items():
         # Three letters are too few to tell, without the level of compression.

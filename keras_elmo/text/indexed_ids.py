@@ -15,13 +15,7 @@ _BEGIN, _END, _BEFORE = 1, 2, 3
 
 
 class IndexedIds:
-    """Makes the ids of rows whose words are numbers of distinct words.
-
-    Args:
-        words: the distinct ones.
-        vocabulary: the words to predict.
-        encode: makes the ids of a word.
-    """
+    """Makes the ids of rows whose words are numbers of distinct words."""
 
     def __init__(
         self, words: DistinctWords, vocabulary: Vocabulary, encode: PlainIds

@@ -42,12 +42,7 @@ _SOURCE_LINE = np.dtype([("file", "<u4"), ("check", "<u4")])
 
 
 class Part:
-    """Some lines that follow each other.
-
-    Attributes:
-        num_words: of all lines.
-        num_lines: that have been added.
-    """
+    """Some lines that follow each other; `num_words` is of all of them."""
 
     def __init__(self) -> None:
         self._numbers: defaultdict[bytes, int] = defaultdict()
@@ -97,14 +92,7 @@ def _source(line: SourceLine) -> tuple[int, int]:
 
 
 def check_part(path: str, lines: Iterator[SourceLine], parts: str) -> SourceLine:
-    """Reads the lines of a part, and compares them with those it was made of.
-
-    Returns:
-        The last one.
-
-    Raises:
-        ValueError: they are others.
-    """
+    """Reads the lines of a part again; returns the last, if all are the same."""
     before = map_array(os.path.join(path, _SOURCE), _SOURCE_LINE)
     now = list(islice(lines, len(before)))
     if not np.array_equal(np.array(list(map(_source, now)), _SOURCE_LINE), before):
@@ -122,17 +110,10 @@ def join_parts(
     tokenizer: str,
     stats: CorpusStats,
 ) -> None:
-    """Writes a folder as `PreparedText` reads it.
+    """Writes a folder as `PreparedText` reads it, of the folders of parts in order.
 
     Shards that are there already are kept; the numbers of parts are removed as they
-    become shards.
-
-    Args:
-        parts: the folders of the parts, in order.
-        folder: to write.
-        text: the name and the size of each file.
-        tokenizer: that split them.
-        stats: counts the words.
+    become shards. `text` has the name and the size of each file.
     """
     os.makedirs(folder, exist_ok=True)
     remove_leftovers(folder)
@@ -186,11 +167,7 @@ def join_parts(
 
 
 def _merge(parts: list[str], out: str) -> list[np.ndarray]:
-    """Writes the sorted words of all parts.
-
-    Returns:
-        For each part, the number of each of its words among all.
-    """
+    """Writes the sorted words of all parts; returns the places there of each part's."""
     ranks = [array("I") for _ in parts]
     streams = [
         zip(read_words(os.path.join(part, WORDS)), repeat(number), strict=False)

@@ -21,17 +21,7 @@ from keras_elmo.utils.locks import held
 
 
 class PartsFolder:
-    """`OUT.parts`: the parts of a text that is being prepared.
-
-    Args:
-        out: the folder to write.
-        source: of the lines.
-        tokenizer: that splits them.
-
-    Attributes:
-        out: as given.
-        path: of the parts.
-    """
+    """`OUT.parts`: the parts of a text that is being prepared."""
 
     def __init__(self, out: str, source: LineSource, tokenizer: str) -> None:
         self.out = out
@@ -42,11 +32,7 @@ class PartsFolder:
         self._joined = os.path.join(self.path, "prepared")
 
     def is_complete(self) -> bool:
-        """Whether `out` holds the text already.
-
-        Raises:
-            ValueError: something else stands there.
-        """
+        """Whether `out` holds the text already; raises if it holds anything else."""
         if not is_prepared(self.out):
             check_free(self.out)
             return False
@@ -67,12 +53,7 @@ class PartsFolder:
 
     @contextlib.contextmanager
     def opened(self) -> Iterator[None]:
-        """Locks the folder for this process, and removes it if it gets no part.
-
-        Raises:
-            ValueError: the parts are of another text or tokenizer, or another process
-                writes them.
-        """
+        """Locks the folder for this process, and removes it if it gets no part."""
         os.makedirs(self.path, exist_ok=True)
         used = f"{self.path} must not be in use: another process writes it"
         with held(self.path, used):

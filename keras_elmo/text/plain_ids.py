@@ -22,12 +22,7 @@ PADDING = 261
 class PlainIds:
     """Encodes tokens as `CharacterIds` does.
 
-    Args:
-        vocabulary: `config.token_vocabulary` of the model.
-
-    Attributes:
-        begin: the ids of a sentence's beginning.
-        end: the ids of its end.
+    `begin` and `end` are the ids of a sentence's boundaries.
     """
 
     def __init__(self, vocabulary: TokenVocabulary | None = None) -> None:
@@ -45,15 +40,7 @@ class PlainIds:
     def __call__(
         self, sentences: Sequence[Sequence[bytes]], width: int = 0
     ) -> np.ndarray:
-        """Returns int32 ids of shape `(sentences, tokens + 2, ids)`.
-
-        Args:
-            sentences: tokens.
-            width: least number of tokens of the result.
-
-        Raises:
-            ValueError: a token is empty.
-        """
+        """Returns `(sentences, tokens + 2, ids)` int32, of `width` tokens at least."""
         words, positions = self.distinct(sentences, width)
         return words[positions]
 
@@ -62,11 +49,8 @@ class PlainIds:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Returns the ids of each distinct word, and the words of the sentences.
 
-        Takes the arguments of a call.
-
-        Returns:
-            `(words, ids)` int32, of which the first is the masked one; and
-            `(sentences, tokens + 2)` int32, the place of each word among them.
+        The first are `(words, ids)` int32, the masked word's first; the others
+        `(sentences, tokens + 2)` int32, the place of each word among them.
         """
         words = dict.fromkeys(chain.from_iterable(sentences))
         if b"" in words:

@@ -75,22 +75,12 @@ def shard_files(number: int) -> tuple[str, str]:
 
 
 class PreparedText:
-    """A folder that `prepare` wrote.
-
-    Args:
-        path: of the folder.
-        tokenizer: that has to have split it; `None` for any.
+    """A folder that `prepare` wrote; `ValueError` if another `tokenizer` split it.
 
     Attributes:
-        path: as given.
-        tokenizer: that the text was split with.
         files: the `TextFile`s that the text was, in order.
         num_words: of the text.
         words: the distinct ones, the most frequent first.
-
-    Raises:
-        ValueError: it is no such folder, or one of a later version; a file is missing,
-            or has another size than it must have; or the tokenizer is another.
     """
 
     def __init__(self, path: StrPath, tokenizer: str | None = None) -> None:

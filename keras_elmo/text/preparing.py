@@ -119,11 +119,7 @@ def _split(
     stats: CorpusStats,
     progress: bool,
 ) -> None:
-    """Writes the parts that are missing.
-
-    Raises:
-        ValueError: the lines of a part are not what they were, or there is no word.
-    """
+    """Writes the parts that are missing."""
     lines = source.lines(stats)
     offsets = [0, *accumulate(size for _, size in source.files)]
     position = 0
@@ -153,11 +149,7 @@ def split_parts(
 ) -> Iterator[Part]:
     """Yields the parts of a text, of which the last is shorter.
 
-    Args:
-        lines: of the text.
-        is_split: whether they are tokens.
-        tokenizer: that splits them.
-        show: called with the number of new words and the last line now and then.
+    `show` is called now and then, with the number of new words and the last line.
     """
     waiting: deque[SourceLine] = deque()
     noted = _noted(lines, waiting)

@@ -43,11 +43,7 @@ def split_sentence(
     """Splits a line into rows of at most `limit` tokens.
 
     A row ends at the last end of a sentence in its second half, else at the limit.
-
-    Args:
-        tokens: of the line.
-        limit: number of tokens of a row.
-        marks: `marks_of`, or returns the same for what stands for a token.
+    `marks` is `marks_of`, or returns the same for what stands for a token.
     """
     rows = []
     start = 0

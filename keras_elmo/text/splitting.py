@@ -30,9 +30,7 @@ _LEAST = 3
 def text_splitter(tokenizer: str | PlainTokenizer) -> Splitter:
     """Returns what splits texts, and warns of the first if it has no spaces.
 
-    Args:
-        tokenizer: the kind of `Tokenizer`, or one without TensorFlow, which any kind is
-            where TensorFlow is not installed.
+    Where TensorFlow is not installed, every kind is split without it.
     """
     if isinstance(tokenizer, str) and not has_tensorflow():
         tokenizer = PlainTokenizer(tokenizer)

@@ -118,17 +118,10 @@ def as_padded(tokens: Tensor) -> Tensor:
 
 @do_not_convert
 def sentence_lengths(tokens: Tensor) -> Tensor:
-    """Returns the number of tokens in each row.
+    """Returns the `(batch,)` int32 numbers of tokens in rows padded with `""`.
 
-    Args:
-        tokens: `(batch, tokens)` strings, padded with `""` at the end of a row.
-
-    Returns:
-        A `(batch,)` int32 tensor.
-
-    Raises:
-        ValueError: an empty string precedes a token. Where the values are not known
-            yet, in a graph, running it raises `tf.errors.InvalidArgumentError`.
+    An empty string before a token is a `ValueError`. Where the values are not known
+    yet, in a graph, running it raises `tf.errors.InvalidArgumentError`.
     """
     filled = tokens != ""
     follows_empty = filled[:, 1:] & ~filled[:, :-1]

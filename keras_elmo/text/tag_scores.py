@@ -69,20 +69,11 @@ class TagScores:
     Tags in a scheme (BIO, IOB1, BIOES) are compared by the spans that they mark. Of
     others, such as parts of speech, each word is a span.
 
-    Args:
-        reference: the right tags of each sentence.
-        predicted: the predicted tags of each sentence.
-
     Attributes:
         accuracy: the share of the tokens with the right tag.
-        num_tokens: number of tokens.
         overall: the `Scores` of all spans together.
         by_type: the `Scores` of the spans of each type, by its name.
         has_spans: whether the tags are in a scheme.
-
-    Raises:
-        ValueError: the tags of a sentence differ in number, or a predicted tag marks no
-            span where the right ones do.
     """
 
     def __init__(
@@ -111,11 +102,7 @@ class TagScores:
 
 
 def conlleval_table(scores: Config) -> str:
-    """Returns the lines that conlleval prints.
-
-    Args:
-        scores: as of `TagScores.as_dict`, which `Tagger.evaluate` returns.
-    """
+    """Returns the lines that conlleval prints, from `TagScores.as_dict`."""
     all_, by_type = _scores(scores), scores["by_type"].items()
     lines = [
         f"processed {scores['tokens']} tokens with {all_.reference} phrases; "
@@ -138,9 +125,7 @@ def scores_by_type(
 ) -> dict[Any, Scores]:
     """Returns the scores of items by their first element, sorted.
 
-    Args:
-        reference: the right items of each sentence, all different.
-        predicted: those that were predicted.
+    The right items of a sentence are all different.
     """
     rows = list(zip(reference, predicted, strict=True))
     right = Counter(item[0] for items, _ in rows for item in items)
@@ -177,12 +162,7 @@ def _difference(right: list[list[str]], guessed: list[list[str]]) -> str:
 def label_scores(
     reference: Sequence[Sequence[str | int]], predicted: Sequence[Sequence[str | int]]
 ) -> dict[str, object]:
-    """Returns scores by name, for JSON.
-
-    Args:
-        reference: the right labels of each text.
-        predicted: the predicted labels of each text.
-    """
+    """Returns scores of the labels of texts by name, for JSON."""
     rows = [
         [[(label,) for label in {*row}] for row in x] for x in (reference, predicted)
     ]
@@ -199,11 +179,7 @@ def label_scores(
 
 
 def label_table(scores: Config) -> str:
-    """Returns lines for a terminal, in percent as conlleval has them.
-
-    Args:
-        scores: as `label_scores` returns them.
-    """
+    """Returns lines for a terminal, in percent as conlleval has them."""
     lines = [
         "; ".join(
             f"{name}: {100 * scores[key]:6.2f}{end}"

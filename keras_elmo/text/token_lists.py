@@ -22,16 +22,9 @@ def read_sentences(
     tokenizer: str | PlainTokenizer,
     max_ahead: int,
 ) -> Iterator[Tokens]:
-    """Yields the tokens of each sentence.
+    """Yields the tokens of each sentence, in any form that `embed` takes.
 
-    Args:
-        sentences: as of `embed`.
-        tokenizer: the kind of `Tokenizer` for texts, or one without TensorFlow.
-        max_ahead: texts that are read before the first is yielded.
-
-    Raises:
-        TypeError: `sentences`, or one of them, is of another type.
-        ValueError: an empty token precedes another.
+    Up to `max_ahead` texts are read before the first is yielded.
     """
     return _tokenized(_rows(sentences), tokenizer, max_ahead)
 
@@ -115,12 +108,7 @@ def _refuse(what: str, value: object) -> NoReturn:
 
 
 def utf8_tokens(sentence: Sentence) -> Tokens:
-    """Returns the tokens as bytes, without the padding `""` at their end.
-
-    Raises:
-        TypeError: the sentence is a string, or no list of strings.
-        ValueError: a token before the end is empty.
-    """
+    """Returns the tokens as bytes, without the padding `""` at their end."""
     if (
         isinstance(sentence, str | bytes)
         or not isinstance(sentence, Sequence)

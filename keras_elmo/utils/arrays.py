@@ -9,11 +9,7 @@ from keras_elmo.utils.types import StrPath
 
 
 def map_array(path: StrPath, dtype: np.dtype | str, num_axes: int = 1) -> np.ndarray:
-    """Maps an array of NumPy's format; nothing of it is read yet.
-
-    Raises:
-        ValueError: the file is damaged, or holds another type or number of axes.
-    """
+    """Maps an array of NumPy's format, or raises `ValueError`; nothing is read yet."""
     with reading(path):
         # Opening a pipe would block.
         if not os.path.isfile(path):
@@ -26,11 +22,7 @@ def map_array(path: StrPath, dtype: np.dtype | str, num_axes: int = 1) -> np.nda
 
 
 def write_array(path: StrPath, values: np.ndarray) -> None:
-    """Writes an array.
-
-    Raises:
-        OSError: it cannot be written whole; `np.save` may not notice that.
-    """
+    """Writes an array whole, or raises `OSError`; `np.save` may not notice that."""
     values = np.ascontiguousarray(values)
     with open(path, "wb") as file:
         about = np.lib.format.header_data_from_array_1_0(values)

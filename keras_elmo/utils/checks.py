@@ -41,11 +41,7 @@ def refuse(name: str, rule: str, value: object) -> NoReturn:
 
 
 def check_positive(**arguments: float | None) -> None:
-    """Raises unless every number is positive and finite. `None` is allowed.
-
-    Raises:
-        ValueError: names the first one.
-    """
+    """Raises a `ValueError` unless every number is positive and finite, or `None`."""
     for name, value in arguments.items():
         if value is not None and not (is_number(value) and value > 0):
             refuse(name, "positive", value)
@@ -107,11 +103,7 @@ def is_number(value: object) -> TypeGuard[float]:
 
 
 def check_choice(choices: Sequence[str | None], **arguments: str | None) -> None:
-    """Raises unless every value is one of the choices.
-
-    Raises:
-        ValueError: names the first one.
-    """
+    """Raises a `ValueError` unless every value is one of the choices."""
     for name, value in arguments.items():
         if value not in choices:
             *others, last = map(repr, choices)

@@ -117,12 +117,7 @@ def is_free(path: StrPath) -> bool:
 
 
 def check_free(path: StrPath) -> None:
-    """Checks that a file or folder can be written, before there is work to lose.
-
-    Raises:
-        ValueError: something is there that would be lost.
-        OSError: what is above it is no folder, or cannot be written to.
-    """
+    """Raises unless a path can be written, and nothing there would be lost."""
     if not is_free(path):
         raise ValueError(
             f"{os.fspath(path)} exists already; name another, or remove it"
@@ -189,11 +184,7 @@ _MAX_JSON_BYTES = 1 << 24
 
 
 def write_json(path: StrPath, value: object) -> None:
-    """Writes a value as indented JSON.
-
-    Raises:
-        ValueError: it is too large for `read_json_object`; names the file.
-    """
+    """Writes a value as indented JSON, unless `read_json_object` would refuse it."""
     text = json.dumps(value, indent=2, ensure_ascii=False) + "\n"
     if (size := len(text.encode())) > _MAX_JSON_BYTES:
         raise ValueError(
@@ -205,12 +196,7 @@ def write_json(path: StrPath, value: object) -> None:
 
 
 def read_json_object(path: StrPath) -> dict[str, Any]:
-    """Returns the object in a JSON file.
-
-    Raises:
-        FileNotFoundError: there is no such file.
-        ValueError: it is no file, too large, or no object; names the file.
-    """
+    """Returns the object in a JSON file; a `ValueError` names the file."""
     where = os.fspath(path)
     if os.path.exists(where) and not os.path.isfile(where):
         # Reading a pipe would block.
@@ -223,12 +209,7 @@ def read_json_object(path: StrPath) -> dict[str, Any]:
 
 
 def parse_json_object(content: bytes, where: str) -> dict[str, Any]:
-    """Returns the object that some bytes of JSON are; `where` is for an error to name.
-
-    Raises:
-        ValueError: they are no JSON or no object, name a key twice, or are nested too
-            deeply for Python.
-    """
+    """Returns the object that bytes of JSON are; a `ValueError` begins with `where`."""
     try:
         value = json.loads(content, object_pairs_hook=_unique_keys)
     except ValueError as error:
@@ -241,11 +222,7 @@ def parse_json_object(content: bytes, where: str) -> dict[str, Any]:
 
 
 def read_key(value: object, where: str, *keys: str, **fallback: object) -> Any:
-    """Returns what nested keys of JSON lead to, or `default`, where that is given.
-
-    Raises:
-        ValueError: a key is missing; names it and the file, `where`.
-    """
+    """Returns what nested keys of JSON lead to, or `default`, or raises an error."""
     for key in keys:
         if not isinstance(value, Mapping) or key not in value:
             if "default" in fallback:

@@ -7,16 +7,11 @@ _computing: int | None = None
 
 
 def check_not_forked(backend: str) -> None:
-    """Raises an error where TensorFlow would wait forever.
+    """Raises a `RuntimeError` where TensorFlow would wait forever.
 
     Its threads begin with the first variable. A forked process has only the thread that
-    forked it, and waits for the other threads.
-
-    Args:
-        backend: of Keras. Others than TensorFlow's do not wait, or warn themselves.
-
-    Raises:
-        RuntimeError: this process is a fork of one that has an encoder.
+    forked it, and waits for the other threads. Other backends do not wait, or warn
+    themselves.
     """
     global _computing
     if backend != "tensorflow":

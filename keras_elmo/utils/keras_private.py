@@ -56,11 +56,7 @@ _own_format: ContextVar[str | None] = ContextVar("own_format", default=None)
 
 @contextmanager
 def exporting(format: str) -> Iterator[None]:
-    """Makes graphs for another runtime while the block runs, as Keras's exporters do.
-
-    Args:
-        format: what `export_format` returns.
-    """
+    """Makes graphs for another runtime, by its `export_format`, in the block."""
     token = _own_format.set(format)
     try:
         yield

@@ -20,9 +20,7 @@ _BLOCK_BYTES = 1 << 26
 def looked_up_rows(weight: Tensor, ids: Tensor) -> Tensor:
     """Returns some rows without touching the others.
 
-    Args:
-        weight: `(rows, ...)`, a tensor or a variable that is not autocast.
-        ids: integers of any shape.
+    `weight` is a tensor, or a variable that is not autocast.
     """
     if keras.backend.backend() == "tensorflow":
         # Unlike Keras, it refuses negative ids on a processor.

@@ -56,15 +56,10 @@ def has_tensorflow() -> bool:
 
 
 def import_extra(module: str, user: str, extra: str) -> ModuleType:
-    """Imports a module that is not installed everywhere.
+    """Imports a module that is not installed everywhere, or raises `ImportError`.
 
-    Args:
-        module: its name, such as `"pyarrow.parquet"`.
-        user: what needs it, as the subject of a sentence ("Writing Parquet").
-        extra: the extra that installs it, or `""` for what the package itself needs.
-
-    Raises:
-        ImportError: it is not installed.
+    `user` is what needs it, as the subject of a sentence ("Writing Parquet"); `extra`
+    installs it, or is `""` for what the package itself needs.
     """
     try:
         return importlib.import_module(module)

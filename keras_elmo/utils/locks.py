@@ -9,17 +9,10 @@ from keras_elmo.utils.types import StrPath
 
 @contextlib.contextmanager
 def held(folder: StrPath, error: str) -> Iterator[None]:
-    """Keeps other processes out of a folder while its `with` block runs.
+    """Keeps other processes out of a folder in its block, or raises a `ValueError`.
 
     The system lets go of it however the process ends. Where the system or the disk
     knows no locks, nothing is held.
-
-    Args:
-        folder: path of an existing folder.
-        error: the message if another process holds it.
-
-    Raises:
-        ValueError: another process holds it.
     """
     try:
         import fcntl

@@ -14,12 +14,8 @@ class OneGraph:
     """Traces a function once for all shapes, where Keras traces a model often.
 
     That is twice in `fit`, whose optimizer makes its variables the first time, once in
-    `evaluate`, and twice in `predict`, if the last batch is smaller.
-
-    Args:
-        function: of a tensor; returns a tensor or a list of tensors. They depend on
-            nothing but the tensor and the values of variables.
-        shape: of the tensor, `None` where it varies.
+    `evaluate`, and twice in `predict`, if the last batch is smaller. The function
+    depends on nothing but a tensor and the values of variables.
     """
 
     def __init__(self, function: Callable[[Tensor], Tensor], shape: Shape) -> None:

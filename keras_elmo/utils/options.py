@@ -123,13 +123,7 @@ def python_help(options: Any) -> dict[str, str]:
 
 
 def check_options(options: object) -> None:
-    """Checks the values of a dataclass of options by their declarations.
-
-    Raises:
-        TypeError: a value has another type.
-        ValueError: a number is too small or too large, or a value is none of the
-            choices.
-    """
+    """Checks the values of a dataclass of options by their declarations."""
     for name, declared in options_of(options).items():
         value, choices = getattr(options, name), declared.choices
         may_be_none = declared.default is None or NoneType in get_args(declared.type)

@@ -23,12 +23,7 @@ _SPEED_OVER = 30.0
 class Progress:
     """Shows the progress of a task while its `with` block runs.
 
-    Args:
-        label: what is being done.
-        total: the position at which the task is complete, or `None` if unknown.
-        stream: where the progress is written; standard error if `None`.
-        start: the position at which the task starts.
-        visible: whether anything is written.
+    `start` and `total` are the positions at which it starts and is complete.
     """
 
     def __init__(
@@ -62,13 +57,11 @@ class Progress:
     def update(
         self, advance: float, position: float | None = None, **metrics: float
     ) -> None:
-        """Advances the task, and shows it if it is time.
+        """Advances the task by words, and shows it if it is time.
 
-        Args:
-            advance: words done since the last call; 0 at first if the task goes on
-                from `position`.
-            position: the position now, if `total` is not in words.
-            **metrics: values to show, such as `loss=4.2`, until they are given again.
+        `position` is given if `total` is not in words; a task that goes on from one
+        begins with an advance of 0. Metrics, such as `loss=4.2`, are shown until given
+        again.
         """
         now = monotonic()
         if not (advance or self._count):

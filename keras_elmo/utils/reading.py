@@ -18,20 +18,11 @@ def reading(
     problem: str = "cannot be read",
     error_class: type[ValueError] = ValueError,
 ) -> Iterator[None]:
-    """Wraps code that reads a file which anybody may have made.
+    """Makes one error of what libraries raise about a file that anybody may have made.
 
-    Each library has its own errors for damaged files, and few of them name the file.
-    An error of ours passes: it is a `ValueError` that names the file already.
-
-    Args:
-        path: of the file or folder.
-        problem: what the message says between the path and the library's reason.
-        error_class: of the error that is raised.
-
-    Raises:
-        ValueError: the file is damaged; names it.
-        OSError: it cannot be opened, or the disk fails; names it.
-        ImportError: a package that reads it is missing.
+    The error of a damaged file names it, and says `problem` before the library's
+    reason. An `OSError` names it, too. An error of ours passes: it names the file
+    already.
     """
     where = os.fspath(path)
     try:

@@ -138,13 +138,10 @@ def convert(tags: Sequence[str], to: Scheme) -> list[str]:
 
 
 def allowed_transitions(tag_names: Sequence[str]) -> Transitions:
-    """Returns which tags may follow each other in a valid sequence.
+    """Returns which tags, by distinct names, may follow each other in a sequence.
 
     The scheme is BIOES if a name says so, else BIO. Tags that mark no spans may follow
     each other in any order.
-
-    Args:
-        tag_names: distinct names.
     """
     names = _checked(tag_names=tag_names)
     if len(set(names)) < len(names):

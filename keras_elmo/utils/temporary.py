@@ -19,9 +19,6 @@ def kept(stream: BinaryIO) -> Iterator[str]:
     """Yields a path at which the content of a stream can be read any number of times.
 
     Elsewhere than on Linux, a process that is killed leaves a folder behind.
-
-    Raises:
-        OSError: the disk is full; names the folder of temporary files.
     """
     with contextlib.ExitStack() as stack:
         if os.path.isdir(_OPEN_FILES):
@@ -39,11 +36,7 @@ def kept(stream: BinaryIO) -> Iterator[str]:
 
 @contextlib.contextmanager
 def naming_folder(folder: StrPath | None = None) -> Iterator[None]:
-    """Makes the error of a full disk name the folder of a temporary file.
-
-    Raises:
-        OSError: the disk is full.
-    """
+    """Makes the error of a full disk name the folder of a temporary file."""
     try:
         yield
     except OSError as error:

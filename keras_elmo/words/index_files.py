@@ -38,11 +38,7 @@ _ROWS_AT_A_TIME = 10_000
 
 
 def save_index(path: StrPath, arrays: Arrays, description: Config, graph: Any) -> None:
-    """Writes a folder, or replaces one of an index.
-
-    Raises:
-        ValueError: something else stands there.
-    """
+    """Writes a folder, or replaces one of an index."""
     check_path(path=path)
     is_index = os.path.exists(os.path.join(path, _DESCRIPTION))
     if not is_free(path) and not is_index:
@@ -61,12 +57,7 @@ def save_index(path: StrPath, arrays: Arrays, description: Config, graph: Any) -
 
 
 def load_index(path: StrPath) -> tuple[Arrays, Config, Any]:
-    """Maps the arrays of a folder; returns them, the description, and the graph.
-
-    Raises:
-        ValueError: there is no index, or it is damaged.
-        ImportError: its graph needs the extra `index`.
-    """
+    """Maps the arrays of a folder; returns them, the description, and the graph."""
     check_path(path=path)
     file = os.path.join(path, _DESCRIPTION)
     if not os.path.exists(file):

@@ -16,17 +16,7 @@ from keras_elmo.words.token_vectors import normalize
 
 
 class Predictions:
-    """A language model that is asked for the words at a place of a sentence.
-
-    Args:
-        model: a language model, or a name or path as of `load_language_model`.
-        tokenizer: how texts are split, a kind of `Tokenizer`; the model's if
-            `None`.
-
-    Raises:
-        TypeError: `model` is no language model.
-        ValueError: there is no such language model, or it has no vocabulary.
-    """
+    """A language model that is asked for the words at a place of a sentence."""
 
     def __init__(self, model: Source, tokenizer: str | None = None) -> None:
         model = open_model(model).language_model()

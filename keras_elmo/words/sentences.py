@@ -67,11 +67,7 @@ def _are_tokens(sentence: Sequence[Any]) -> bool:
 
 
 def find_word(word: str, tokens: list[str], argument: str = "word") -> int:
-    """Returns the first position of a word among tokens.
-
-    Raises:
-        ValueError: it is none of them.
-    """
+    """Returns the first position of a word among tokens, or raises `ValueError`."""
     check_type(str, "a string", **{argument: word})
     for spelling in (word, unicodedata.normalize("NFC", word)):
         # The tokenizer composes characters.

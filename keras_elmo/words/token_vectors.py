@@ -54,13 +54,8 @@ def token_arrays(
 ) -> list[Arrays]:
     """Returns the arrays of one index per layer; vectors are in temporary files.
 
-    Args:
-        encoder: computes the vectors.
-        sentences: lists of tokens. One without a token to compare is left out.
-        layers: layers whose vectors are kept.
-        among: which tokens are compared.
-        bar: shows the number of tokens.
-        contexts: whether arrays follow whose vectors are those of `contexts_of`.
+    A sentence without a token to compare is left out. With `contexts`, arrays follow
+    whose vectors are those of `contexts_of`.
     """
     words: dict[str, int] = {}
     tokens, places, limits = array("i"), array("q"), array("q", [0])
@@ -152,11 +147,7 @@ def layer_weights(
 
 
 def one_layer(layer: int, encoder: AnyEncoder) -> np.ndarray:
-    """Returns the weights of a mix that is one layer.
-
-    Raises:
-        ValueError: there is no such layer.
-    """
+    """Returns the weights of a mix that is one layer, or raises `ValueError`."""
     layers = encoder.config.num_layers + 1
     if not is_integer(layer) or not -layers <= layer < layers:
         rule = f"one of the model's {layers}, {-layers} to {layers - 1}"
