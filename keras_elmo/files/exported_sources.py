@@ -44,7 +44,6 @@ class ExportedModel(ModelSource):
         return is_saved_model(path)
 
     def task(self) -> Task | None:
-        """Returns what is done with words; `None` for an encoder."""
         where = os.path.join(self.path, self.files)
         # A damaged description is told by what reads it whole.
         with reading(where):
@@ -98,7 +97,7 @@ class ExportedModel(ModelSource):
             "tokenizer": check_tokenizer(stored["tokenizer"], where),
         }
         if task := self.task():
-            return {**about, **task.describe("a SavedModel")}
+            return {**about, **task.describe("a SavedModel", [])}
         return {
             **about,
             "words": words,
@@ -129,6 +128,9 @@ class OnnxFile(ModelSource):
         source = cls(session.path, argument)
         source._session = session
         return source
+
+    def task(self) -> Task | None:
+        return task_of(self._session.about)
 
     def loaded(self) -> "OnnxModel":
         return self._session
@@ -162,7 +164,7 @@ class OnnxFile(ModelSource):
             "dtype": session.quantize or "float32",
             "tokenizer": session.tokenizer,
         }
-        if task := task_of(session.about):
-            return {**about, **task.describe(self.kind)}
+        if task := self.task():
+            return {**about, **task.describe(self.kind, task.commands[:1])}
         uses = ["embed", "nearest", "serve"]
         return {**about, "mix": self.mix(), "uses": uses}

@@ -1,4 +1,4 @@
-"""A tagger or a classifier in a file of Keras. Imports nothing heavy."""
+"""A tagger or a classifier in a `.keras` file. Imports nothing heavy."""
 
 import json
 import os
@@ -22,7 +22,7 @@ class KerasFile(ModelSource):
     Its config is read, and no weights: Keras alone reads those.
     """
 
-    kind = "a file of Keras"
+    kind = f"a {KERAS_SUFFIX} file"
     files = f"*{KERAS_SUFFIX}"
 
     @staticmethod
@@ -30,7 +30,6 @@ class KerasFile(ModelSource):
         return path.endswith(KERAS_SUFFIX) and os.path.isfile(path)
 
     def task(self) -> Task | None:
-        """Returns what is done with words; `None` for another model."""
         name, config = self._config()
         kind = _CLASSES.get(name)
         if kind is None:
@@ -60,7 +59,7 @@ class KerasFile(ModelSource):
                 "config": config_of(encoder["options"], self.path),
                 "dtype": check_dtype(encoder["dtype"], self.path),
                 "tokenizer": check_tokenizer(encoder["tokenizer"], self.path),
-                **task.describe(self.kind),
+                **task.describe(self.kind, task.commands),
             }
 
     def _config(self) -> tuple[str, Config]:

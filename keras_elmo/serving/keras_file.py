@@ -1,4 +1,4 @@
-"""A tagger or a classifier in a file of Keras, to be served."""
+"""A tagger or a classifier in a `.keras` file, to be served."""
 
 import os
 import tempfile
