@@ -17,15 +17,18 @@ from keras_elmo.cli.tasks import (
     FIT,
     JSON,
     OUT,
+    PREDICTING_KINDS,
+    PREDICTS,
     TRAIN_OPTIONS,
     TRAIN_OUT,
     TRAINED,
+    TRAINED_KINDS,
     check_column,
     check_new_model,
     check_output,
-    check_trained,
     input_file,
     load_trained,
+    open_trained,
     standard_input,
     taken,
     train,
@@ -132,7 +135,7 @@ def _train(arguments: Arguments) -> None:
     "classify predict",
     "label texts",
     "classify predict --model mood.keras --input reviews.txt --out labels.txt",
-    TRAINED,
+    PREDICTS,
     Option(
         "input",
         "Text, one on each line, or by its name TSV, CSV or JSON lines; - for "
@@ -158,10 +161,8 @@ def _predict(arguments: Arguments) -> None:
     out, path = arguments.get("out"), arguments["input"]
     check_output(out)
     path = input_file(path)
-    check_trained(arguments["model"], "TextClassifier")
-    import_keras()
-    tokenizer = arguments.get("tokenizer")
-    model = load_trained(arguments["model"], "TextClassifier", tokenizer)
+    source = open_trained(arguments["model"], "TextClassifier", PREDICTING_KINDS)
+    model = load_trained(source, arguments.get("tokenizer"))
     stream = standard_input(path)
     texts = read_texts(path, stream, _columns(arguments), model.pairs)
     with written(out) as file:
@@ -210,12 +211,10 @@ def _labelled(
 def _evaluate(arguments: Arguments) -> None:
     """Prints precision, recall and F1 by label."""
     paths = expand_files(arguments["texts"], of_sentences=False)
-    check_trained(arguments["model"], "TextClassifier")
-    import_keras()
+    source = open_trained(arguments["model"], "TextClassifier", TRAINED_KINDS)
+    model = load_trained(source, arguments.get("tokenizer"))
     from keras_elmo.text.tag_scores import label_table
 
-    tokenizer = arguments.get("tokenizer")
-    model = load_trained(arguments["model"], "TextClassifier", tokenizer)
     columns = _columns(arguments)
     texts, labels = read_labelled(paths, columns, model.pairs, model.multi_label)
     scores = model.evaluate(texts, labels)

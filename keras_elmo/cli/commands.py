@@ -27,8 +27,10 @@ from keras_elmo.cli.parsing import (
     option_of,
     take_options,
 )
+from keras_elmo.cli.tasks import LITERT_SUFFIX, export_trained
 from keras_elmo.config import PRESETS, TOKENIZERS, ElmoConfig
 from keras_elmo.embedding.embed_options import EmbedOptions
+from keras_elmo.files.exported_sources import KerasFile
 from keras_elmo.files.finding import is_onnx
 from keras_elmo.text.lines import matching_files
 from keras_elmo.training.training_options import BATCH_TOKENS, TrainingOptions
@@ -179,9 +181,11 @@ _SAVED_MODEL = (
 
 @command(
     "export",
-    "write a SavedModel, or an ONNX file",
+    "write a SavedModel, an ONNX or a LiteRT file",
     "export --model runs/my-elmo --out saved_models/my-elmo",
-    dataclasses.replace(MODEL, name="source"),
+    dataclasses.replace(
+        MODEL, name="source", help=f"{MODEL.help}; or a .keras file of tag or classify"
+    ),
     Option(
         "average",
         "Average the weights with those of earlier stages of the same training: "
@@ -191,7 +195,8 @@ _SAVED_MODEL = (
     ),
     Option(
         "path",
-        "The folder to write, or a name in .onnx",
+        "The folder to write, or a name in .onnx, or, of a tagger or a classifier, "
+        "in .tflite",
         "DIR",
         flag="--out",
         required=True,
@@ -206,18 +211,23 @@ def _export(arguments: Arguments) -> None:
 
     The signatures are default, which takes strings, and tokens. An ONNX file, if --out
     ends in .onnx, takes character ids. docs/models.md compares their speed, their size
-    and what they need.
+    and what they need. A tagger or a classifier is written whole.
     """
     out = arguments["path"]
     check_free(out)
     to_onnx = is_onnx(out)
-    for option in _SAVED_MODEL if to_onnx else _ONNX:
+    is_task = KerasFile.matches(arguments["source"]) and "average" not in arguments
+    is_file = to_onnx or (is_task and out.endswith(LITERT_SUFFIX))
+    for option in _SAVED_MODEL if is_file else _ONNX:
         if option.name in arguments:
             rule = "applies only to an ONNX file"
-            if to_onnx:
-                rule = "applies only to a SavedModel; an ONNX file takes character ids"
+            if is_file:
+                rule = "applies only to a SavedModel; a file takes character ids"
                 rule += " and computes in float32"
             raise ValueError(f"{option.flag} {rule}. {received(path=out)}")
+    if is_task:
+        export_trained(arguments)
+        return
     stages = [arguments["source"], *arguments.pop("average", [])]
     for stage in stages:
         check_model(stage)

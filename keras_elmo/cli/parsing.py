@@ -90,7 +90,13 @@ class Parser(argparse.ArgumentParser):
         return super().parse_known_args(args, namespace)
 
     def error(self, message: str) -> NoReturn:
-        usage = f"usage: {self.prog} [OPTIONS]; {self.prog} --help lists them"
+        required = [
+            " ".join([*action.option_strings[:1], str(action.metavar)])
+            for action in self._actions
+            if action.required
+        ]
+        call = " ".join([self.prog, *required, "[OPTIONS]"])
+        usage = f"usage: {call}; {self.prog} --help lists them"
         self.exit(2, f"{usage}\n{self.prog}: error: {message}\n")
 
 

@@ -18,15 +18,18 @@ from keras_elmo.cli.tasks import (
     FIT,
     JSON,
     OUT,
+    PREDICTING_KINDS,
+    PREDICTS,
     TRAIN_OPTIONS,
     TRAIN_OUT,
     TRAINED,
+    TRAINED_KINDS,
     check_column,
     check_new_model,
     check_output,
-    check_trained,
     input_file,
     load_trained,
+    open_trained,
     standard_input,
     taken,
     train,
@@ -104,7 +107,7 @@ def _train(arguments: Arguments) -> None:
     "tag predict",
     "tag words or text",
     "tag predict --model ner.keras --input text.txt --out tagged.conll",
-    TRAINED,
+    PREDICTS,
     INPUT,
     OUT,
     Option(
@@ -129,10 +132,8 @@ def _predict(arguments: Arguments) -> None:
     out, path = arguments.pop("out", None), arguments.pop("input")
     check_output(out)
     path = input_file(path)
-    check_trained(arguments["model"], "Tagger")
-    import_keras()
-    tokenizer = arguments.pop("tokenizer", None)
-    tagger = load_trained(arguments.pop("model"), "Tagger", tokenizer)
+    source = open_trained(arguments.pop("model"), "Tagger", PREDICTING_KINDS)
+    tagger = load_trained(source, arguments.pop("tokenizer", None))
     with written(out) as file:
         stream = standard_input(path)
         for line in tagged_lines(path, tagger.tag, stream, **arguments):
@@ -151,9 +152,8 @@ def _predict(arguments: Arguments) -> None:
 def _evaluate(arguments: Arguments) -> None:
     """Prints precision, recall and F1 by type, as the script conlleval does."""
     sentences = read_tagged(arguments["x"], arguments.get("column"))
-    check_trained(arguments["model"], "Tagger")
-    import_keras()
+    source = open_trained(arguments["model"], "Tagger", TRAINED_KINDS)
+    scores = load_trained(source).evaluate(sentences)
     from keras_elmo.text.tag_scores import conlleval_table
 
-    scores = load_trained(arguments["model"], "Tagger").evaluate(sentences)
     print(json.dumps(scores) if "json" in arguments else conlleval_table(scores))

@@ -1,32 +1,36 @@
 """What the commands of taggers and of classifiers have in common."""
 
 import contextlib
-import json
+import dataclasses
 import os
+import shlex
 import sys
 import time
-import zipfile
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, BinaryIO, TextIO
+from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
 
-from keras_elmo.cli.parsing import MODEL, Arguments
+from keras_elmo.cli.parsing import MODEL, Arguments, import_keras
+from keras_elmo.files.exported_sources import KERAS_SUFFIX, KerasFile, OnnxFile
+from keras_elmo.files.finding import is_onnx
+from keras_elmo.files.loading import Kind, open_model
+from keras_elmo.files.sources import ModelSource
 from keras_elmo.text.lines import expand_files
-from keras_elmo.utils.files import (
-    check_free,
-    parse_json_object,
-    replacing,
-    replacing_text,
-)
+from keras_elmo.utils.checks import called
+from keras_elmo.utils.files import check_free, replacing, replacing_text
 from keras_elmo.utils.options import Option
 
 if TYPE_CHECKING:
     import keras
 
 STANDARD = "-"
-_SUFFIX = ".keras"
+LITERT_SUFFIX = ".tflite"
 _TRAINING = "training"
 
-TRAINED = Option("model", "A file that train has written", "FILE", required=True)
+TRAINED = Option("model", "A .keras file that train has written", "FILE", required=True)
+PREDICTS = dataclasses.replace(TRAINED, help=f"{TRAINED.help}, or an .onnx file of it")
+# The files that those options name.
+TRAINED_KINDS: tuple[Kind, ...] = (KerasFile,)
+PREDICTING_KINDS: tuple[Kind, ...] = (KerasFile, OnnxFile)
 OUT = Option("out", "The file to write; if not given, or -, standard output", "FILE")
 JSON = Option("json", "Print all scores as JSON", type=bool)
 TRAIN_OUT = Option("out", "The file to write, a name in .keras", "FILE", required=True)
@@ -72,8 +76,10 @@ def taken(arguments: Arguments, *names: str) -> Arguments:
 
 def check_new_model(path: str) -> None:
     """Checks that a file in `.keras` can be written."""
-    if not path.endswith(_SUFFIX):
-        raise ValueError(f"--out must be a name in {_SUFFIX}. Received: --out {path!r}")
+    if not path.endswith(KERAS_SUFFIX):
+        raise ValueError(
+            f"--out must be a name in {KERAS_SUFFIX}. Received: --out {path!r}"
+        )
     check_free(path)
 
 
@@ -128,13 +134,14 @@ def train(model: "keras.Model", out: str, data: Arguments, **fit: object) -> Non
     if stopped:
         raise KeyboardInterrupt(f"{stopped}; {kept}")
     print(kept, file=sys.stderr)
+    print(f"next: keras-elmo {_predicting(out)}", file=sys.stderr)
 
 
 def save(model: "keras.Model", path: str) -> None:
     """Writes a model whole or not at all."""
     with replacing(path) as temporary:
         # Keras wants the ending.
-        whole = temporary + _SUFFIX
+        whole = temporary + KERAS_SUFFIX
         try:
             model.save(whole)
             os.replace(whole, temporary)
@@ -143,46 +150,73 @@ def save(model: "keras.Model", path: str) -> None:
                 os.remove(whole)
 
 
-def check_trained(path: str, name: str) -> None:
-    """Checks that a file is a trained model, without Keras.
+def open_trained(path: str, name: str, kinds: tuple[Kind, ...]) -> ModelSource:
+    """Finds a trained model, without Keras.
 
     Args:
         path: the file.
         name: of its class.
+        kinds: the kinds of files that the command takes.
     """
-    rule = f"a {_SUFFIX} file of a {name}, as train writes it"
-    told = f"{path}: must be {rule}. Received: "
-    if not os.path.isfile(path):
-        raise ValueError(f"{told}{'a folder' if os.path.isdir(path) else 'no file'}")
-    try:
-        with zipfile.ZipFile(path) as file:
-            content = file.read("config.json")
-    except (zipfile.BadZipFile, KeyError):
-        raise ValueError(f"{told}another file") from None
-    config = parse_json_object(content, path)
-    registered = config.get("registered_name")
-    if registered != f"keras_elmo>{name}":
-        raise ValueError(f"{told}{json.dumps(registered)}")
+    source = open_model(path, "model", kinds)
+    task = source.task()
+    if task is None or task.class_name != name:
+        received = "another model" if task is None else f"a {task.class_name}"
+        raise ValueError(f"{path}: must hold a {name}. Received: {received}")
+    return source
 
 
-def load_trained(path: str, name: str, tokenizer: str | None = None) -> "keras.Model":
-    """Loads a `Tagger` or a `TextClassifier`.
+def load_trained(source: ModelSource, tokenizer: str | None = None) -> Any:
+    """Loads a `Tagger` or a `TextClassifier`, or one that was exported.
 
     Args:
-        path: the file.
-        name: of its class.
+        source: what `open_trained` returned.
         tokenizer: splits texts, or `None` for what the model has.
     """
-    import keras
+    import_keras(source.path)
+    if isinstance(source, KerasFile):
+        import keras
 
-    import keras_elmo
+        # Registers the classes.
+        from keras_elmo import Tagger, TextClassifier  # noqa: F401
 
-    # Registers it.
-    getattr(keras_elmo, name)
-    model = keras.models.load_model(path)
+        model = keras.models.load_model(source.path)
+        splits = model.elmo.encoder
+    else:
+        model = splits = source.loaded()
     if tokenizer is not None:
-        model.elmo.encoder.tokenizer = tokenizer
+        splits.tokenizer = tokenizer
     return model
+
+
+def export_trained(arguments: Arguments) -> None:
+    """Writes a tagger or a classifier whole, for programs without Keras.
+
+    Args:
+        arguments: those of `export`, checked but for what no such model has.
+    """
+    path, out = arguments.pop("source"), arguments.pop("path")
+    task = open_model(path, "model", TRAINED_KINDS).task()
+    if task is None:
+        raise ValueError(f"{path}: must hold a Tagger or a TextClassifier")
+    options = taken(arguments, "quantize", "tokenizer")
+    for name in arguments:
+        raise ValueError(f"{called(name)} does not apply to {task.title}")
+    if options.get("tokenizer") == "none":
+        options["tokenizer"] = None
+    load_trained(KerasFile(path)).export(out, **options)
+    print(f"wrote {out}")
+    if out.endswith(LITERT_SUFFIX):
+        return
+    serve = shlex.join(["serve", "--model", out])
+    print(f"next: keras-elmo {_predicting(out) if is_onnx(out) else serve}")
+
+
+def _predicting(path: str) -> str:
+    """Returns a call that predicts with a file."""
+    task = open_model(path, "model", PREDICTING_KINDS).task()
+    words = task.commands[0].split() if task else []
+    return shlex.join([*words, "--model", path, "--input", "text.txt"])
 
 
 @contextlib.contextmanager

@@ -1,4 +1,4 @@
-"""Models in one piece: a SavedModel, an .onnx file, a task in a file of Keras.
+"""Models in one piece: a SavedModel, an .onnx file, a task in a `.keras` file.
 
 Imports nothing heavy.
 """
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 KERAS_SUFFIX = ".keras"
 _CLASSES = {"Tagger": TAGGER, "TextClassifier": CLASSIFIER}
-# Of the config in a file of Keras, which holds the words of static vectors, too.
+# Of the config in a `.keras` file, which holds the words of static vectors, too.
 _MAX_BYTES = 2**28
 
 
@@ -55,7 +55,6 @@ class ExportedModel(ModelSource):
         return is_saved_model(path)
 
     def task(self) -> Task | None:
-        """Returns what is done with words; `None` for an encoder."""
         where = os.path.join(self.path, self.files)
         # A damaged description is told by what reads it whole.
         with reading(where):
@@ -108,7 +107,7 @@ class ExportedModel(ModelSource):
             "tokenizer": check_tokenizer(stored["tokenizer"], where),
         }
         if task := self.task():
-            return {**about, **task.describe("a SavedModel")}
+            return {**about, **task.describe("a SavedModel", [])}
         return {
             **about,
             "words": words,
@@ -139,6 +138,9 @@ class OnnxFile(ModelSource):
         source = cls(session.path, argument)
         source._session = session
         return source
+
+    def task(self) -> Task | None:
+        return task_of(self._session.about)
 
     def loaded(self) -> "OnnxModel":
         return self._session
@@ -172,8 +174,8 @@ class OnnxFile(ModelSource):
             "dtype": session.quantize or "float32",
             "tokenizer": session.tokenizer,
         }
-        if task := task_of(session.about):
-            return {**about, **task.describe(self.kind)}
+        if task := self.task():
+            return {**about, **task.describe(self.kind, task.commands[:1])}
         uses = ["embed", "nearest", "serve"]
         return {**about, "mix": self.mix(), "uses": uses}
 
@@ -184,7 +186,7 @@ class KerasFile(ModelSource):
     Its config is read, and no weights: Keras alone reads those.
     """
 
-    kind = "a file of Keras"
+    kind = f"a {KERAS_SUFFIX} file"
     files = f"*{KERAS_SUFFIX}"
 
     @staticmethod
@@ -192,7 +194,6 @@ class KerasFile(ModelSource):
         return path.endswith(KERAS_SUFFIX) and os.path.isfile(path)
 
     def task(self) -> Task | None:
-        """Returns what is done with words; `None` for another model."""
         name, config = self._config()
         kind = _CLASSES.get(name)
         if kind is None:
@@ -222,7 +223,7 @@ class KerasFile(ModelSource):
                 "config": config_of(encoder["options"], self.path),
                 "dtype": check_dtype(encoder["dtype"], self.path),
                 "tokenizer": check_tokenizer(encoder["tokenizer"], self.path),
-                **task.describe(self.kind),
+                **task.describe(self.kind, task.commands),
             }
 
     def _config(self) -> tuple[str, Config]:

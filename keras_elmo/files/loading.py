@@ -13,7 +13,7 @@ from keras_elmo.files.downloads import HUB, cached_folders, download, unpack
 from keras_elmo.files.exported_sources import ExportedModel, KerasFile, OnnxFile
 from keras_elmo.files.finding import foreign_kinds, said_on, shipped_names
 from keras_elmo.files.run_sources import PublishedFolder, Run, RunCheckpoint
-from keras_elmo.files.sources import ModelSource, Source, in_memory
+from keras_elmo.files.sources import ModelSource, Source, in_memory, refuse_task
 from keras_elmo.utils.checks import called, did_you_mean
 from keras_elmo.utils.types import StrPath
 
@@ -103,20 +103,15 @@ def _refusal(name: str, argument: str, kinds: tuple[Kind, ...]) -> str:
     exactly = f"{called(argument)} must be {wanted}"
     taken = exactly if len(kinds) < 3 else f"{called(argument)} must be a model's path"
     if not os.path.exists(name):
-        names = shipped_names()
+        names = shipped_names() if ExportedModel in kinds else []
         hint = did_you_mean(name, names) or "."
-        others = ", ".join(["", *names])
-        return (
-            f"{name}: no such file or folder{hint} {taken}{others} or {HUB}OWNER/NAME"
-        )
+        others = f", {', '.join(names)} or {HUB}OWNER/NAME" if names else ""
+        return f"{name}: no such file or folder{hint} {taken}{others}"
     if KerasFile.matches(name) and (task := KerasFile(name).task()):
-        return (
-            f"{name}: is {task.title} in {KerasFile.kind}; {exactly}. Its encoder is "
-            f"keras.models.load_model({name!r}).elmo"
-        )
+        refuse_task(task, name, argument)
     if name.endswith(_KERAS_SUFFIXES) and os.path.isfile(name):
         return (
-            f"{name}: {called(argument)} must not be a file of Keras. Read it with "
+            f"{name}: {called(argument)} must not be a .keras file. Read it with "
             "keras.models.load_model, and give the Encoder, ElmoEmbedding or "
             "PretrainingModel that it holds, or export that"
         )

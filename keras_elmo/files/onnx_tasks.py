@@ -33,6 +33,8 @@ class OnnxTask(OnnxSession):
 
     Attributes:
         task: what it does.
+        multi_label: of the task.
+        pairs: of the task.
         others: those of `OnnxSession`.
     """
 
@@ -41,6 +43,7 @@ class OnnxTask(OnnxSession):
         if task is None:
             raise ValueError("it has no task")
         self.task = task
+        self.multi_label, self.pairs = task.multi_label, task.pairs
         if not isinstance(self.about["layer_norm"], bool):
             raise ValueError("layer_norm must be true or false")
         text = (CHAR_IDS, STATIC_IDS) if self._static else (CHAR_IDS,)
@@ -252,10 +255,13 @@ class OnnxClassifier(OnnxTask):
             texts: as of `predict_proba`.
             batch_size: greatest number of texts that are computed together.
         """
-        rows, names = self.predict_proba(texts, batch_size), self.labels
-        if self.task.multi_label:
-            return [[names[k] for k in np.flatnonzero(row >= 0.5)] for row in rows]
-        return [names[k] for k in rows.argmax(axis=1)]
+        labels = list(map(self.labels_of, self.predict_proba(texts, batch_size)))
+        return labels if self.multi_label else [label for (label,) in labels]
+
+    def labels_of(self, row: np.ndarray) -> list[str]:
+        """Returns the labels of a text, by its probabilities."""
+        places = np.flatnonzero(row >= 0.5) if self.multi_label else [row.argmax()]
+        return [self.task.names[k] for k in places]
 
 
 OnnxModel: TypeAlias = OnnxEncoder | OnnxTagger | OnnxClassifier

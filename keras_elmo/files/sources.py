@@ -112,6 +112,10 @@ class ModelSource:
         """Returns what `load` does: the encoder, or what does a task."""
         return self.encoder()
 
+    def task(self) -> Task | None:
+        """Returns what is done with words; `None` for any other model."""
+        return None
+
     def keras_encoder(self) -> "Encoder":
         """Returns the encoder, which must be one of Keras."""
         encoder: Encoder = self.encoder()

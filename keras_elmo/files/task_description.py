@@ -1,6 +1,6 @@
 """What a file says of a tagger or a classifier that was exported whole."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from keras_elmo.utils.types import Config
@@ -40,18 +40,24 @@ class Task(NamedTuple):
         """The name of the Keras model."""
         return "Tagger" if self.kind == TAGGER else "TextClassifier"
 
-    def describe(self, where: str) -> Config:
-        """Returns what `inspect_model` tells; `where` is the kind of file."""
+    def describe(self, where: str, commands: Sequence[str]) -> Config:
+        """Returns what `inspect_model` tells.
+
+        Args:
+            where: the kind of file.
+            commands: those that take it, beside `serve`.
+        """
         return {
             "kind": f"{self.title} in {where}",
             "task": {**self._asdict(), "names": list(self.names)},
-            "uses": [self.command, "serve"],
+            "uses": [*commands, "serve"],
         }
 
     @property
-    def command(self) -> str:
-        """The command that predicts."""
-        return f"{'tag' if self.kind == TAGGER else 'classify'} predict"
+    def commands(self) -> list[str]:
+        """The commands that take the `.keras` file; the first predicts."""
+        group = "tag" if self.kind == TAGGER else "classify"
+        return [f"{group} predict", f"{group} evaluate", "export"]
 
 
 def task_of(about: Mapping[str, object]) -> Task | None:

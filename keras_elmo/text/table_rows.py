@@ -165,7 +165,8 @@ class TableRows:
         most = len(places) + ("label" not in places)
         if len({*places.values()}) < len(places) or (is_default and len(cells) > most):
             flags = ", ".join(called(f"{name}_column") for name in places)
-            rule = f"have {', '.join(places)} alone, or a header; or give {flags}"
+            rule = f"have a {' and a '.join(places)} alone, or a header that names the "
+            rule += f"columns; or give {flags}"
             refuse_line(self._path, number, rule, cells)
         return places
 

@@ -139,6 +139,7 @@ class WordColumns:
             is_above = False
             if len(cells) != self.width:
                 rule = f"have {self.width} columns, with {self.separator} between them"
+                rule += f", as line {self.first[0]} does"
                 refuse_line(self.path, number, rule, line)
             yield number, cells
 

@@ -82,6 +82,10 @@ def test_several_labels_and_pairs(folder, tmp_path):
     status, out, _ = command("classify", "predict", "--model", path, "--input", data)
     assert status == 0 and out.count("\n") == 3
     assert {*out.split()} <= {"a", "b", "a,b"}
+    onnx = tmp_path / "several.onnx"
+    assert command("export", "--model", path, "--out", onnx)[0] == 0
+    status, again, _ = command("classify", "predict", "--model", onnx, "--input", data)
+    assert (status, again) == (0, out)
 
 
 @pytest.mark.parametrize(

@@ -47,10 +47,11 @@ def trained(folder):
 
 def test_train(folder, trained):
     path, err = trained
-    first, second, last = err.splitlines()
+    first, second, last, hint = err.splitlines()
     assert first.startswith("Epoch 1: loss ") and first.endswith(" s, best so far")
     assert "F1 " in first and "accuracy " in first and second.startswith("Epoch 2: ")
     assert "has the weights of epoch " in last and "the best of 2" in last
+    assert hint == f"next: keras-elmo tag predict --model {path} --input text.txt"
     assert_one_line(*train(folder, path), "ner.keras exists already")
     assert names(folder) == ["dev.conll", "ner.keras", "run", "train.conll"]
 
@@ -76,6 +77,35 @@ def test_predict(trained, tmp_path, monkeypatch):
     assert lines[1].startswith("the X ") and lines[3].startswith("of Y ")
     result = command(*asked, text, "--out", tmp_path / "out.conll")
     assert_one_line(*result, "out.conll exists already")
+
+
+def test_exported(trained, tmp_path, monkeypatch):
+    """An ONNX file predicts as the tagger does, split as it is told."""
+    monkeypatch.chdir(tmp_path)
+    path, _ = trained
+    status, out, err = command("export", "--model", path, "--out", "ner.onnx")
+    call = "keras-elmo tag predict --model ner.onnx --input text.txt"
+    assert (status, out, err) == (0, f"wrote ner.onnx\nnext: {call}\n", "")
+    (tmp_path / "text.txt").write_text("the bank's\n", encoding="utf-8")
+    for more in [], ["--tokenizer", "published"]:
+        tagged = [
+            command("tag", "predict", "--model", model, "--input", "text.txt", *more)
+            for model in (path, "ner.onnx")
+        ]
+        assert tagged[0] == tagged[1] and tagged[0][0] == 0
+    wrong = ["--model", "ner.onnx", "--corpus", "text.txt"]
+    said = "is an ONNX file; --model must be a .keras file"
+    assert_one_line(*command("tag", "evaluate", *wrong), said)
+    exporting = ["export", "--model", path, "--out"]
+    for arguments, said in {
+        ("a.onnx", "--tokenizer", "unicode"): "--tokenizer applies only to a SavedMod",
+        ("a.tflite", "--dtype", "bfloat16"): "--dtype applies only to a SavedModel",
+        ("a", "--quantize", "int8"): "--quantize applies only to an ONNX file",
+        ("a", "--language-model"): "--language-model does not apply to a tagger",
+        ("a.onnx", "--average", path): "is a tagger; --model or --average must be an",
+    }.items():
+        assert_one_line(*command(*exporting, *arguments), said)
+    assert names(tmp_path) == ["ner.onnx", "text.txt"]
 
 
 def test_nothing_is_half_written(trained, tmp_path):
@@ -152,9 +182,9 @@ def test_no_tagger(folder, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "text.txt").write_text("the bank\n")
     for path, said in {
-        "text.txt": "must be a .keras file of a Tagger, as train writes it",
-        folder / "run": "Received: a folder",
-        "nowhere.keras": "Received: no file",
+        "text.txt": "holds no model; --model must be a .keras file or an ONNX file",
+        folder / "run": "is a run of keras_elmo; --model must be a .keras file or",
+        "nowhere.keras": "no such file or folder. --model must be a .keras file",
     }.items():
         asked = ["--model", path, "--input", "text.txt"]
         assert_one_line(*command("tag", "predict", *asked), said)

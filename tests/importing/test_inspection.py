@@ -68,13 +68,14 @@ def test_inspect_a_task(kind, tmp_path):
     names = model.tags if kind == "tagger" else model.labels
     for name, where in (
         ("task.onnx", "an ONNX file"),
-        ("task.keras", "a file of Keras"),
+        ("task.keras", "a .keras file"),
     ):
         found = keras_elmo.inspect_model(tmp_path / name)
         assert found["kind"] == f"a {kind} in {where}"
         assert found["task"]["kind"] == kind
         assert found["task"]["names"] == [*names]
-        assert found["uses"] == [f"{command_name} predict", "serve"]
+        more = [f"{command_name} evaluate", "export"] if "keras" in name else []
+        assert found["uses"] == [f"{command_name} predict", *more, "serve"]
         assert found["dtype"] == ("int8" if name == "task.onnx" else "float32")
         assert found["parameters"]["encoder"] == model.elmo.encoder.count_params()
         json.dumps(found)
@@ -98,7 +99,7 @@ def test_inspect_a_saved_model_of_a_task(tmp_path):
     random_tagger(static=None).export(tmp_path / "names")
     found = keras_elmo.inspect_model(tmp_path / "names")
     assert found["kind"] == "a tagger in a SavedModel"
-    assert found["task"]["names"][0] == "O" and "serve" in found["uses"]
+    assert found["task"]["names"][0] == "O" and found["uses"] == ["serve"]
     for reads in (keras_elmo.load_language_model, keras_elmo.ElmoEmbedding):
         with pytest.raises(ValueError, match="is a tagger; .* must be an encoder"):
             reads(tmp_path / "names")

@@ -120,8 +120,12 @@ MALFORMED = {
     "empty": ("", (), "file.tsv: must hold texts with labels. Received: none"),
     "blank lines": ("\n \n\t\n", (), "file.tsv: must hold texts with labels"),
     "header alone": ("text\tlabel\n", (), "file.tsv: must hold texts with labels"),
-    "one column": ("a\nb\n", (), "line 1: must have text, label alone, or a header"),
-    "many columns": ("a\tb\tc\n", (), "line 1: must have text, label alone, or a h"),
+    "one column": ("a\nb\n", (), "line 1: must have a text and a label alone, or"),
+    "many columns": (
+        "a\tb\tc\n",
+        (),
+        "line 1: must have a text and a label alone, or a h",
+    ),
     "column less": (LINE + "b\n", (), "line 2: must have 2 columns, with tabs"),
     "column more": (LINE + "b\ty\tz\n", (), "line 2: must have 2 columns, with tabs"),
     "spaces": (LINE + "b  y\n", (), "line 2: must have 2 columns, with tabs between"),
@@ -155,7 +159,7 @@ MALFORMED = {
         "`text_column` must be from 0 to 1 in file.tsv, line 1. Received: text_col",
     ),
     "negative place": (LINE, (-1,), "`text_column` must be from 0 to 1 in file.tsv"),
-    "same place": (LINE, (1, None, 1), "line 1: must have text, label alone"),
+    "same place": (LINE, (1, None, 1), "line 1: must have a text and a label alone"),
     "byte": (LINE.encode() * 300 + b"h\xe9\tx\n", (), "line 301: must be UTF-8 text"),
     "latin-1": ("é\tx\n".encode("latin-1") * 9, (), "file.tsv must be UTF-8 text; 9"),
     "utf-16": (LINE.encode("utf-16"), (), "file.tsv must be UTF-8 text; it looks"),
@@ -167,7 +171,7 @@ MALFORMED = {
 MALFORMED_CSV = {
     "open quote": ('a,x\n"b,y\nc,z\n', "line 2: must begin a row of CSV (unexpected"),
     "quote inside": ('a,x\n"b"c,y\n', "line 2: must begin a row of CSV ('"),
-    "semicolons": ("a;x\nb;y\n", "line 1: must have text, label alone, or a header"),
+    "semicolons": ("a;x\nb;y\n", "line 1: must have a text and a label alone, or"),
     "column more": ("a,x\nb, or c,y\n", "line 2: must have 2 columns, with commas"),
     "long field": (f"{'a' * 200_000},x\n", "line 1: must begin a row of CSV (field"),
 }

@@ -134,7 +134,10 @@ MALFORMED = {
     "no sentence": ("-DOCSTART- -X- O O\n\n", "file.conll: must hold words"),
     "comments": ("# a b\n\n# c\n", "file.conll: must hold words with tags"),
     "one column": ("We\nsat\n", "line 1: must have a word and its tag"),
-    "sentences": ("We sat down .\nHere\n", "line 2: must have 4 columns, with spaces"),
+    "sentences": (
+        "We sat down .\nHere\n",
+        "4 columns, with spaces between them, as line 1",
+    ),
     "tag missing": ("We O\nsat\n", "line 2: must have 2 columns, with spaces between"),
     "column more": ("We O\n\nsat O O\n", "line 3: must have 2 columns"),
     "docstart": ("-DOCSTART-\na b O\nc O\n", "line 3: must have 3 columns"),
