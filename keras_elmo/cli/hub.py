@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from keras_elmo.cli.parsing import Arguments, command
+from keras_elmo.cli.parsing import Arguments, command, import_keras
 from keras_elmo.utils.options import Option
 
 _RUN = Option("run", "A run of pretrain that was validated", flag="RUN", required=True)
@@ -55,4 +55,5 @@ def _publish(arguments: Arguments) -> None:
     """
     from keras_elmo.training.publishing import publish
 
+    import_keras()
     print(f"published {arguments['repository']}: {publish(**arguments)}")

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shlex
+import textwrap
 from pathlib import Path
 
 from keras_elmo.config import PRESETS, ElmoConfig
@@ -12,7 +13,7 @@ from keras_elmo.files.finding import RunFiles, said_on
 from keras_elmo.files.loading import open_model
 from keras_elmo.files.run_history import HistoryRow, read_history
 from keras_elmo.files.run_sources import Run
-from keras_elmo.text.vocabulary import counts_file
+from keras_elmo.text.vocabulary import SPECIALS, Vocabulary, counts_file
 from keras_elmo.training.training_options import TrainingOptions
 from keras_elmo.utils.checks import called, received, refuse
 from keras_elmo.utils.files import read_json_object
@@ -34,10 +35,7 @@ tags:
 
 # {title}
 
-ELMo (Peters et al. 2018): a biLM with {config.num_layers} layers of bidirectional
-LSTMs ({config.units:,} cells, projected to {config.projection_units:,} numbers a
-direction) above {below}, {config.num_weights:,} weights. Text is cut by
-`Tokenizer("{tokenizer}")`.
+{about}
 
 | | |
 | --- | --- |
@@ -93,23 +91,28 @@ def run_card(
         )
     # Whose weights are those of the run.
     best = min(measured, key=lambda row: row.perplexity_mean or 0.0)
-    described = Run(path).describe()
-    config: ElmoConfig = described["config"]
+    config = ElmoConfig.from_options(files.options)
+    manifest = read_json_object(files.training)
     below = "an embedding of words"
     if count := sum(number for _, number in config.filters):
         below = f"a character CNN ({count:,} filters)"
+    about = (
+        f"ELMo (Peters et al. 2018): a biLM with {config.num_layers} layers of "
+        f"bidirectional LSTMs ({config.units:,} cells, projected to "
+        f"{config.projection_units:,} numbers a direction) above {below}, "
+        f"{config.num_weights:,} weights. Text is cut by "
+        f'`Tokenizer("{manifest.get("tokenizer")}")`.'
+    )
     head = {"language": language, "license": license}
     return _CARD.format(
         head="".join(f"{key}: {value}\n" for key, value in head.items() if value),
         title=os.path.basename(name or os.path.abspath(path)),
         name=name or path,
-        config=config,
+        about=textwrap.fill(about, 88),
         units=2 * config.projection_units,
-        below=below,
         best=best,
-        num_words=len(described["words"]) - 3,
-        tokenizer=described["tokenizer"],
-        command=_command(config, read_json_object(files.training), rows[-1]),
+        num_words=len(Vocabulary.load(files.vocabulary)) - len(SPECIALS),
+        command=_command(config, manifest, rows[-1]),
     )
 
 
@@ -156,8 +159,8 @@ def publish(
     Raises:
         ImportError: the extra `hub` is not installed.
         ValueError: `repository` has another form, there is no such run, it has no
-            perplexity, its README.md says another licence, or no token of the Hub is
-            here.
+            perplexity or is damaged, its README.md says another licence, or no token
+            of the Hub is here.
         OSError: the Hub refuses, or cannot be reached.
     """
     name, revision = repository_of(repository, "repository")
@@ -179,6 +182,8 @@ def publish(
             "publishing needs a token of the Hugging Face Hub: set HF_TOKEN, or call "
             "`hf auth login`"
         )
+    # Raises if the weights are not of these sizes.
+    Run(files.path).describe()
     manifest = read_json_object(files.training)
     kept = json.dumps({key: manifest.get(key) for key in _KEYS}, indent=2) + "\n"
     contents: dict[str, str | bytes] = {

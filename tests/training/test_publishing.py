@@ -130,6 +130,10 @@ def test_refusals(run, hub, monkeypatch, tmp_path):
     )
     status, _, err = command("publish", run, NAME)
     assert status == 2 and "required: --license" in err
+    weights = (run / "weights.hdf5").read_bytes()
+    (run / "weights.hdf5").write_bytes(weights[:-100])
+    assert_one_line(*ask(run), "weights.hdf5")
+    (run / "weights.hdf5").write_bytes(weights)
     monkeypatch.setenv("HF_TOKEN", "wrong")
     assert_one_line(*ask(run), f"{NAME}: cannot be uploaded: ", "401")
     monkeypatch.delenv("HF_TOKEN")
