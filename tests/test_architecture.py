@@ -34,6 +34,7 @@ FLOORS = {
     "sklearn": 7,
     "importing": 8,
     "explorer": 8,
+    "spacy": 8,
     "__init__": 9,
     "cli": 10,
     "__main__": 11,
@@ -48,6 +49,7 @@ EXTRAS = {
     "explorer": {"orjson", "starlette"},
     "scale": {"apache_beam"},
     "sklearn": {"sklearn"},
+    "spacy": {"spacy"},
 }
 
 # Options of such rooms, which the command line declares: they need no extra.

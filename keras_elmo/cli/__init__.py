@@ -12,6 +12,7 @@ from time import monotonic
 import keras_elmo
 from keras_elmo.cli import classify as _classify  # noqa: F401  (declares commands)
 from keras_elmo.cli import commands as _commands  # noqa: F401
+from keras_elmo.cli import hub as _hub  # noqa: F401
 from keras_elmo.cli import imports as _imports  # noqa: F401
 from keras_elmo.cli import servers as _servers  # noqa: F401
 from keras_elmo.cli import tag as _tag  # noqa: F401

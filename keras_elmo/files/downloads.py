@@ -29,14 +29,8 @@ def download(name: str, argument: str = "model") -> Path:
     What the cache has is not downloaded again, and taken where there is no network.
     Every file is compared with its checksum.
     """
-    form = re.fullmatch(r"hf://([\w.-]+/[\w.-]+?)(?:@([\w./-]+))?", name)
-    if form is None:
-        raise ValueError(
-            f"{called(argument)} must have the form hf://OWNER/NAME or "
-            f"hf://OWNER/NAME@REVISION. {received(**{argument: name})}"
-        )
+    repository, revision = repository_of(name, argument)
     hub = import_extra("huggingface_hub", f"Loading {name}", "hub")
-    repository, revision = form.groups()
     try:
         folder = Path(
             hub.snapshot_download(
@@ -44,13 +38,29 @@ def download(name: str, argument: str = "model") -> Path:
             )
         )
     except Exception as error:
-        # Their classes depend on the HTTP library below, which has changed.
-        reason = " ".join(str(error).split())
-        raise OSError(f"{name}: cannot be downloaded: {reason}") from error
+        raise hub_error(name, "downloaded", error) from error
     for path in sorted(folder.rglob("*")):
         if path.is_file():
             _check(path)
     return folder
+
+
+def repository_of(name: str, argument: str) -> tuple[str, str | None]:
+    """Returns the repository and the revision of `hf://OWNER/NAME[@REVISION]`."""
+    form = re.fullmatch(r"hf://([\w.-]+/[\w.-]+?)(?:@([\w./-]+))?", name)
+    if form is None:
+        raise ValueError(
+            f"{called(argument)} must have the form hf://OWNER/NAME or "
+            f"hf://OWNER/NAME@REVISION. {received(**{argument: name})}"
+        )
+    return form[1], form[2]
+
+
+def hub_error(name: str, done: str, error: Exception) -> OSError:
+    """Returns the error of something that cannot be done with a repository."""
+    # Their classes depend on the HTTP library below, which has changed.
+    reason = f"{error} {error.__cause__ or ''}"
+    return OSError(f"{name}: cannot be {done}: {' '.join(reason.split())}")
 
 
 def _check(path: Path) -> None:

@@ -16,7 +16,7 @@ import warnings
 from pathlib import Path
 
 # Runtimes that a block shows, which need not be installed.
-OPTIONAL = {"ai_edge_litert", "sklearn"}
+OPTIONAL = {"ai_edge_litert", "sklearn", "spacy"}
 
 
 def main(site, path):

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keras_elmo.text.vector_file import read_vector_file
+from keras_elmo.text.vector_file import read_vector_file, write_vector_file
 
 GLOVE = "the 0.5 -1.25e-1 3\n배 1 2 3\n"
 
@@ -55,6 +55,16 @@ def test_no_more_words_than_asked_for(path):
     assert (len(words), vectors.shape) == (2, (2, 3))
     path.write_text("9 3\n" + GLOVE, encoding="utf-8")
     assert len(read_vector_file(path, max_words=2)[0]) == 2
+
+
+def test_round_trip(path):
+    """Every bit of the numbers."""
+    vectors = np.random.default_rng(0).normal(size=(2, 3)).astype("float32")
+    write_vector_file(path, ["the", "x\u00a0배"], vectors, 3)
+    words, read = read_vector_file(path)
+    assert words == ["the", "x\u00a0배"]
+    np.testing.assert_array_equal(read, vectors)
+    assert path.read_text(encoding="utf-8").startswith("2 3\nthe ")
 
 
 def test_compressed(tmp_path):

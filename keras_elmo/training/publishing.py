@@ -1,0 +1,206 @@
+"""A card for a run, and its upload to the Hugging Face Hub."""
+
+import json
+import os
+import re
+import shlex
+import textwrap
+from pathlib import Path
+
+from keras_elmo.config import PRESETS, ElmoConfig
+from keras_elmo.files.downloads import hub_error, repository_of
+from keras_elmo.files.finding import RunFiles, said_on
+from keras_elmo.files.loading import open_model
+from keras_elmo.files.run_history import HistoryRow, read_history
+from keras_elmo.files.run_sources import Run
+from keras_elmo.text.vocabulary import SPECIALS, Vocabulary, counts_file
+from keras_elmo.training.training_options import TrainingOptions
+from keras_elmo.utils.checks import called, received, refuse
+from keras_elmo.utils.files import read_json_object
+from keras_elmo.utils.lazy import import_extra
+from keras_elmo.utils.options import options_of
+from keras_elmo.utils.types import Config, StrPath
+
+# What a model needs to be read again.
+_KEYS = ("tokenizer", "vocabulary_size", "num_sampled")
+_MOST_FILES = 3
+
+_CARD = """\
+---
+{head}library_name: keras-elmo
+tags:
+- elmo
+- word-embeddings
+---
+
+# {title}
+
+{about}
+
+| | |
+| --- | --- |
+| Words read | {best.words:,}, in {best.step:,} updates |
+| Words predicted | the {num_words:,} most frequent |
+| Perplexity | of the validation text, by the exact softmax {best.perplexity_mean:.1f} \
+(forward {best.perplexity_forward:.1f}, backward {best.perplexity_backward:.1f}) |
+
+## Use
+
+```python
+import keras_elmo
+
+for vectors in keras_elmo.embed("{name}", ["A sentence of your own."]):
+    print(vectors.shape)  # layers, words, {units}
+layer = keras_elmo.ElmoEmbedding("{name}")  # of a Keras model
+language_model = keras_elmo.load_language_model("{name}")
+```
+
+## Training
+
+```
+{command}
+```
+"""
+
+
+def run_card(
+    run: StrPath, name: str = "", license: str = "", language: str = ""
+) -> str:
+    """Returns the README.md of a run: what it is, has read and is worth, and its use.
+
+    Args:
+        run: folder of the run.
+        name: by which it will be loaded, `hf://OWNER/NAME`; its path if empty.
+        license: identifier of the Hub, such as `"cc-by-sa-3.0"`; left out if empty.
+        language: code of the language; left out if empty.
+
+    Raises:
+        ValueError: there is no such run, or no validation has measured its perplexity.
+    """
+    for argument, value in (("license", license), ("language", language)):
+        if value and not re.fullmatch(r"[\w.-]+", value):
+            refuse(argument, "one identifier, such as cc-by-sa-3.0 or en", value)
+    path = open_model(run, "run", kinds=(Run,)).path
+    files = RunFiles(path)
+    rows = read_history(files.history)
+    measured = [row for row in rows if row.perplexity_mean is not None]
+    if not measured or not files.holds_a_language_model():
+        raise ValueError(
+            f"{path}: has no perplexity that its card could tell; train it with "
+            "--validation"
+        )
+    # Whose weights are those of the run.
+    best = min(measured, key=lambda row: row.perplexity_mean or 0.0)
+    config = ElmoConfig.from_options(files.options)
+    manifest = read_json_object(files.training)
+    below = "an embedding of words"
+    if count := sum(number for _, number in config.filters):
+        below = f"a character CNN ({count:,} filters)"
+    about = (
+        f"ELMo (Peters et al. 2018): a biLM with {config.num_layers} layers of "
+        f"bidirectional LSTMs ({config.units:,} cells, projected to "
+        f"{config.projection_units:,} numbers a direction) above {below}, "
+        f"{config.num_weights:,} weights. Text is cut by "
+        f'`Tokenizer("{manifest.get("tokenizer")}")`.'
+    )
+    head = {"language": language, "license": license}
+    return _CARD.format(
+        head="".join(f"{key}: {value}\n" for key, value in head.items() if value),
+        title=os.path.basename(name or os.path.abspath(path)),
+        name=name or path,
+        about=textwrap.fill(about, 88),
+        units=2 * config.projection_units,
+        best=best,
+        num_words=len(Vocabulary.load(files.vocabulary)) - len(SPECIALS),
+        command=_command(config, manifest, rows[-1]),
+    )
+
+
+def _command(config: ElmoConfig, manifest: Config, last: HistoryRow) -> str:
+    """Returns the command that trains such a model, by the names of its files."""
+    names = [name for name, preset in PRESETS.items() if preset == config]
+    sizes = ["--preset", names[0]] if names else ["--options", "options.json"]
+    words = ["keras-elmo", "pretrain", *sizes, "--steps", str(last.step)]
+    for name, option in options_of(TrainingOptions).items():
+        value = manifest.get(name)
+        if value is None or value == option.default or not option.flag:
+            continue
+        values = [value]
+        if isinstance(value, list):
+            values = [file for file, _ in value[:_MOST_FILES]]
+            values += ["..."] * (len(value) > _MOST_FILES)
+        words += [option.flag, *map(str, values)]
+    return shlex.join(words)
+
+
+def publish(
+    run: StrPath,
+    repository: str,
+    license: str,
+    language: str = "",
+    private: bool = False,
+) -> str:
+    """Uploads a run to the Hub, with a card, from where `load` reads it back.
+
+    The upload is one commit, of the sizes, the weights, the vocabulary and its counts;
+    checkpoints and curves are left out. A README.md in the folder of the run is taken
+    in place of `run_card`.
+
+    Args:
+        run: folder of the run.
+        repository: `hf://OWNER/NAME`, which is made if it is not there.
+        license: as of `run_card`.
+        language: likewise.
+        private: whether a new repository is private.
+
+    Returns:
+        The address of the commit.
+
+    Raises:
+        ImportError: the extra `hub` is not installed.
+        ValueError: `repository` has another form, there is no such run, it has no
+            perplexity or is damaged, its README.md says another licence, or no token
+            of the Hub is here.
+        OSError: the Hub refuses, or cannot be reached.
+    """
+    name, revision = repository_of(repository, "repository")
+    if revision:
+        refuse("repository", "hf://OWNER/NAME, without a revision", repository)
+    card = run_card(run, repository, license, language)
+    files = RunFiles(run)
+    own = Path(files.path) / "README.md"
+    if own.is_file():
+        card = own.read_text(encoding="utf-8")
+        if (said := said_on(own, "license")) != license:
+            raise ValueError(
+                f"{own}: must say the same licence as {called('license')}: "
+                f"{said or 'none'}. {received(license=license)}"
+            )
+    hub = import_extra("huggingface_hub", "Publishing", "hub")
+    if not hub.get_token():
+        raise ValueError(
+            "publishing needs a token of the Hugging Face Hub: set HF_TOKEN, or call "
+            "`hf auth login`"
+        )
+    # Raises if the weights are not of these sizes.
+    Run(files.path).describe()
+    manifest = read_json_object(files.training)
+    kept = json.dumps({key: manifest.get(key) for key in _KEYS}, indent=2) + "\n"
+    contents: dict[str, str | bytes] = {
+        "README.md": card.encode(),
+        os.path.basename(files.training): kept.encode(),
+    }
+    for path in (files.options, files.weights, files.vocabulary):
+        contents[os.path.basename(path)] = path
+    if os.path.exists(counts := counts_file(files.vocabulary)):
+        contents[os.path.basename(counts)] = counts
+    try:
+        api = hub.HfApi()
+        api.create_repo(name, private=private, exist_ok=True)
+        additions = [hub.CommitOperationAdd(*file) for file in contents.items()]
+        commit = api.create_commit(
+            name, additions, commit_message=f"keras-elmo publish {repository}"
+        )
+    except Exception as error:
+        raise hub_error(repository, "uploaded", error) from error
+    return str(commit.commit_url)

@@ -1,0 +1,144 @@
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+
+import keras_elmo
+from keras_elmo.files.run_history import HistoryRow, write_history
+from keras_elmo.utils.files import write_json
+from tests.files.test_finding import point_to
+from tests.helpers.command_line import assert_one_line, command
+from tests.helpers.hub import TOKEN, Hub
+from tests.helpers.pretrained import write_pretrained
+from tests.helpers.runs import CONFIG
+
+pytest.importorskip("huggingface_hub")
+
+pytestmark = [
+    pytest.mark.graph,
+    # Of the Hub's library and the one that it sends with.
+    pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning"),
+]
+
+WORDS = ["<S>", "</S>", "<UNK>", "bank", "river"]
+NAME = "hf://someone/elmo-xx"
+SENTENCES = [["the", "bank"], ["river"]]
+ROW = HistoryRow(100, 1, 12_000, 9.0, 99.0, 0.1, 1.0, 2.0, 2.0, 61.0, 59.0, 60.0)
+ROWS = [
+    ROW,
+    dataclasses.replace(ROW, step=200, words=24_000, perplexity_mean=50.0),
+    dataclasses.replace(ROW, step=300, words=36_000, perplexity_mean=55.0),
+]
+
+
+@pytest.fixture
+def run(tmp_path):
+    """A run whose second validation was the best, of a corpus in private files."""
+    path = tmp_path / "my-run"
+    files = write_pretrained(path, CONFIG, WORDS)
+    write_history(files.history, ROWS)
+    corpus = [[f"diary-{k}.txt", 10] for k in range(5)]
+    about = {"corpus": corpus, "seed": 7, "dtype": "float32"}
+    write_json(files.training, {**files.read_manifest(), **about})
+    (path / "checkpoints").mkdir()
+    (path / "checkpoints" / "step-00000300.npz").write_bytes(b"large")
+    return path
+
+
+@pytest.fixture
+def hub(tmp_path, monkeypatch):
+    """An empty Hub, whose token is here."""
+    from huggingface_hub import constants
+
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.setattr(constants, "HF_TOKEN_PATH", str(tmp_path / "token"))
+    # Its store of large files is another server.
+    monkeypatch.setattr(constants, "HF_HUB_DISABLE_XET", True)
+    monkeypatch.setenv("HF_TOKEN", TOKEN)
+    made = Hub("someone/elmo-xx", {})
+    with made.running() as address:
+        point_to(address, monkeypatch)
+        yield made
+
+
+def ask(run, *flags, name=NAME):
+    return command("publish", run, name, "--license", "mit", *flags)
+
+
+def test_card(run):
+    """What the run has read, of its best weights, and how it is used."""
+    flags = ["--license", "cc-by-4.0", "--language", "en"]
+    status, card, err = command("card", run, *flags)
+    assert (status, err) == (0, "")
+    assert card.startswith("---\nlanguage: en\nlicense: cc-by-4.0\nlibrary_name: ")
+    for text in (
+        "# my-run\n",
+        "| Words read | 24,000, in 200 updates |",
+        "| Words predicted | the 2 most frequent |",
+        "the exact softmax 50.0 (forward 61.0, backward 59.0)",
+        f"keras_elmo.load_language_model({str(run)!r})".replace("'", '"'),
+        '`Tokenizer("whitespace")`',
+        "keras-elmo pretrain --options options.json --steps 300 "
+        "--corpus diary-0.txt diary-1.txt diary-2.txt ... ",
+        "--num-sampled 4 --dtype float32 --seed 7\n",
+    ):
+        assert text in card, text
+    _, card, _ = command("card", run)
+    assert card.startswith("---\nlibrary_name: ")
+
+
+def test_published_model_is_loaded(run, hub):
+    """Equal vectors, by name; what is private stays."""
+    status, out, err = ask(run, "--language", "en")
+    assert status == 0, err
+    assert out.startswith(f"published {NAME}: http://127.0.0.1")
+    of_run = ["options.json", "training.json", "vocabulary.txt", "weights.hdf5"]
+    assert sorted(hub.files) == ["README.md", *of_run]
+    assert not any(b"diary" in hub.files[name] for name in of_run)
+    assert json.loads(hub.files["training.json"])["tokenizer"] == "whitespace"
+    expected = keras_elmo.embed(str(run), SENTENCES)
+    for one, other in zip(keras_elmo.embed(NAME, SENTENCES), expected, strict=True):
+        np.testing.assert_array_equal(one, other)
+    words = keras_elmo.load_language_model(NAME).vocabulary.words
+    assert words == WORDS
+    assert keras_elmo.inspect_model(NAME)["languages"] == ["en"]
+    card = hub.files["README.md"].decode()
+    assert f'keras_elmo.embed("{NAME}"' in card and "license: mit" in card
+
+
+def test_own_card(run, hub):
+    """A README.md of the run is taken, if it has the same licence."""
+    (run / "README.md").write_text("---\nlicense: mit\n---\nMine.", encoding="utf-8")
+    assert ask(run)[0] == 0
+    assert hub.files["README.md"].endswith(b"Mine.")
+    (run / "README.md").write_text("Mine.", encoding="utf-8")
+    assert_one_line(
+        *ask(run), "README.md: must say the same licence as --license: none"
+    )
+
+
+def test_refusals(run, hub, monkeypatch, tmp_path):
+    """One line, and nothing is sent."""
+    assert_one_line(*ask(tmp_path / "nowhere"), "nowhere: no such file or folder")
+    assert_one_line(
+        *ask(run, name="someone/elmo"), "REPOSITORY must have the form hf://"
+    )
+    assert_one_line(*ask(run, name=f"{NAME}@v1"), "without a revision")
+    assert_one_line(
+        *ask(run, "--language", "en: x"), "--language must be one identifier"
+    )
+    status, _, err = command("publish", run, NAME)
+    assert status == 2 and "required: --license" in err
+    weights = (run / "weights.hdf5").read_bytes()
+    (run / "weights.hdf5").write_bytes(weights[:-100])
+    assert_one_line(*ask(run), "weights.hdf5")
+    (run / "weights.hdf5").write_bytes(weights)
+    monkeypatch.setenv("HF_TOKEN", "wrong")
+    assert_one_line(*ask(run), f"{NAME}: cannot be uploaded: ", "401")
+    monkeypatch.delenv("HF_TOKEN")
+    assert_one_line(*ask(run), "publishing needs a token of the Hugging Face Hub")
+    write_history(run / "history.csv", [dataclasses.replace(ROW, perplexity_mean=None)])
+    for result in (ask(run), command("card", run)):
+        assert_one_line(*result, "my-run: has no perplexity", "--validation")
+    assert hub.files == {}
