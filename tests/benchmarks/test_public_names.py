@@ -17,16 +17,14 @@ INTERNAL = {
     "keras_elmo.text.tag_scores": {"TagScores"},
     # Ids in NumPy, and which of them are no words.
     "keras_elmo.text.plain_ids": {"PlainIds"},
-    "keras_elmo.text.vocabulary": {"END", "PADDING_ID", "START", "UNKNOWN"},
-    "keras_elmo.config": {"MAX_CHARACTERS"},
+    "keras_elmo.text.vocabulary": {"PADDING_ID"},
     # An exported model is loaded without the server, whose share is measured.
     "keras_elmo.text.tokenizer": {"register_operations"},
     # A command in a process of its own, and the moment of its first update.
     "keras_elmo.cli": {"main"},
     "keras_elmo.models.pretraining": {"PretrainingModel"},
-    # The batches and the optimizer of `pretrain`, for its speed without its loop.
+    # The batches of `pretrain`, for its speed without its loop.
     "keras_elmo.training.training_data": {"Batch", "EpochIterator"},
-    "keras_elmo.training.optimizers": {"PublishedAdagrad"},
     # Scores belong to vectors: the same hashes as in the files of `embed`.
     "keras_elmo.embedding.parts": {"encoder_hash", "file_hash"},
     # Layers that one process has stored are read by the next.
