@@ -2,8 +2,10 @@
 
 import json
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import keras
 import logistic
@@ -33,18 +35,26 @@ class Encoders:
     are joined by `+`: `elmo`, `elmo:1`, `static+elmo`.
 
     Args:
-        elmo: the biLM.
+        elmo: the biLM, or a path of it.
         static: a file of static vectors of the same text.
     """
 
-    def __init__(self, elmo: keras_elmo.Encoder, static: Path | None = None) -> None:
-        self.elmo = elmo
-        self.tokenizer = elmo.tokenizer or "whitespace"
+    def __init__(
+        self, elmo: keras_elmo.Encoder | Path, static: Path | None = None
+    ) -> None:
+        self._source = elmo
+        self.elmo = keras_elmo.load(elmo)
+        self.tokenizer = self.elmo.tokenizer or "whitespace"
         self._static = static
         self._digests: dict[str, str] = {}
         self._task: Task | None = None
         self._made: dict[str, FrozenWords] = {}
         self._pooled: dict[str, np.ndarray] = {}
+
+    @cached_property
+    def language_model(self) -> Any:
+        """The biLM with its softmax."""
+        return keras_elmo.load_language_model(self._source)
 
     def has(self, name: str) -> bool:
         """Whether the encoders of a name are there; raises if there are no such."""

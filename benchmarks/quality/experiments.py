@@ -26,6 +26,11 @@ SENSE_PROBES = {"voted": "semcor", "nearest_mean": "semcor by means"}
 MOST_FREQUENT = "semcor, most frequent"
 UNMET_LEMMAS = "semcor, unmet lemmas by WordNet's first sense"
 FIRST_SENSE = "semcor, WordNet's first sense"
+# Before the name of one.
+PARADIGM = "blimp, "
+# Development texts of a language; and positions of a row, its boundaries included.
+TEXTS = {"en": ("enwiki", "enwiki2", "enbooks"), "ko": ("kowiki",)}
+ROWS = {"rows": 66, "paragraphs": 258}
 PAIR_PROBES = {"of_word": "kobest wic", "of_place": "kobest wic by places"}
 _TAGGING = ("ewt", "wnut17", "gsd")
 # One of each kind, in both languages.
@@ -89,6 +94,11 @@ class Run:
 def probe_key(probe: str, encoder: str, layer: int) -> str:
     """Returns the name of a layer's score without any trained head."""
     return f"{probe}, {encoder}:{layer}"
+
+
+def perplexity_key(text: str, rows: str) -> str:
+    """Returns the name of the perplexity of a development text."""
+    return f"perplexity, {text}, {rows}"
 
 
 @dataclass(frozen=True)
@@ -169,6 +179,8 @@ def _samples(words: Sequence[str]) -> Experiment:
     return Experiment([WORDS[each] for each in compared], rows)
 
 
+# What describes a method: measured with some model, and not again with each new one.
+METHODS = ("mixes", "places", "samples")
 # Of each name what makes the table, given the words that `main` and `linear` compare.
 EXPERIMENTS: dict[str, Callable[[Sequence[str]], Experiment]] = {
     "main": lambda words: _below(words, Head()),

@@ -4,23 +4,29 @@ import re
 import statistics
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import count, takewhile
+from itertools import count, groupby, takewhile
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from common import ROOT, markdown_table
 from data_sets import DATA_SETS
 from experiments import (
     EXPERIMENTS,
     FIRST_SENSE,
+    METHODS,
     MOST_FREQUENT,
     NUM_LAYERS,
     PAIR_PROBES,
+    PARADIGM,
+    ROWS,
     SENSE_PROBES,
+    TEXTS,
     TITLES,
     UNMET_LEMMAS,
     WORDS,
     Run,
+    perplexity_key,
     probe_key,
 )
 from scores import Scores
@@ -33,8 +39,15 @@ PROBES = {
 }
 _KOREAN_PROBES = PAIR_PROBES.values()
 _MOST_FREQUENT = "SemCor, the most frequent sense"
+# Of a sentence's likelihood.
+_DIRECTIONS = ("forward", "backward", "sum")
 _NOT_YET = "Not measured yet."
 _OF_BEFORE = "† Measured with an earlier model than the one that is shipped."
+# By the digest of the encoder. A table of methods says with which it was measured.
+_MODELS = {
+    "b122af81807c": "elmo-en after its seventh run",
+    "7879b189624b": "elmo-ko after its fifth run",
+}
 _PERPLEXITIES = ROOT / "benchmarks" / "results" / "training_curves.csv"
 _TABLE = re.compile("<!-- table (.+?) -->\n.*?<!-- end -->", flags=re.DOTALL)
 
@@ -82,12 +95,15 @@ class Found:
         Those are the quickest to measure, so a new model has them first. Static vectors
         are not compared: another processor gives others from the same text.
         """
-        tags = "gsd" if DATA_SETS[run.task].language == "ko" else "ewt"
-        linear = EXPERIMENTS["linear"](("elmo",)).rows[TITLES[tags]]
-        today = set().union(*map(self._models, linear))
-        return bool(today) and not self._models(run) <= today
+        return self._are_of_before(self.models(run), DATA_SETS[run.task].language)
 
-    def _models(self, run: Run) -> set[str]:
+    def _are_of_before(self, models: set[str], language: str) -> bool:
+        tags = "gsd" if language == "ko" else "ewt"
+        linear = EXPERIMENTS["linear"](("elmo",)).rows[TITLES[tags]]
+        today = set().union(*map(self.models, linear))
+        return bool(today) and not models <= today
+
+    def models(self, run: Run) -> set[str]:
         """Returns the digests of the ELMo models among a run's vectors."""
         vectors = self._scores.get(run.key(0), {}).get("vectors")
         if not vectors:
@@ -95,6 +111,16 @@ class Found:
         names = f"{run.words} above {run.above}" if run.above else run.words
         kinds = zip(_split(names), _split(vectors), strict=True)
         return {digest for name, digest in kinds if name.startswith("elmo")}
+
+    def of_language(self, key: str, language: str) -> tuple[dict[str, Any], str]:
+        """Returns what is kept of a language model, and a mark if it is of before."""
+        kept = self._scores.get(key, {})
+        models = {kept["vectors"]} if kept else set()
+        return kept, " †" if self._are_of_before(models, language) else ""
+
+    def paradigms(self) -> list[str]:
+        """Returns the keys of BLiMP's paradigms."""
+        return [key for key in self._scores if key.startswith(PARADIGM)]
 
     def layers(self, probe: str, encoder: str) -> list[list[float]]:
         """Returns the score of each layer, in a list."""
@@ -108,6 +134,9 @@ class Found:
 
 def _table(name: str, language: str, found: Found, words: Sequence[str]) -> str:
     """A table; of one language's tasks, if one is named."""
+    if name in _OF_LANGUAGE:
+        header, rows = _OF_LANGUAGE[name](found, language)
+        return _shown(header, rows)
     experiment = EXPERIMENTS[name](words)
     header = ["Task", *experiment.columns]
     compared = {
@@ -129,8 +158,66 @@ def _table(name: str, language: str, found: Found, words: Sequence[str]) -> str:
             header.append(f"Errors fewer than static, {WORDS[name]}")
             for row, runs in zip(rows, compared.values(), strict=True):
                 row.append(_fewer_errors(found, runs[0], name))
+    table = _shown(header, rows)
+    if name in METHODS:
+        of_row = (run for runs in compared.values() for run in runs)
+        models = set().union(*map(found.models, of_row))
+        names = sorted(_MODELS.get(each, f"the model {each}") for each in models)
+        table += f"\n\nMeasured with {' and '.join(names)}."
+    return table
+
+
+def _shown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    if not rows:
+        return _NOT_YET
     table = markdown_table(header, rows)
     return f"{table}\n\n{_OF_BEFORE}" if "†" in table else table
+
+
+def _perplexities(found: Found, language: str) -> tuple[list[str], list[list[str]]]:
+    rows = []
+    for each in (language,) if language else TEXTS:
+        for text in TEXTS[each]:
+            cells = [found.of_language(perplexity_key(text, k), each) for k in ROWS]
+            shown = [
+                f"{kept['score']:.1f}{mark}" if kept else "" for kept, mark in cells
+            ]
+            rows += [[f"{text}/dev", *shown]] * any(shown)
+    header = ["Development text", "Rows of up to 64 words", "Paragraphs of up to 256"]
+    return header, rows
+
+
+def _blimp(found: Found, language: str) -> tuple[list[str], list[list[str]]]:
+    """One row per phenomenon, then the mean over all paradigms."""
+    header = ["Phenomenon", "paradigms", *_DIRECTIONS]
+    header += ["pairs with known words", *_DIRECTIONS]
+    paradigms = [found.of_language(key, "en") for key in found.paradigms()]
+    mark = max((mark for _, mark in paradigms), default="")
+    kept = sorted((each for each, _ in paradigms), key=_phenomenon)
+    rows = [
+        _phenomenon_row(name.replace("_", " "), list(group))
+        for name, group in groupby(kept, _phenomenon)
+    ]
+    return header, [*rows, _phenomenon_row(f"all{mark}", kept)] if kept else []
+
+
+def _phenomenon(paradigm: dict[str, Any]) -> str:
+    return str(paradigm["phenomenon"])
+
+
+def _phenomenon_row(name: str, paradigms: Sequence[dict[str, Any]]) -> list[str]:
+    cells = [name, str(len(paradigms))]
+    for kind in ("all", "known"):
+        figures = np.array([each[kind] for each in paradigms if kind in each])
+        counts = figures[:, 0] if len(figures) else np.zeros(0)
+        means = [f"{counts @ of / counts.sum():.1f}" for of in figures.T[1:]]
+        cells += [f"{counts.sum():,.0f}"] if kind == "known" else []
+        cells += means or [""] * len(_DIRECTIONS)
+    return cells
+
+
+# Tables of a language model.
+_OF_LANGUAGE = {"perplexity": _perplexities, "blimp": _blimp}
 
 
 def _split(vectors: str) -> list[str]:

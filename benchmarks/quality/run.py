@@ -1,8 +1,9 @@
-"""What are the vectors worth? Every task, for any list of word vectors.
+"""What is a model worth? Its perplexity, BLiMP, and every task, beside static vectors.
 
 Trains small heads on frozen vectors, three seeds of each; what was measured before is
 kept in the file of scores and not measured again. Then fills the tables of
-docs/results.md and of the models' cards, and draws the figures.
+docs/results.md and of the models' cards, and draws the figures. Tables of methods
+(`mixes`, `places`, `samples`) are measured if they are named, and name their model.
 
     python benchmarks/quality/run.py \\
         --elmo en=saved_models/elmo-en ko=saved_models/elmo-ko \\
@@ -19,14 +20,18 @@ sys.path.append(str(Path(__file__).parents[1]))
 
 import common
 from data_sets import of_a_language
-from experiments import COMPARED, EXPERIMENTS, TITLES, Run
+from experiments import COMPARED, EXPERIMENTS, METHODS, TITLES, Run
 from scores import Scores
+
+# Beside the experiments: of the language model.
+_OF_LANGUAGE = ("perplexity", "blimp")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Runs what is not measured yet; writes the page."""
     of_languages = {"nargs": "*", "type": of_a_language, "metavar": "LANGUAGE=PATH"}
     cards = sorted((common.ROOT / "saved_models").glob("elmo-*.md"))
+    names = [*EXPERIMENTS, *_OF_LANGUAGE]
     options = common.options(
         __doc__,
         arguments,
@@ -37,7 +42,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
             "folder of WordNet 3.0's database, index.noun and others",
             {"type": common.existing, "metavar": "FOLDER"},
         ),
-        experiments=(list(EXPERIMENTS), "", {"choices": EXPERIMENTS, "nargs": "*"}),
+        experiments=(
+            [name for name in names if name not in METHODS],
+            "",
+            {"choices": names, "nargs": "*"},
+        ),
         tasks=(list(TITLES), "to measure", {"choices": TITLES, "nargs": "*"}),
         words=(list(COMPARED), "what `main` and `linear` compare"),
         seeds=3,
@@ -53,6 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     runs = dict.fromkeys(
         run
         for name in options.experiments
+        if name in EXPERIMENTS
         for row in EXPERIMENTS[name](options.words).rows.values()
         for run in row
         if run.task in options.tasks
@@ -71,17 +81,22 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _measure(runs: list[Run], options: argparse.Namespace, scores: Scores) -> None:
+    import language_models
     import probes
     import trained_heads
     from encoders import Encoders
 
-    import keras_elmo
-
+    others = {
+        "perplexity": language_models.measure_perplexity,
+        "blimp": language_models.measure_blimp,
+        "layers": probes.measure,
+    }
     static = dict(options.static)
     for language, path in options.elmo:
-        encoders = Encoders(keras_elmo.load(path), static.get(language))
+        encoders = Encoders(path, static.get(language))
         trained_heads.measure(language, runs, options.seeds, encoders, scores, _say)
-        probes.measure(language, encoders, scores, _say)
+        for name in others.keys() & set(options.experiments):
+            others[name](language, encoders, scores, _say)
 
 
 def _say(message: str) -> None:

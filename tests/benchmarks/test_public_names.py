@@ -17,15 +17,13 @@ INTERNAL = {
     "keras_elmo.text.tag_scores": {"TagScores"},
     # Ids in NumPy, and which of them are no words.
     "keras_elmo.text.plain_ids": {"PlainIds"},
-    "keras_elmo.text.vocabulary": {"PADDING_ID", "UNKNOWN"},
-    "keras_elmo.config": {"MAX_CHARACTERS"},
+    "keras_elmo.text.vocabulary": {"PADDING_ID"},
     # An exported model is loaded without the server, whose share is measured.
     "keras_elmo.text.tokenizer": {"register_operations"},
     # A command in a process of its own.
     "keras_elmo.cli": {"main"},
-    # The batches and the optimizer of `pretrain`, for its speed without its loop.
+    # The batches of `pretrain`, for its speed without its loop.
     "keras_elmo.training.training_data": {"Batch", "EpochIterator"},
-    "keras_elmo.training.optimizers": {"PublishedAdagrad"},
     # The update of `pretrain`, which is timed with its loop and without.
     "keras_elmo.training": {"devices", "pretrain"},
     # Scores belong to vectors: the same hashes as in the files of `embed`.

@@ -1,0 +1,99 @@
+"""What the language models know: perplexity of held-out texts, and BLiMP's pairs.
+
+Which of two sentences is grammatical? A pair of BLiMP is right if the model finds the
+grammatical one more likely: forward, backward, or by the sum of both. Pairs whose words
+the vocabulary has are also counted alone.
+
+Reference: Warstadt et al. 2020, "BLiMP: The Benchmark of Linguistic Minimal Pairs for
+English".
+"""
+
+import json
+import lzma
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import common
+import numpy as np
+from encoders import Encoders
+from experiments import PARADIGM, ROWS, TEXTS, perplexity_key
+from scores import Scores
+
+import keras_elmo
+
+Say = Callable[[str], None]
+
+
+def measure_perplexity(
+    language: str, encoders: Encoders, scores: Scores, say: Say
+) -> None:
+    """Adds the perplexities of a language that are not there yet."""
+
+    def measure(model: Any, text: str, max_tokens: int) -> dict[str, Any]:
+        path = common.data_folder() / text / "dev.txt.xz"
+        corpus = keras_elmo.Corpus(
+            path, model.vocabulary, encoders.tokenizer, max_tokens=max_tokens
+        )
+        found = keras_elmo.perplexity(model, corpus)
+        return {**found, "score": found["mean"]}
+
+    wanted = {
+        perplexity_key(text, rows): (text, max_tokens)
+        for text in TEXTS[language]
+        for rows, max_tokens in ROWS.items()
+    }
+    _measure_missing(wanted, measure, encoders, scores, say)
+
+
+def measure_blimp(language: str, encoders: Encoders, scores: Scores, say: Say) -> None:
+    """Adds the paradigms that are not there yet."""
+    if language == "en":
+        folder = common.data_folder() / "blimp"
+        paths = sorted(folder.glob("*.jsonl*"))
+        wanted = {PARADIGM + path.name.partition(".")[0]: (path,) for path in paths}
+        _measure_missing(wanted, measure_pairs, encoders, scores, say)
+
+
+def _measure_missing(
+    wanted: dict[str, tuple[Any, ...]],
+    measure: Callable[..., dict[str, Any]],
+    encoders: Encoders,
+    scores: Scores,
+    say: Say,
+) -> None:
+    vectors = encoders.digest("elmo")
+    for key, arguments in wanted.items():
+        if not scores.has(key, vectors=vectors):
+            found = measure(encoders.language_model, *arguments)
+            scores[key] = {"vectors": vectors, **found}
+            say(f"{key}: {found['score']:.2f}")
+
+
+def measure_pairs(model: object, path: Path) -> dict[str, Any]:
+    """Returns the number of a paradigm's pairs and the percentages that are right."""
+    opened = lzma.open if path.suffix == ".xz" else open
+    with opened(path, "rt", encoding="utf-8") as file:
+        pairs = [json.loads(line) for line in file]
+    # The sentences of a pair have about the same length.
+    sentences = (
+        pair[name] for pair in pairs for name in ("sentence_good", "sentence_bad")
+    )
+    rows = np.array(
+        [
+            [s.forward, s.backward, s.forward + s.backward, bool(s.unknown)]
+            for s in keras_elmo.score(model, sentences, 128)
+        ]
+    ).reshape(len(pairs), 2, 4)
+    right = rows[:, 0, :3] > rows[:, 1, :3]
+    known = ~rows[..., 3].astype(bool).any(axis=1)
+    percentages = {
+        name: [len(chosen), *(100 * chosen.mean(axis=0)).tolist()]
+        for name, chosen in (("all", right), ("known", right[known]))
+        if len(chosen)
+    }
+    return {
+        "phenomenon": pairs[0].get("linguistics_term", ""),
+        "score": percentages["all"][-1],
+        **percentages,
+    }
