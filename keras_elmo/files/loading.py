@@ -103,9 +103,11 @@ def _refusal(name: str, argument: str, kinds: tuple[Kind, ...]) -> str:
     exactly = f"{called(argument)} must be {wanted}"
     taken = exactly if len(kinds) < 3 else f"{called(argument)} must be a model's path"
     if not os.path.exists(name):
-        names = shipped_names() if ExportedModel in kinds else []
+        is_named = ExportedModel in kinds
+        names = shipped_names() if is_named else []
         hint = did_you_mean(name, names) or "."
-        others = f", {', '.join(names)} or {HUB}OWNER/NAME" if names else ""
+        others = ", ".join(["", *names])
+        others += f" or {HUB}OWNER/NAME" if is_named else ""
         return f"{name}: no such file or folder{hint} {taken}{others}"
     if KerasFile.matches(name) and (task := KerasFile(name).task()):
         refuse_task(task, name, argument)
