@@ -151,8 +151,9 @@ class SampledSoftmax(keras.layers.Layer):
             logits = ops.where(ids < self.vocabulary_size, logits, _EXCLUDED)
             return ops.logaddexp(partition, ops.logsumexp(logits, axis=-1))
 
-        if keras.backend.backend() == "jax":
+        if keras.backend.backend() != "tensorflow":
             # Else gradients would need the logits of all blocks at one time.
+            # (TensorFlow's `recompute_grad` does not see variables of a loop.)
             add_block = keras.remat(add_block)
         partition = ops.full_like(target, _EXCLUDED)
         # A loop, so that the logits of one block exist at a time.
