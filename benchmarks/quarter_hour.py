@@ -32,7 +32,7 @@ import tarfile
 import tempfile
 import time
 import zipfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from importlib.metadata import distribution
 from pathlib import Path
 from threading import Timer
@@ -77,7 +77,7 @@ def pack(arguments: Sequence[str]) -> None:
         files = [*files_of("site", site), *files_of("corpus", options.corpus)]
         files += files_of("validation", options.validation)
         files += files_of_run("run", options.run, exact=True) if options.run else []
-        write_parts(files, Path(options.out), options.part_mib * _MIB, 1, mode="w:xz")
+        write_parts(files, options.out, options.part_mib, 1, mode="w:xz")
 
 
 def bring(arguments: Sequence[str]) -> None:
@@ -91,10 +91,8 @@ def bring(arguments: Sequence[str]) -> None:
         files=(4, "of a part"),
     )
     files = files_of_run("", options.run, options.exact)
-    size = options.file_mib * _MIB
-    # The machine waits meanwhile.
-    fast: dict[str, Any] = {"mode": "w:gz", "compresslevel": 1}
-    write_parts(files, Path(options.out), size, options.files, **fast)
+    fast = {"mode": "w:gz", "compresslevel": 1}
+    write_parts(files, options.out, options.file_mib, options.files, **fast)
 
 
 def unpack(arguments: Sequence[str]) -> None:
@@ -132,20 +130,16 @@ def train(arguments: Sequence[str]) -> None:
         def on_train_begin(self, logs: object = None) -> None:
             moments.append(time.monotonic() - _BEGAN)
             # Some steps, however long the first one took to compile.
-            timer = Timer(max(5.0, 60 * options.minutes - moments[0]), self._end)
+            seconds = max(5.0, 60 * options.minutes - moments[0])
+            timer = Timer(seconds, setattr, (self.model, "stop_training", True))
             timer.daemon = True
             timer.start()
 
-        def _end(self) -> None:
-            self.model.stop_training = True
-
-    if Path(options.sizes).exists():
-        config = keras_elmo.ElmoConfig.from_options(options.sizes)
-    else:
-        config = keras_elmo.ElmoConfig.preset(options.sizes)
+    sizes = keras_elmo.ElmoConfig
+    read = sizes.from_options if Path(options.sizes).exists() else sizes.preset
     rows = {name: getattr(options, name) for name in ("batch_tokens", "max_tokens")}
     model = keras_elmo.pretrain(
-        dataclasses.replace(config, dropout=options.dropout),
+        dataclasses.replace(read(options.sizes), dropout=options.dropout),
         options.host / "corpus",
         options.host / "validation",
         options.out,
@@ -168,8 +162,7 @@ def train(arguments: Sequence[str]) -> None:
         batch = next(text.batches(epoch=0, shapes=text.choose_shapes(True)))
         speeds = _ready_speeds(model, batch, options.ready)
         share = last.words_per_second / statistics.median(speeds)
-        median, spread = common.spread(speeds)
-        told += f"; ready batch {median} ({spread}), of which that is {share:.0%}"
+        told += f"; ready batch {' ('.join(common.spread(speeds))}), {share:.0%} of it"
     _tell(told)
 
 
@@ -258,14 +251,14 @@ def from_planes(content: bytes) -> bytes:
 
 def write_parts(
     files: Iterable[tuple[str, bytes]],
-    out: Path,
-    file_bytes: int,
+    folder: str,
+    file_mib: float,
     files_a_part: int,
     **compression: Any,
 ) -> None:
     """Writes an archive, cut into files, and these into folders."""
+    out, hashes = Path(folder), []
     out.mkdir(parents=True)
-    hashes: list[str] = []
     with tempfile.TemporaryFile() as archive:
         with tarfile.open(fileobj=archive, **compression) as tar:
             for name, content in files:
@@ -274,7 +267,7 @@ def write_parts(
                 tar.addfile(member, io.BytesIO(content))
         size = archive.tell()
         archive.seek(0)
-        while content := archive.read(file_bytes):
+        while content := archive.read(int(file_mib * _MIB)):
             part = out / f"part-{len(hashes) // files_a_part:02}"
             part.mkdir(exist_ok=True)
             (part / f"{len(hashes):03}").write_bytes(content)
@@ -321,11 +314,8 @@ def _tell(message: str) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Runs the stage that the first argument names."""
-    stages: dict[str, Callable[[Sequence[str]], None]] = {
-        stage.__name__: stage for stage in (pack, unpack, train, bring)
-    }
     stage, *others = sys.argv[1:] if arguments is None else arguments
-    stages[stage](others)
+    {"pack": pack, "unpack": unpack, "train": train, "bring": bring}[stage](others)
 
 
 if __name__ == "__main__":

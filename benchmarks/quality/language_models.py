@@ -31,10 +31,9 @@ def measure_perplexity(
     """Adds the perplexities of a language that are not there yet."""
 
     def measure(model: Any, text: str, max_tokens: int) -> dict[str, Any]:
-        path = common.data_folder() / text / "dev.txt.xz"
-        corpus = keras_elmo.Corpus(
-            path, model.vocabulary, encoders.tokenizer, max_tokens=max_tokens
-        )
+        files = common.data_folder() / text / "dev.txt.xz"
+        kept = {"tokenizer": encoders.tokenizer, "max_tokens": max_tokens}
+        corpus = keras_elmo.Corpus(files, model.vocabulary, **kept)
         found = keras_elmo.perplexity(model, corpus)
         return {**found, "score": found["mean"]}
 

@@ -5,6 +5,7 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import count, groupby, takewhile
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,7 @@ _KOREAN_PROBES = PAIR_PROBES.values()
 _MOST_FREQUENT = "SemCor, the most frequent sense"
 # Of a sentence's likelihood.
 _DIRECTIONS = ("forward", "backward", "sum")
+_BY_PHENOMENON = itemgetter("phenomenon")
 _NOT_YET = "Not measured yet."
 _OF_BEFORE = "† Measured with an earlier model than the one that is shipped."
 # By the digest of the encoder. A table of methods says with which it was measured.
@@ -112,15 +114,11 @@ class Found:
         kinds = zip(_split(names), _split(vectors), strict=True)
         return {digest for name, digest in kinds if name.startswith("elmo")}
 
-    def of_language(self, key: str, language: str) -> tuple[dict[str, Any], str]:
-        """Returns what is kept of a language model, and a mark if it is of before."""
-        kept = self._scores.get(key, {})
-        models = {kept["vectors"]} if kept else set()
-        return kept, " †" if self._are_of_before(models, language) else ""
-
-    def paradigms(self) -> list[str]:
-        """Returns the keys of BLiMP's paradigms."""
-        return [key for key in self._scores if key.startswith(PARADIGM)]
+    def of_language(self, key: str, language: str) -> list[tuple[dict[str, Any], str]]:
+        """Returns what begins with a key, each with a mark if it is of before."""
+        found = [each for name, each in self._scores.items() if name.startswith(key)]
+        marks = [self._are_of_before({each["vectors"]}, language) for each in found]
+        return [(each, " †" * mark) for each, mark in zip(found, marks, strict=True)]
 
     def layers(self, probe: str, encoder: str) -> list[list[float]]:
         """Returns the score of each layer, in a list."""
@@ -178,10 +176,8 @@ def _perplexities(found: Found, language: str) -> tuple[list[str], list[list[str
     rows = []
     for each in (language,) if language else TEXTS:
         for text in TEXTS[each]:
-            cells = [found.of_language(perplexity_key(text, k), each) for k in ROWS]
-            shown = [
-                f"{kept['score']:.1f}{mark}" if kept else "" for kept, mark in cells
-            ]
+            kept = [found.of_language(perplexity_key(text, k), each) for k in ROWS]
+            shown = ["".join(f"{k['score']:.1f}{m}" for k, m in one) for one in kept]
             rows += [[f"{text}/dev", *shown]] * any(shown)
     header = ["Development text", "Rows of up to 64 words", "Paragraphs of up to 256"]
     return header, rows
@@ -191,18 +187,14 @@ def _blimp(found: Found, language: str) -> tuple[list[str], list[list[str]]]:
     """One row per phenomenon, then the mean over all paradigms."""
     header = ["Phenomenon", "paradigms", *_DIRECTIONS]
     header += ["pairs with known words", *_DIRECTIONS]
-    paradigms = [found.of_language(key, "en") for key in found.paradigms()]
+    paradigms = found.of_language(PARADIGM, "en")
     mark = max((mark for _, mark in paradigms), default="")
-    kept = sorted((each for each, _ in paradigms), key=_phenomenon)
+    kept = sorted((each for each, _ in paradigms), key=_BY_PHENOMENON)
     rows = [
         _phenomenon_row(name.replace("_", " "), list(group))
-        for name, group in groupby(kept, _phenomenon)
+        for name, group in groupby(kept, _BY_PHENOMENON)
     ]
     return header, [*rows, _phenomenon_row(f"all{mark}", kept)] if kept else []
-
-
-def _phenomenon(paradigm: dict[str, Any]) -> str:
-    return str(paradigm["phenomenon"])
 
 
 def _phenomenon_row(name: str, paradigms: Sequence[dict[str, Any]]) -> list[str]:

@@ -23,15 +23,12 @@ from data_sets import of_a_language
 from experiments import COMPARED, EXPERIMENTS, METHODS, TITLES, Run
 from scores import Scores
 
-# Beside the experiments: of the language model.
-_OF_LANGUAGE = ("perplexity", "blimp")
-
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Runs what is not measured yet; writes the page."""
     of_languages = {"nargs": "*", "type": of_a_language, "metavar": "LANGUAGE=PATH"}
     cards = sorted((common.ROOT / "saved_models").glob("elmo-*.md"))
-    names = [*EXPERIMENTS, *_OF_LANGUAGE]
+    names = [*EXPERIMENTS, "perplexity", "blimp"]
     options = common.options(
         __doc__,
         arguments,

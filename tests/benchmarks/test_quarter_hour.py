@@ -21,6 +21,8 @@ ARRAYS = [
     np.array([1, 2**31], "uint32"),
     np.zeros((0, 3), "float32"),
 ]
+# Megabytes of a file: 100 bytes.
+SMALL = 100 / 2**20
 _TRAIN = (
     "import sys; sys.path.insert(0, sys.argv[1]); import quarter_hour;"
     "quarter_hour.main(sys.argv[2:]); assert 'tensorflow' not in sys.modules"
@@ -35,7 +37,7 @@ def quarter_hour(benchmark):
 def test_parts_are_joined(quarter_hour, tmp_path):
     files = {"a/b.bin": bytes(range(256)) * 9, "c": b""}
     parts, out = tmp_path / "parts", tmp_path / "out"
-    quarter_hour.write_parts(files.items(), parts, 100, 4, mode="w:gz")
+    quarter_hour.write_parts(files.items(), parts, SMALL, 4, mode="w:gz")
     names = sorted(str(path.relative_to(parts)) for path in parts.glob("*/*"))
     assert names[:2] == ["part-00/000", "part-00/001"]
     assert all(path.stat().st_size <= 100 for path in parts.glob("*/[0-9]*"))
@@ -47,7 +49,7 @@ def test_parts_are_joined(quarter_hour, tmp_path):
 
 def test_a_part_is_missing_or_damaged(quarter_hour, tmp_path):
     parts, out = tmp_path / "parts", tmp_path / "out"
-    quarter_hour.write_parts([("a", bytes(range(256)))], parts, 100, 1, mode="w:gz")
+    quarter_hour.write_parts([("a", bytes(range(256)))], parts, SMALL, 1, mode="w:gz")
     last = max(parts.glob("*/[0-9]*"))
     for content in (last.read_bytes()[:-1] + b"?", b""):
         last.write_bytes(content)
