@@ -18,7 +18,6 @@ from keras_elmo.serving.signatures import (
     Argument,
     Arrays,
     ServedModel,
-    refuse_pairs,
 )
 from keras_elmo.text.unspaced import FirstText
 from keras_elmo.utils.reading import reading
@@ -53,7 +52,7 @@ class Signature:
             for name, spec in function.structured_outputs.items()
             if spec.shape.rank > 1 and spec.shape[1] is None
         )
-        # The one of rank 2; `None` if the model tokenizes strings itself.
+        # One of rank 2; `None` if the model tokenizes strings itself.
         self.token_argument = next(
             (name for name, (_, rank) in self.arguments.items() if rank == 2), None
         )
@@ -85,8 +84,8 @@ class Signature:
     ) -> Arrays:
         """Returns an array for each name in `outputs`."""
         if self.token_argument is None:
-            (strings,) = inputs.values()
-            self._look_at(strings.tolist())
+            for strings in inputs.values():
+                self._look_at(strings.tolist())
         # The cheapest graph comes first.
         graph = next(
             graph for names, graph in self._graphs.items() if names.issuperset(outputs)
@@ -123,8 +122,6 @@ class Model(ServedModel):
     def __init__(self, path: str | os.PathLike[str], version: int) -> None:
         super().__init__(version)
         about = read_description(path)
-        with reading(path, "its description is damaged"):
-            refuse_pairs(path, about)
         register_signature_operations(path)
         with reading(path, "cannot be loaded"):
             self.signature_defs = _signature_defs(path)

@@ -1,7 +1,6 @@
 """What is served: a model, of whatever kind, and its signatures."""
 
 import asyncio
-import os
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
@@ -9,9 +8,8 @@ from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from keras_elmo.files.task_description import task_of
+from keras_elmo.files.task_description import PREFIXES
 from keras_elmo.serving.limits import Code, ServingError, invalid
-from keras_elmo.utils.types import StrPath
 
 Arrays = dict[str, np.ndarray]
 _Other = TypeVar("_Other")
@@ -35,18 +33,20 @@ async def encode(
 
 def check_padding(inputs: Arrays) -> Arrays:
     """Returns the inputs, unless an empty string precedes a word of its sentence."""
-    tokens, lengths = inputs.get(TOKENS), inputs.get(LENGTHS)
-    # Other numbers of sentences are refused later.
-    if tokens is None or lengths is None or len(tokens) != len(lengths):
-        return inputs
-    read = np.arange(tokens.shape[1]) < lengths[:, np.newaxis]
-    filled = (tokens != b"") & read
-    wrong = np.flatnonzero((filled[:, 1:] & ~filled[:, :-1]).any(axis=1))
-    if wrong.size:
-        raise invalid(
-            f"'{TOKENS}', item {wrong[0]}: must have no empty string before a word; "
-            "pad at the end"
-        )
+    for prefix in PREFIXES:
+        name = f"{prefix}{TOKENS}"
+        tokens, lengths = inputs.get(name), inputs.get(f"{prefix}{LENGTHS}")
+        # Other numbers of sentences are refused later.
+        if tokens is None or lengths is None or len(tokens) != len(lengths):
+            continue
+        read = np.arange(tokens.shape[1]) < lengths[:, np.newaxis]
+        filled = (tokens != b"") & read
+        wrong = np.flatnonzero((filled[:, 1:] & ~filled[:, :-1]).any(axis=1))
+        if wrong.size:
+            raise invalid(
+                f"'{name}', item {wrong[0]}: must have no empty string before a word; "
+                "pad at the end"
+            )
     return inputs
 
 
@@ -65,7 +65,8 @@ class ServedSignature(Protocol):
         arguments: by their names.
         outputs: their names.
         token_outputs: the names of those whose second axis is that of tokens.
-        token_argument: the argument of rank 2; `None` if the model tokenizes strings.
+        token_argument: an argument of rank 2, whose second axis is that of the outputs;
+            `None` if the model tokenizes strings.
     """
 
     batchable: bool
@@ -78,16 +79,6 @@ class ServedSignature(Protocol):
         self, inputs: Mapping[str, np.ndarray], outputs: Collection[str]
     ) -> Arrays:
         """Returns an array for each name in `outputs`."""
-
-
-def refuse_pairs(path: StrPath, about: Mapping[str, object]) -> None:
-    """Raises a `ValueError` for a classifier of pairs, by its description."""
-    task = task_of(about)
-    if task is not None and task.pairs:
-        raise ValueError(
-            f"{os.fspath(path)}: is {task.title} of pairs of texts; models of one text "
-            "are served"
-        )
 
 
 class ServedModel:
