@@ -8,7 +8,7 @@ import keras
 from keras_elmo.downstream.elmo_embedding import ElmoEmbedding
 from keras_elmo.downstream.static_embedding import StaticEmbedding
 from keras_elmo.files.onnx_session import CHAR_IDS
-from keras_elmo.files.task_description import SECOND, STATIC_IDS, Task
+from keras_elmo.files.task_description import STATIC_IDS, Task
 from keras_elmo.onnx_graphs.graph import OnnxGraph
 from keras_elmo.utils.types import Tensor
 
@@ -72,5 +72,4 @@ class ExportedTask(Protocol):
 def input_names(model: ExportedTask) -> list[list[str]]:
     """Returns the names of the ids of each text."""
     names = [CHAR_IDS] if model.static is None else [CHAR_IDS, STATIC_IDS]
-    prefixes = ["", SECOND] if model.task.pairs else [""]
-    return [[f"{prefix}{name}" for name in names] for prefix in prefixes]
+    return [[f"{prefix}{name}" for name in names] for prefix in model.task.prefixes]

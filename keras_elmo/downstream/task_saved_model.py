@@ -6,7 +6,7 @@ from typing import TypeAlias
 from keras_elmo.config import TOKENIZER_IF_UNKNOWN
 from keras_elmo.downstream.exported_task import ExportedTask
 from keras_elmo.files.saved_model import write_description
-from keras_elmo.files.task_description import SECOND, TAGGER, Task
+from keras_elmo.files.task_description import TAGGER, Task
 from keras_elmo.text.character_ids import character_ids
 from keras_elmo.text.tokenizer import Tokenizer, register_operations
 from keras_elmo.text.vocabulary_ids import vocabulary_encoding
@@ -15,7 +15,6 @@ from keras_elmo.utils.lazy import tf
 from keras_elmo.utils.types import StrPath, Tensor
 
 Signature: TypeAlias = Callable[..., dict[str, Tensor]]
-_PREFIXES = ("", SECOND)
 
 
 def write_saved_model(
@@ -55,7 +54,7 @@ class _Served:
     def __init__(self, model: ExportedTask) -> None:
         self._model = model
         self._vocabulary = model.elmo.encoder.config.token_vocabulary
-        self._prefixes = _PREFIXES[: 1 + model.task.pairs]
+        self._prefixes = model.task.prefixes
         self.module = tf.Module(name=model.task.kind)
         # TensorFlow's own variables: through Keras's, each would be stored twice.
         self.module.weights = [weight.value for weight in model.weights]

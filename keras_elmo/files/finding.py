@@ -60,6 +60,9 @@ class RunFiles:
     def holds_a_model(self) -> bool:
         return os.path.exists(self.options) and os.path.exists(self.weights)
 
+    def holds_a_language_model(self) -> bool:
+        return self.holds_a_model() and os.path.exists(self.vocabulary)
+
     def holds_a_checkpoint(self) -> bool:
         return os.path.exists(self.options) and bool(checkpoint_steps(self.checkpoints))
 

@@ -27,6 +27,8 @@ _WORDS, _LAYER = "word_emb", "lstm_outputs"
 
 # ONNX Runtime's own, which has no types.
 Session: TypeAlias = Any
+# A batch of tokens.
+Sentences: TypeAlias = Sequence[Sequence[bytes]]
 Shapes: TypeAlias = dict[str, list[int | str | None]]
 # The raw scalars of a mix, its gamma, and its `layer_norm`.
 Mix: TypeAlias = tuple[np.ndarray, np.ndarray, bool]
@@ -116,15 +118,13 @@ class OnnxSession:
         """Returns what splits texts as the training text was split."""
         return PlainTokenizer(self.tokenizer or TOKENIZER_IF_UNKNOWN)
 
-    def feeds(
-        self, sentences: Sequence[Sequence[bytes]], width: int
-    ) -> dict[str, np.ndarray]:
+    def feeds(self, sentences: Sentences, width: int) -> dict[str, np.ndarray]:
         """Returns the inputs for a batch of tokens, by their names."""
         return {CHAR_IDS: self._ids(sentences, width)}
 
     def run(
         self,
-        sentences: Sequence[Sequence[bytes]],
+        sentences: Sentences,
         outputs: Collection[str],
         width: int = 0,
     ) -> dict[str, np.ndarray]:
@@ -150,12 +150,16 @@ class OnnxSession:
         raise NotImplementedError  # Every kind has its own.
 
     def answer(
-        self,
-        sentences: Sequence[Sequence[bytes]],
-        outputs: Collection[str],
-        width: int = 0,
+        self, texts: Sequence[Sentences], outputs: Collection[str], width: int = 0
     ) -> dict[str, np.ndarray]:
-        """Returns what a server does: `run`, with names for indices."""
+        """Returns what a server does: `run`, with names for indices.
+
+        Args:
+            texts: a batch of tokens; of pairs, two batches.
+            outputs: as of `run`.
+            width: as of `run`.
+        """
+        (sentences,) = texts
         return self.run(sentences, outputs, width)
 
     def answer_shapes(self) -> Shapes:

@@ -12,10 +12,11 @@ from keras_elmo.files.onnx_session import (
     DESCRIPTION,
     OnnxEncoder,
     OnnxSession,
+    Sentences,
     Shapes,
     open_session,
 )
-from keras_elmo.files.task_description import SECOND, STATIC_IDS, TAGGER, task_of
+from keras_elmo.files.task_description import STATIC_IDS, TAGGER, task_of
 from keras_elmo.text.batching import Tokens, batches_of_like_length, split_stream
 from keras_elmo.text.token_lists import Sentence, read_sentences
 from keras_elmo.utils.checks import check_at_least
@@ -47,9 +48,8 @@ class OnnxTask(OnnxSession):
         if not isinstance(self.about["layer_norm"], bool):
             raise ValueError("layer_norm must be true or false")
         text = (CHAR_IDS, STATIC_IDS) if self._static else (CHAR_IDS,)
-        prefixes = ("", SECOND) if task.pairs else ("",)
         expected: dict[str, list[int | None]] = {}
-        for prefix in prefixes:
+        for prefix in task.prefixes:
             sizes = [None, None, self.config.ids_per_token]
             expected |= dict(zip(text, (sizes, [None, None]), strict=False))
             if prefix:
@@ -78,9 +78,7 @@ class OnnxTask(OnnxSession):
         words = json.loads(known["static_words"])
         return {word.encode(): k for k, word in enumerate(words, 2)}
 
-    def feeds(
-        self, sentences: Sequence[Sequence[bytes]], width: int
-    ) -> dict[str, np.ndarray]:
+    def feeds(self, sentences: Sentences, width: int) -> dict[str, np.ndarray]:
         ids = super().feeds(sentences, width)
         if self._static is not None:
             rows = np.zeros((len(sentences), ids[CHAR_IDS].shape[1] - 2), "int32")
@@ -111,7 +109,7 @@ class OnnxTagger(OnnxTask):
 
     def run(
         self,
-        sentences: Sequence[Sequence[bytes]],
+        sentences: Sentences,
         outputs: Collection[str],
         width: int = 0,
     ) -> dict[str, np.ndarray]:
@@ -149,12 +147,9 @@ class OnnxTagger(OnnxTask):
         return self._computed(read, batch_size, output)
 
     def answer(
-        self,
-        sentences: Sequence[Sequence[bytes]],
-        outputs: Collection[str],
-        width: int = 0,
+        self, texts: Sequence[Sentences], outputs: Collection[str], width: int = 0
     ) -> dict[str, np.ndarray]:
-        values = self.run(sentences, outputs, width)
+        values = super().answer(texts, outputs, width)
         if "tags" in values:
             # The index -1, of no tag, is the last one.
             names = [*(name.encode() for name in self.task.names), b""]
@@ -217,22 +212,19 @@ class OnnxClassifier(OnnxTask):
             probabilities[places] = self.probabilities(*batch)
         return probabilities
 
-    def probabilities(self, *texts: Sequence[Sequence[bytes]]) -> np.ndarray:
+    def probabilities(self, *texts: Sentences) -> np.ndarray:
         """Returns the probabilities of one batch; of pairs, of two lists of tokens."""
         feeds = {}
-        for prefix, sentences in zip(("", SECOND), texts, strict=False):
+        for prefix, sentences in zip(self.task.prefixes, texts, strict=True):
             # A text without words has a position.
             for name, ids in self.feeds(sentences, width=1).items():
                 feeds[f"{prefix}{name}"] = ids
         return self._run(feeds, ["probabilities"])["probabilities"]
 
     def answer(
-        self,
-        sentences: Sequence[Sequence[bytes]],
-        outputs: Collection[str],
-        width: int = 0,
+        self, texts: Sequence[Sentences], outputs: Collection[str], width: int = 0
     ) -> dict[str, np.ndarray]:
-        rows = self.probabilities(sentences)
+        rows = self.probabilities(*texts)
         names = np.array([name.encode() for name in self.task.names], object)
         if self.task.multi_label:
             labels = np.where(rows >= 0.5, names, b"")

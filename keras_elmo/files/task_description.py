@@ -7,7 +7,8 @@ from keras_elmo.utils.types import Config
 
 TAGGER, CLASSIFIER = "tagger", "classifier"
 # Inputs of a graph that takes ids; those of the second text of a pair begin with this.
-STATIC_IDS, SECOND = "static_ids", "second_"
+STATIC_IDS = "static_ids"
+PREFIXES = ("", "second_")
 _KEYS = {"kind", "names", "multi_label", "pairs"}
 
 
@@ -29,6 +30,11 @@ class Task(NamedTuple):
     def as_dict(self) -> Config:
         """Returns what `task_of` reads."""
         return {"task": self._asdict()}
+
+    @property
+    def prefixes(self) -> tuple[str, ...]:
+        """What the names of arguments begin with, for each text."""
+        return PREFIXES if self.pairs else PREFIXES[:1]
 
     @property
     def title(self) -> str:

@@ -90,10 +90,10 @@ class Batcher:
         each 48 bytes, as the tokenizer reads them all.
         """
         if signature.token_argument is not None:
-            longest = inputs[signature.token_argument].shape[1]
+            longest = max(x.shape[1] for x in inputs.values() if x.ndim == 2)
             self._check_tokens(sentences, longest)
             return max(1, longest)
-        (strings,) = inputs.values()
+        strings = [text for texts in inputs.values() for text in texts]
         num_bytes = max(map(len, strings), default=0)
         least = max(1, -(-num_bytes // MAX_BYTES))
         self._check_tokens(sentences, least, f", or text of {MAX_BYTES} bytes for each")
@@ -141,7 +141,9 @@ def _count_longest(
     model: ServedModel, signature: ServedSignature, inputs: Arrays
 ) -> int:
     """Counts tokens, in a thread that keeps the model; its client may have left."""
-    return int(signature(inputs, [LENGTHS])[LENGTHS].max())
+    # Lengths are those of the first of two texts.
+    each = (dict.fromkeys(inputs, strings) for strings in inputs.values())
+    return max(int(signature(x, [LENGTHS])[LENGTHS].max()) for x in each)
 
 
 class _Queue:

@@ -19,7 +19,6 @@ from keras_elmo.serving.signatures import (
     Arrays,
     ServedModel,
     ServedSignature,
-    refuse_pairs,
 )
 from keras_elmo.utils.reading import reading
 
@@ -110,8 +109,6 @@ class Model(ServedModel):
     def __init__(self, path: str | os.PathLike[str], version: int) -> None:
         super().__init__(version)
         about = read_description(path)
-        with reading(path, "its description is damaged"):
-            refuse_pairs(path, about)
         register_signature_operations(path)
         with reading(path, "cannot be loaded"):
             self.signature_defs = _signature_defs(path)

@@ -5,16 +5,17 @@ from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
-from keras_elmo.files.onnx_session import OnnxSession, Shapes
+from keras_elmo.files.onnx_session import OnnxSession, Sentences, Shapes
 from keras_elmo.files.onnx_tasks import open_onnx
+from keras_elmo.files.task_description import task_of
 from keras_elmo.serving.signatures import (
     DEFAULT,
     LENGTHS,
+    TOKENS,
     Argument,
     Arrays,
     ServedModel,
     ServedSignature,
-    refuse_pairs,
 )
 from keras_elmo.text.plain_tokenizer import PlainTokenizer
 
@@ -35,22 +36,15 @@ class OnnxModel(ServedModel):
     def __init__(self, path: str | os.PathLike[str], version: int) -> None:
         super().__init__(version)
         session = open_onnx(path)
-        refuse_pairs(path, session.about)
-        tokenizer = session.plain_tokenizer()
-        strings = _Signature(session, {"strings": Argument(_STRING, 1)}, tokenizer)
-        tokens = _Signature(
-            session,
-            {
-                LENGTHS: Argument(np.dtype("int32"), 1),
-                "tokens": Argument(_STRING, 2),
-            },
-        )
+        strings = _Signature(session, session.plain_tokenizer())
+        tokens = _Signature(session)
         signatures = {"default": strings, "tokens": tokens, DEFAULT: strings}
         self.signatures = signatures
         self.signature_defs = {
             name: signature.definition() for name, signature in signatures.items()
         }
-        strings({"strings": np.array([b"word"], object)}, strings.outputs)
+        word = np.array([b"word"], object)
+        strings(dict.fromkeys(strings.arguments, word), strings.outputs)
 
 
 class _Signature(ServedSignature):
@@ -59,27 +53,45 @@ class _Signature(ServedSignature):
     def __init__(
         self,
         session: OnnxSession,
-        arguments: dict[str, Argument],
         tokenizer: PlainTokenizer | None = None,
     ) -> None:
+        task = task_of(session.about)
+        self._prefixes = task.prefixes if task else ("",)
+        arguments = {"strings": Argument(_STRING, 1)}
+        if tokenizer is None:
+            arguments = {
+                LENGTHS: Argument(np.dtype("int32"), 1),
+                TOKENS: Argument(_STRING, 2),
+            }
         self._session = session
         self._tokenizer = tokenizer
         self._shapes: Shapes = {LENGTHS: ["batch"], **session.answer_shapes()}
+        arguments = {
+            f"{prefix}{name}": argument
+            for prefix in self._prefixes
+            for name, argument in arguments.items()
+        }
         super().__init__(session.is_batchable, arguments, self._shapes)
 
     def _compute(
         self, inputs: Mapping[str, np.ndarray], outputs: Collection[str]
     ) -> Arrays:
+        texts, width = [self._words(inputs, prefix) for prefix in self._prefixes], 0
         if self._tokenizer is not None:
-            sentences, width = self._tokenizer(inputs["strings"].tolist()), 0
-            lengths = np.array([len(sentence) for sentence in sentences], "int32")
+            lengths = np.array([len(sentence) for sentence in texts[0]], "int32")
         else:
-            lengths, width = inputs[LENGTHS], inputs["tokens"].shape[1]
-            rows = zip(inputs["tokens"].tolist(), lengths.tolist(), strict=True)
-            sentences = [_tokens(row[: max(length, 0)]) for row, length in rows]
+            lengths, width = inputs[LENGTHS], inputs[TOKENS].shape[1]
         asked = [name for name in outputs if name != LENGTHS]
         values = {LENGTHS: lengths} if LENGTHS in outputs else {}
-        return values | (self._session.answer(sentences, asked, width) if asked else {})
+        return values | (self._session.answer(texts, asked, width) if asked else {})
+
+    def _words(self, inputs: Mapping[str, np.ndarray], prefix: str) -> Sentences:
+        """Returns the words of one of the texts, sentence by sentence."""
+        if self._tokenizer is not None:
+            return self._tokenizer(inputs[f"{prefix}strings"].tolist())
+        tokens, lengths = inputs[f"{prefix}{TOKENS}"], inputs[f"{prefix}{LENGTHS}"]
+        rows = zip(tokens.tolist(), lengths.tolist(), strict=True)
+        return [_tokens(row[: max(length, 0)]) for row, length in rows]
 
     def definition(self) -> dict[str, object]:
         """Returns what TensorFlow Serving tells of a signature."""

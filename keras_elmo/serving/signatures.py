@@ -1,7 +1,6 @@
 """What is served: a model, of whatever kind, and its signatures."""
 
 import asyncio
-import os
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -9,10 +8,9 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from keras_elmo.files.task_description import task_of
+from keras_elmo.files.task_description import PREFIXES
 from keras_elmo.serving.limits import Code, ServingError, invalid
 from keras_elmo.text.splitting import FirstText
-from keras_elmo.utils.types import StrPath
 
 Arrays = dict[str, np.ndarray]
 _Other = TypeVar("_Other")
@@ -36,18 +34,20 @@ async def encode(
 
 def check_padding(inputs: Arrays) -> Arrays:
     """Returns the inputs, unless an empty string precedes a word of its sentence."""
-    tokens, lengths = inputs.get(TOKENS), inputs.get(LENGTHS)
-    # Other numbers of sentences are refused later.
-    if tokens is None or lengths is None or len(tokens) != len(lengths):
-        return inputs
-    read = np.arange(tokens.shape[1]) < lengths[:, np.newaxis]
-    filled = (tokens != b"") & read
-    wrong = np.flatnonzero((filled[:, 1:] & ~filled[:, :-1]).any(axis=1))
-    if wrong.size:
-        raise invalid(
-            f"'{TOKENS}', item {wrong[0]}: must have no empty string before a word; "
-            "pad at the end"
-        )
+    for prefix in PREFIXES:
+        name = f"{prefix}{TOKENS}"
+        tokens, lengths = inputs.get(name), inputs.get(f"{prefix}{LENGTHS}")
+        # Other numbers of sentences are refused later.
+        if tokens is None or lengths is None or len(tokens) != len(lengths):
+            continue
+        read = np.arange(tokens.shape[1]) < lengths[:, np.newaxis]
+        filled = (tokens != b"") & read
+        wrong = np.flatnonzero((filled[:, 1:] & ~filled[:, :-1]).any(axis=1))
+        if wrong.size:
+            raise invalid(
+                f"'{name}', item {wrong[0]}: must have no empty string before a word; "
+                "pad at the end"
+            )
     return inputs
 
 
@@ -69,7 +69,8 @@ class ServedSignature:
     Attributes:
         outputs: their names.
         token_outputs: the names of those whose second axis is that of tokens.
-        token_argument: the argument of rank 2; `None` if the model tokenizes strings.
+        token_argument: an argument of rank 2, whose second axis is that of the outputs;
+            `None` if the model tokenizes strings.
     """
 
     def __init__(
@@ -96,24 +97,14 @@ class ServedSignature:
     ) -> Arrays:
         """Returns an array for each name in `outputs`."""
         if self.token_argument is None:
-            (strings,) = inputs.values()
-            self._look_at(strings.tolist())
+            for strings in inputs.values():
+                self._look_at(strings.tolist())
         return self._compute(inputs, outputs)
 
     def _compute(
         self, inputs: Mapping[str, np.ndarray], outputs: Collection[str]
     ) -> Arrays:
         raise NotImplementedError  # Both kinds have their own.
-
-
-def refuse_pairs(path: StrPath, about: Mapping[str, object]) -> None:
-    """Raises a `ValueError` for a classifier of pairs, by its description."""
-    task = task_of(about)
-    if task is not None and task.pairs:
-        raise ValueError(
-            f"{os.fspath(path)}: is {task.title} of pairs of texts; models of one text "
-            "are served"
-        )
 
 
 class ServedModel:

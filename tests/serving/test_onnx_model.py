@@ -15,11 +15,13 @@ import keras_elmo
 from keras_elmo.export.onnx import export_onnx
 from keras_elmo.export.saved_model import export_saved_model
 from keras_elmo.serving import rest
-from keras_elmo.serving.batcher import Batcher
-from keras_elmo.serving.limits import Limits
+from keras_elmo.serving.batcher import Batcher, _count_longest
+from keras_elmo.serving.json_request import JsonRequest
+from keras_elmo.serving.limits import Limits, ServingError
 from keras_elmo.serving.model import Model
 from keras_elmo.serving.onnx_model import OnnxModel
 from keras_elmo.serving.request import Request, compute
+from keras_elmo.serving.signatures import check_padding
 from keras_elmo.serving.versions import ModelManager
 from tests.helpers.exports import SENTENCES, TOKENS, embedding, padded
 from tests.helpers.fresh_process import environment, run_python
@@ -158,7 +160,7 @@ def test_classifier_answers(tasks):
     status, answer = predict(tasks / "classifier.onnx", {"inputs": texts})
     assert status == 200
     assert answer["outputs"]["sequence_len"] == [3, 0, 1]
-    words = [text.encode().split() for text in texts]
+    words = [text.split() for text in texts]
     wanted = classifier.probabilities(words)
     found = answer["outputs"]["probabilities"]
     np.testing.assert_allclose(found, wanted, atol=1e-5)
@@ -183,10 +185,53 @@ def test_padded_to_own_longest(tasks):
     assert [answer["scores"].shape for answer in answers] == [(1, 1), (1, 3)]
 
 
-def test_pairs_are_refused(tmp_path):
-    random_classifier(static=None, pairs=True).export(tmp_path / "pairs.onnx")
-    with pytest.raises(ValueError, match=r"pairs\.onnx: is a classifier of pairs"):
-        ModelManager(tmp_path / "pairs.onnx", "elmo", print)
+def test_pairs(tmp_path):
+    """Each signature takes both texts; padding and limits are those of both."""
+    classifier = random_classifier(static=None, pairs=True)
+    classifier.export(tmp_path / "pairs.onnx")
+    model = OnnxModel(tmp_path / "pairs.onnx", 1)
+    check_pairs(model, classifier)
+
+
+# A SavedModel is written and loaded: 15 s.
+@pytest.mark.slow
+def test_saved_model_of_pairs(tmp_path):
+    classifier = random_classifier(static=None, pairs=True)
+    classifier.export(tmp_path / "pairs")
+    check_pairs(Model(tmp_path / "pairs", 1), classifier)
+
+
+def check_pairs(model, classifier):
+    u, v = ["the bank", "a dull day"], ["the river is near", "day"]
+    expected = classifier.predict_proba([*zip(u, v, strict=True)])
+    signature = model.signature("")
+    rows = [
+        {"strings": one, "second_strings": two} for one, two in zip(u, v, strict=True)
+    ]
+    body = json.dumps({"instances": rows}).encode()
+    inputs = JsonRequest.parse(body).arrays(signature.arguments)
+    outputs = ["labels", "probabilities"]
+    request = Request(signature, inputs, outputs, 2, 4)
+    (answer,) = compute([request])
+    np.testing.assert_allclose(answer["probabilities"], expected, atol=1e-5)
+    names = [name.decode() for name in answer["labels"]]
+    assert names == [*map(str, classifier.predict([*zip(u, v, strict=True)]))]
+    batched = compute([request, request])
+    np.testing.assert_allclose(batched[1]["probabilities"], expected, atol=1e-5)
+    # The longest text is the second one.
+    assert _count_longest(model, signature, inputs) == 4
+    signature = model.signature("tokens")
+    inputs = {}
+    for prefix, texts in {"": u, "second_": v}.items():
+        words = [text.split() for text in texts]
+        inputs[f"{prefix}tokens"] = padded(words)
+        inputs[f"{prefix}sequence_len"] = np.array([*map(len, words)], "int32")
+    assert inputs.keys() == signature.arguments.keys()
+    (answer,) = compute([Request(signature, inputs, outputs, 2, 4)])
+    np.testing.assert_allclose(answer["probabilities"], expected, atol=1e-5)
+    inputs["second_tokens"][0, 1] = b""
+    with pytest.raises(ServingError, match="'second_tokens', item 0: must have no"):
+        check_padding(inputs)
 
 
 # A SavedModel is written, and loaded twice: 30 s.
