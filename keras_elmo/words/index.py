@@ -1,7 +1,7 @@
 """Keeps the vectors of a text's tokens, to find those that mean the same as a word."""
 
 import os
-from collections.abc import Callable, Iterable, Sequence, Set
+from collections.abc import Callable, Set
 from functools import cached_property
 from typing import Any
 
