@@ -60,12 +60,13 @@ def _serve(arguments: Arguments) -> None:
 @command(
     "explore",
     "look at words in context in a browser",
-    "explore --model elmo-en elmo-ko --text 'text/*.txt'",
+    "explore --model elmo-en --text 'text/*.txt'",
     dataclasses.replace(
         MODEL,
         name="models",
-        help="Runs, exported models, shipped names such as elmo-en",
+        help="Runs, exported models, shipped names; if not given, elmo-en and elmo-ko",
         many=True,
+        required=False,
     ),
     Option(
         "text",
@@ -104,6 +105,7 @@ def _explore(arguments: Arguments) -> None:
     check_text(arguments, "text")
     if "text" in arguments:
         check_not_empty(arguments["text"])
+    arguments.setdefault("models", ["elmo-en", "elmo-ko"])
     for name in arguments["models"]:
         check_model(name)
     import_keras()

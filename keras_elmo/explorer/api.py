@@ -23,11 +23,16 @@ class Api:
         explorers: by the names of the models.
         mixes: to show from the start.
         max_tokens: of a sentence.
+
+    Attributes:
+        reading: the model that is read now, which one it is and of how many; `None`
+            if all are there.
     """
 
     def __init__(
         self, explorers: Mapping[str, Explorer], mixes: Mixes, max_tokens: int
     ) -> None:
+        self.reading: tuple[str, int, int] | None = None
         self._explorers = explorers
         self._mixes = mixes
         self._max_tokens = max_tokens
@@ -60,10 +65,13 @@ class Api:
 
     def _models(self, request: Answer) -> Answer:
         described = {
-            name: explorer.describe() for name, explorer in self._explorers.items()
+            # A copy, for another may be added meanwhile.
+            name: explorer.describe()
+            for name, explorer in [*self._explorers.items()]
         }
         return {
             "models": described,
+            "reading": self.reading,
             "mixes": self._mixes,
             "umap": importlib.util.find_spec("umap") is not None,
         }
@@ -112,7 +120,7 @@ class Api:
     def _explorer(self, request: Answer) -> Explorer:
         name = request.get("model")
         if not isinstance(name, str) or name not in self._explorers:
-            names = " or ".join(map(repr, self._explorers))
+            names = " or ".join(map(repr, self._explorers)) or "read first"
             raise invalid(f"'model' must be {names}", shown(name))
         return self._explorers[name]
 

@@ -13,7 +13,8 @@ class Examples(NamedTuple):
     """What a newcomer can click on.
 
     Attributes:
-        words: a sentence, and the word to look at.
+        words: a sentence, and the word to look at, whose occurrences in the sample
+            form groups that are its senses.
         pairs: two sentences to compare, word by word.
         minimal_pairs: a likely sentence, and an unlikely one.
     """
@@ -28,10 +29,12 @@ EXAMPLES = {
         [
             ("We sat on the bank of the river and watched the boats .", "bank"),
             ("She opened an account at a bank in the city .", "bank"),
-            ("The play was first performed in London in 1892 .", "play"),
-            ("The children like to play in the park .", "play"),
-            ("They planted seeds in the spring .", "spring"),
             ("The match ended with a late goal .", "match"),
+            ("He lit the fire with a match .", "match"),
+            ("A bat flew out of the dark cave .", "bat"),
+            ("He hit the ball with his bat .", "bat"),
+            ("The train stopped at the station .", "train"),
+            ("They train young athletes for the games .", "train"),
         ],
         [
             (
@@ -50,12 +53,12 @@ EXAMPLES = {
     ),
     "ko": Examples(
         [
-            ("배를 타고 섬으로 갔다 .", "배를"),
-            ("배가 고파서 밥을 먹었다 .", "배가"),
             ("눈이 내려서 길이 하얗게 변했다 .", "눈이"),
             ("눈이 나빠서 안경을 썼다 .", "눈이"),
-            ("동생이 사과를 깎아 먹었다 .", "사과를"),
-            ("그는 늦게라도 사과를 해야 한다 .", "사과를"),
+            ("은행에서 돈을 빌렸다 .", "은행에서"),
+            ("노란 은행을 주워 구워 먹었다 .", "은행을"),
+            ("전기가 끊겨 어두웠다 .", "전기가"),
+            ("그의 전기를 읽었다 .", "전기를"),
         ],
         [
             ("배를 타고 섬으로 갔다 .", "배를 깎아서 접시에 담았다 ."),

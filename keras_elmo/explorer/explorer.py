@@ -202,7 +202,7 @@ class Explorer:
         return {
             "layers": np.concatenate(planes, axis=1).tolist(),
             "points": [
-                {"cluster": label, "sense": numbers.get(sense, -1)}
+                {"cluster": label, "sense": numbers.get(sense or "", -1)}
                 | _in_context(words, at)
                 for (at, words), label, sense in zip(
                     shown, labels.tolist(), senses, strict=True

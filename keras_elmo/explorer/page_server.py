@@ -1,11 +1,12 @@
 """The page's server."""
 
 import asyncio
+import contextlib
 import signal
 import socket
 import threading
 import webbrowser
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files
 from itertools import chain
@@ -60,7 +61,8 @@ def explore(
 
     Args:
         models: names or paths, as of `load_language_model` or `load`.
-        log: called with a sentence when the page can be opened.
+        log: called with the address, then with the model that is being read, and last
+            when all are there.
         text: files or glob patterns, one sentence per line; the samples if `None`.
         mix: `.keras` models, and CSV files of `MixWeightsLogger`.
         browser: whether to open the page.
@@ -76,33 +78,50 @@ def explore(
         ValueError: there is no such model, text or mix.
     """
     options = options or ExploreOptions()
-
-    async def run(api: Api, listening: socket.socket) -> signal.Signals:
-        ended = first_signal()
-        server = http_server(explore_app(api, options), options)
-        host, port = start_listening(listening)
-        serving = asyncio.create_task(server.serve([listening]))
-        url = f"http://{address(host, port)}/"
-        log(f"open {url}")
-        if browser:
-            # It may return only when the user leaves it, as one in the terminal does.
-            threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
-        number = await ended
-        server.should_exit = True
-        await serving
-        return number
-
     # The port first, for loading takes long: in this thread, which Ctrl-C interrupts.
     with bound_socket(options.host, options.port) as listening:
         mixes: Mixes = list(chain.from_iterable(map(read_mix_file, mix)))
-        explorers = {}
-        for name in dict.fromkeys(models):
-            log(f"reading {name} and the text")
-            explorers[name] = Explorer.load(
-                name, text, options.sentences, True, tokenizer
-            )
-            explorers[name].warm_up()
-        return asyncio.run(run(Api(explorers, mixes, options.tokens), listening))
+        explorers: dict[str, Explorer] = {}
+        api = Api(explorers, mixes, options.tokens)
+        names = list(dict.fromkeys(models))
+        api.reading = names[0], 1, len(names)
+        with _serving(api, options, listening) as url:
+            log(f"open {url}")
+            if browser:
+                # A browser in the terminal returns when the user leaves it.
+                opened = threading.Thread(
+                    target=webbrowser.open, args=(url,), daemon=True
+                )
+                opened.start()
+            for number, name in enumerate(names, 1):
+                log(f"reading {name} and the text")
+                api.reading = name, number, len(names)
+                explorer = Explorer.load(name, text, options.sentences, True, tokenizer)
+                explorer.warm_up()
+                explorers[name] = explorer
+            api.reading = None
+            log("ready")
+            return asyncio.run(_first_signal())
+
+
+async def _first_signal() -> signal.Signals:
+    return await first_signal()
+
+
+@contextlib.contextmanager
+def _serving(
+    api: Api, options: ExploreOptions, listening: socket.socket
+) -> Iterator[str]:
+    """Serves the page in another thread; yields its address."""
+    server = http_server(explore_app(api, options), options)
+    host, port = start_listening(listening)
+    thread = threading.Thread(target=asyncio.run, args=(server.serve([listening]),))
+    thread.start()
+    try:
+        yield f"http://{address(host, port)}/"
+    finally:
+        server.should_exit = True
+        thread.join()
 
 
 def explore_app(api: Api, options: ExploreOptions) -> ASGIApp:

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import keras_elmo
-from keras_elmo.explorer import examples
 from keras_elmo.explorer.explorer import Explorer
 from keras_elmo.words.index import Index
 from tests.explorer.conftest import KOREAN, TEXT, WORDS, small_model
@@ -181,21 +180,3 @@ def test_tokenizer(model):
     """Sentences are split as asked."""
     explorer = Explorer(model, TEXT, max_sentences=2, tokenizer="published")
     assert explorer.tokens("the bank's") == ("the", "bank", "'s")
-
-
-@pytest.mark.parametrize("code", ["en", "ko"])
-def test_examples(code):
-    """Every example's word is one of its sentence, and occurs in the sample."""
-    with open(keras_elmo.sample(code), encoding="utf-8") as file:
-        text = file.read()
-    of_language = examples.EXAMPLES[code]
-    for sentence, word in of_language.words:
-        assert word in sentence.split() and text.count(word) > 2
-    for pair in (*of_language.pairs, *of_language.minimal_pairs):
-        assert len(pair) == 2
-
-
-def test_language():
-    assert examples.language(["the", "bank", "1892"]) == "en"
-    assert examples.language(["배를", "타고", "a"]) == "ko"
-    assert examples.language([]) == "en"

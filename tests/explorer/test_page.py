@@ -2,6 +2,8 @@
 
 import io
 import os
+import re
+import time
 from pathlib import Path
 
 import pytest
@@ -35,6 +37,7 @@ def browser(window, page):
     """After each test nothing has gone wrong but what the test expects."""
     window.resize(1280, 1000)
     window.scheme("light")
+    window.language("en")
     window.expected = []
     window.faults(page.url)
     yield window
@@ -79,6 +82,107 @@ def test_word(browser, page):
     # A neighbour is looked at in its turn.
     browser.click("#neighbours .middle button")
     assert browser.one("#tokens [aria-pressed=true]").text in ("bank", "Bank")
+
+
+def test_forms(browser, page):
+    """What counts as the word can be changed; another word has its own."""
+    browser.open(page.url, BANK)
+    field = browser.one("#map .pattern")
+    assert field.get_attribute("value") == "bank"
+    browser.run("void (arguments[0].value = 'b*')", field)
+    browser.run("arguments[0].dispatchEvent(new Event('change'))", field)
+    browser.wait("document.querySelectorAll('#map g').length > 16")
+    assert "pattern=b*" in browser.run("location.hash")
+    browser.click("#tokens button", 0)
+    assert browser.one("#map .pattern").get_attribute("value") == "we"
+    assert "pattern" not in browser.run("location.hash")
+
+
+def test_groups(browser, explorers, start_page):
+    """They are clusters, or the senses of the sample; one cluster is none."""
+    answer = explorers["small"].map(("the", "bank"), 1, "bank")
+    senses = [{"name": "river", "size": 6}, {"name": "money", "size": 4}]
+
+    class Sensed:
+        def __getattr__(self, name):
+            return getattr(explorers["small"], name)
+
+        def map(self, *arguments):
+            points = [
+                {**point, "cluster": 0, "sense": k % 3 - 1}
+                for k, point in enumerate(answer["points"])
+            ]
+            clusters = [{"size": len(points), "words": ["the"]}]
+            return {**answer, "points": points, "clusters": clusters, "senses": senses}
+
+    page = start_page(Api({"small": Sensed()}, MIXES, 300))
+    browser.expected = ["elsewhere:"]
+    browser.open(page.url, BANK)
+    assert "No groups stand out." in browser.text("#map .legend")
+    assert "one point for all" in browser.text("#map .legend")
+    browser.one("#map .colour").send_keys("senses")
+    browser.wait("location.hash.includes('colour=sense')")
+    legend = browser.text("#map .legend")
+    assert "river" in legend and "money" in legend and "no sense given" in legend
+    assert len(browser.all("#map g.cluster-1")) == 5
+    label = browser.one("#map g.cluster-0").get_attribute("aria-label")
+    assert label.startswith("river: ")
+
+
+def test_picture(browser, page):
+    """It can be saved, with colours of its own."""
+    browser.open(page.url, BANK)
+    browser.run(
+        "void (URL.createObjectURL = (blob) => { window.saved = blob; return '#'; })"
+    )
+    browser.run("void (HTMLAnchorElement.prototype.click = () => {})")
+    browser.click("#map .download")
+    picture = browser.driver.execute_async_script(
+        "window.saved.text().then(arguments[0])"
+    )
+    assert picture.startswith("<svg") and "http://www.w3.org/2000/svg" in picture
+    assert picture.count('transform="translate(') == 17
+    assert 'fill="rgb(' in picture and "style=" not in picture
+
+
+def test_korean(browser, page):
+    """The page speaks it if the browser does, and shows a Korean model first."""
+    browser.language("ko-KR")
+    browser.open(page.url)
+    assert browser.run("document.documentElement.lang") == "ko"
+    assert browser.one("#model").get_attribute("value") == "korean"
+    for view in VIEWS:
+        browser.open(page.url, f"view={view}&{STATE}")
+        text = browser.text(f"#{view} h2") + browser.text("nav")
+        assert not re.search("[A-Za-z]{3}", text)
+    assert "2층" in browser.text("#mixes")
+
+
+def test_sample_mix(browser, explorers, start_page):
+    """It is shown while the user has named none."""
+    page = start_page(Api(explorers, [], 300))
+    browser.expected = ["elsewhere:"]
+    browser.open(page.url, "view=mix")
+    assert "Sample: elmo-en" in browser.text("#mixes")
+
+
+def test_loading(browser, explorers, start_page):
+    """The page says what is read, and goes on when all is there."""
+    api = Api(explorers, MIXES, 300)
+    api.reading = "small", 1, 2
+    page = start_page(api)
+    browser.expected = ["elsewhere:"]
+    browser.driver.get("about:blank")
+    browser.driver.get(page.url)
+    waiting = "document.getElementById('status').textContent.includes('small and the')"
+    for _ in range(100):
+        if browser.run(waiting):
+            break
+        time.sleep(0.05)
+    assert "(1 of 2)" in browser.text("#status")
+    api.reading = None
+    browser.wait()
+    assert len(browser.all("#map g.point")) > 1
 
 
 def test_keyboard(browser, page):
@@ -252,7 +356,7 @@ def test_two_tabs(browser, page):
     first, text = browser.driver.current_window_handle, browser.text("#map")
     browser.driver.switch_to.new_window("tab")
     browser.open(page.url, "model=korean")
-    assert browser.one("#tokens [aria-pressed=true]").text == "배를"
+    assert browser.one("#tokens [aria-pressed=true]").text == "눈이"
     browser.driver.close()
     browser.driver.switch_to.window(first)
     assert browser.text("#map") == text
@@ -338,7 +442,7 @@ def test_accessible(browser, page):
 
 
 SHOTS = {
-    "word": ("view=word&same=1", 1120),
+    "word": ("view=word&same=1", 1220),
     "compare": ("view=compare", 860),
     "surprise": ("view=surprise", 780),
 }

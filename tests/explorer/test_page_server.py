@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import keras
 import numpy as np
+import orjson
 import pytest
 
 import keras_elmo
@@ -206,8 +207,44 @@ def test_interrupt_while_loading(monkeypatch):
 
     monkeypatch.setattr(Explorer, "load", load)
     with pytest.raises(KeyboardInterrupt):
-        explore(["small"], print, options=ExploreOptions(port=0))
+        explore(["small"], print, browser=False, options=ExploreOptions(port=0))
     assert not loaded
+
+
+def test_answers_while_loading(monkeypatch, explorer):
+    """The address comes first; the page is told what is read, and then has it."""
+    said = []
+
+    def ask():
+        host, port = said[0].removeprefix("open http://").rstrip("/").split(":")
+        connection = http.client.HTTPConnection(host, int(port), timeout=30)
+        headers = {"content-type": "application/json"}
+        connection.request("POST", "/api/models", b"{}", headers)
+        answer = orjson.loads(connection.getresponse().read())
+        connection.close()
+        return answer["reading"], list(answer["models"])
+
+    def load(*_):
+        said.append(ask())
+        return explorer
+
+    def log(sentence):
+        said.append(sentence)
+        if sentence == "ready":
+            said.append(ask())
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(Explorer, "load", load)
+    with pytest.raises(KeyboardInterrupt):
+        explore(["one", "two"], log, browser=False, options=ExploreOptions(port=0))
+    assert said[1:] == [
+        "reading one and the text",
+        (["one", 1, 2], []),
+        "reading two and the text",
+        (["two", 2, 2], ["one"]),
+        "ready",
+        (None, ["one", "two"]),
+    ]
 
 
 def test_browser_that_blocks(monkeypatch, explorer):
@@ -215,6 +252,8 @@ def test_browser_that_blocks(monkeypatch, explorer):
     closed = threading.Event()
 
     def open_browser(url):
+        while signal.getsignal(signal.SIGTERM) == signal.SIG_DFL:
+            time.sleep(0.01)
         signal.raise_signal(signal.SIGTERM)
         closed.wait(30)
 

@@ -83,6 +83,11 @@ class Browser:
         listed = [{"name": name, "value": each} for name, each in features.items()]
         self._cdp("Emulation.setEmulatedMedia", features=listed)
 
+    def language(self, value):
+        """Sets what pages take for the browser's language."""
+        agent = self.run("navigator.userAgent")
+        self._cdp("Network.setUserAgentOverride", userAgent=agent, acceptLanguage=value)
+
     def _cdp(self, command, **parameters):
         self.driver.execute_cdp_cmd(command, parameters)
 

@@ -2,6 +2,7 @@
 
 import { renderCompare, startCompare } from "./compare.js";
 import { ask, element } from "./dom.js";
+import { language, t, translate } from "./korean.js";
 import { renderMix, startMix } from "./mix.js";
 import { change, onChange, start, state } from "./state.js";
 import { renderSurprise, startSurprise } from "./surprise.js";
@@ -13,7 +14,7 @@ const select = document.getElementById("model");
 const main = document.querySelector("main");
 
 function render(info) {
-  if (!Object.hasOwn(info.models, state.model)) state.model = Object.keys(info.models)[0];
+  if (!Object.hasOwn(info.models, state.model)) state.model = first(info.models);
   if (!Object.hasOwn(views, state.view)) state.view = "word";
   select.value = state.model;
   for (const name of Object.keys(views)) {
@@ -25,8 +26,25 @@ function render(info) {
   views[state.view](info.models[state.model]);
 }
 
+// Asks until the server has read its models and texts.
+async function models() {
+  for (;;) {
+    const info = await ask("models");
+    if (!info.reading) return info;
+    status.textContent = t("Reading {0} and the text ({1} of {2}) …", ...info.reading);
+    await new Promise((later) => setTimeout(later, 500));
+  }
+}
+
+// Of the browser's language, if one is.
+function first(models) {
+  const names = Object.keys(models);
+  return names.find((name) => models[name].language === language) ?? names[0];
+}
+
+translate();
 try {
-  const info = await ask("models");
+  const info = await models();
   select.append(...Object.keys(info.models).map((name) => element("option", { value: name, textContent: name })));
   start();
   for (const begin of [startWord, startCompare, startSurprise, startMix]) begin(info);

@@ -1,6 +1,7 @@
 // Two sentences: the cosine of each word with each.
 
 import { ask, element, examples, fill, word } from "./dom.js";
+import { t } from "./korean.js";
 import { drawLayers, layerOf } from "./layers.js";
 import { change, state } from "./state.js";
 
@@ -44,7 +45,7 @@ export function pairs(place, given, names) {
 function drawHeat(body, { first, second, layers }) {
   const cosines = layers[layerOf(layers.length)];
   const table = element("table", { className: "heat" });
-  table.append(element("caption", { textContent: "Rows: the first sentence. Columns: the second." }));
+  table.append(element("caption", { textContent: t("Rows: the first sentence. Columns: the second.") }));
   const head = element("tr", {}, element("td"));
   for (const each of second) head.append(element("th", { scope: "col" }, word(each)));
   table.append(element("thead", {}, head));
@@ -62,7 +63,7 @@ function drawHeat(body, { first, second, layers }) {
   table.append(rows);
   const scroll = element("div", { className: "scroll", tabIndex: 0 }, table);
   scroll.setAttribute("role", "region");
-  scroll.setAttribute("aria-label", "Cosines");
+  scroll.setAttribute("aria-label", t("Cosines"));
   body.replaceChildren(scroll);
 }
 

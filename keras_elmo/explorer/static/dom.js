@@ -1,5 +1,7 @@
 // Elements, requests, and panels that load.
 
+import { t } from "./korean.js";
+
 export function element(tag, properties = {}, ...children) {
   const made = Object.assign(document.createElement(tag), properties);
   made.append(...children);
@@ -42,13 +44,13 @@ export async function ask(method, body = {}) {
       body: JSON.stringify(body),
     });
   } catch {
-    throw new Error("The server does not answer. Is keras-elmo explore still running?");
+    throw new Error(t("The server does not answer. Is keras-elmo explore still running?"));
   }
   let found;
   try {
     found = await answer.json();
   } catch {
-    throw new Error(`The server answered with status ${answer.status}.`);
+    throw new Error(t("The server answered with status {0}.", answer.status));
   }
   if (!answer.ok) throw new Error(found.error);
   return found;
@@ -75,7 +77,7 @@ export async function fill(panel, key, load, draw) {
   } catch (error) {
     if (loaded.get(panel) !== mine) return;
     mine.data = null;
-    const retry = element("button", { type: "button", textContent: "Try again" });
+    const retry = element("button", { type: "button", textContent: t("Try again") });
     retry.addEventListener("click", () => {
       loaded.delete(panel);
       fill(panel, key, load, draw);

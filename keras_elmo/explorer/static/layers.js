@@ -1,6 +1,7 @@
 // The slider of the layers.
 
 import { element } from "./dom.js";
+import { t } from "./korean.js";
 import { change, state } from "./state.js";
 
 const MEANING = ["the word alone", "in its sentence"];
@@ -8,7 +9,7 @@ const MEANING = ["the word alone", "in its sentence"];
 export function drawLayers(place, count) {
   let slider = place.querySelector("input");
   if (!slider || +slider.max !== count - 1) {
-    const label = element("label", { textContent: "Layer " }, element("output"));
+    const label = element("label", { textContent: `${t("Layer")} ` }, element("output"));
     slider = element("input", { type: "range", min: 0, max: count - 1, step: 1 });
     const ticks = element("div", { className: "ticks", ariaHidden: "true" });
     for (let k = 0; k < count; k++) ticks.append(element("span", { textContent: k }));
@@ -18,7 +19,7 @@ export function drawLayers(place, count) {
   }
   const layer = layerOf(count);
   slider.value = layer;
-  const text = `${layer}: ${MEANING[+(layer > 0)]}`;
+  const text = `${layer}: ${t(MEANING[+(layer > 0)])}`;
   slider.setAttribute("aria-valuetext", text);
   place.querySelector("output").textContent = text;
 }

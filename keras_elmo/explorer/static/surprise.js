@@ -2,6 +2,7 @@
 
 import { ask, clear, element, fill, word } from "./dom.js";
 import { heat, pairs } from "./compare.js";
+import { t } from "./korean.js";
 import { change, state } from "./state.js";
 
 const section = document.getElementById("surprise");
@@ -22,7 +23,7 @@ export function startSurprise() {
 
 export function renderSurprise(model) {
   if (!model.predicts) {
-    const text = "This model predicts no words: it has no softmax (export one with --language-model).";
+    const text = t("This model predicts no words: it has no softmax (export one with --language-model).");
     clear(panel, element("p", { className: "hint", textContent: text }));
     return;
   }
@@ -57,13 +58,13 @@ function drawBits(body, { sentences }) {
       if (other && other.tokens.length === tokens.length && other.tokens[k] !== token) item.className = "other";
       if (unknown.includes(token)) {
         item.classList.add("unknown");
-        item.title = "Not in the vocabulary: taken to be as rare as the rarest word in it";
+        item.title = t("Not in the vocabulary: taken to be as rare as the rarest word in it");
       }
       line.append(item);
     });
-    const total = element("p", {}, "Together ", element("b", { textContent: `${found.sentence.toFixed(1)} bits` }));
-    if (unknown.length) total.append(`; unknown: `, word(unknown.join(", ")));
-    return element("div", { className: "scroll", tabIndex: 0, role: "region", ariaLabel: `Sentence ${which + 1}` }, line, total);
+    const total = element("p", { textContent: t("Together {0} bits", found.sentence.toFixed(1)) });
+    if (unknown.length) total.append(t("; unknown: "), word(unknown.join(", ")));
+    return element("div", { className: "scroll", tabIndex: 0, role: "region", ariaLabel: t("Sentence {0}", which + 1) }, line, total);
   });
   if (sentences.length === 2) {
     const lengths = sentences.map(({ tokens }) => tokens.length);
@@ -71,12 +72,12 @@ function drawBits(body, { sentences }) {
     // Given both sides, only sums of as many words compare.
     const share = direction === "both" && lengths[0] !== lengths[1];
     const [a, b] = sums.map((sum, k) => (share ? sum / lengths[k] : sum));
-    const names = a <= b ? ["first", "second"] : ["second", "first"];
+    const names = (a <= b ? ["first", "second"] : ["second", "first"]).map((name) => t(name));
     const gap = Math.abs(a - b);
-    const times = gap > 30 ? "a billion times and more" : `${(2 ** gap).toLocaleString("en", { maximumSignificantDigits: 2 })} times`;
+    const times = gap > 30 ? t("a billion times and more") : t("{0} times", (2 ** gap).toLocaleString("en", { maximumSignificantDigits: 2 }));
     const text = share
-      ? `Of different lengths: the ${names[0]} sentence has ${gap.toFixed(1)} bits less a word than the ${names[1]}.`
-      : `The ${names[0]} sentence is ${times} as likely as the ${names[1]}: ${gap.toFixed(1)} bits less.`;
+      ? t("Of different lengths: the {0} sentence has {1} bits less a word than the {2}.", names[0], gap.toFixed(1), names[1])
+      : t("The {0} sentence is {1} as likely as the {2}: {3} bits less.", names[0], times, names[1], gap.toFixed(1));
     blocks.push(element("p", { className: "verdict", textContent: text }));
   }
   body.replaceChildren(...blocks);
