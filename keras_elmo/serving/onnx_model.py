@@ -1,7 +1,7 @@
 """An .onnx file, served by ONNX Runtime without TensorFlow."""
 
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 
@@ -22,15 +22,7 @@ _STRING = np.dtype(object)
 
 
 class OnnxModel(ServedModel):
-    """An .onnx file with the two signatures of an exported SavedModel.
-
-    Args:
-        path: of the file.
-        version: its number.
-
-    Raises:
-        ValueError: it cannot be read.
-    """
+    """An .onnx file with the two signatures of an exported SavedModel."""
 
     def __init__(self, path: str | os.PathLike[str], version: int) -> None:
         super().__init__(version)
@@ -67,9 +59,7 @@ class _Signature(ServedSignature):
         self._shapes: Shapes = {LENGTHS: ["batch"], **session.answer_shapes()}
         super().__init__(session.is_batchable, arguments, self._shapes)
 
-    def _compute(
-        self, inputs: Mapping[str, np.ndarray], outputs: Collection[str]
-    ) -> Arrays:
+    def _compute(self, inputs: Arrays, outputs: Collection[str]) -> Arrays:
         if self._tokenizer is not None:
             sentences, width = self._tokenizer(inputs["strings"].tolist()), 0
             lengths = np.array([len(sentence) for sentence in sentences], "int32")
