@@ -49,12 +49,12 @@ def _serve(arguments: Arguments) -> None:
     for module in needed:
         import_extra(module, "keras-elmo serve", "serve")
     limits = take_options(Limits, arguments)
-    # Checked before the model is read; `serve` takes the values themselves.
-    take_options(ServeOptions, {**arguments})
+    # Checked before the model is read.
+    options = take_options(ServeOptions, arguments)
     import_keras(arguments["model"])
     from keras_elmo.serving.server import serve
 
-    _until_stopped(serve, **arguments, limits=limits)
+    _until_stopped(serve, **arguments, options=options, limits=limits)
 
 
 @command(

@@ -7,9 +7,8 @@ from keras_elmo.config import TOKENIZER_IF_UNKNOWN
 from keras_elmo.downstream.exported_task import ExportedTask
 from keras_elmo.files.saved_model import write_description
 from keras_elmo.files.task_description import TAGGER, Task
-from keras_elmo.text.character_ids import character_ids
+from keras_elmo.text.character_ids import character_ids, vocabulary_encoding
 from keras_elmo.text.tokenizer import Tokenizer, register_operations
-from keras_elmo.text.vocabulary_ids import vocabulary_encoding
 from keras_elmo.utils.files import replacing
 from keras_elmo.utils.lazy import tf
 from keras_elmo.utils.types import StrPath, Tensor

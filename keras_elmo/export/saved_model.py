@@ -18,9 +18,8 @@ from keras_elmo.files.saved_model import (
     write_language_model,
 )
 from keras_elmo.files.sources import Source
-from keras_elmo.text.character_ids import character_ids
+from keras_elmo.text.character_ids import character_ids, vocabulary_encoding
 from keras_elmo.text.tokenizer import Tokenizer, register_operations
-from keras_elmo.text.vocabulary_ids import vocabulary_encoding
 from keras_elmo.utils.checks import called, check_boolean, check_choice, check_path
 from keras_elmo.utils.files import is_free, replacing
 from keras_elmo.utils.lazy import tf

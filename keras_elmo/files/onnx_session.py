@@ -27,20 +27,17 @@ _WORDS, _LAYER = "word_emb", "lstm_outputs"
 
 # ONNX Runtime's own, which has no types.
 Session: TypeAlias = Any
-# A batch of tokens.
-Sentences: TypeAlias = Sequence[Sequence[bytes]]
 Shapes: TypeAlias = dict[str, list[int | str | None]]
+Arrays: TypeAlias = dict[str, np.ndarray]
+Names: TypeAlias = Collection[str]
+# Sentences, as tokens.
+Batch: TypeAlias = Sequence[Sequence[bytes]]
 # The raw scalars of a mix, its gamma, and its `layer_norm`.
 Mix: TypeAlias = tuple[np.ndarray, np.ndarray, bool]
 
 
 def open_session(path: StrPath) -> Session:
-    """Returns ONNX Runtime's session of a file.
-
-    Raises:
-        ImportError: the extra `onnx` is not installed.
-        ValueError: the file is damaged.
-    """
+    """Returns ONNX Runtime's session of a file; `ValueError` if it is damaged."""
     runtime = import_extra("onnxruntime", "Reading ONNX", "onnx")
     settings = runtime.SessionOptions()
     # Errors are raised; nothing is printed beside them.
@@ -60,23 +57,14 @@ def open_session(path: StrPath) -> Session:
 class OnnxSession:
     """A file that keras_elmo wrote; base of a class for each kind of model.
 
-    Args:
-        path: of the file.
-        session: what `open_session` returned, if the file is open already.
-
     Attributes:
-        path: as given.
+        path: of the file.
         name: for messages; the path.
         about: the description in the file.
         config: the sizes of the biLM.
-        tokenizer: the kind of `Tokenizer` of the training text; `None` if it is not
-            known.
+        tokenizer: the kind of `Tokenizer` of the training text, if it is known.
         quantize: `"int8"`, or `None` for float32.
         inputs: names.
-
-    Raises:
-        ImportError: the extra `onnx` is not installed.
-        ValueError: keras_elmo did not write the file, or it is damaged.
     """
 
     # What a file must be, for messages.
@@ -118,28 +106,15 @@ class OnnxSession:
         """Returns what splits texts as the training text was split."""
         return PlainTokenizer(self.tokenizer or TOKENIZER_IF_UNKNOWN)
 
-    def feeds(self, sentences: Sentences, width: int) -> dict[str, np.ndarray]:
+    def feeds(self, sentences: Batch, width: int) -> Arrays:
         """Returns the inputs for a batch of tokens, by their names."""
         return {CHAR_IDS: self._ids(sentences, width)}
 
-    def run(
-        self,
-        sentences: Sentences,
-        outputs: Collection[str],
-        width: int = 0,
-    ) -> dict[str, np.ndarray]:
-        """Returns outputs of the file for a batch of tokens, by their names.
-
-        Args:
-            sentences: tokens.
-            outputs: names.
-            width: least number of tokens of the outputs, which are padded.
-        """
+    def run(self, sentences: Batch, outputs: Names, width: int = 0) -> Arrays:
+        """Returns outputs for a batch of tokens by name, padded to `width` at least."""
         return self._run(self.feeds(sentences, width), outputs)
 
-    def _run(
-        self, feeds: Mapping[str, np.ndarray], outputs: Collection[str]
-    ) -> dict[str, np.ndarray]:
+    def _run(self, feeds: Arrays, outputs: Names) -> Arrays:
         with reading(self.path, "cannot be run"):
             values = self._session.run(list(outputs), feeds, self._run_options)
         return dict(zip(outputs, values, strict=True))
@@ -149,15 +124,10 @@ class OnnxSession:
         """Whether a sentence's outputs do not depend on the others of a batch."""
         raise NotImplementedError  # Every kind has its own.
 
-    def answer(
-        self, texts: Sequence[Sentences], outputs: Collection[str], width: int = 0
-    ) -> dict[str, np.ndarray]:
+    def answer(self, texts: Sequence[Batch], outputs: Names, width: int = 0) -> Arrays:
         """Returns what a server does: `run`, with names for indices.
 
-        Args:
-            texts: a batch of tokens; of pairs, two batches.
-            outputs: as of `run`.
-            width: as of `run`.
+        Of pairs, `texts` are two batches.
         """
         (sentences,) = texts
         return self.run(sentences, outputs, width)
@@ -170,12 +140,7 @@ class OnnxSession:
         return {value.name: value.shape or [None] for value in arguments}
 
     def _check_shapes(self, expected: Mapping[str, list[int | None]]) -> None:
-        """Checks that inputs and outputs are those of the description.
-
-        Args:
-            expected: of each input and output that is used its sizes, of which `None`
-                is any.
-        """
+        """Checks the sizes of what is used, by name; `None` is any size."""
         arguments = [*self._session.get_inputs(), *self._session.get_outputs()]
         shapes = self._shapes(arguments)
         for name, sizes in expected.items():
@@ -198,19 +163,7 @@ def describe(config: ElmoConfig, mix: Mix, **others: object) -> str:
 
 
 class OnnxEncoder(OnnxSession):
-    """The encoder of a file that `export_onnx` wrote.
-
-    Args:
-        path: of the file.
-
-    Attributes:
-        mix: the scalars, gamma and `layer_norm` of the mix.
-        others: those of `OnnxSession`.
-
-    Raises:
-        ImportError: the extra `onnx` is not installed.
-        ValueError: `export_onnx` did not write the file, or it is damaged.
-    """
+    """The encoder of a file that `export_onnx` wrote, with its `mix`."""
 
     rule = "must be an encoder that export_onnx wrote"
 
@@ -238,11 +191,7 @@ class OnnxEncoder(OnnxSession):
         # Layer normalisation takes the mean over the whole batch.
         return not self.mix[2]
 
-    def layers(self, sentences: Sequence[Sequence[bytes]]) -> list[np.ndarray]:
-        """Returns the layers of a batch of tokens, without the boundaries.
-
-        Returns:
-            `num_layers + 1` arrays `(batch, tokens, 2 * projection_units)`.
-        """
+    def layers(self, sentences: Batch) -> list[np.ndarray]:
+        """Returns the layers of a batch, `(batch, tokens, 2 * projection_units)`."""
         words, *layers = self.run(sentences, self._names).values()
         return [np.concatenate([words, words], axis=-1), *layers]

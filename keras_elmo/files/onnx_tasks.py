@@ -1,7 +1,7 @@
 """A tagger or a classifier in an ONNX file, run without TensorFlow and Keras."""
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import TypeAlias
 
@@ -10,9 +10,11 @@ import numpy as np
 from keras_elmo.files.onnx_session import (
     CHAR_IDS,
     DESCRIPTION,
+    Arrays,
+    Batch,
+    Names,
     OnnxEncoder,
     OnnxSession,
-    Sentences,
     Shapes,
     open_session,
 )
@@ -23,6 +25,7 @@ from keras_elmo.utils.checks import check_at_least
 from keras_elmo.utils.reading import reading
 from keras_elmo.utils.types import StrPath, Tensor
 
+Sentences: TypeAlias = Iterable[Sentence] | Tensor
 # The most positions of a padded batch, unless one sentence alone is longer.
 _MAX_POSITIONS = 4_096
 # Batches that are sorted by length together.
@@ -30,14 +33,7 @@ _WINDOW = 16
 
 
 class OnnxTask(OnnxSession):
-    """A model that was exported whole; base of both kinds.
-
-    Attributes:
-        task: what it does.
-        multi_label: of the task.
-        pairs: of the task.
-        others: those of `OnnxSession`.
-    """
+    """A model that was exported whole, which does a `task`; base of both kinds."""
 
     def _read_description(self) -> None:
         task = task_of(self.about)
@@ -78,7 +74,7 @@ class OnnxTask(OnnxSession):
         words = json.loads(known["static_words"])
         return {word.encode(): k for k, word in enumerate(words, 2)}
 
-    def feeds(self, sentences: Sentences, width: int) -> dict[str, np.ndarray]:
+    def feeds(self, sentences: Batch, width: int) -> Arrays:
         ids = super().feeds(sentences, width)
         if self._static is not None:
             rows = np.zeros((len(sentences), ids[CHAR_IDS].shape[1] - 2), "int32")
@@ -94,12 +90,7 @@ class OnnxTask(OnnxSession):
 
 
 class OnnxTagger(OnnxTask):
-    """A `Tagger` in a file that its `export` wrote: `keras_elmo.load("names.onnx")`.
-
-    Attributes:
-        tags: names of the tags.
-        others: those of `OnnxTask`.
-    """
+    """A `Tagger` in a file that its `export` wrote: `keras_elmo.load("names.onnx")`."""
 
     rule = "must be a tagger that Tagger.export wrote"
 
@@ -107,26 +98,19 @@ class OnnxTagger(OnnxTask):
     def tags(self) -> list[str]:
         return list(self.task.names)
 
-    def run(
-        self,
-        sentences: Sentences,
-        outputs: Collection[str],
-        width: int = 0,
-    ) -> dict[str, np.ndarray]:
+    def run(self, sentences: Batch, outputs: Names, width: int = 0) -> Arrays:
         values = super().run(sentences, outputs, width)
         tags = values.get("tags", np.empty(0))
         if tags.min(initial=-1) < -1 or tags.max(initial=-1) >= len(self.task.names):
             self._refuse("it has tags without a name")
         return values
 
-    def predict(
-        self, sentences: Iterable[Sentence] | Tensor, batch_size: int = 64
-    ) -> list[list[str]]:
+    def predict(self, sentences: Sentences, batch_size: int = 64) -> list[list[str]]:
         """Returns one tag for each word of each sentence; see `Tagger.predict`."""
         return [tags for _, tags in self.tag(sentences, batch_size)]
 
     def tag(
-        self, sentences: Iterable[Sentence] | Tensor, batch_size: int = 64
+        self, sentences: Sentences, batch_size: int = 64
     ) -> Iterator[tuple[list[str], list[str]]]:
         """Yields words and tags, of a stream of any length; see `Tagger.tag`."""
         names = self.task.names
@@ -134,21 +118,19 @@ class OnnxTagger(OnnxTask):
         return ((words, [names[k] for k in row.tolist()]) for words, row in rows)
 
     def marginals(
-        self, sentences: Iterable[Sentence] | Tensor, batch_size: int = 64
+        self, sentences: Sentences, batch_size: int = 64
     ) -> Iterator[tuple[list[str], np.ndarray]]:
         """Yields words and probabilities `(words, tags)`; see `Tagger.marginals`."""
         return self._of_words(sentences, batch_size, "marginals")
 
     def _of_words(
-        self, sentences: Iterable[Sentence] | Tensor, batch_size: int, output: str
+        self, sentences: Sentences, batch_size: int, output: str
     ) -> Iterator[tuple[list[str], np.ndarray]]:
         check_at_least(1, batch_size=batch_size)
         read = read_sentences(sentences, self.plain_tokenizer(), batch_size)
         return self._computed(read, batch_size, output)
 
-    def answer(
-        self, texts: Sequence[Sentences], outputs: Collection[str], width: int = 0
-    ) -> dict[str, np.ndarray]:
+    def answer(self, texts: Sequence[Batch], outputs: Names, width: int = 0) -> Arrays:
         values = super().answer(texts, outputs, width)
         if "tags" in values:
             # The index -1, of no tag, is the last one.
@@ -176,12 +158,7 @@ class OnnxTagger(OnnxTask):
 
 
 class OnnxClassifier(OnnxTask):
-    """A `TextClassifier` in a file that its `export` wrote.
-
-    Attributes:
-        labels: names of the labels, as text.
-        others: those of `OnnxTask`.
-    """
+    """A `TextClassifier` in a file that its `export` wrote."""
 
     rule = "must be a classifier that TextClassifier.export wrote"
 
@@ -192,12 +169,7 @@ class OnnxClassifier(OnnxTask):
     def predict_proba(
         self, texts: Iterable[object], batch_size: int = 32
     ) -> np.ndarray:
-        """Returns `(texts, labels)` probabilities; see `TextClassifier.predict_proba`.
-
-        Args:
-            texts: texts or lists of words; of pairs, pairs of them.
-            batch_size: greatest number of texts that are computed together.
-        """
+        """Returns `(texts, labels)` probabilities, as `TextClassifier` does."""
         check_at_least(1, batch_size=batch_size)
         texts = list(texts)
         columns = list(zip(*texts, strict=True)) if self.task.pairs else [texts]
@@ -212,7 +184,7 @@ class OnnxClassifier(OnnxTask):
             probabilities[places] = self.probabilities(*batch)
         return probabilities
 
-    def probabilities(self, *texts: Sentences) -> np.ndarray:
+    def probabilities(self, *texts: Batch) -> np.ndarray:
         """Returns the probabilities of one batch; of pairs, of two lists of tokens."""
         feeds = {}
         for prefix, sentences in zip(self.task.prefixes, texts, strict=True):
@@ -221,9 +193,7 @@ class OnnxClassifier(OnnxTask):
                 feeds[f"{prefix}{name}"] = ids
         return self._run(feeds, ["probabilities"])["probabilities"]
 
-    def answer(
-        self, texts: Sequence[Sentences], outputs: Collection[str], width: int = 0
-    ) -> dict[str, np.ndarray]:
+    def answer(self, texts: Sequence[Batch], outputs: Names, width: int = 0) -> Arrays:
         rows = self.probabilities(*texts)
         names = np.array([name.encode() for name in self.task.names], object)
         if self.task.multi_label:
@@ -241,18 +211,13 @@ class OnnxClassifier(OnnxTask):
     def predict(
         self, texts: Iterable[Sentence], batch_size: int = 32
     ) -> list[str] | list[list[str]]:
-        """Returns the label of each text, or its labels; see `TextClassifier.predict`.
-
-        Args:
-            texts: as of `predict_proba`.
-            batch_size: greatest number of texts that are computed together.
-        """
+        """Returns the label of each text, or its labels, as `TextClassifier` does."""
         labels = list(map(self.labels_of, self.predict_proba(texts, batch_size)))
-        return labels if self.multi_label else [label for (label,) in labels]
+        return labels if self.task.multi_label else [label for (label,) in labels]
 
     def labels_of(self, row: np.ndarray) -> list[str]:
         """Returns the labels of a text, by its probabilities."""
-        places = np.flatnonzero(row >= 0.5) if self.multi_label else [row.argmax()]
+        places = np.flatnonzero(row >= 0.5) if self.task.multi_label else [row.argmax()]
         return [self.task.names[k] for k in places]
 
 
@@ -260,12 +225,7 @@ OnnxModel: TypeAlias = OnnxEncoder | OnnxTagger | OnnxClassifier
 
 
 def open_onnx(path: StrPath) -> OnnxModel:
-    """Opens a file as what it holds.
-
-    Raises:
-        ImportError: the extra `onnx` is not installed.
-        ValueError: keras_elmo did not write the file, or it is damaged.
-    """
+    """Opens a file as what it holds, or raises `ValueError`."""
     session = open_session(path)
     task = None
     with reading(path, "its description is damaged"):

@@ -118,8 +118,7 @@ class ModelSource:
 
     def keras_encoder(self) -> "Encoder":
         """Returns the encoder, which must be one of Keras."""
-        encoder: Encoder = self.encoder()
-        return encoder
+        return self.encoder()
 
     def mix(self) -> "Mix | None":
         """Returns the first mix; `None` without one."""
@@ -193,7 +192,7 @@ def open_softmax(words: str, weights: str) -> Softmax | None:
 
 
 class InMemory(ModelSource):
-    """An encoder; base of what holds one."""
+    """An encoder; base of what holds one as its attribute `encoder`."""
 
     kind = "a model in memory"
 
@@ -202,8 +201,7 @@ class InMemory(ModelSource):
         super().__init__("", argument, name_of(model))
 
     def encoder(self) -> "Encoder":
-        encoder: Encoder = self._model
-        return encoder
+        return getattr(self._model, "encoder", self._model)
 
     def language_model(self) -> "PretrainingModel":
         raise TypeError(
@@ -216,10 +214,6 @@ class InMemory(ModelSource):
 class LayerInMemory(InMemory):
     """An `ElmoEmbedding`, with its first mix."""
 
-    def encoder(self) -> "Encoder":
-        encoder: Encoder = self._model.encoder
-        return encoder
-
     def mix(self) -> "Mix":
         from keras import ops
 
@@ -231,13 +225,8 @@ class LayerInMemory(InMemory):
 class LanguageModelInMemory(InMemory):
     """A `PretrainingModel`."""
 
-    def encoder(self) -> "Encoder":
-        encoder: Encoder = self._model.encoder
-        return encoder
-
     def language_model(self) -> "PretrainingModel":
-        model: PretrainingModel = self._model
-        return model
+        return self._model
 
     def softmax(self) -> Softmax:
         import numpy as np

@@ -45,13 +45,6 @@ class ProjectedLSTM(keras.layers.Layer):
 
     It is not called: `BiLM` runs both directions in one loop.
 
-    Args:
-        units: size of the cell state `c`.
-        projection_units: size of the output `h`.
-        cell_clip: bound on every element of `c`, or `None`.
-        projection_clip: bound on every element of `h`, or `None`.
-        **kwargs: arguments of `keras.layers.Layer`.
-
     Reference: Sak et al. 2014, Long Short-Term Memory Recurrent Neural Network
     Architectures for Large Scale Acoustic Modeling, section 2.1.
     """
@@ -237,14 +230,6 @@ class BiLM(keras.layers.Layer):
         self, inputs: Tensor, previous_mask: Tensor = None
     ) -> list[Tensor]:
         return [previous_mask] * (self.num_layers + 1)
-
-    def compute_output_spec(
-        self, inputs: Tensor, mask: Tensor = None, training: bool | None = None
-    ) -> list[keras.KerasTensor]:
-        return [
-            keras.KerasTensor(shape, self.compute_dtype)
-            for shape in self.compute_output_shape(inputs.shape)
-        ]
 
     def compute_output_shape(self, inputs_shape: Shape) -> list[Shape]:
         shape = (*inputs_shape[:-1], 2 * self.projection_units)

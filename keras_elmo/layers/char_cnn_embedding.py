@@ -17,19 +17,12 @@ from keras_elmo.utils.xla import is_compiled
 
 
 def unique_words(char_ids: Tensor, max_width: int) -> tuple[Tensor, Tensor]:
-    """Returns the unique words, and the index of each word among them.
+    """Returns unique words `(words, characters)`, and the index of each among them.
 
-    Half of the words of a batch of natural text are repetitions, and most characters
-    of a word are padding. A backend that needs static shapes gets all words, as they
-    are, and so does a runtime that is exported to, which cannot find unique words.
-
-    Args:
-        char_ids: `(positions, characters)` integers.
-        max_width: the width of the widest convolution.
-
-    Returns:
-        `(unique words, characters)`, cut behind the padding that each convolution has
-        to see once; and `(positions,)` int32.
+    Half of the words of a batch of natural text are repetitions, and most characters of
+    a word are padding, which is cut behind what each convolution has to see once. A
+    backend that needs static shapes gets all words, as they are, and so does a runtime
+    that is exported to, which cannot find unique words.
     """
     finds_words = keras.backend.backend() == "tensorflow" and not is_compiled()
     if finds_words and export_format() is None:
@@ -57,6 +50,18 @@ def checked_filters(filters: object) -> list[list[int]]:
     ):
         refuse("filters", "pairs of integers, (width, count)", filters)
     return [[int(width), int(count)] for width, count in filters]
+
+
+def add_projection(layer: keras.layers.Layer, units: int) -> None:
+    """Adds the weights that project `units` to the layer's `projection_units`."""
+    layer.projection_kernel = layer.add_weight(
+        name="projection_kernel",
+        shape=(units, layer.projection_units),
+        initializer=keras.initializers.RandomNormal(stddev=units**-0.5),
+    )
+    layer.projection_bias = layer.add_weight(
+        name="projection_bias", shape=(layer.projection_units,), initializer="zeros"
+    )
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
@@ -165,16 +170,7 @@ class CharCNNEmbedding(keras.layers.Layer):
             highway.build((None, num_filters))
         self.projection_kernel = self.projection_bias = None
         if num_filters != self.projection_units:
-            self.projection_kernel = self.add_weight(
-                name="projection_kernel",
-                shape=(num_filters, self.projection_units),
-                initializer=keras.initializers.RandomNormal(stddev=num_filters**-0.5),
-            )
-            self.projection_bias = self.add_weight(
-                name="projection_bias",
-                shape=(self.projection_units,),
-                initializer="zeros",
-            )
+            add_projection(self, num_filters)
 
     def call(self, char_ids: Tensor) -> Tensor:
         batch, tokens, characters = ops.shape(char_ids)

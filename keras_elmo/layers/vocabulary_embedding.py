@@ -3,7 +3,11 @@
 import keras
 from keras import ops
 
-from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding, checked_filters
+from keras_elmo.layers.char_cnn_embedding import (
+    CharCNNEmbedding,
+    add_projection,
+    checked_filters,
+)
 from keras_elmo.layers.freezing import freezable
 from keras_elmo.utils.checks import check_at_least
 from keras_elmo.utils.fixed import fixed_arguments
@@ -125,16 +129,7 @@ class VocabularyEmbedding(keras.layers.Layer):
             units += self.char_cnn.projection_units
         elif units == self.projection_units:
             return
-        self.projection_kernel = self.add_weight(
-            name="projection_kernel",
-            shape=(units, self.projection_units),
-            initializer=keras.initializers.RandomNormal(stddev=units**-0.5),
-        )
-        self.projection_bias = self.add_weight(
-            name="projection_bias",
-            shape=(self.projection_units,),
-            initializer="zeros",
-        )
+        add_projection(self, units)
 
     def call(self, char_ids: Tensor) -> Tensor:
         parts = []

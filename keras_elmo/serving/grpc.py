@@ -154,5 +154,4 @@ def _serialized(outputs: Arrays, response: PredictResponse) -> bytes:
     """Adds the outputs to a response."""
     for name, array in outputs.items():
         response.outputs[name].CopyFrom(tf.make_tensor_proto(array))
-    body: bytes = response.SerializeToString()
-    return body
+    return response.SerializeToString()

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeAlias
 
@@ -31,11 +31,8 @@ class Signature(ServedSignature):
     """Calls a signature with NumPy arrays and computes only the outputs asked for.
 
     Sentence lengths need only the tokenizer, words take a quarter of the time, the
-    lower layers more than half of it: each of these has its own pruned graph.
-
-    Args:
-        function: a signature of a loaded SavedModel, which has to outlive it.
-        batchable: whether a sentence's outputs do not depend on the others of a batch.
+    lower layers more than half of it: each of these has its own pruned graph. The
+    loaded SavedModel has to outlive it.
     """
 
     def __init__(self, function: ConcreteFunction, batchable: bool = True) -> None:
@@ -70,9 +67,7 @@ class Signature(ServedSignature):
         with ThreadPoolExecutor() as threads:
             list(threads.map(lambda outputs: self(sentence, outputs), self._graphs))
 
-    def _compute(
-        self, inputs: Mapping[str, np.ndarray], outputs: Collection[str]
-    ) -> Arrays:
+    def _compute(self, inputs: Arrays, outputs: Collection[str]) -> Arrays:
         # The cheapest graph comes first.
         graph = next(
             graph for names, graph in self._graphs.items() if names.issuperset(outputs)
@@ -100,11 +95,7 @@ def _nested_outputs(
 
 
 class Model(ServedModel):
-    """One version of a model, loaded from a folder that keras_elmo exported.
-
-    Raises:
-        ValueError: it did not write the folder, or the folder is damaged.
-    """
+    """One version of a model, loaded from a folder that keras_elmo exported."""
 
     def __init__(self, path: str | os.PathLike[str], version: int) -> None:
         super().__init__(version)

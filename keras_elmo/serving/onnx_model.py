@@ -1,11 +1,11 @@
 """An .onnx file, served by ONNX Runtime without TensorFlow."""
 
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 
-from keras_elmo.files.onnx_session import OnnxSession, Sentences, Shapes
+from keras_elmo.files.onnx_session import Batch, OnnxSession, Shapes
 from keras_elmo.files.onnx_tasks import open_onnx
 from keras_elmo.files.task_description import task_of
 from keras_elmo.serving.signatures import (
@@ -23,15 +23,7 @@ _STRING = np.dtype(object)
 
 
 class OnnxModel(ServedModel):
-    """An .onnx file with the two signatures of an exported SavedModel.
-
-    Args:
-        path: of the file.
-        version: its number.
-
-    Raises:
-        ValueError: it cannot be read.
-    """
+    """An .onnx file with the two signatures of an exported SavedModel."""
 
     def __init__(self, path: str | os.PathLike[str], version: int) -> None:
         super().__init__(version)
@@ -73,9 +65,7 @@ class _Signature(ServedSignature):
         }
         super().__init__(session.is_batchable, arguments, self._shapes)
 
-    def _compute(
-        self, inputs: Mapping[str, np.ndarray], outputs: Collection[str]
-    ) -> Arrays:
+    def _compute(self, inputs: Arrays, outputs: Collection[str]) -> Arrays:
         texts, width = [self._words(inputs, prefix) for prefix in self._prefixes], 0
         if self._tokenizer is not None:
             lengths = np.array([len(sentence) for sentence in texts[0]], "int32")
@@ -85,7 +75,7 @@ class _Signature(ServedSignature):
         values = {LENGTHS: lengths} if LENGTHS in outputs else {}
         return values | (self._session.answer(texts, asked, width) if asked else {})
 
-    def _words(self, inputs: Mapping[str, np.ndarray], prefix: str) -> Sentences:
+    def _words(self, inputs: Arrays, prefix: str) -> Batch:
         """Returns the words of one of the texts, sentence by sentence."""
         if self._tokenizer is not None:
             return self._tokenizer(inputs[f"{prefix}strings"].tolist())

@@ -1,6 +1,6 @@
 """What one client asks for, alone or together with other clients."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import CancelledError
 from typing import NamedTuple
 
@@ -30,7 +30,7 @@ class Request(NamedTuple):
     """
 
     signature: ServedSignature
-    inputs: Mapping[str, np.ndarray]
+    inputs: Arrays
     outputs: Collection[str]
     sentences: int
     longest: int
@@ -86,11 +86,7 @@ def compute(requests: Sequence[Request]) -> list[Arrays]:
 
 
 def compute_in_parts(request: Request, is_cancelled: Callable[[], bool]) -> Arrays:
-    """Computes one request; a long one takes no more memory at a time than a part.
-
-    Raises:
-        CancelledError: nobody waits for the remaining parts.
-    """
+    """Computes one request; a long one takes no more memory at a time than a part."""
     answers = []
     for part in request.parts():
         if is_cancelled():

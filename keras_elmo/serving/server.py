@@ -6,7 +6,7 @@ import logging
 import os
 import signal
 import socket
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 from keras_elmo.files.exported_sources import KERAS_SUFFIX
@@ -31,6 +31,7 @@ from keras_elmo.utils.memory import (
     return_freed_memory,
     share_freed_memory,
 )
+from keras_elmo.utils.types import StrPath
 
 _REFRESH_SECONDS = 1.0
 # Between two returns of freed memory while requests are answered without a rest.
@@ -40,42 +41,22 @@ _log = logging.getLogger(__name__)
 
 
 def serve(
-    model: str | os.PathLike[str],
-    log: Callable[[str], None],
-    name: str | None = ServeOptions.name,
-    host: str = ServeOptions.host,
-    port: int = ServeOptions.port,
-    grpc_port: int = ServeOptions.grpc_port,
-    limits: Limits | None = None,
-    allow_hosts: Sequence[str] | None = ServeOptions.allow_hosts,
+    model: StrPath, log: Callable[[str], None], options: ServeOptions, limits: Limits
 ) -> signal.Signals:
     """Serves a model until SIGINT or SIGTERM, and finishes the requests it has then.
 
-    Args:
-        model: an exported model by its name or path; an .onnx file, without gRPC; or
-            a folder of exported models whose names are numbers; the newest one that
-            loads is served.
-        log: called with a sentence when the server is ready and when the version
-            changes.
-        name: the model's name in requests; that of its folder if `None`.
-        host: the address to listen at.
-        port: REST port; 0 picks a free one.
-        grpc_port: gRPC port; 0 picks a free one.
-        limits: what requests may ask for.
-        allow_hosts: names of hosts that requests may have in the headers Host and
-            Origin, beside those of this machine. At an address that other machines
-            reach, `None` allows all.
+    It is an exported model by its name or path; an .onnx file, without gRPC; or a
+    folder of exported models whose names are numbers: the newest one that loads is
+    served. `log` is called with a sentence when the server is ready and when the
+    version changes.
 
     Returns:
         The signal that ended it.
-
-    Raises:
-        OSError: a port is not free.
-        ValueError: there is no model, or its name would not do in a path.
     """
     share_freed_memory()
-    if not name:
-        name = os.path.basename(os.path.abspath(model))
+    host = options.host
+    name = options.name or os.path.basename(os.path.abspath(model))
+    if not options.name:
         name = name.removesuffix(ONNX_SUFFIX).removesuffix(KERAS_SUFFIX)
     # A folder of versions is no model by itself.
     folder = model
@@ -85,20 +66,19 @@ def serve(
         raise ValueError(
             f"{called('name')} must have no '/' or ':'. {received(name=name)}"
         )
-    limits = limits or Limits()
     grpc_address = None
     # Ports first, for loading takes long. (Of two servers that start at once, one
     # fails only when it listens.)
-    with bound_socket(host, port) as listening:
+    with bound_socket(host, options.port) as listening:
         with contextlib.ExitStack() as until_loaded:
             if not is_onnx(folder):
-                grpc_address = address(host, grpc_port)
+                grpc_address = address(host, options.grpc_port)
                 # gRPC would say in the log, too, that the port is not free.
-                until_loaded.enter_context(bound_socket(host, grpc_port))
+                until_loaded.enter_context(bound_socket(host, options.grpc_port))
             # In this thread, which Ctrl-C interrupts.
             models = ModelManager(folder, name, log, freeze_garbage)
         freeze_garbage()
-        names = names_for(host, allow_hosts)
+        names = names_for(host, options.allow_hosts)
         return asyncio.run(_run(models, listening, grpc_address, limits, names, log))
 
 

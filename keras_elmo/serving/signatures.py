@@ -92,29 +92,19 @@ class ServedSignature:
         )
         self._look_at = FirstText()
 
-    def __call__(
-        self, inputs: Mapping[str, np.ndarray], outputs: Collection[str]
-    ) -> Arrays:
+    def __call__(self, inputs: Arrays, outputs: Collection[str]) -> Arrays:
         """Returns an array for each name in `outputs`."""
         if self.token_argument is None:
             for strings in inputs.values():
                 self._look_at(strings.tolist())
         return self._compute(inputs, outputs)
 
-    def _compute(
-        self, inputs: Mapping[str, np.ndarray], outputs: Collection[str]
-    ) -> Arrays:
+    def _compute(self, inputs: Arrays, outputs: Collection[str]) -> Arrays:
         raise NotImplementedError  # Both kinds have their own.
 
 
 class ServedModel:
-    """One version of a model.
-
-    Attributes:
-        version: its number.
-        signatures: by their names.
-        signature_defs: what clients are told of them, as TensorFlow Serving does.
-    """
+    """One version of a model: its signatures, and what clients are told of them."""
 
     signatures: Mapping[str, ServedSignature]
     signature_defs: dict[str, object]
@@ -125,11 +115,7 @@ class ServedModel:
         self._unused = threading.Condition()
 
     def signature(self, name: str) -> ServedSignature:
-        """Returns a signature; `""` names the default one.
-
-        Raises:
-            ServingError: there is none of that name.
-        """
+        """Returns a signature, or raises `ServingError`; `""` names the default one."""
         name = name or DEFAULT
         if name not in self.signatures:
             raise ServingError(

@@ -4,8 +4,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any, BinaryIO, NamedTuple, TypeAlias
 
-from keras_elmo.text.lines import Files, expand_files
-from keras_elmo.text.strict_lines import strict_lines
+from keras_elmo.text.lines import Files, expand_files, strict_lines
 from keras_elmo.text.table_rows import Columns, Row, TableRows, form_of
 from keras_elmo.utils.checks import called
 
@@ -39,18 +38,8 @@ def read_labelled(
     The form follows from the name, `.tsv`, `.csv` or `.jsonl`, perhaps with `.gz` or
     `.xz` after it, or else from the first line. In TSV a quotation mark is a character
     like any other; CSV is quoted as Python's `csv` has it. In JSON lines a text may be
-    a list of words.
-
-    Args:
-        files: a path or a glob pattern, or several, of UTF-8 text.
-        columns: where the texts and labels are.
-        pairs: whether there are two texts in a row.
-        multi_label: whether a row has any number of labels: in JSON a list of them,
-            otherwise with commas between.
-
-    Raises:
-        ValueError: no file matches, or one is malformed, or lacks a column; names the
-            file and the line.
+    a list of words. With `multi_label` a row has any number of labels: in JSON a list
+    of them, otherwise with commas between.
     """
     texts: list[Texts] = []
     labels: list[Labels] = []
@@ -78,15 +67,10 @@ def read_texts(
     columns: Columns = ANY_COLUMNS,
     pairs: bool = False,
 ) -> Iterator[object]:
-    """Yields the texts of a file one after the other.
+    """Yields the texts of a file, or of a stream that `path` names in messages.
 
-    Args:
-        path: as of `read_labelled`. Unless there are pairs or columns are given, a name
-            that tells no form is that of text: one on each line, `None` for a blank
-            one.
-        stream: what is read instead; `path` is its name in messages.
-        columns: as of `read_labelled`; no label is read.
-        pairs: as of `read_labelled`.
+    Unless there are pairs or columns are given, a name that tells no form is that of
+    text: one on each line, `None` for a blank one.
     """
     if pairs or form_of(path) or columns.text is not None:
         rows = TableRows(path, columns, _text_names(pairs), stream)

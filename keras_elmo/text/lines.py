@@ -10,8 +10,8 @@ import warnings
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextvars import ContextVar
-from itertools import count
-from typing import Any, BinaryIO, TypeGuard, cast
+from itertools import chain, count
+from typing import Any, BinaryIO, NoReturn, TypeAlias, TypeGuard, cast
 
 from keras_elmo.text.file_kinds import check_start
 from keras_elmo.text.stats import CorpusStats
@@ -19,6 +19,8 @@ from keras_elmo.utils.checks import check_type, refuse
 from keras_elmo.utils.types import StrPath
 
 Files = StrPath | Iterable[StrPath]
+# A line and its number, from 1 on.
+Line: TypeAlias = tuple[int, str]
 
 # Of a prepared text.
 MANIFEST = "manifest.json"
@@ -32,11 +34,7 @@ _CHECKED_BYTES = 1 << 16
 
 
 def are_files(corpus: object, argument: str = "corpus") -> TypeGuard[Files]:
-    """Whether a corpus is given as paths or patterns of text files.
-
-    Raises:
-        ValueError: it is an empty list; names the caller's argument.
-    """
+    """Whether a corpus is given as paths or patterns of text files."""
     items = corpus if isinstance(corpus, list | tuple | set | frozenset) else [corpus]
     if not items:
         refuse(argument, "a file or a sentence at least", corpus)
@@ -46,12 +44,8 @@ def are_files(corpus: object, argument: str = "corpus") -> TypeGuard[Files]:
 def expand_files(files: Files, of_sentences: bool = True) -> list[str]:
     """Returns the paths of text that match `files`, sorted, each once.
 
-    Args:
-        files: a path or a glob pattern (`**` matches folders), or several.
-        of_sentences: whether to warn of text that does not look like sentences.
-
-    Raises:
-        ValueError: no file matches one of them, or one is not text in UTF-8.
+    In a pattern, `**` matches folders. Text that does not look like sentences is warned
+    of, if it has to be `of_sentences`.
     """
     paths = matching_files(files)
     check_files(dict(zip(paths, paths, strict=True)), of_sentences=of_sentences)
@@ -64,12 +58,7 @@ def matching_files(files: Files) -> list[str]:
 
 
 def patterns_of(files: Files) -> list[str]:
-    """Returns the paths and patterns.
-
-    Raises:
-        TypeError: one of them is something else.
-        ValueError: there is none.
-    """
+    """Returns paths and patterns as strings, or raises an error."""
     patterns: list[Any] = [files]
     if isinstance(files, Iterable) and not isinstance(files, str | os.PathLike):
         patterns = list(files)
@@ -86,15 +75,9 @@ def check_files(
     open_file: Callable[[str], BinaryIO] = lambda path: open(path, "rb"),
     of_sentences: bool = True,
 ) -> None:
-    """Refuses files that are not text in UTF-8.
+    """Refuses files that are not text in UTF-8, and warns of text of no sentences.
 
-    Args:
-        names: of the files, for messages, by their paths.
-        open_file: opens files that are not local.
-        of_sentences: whether to warn of text that does not look like sentences.
-
-    Raises:
-        ValueError: see `check_start`.
+    `names` are those of the files, for messages, by the paths that `open_file` opens.
     """
     if READ_ANYTHING.get():
         return
@@ -139,17 +122,9 @@ def read_lines(
 ) -> Iterator[str]:
     """Yields the lines of text files, without their ends.
 
-    A line ends at LF or CR LF and nowhere else. Invalid UTF-8 is replaced by U+FFFD,
-    a NUL by a space; a byte order mark at the start of a file is dropped.
-
-    Args:
-        files: paths, read in the order given; `.gz` and `.xz` are decompressed.
-        stats: counts the lines.
-        keep_blank: whether blank lines are yielded, too.
-        open_file: opens files that are not local.
-
-    Raises:
-        ValueError: a compressed file is cut short or damaged; names the file.
+    A line ends at LF or CR LF and nowhere else. Invalid UTF-8 is replaced by U+FFFD, a
+    NUL by a space; a byte order mark at the start of a file is dropped. `.gz` and `.xz`
+    are decompressed; a `ValueError` names one that is cut short or damaged.
     """
     for path in files:
         for _, line in positioned_lines(path, stats, keep_blank, open_file):
@@ -235,6 +210,35 @@ def _decode(raw: bytes, stats: CorpusStats) -> str:
         return raw.decode(errors="replace")
 
 
+def strict_lines(path: str, stream: BinaryIO | None = None) -> Iterator[Line]:
+    """Yields the lines of a file, blank ones included, with their numbers.
+
+    They are those of `stream`, if it is given; `path` is its name in messages. A line
+    that is not UTF-8, or has a NUL or a CR, is a `ValueError`.
+    """
+    stats = CorpusStats()
+    if stream is None:
+        lines = read_lines([path], stats, keep_blank=True)
+    else:
+        first = stream.readline().removeprefix(BYTE_ORDER_MARK)
+        lines = text_lines(chain([first] if first else [], stream), stats, True)
+    for number, line in enumerate(lines, 1):
+        if stats.invalid_lines or stats.lines_with_nul:
+            refuse_line(path, number, "be UTF-8 text without NULs", line)
+        if "\r" in line:
+            rule = (
+                r"hold no CR but at its end (`tr '\r' '\n'` converts old Macs' files)"
+            )
+            refuse_line(path, number, rule, line)
+        yield number, line
+
+
+def refuse_line(path: str, number: int, rule: str, line: object) -> NoReturn:
+    """Raises the `ValueError` of a line that breaks a rule."""
+    shown = reprlib.repr(line)
+    raise ValueError(f"{path}, line {number}: must {rule}. Received: {shown}")
+
+
 def read_words(path: StrPath) -> Iterator[str]:
     """Yields the lines of a vocabulary; a `ValueError` names the line alone."""
     # Opening a pipe would block.
@@ -263,11 +267,7 @@ def is_prepared(path: StrPath) -> bool:
 
 
 def prepared_folder(files: Files) -> str | None:
-    """Returns the path of a prepared text, if that is what `files` is.
-
-    Raises:
-        ValueError: there is something beside it.
-    """
+    """Returns the path of a prepared text, if `files` is one, alone."""
     # An iterator yields its files once.
     patterns = [] if isinstance(files, Iterator) else patterns_of(files)
     folders = list(filter(is_prepared, patterns))

@@ -6,14 +6,7 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from keras_elmo.text.rules import (
-    INVISIBLE,
-    MARK,
-    NUMBER,
-    OTHER_SPACES,
-    SPACES,
-    english_rules,
-)
+from keras_elmo.text import rules
 from keras_elmo.utils.lazy import import_extra
 
 # The scripts of Unicode 13, by their ISO codes; the frequent ones are looked for first.
@@ -40,14 +33,7 @@ _CLASSES = {
 
 
 class PlainTokenizer:
-    """Splits texts as a `Tokenizer` does, in Python.
-
-    Args:
-        kind: of the `Tokenizer`.
-
-    Raises:
-        ImportError: the extra `onnx` is not installed; `"whitespace"` does not need it.
-    """
+    """Splits texts as a `Tokenizer` of some kind does, in Python."""
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
@@ -67,10 +53,10 @@ class PlainTokenizer:
 
     def _tokens(self, text: str, known: dict[bytes, list[bytes]]) -> list[bytes]:
         if self.kind == "whitespace":
-            return _words(re.sub(_python(OTHER_SPACES), " ", text))
-        text = re.sub(_python(INVISIBLE), "", text)
+            return _words(re.sub(_python(rules.OTHER_SPACES), " ", text))
+        text = re.sub(_python(rules.INVISIBLE), "", text)
         tokens: list[bytes] = []
-        for word in _words(re.sub(_python(SPACES), " ", text)):
+        for word in _words(re.sub(_python(rules.SPACES), " ", text)):
             if word not in known:
                 parts = self._split(word.decode())
                 known[word] = [part.encode() for part in parts]
@@ -119,7 +105,7 @@ def _scripts() -> Any:
 def _split_unicode(word: str) -> list[str]:
     """Splits a word as `Tokenizer("unicode")` does."""
     word = unicodedata.normalize("NFC", word)
-    parts = _replace(f"{NUMBER}|{MARK}", r" \0 ", word).split(" ")
+    parts = _replace(rules.NUMBER_OR_MARK, r" \0 ", word).split(" ")
     return [token for part in parts if part for token in _split_at_scripts(part)]
 
 
@@ -129,6 +115,6 @@ def _split_at_scripts(part: str) -> list[str]:
 
 
 def _split_english(kind: str, word: str) -> list[str]:
-    for pattern, replacement in english_rules(kind):
+    for pattern, replacement in rules.english_rules(kind):
         word = _replace(pattern, replacement, word)
     return [part.decode() for part in _words(word)]

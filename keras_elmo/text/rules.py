@@ -22,9 +22,10 @@ INVISIBLE = r"[\x{61c}\x{200e}\x{200f}\x{202a}-\x{202e}\x{2066}-\x{2069}\x{feff}
 # and what a joiner adds to it.
 _TAIL = r"(?:[\p{M}\x{200c}\x{1f3fb}-\x{1f3ff}\x{e0020}-\x{e007f}]|\x{200d}[\p{S}]?)*"
 # One mark or symbol that is seen as one: a joined emoji, too, and a flag.
-MARK = rf"(?:[\x{{1f1e6}}-\x{{1f1ff}}]{{2}}|[\p{{P}}\p{{S}}\p{{No}}]){_TAIL}"
+_MARK = rf"(?:[\x{{1f1e6}}-\x{{1f1ff}}]{{2}}|[\p{{P}}\p{{S}}\p{{No}}]){_TAIL}"
 # One number with its inner points and commas.
-NUMBER = rf"\p{{Nd}}+(?:[.,]\p{{Nd}}+)*{_TAIL}"
+_NUMBER = rf"\p{{Nd}}+(?:[.,]\p{{Nd}}+)*{_TAIL}"
+NUMBER_OR_MARK = f"{_NUMBER}|{_MARK}"
 
 # === English ===
 
@@ -78,7 +79,7 @@ def _tokens(titles: str, joiners: str, others: str) -> str:
     )
     inner = rf"(?:'{_LETTER}{_ALNUM}*|[{joiners}]{part}{others})"
     word = rf"-?(?:\.\d+|{part}){inner}*-?"
-    return rf"{_URL}|{_E_MAIL}|{_CLITIC}|{word}|\.{{2,}}|-{{2,}}{others}|{MARK}"
+    return rf"{_URL}|{_E_MAIL}|{_CLITIC}|{word}|\.{{2,}}|-{{2,}}{others}|{_MARK}"
 
 
 # Each rule with its replacement. Every token has a space before and after it.
@@ -105,11 +106,7 @@ _TOKENS = {
 
 
 def english_rules(kind: str) -> Iterator[tuple[str, str]]:
-    """Yields each regular expression, and what replaces it, in order.
-
-    Args:
-        kind: `"published"` or `"treebank"`.
-    """
+    """Yields each regular expression, and what replaces it, in order."""
     yield from _NORMALIZED
     # Dashes first, but not those of an address.
     yield rf"{_URL}|-{{2,}}", r" \0 "

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import BinaryIO, Literal, NamedTuple, NoReturn, TypeAlias
 
-from keras_elmo.text.strict_lines import Line, refuse_line, strict_lines
+from keras_elmo.text.lines import Line, refuse_line, strict_lines
 from keras_elmo.utils.checks import called, did_you_mean, received
 from keras_elmo.utils.files import parse_json_object
 
@@ -46,17 +46,10 @@ def form_of(path: str) -> Form | None:
 
 
 class TableRows:
-    """The rows of a file; see `read_labelled`.
+    """The rows of a file, or of a stream; see `read_labelled`.
 
-    Args:
-        path: the file.
-        columns: of the values.
-        wanted: fields of `Columns`; only their values are read.
-        stream: what is read instead; `path` is its name in messages.
-
-    Attributes:
-        form: of the file; known, as `has_header`, once the first row is read.
-        has_header: whether the first line has names.
+    Only the `wanted` fields of `columns` are read. The `form`, and whether it has a
+    header, are known once the first row is read.
     """
 
     def __init__(
@@ -141,12 +134,7 @@ class TableRows:
                 yield first, cells
 
     def _places(self, number: int, cells: list[str]) -> dict[str, int]:
-        """Returns the places of the columns, and finds out whether there is a header.
-
-        Args:
-            number: of the first row.
-            cells: its columns.
-        """
+        """Returns the places of the columns by the first row, perhaps a header."""
         where = f"{self._path}, line {number}"
         names, given = [cell.strip() for cell in cells], [*self._given.values()]
         is_default = not any(column is not None for column in given)
@@ -180,15 +168,9 @@ def _tab_separated(lines: Iterable[Line]) -> Iterator[tuple[int, list[str]]]:
 def named_places(
     names: Sequence[str], given: dict[str, str | int | None], where: str
 ) -> dict[str, int]:
-    """Returns the places of columns in a header.
+    """Returns the places of columns in a header, by the fields of `Columns`.
 
-    Args:
-        names: of all columns.
-        given: the column for each field of `Columns` that is wanted, if it is known.
-        where: the names stand, for messages.
-
-    Raises:
-        ValueError: there is no such column, or two.
+    `given` has the column for each field that is wanted, if it is known.
     """
     places: dict[str, int] = {}
     columns = {name: name if x is None else str(x) for name, x in given.items()}

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import BinaryIO, Literal, NamedTuple, TypeAlias
 
-from keras_elmo.text.strict_lines import Line, strict_lines
+from keras_elmo.text.lines import Line, strict_lines
 from keras_elmo.text.tagged_text import (
     TreebankColumns,
     WordColumns,
@@ -44,18 +44,9 @@ def tagged_lines(
 
     A line of text becomes a line for each word, the word and its tag with a tab
     between, and a blank line; a blank line stays one. In columns the tag becomes the
-    last one. In CoNLL-U it replaces a column. Comments, `-DOCSTART-` and blank lines of
-    both stay as they are.
-
-    Args:
-        path: the file.
-        tag: what tags sentences, one after the other.
-        stream: what is read instead; `path` is its name in messages.
-        format: of the file; by default its name tells, or a first line of CoNLL-U.
-        column: the column of CoNLL-U to replace; by default `"upos"`.
-
-    Raises:
-        ValueError: the file is malformed; names the line.
+    last one. In CoNLL-U it replaces a column, by default `"upos"`. Comments,
+    `-DOCSTART-` and blank lines of both stay as they are. The name of a file tells its
+    format, or a first line of CoNLL-U.
     """
     lines = strict_lines(path, stream)
     first = next(lines, None)

@@ -6,8 +6,7 @@ from itertools import groupby
 from types import NoneType
 from typing import ClassVar, NamedTuple, TypeAlias
 
-from keras_elmo.text.lines import Files, expand_files
-from keras_elmo.text.strict_lines import Line, refuse_line, strict_lines
+from keras_elmo.text.lines import Files, Line, expand_files, refuse_line, strict_lines
 from keras_elmo.utils.checks import called, check_type, did_you_mean, received, refuse
 
 # The columns of a line, and its number.
@@ -38,17 +37,9 @@ def read_tagged(files: Files, column: str | int | None = None) -> list[TaggedSen
     sentence and not of the right columns. In CoNLL-U, words written as one (1-2) and
     words that the text leaves out (1.1) are skipped, too.
 
-    Args:
-        files: a path or a glob pattern, or several, of UTF-8 text; plain, `.gz` or
-            `.xz`.
-        column: of the tags. In CoNLL-U a name such as `"xpos"`, by default `"upos"`;
-            otherwise `"pos"`, `"chunk"` or `"ner"`, by default the last one. A number
-            is a place, from 0 on, or from -1 backwards.
-
-    Raises:
-        TypeError: an argument is of another type.
-        ValueError: no file matches, or one is not of this form, has no sentence or no
-            such column; names the file and the line.
+    The `column` of the tags is in CoNLL-U a name such as `"xpos"`, by default `"upos"`;
+    otherwise `"pos"`, `"chunk"` or `"ner"`, by default the last one. A number is a
+    place, from 0 on, or from -1 backwards.
     """
     check_type((str, int, NoneType), f"{_COLUMN}, or None", column=column)
     if isinstance(column, bool):
@@ -104,9 +95,7 @@ def is_treebank(path: str, first: Line) -> bool:
 class WordColumns:
     """Rows of CoNLL-2002 and -2003, or with any other number of columns.
 
-    Args:
-        path: the file, for messages.
-        first: a line that shows how many columns there are, and what is between them.
+    The `first` line shows how many there are, and what is between them.
     """
 
     names: ClassVar[Mapping[str, int]] = {"pos": 1, "chunk": 2, "ner": -1}

@@ -8,14 +8,7 @@ import keras
 import numpy as np
 
 from keras_elmo.config import TOKENIZERS
-from keras_elmo.text.rules import (
-    INVISIBLE,
-    MARK,
-    NUMBER,
-    OTHER_SPACES,
-    SPACES,
-    english_rules,
-)
+from keras_elmo.text import rules
 from keras_elmo.text.string_layer import StringLayer, padded
 from keras_elmo.utils.fixed import fixed_arguments
 from keras_elmo.utils.lazy import do_not_convert, tf, tf_text
@@ -27,17 +20,11 @@ _COMMON, _INHERITED = 0, 1
 
 
 def split_at_scripts(words: Tensor) -> Tensor:
-    """Splits words where the script changes.
+    """Splits words `(words,)` where the script changes, into a `tf.RaggedTensor`.
 
     Characters without a script of their own, such as accents, joiners and the Japanese
-    mark of a long vowel, have the script of the letter before, at the
-    beginning of a word of the letter after (Unicode Standard Annex #24, section 5.2).
-
-    Args:
-        words: a string tensor of shape `(words,)`, of UTF-8; none is empty.
-
-    Returns:
-        A `tf.RaggedTensor` of shape `(words, None)`.
+    mark of a long vowel, have the script of the letter before, at the beginning of a
+    word of the letter after (Unicode Standard Annex #24, section 5.2).
     """
     characters = tf.strings.unicode_decode(words, "UTF-8")
     begins = characters.row_starts()
@@ -145,8 +132,8 @@ class Tokenizer(StringLayer):
         strings = tf.convert_to_tensor(strings, tf.string)
         strings = _valid(strings)
         if self.kind == "whitespace":
-            return _split(strings, OTHER_SPACES)
-        strings = tf.strings.regex_replace(strings, INVISIBLE, "")
+            return _split(strings, rules.OTHER_SPACES)
+        strings = tf.strings.regex_replace(strings, rules.INVISIBLE, "")
         if self.kind == "unicode":
             return _unicode(strings)
         return _each_word(strings, lambda words: _split_english(words, self.kind))
@@ -177,11 +164,7 @@ class Tokenizer(StringLayer):
 
 
 def register_operations(kind: str | None) -> None:
-    """Registers the TensorFlow ops that a SavedModel with this tokenizer needs.
-
-    Raises:
-        ImportError: tensorflow-text is not installed and `kind` is `"unicode"`.
-    """
+    """Registers the TensorFlow ops that a SavedModel with this tokenizer needs."""
     if kind == "unicode":
         # Importing the module does it.
         _ = tf_text.normalize_utf8
@@ -209,20 +192,20 @@ def _compose_in_python(strings: np.ndarray) -> np.ndarray:
 def _unicode(strings: Tensor) -> Tensor:
     strings = _compose()(strings)
     # Few of these have a script to be split at.
-    strings = tf.strings.regex_replace(strings, rf"{NUMBER}|{MARK}", r" \0 ")
+    strings = tf.strings.regex_replace(strings, rules.NUMBER_OR_MARK, r" \0 ")
     return _each_word(strings, split_at_scripts)
 
 
 def _split_english(words: Tensor, kind: str) -> Tensor:
     """Splits `(words,)` into a `tf.RaggedTensor` of shape `(words, None)`."""
-    for pattern, replacement in english_rules(kind):
+    for pattern, replacement in rules.english_rules(kind):
         words = tf.strings.regex_replace(words, pattern, replacement)
     return tf.strings.split(words)
 
 
 def _each_word(strings: Tensor, split: Callable[[Tensor], Tensor]) -> Tensor:
     """Splits each unique word once: a text has few of them."""
-    words = _split(strings, SPACES)
+    words = _split(strings, rules.SPACES)
     unique, indices = tf.unique(words.values)
     return tf.gather(split(unique), words.with_values(indices)).merge_dims(1, 2)
 

@@ -17,7 +17,7 @@ import pytest
 
 from keras_elmo.export.saved_model import export_saved_model
 from keras_elmo.serving import server as server_module
-from keras_elmo.serving.limits import Limits
+from keras_elmo.serving.limits import Limits, ServeOptions
 from keras_elmo.serving.server import serve
 from tests.helpers.command_line import assert_one_line, command
 from tests.helpers.small import random_encoder
@@ -208,7 +208,7 @@ def test_interrupt_while_loading(tmp_path, monkeypatch):
 
     monkeypatch.setattr("keras_elmo.serving.server.ModelManager", load)
     with pytest.raises(KeyboardInterrupt):
-        serve(tmp_path, print, port=0, grpc_port=0)
+        serve(tmp_path, print, ServeOptions(port=0, grpc_port=0), Limits())
     assert not loaded
 
 

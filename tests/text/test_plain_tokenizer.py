@@ -9,17 +9,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from keras_elmo.config import TOKENIZERS
+from keras_elmo.text import rules
 from keras_elmo.text.character_ids import character_ids
 from keras_elmo.text.plain_ids import PlainIds
 from keras_elmo.text.plain_tokenizer import PlainTokenizer, _compiled, _scripts
-from keras_elmo.text.rules import (
-    INVISIBLE,
-    MARK,
-    NUMBER,
-    OTHER_SPACES,
-    SPACES,
-    english_rules,
-)
 from keras_elmo.text.tokenizer import Tokenizer
 
 TEXTS = [
@@ -77,9 +70,14 @@ _PATTERNS = {
     *(
         pattern
         for kind in ("published", "treebank")
-        for pattern, _ in english_rules(kind)
+        for pattern, _ in rules.english_rules(kind)
     ),
-    *(INVISIBLE, SPACES, OTHER_SPACES, f"{NUMBER}|{MARK}"),
+    *(
+        rules.INVISIBLE,
+        rules.SPACES,
+        rules.OTHER_SPACES,
+        rules.NUMBER_OR_MARK,
+    ),
 }
 
 
