@@ -15,6 +15,7 @@ factors of a product to TF32.
 """
 
 import os
+import sys
 from collections.abc import Sequence
 
 import common
@@ -41,6 +42,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     # Read when Keras is imported.
     os.environ.setdefault("KERAS_BACKEND", "jax")
+    # Where TensorFlow is installed, it would split the text, and take the GPU's memory.
+    sys.modules["tensorflow"] = None  # type: ignore[assignment]
     import gpu_runs
 
     environment = {**common.environment(), "device": gpu_runs.device_kind()}
