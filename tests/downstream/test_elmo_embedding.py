@@ -226,14 +226,6 @@ def test_dropout_is_of_the_result_alone():
     np.testing.assert_allclose(trained[kept], 2 * plain[kept], rtol=1e-5)
 
 
-def test_fine_tuning_with_dropout():
-    """Fine tuning with the dropout of pretraining."""
-    encoder = random_encoder(dataclasses.replace(CONFIG, dropout=0.5))
-    layer = ElmoEmbedding(encoder, trainable_encoder=True)
-    ids = char_ids(SENTENCES)
-    assert not np.allclose(numpy_of(layer(ids, training=True)), numpy_of(layer(ids)))
-
-
 def test_mix_regularizer():
     """The mix regularizer is added to the loss."""
     regularizer = keras.regularizers.L2(0.1)

@@ -120,34 +120,6 @@ def test_litert(tagger, tmp_path):
     assert about["static_words"] == tagger.static.words
 
 
-# All sentences on each road: 40 s.
-@pytest.mark.slow
-@pytest.mark.real_data
-@on_tensorflow
-def test_real_sentences(tagger, onnx_file, data_folder, tmp_path):
-    """The same tags from Keras, SavedModel, ONNX and LiteRT, within constraints."""
-    from keras_elmo.downstream.tagged_sentences import tagged_sentences
-
-    interpreters = import_installed("ai_edge_litert.interpreter")
-    dev = tagged_sentences(data_folder / "wnut17" / "dev.conll")
-    sentences = [row.words for row in dev]
-    wanted = tagger.predict(sentences)
-    for row in wanted:
-        for before, tag in zip(["O", *row], row, strict=False):
-            assert tag[0] != "I" or before[1:] == tag[1:]
-    assert keras_elmo.load(onnx_file).predict(sentences) == wanted
-    tagger.export(tmp_path / "names")
-    tagger.export(tmp_path / "names.tflite")
-    file = str(tmp_path / "names.tflite")
-    run = interpreters.Interpreter(file).get_signature_runner()
-    for start in range(0, len(sentences), 250):
-        some = sentences[start : start + 250]
-        found = of_saved_model(tmp_path / "names", some)["tags"]
-        rows = [[tag.decode() for tag in row if tag] for row in found]
-        assert rows == wanted[start : start + 250]
-        assert named(run(**ids_of(tagger, some))["tags"]) == rows
-
-
 def test_int8(tagger, onnx_file, tmp_path):
     """Smaller, and nearly the same: the matrices alone have 8 bits."""
     path = tmp_path / "small.onnx"

@@ -235,16 +235,6 @@ def test_batch_size(encoder):
         list(embed(encoder, SENTENCES, batch_size=0))
 
 
-def test_mix(encoder):
-    """The weighted sum of the layers."""
-    weights = np.array([0.5, 0.25, -1.5], "float32")
-    mixed = embeddings.Embedder(encoder).embed(SENTENCES, 2, weights)
-    for found, layers in zip(mixed, embed(encoder, SENTENCES, 2), strict=True):
-        assert found.dtype == np.float32
-        expected = np.tensordot(weights, layers, axes=1)
-        np.testing.assert_allclose(found, expected, atol=1e-5)
-
-
 def test_window_bits(encoder):
     """A window's vectors depend on the cached words and on itself, to the bit."""
     cached, *windows = ([s] for s in ([b"a", b"b"], [b"c", b"a"], [b"d"], [b"c"]))

@@ -125,24 +125,6 @@ def test_mix(layer_norm, tmp_path):
     assert_equal(outputs, in_memory(layer), TOLERANCE)
 
 
-@pytest.mark.parametrize("batch", range(1, 6))
-def test_dynamic_axes(batch, exported, encoder):
-    """Any batch of any length. A file that is made once takes them all."""
-    layer = ElmoEmbedding(encoder)
-    random = np.random.default_rng(batch)
-    words = ["a", "bank", "배", "x" * 60]
-    for tokens in (*range(1, 5), 17):
-        lengths = [tokens, *random.integers(0, tokens + 1, batch - 1)]
-        sentences = [list(random.choice(words, length)) for length in lengths]
-        ids = char_ids(sentences)
-        outputs = exported(ids)
-        assert outputs["elmo"].shape == (batch, tokens, 2 * HALF)
-        np.testing.assert_allclose(
-            outputs["elmo"], numpy_of(layer(ids)), atol=TOLERANCE, rtol=0
-        )
-        assert outputs["sequence_len"].tolist() == lengths
-
-
 @pytest.mark.parametrize("shape", [(0, 2), (0, 5), (1, 2), (3, 2), (3, 5)], ids=str)
 def test_empty_batches(shape, exported):
     """Batches without sentences or without tokens."""
@@ -192,15 +174,6 @@ def test_variants(variant, tmp_path):
     if variant == "every step clips":
         largest = np.abs(outputs["lstm_outputs1"]).max()
         assert largest == pytest.approx(0.02)
-
-
-@pytest.mark.parametrize("preset", ["tiny", "mini"])
-def test_presets(preset, tmp_path):
-    """Presets agree with Keras."""
-    encoder = build_encoder(ElmoConfig.preset(preset))
-    outputs = Session(encoder, tmp_path / "model.onnx")(char_ids(TOKENS))
-    wanted = numpy_of(ElmoEmbedding(encoder)(char_ids(TOKENS)))
-    np.testing.assert_allclose(outputs["elmo"], wanted, atol=TOLERANCE, rtol=0)
 
 
 def test_bfloat16_encoder(encoder, exported, tmp_path):

@@ -1,8 +1,6 @@
 import json
 import os
 import re
-import subprocess
-import sys
 
 import keras
 import numpy as np
@@ -29,7 +27,7 @@ from tests.helpers.exports import (
     in_memory,
     padded,
 )
-from tests.helpers.fresh_process import HELPERS, environment, run_python
+from tests.helpers.fresh_process import HELPERS, run_python
 from tests.helpers.installed import require_installed
 from tests.helpers.layer_checks import numpy_of
 from tests.helpers.small import CONFIG, char_ids, random_encoder
@@ -290,47 +288,6 @@ def test_ops(tokenizer, folders):
     assert others == (TEXT_OPS if tokenizer == "unicode" else set())
     assert not ops & PYTHON_OPS
     assert {"MatMul", "VarHandleOp"} <= ops
-
-
-# TensorFlow's command imports TensorFlow anew in two processes: 23 seconds.
-@pytest.mark.slow
-def test_saved_model_cli(folders, models, tmp_path):
-    """TensorFlow's own tool, as it comes."""
-
-    def cli(*arguments):
-        finished = subprocess.run(
-            [sys.executable, "-m", "tensorflow.python.tools.saved_model_cli"]
-            + list(map(str, arguments)),
-            cwd=tmp_path,
-            env=environment(PYTHONPATH=""),
-            capture_output=True,
-            text=True,
-            timeout=900,
-            check=False,
-        )
-        assert finished.returncode == 0, finished.stdout + finished.stderr
-        return finished.stdout
-
-    signature = ["--tag_set", "serve", "--signature_def", "tokens"]
-    shown = cli("show", "--dir", folders["whitespace"], *signature)
-    for name in ("tokens", "sequence_len", "default", *SIZES):
-        assert f"['{name}']" in shown
-    cli(
-        "run",
-        "--dir",
-        folders["whitespace"],
-        *signature,
-        "--input_exprs",
-        "tokens=[[b'the',b'bank',b''],[b'I',b'sat',b'on']];sequence_len=[2,3]",
-        "--outdir",
-        tmp_path / "out",
-    )
-    wanted = from_tokens(
-        models["whitespace"], [[b"the", b"bank", b""], [b"I", b"sat", b"on"]], [2, 3]
-    )
-    for name, value in wanted.items():
-        found = np.load(tmp_path / "out" / f"{name}.npy")
-        np.testing.assert_allclose(found, value, atol=1e-5)
 
 
 @pytest.mark.slow

@@ -43,10 +43,6 @@ WORDS = [
     "saw",
     "x" * 70,
 ]
-MULTI_PROCESSING = [
-    "--direct_running_mode=multi_processing",
-    "--direct_num_workers=2",
-]
 BY_PLACE = ["file", "line", "position"]
 
 
@@ -239,14 +235,6 @@ def test_bad_arguments_leave_nothing(folder, texts, tmp_path):
         with pytest.raises(ValueError, match=said):
             count_words(texts, out, **options)
     assert not out.exists()
-
-
-# Beam's workers are processes that import TensorFlow: 30 seconds.
-@pytest.mark.slow
-def test_several_processes(folder, texts, tmp_path):
-    arguments = {"model": folder / "model", "files": texts, "out": tmp_path / "out"}
-    run_job("embed_text", arguments, MULTI_PROCESSING, tmp_path)
-    assert_parts_equal_one_machine(tmp_path / "out", folder)
 
 
 # Beam's job service and its workers are processes that import TensorFlow: 85 s.

@@ -3,15 +3,12 @@
 import time
 from functools import partial
 
-import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from keras_elmo.config import TOKENIZERS
 from keras_elmo.text import rules
-from keras_elmo.text.character_ids import character_ids
-from keras_elmo.text.plain_ids import PlainIds
 from keras_elmo.text.plain_tokenizer import PlainTokenizer, _compiled, _scripts
 from keras_elmo.text.tokenizer import Tokenizer
 
@@ -109,13 +106,3 @@ def test_corpora(kind, data_folder):
         lines = list(islice(read_lines([str(data_folder / name)]), 1000))
         wanted = Tokenizer(kind).ragged(lines).to_list()
         assert PlainTokenizer(kind)(lines) == wanted
-
-
-def test_ids():
-    """The ids of bytes are those of the layer."""
-    sentences = [["a", "배" * 30, "x" * 48], [], ["b" * 60, "Á"]]
-    tokens = np.full((3, 3), b"", object)
-    for row, words in zip(tokens, sentences, strict=True):
-        row[: len(words)] = [word.encode() for word in words]
-    encoded = [[word.encode() for word in words] for words in sentences]
-    np.testing.assert_array_equal(PlainIds()(encoded), character_ids(tokens))

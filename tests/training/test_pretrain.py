@@ -269,32 +269,18 @@ def test_resume_with_other_arguments(batches_run, folder):
     """A run goes on as it began or not at all."""
     directory = folder / "batches"
     before = state_of(directory)
-    for name, value in {
-        "seed": 1,
-        "learning_rate": 0.1,
-        "num_sampled": 5,
-        "vocabulary_size": 14,
-    }.items():
-        with pytest.raises(ValueError, match=rf"`{name}` must be .*training\.json"):
-            pretrain(
-                CONFIG,
-                ready_made(4),
-                directory=directory,
-                resume=True,
-                progress=False,
-                **{"num_sampled": 4, "vocabulary_size": 13, name: value},
-            )
-    other = dataclasses.replace(CONFIG, units=10)
-    with pytest.raises(ValueError, match=r"`config` must be .*options\.json"):
-        pretrain(
-            other,
-            ready_made(4),
-            directory=directory,
-            resume=True,
-            progress=False,
-            num_sampled=4,
-            vocabulary_size=13,
-        )
+    kept = {"config": CONFIG, "num_sampled": 4, "vocabulary_size": 13}
+    kept |= {"directory": directory, "resume": True, "progress": False}
+    for name, value, file in (
+        ("seed", 1, "training"),
+        ("learning_rate", 0.1, "training"),
+        ("num_sampled", 5, "training"),
+        ("vocabulary_size", 14, "training"),
+        ("dtype", "mixed_bfloat16", "training"),
+        ("config", dataclasses.replace(CONFIG, units=10), "options"),
+    ):
+        with pytest.raises(ValueError, match=rf"`{name}` must be .*{file}\.json"):
+            pretrain(corpus=ready_made(4), **{**kept, name: value})
     assert_same_state(state_of(directory), before)
 
 
@@ -493,27 +479,6 @@ def test_mixed_precision(tmp_path, monkeypatch):
     for rows, tolerance in ((2, 0.02), (4, 0.1)):
         np.testing.assert_allclose(
             losses["mixed_bfloat16"][:rows], losses["float32"][:rows], rtol=tolerance
-        )
-
-
-@pytest.mark.usefixtures("eagerly")
-def test_resume_with_other_dtype(tmp_path):
-    """A run keeps its precision."""
-    arguments = {
-        "directory": tmp_path / "run",
-        "vocabulary_size": 13,
-        "num_sampled": 5,
-        "progress": False,
-    }
-    pretrain(CONFIG, ready_made(), **arguments, steps=1)
-    with pytest.raises(ValueError, match=r"`dtype` must be 'float32', as in .*run"):
-        pretrain(
-            CONFIG,
-            ready_made(),
-            **arguments,
-            steps=2,
-            dtype="mixed_bfloat16",
-            resume=True,
         )
 
 
@@ -741,12 +706,6 @@ def test_resume_with_other_validation(folder, tmp_path):
                 progress=False,
                 **arguments,
             )
-
-
-@pytest.mark.usefixtures("eagerly")
-def test_resume_text_with_batches(folder, tmp_path):
-    """A run on text does not go on with batches."""
-    on_text(folder, tmp_path / "run", steps=1)
     with pytest.raises(ValueError, match=r"`corpus` must be text, as when .*\.json"):
         on_batches(ready_made(4), tmp_path / "run", resume=True)
 
