@@ -51,6 +51,7 @@ def page(tmp_path):
 
 
 @pytest.mark.benchmark
+@pytest.mark.usefixtures("eagerly")
 def test_the_whole_benchmark(quality, data, encoder, page, card, tmp_path, monkeypatch):
     pytest.importorskip("matplotlib")
     pytest.importorskip("nervaluate")
