@@ -78,11 +78,12 @@ class CharacterIds(StringLayer):
         rule = "a TokenVocabulary or None"
         check_type((TokenVocabulary, type(None)), rule, vocabulary=vocabulary)
         self.vocabulary = vocabulary
-        self._encoding: _Bytes | _Vocabulary | None = None
+        self._table: tf.lookup.StaticHashTable | None = None
 
     def build(self, tokens_shape: Shape) -> None:
-        # An attribute, so that files of a graph have its table.
-        self._encoding = _encoding(self.vocabulary)
+        # An attribute, so that files of a graph have it.
+        if self.vocabulary is not None:
+            self._table = vocabulary_encoding(self.vocabulary).table
 
     def call(self, tokens: Tensor) -> Tensor:
         return character_ids(self._strings(tokens, "tokens"), self.vocabulary)

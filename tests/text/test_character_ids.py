@@ -155,6 +155,16 @@ def test_any_bytes():
         np.testing.assert_array_equal(PlainIds(VOCABULARY)([[token]]), ids)
 
 
+@pytest.mark.graph
+def test_exported_with_its_table(tmp_path):
+    words = keras.Input((None,), dtype="string")
+    model = keras.Model(words, CharacterIds(VOCABULARY)(words))
+    model.export(tmp_path / "ids", verbose=False)
+    tokens = tf.constant(padded(SENTENCES))
+    ids = tf.saved_model.load(tmp_path / "ids").serve(tokens)
+    np.testing.assert_array_equal(ids, model(tokens))
+
+
 def test_tables_outlive_an_equal_vocabulary():
     """A vocabulary that is gone takes no table of another one along."""
     first, second = (TokenVocabulary.from_dict(VOCABULARY.to_dict()) for _ in "ab")
