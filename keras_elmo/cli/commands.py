@@ -222,7 +222,8 @@ def _export(arguments: Arguments) -> None:
         if option.name in arguments:
             rule = "applies only to an ONNX file"
             if is_file:
-                rule = "applies only to a SavedModel; a file takes character ids"
+                kind = "an ONNX file" if to_onnx else "a LiteRT file"
+                rule = f"applies only to a SavedModel; {kind} takes character ids"
                 rule += " and computes in float32"
             raise ValueError(f"{option.flag} {rule}. {received(path=out)}")
     if is_task:

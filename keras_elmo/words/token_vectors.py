@@ -190,11 +190,12 @@ class TokenTable:
 
     def rows_of(self, word: Words) -> np.ndarray:
         """Returns the rows of a word or of several, in upper or lower case."""
-        words = [word] if isinstance(word, str) else word
+        rule = "a string, or several"
+        check_type(Collection, rule, word=word)
         wanted = np.zeros(len(self._arrays["word_limits"]), bool)
-        for each in words:
-            check_type(str, "a string", word=each)
-            wanted[self.spellings.get(each.casefold(), [])] = True
+        for spelling in [word] if isinstance(word, str) else word:
+            check_type(str, rule, word=spelling)
+            wanted[self.spellings.get(spelling.casefold(), [])] = True
         return np.flatnonzero(wanted[self._word_ids])
 
     def _read_word(self, k: int) -> str:
