@@ -1,4 +1,4 @@
-"""Text, words and ids, told apart by type and rank, to character ids."""
+"""Makes character ids of text, words or ids, told apart by type and rank."""
 
 from typing import NoReturn
 
@@ -16,9 +16,9 @@ from keras_elmo.utils.types import Shape, Tensor
 
 
 class InputsError(ValueError, NotImplementedError):
-    """Inputs of another type or number of axes.
+    """Inputs have another type or number of axes.
 
-    For the latter error, `keras.Sequential` without an `Input` calls its layers one
+    On `NotImplementedError`, `keras.Sequential` without an `Input` calls its layers one
     after the other: it has made an input of a type that the numbers do not have.
     """
 
@@ -58,7 +58,7 @@ def char_ids_of(
         inputs: strings: text `(batch,)`, or words `(batch, tokens)`, padded with `""`,
             ragged, or as lists.
         tokenizer: the kind of `Tokenizer` for text.
-        vocabulary: as of `CharacterIds`.
+        vocabulary: see `CharacterIds`.
     """
     if isinstance(inputs, keras.KerasTensor):
         text = _is_whole_text(inputs.shape)
@@ -94,7 +94,7 @@ def check_backend(inputs: Tensor) -> None:
 
 
 def check_ids(inputs: Tensor, ids_per_token: int) -> Tensor:
-    """Returns ids, or lists of them, as integers, if they have their axes."""
+    """Returns ids, or lists of them, as integers; refuses other shapes."""
     if not hasattr(inputs, "shape"):
         inputs = np.array(inputs)
     # `None`.

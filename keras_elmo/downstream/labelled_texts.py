@@ -1,30 +1,29 @@
-"""Texts and labels, in whatever holds them: lists, arrays, columns of a data frame."""
+"""Reads texts and labels from lists, arrays, data frames and files."""
 
 import math
 import os
-from collections.abc import Iterable, Mapping, Sequence, Set
-from typing import Any, NamedTuple, NoReturn, TypeAlias
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
 
 from keras_elmo.text.labelled_files import ANY_COLUMNS, Texts, read_labelled
 from keras_elmo.text.table_rows import Columns, named_places
+from keras_elmo.text.token_lists import as_list
 from keras_elmo.utils.checks import called, check_type, received, refuse
+from keras_elmo.utils.types import Tensor
 
 Text: TypeAlias = str | bytes | Sequence[str | bytes]
 Label: TypeAlias = str | int
-
-# How columns, arrays of Arrow and tensors become lists, in the order of preference.
-_AS_LIST = ("to_list", "to_pylist", "to_numpy", "numpy")
 
 
 class Examples(NamedTuple):
     """Texts with labels.
 
     Attributes:
-        texts: the texts; of pairs, the first ones and the second ones.
-        labels: those of each text.
-        argument: what the labels came in.
+        texts: the texts; for pairs, the first ones and the second ones.
+        labels: the labels of each text.
+        argument: the argument that had the labels.
     """
 
     texts: list[list[Text]]
@@ -33,7 +32,7 @@ class Examples(NamedTuple):
 
 
 class ExampleReader:
-    """Reads texts and labels from whatever holds them.
+    """Reads texts and labels.
 
     Args:
         pairs: whether texts are pairs.
@@ -76,10 +75,10 @@ class ExampleReader:
         """Returns texts with their labels.
 
         Args:
-            texts: the texts; or files or a data frame of both.
+            texts: texts; or files or a data frame with labels, too.
             labels: the labels; `None` if they are in `texts`.
-            argument: what both came in, if not in `texts` and `labels`.
-            columns: of files and data frames.
+            argument: the argument that had both; `""` for `texts` and `labels`.
+            columns: columns of files and data frames.
         """
         if labels is None and _is_table(texts):
             argument = argument or "texts"
@@ -114,7 +113,7 @@ class ExampleReader:
         return list(pairs) if self._pairs else parts["text"], parts["label"]
 
     def texts(self, texts: object, argument: str = "texts") -> list[list[Text]]:
-        """Returns the texts; of pairs, the first ones and the second ones.
+        """Returns the texts; for pairs, the first ones and the second ones.
 
         Raises:
             TypeError: there are no texts in it.
@@ -232,20 +231,12 @@ def targets_of(
     return targets
 
 
-def _values(container: object, argument: str, rule: str) -> list[Any]:
-    """Returns the items of a list, an array, a tensor or a column."""
-    values: Any = container
-    if not isinstance(container, str | bytes | Mapping | Set):
-        for name in _AS_LIST:
-            if hasattr(values, name):
-                values = getattr(values, name)()
-                break
-        if hasattr(values, "tolist"):
-            values = values.tolist()
-        if isinstance(values, Iterable) and not isinstance(values, str | bytes):
-            return list(values)
-    told = received(**{argument: container})
-    raise TypeError(f"{called(argument)} must be {rule}. {told}")
+def _values(container: object, argument: str, rule: str) -> list[Tensor]:
+    values = as_list(container)
+    if values is None:
+        told = received(**{argument: container})
+        raise TypeError(f"{called(argument)} must be {rule}. {told}")
+    return values
 
 
 def _is_text(value: object) -> bool:

@@ -1,4 +1,4 @@
-"""From word vectors to a vector for each text, or each pair of texts."""
+"""Pools word vectors to a vector for each text or pair of texts."""
 
 from collections.abc import Sequence
 
@@ -15,19 +15,9 @@ _LEAST = -1e9
 
 
 class TextVectors(keras.layers.Layer):
-    """Word vectors, a biLSTM if asked for, pooling, a hidden layer if asked for.
+    """Pools word vectors; `TextClassifier` explains the arguments.
 
-    ELMo's vectors and static ones are normalised each by themselves. A pair of pooled
-    texts, u and v, becomes [u; v; |u - v|; u * v].
-
-    Args:
-        elmo: the layer of ELMo's vectors.
-        static: the layer of static ones, or `None`.
-        pooling: `"mean"`, `"max"`, or both.
-        lstm_units: in each direction; 0 for no biLSTM.
-        hidden: units of the hidden layer; 0 for none.
-        dropout: rate, on word vectors and on the hidden layer.
-        pairs: whether there are two texts.
+    ELMo's vectors and static ones are normalised separately.
 
     Attributes:
         units: length of the result.
