@@ -49,12 +49,8 @@ def command(
 ) -> Callable[[Run], Run]:
     """Declares a function as a subcommand; its docstring describes it.
 
-    Args:
-        name: name of the subcommand.
-        help: a line for the list of commands.
-        example: a call.
-        *options: options; the function gets those on the command line.
-        **names: how messages call arguments of Python that no option is named after.
+    The function gets the options on the command line. `names` are what messages call
+    arguments of Python that no option is named after.
     """
     flags = {option.name: option.flag for option in options if option.flag}
 

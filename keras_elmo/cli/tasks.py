@@ -95,13 +95,9 @@ def check_column(column: str) -> str | int:
 def train(
     name: str, arguments: Arguments, read: Callable[[list[str]], Data], data: str
 ) -> None:
-    """Trains a model on files, and writes it, also after Ctrl-C.
+    """Trains a `"Tagger"` or `"TextClassifier"` and writes it, also after Ctrl-C.
 
-    Args:
-        name: `"Tagger"` or `"TextClassifier"`.
-        arguments: the command's arguments, without those that `read` has.
-        read: reads files.
-        data: name of the argument with the files to train on.
+    `read` reads files; `data` is the argument that has the files to train on.
     """
     out = arguments.pop("out")
     if not out.endswith(KERAS_SUFFIX):
@@ -185,13 +181,9 @@ def predict(
     arguments: Arguments,
     lines: Callable[[Data, str, BinaryIO | None], Iterable[str]],
 ) -> None:
-    """Writes what a model predicts for a file or standard input.
+    """Writes the lines that a model predicts for a file or standard input.
 
-    Args:
-        name: `"Tagger"` or `"TextClassifier"`.
-        arguments: the command's arguments.
-        lines: yields lines for a model and the path of a file, or the stream that the
-            path names in messages.
+    `lines` takes the model and the path of a file, or the stream that it names.
     """
     out, path = arguments.get("out", STANDARD), arguments["input"]
     check_output(out)
@@ -211,13 +203,7 @@ def predict(
 def evaluate(
     name: str, arguments: Arguments, read: Callable[[Task], tuple[Data, ...]]
 ) -> None:
-    """Prints the scores of a model, as JSON or as a table.
-
-    Args:
-        name: `"Tagger"` or `"TextClassifier"`.
-        arguments: the command's arguments.
-        read: returns arguments for the model's `evaluate`.
-    """
+    """Prints a model's scores; `read` returns the arguments of its `evaluate`."""
     source, task = _open(arguments["model"], name, (KerasFile,))
     data = read(task)
     scores = _load(source, arguments.get("tokenizer")).evaluate(*data)
@@ -229,11 +215,7 @@ def evaluate(
 
 
 def export_trained(arguments: Arguments) -> None:
-    """Writes a tagger or a classifier whole, for programs without Keras.
-
-    Args:
-        arguments: arguments of `export`.
-    """
+    """Writes a tagger or a classifier whole, by the arguments of `export`."""
     path, out = arguments.pop("source"), arguments.pop("path")
     source = KerasFile(path)
     task = source.task()

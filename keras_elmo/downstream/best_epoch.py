@@ -23,8 +23,7 @@ def score_of(logs: Mapping[str, float]) -> tuple[float, float]:
 class BestEpoch(keras.callbacks.Callback):
     """Keeps the weights of the best epoch, if epochs have scores.
 
-    Args:
-        patience: epochs without a better score after which training stops, or `None`.
+    Training stops after `patience` epochs without a better score, if it is a number.
     """
 
     def __init__(self, patience: int | None) -> None:
@@ -56,16 +55,10 @@ class BestEpoch(keras.callbacks.Callback):
 
 
 class TagScoresByEpoch(keras.callbacks.Callback):
-    """Adds scores of development data to the logs of each epoch.
+    """Adds scores of development data to the logs, for the callbacks that follow.
 
-    Callbacks that read them come after it.
-
-    Args:
-        sentences: the development data.
-        groups: the places of the sentences in each batch.
-        batches: `(x, y)`, for any number of passes.
-        score: returns the indices of the best tags of a batch, and its loss.
-        tags: names of the tags.
+    `groups` are the places of the sentences in each batch `(x, y)`; `score` returns the
+    indices of a batch's best tags, and its loss.
     """
 
     def __init__(

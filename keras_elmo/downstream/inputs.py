@@ -52,13 +52,9 @@ def are_layers(inputs: Tensor, layers_shape: Shape) -> bool:
 def char_ids_of(
     inputs: Tensor, tokenizer: str, vocabulary: TokenVocabulary | None
 ) -> Tensor:
-    """Returns the character ids of text or words; in a functional model, as layers.
+    """Returns the character ids of text `(batch,)` or words `(batch, tokens)`.
 
-    Args:
-        inputs: strings: text `(batch,)`, or words `(batch, tokens)`, padded with `""`,
-            ragged, or as lists.
-        tokenizer: the kind of `Tokenizer` for text.
-        vocabulary: see `CharacterIds`.
+    Words are padded with `""`, ragged, or lists. In a functional model, layers do it.
     """
     if isinstance(inputs, keras.KerasTensor):
         text = _is_whole_text(inputs.shape)

@@ -18,12 +18,9 @@ Label: TypeAlias = str | int
 
 
 class Examples(NamedTuple):
-    """Texts with labels.
+    """Texts with labels, and the argument that had the labels.
 
-    Attributes:
-        texts: the texts; for pairs, the first ones and the second ones.
-        labels: the labels of each text.
-        argument: the argument that had the labels.
+    Of pairs, `texts` are the first ones and the second ones.
     """
 
     texts: list[list[Text]]
@@ -32,12 +29,7 @@ class Examples(NamedTuple):
 
 
 class ExampleReader:
-    """Reads texts and labels.
-
-    Args:
-        pairs: whether texts are pairs.
-        multi_label: whether a text has any number of labels.
-    """
+    """Reads texts or pairs, with one label or, with `multi_label`, any number."""
 
     def __init__(self, pairs: bool, multi_label: bool) -> None:
         self._pairs = pairs
@@ -72,13 +64,9 @@ class ExampleReader:
         argument: str = "",
         columns: Columns = ANY_COLUMNS,
     ) -> Examples:
-        """Returns texts with their labels.
+        """Returns texts with their labels; `labels` is `None` if `texts` has both.
 
-        Args:
-            texts: texts; or files or a data frame with labels, too.
-            labels: the labels; `None` if they are in `texts`.
-            argument: the argument that had both; `""` for `texts` and `labels`.
-            columns: columns of files and data frames.
+        `argument` is the argument that had both, `""` for `texts` and `labels`.
         """
         if labels is None and _is_table(texts):
             argument = argument or "texts"
@@ -113,12 +101,7 @@ class ExampleReader:
         return list(pairs) if self._pairs else parts["text"], parts["label"]
 
     def texts(self, texts: object, argument: str = "texts") -> list[list[Text]]:
-        """Returns the texts; for pairs, the first ones and the second ones.
-
-        Raises:
-            TypeError: there are no texts in it.
-            ValueError: a text is missing or empty, or an item is no pair.
-        """
+        """Returns the texts; of pairs, the first ones and the second ones."""
         rule = "pairs of texts" if self._pairs else "texts, or lists of words"
         if hasattr(texts, "columns") and not self._pairs:
             told = received(**{argument: type(texts)})
@@ -141,12 +124,7 @@ class ExampleReader:
         return [list(column) for column in zip(*rows, strict=True)]
 
     def labels(self, labels: object, argument: str = "labels") -> list[list[Label]]:
-        """Returns the labels of each text: one, or any number with `multi_label`.
-
-        Raises:
-            TypeError: there are no labels in it.
-            ValueError: a label is missing or of another type than the first.
-        """
+        """Returns the labels of each text."""
         rule = "a label for each text"
         if not self._multi_label:
             rows = [[value] for value in _values(labels, argument, rule)]
@@ -210,11 +188,7 @@ def label_names(labels: object, least: int) -> list[Label]:
 def targets_of(
     examples: Examples, known: Sequence[Label], multi_label: bool
 ) -> np.ndarray:
-    """Returns the places of labels in `known`; with `multi_label`, 0 or 1 for each.
-
-    Raises:
-        ValueError: a label is not known.
-    """
+    """Returns the places of labels in `known`; with `multi_label`, 0 or 1 for each."""
     rows = examples.labels
     places = {label: place for place, label in enumerate(known)}
     for place, row in enumerate(rows):

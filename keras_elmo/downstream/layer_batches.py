@@ -32,11 +32,7 @@ class LayerBatch(NamedTuple):
 class LayerBatches(keras.utils.PyDataset):
     """Batches of stored layers, padded with 0.
 
-    Args:
-        layers_shape: shape of one sentence's layers.
-        packed: the layers of each input of each batch, one sentence after the other.
-        batches: the batches that have those inputs.
-        shuffle: whether each epoch has the batches in another order.
+    `packed` are the layers of each input of each batch, one sentence after the other.
     """
 
     def __init__(

@@ -29,18 +29,8 @@ def tagged_sentences(
 ) -> list[TaggedSentence]:
     """Returns the sentences that have a word.
 
-    Args:
-        x: paths or glob patterns; or pairs of words and tags; or the words of each
-            sentence; or a `tf.data.Dataset` of pairs, batched or not, where `""` pads
-            the end of a row.
-        y: the tags of each sentence, if `x` has only words.
-        column: column of the tags in files; see `read_tagged`.
-        argument: the name of `x` in messages.
-
-    Raises:
-        TypeError: `x` has another form, or a word or tag is no string.
-        ValueError: a sentence does not have one tag for each word, or has an empty word
-            or tag; no sentence has a word; or a file is malformed.
+    `x` is in any form that `Tagger.fit` takes; in a dataset `""` pads the end of a row.
+    Messages call it `argument`, and name the sentence, or the file and the line.
     """
     if y is not None:
         pairs = _zipped(x, y, argument)
@@ -71,11 +61,7 @@ def in_parts(data: Data) -> tuple[Data, Data]:
 
 
 def tags_of(sentences: Iterable[TaggedSentence]) -> list[str]:
-    """Returns the tags of training data; of IOB1, those of BIO for the same spans.
-
-    Raises:
-        ValueError: there are fewer than two.
-    """
+    """Returns the tags of training data; of IOB1, those of BIO for the same spans."""
     rows = [sentence.tags for sentence in sentences]
     scheme = scheme_of(rows)
     if scheme is not None:
@@ -101,11 +87,7 @@ def _without_iob1(scheme: Scheme) -> Scheme:
 def in_scheme(
     sentences: list[TaggedSentence], scheme: Scheme | None, argument: str
 ) -> list[TaggedSentence]:
-    """Returns the sentences with their tags in a scheme.
-
-    Raises:
-        ValueError: a tag marks no span, though there is a scheme.
-    """
+    """Returns the sentences with their tags, which have to mark spans, in a scheme."""
     if scheme is None:
         return sentences
     tags = sorted({tag for sentence in sentences for tag in sentence.tags})

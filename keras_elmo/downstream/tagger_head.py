@@ -14,17 +14,10 @@ from keras_elmo.utils.types import Shape, Tensor
 
 
 class TaggerHead(keras.layers.Layer):
-    """Dropout, a bidirectional LSTM, a dense layer, and a CRF.
+    """Runs dropout, a bidirectional LSTM, a dense layer, and a CRF.
 
-    `Tagger` explains the arguments.
-
-    Call arguments:
-        vectors: `(batch, tokens, units)` tensor.
-        mask: `(batch, tokens)` booleans.
-
-    Returns:
-        `(batch, tokens, tags, tags)` log potentials; without a CRF, `(batch, tokens,
-        tags)` logits.
+    Takes vectors `(batch, tokens, units)` and a mask `(batch, tokens)`; returns what
+    `Tagger` does, which explains the other arguments.
     """
 
     def __init__(

@@ -128,18 +128,11 @@ class TaggerModel(TaskModel):
         labels: Sequence[Sequence[int]] | None = None,
         shuffle: bool = False,
     ) -> tuple[list[list[int]], Iterable[tuple[Tensor, ...]]]:
-        """Computes what does not change while the tagger is trained.
+        """Computes what does not change during training, for any number of passes.
 
-        Args:
-            sentences: words; at least one sentence has any.
-            batch_size: greatest number of sentences in a batch.
-            labels: the indices of the tags of each sentence.
-            shuffle: whether each epoch has the batches in another order.
-
-        Returns:
-            The places of the sentences in each batch, without sentences that have no
-            words, and apart those that have an unknown tag; and the batches, `(x,)` or
-            `(x, y)`, for any number of passes.
+        Returns the places of the sentences in each batch, and the batches, `(x,)` or
+        `(x, y)`. A sentence without words is in none; sentences with an unknown tag are
+        in batches of their own.
         """
         with_words = [k for k, sentence in enumerate(sentences) if sentence]
         unknown = {k for k in with_words if labels and NO_TAG in labels[k]}
@@ -182,21 +175,13 @@ class TaggerModel(TaskModel):
         return self._head().decode(outputs)
 
     def predict_on_batch(self, x: dict[str, Tensor]) -> Tensor:
-        """Returns the `(batch, tokens)` indices of the best tags.
-
-        Args:
-            x: as of `call`.
-        """
+        """Returns the `(batch, tokens)` indices of the best tags."""
         if keras.backend.backend() != "tensorflow":
             return super().predict_on_batch(x)
         return self._best_tags(x)
 
     def marginals_on_batch(self, x: dict[str, Tensor]) -> Tensor:
-        """Returns the `(batch, tokens, tags)` probabilities of all tags.
-
-        Args:
-            x: as of `call`.
-        """
+        """Returns the `(batch, tokens, tags)` probabilities of all tags."""
         return self._marginals(x)
 
     def _graph(self, function: Callable[..., Tensor]) -> Callable[..., Tensor]:

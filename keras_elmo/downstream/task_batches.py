@@ -18,13 +18,9 @@ _WINDOW = 16
 
 
 class TaskInputs:
-    """Makes the inputs of a model from words.
+    """Makes the inputs of `elmo` and `static` from words.
 
-    Args:
-        elmo: the layer that reads character ids.
-        static: the layer that reads ids of words, or `None`.
-        names: for each text of a pair, or for the only one, the names of the inputs of
-            `elmo` and of `static`.
+    `names` are their names for each text of a pair, or for the only one.
     """
 
     def __init__(
@@ -43,9 +39,7 @@ class TaskInputs:
     ) -> dict[str, np.ndarray]:
         """Returns the inputs by name, of `width` tokens at least.
 
-        Args:
-            texts: the sentences of a batch; of pairs, the first ones and the second.
-            width: smallest number of tokens.
+        Of pairs, `texts` are the first sentences and the second ones of a batch.
         """
         inputs = {}
         for (name, *static), sentences in zip(self.names, texts, strict=True):
@@ -58,12 +52,7 @@ class TaskInputs:
     def precomputed(
         self, batches: Iterable[tuple[Tensor, ...]], shuffle: bool
     ) -> Iterable[tuple[Tensor, ...]]:
-        """Returns batches with the layers of the frozen biLM for character ids.
-
-        Args:
-            batches: `(inputs,)` or `(inputs, targets)`.
-            shuffle: whether each epoch has the batches in another order.
-        """
+        """Returns batches with the layers of the frozen biLM for character ids."""
         names = [name for name, *_ in self.names]
         return precompute(self._elmo, batches, shuffle, inputs=names)
 
@@ -86,10 +75,6 @@ class BatchGraph:
     """A function of batches as one TensorFlow graph for all their sizes.
 
     Keras would trace several, for seconds each.
-
-    Args:
-        function: of the parts of a batch.
-        layers_shape: as of `ElmoEmbedding`.
     """
 
     def __init__(

@@ -19,7 +19,6 @@ def write_litert(model: TaskModel, path: StrPath, quantize: str | None) -> None:
     """Writes a LiteRT file with operators that every interpreter has.
 
     The description is appended as a zip archive, as LiteRT's own metadata are.
-    `quantize` is `"int8"`, for weights in 8 bits, or `None`.
     """
     encoder = model.elmo.encoder
     names = model.input_names()

@@ -23,11 +23,8 @@ _CALLBACKS = (keras.callbacks.Callback, list, tuple, NoneType)
 class OnnxText(NamedTuple):
     """The words of a batch of texts in an ONNX graph.
 
-    Attributes:
-        elmo: their vectors `(batch, tokens, units)`.
-        static: static vectors, or `None`.
-        is_token: `(batch, tokens)` booleans.
-        lengths: `(batch,)` int32.
+    Vectors are `(batch, tokens, units)`, `is_token` is `(batch, tokens)` booleans, and
+    `lengths` `(batch,)` int32.
     """
 
     elmo: str
@@ -37,12 +34,7 @@ class OnnxText(NamedTuple):
 
 
 class TaskModel(keras.Model):
-    """A Keras model of a task on words.
-
-    Attributes:
-        elmo: the layer of ELMo's vectors.
-        static: the layer of static vectors, or `None`.
-    """
+    """A Keras model of a task on ELMo's vectors, and on static ones if any."""
 
     elmo: ElmoEmbedding
     static: StaticEmbedding | None
@@ -92,14 +84,9 @@ class TaskModel(keras.Model):
         scoring: Sequence[keras.callbacks.Callback] = (),
         **arguments: object,
     ) -> keras.callbacks.History:
-        """Trains on batches and keeps the best epoch, also if it is interrupted.
+        """Trains on batches, which shuffle themselves, and keeps the best epoch.
 
-        Args:
-            batches: batches, which shuffle themselves.
-            patience: see `BestEpoch`.
-            callbacks: the user's callbacks.
-            scoring: callbacks that add scores to the logs.
-            **arguments: further arguments of `keras.Model.fit`.
+        `scoring` are callbacks that add scores to the logs.
         """
         best = BestEpoch(patience)
         called = [*scoring, best, *keras.tree.flatten(callbacks or ())]
@@ -116,13 +103,9 @@ class TaskModel(keras.Model):
     def outputs_of_ids(self, texts: Sequence[Sequence[Tensor]]) -> dict[str, Tensor]:
         """Returns the outputs of an exported file that takes ids, by their names.
 
-        Args:
-            texts: for each text of a pair, or for the only one, the character ids and,
-                if there are static vectors, their ids.
-
-        Returns:
-            A tagger's `tags`, indices that are -1 where masked, and `scores`, their
-            probabilities; a classifier's `probabilities`.
+        These are a tagger's `tags`, indices that are -1 where masked, and `scores`,
+        their probabilities; a classifier's `probabilities`. Each of the `texts` has
+        character ids and, if there are static vectors, their ids.
         """
         raise NotImplementedError
 

@@ -11,14 +11,7 @@ from keras_elmo.utils.types import StrPath, Tensor
 
 
 def write_saved_model(model: TaskModel, path: StrPath, tokenizer: str | None) -> None:
-    """Writes a SavedModel that TensorFlow runs alone.
-
-    Args:
-        model: the model.
-        path: the folder.
-        tokenizer: how the signature `default` splits texts: `"own"` as the training
-            text, or `None` for no such signature.
-    """
+    """Writes a SavedModel that TensorFlow runs alone; see `export`."""
     encoder, task = model.elmo.encoder, model.task
     if tokenizer == "own":
         tokenizer = encoder.tokenizer or TOKENIZER_IF_UNKNOWN

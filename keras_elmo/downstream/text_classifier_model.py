@@ -60,8 +60,7 @@ class TextClassifierModel(TaskModel):
     def ids_of(self, strings: Tensor) -> list[Tensor]:
         """Returns what `elmo` reads, and `static` if there is one, in a graph or not.
 
-        Args:
-            strings: text `(batch,)`, or words `(batch, tokens)`.
+        Strings are text `(batch,)`, or words `(batch, tokens)`.
         """
         if len(strings.shape) == 1:
             kind = self.elmo.encoder.tokenizer or TOKENIZER_IF_UNKNOWN

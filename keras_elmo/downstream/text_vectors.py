@@ -15,19 +15,10 @@ _LEAST = -1e9
 
 
 class TextVectors(keras.layers.Layer):
-    """Pools word vectors; `TextClassifier` explains the arguments.
+    """Pools word vectors to `(batch, units)` float32; see `TextClassifier`.
 
-    ELMo's vectors and static ones are normalised separately.
-
-    Attributes:
-        units: length of the result.
-
-    Call arguments:
-        texts: for each text of a pair, or for the only one, what `elmo` takes, and what
-            `static` takes if there is one.
-
-    Returns:
-        `(batch, units)` float32 tensor.
+    Takes, for each text of a pair or for the only one, what `elmo` reads, and what
+    `static` reads if there is one. Their vectors are normalised separately.
     """
 
     def __init__(

@@ -11,12 +11,9 @@ from keras_elmo.utils.types import Config, Shape, Tensor
 
 
 def keep_first_of_empty(mask: Tensor) -> Tensor:
-    """Returns a mask in which a sentence without any token keeps its first position.
+    """Returns a `(batch, tokens)` mask with the first position of empty rows kept.
 
     Keras's pooling layers divide by the number of unmasked positions.
-
-    Args:
-        mask: `(batch, tokens)` booleans.
     """
     empty = ops.logical_not(ops.any(mask, axis=1, keepdims=True))
     ones = ops.ones_like(mask, dtype="int32")

@@ -73,12 +73,7 @@ def remove_unfinished(folder: str) -> None:
 
 
 def write_whole(path: str, write: Callable[[str], object]) -> None:
-    """Writes a file whole or not at all.
-
-    Args:
-        path: the file to write or to replace.
-        write: writes a local file, given its path.
-    """
+    """Writes a file whole or not at all; `write` writes to a local path."""
     if is_local(path):
         with replacing(path) as temporary:
             write(temporary)
@@ -92,11 +87,7 @@ def write_whole(path: str, write: Callable[[str], object]) -> None:
 
 
 def begin(path: str, manifest: Manifest, folder: str) -> None:
-    """Writes what the parts in a folder are made from, or compares it.
-
-    Raises:
-        ValueError: they are made from something else.
-    """
+    """Writes what the parts in a folder are made from, or raises if that differs."""
     if not FileSystems.exists(path):
         content = json.dumps(manifest, indent=2, ensure_ascii=False)
         write_whole(path, lambda local: Path(local).write_text(content, "utf-8"))
@@ -107,13 +98,7 @@ def begin(path: str, manifest: Manifest, folder: str) -> None:
 
 @dataclasses.dataclass(frozen=True)
 class TextChunk:
-    """Some lines of a file, blank ones included.
-
-    Attributes:
-        path: path of the file.
-        first_line: number of the first line, from 0.
-        lines: the lines.
-    """
+    """Lines of a file, blank ones included; `first_line` counts from 0."""
 
     path: str
     first_line: int
