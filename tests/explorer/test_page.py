@@ -257,7 +257,9 @@ def test_play_ends(browser, page):
 def test_compare(browser, page):
     browser.open(page.url, "view=compare")
     assert browser.one("#first").get_attribute("value").startswith("We sat")
+    assert "of the stream" in browser.one("#third").get_attribute("value")
     browser.run("document.querySelector('#first').value = 'the bank'")
+    browser.run("document.querySelector('#third').value = ''")
     browser.write("#second", "a bank lends")
     assert len(browser.all("#heat tbody td")) == 6
     top = browser.text("#heat tbody")
