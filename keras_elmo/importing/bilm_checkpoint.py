@@ -9,9 +9,8 @@ from itertools import islice
 
 import numpy as np
 
-from keras_elmo.config import ElmoConfig
+from keras_elmo.config import ElmoConfig, read_options
 from keras_elmo.files.checkpoint import Checkpoints
-from keras_elmo.files.finding import BILM_TF, FOREIGN_FILES
 from keras_elmo.files.published import (
     Dataset,
     encoder_datasets,
@@ -20,7 +19,7 @@ from keras_elmo.files.published import (
     with_words,
 )
 from keras_elmo.files.run_directory import IMPORTED, PretrainingDirectory
-from keras_elmo.files.validation import check_size, config_of
+from keras_elmo.files.validation import check_size
 from keras_elmo.importing.bilm_variables import SUMS, TRAINED, BilmVariables
 from keras_elmo.importing.foreign_model import ForeignModel
 from keras_elmo.models.pretraining import PretrainingModel
@@ -95,7 +94,7 @@ def open_checkpoint(
                 + received(vocabulary=None)
             )
         given = with_words(given, options, vocabulary)
-    config = config_of(given, options)
+    config = read_options(given, options)
     shape = variables.shape("softmax/W")
     if len(shape) != 2 or shape[1] != config.projection_units:
         raise ValueError(
@@ -114,8 +113,6 @@ def read_step(variables: BilmVariables) -> int:
 class BilmCheckpoint(ForeignModel):
     """A folder that bilm-tf trained in, or the prefix of one checkpoint's files."""
 
-    kind = BILM_TF
-    files = FOREIGN_FILES[BILM_TF]
     key = "checkpoint"
 
     @staticmethod
