@@ -132,18 +132,12 @@ class BilmCheckpoint(ForeignModel):
     def convert(
         self, directory: StrPath, tokenizer: str | None, vocabulary: StrPath | None
     ) -> None:
-        open_checkpoint(self.path, vocabulary)
-        if vocabulary is None:
-            raise ValueError(
-                f"{called('vocabulary')} must be the file of the words that the "
-                f"softmax of {self.path} predicts. {received(vocabulary=None)}"
-            )
         import_checkpoint(self.path, vocabulary, directory, tokenizer)
 
 
 def import_checkpoint(
     checkpoint: StrPath,
-    vocabulary: StrPath,
+    vocabulary: StrPath | None,
     directory: StrPath,
     tokenizer: str | None = None,
 ) -> None:
@@ -153,6 +147,11 @@ def import_checkpoint(
     of one checkpoint's files there; `vocabulary` has the words of its softmax.
     """
     variables, config, options = open_checkpoint(checkpoint, vocabulary)
+    if vocabulary is None:
+        raise ValueError(
+            f"{called('vocabulary')} must be the file of the words that the softmax of "
+            f"{os.fspath(checkpoint)} predicts. {received(vocabulary=None)}"
+        )
     prefix, given = variables.prefix, read_json_object(options)
     num_rows, _ = variables.shape("softmax/W")
     words, rows = read_vocabulary(vocabulary, num_rows, f"{prefix}: lm/softmax/W")

@@ -14,6 +14,7 @@ from keras_elmo.layers.vocabulary_embedding import VocabularyEmbedding
 from keras_elmo.models.encoder import Encoder
 from keras_elmo.onnx_graphs.graph import TO_THE_END, OnnxGraph, array_of
 from keras_elmo.onnx_graphs.recurrence import PackedRows, add_bilm
+from keras_elmo.utils.checks import called
 
 
 class EncodedTokens(NamedTuple):
@@ -90,9 +91,12 @@ def embed_words(
 ) -> str:
     """Maps `(words, num_ids)` int64 ids to `(words, projection_units)` vectors.
 
-    Each kind of token embedding has a function here.
+    Each kind of token embedding registers a function.
     """
-    raise ValueError(f"a {type(layer).__name__} has no form in ONNX")
+    raise ValueError(
+        f"{called('source')} must have a token embedding with a form in ONNX. "
+        f"Received: a {type(layer).__name__}"
+    )
 
 
 @embed_words.register

@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 
 import keras_elmo
+from keras_elmo.layers.token_embedding import TokenEmbedding
 from keras_elmo.models.encoder import build_encoder
+from keras_elmo.onnx_graphs.encoder import embed_words
+from keras_elmo.onnx_graphs.graph import OnnxGraph
 from tests.helpers.installed import import_installed
 from tests.helpers.looked_up import LOOKED_UP
 from tests.helpers.runs import assert_same_state, state_of, write_text
@@ -66,3 +69,8 @@ def test_forms(name, tmp_path):
             np.testing.assert_allclose(layers, expected, atol=1e-5)
         sizes = keras_elmo.inspect_model(form)["parameters"]
         assert sizes["encoder"] == encoder.count_params()
+
+
+def test_no_form_in_onnx():
+    with pytest.raises(ValueError, match="`source` must .* Received: a TokenEmbedding"):
+        embed_words(TokenEmbedding(), OnnxGraph("elmo"), "words", 50)
