@@ -13,18 +13,10 @@ StoredWeight: TypeAlias = tuple[str, keras.Variable, tuple[int, ...]]
 
 
 class TokenEmbedding(keras.layers.Layer):
-    """Maps ids of tokens to vectors of tokens, whatever their context is.
+    """Maps `(batch, tokens, ids)` to `(batch, tokens, projection_units)`, and masks.
 
     A kind of token embedding defines `call`, which ends in `masked`, and
-    `stored_weights`.
-
-    Call arguments:
-        char_ids: `(batch, tokens, ids)` integers; all 0 in a masked position.
-
-    Returns:
-        `(batch, tokens, projection_units)` float tensor, 0 in masked positions.
-
-    Masking: creates the mask of shape `(batch, tokens)`.
+    `stored_weights`. Ids are 0 in a masked position, and so are vectors.
     """
 
     projection_units: int
