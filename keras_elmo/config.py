@@ -249,11 +249,11 @@ def read_options(options: object, where: str) -> ElmoConfig:
     # 261 while the file's model was in training, 262 with the mask.
     rules = {"n_characters": (261, 262), "max_characters_per_token": (50,)}
     for key, values in rules.items() if vocabulary is None else ():
-        if read("char_cnn", key) not in values:
+        number, rule = read("char_cnn", key), " or ".join(map(str, values))
+        if number not in values:
             raise ValueError(
-                f"{where}: char_cnn.{key} must be "
-                f"{' or '.join(map(str, values))}. "
-                f"Received: {reprlib.repr(read('char_cnn', key))}"
+                f"{where}: char_cnn.{key} must be {rule}. "
+                f"Received: {reprlib.repr(number)}"
             )
     try:
         if vocabulary is not None:

@@ -43,8 +43,8 @@ def test_training(name, tmp_path, eagerly):
     arguments = {"tokenizer": "whitespace", "num_sampled": 3, "validation": text}
     arguments |= {"progress": False, "resume": True}
     for directory, steps in (("whole", 2), ("run", 1), ("run", 2)):
-        path = tmp_path / directory
-        keras_elmo.pretrain(config, text, path, steps=steps, **arguments)
+        arguments["directory"] = tmp_path / directory
+        keras_elmo.pretrain(config, text, steps=steps, **arguments)
     assert_same_state(state_of(tmp_path / "run"), state_of(tmp_path / "whole"))
     assert keras_elmo.load(tmp_path / "run").config == config
 
