@@ -41,7 +41,7 @@ def test_training(name, tmp_path, eagerly):
     """A run that is resumed has the bits of one that was not, and keeps the sizes."""
     config, text = CONFIGS[name], write_text(tmp_path / "text.txt")
     arguments = {"tokenizer": "whitespace", "num_sampled": 3, "validation": text}
-    arguments |= {"progress": False, "resume": True}
+    arguments |= {"validate_every": 1, "progress": False, "resume": True}
     for directory, steps in (("whole", 2), ("run", 1), ("run", 2)):
         arguments["directory"] = tmp_path / directory
         keras_elmo.pretrain(config, text, steps=steps, **arguments)
