@@ -28,12 +28,12 @@ from keras_elmo.cli.tasks import (
     check_output,
     input_file,
     load_trained,
-    open_trained,
     standard_input,
     taken,
     train,
     written,
 )
+from keras_elmo.files.loading import open_trained
 from keras_elmo.text.labelled_files import (
     Labels,
     Texts,

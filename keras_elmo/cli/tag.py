@@ -29,12 +29,12 @@ from keras_elmo.cli.tasks import (
     check_output,
     input_file,
     load_trained,
-    open_trained,
     standard_input,
     taken,
     train,
     written,
 )
+from keras_elmo.files.loading import open_trained
 from keras_elmo.text.lines import expand_files
 from keras_elmo.text.tagged_lines import FORMATS, tagged_lines
 from keras_elmo.text.tagged_text import read_tagged

@@ -150,22 +150,6 @@ def save(model: "keras.Model", path: str) -> None:
                 os.remove(whole)
 
 
-def open_trained(path: str, name: str, kinds: tuple[Kind, ...]) -> ModelSource:
-    """Finds a trained model, without Keras.
-
-    Args:
-        path: the file.
-        name: of its class.
-        kinds: the kinds of files that the command takes.
-    """
-    source = open_model(path, "model", kinds)
-    task = source.task()
-    if task is None or task.class_name != name:
-        received = "another model" if task is None else f"a {task.class_name}"
-        raise ValueError(f"{path}: must hold a {name}. Received: {received}")
-    return source
-
-
 def load_trained(source: ModelSource, tokenizer: str | None = None) -> Any:
     """Loads a `Tagger` or a `TextClassifier`, or one that was exported.
 

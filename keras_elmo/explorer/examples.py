@@ -17,11 +17,13 @@ class Examples(NamedTuple):
             form groups that are its senses.
         pairs: two sentences to compare, word by word.
         minimal_pairs: a likely sentence, and an unlikely one.
+        tagged: sentences with names, and with words of several parts of speech.
     """
 
     words: list[tuple[str, str]]
     pairs: list[tuple[str, str]]
     minimal_pairs: list[tuple[str, str]]
+    tagged: list[str]
 
 
 EXAMPLES = {
@@ -50,6 +52,11 @@ EXAMPLES = {
                 "The author of the books have won a prize .",
             ),
         ],
+        [
+            "Ada Lovelace met Charles Babbage in London in 1833 .",
+            "The New York Times praised the new Star Wars film .",
+            "Time flies like an arrow ; fruit flies like a banana .",
+        ],
     ),
     "ko": Examples(
         [
@@ -67,6 +74,11 @@ EXAMPLES = {
         [
             ("그는 학교에서 공부를 했다 .", "그는 학교를 공부에서 했다 ."),
             ("이 섬은 바다에 있다 .", "이 섬을 바다에 있다 ."),
+        ],
+        [
+            "세종은 1443년에 한글을 만들었다 .",
+            "김연아는 밴쿠버에서 금메달을 땄다 .",
+            "나는 하늘을 나는 새를 보았다 .",
         ],
     ),
 }

@@ -85,6 +85,28 @@ def open_model(
     return kind(path, argument, name)
 
 
+def open_trained(
+    path: str, name: str, kinds: tuple[Kind, ...], argument: str = "model"
+) -> ModelSource:
+    """Finds a tagger or a classifier in a file, without Keras.
+
+    Args:
+        path: the file.
+        name: of its class.
+        kinds: the kinds of files that the caller takes.
+        argument: name of the caller's argument, for messages.
+
+    Raises:
+        ValueError: there is no such file, or it holds something else.
+    """
+    source = open_model(path, argument, kinds)
+    task = source.task()
+    if task is None or task.class_name != name:
+        received = "another model" if task is None else f"a {task.class_name}"
+        raise ValueError(f"{path}: must hold a {name}. Received: {received}")
+    return source
+
+
 def kind_of(path: StrPath, kinds: tuple[Kind, ...] = MODELS) -> Kind | None:
     """Returns the kind of a file or folder, if it is one of some."""
     path = os.fspath(path)
