@@ -46,7 +46,7 @@ class ExploredTagger:
         open_trained(path, "Tagger", (KerasFile,), "tagger")
         # Keras's safe mode: nothing in the file is run.
         with reading(path, "cannot be loaded"):
-            tagger = keras.saving.load_model(path, compile=False)
+            tagger = keras.saving.load_model(path)
         if tagger.tags is None:
             raise ValueError(f"{path}: must hold a Tagger that was trained")
         return cls(tagger, os.path.basename(path), tokenizer)

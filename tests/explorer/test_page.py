@@ -369,7 +369,7 @@ def test_hundreds_of_tags(browser, explorers, start_page):
     browser.open(page.url, "view=tags&tagged=the+bank")
     assert len(browser.all(".marginals li")) == 25
     assert "276 other tags" in browser.text(".marginals")
-    assert "many.keras: each word has the tag" in browser.text("#tagged .note")
+    assert "many.keras: each word gets its own" in browser.text("#tagged .note")
 
 
 def test_no_tagger(browser, explorers, start_page):
@@ -538,6 +538,7 @@ SHOTS = {
     "word": ("view=word&same=1", 1220),
     "compare": ("view=compare", 860),
     "surprise": ("view=surprise", 780),
+    "tags": ("view=tags", 700),
 }
 
 
@@ -546,8 +547,9 @@ SHOTS = {
     reason="KERAS_ELMO_SCREENSHOTS names no folder, such as docs/figures",
 )
 def test_screenshots(browser, start_page):
-    """Those of the documentation, of elmo-en."""
-    api = Api({"elmo-en": Explorer.load("elmo-en")}, MIXES, 300)
+    """Those of the documentation, of elmo-en and a tagger that a variable names."""
+    tagger = ExploredTagger.load(os.environ["KERAS_ELMO_TAGGER"])
+    api = Api({"elmo-en": Explorer.load("elmo-en")}, MIXES, 300, tagger)
     page = start_page(api)
     folder = Path(os.environ["KERAS_ELMO_SCREENSHOTS"])
     browser.expected = ["elsewhere:"]

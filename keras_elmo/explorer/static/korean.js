@@ -45,16 +45,16 @@ const KOREAN = {
   "on both sides": "양쪽",
   "before": "앞",
   "after": "뒤",
-  "Which tag has each word?": "단어마다 어떤 태그일까요?",
-  "What your tagger says, and how probable it finds it. Point at a word for the probabilities of all tags; a click keeps them.":
+  "What tag does each word get?": "단어마다 어떤 태그일까요?",
+  "Your tagger’s choice for each word, and its probability. Point at a word to see the probabilities of all tags; click to keep them.":
     "태거가 단 태그와 그 확률입니다. 단어를 가리키면 모든 태그의 확률이 보이고, 누르면 그대로 남습니다.",
   "Tag": "태그 달기",
   "Words and their tags": "단어와 태그",
   "Probabilities of all tags": "모든 태그의 확률",
   "{0} other tags": "다른 태그 {0}개",
-  "{0}: the probability of a tag is that of all sequences of tags with it (CRF).":
-    "{0}: 태그의 확률은 그 태그가 든 모든 태그열의 확률입니다 (CRF).",
-  "{0}: each word has the tag that is likeliest by itself (softmax).": "{0}: 단어마다 가장 그럴듯한 태그를 따로 고릅니다 (소프트맥스).",
+  "{0}: a tag’s probability is summed over all sequences of tags that have it (CRF).":
+    "{0}: 태그의 확률은 그 태그가 든 모든 태그열의 확률을 더한 것입니다 (CRF).",
+  "{0}: each word gets its own likeliest tag (softmax).": "{0}: 단어마다 가장 그럴듯한 태그를 따로 고릅니다 (소프트맥스).",
   "How much of each layer does a task take?": "과제는 어느 층을 얼마나 쓸까요?",
   "A trained model mixes the layers by its own weights. Choose a CSV file of": "학습된 모델은 층을 저마다의 가중치로 섞습니다. 다음의 CSV 파일을 고르거나",
   ", or start with": ", 이렇게 시작하세요:",

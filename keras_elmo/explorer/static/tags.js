@@ -69,8 +69,8 @@ function build(body, words, others) {
   list.addEventListener("mouseleave", () => list.show(list.chosen));
   arrows(list);
   const note = tagger.crf
-    ? t("{0}: the probability of a tag is that of all sequences of tags with it (CRF).", tagger.name)
-    : t("{0}: each word has the tag that is likeliest by itself (softmax).", tagger.name);
+    ? t("{0}: a tag’s probability is summed over all sequences of tags that have it (CRF).", tagger.name)
+    : t("{0}: each word gets its own likeliest tag (softmax).", tagger.name);
   body.replaceChildren(list, all, element("p", { className: "note", textContent: note }));
   return list;
 }
