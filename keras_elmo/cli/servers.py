@@ -19,8 +19,8 @@ from keras_elmo.cli.parsing import (
     import_keras,
     take_options,
 )
-from keras_elmo.cli.tasks import TRAINED_KINDS
 from keras_elmo.explorer.explore_options import ExploreOptions
+from keras_elmo.files.exported_sources import KerasFile
 from keras_elmo.files.finding import is_onnx
 from keras_elmo.files.loading import open_trained
 from keras_elmo.serving.limits import Limits, ServeOptions
@@ -118,7 +118,7 @@ def _explore(arguments: Arguments) -> None:
     for name in arguments["models"]:
         check_model(name)
     if "tagger" in arguments:
-        open_trained(arguments["tagger"], "Tagger", TRAINED_KINDS, "tagger")
+        open_trained(arguments["tagger"], "Tagger", (KerasFile,), "tagger")
     import_keras()
     from keras_elmo.explorer.page_server import explore
 
@@ -126,7 +126,7 @@ def _explore(arguments: Arguments) -> None:
 
 
 def _until_stopped(run: Callable[..., signal.Signals], **kwargs: Any) -> None:
-    """Runs a server until a signal; that of Ctrl-C is an interrupt, as elsewhere."""
+    """Runs a server until a signal; Ctrl-C is an interrupt, as elsewhere."""
 
     def log(sentence: str) -> None:
         # A server does not need anybody to read its log.

@@ -43,12 +43,12 @@ class ExploredTagger:
         Raises:
             ValueError: the file holds something else, or a tagger without tags.
         """
-        open_trained(path, "Tagger", (KerasFile,), "tagger")
+        _, task = open_trained(path, "Tagger", (KerasFile,), "tagger")
+        if not task.names:
+            raise ValueError(f"{path}: must hold a Tagger that was trained")
         # Keras's safe mode: nothing in the file is run.
         with reading(path, "cannot be loaded"):
             tagger = keras.saving.load_model(path)
-        if tagger.tags is None:
-            raise ValueError(f"{path}: must hold a Tagger that was trained")
         return cls(tagger, os.path.basename(path), tokenizer)
 
     def describe(self) -> Answer:

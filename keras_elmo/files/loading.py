@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from keras_elmo.files import finding
 from keras_elmo.files.downloads import HUB, cached_folders, download, unpack
 from keras_elmo.files.exported_sources import ExportedModel, KerasFile, OnnxFile
-from keras_elmo.files.finding import foreign_kinds, said_on, shipped_names
+from keras_elmo.files.finding import said_on, shipped_names
 from keras_elmo.files.run_sources import PublishedFolder, Run, RunCheckpoint
 from keras_elmo.files.sources import ModelSource, Source, in_memory, refuse_task
+from keras_elmo.files.task_description import Task
 from keras_elmo.utils.checks import called, did_you_mean
 from keras_elmo.utils.types import StrPath
 
@@ -87,24 +88,14 @@ def open_model(
 
 def open_trained(
     path: str, name: str, kinds: tuple[Kind, ...], argument: str = "model"
-) -> ModelSource:
-    """Finds a tagger or a classifier in a file, without Keras.
-
-    Args:
-        path: the file.
-        name: of its class.
-        kinds: the kinds of files that the caller takes.
-        argument: name of the caller's argument, for messages.
-
-    Raises:
-        ValueError: there is no such file, or it holds something else.
-    """
+) -> tuple[ModelSource, Task]:
+    """Finds a trained model of the class `name`, and what it does, without Keras."""
     source = open_model(path, argument, kinds)
     task = source.task()
     if task is None or task.class_name != name:
         received = "another model" if task is None else f"a {task.class_name}"
         raise ValueError(f"{path}: must hold a {name}. Received: {received}")
-    return source
+    return source, task
 
 
 def kind_of(path: StrPath, kinds: tuple[Kind, ...] = MODELS) -> Kind | None:
@@ -141,8 +132,9 @@ def _refusal(name: str, argument: str, kinds: tuple[Kind, ...]) -> str:
         )
     if other := kind_of(name):
         return f"{name}: is {other.kind}; {exactly}"
-    if foreign := foreign_kinds(name):
-        return f"{name}: is {foreign[0]}; import it with `keras-elmo import`"
+    for foreign in finding.FOREIGN_FORMATS.values():
+        if foreign.matches(name):
+            return f"{name}: is {foreign.kind}; import it with `keras-elmo import`"
     files = "; ".join(kind.files for kind in kinds)
     return f"{name}: holds no model; {taken} ({files})"
 

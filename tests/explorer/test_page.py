@@ -538,7 +538,7 @@ SHOTS = {
     "word": ("view=word&same=1", 1220),
     "compare": ("view=compare", 860),
     "surprise": ("view=surprise", 780),
-    "tags": ("view=tags", 700),
+    "tags": ("view=tags", 830),
 }
 
 
