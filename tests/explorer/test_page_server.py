@@ -265,7 +265,10 @@ def test_answers_while_loading(monkeypatch, explorer):
 def test_tagger_file(monkeypatch, explorer, tmp_path):
     """A tagger's file is read, with the tokenizer that is asked for."""
     path, said = tmp_path / "ner.keras", []
-    random_tagger().save(path)
+    tagger = random_tagger()
+    # As after training: the file has the optimizer's weights.
+    tagger.optimizer.build(tagger.trainable_variables)
+    tagger.save(path)
 
     def log(sentence):
         said.append(sentence)
