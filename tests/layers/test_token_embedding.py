@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import keras_elmo
+from keras_elmo.files.published import ENCODER_NAMES
 from keras_elmo.layers.token_embedding import TokenEmbedding
 from keras_elmo.models.encoder import build_encoder
 from keras_elmo.onnx_graphs.encoder import embed_words
@@ -34,6 +35,8 @@ def test_description(name):
     assert config.from_options(config.to_options()) == config
     names = [name for name, _, _ in encoder.token_embedding.stored_weights()]
     assert len(set(names)) == len(names) == len(encoder.token_embedding.weights)
+    # By these a file is found to hold weights that its sizes do not describe.
+    assert all(name.startswith(ENCODER_NAMES) for name in names)
 
 
 @pytest.mark.parametrize("name", CONFIGS)
@@ -41,7 +44,7 @@ def test_training(name, tmp_path, eagerly):
     """A run that is resumed has the bits of one that was not, and keeps the sizes."""
     config, text = CONFIGS[name], write_text(tmp_path / "text.txt")
     arguments = {"tokenizer": "whitespace", "num_sampled": 3, "validation": text}
-    arguments |= {"progress": False, "resume": True}
+    arguments |= {"validate_every": 1, "progress": False, "resume": True}
     for directory, steps in (("whole", 2), ("run", 1), ("run", 2)):
         arguments["directory"] = tmp_path / directory
         keras_elmo.pretrain(config, text, steps=steps, **arguments)

@@ -2,9 +2,10 @@
 
 const DEFAULTS = {
   view: "word", model: "", text: "", at: null, layer: null, same: false, method: "pca", pattern: "", colour: "cluster",
-  first: "", second: "", likely: "", unlikely: "", direction: "both",
+  first: "", second: "", third: "", question: null, likely: "", unlikely: "", direction: "both",
   tagged: "", chosen: null,
 };
+const NUMBERS = ["at", "layer", "question", "chosen"];
 export const state = { ...DEFAULTS };
 const listeners = [];
 
@@ -17,7 +18,7 @@ function read() {
   for (const [name, value] of Object.entries(DEFAULTS)) {
     const text = given.get(name);
     if (text === null) state[name] = name === "view" ? state.view : value;
-    else if (["at", "layer", "chosen"].includes(name)) state[name] = /^\d{1,6}$/.test(text) ? +text : null;
+    else if (NUMBERS.includes(name)) state[name] = /^\d{1,6}$/.test(text) ? +text : null;
     else state[name] = name === "same" ? text === "1" : text;
   }
 }
