@@ -53,11 +53,11 @@ export function percent(probability) {
   return `${(100 * probability).toFixed(probability < 0.0995 ? 1 : 0)} %`;
 }
 
-// A row: a label, a bar that is full at `most`, and the probability.
-export function barOf(label, probability, most = 1) {
+// A bar, full where the share is 1, between a label and a number.
+export function barOf(label, share, number) {
   const bar = element("span", { className: "bar", ariaHidden: "true" });
-  bar.style.setProperty("--share", `${(100 * probability) / most}%`);
-  return element("li", {}, label, bar, element("span", { className: "percent", textContent: percent(probability) }));
+  bar.style.setProperty("--share", `${100 * Math.max(0, share)}%`);
+  return [label, bar, element("span", { className: "percent", textContent: number })];
 }
 
 export async function ask(method, body = {}) {

@@ -52,11 +52,8 @@ function build(body, words, others) {
   list.show = (k) => all.replaceChildren(...marginalsOf(words[k], others));
   words.forEach((each, k) => {
     const { name, type } = tagger.tags[each.tag];
-    const bar = element("span", { className: "bar", ariaHidden: "true" });
-    bar.style.setProperty("--share", percent(sureness(each)).replace(" ", ""));
-    const button = element("button", { type: "button" }, word(each.word),
-      element("span", { className: "tag", textContent: name }),
-      element("span", { className: "percent", textContent: percent(sureness(each)) }), bar);
+    const [label, bar, number] = barOf(element("span", { className: "tag", textContent: name }), sureness(each), percent(sureness(each)));
+    const button = element("button", { type: "button" }, word(each.word), label, number, bar);
     button.addEventListener("click", () => change({ chosen: k }));
     button.addEventListener("focus", () => list.show(k));
     button.addEventListener("mouseenter", () => list.show(k));
@@ -84,13 +81,14 @@ function marginalsOf({ word: text, tag, marginals }, others) {
   const rows = marginals.map(([k, probability]) => {
     const { name, type } = tagger.tags[k];
     const label = element(k === tag ? "b" : "span", { className: "text", textContent: name, title: name });
-    const row = barOf(label, probability);
+    const row = element("li", {}, ...barOf(label, probability, percent(probability)));
     row.style.setProperty("--tag", colourOf(type));
     return row;
   });
   if (others) {
-    const rest = 1 - marginals.reduce((sum, [, probability]) => sum + probability, 0);
-    const row = barOf(element("span", { textContent: t("{0} other tags", others.toLocaleString("en")) }), Math.max(0, rest));
+    const rest = Math.max(0, 1 - marginals.reduce((sum, [, probability]) => sum + probability, 0));
+    const label = element("span", { textContent: t("{0} other tags", others.toLocaleString("en")) });
+    const row = element("li", {}, ...barOf(label, rest, percent(rest)));
     row.style.setProperty("--tag", colourOf(-1));
     rows.push(row);
   }

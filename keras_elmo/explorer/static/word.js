@@ -1,6 +1,6 @@
 // A word in its sentence: neighbours, substitutes, and its map.
 
-import { arrows, ask, barOf, clear, element, examples, fill, word } from "./dom.js";
+import { arrows, ask, barOf, clear, element, examples, fill, percent, word } from "./dom.js";
 import { t } from "./korean.js";
 import { drawLayers, layerOf } from "./layers.js";
 import { download, drawMap } from "./map.js";
@@ -127,7 +127,8 @@ function drawSubstitutes(body, found) {
   const most = Math.max(...Object.keys(GIVEN).map((name) => found[name][0]?.probability ?? 0)) || 1;
   body.replaceChildren(element("div", { className: "substitutes" },
     ...Object.entries(GIVEN).map(([name, title]) => {
-      const rows = found[name].map(({ word: text, probability }) => barOf(word(text), probability, most));
+      const rows = found[name].map(({ word: text, probability }) =>
+        element("li", {}, ...barOf(word(text), probability / most, percent(probability))));
       return element("div", {}, element("h4", { textContent: t(title) }), element("ol", { className: "bars" }, ...rows));
     })));
 }
