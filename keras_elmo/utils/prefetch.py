@@ -15,12 +15,15 @@ def prefetch_map(
     """Yields `function(value)` for each value in order, computed ahead in threads.
 
     As many results as there are threads are computed ahead; with 0 threads, none. An
-    exception is raised where its result would be yielded.
+    exception is raised where its result would be yielded. A generator that is closed
+    or dropped before its end does not wait for its threads: the garbage collector may
+    drop it inside a thread that is being started, where waiting would last for ever.
     """
     if not num_threads:
         yield from map(function, values)
         return
-    with ThreadPoolExecutor(num_threads) as threads:
+    threads, wait = ThreadPoolExecutor(num_threads), True
+    try:
         waiting: deque[Future[T]] = deque()
         for value in values:
             waiting.append(threads.submit(function, value))
@@ -28,3 +31,8 @@ def prefetch_map(
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
+    except GeneratorExit:
+        wait = False
+        raise
+    finally:
+        threads.shutdown(wait, cancel_futures=not wait)

@@ -42,9 +42,16 @@ def test_error_in_its_place(num_threads):
 
 
 def test_closing_ends_threads():
-    """Who stops early leaves no thread."""
-    before = set(threading.enumerate())
-    ahead = prefetch_map(str, range(10), 2)
+    """Who stops early leaves no thread, and does not wait for one."""
+    before, held = set(threading.enumerate()), threading.Event()
+
+    def hold(number):
+        assert not number or held.wait(60)
+
+    ahead = prefetch_map(hold, range(10), 2)
     next(ahead)
     ahead.close()
+    held.set()
+    for thread in set(threading.enumerate()) - before:
+        thread.join(60)
     assert set(threading.enumerate()) == before
