@@ -17,12 +17,9 @@ from keras_elmo.cli.tasks import (
     FIT,
     JSON,
     OUT,
-    PREDICTING_KINDS,
     PREDICTS,
     TRAIN_OPTIONS,
     TRAIN_OUT,
-    TRAINED,
-    TRAINED_KINDS,
     check_column,
     check_new_model,
     check_output,
@@ -161,7 +158,7 @@ def _predict(arguments: Arguments) -> None:
     out, path = arguments.get("out"), arguments["input"]
     check_output(out)
     path = input_file(path)
-    source = open_trained(arguments["model"], "TextClassifier", PREDICTING_KINDS)
+    source = open_trained(arguments["model"], "TextClassifier")
     model = load_trained(source, arguments.get("tokenizer"))
     stream = standard_input(path)
     texts = read_texts(path, stream, _columns(arguments), model.pairs)
@@ -199,7 +196,7 @@ def _labelled(
     "classify evaluate",
     "compare a classifier's labels with the right ones",
     "classify evaluate --model mood.keras --corpus dev.tsv",
-    TRAINED,
+    PREDICTS,
     Option("texts", _FILES, "GLOB", flag="--corpus", many=True, required=True),
     _TEXT,
     _PAIR,
@@ -211,7 +208,7 @@ def _labelled(
 def _evaluate(arguments: Arguments) -> None:
     """Prints precision, recall and F1 by label."""
     paths = expand_files(arguments["texts"], of_sentences=False)
-    source = open_trained(arguments["model"], "TextClassifier", TRAINED_KINDS)
+    source = open_trained(arguments["model"], "TextClassifier")
     model = load_trained(source, arguments.get("tokenizer"))
     from keras_elmo.text.tag_scores import label_table
 

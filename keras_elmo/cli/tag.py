@@ -18,12 +18,9 @@ from keras_elmo.cli.tasks import (
     FIT,
     JSON,
     OUT,
-    PREDICTING_KINDS,
     PREDICTS,
     TRAIN_OPTIONS,
     TRAIN_OUT,
-    TRAINED,
-    TRAINED_KINDS,
     check_column,
     check_new_model,
     check_output,
@@ -132,7 +129,7 @@ def _predict(arguments: Arguments) -> None:
     out, path = arguments.pop("out", None), arguments.pop("input")
     check_output(out)
     path = input_file(path)
-    source = open_trained(arguments.pop("model"), "Tagger", PREDICTING_KINDS)
+    source = open_trained(arguments.pop("model"), "Tagger")
     tagger = load_trained(source, arguments.pop("tokenizer", None))
     with written(out) as file:
         stream = standard_input(path)
@@ -144,7 +141,7 @@ def _predict(arguments: Arguments) -> None:
     "tag evaluate",
     "compare a tagger's tags with the right ones",
     "tag evaluate --model ner.keras --corpus dev.conll",
-    TRAINED,
+    PREDICTS,
     Option("x", _FILES, CORPUS.metavar, flag="--corpus", many=True, required=True),
     _COLUMN,
     JSON,
@@ -152,7 +149,7 @@ def _predict(arguments: Arguments) -> None:
 def _evaluate(arguments: Arguments) -> None:
     """Prints precision, recall and F1 by type, as the script conlleval does."""
     sentences = read_tagged(arguments["x"], arguments.get("column"))
-    source = open_trained(arguments["model"], "Tagger", TRAINED_KINDS)
+    source = open_trained(arguments["model"], "Tagger")
     scores = load_trained(source).evaluate(sentences)
     from keras_elmo.text.tag_scores import conlleval_table
 

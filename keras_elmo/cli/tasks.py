@@ -1,7 +1,6 @@
 """What the commands of taggers and of classifiers have in common."""
 
 import contextlib
-import dataclasses
 import os
 import shlex
 import sys
@@ -26,11 +25,14 @@ STANDARD = "-"
 LITERT_SUFFIX = ".tflite"
 _TRAINING = "training"
 
-TRAINED = Option("model", "A .keras file that train has written", "FILE", required=True)
-PREDICTS = dataclasses.replace(TRAINED, help=f"{TRAINED.help}, or an .onnx file of it")
-# The files that those options name.
-TRAINED_KINDS: tuple[Kind, ...] = (KerasFile,)
-PREDICTING_KINDS: tuple[Kind, ...] = (KerasFile, OnnxFile)
+PREDICTS = Option(
+    "model",
+    "A .keras file that train has written, or an .onnx file of it",
+    "FILE",
+    required=True,
+)
+# The files that it names.
+_KINDS: tuple[Kind, ...] = (KerasFile, OnnxFile)
 OUT = Option("out", "The file to write; if not given, or -, standard output", "FILE")
 JSON = Option("json", "Print all scores as JSON", type=bool)
 TRAIN_OUT = Option("out", "The file to write, a name in .keras", "FILE", required=True)
@@ -150,15 +152,14 @@ def save(model: "keras.Model", path: str) -> None:
                 os.remove(whole)
 
 
-def open_trained(path: str, name: str, kinds: tuple[Kind, ...]) -> ModelSource:
+def open_trained(path: str, name: str) -> ModelSource:
     """Finds a trained model, without Keras.
 
     Args:
         path: the file.
         name: of its class.
-        kinds: the kinds of files that the command takes.
     """
-    source = open_model(path, "model", kinds)
+    source = open_model(path, "model", _KINDS)
     task = source.task()
     if task is None or task.class_name != name:
         received = "another model" if task is None else f"a {task.class_name}"
@@ -196,7 +197,7 @@ def export_trained(arguments: Arguments) -> None:
         arguments: those of `export`, checked but for what no such model has.
     """
     path, out = arguments.pop("source"), arguments.pop("path")
-    task = open_model(path, "model", TRAINED_KINDS).task()
+    task = open_model(path, "model", (KerasFile,)).task()
     if task is None:
         raise ValueError(f"{path}: must hold a Tagger or a TextClassifier")
     options = taken(arguments, "quantize", "tokenizer")
@@ -214,7 +215,7 @@ def export_trained(arguments: Arguments) -> None:
 
 def _predicting(path: str) -> str:
     """Returns a call that predicts with a file."""
-    task = open_model(path, "model", PREDICTING_KINDS).task()
+    task = open_model(path, "model", _KINDS).task()
     words = task.commands[0].split() if task else []
     return shlex.join([*words, "--model", path, "--input", "text.txt"])
 

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 import keras
 
 from keras_elmo.downstream.exported_task import OnnxText
-from keras_elmo.downstream.labelled_texts import Label
 from keras_elmo.downstream.task_export import TaskModel
 from keras_elmo.downstream.text_vectors import TextVectors
 from keras_elmo.files.task_description import CLASSIFIER, Task
@@ -16,6 +15,7 @@ from keras_elmo.onnx_graphs.heads import (
     add_normalization,
     add_pooling,
 )
+from keras_elmo.text.labelled_texts import Label
 from keras_elmo.utils.types import Tensor
 
 

@@ -11,7 +11,12 @@ from keras_elmo.downstream.best_epoch import (
     BestEpoch,
     TagScoresByEpoch,
 )
-from keras_elmo.downstream.tagged_sentences import (
+from keras_elmo.downstream.tagger_model import TaggerModel
+from keras_elmo.embedding.embedder import windows
+from keras_elmo.files.encoder_tokenizer import tokenizer_of
+from keras_elmo.text.batching import Tokens
+from keras_elmo.text.evaluation import evaluate_tags
+from keras_elmo.text.tagged_sentences import (
     Data,
     check_known,
     in_parts,
@@ -22,11 +27,6 @@ from keras_elmo.downstream.tagged_sentences import (
     tags_of,
     words_of,
 )
-from keras_elmo.downstream.tagger_model import TaggerModel
-from keras_elmo.embedding.embedder import windows
-from keras_elmo.files.encoder_tokenizer import tokenizer_of
-from keras_elmo.text.batching import Tokens
-from keras_elmo.text.tag_scores import TagScores
 from keras_elmo.text.token_lists import read_sentences
 from keras_elmo.utils.checks import check_at_least, check_type, refuse
 from keras_elmo.utils.fixed import fixed_arguments
@@ -264,7 +264,8 @@ class Tagger(TaggerModel):
             `tokens`, and of spans that are `correct`, `predicted` and in the
             `reference`; and `by_type` the same for each type.
         """
-        sentences = tagged_sentences(x, y, column)
-        sentences = in_scheme(sentences, scheme_of_names(self._tags), "x")
-        predicted = self.predict(words_of(sentences), batch_size)
-        return TagScores((row.tags for row in sentences), predicted).as_dict()
+
+        def predict(sentences: list[Tokens]) -> list[list[str]]:
+            return self.predict(sentences, batch_size)
+
+        return evaluate_tags(predict, self._tags, x, y, column)

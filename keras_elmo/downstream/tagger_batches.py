@@ -14,9 +14,9 @@ from keras_elmo.downstream.layer_batches import (
 )
 from keras_elmo.downstream.precompute import precompute
 from keras_elmo.downstream.static_embedding import StaticEmbedding
-from keras_elmo.downstream.tagged_sentences import NO_TAG
 from keras_elmo.text.batching import Tokens, batches_of_like_length
 from keras_elmo.text.plain_ids import PlainIds
+from keras_elmo.text.tagged_sentences import NO_TAG
 from keras_elmo.utils.lazy import tf
 from keras_elmo.utils.types import Tensor
 

@@ -1,6 +1,7 @@
 """The model inside of a `Tagger`: batches of words to scores of tags."""
 
 import os
+import reprlib
 from collections.abc import Callable, Sequence
 from typing import Self
 
@@ -64,6 +65,10 @@ class TaggerModel(ExportedTagger):
         # The clipping of the authors' taggers.
         optimizer = keras.optimizers.Adam(1e-3, global_clipnorm=5.0)
         self.compile(optimizer, tagger_loss(crf))
+
+    def __repr__(self) -> str:
+        tags = reprlib.repr([*self._tags] or None)
+        return f"Tagger(tags={tags}, lstm_units={self.lstm_units}, crf={self.crf})"
 
     def _make_head(self, tags: Sequence[str]) -> None:
         """Makes the layers whose sizes depend on the tags, and builds the model."""

@@ -8,18 +8,18 @@ import numpy as np
 
 from keras_elmo.downstream.best_epoch import BestEpoch
 from keras_elmo.downstream.elmo_embedding import ElmoEmbedding
-from keras_elmo.downstream.labelled_texts import (
-    ExampleReader,
-    Label,
-    targets_of,
-)
 from keras_elmo.downstream.static_embedding import StaticEmbedding
 from keras_elmo.downstream.text_classifier_model import TextClassifierModel
 from keras_elmo.downstream.text_ids import TextIds
 from keras_elmo.downstream.text_vectors import TextVectors
 from keras_elmo.files.sources import Source
+from keras_elmo.text.evaluation import evaluate_labels
+from keras_elmo.text.labelled_texts import (
+    ExampleReader,
+    Label,
+    targets_of,
+)
 from keras_elmo.text.table_rows import Columns
-from keras_elmo.text.tag_scores import label_scores
 from keras_elmo.utils.checks import (
     check_at_least,
     check_boolean,
@@ -284,9 +284,9 @@ class TextClassifier(TextClassifierModel):
             # `fit` of Keras calls it so, with the validation data.
             return super().evaluate(batch_size=batch_size, **kwargs)
         columns = Columns(text_column, pair_column, label_column)
-        examples = self._read.examples(texts, labels, columns=columns)
-        targets_of(examples, self._known(), self.multi_label)
-        given = list(zip(*examples.texts, strict=True))
-        given = given if self.pairs else [text for (text,) in given]
-        predicted = self.predict(given, batch_size)
-        return label_scores(examples.labels, self._read.labels(predicted))
+        right = self._read.examples(texts, labels, columns=columns)
+
+        def predict(texts: object) -> object:
+            return self.predict(texts, batch_size)
+
+        return evaluate_labels(predict, self._known(), self._read, right)

@@ -1,5 +1,6 @@
 """The model inside of a `TextClassifier`: texts to probabilities of labels."""
 
+import reprlib
 from collections.abc import Mapping, Sequence
 from typing import Self
 
@@ -8,9 +9,9 @@ import numpy as np
 
 from keras_elmo.downstream.elmo_embedding import ElmoEmbedding
 from keras_elmo.downstream.exported_classifier import ExportedClassifier
-from keras_elmo.downstream.labelled_texts import Label, label_names
 from keras_elmo.downstream.static_embedding import StaticEmbedding
 from keras_elmo.downstream.text_ids import TextIds
+from keras_elmo.text.labelled_texts import Label, label_names
 from keras_elmo.utils.types import Config, Tensor
 
 
@@ -21,6 +22,11 @@ class TextClassifierModel(ExportedClassifier):
     static: StaticEmbedding | None
     pooling: Sequence[str]
     _ids: TextIds
+
+    def __repr__(self) -> str:
+        labels = reprlib.repr(self.labels and [*self.labels])
+        kinds = f"multi_label={self.multi_label}, pairs={self.pairs}"
+        return f"TextClassifier(labels={labels}, {kinds})"
 
     def _set_labels(self, labels: object) -> None:
         self.labels = names = label_names(labels, 1 if self.multi_label else 2)

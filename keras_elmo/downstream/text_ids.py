@@ -7,11 +7,11 @@ import numpy as np
 
 from keras_elmo.config import TOKENIZER_IF_UNKNOWN
 from keras_elmo.downstream.elmo_embedding import ElmoEmbedding
-from keras_elmo.downstream.labelled_texts import Text
 from keras_elmo.downstream.precompute import precompute
 from keras_elmo.downstream.static_embedding import StaticEmbedding
 from keras_elmo.files.encoder_tokenizer import tokenizer_of
 from keras_elmo.text.batching import Tokens
+from keras_elmo.text.labelled_texts import Text
 from keras_elmo.text.plain_ids import PlainIds
 from keras_elmo.text.token_lists import read_sentences
 from keras_elmo.text.tokenizer import Tokenizer

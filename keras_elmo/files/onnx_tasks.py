@@ -1,6 +1,7 @@
 """A tagger or a classifier in an ONNX file, run without TensorFlow and Keras."""
 
 import json
+import reprlib
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import TypeAlias
@@ -20,10 +21,14 @@ from keras_elmo.files.onnx_session import (
 )
 from keras_elmo.files.task_description import STATIC_IDS, TAGGER, task_of
 from keras_elmo.text.batching import Tokens, batches_of_like_length, split_stream
+from keras_elmo.text.evaluation import evaluate_labels, evaluate_tags
+from keras_elmo.text.labelled_texts import ExampleReader
+from keras_elmo.text.table_rows import Columns
+from keras_elmo.text.tagged_sentences import Data
 from keras_elmo.text.token_lists import Sentence, read_sentences
 from keras_elmo.utils.checks import check_at_least
 from keras_elmo.utils.reading import reading
-from keras_elmo.utils.types import StrPath, Tensor
+from keras_elmo.utils.types import Config, StrPath, Tensor
 
 Sentences: TypeAlias = Iterable[Sentence] | Tensor
 # The most positions of a padded batch, unless one sentence alone is longer.
@@ -94,6 +99,9 @@ class OnnxTagger(OnnxTask):
 
     rule = "must be a tagger that Tagger.export wrote"
 
+    def __repr__(self) -> str:
+        return f"OnnxTagger({self.path!r}, tags={reprlib.repr(self.tags)})"
+
     @property
     def tags(self) -> list[str]:
         return list(self.task.names)
@@ -122,6 +130,20 @@ class OnnxTagger(OnnxTask):
     ) -> Iterator[tuple[list[str], np.ndarray]]:
         """Yields words and probabilities `(words, tags)`; see `Tagger.marginals`."""
         return self._of_words(sentences, batch_size, "marginals")
+
+    def evaluate(
+        self,
+        x: Data,
+        y: Data = None,
+        column: str | int | None = None,
+        batch_size: int = 64,
+    ) -> Config:
+        """Compares predicted tags with the right ones; see `Tagger.evaluate`."""
+
+        def predict(sentences: list[Tokens]) -> list[list[str]]:
+            return self.predict(sentences, batch_size)
+
+        return evaluate_tags(predict, self.tags, x, y, column)
 
     def _of_words(
         self, sentences: Sentences, batch_size: int, output: str
@@ -161,6 +183,11 @@ class OnnxClassifier(OnnxTask):
     """A `TextClassifier` in a file that its `export` wrote."""
 
     rule = "must be a classifier that TextClassifier.export wrote"
+
+    def __repr__(self) -> str:
+        kinds = f"multi_label={self.multi_label}, pairs={self.pairs}"
+        labels = reprlib.repr(self.labels)
+        return f"OnnxClassifier({self.path!r}, labels={labels}, {kinds})"
 
     @property
     def labels(self) -> list[str]:
@@ -214,6 +241,28 @@ class OnnxClassifier(OnnxTask):
         """Returns the label of each text, or its labels, as `TextClassifier` does."""
         labels = list(map(self.labels_of, self.predict_proba(texts, batch_size)))
         return labels if self.task.multi_label else [label for (label,) in labels]
+
+    def evaluate(
+        self,
+        texts: object,
+        labels: object = None,
+        *,
+        text_column: str | int | None = None,
+        pair_column: str | int | None = None,
+        label_column: str | int | None = None,
+        batch_size: int = 32,
+    ) -> Config:
+        """Compares labels with the right ones; see `TextClassifier.evaluate`."""
+        reader = ExampleReader(self.pairs, self.multi_label)
+        columns = Columns(text_column, pair_column, label_column)
+        right = reader.examples(texts, labels, columns=columns)
+        # In a file every label is a string.
+        right = right._replace(labels=[[*map(str, row)] for row in right.labels])
+
+        def predict(texts: Iterable[Sentence]) -> object:
+            return self.predict(texts, batch_size)
+
+        return evaluate_labels(predict, self.labels, reader, right)
 
     def labels_of(self, row: np.ndarray) -> list[str]:
         """Returns the labels of a text, by its probabilities."""

@@ -499,12 +499,12 @@ def test_size(models, text, tmp_path, monkeypatch, capsys):
     out = tmp_path / "out.hdf5"
     embed_file(models / "directory", text, out, progress=True)
     # 13 tokens, 3 layers of 16 numbers: 2.5 kB.
-    assert f"{out} takes about 0.0 MB, twice" in capsys.readouterr().err
+    assert f"{out} takes about 2.5 kB, twice" in capsys.readouterr().err
     out.unlink()
     # Room for one and a half of it: the parts stand beside the file for a while.
     full = namedtuple("usage", "free")(3_750)
     monkeypatch.setattr("shutil.disk_usage", lambda path: full)
-    with pytest.raises(OSError, match=r"it is written, and 0.0 MB are free"):
+    with pytest.raises(OSError, match=r"it is written, and 3\.8 kB are free"):
         embed_file(models / "directory", text, out)
     assert names(tmp_path) == ["text.txt"]
 

@@ -41,8 +41,8 @@ class ExampleReader:
     """
 
     def __init__(self, pairs: bool, multi_label: bool) -> None:
-        self._pairs = pairs
-        self._multi_label = multi_label
+        self.pairs = pairs
+        self.multi_label = multi_label
 
     def parts(
         self,
@@ -86,7 +86,7 @@ class ExampleReader:
             if hasattr(texts, "columns"):
                 texts, labels = self._of_frame(texts, columns, argument)
             else:
-                kinds = self._pairs, self._multi_label
+                kinds = self.pairs, self.multi_label
                 texts, labels = read_labelled(texts, columns, *kinds)
         elif columns != ANY_COLUMNS:
             given = next(name for name, x in columns._asdict().items() if x is not None)
@@ -106,12 +106,12 @@ class ExampleReader:
         self, frame: Texts, columns: Columns, argument: str
     ) -> tuple[object, object]:
         given = columns._asdict()
-        if not self._pairs:
+        if not self.pairs:
             del given["pair"]
         places = named_places([*map(str, frame.columns)], given, called(argument))
         parts = {name: frame[frame.columns[place]] for name, place in places.items()}
-        pairs = zip(parts["text"], parts.get("pair", ()), strict=self._pairs)
-        return list(pairs) if self._pairs else parts["text"], parts["label"]
+        pairs = zip(parts["text"], parts.get("pair", ()), strict=self.pairs)
+        return list(pairs) if self.pairs else parts["text"], parts["label"]
 
     def texts(self, texts: object, argument: str = "texts") -> list[list[Text]]:
         """Returns the texts; of pairs, the first ones and the second ones.
@@ -120,12 +120,12 @@ class ExampleReader:
             TypeError: there are no texts in it.
             ValueError: a text is missing or empty, or an item is no pair.
         """
-        rule = "pairs of texts" if self._pairs else "texts, or lists of words"
-        if hasattr(texts, "columns") and not self._pairs:
+        rule = "pairs of texts" if self.pairs else "texts, or lists of words"
+        if hasattr(texts, "columns") and not self.pairs:
             told = received(**{argument: type(texts)})
             raise TypeError(f"{called(argument)} must be a column of a table. {told}")
         rows = values = _values(texts, argument, rule)
-        if self._pairs:
+        if self.pairs:
             rows = [x.tolist() if isinstance(x, np.ndarray) else x for x in values]
             for place, row in enumerate(rows):
                 if not isinstance(row, list | tuple) or len(row) != 2:
@@ -149,7 +149,7 @@ class ExampleReader:
             ValueError: a label is missing or of another type than the first.
         """
         rule = "a label for each text"
-        if not self._multi_label:
+        if not self.multi_label:
             rows = [[value] for value in _values(labels, argument, rule)]
         else:
             rule = "a list of labels for each text"
