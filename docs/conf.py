@@ -5,6 +5,7 @@ import inspect
 import re
 import textwrap
 
+import keras
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.inspect import stringify_signature
 
@@ -66,7 +67,7 @@ class Reference(SphinxDirective):
             kind, arguments = "class", _signature(thing.__init__)
             inner = "".join(
                 self.documented(part, getattr(thing, part), inside=True)
-                for part, value in vars(thing).items()
+                for part, value in _own_parts(thing).items()
                 if not part.startswith("_") and _has_own_text(value)
             )
         else:
@@ -74,6 +75,16 @@ class Reference(SphinxDirective):
         fence = "`" * (4 if inside else 5)
         body = markdown(inspect.getdoc(thing))
         return f"{fence}{{py:{kind}}} {name}{arguments}\n{body}\n{inner}{fence}\n\n"
+
+
+def _own_parts(thing: type) -> dict[str, object]:
+    """Returns the members of a class, with those of mixins that are no layers."""
+    parts: dict[str, object] = {}
+    for base in reversed(thing.__mro__):
+        is_ours = base.__module__.startswith("keras_elmo")
+        if base is thing or (is_ours and not issubclass(base, keras.layers.Layer)):
+            parts |= vars(base)
+    return parts
 
 
 def _has_own_text(value: object) -> bool:

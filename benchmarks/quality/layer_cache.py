@@ -16,7 +16,7 @@ from keras_elmo.embedding.parts import encoder_hash
 from keras_elmo.text.plain_ids import PlainIds
 from keras_elmo.utils.files import replacing
 
-_USERS = ("tagger_batches", "text_ids")
+_USER = "keras_elmo.downstream.task_batches.precompute"
 
 
 class LayerCache:
@@ -77,10 +77,10 @@ class LayerCache:
     @contextlib.contextmanager
     def used(cache: "LayerCache | None") -> Iterator[None]:
         """Lets `Tagger` and `TextClassifier` take the layers from a cache, if any."""
-        with contextlib.ExitStack() as stack:
-            for name in _USERS if cache is not None else ():
-                target = f"keras_elmo.downstream.{name}.precompute"
-                stack.enter_context(mock.patch(target, cache.precompute))
+        if cache is None:
+            yield
+            return
+        with mock.patch(_USER, cache.precompute):
             yield
 
     def precompute(

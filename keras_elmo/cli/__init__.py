@@ -90,7 +90,7 @@ def _run_command(command: Command, arguments: Arguments) -> None:
 
 @contextlib.contextmanager
 def _plain_warnings() -> Iterator[None]:
-    """Writes each warning once, as a line without the place in the code."""
+    """Prints each warning once, as a line without its place in the code."""
     formatwarning = warnings.formatwarning
     lines: set[str] = set()
 
@@ -131,7 +131,7 @@ def _is_expected(error: Exception) -> bool:
 
 
 def _is_anywhere() -> bool:
-    """Whether the working folder is there still."""
+    """Whether the working folder still exists."""
     try:
         os.getcwd()
     except OSError:

@@ -1,4 +1,4 @@
-"""What the subcommands of `keras-elmo` are made of: options, their parser, checks."""
+"""Declares subcommands and their options, parses them, checks their files."""
 
 import argparse
 import dataclasses
@@ -22,14 +22,14 @@ from keras_elmo.utils.checks import did_you_mean
 from keras_elmo.utils.lazy import import_extra
 from keras_elmo.utils.options import Option, options_of
 
-# The options on a command line, by the names of Python's arguments. Options that are
-# left out are not passed on, so that every default is declared in Python.
+# The options on a command line, by the names of Python's arguments. Python has the
+# defaults: options that are left out are not passed on.
 Arguments: TypeAlias = dict[str, Any]
 Run: TypeAlias = Callable[[Arguments], None]
 
 
 class Command(NamedTuple):
-    """A subcommand. Its user calls the arguments of Python by the `flags`."""
+    """A subcommand; `flags` are its user's names for arguments of Python."""
 
     help: str
     example: str
@@ -49,12 +49,8 @@ def command(
 ) -> Callable[[Run], Run]:
     """Declares a function as a subcommand; its docstring describes it.
 
-    Args:
-        name: of the subcommand.
-        help: a line for the list of commands.
-        example: a call.
-        *options: what it takes. The function gets those on the command line.
-        **names: what messages call arguments of Python that no option is named after.
+    The function gets the options on the command line. `names` are what messages call
+    arguments of Python that no option is named after.
     """
     flags = {option.name: option.flag for option in options if option.flag}
 
@@ -76,9 +72,9 @@ class Parser(argparse.ArgumentParser):
         args: Sequence[str] | None = None,
         namespace: argparse.Namespace | None = None,
     ) -> tuple[argparse.Namespace, list[str]]:
-        """Parses a command line after a look for misspelt options.
+        """Parses a command line; looks for misspelt options first.
 
-        Otherwise the error would be that the option that was meant is required.
+        Otherwise the error would be that a required option is missing.
         """
         flags = self._option_string_actions
         for word in args or ():
@@ -110,7 +106,7 @@ class _Formatter(argparse.HelpFormatter):
 
 
 def add_commands(parser: Parser) -> None:
-    """Adds the subcommands that are declared."""
+    """Adds the declared subcommands."""
     parsers: dict[str, argparse._SubParsersAction[Any]] = {}
 
     def parsers_of(group: str) -> "argparse._SubParsersAction[Any]":
@@ -192,17 +188,15 @@ def _add_option(group: Any, option: Option, flags: dict[str, str]) -> None:
 
 
 def option_of(options: Any, name: str) -> Option:
-    """Returns an option of a dataclass, for a subcommand that takes few of them."""
+    """Returns one option of a dataclass."""
     return dataclasses.replace(options_of(options)[name], group="options")
 
 
 def utf8(argument: str) -> str:
-    """Returns an argument that is text; like every text it is UTF-8.
-
-    In a locale of another encoding, Python has read it as that.
+    """Returns a text argument as UTF-8, whatever encoding the locale has.
 
     Raises:
-        UnicodeDecodeError: it is not.
+        UnicodeDecodeError: it is not UTF-8.
     """
     return os.fsencode(argument).decode()
 
@@ -232,13 +226,13 @@ FORCE = Option("force", "Read files that do not look like UTF-8 text", type=bool
 
 
 def take_options(options: Callable[..., Any], arguments: Arguments) -> Any:
-    """Takes the options of a dataclass out of the arguments, and returns them."""
+    """Moves the options of a dataclass out of the arguments."""
     names = options_of(options).keys() & arguments.keys()
     return options(**{name: arguments.pop(name) for name in names})
 
 
 def check_text(arguments: Arguments, *names: str) -> None:
-    """Checks that files of text are there, and unless forced that they are text."""
+    """Checks that text files are there, and unless forced that they are text."""
     # Also where they are read.
     READ_ANYTHING.set(arguments.pop("force", False))
     for name in names:
@@ -248,7 +242,7 @@ def check_text(arguments: Arguments, *names: str) -> None:
 
 
 def check_corpus(arguments: Arguments, *names: str) -> None:
-    """Checks text as `check_text` does, or a prepared text."""
+    """Checks text files, or a prepared text."""
     is_text = []
     for name in names:
         folder = prepared_folder(arguments.get(name) or "-")
@@ -263,16 +257,13 @@ def check_corpus(arguments: Arguments, *names: str) -> None:
 
 
 def check_not_empty(files: list[str]) -> None:
-    """Raises `ValueError` if there is no line of text, blank ones left out."""
+    """Raises `ValueError` if all lines are blank."""
     if next(read_lines(expand_files(files)), None) is None:
         raise ValueError(f"there is no text in {', '.join(files)}")
 
 
 def check_model(name: str) -> None:
-    """Checks that a model is there.
-
-    Those that have to be unpacked or downloaded are left to what loads them.
-    """
+    """Checks that a model is there, unless it has to be unpacked or downloaded."""
     if not name.startswith(HUB) and not name.endswith(".zip"):
         open_model(name).check()
 

@@ -1,4 +1,4 @@
-"""The process of a command: its standard streams, and the signals that end it."""
+"""Standard streams of a command, and the signals that end it."""
 
 import contextlib
 import io
@@ -10,6 +10,11 @@ from collections.abc import Iterator
 from types import FrameType
 from typing import Any, TextIO
 
+from keras_elmo.utils.files import check_free, replacing_text
+
+# What stands for a standard stream in place of a file.
+STANDARD = "-"
+
 # Signals that end a process but leave it time to tidy up.
 _ENDING = [
     getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)
@@ -17,9 +22,9 @@ _ENDING = [
 
 
 class _Stream(io.FileIO):
-    """A standard stream, whose errors name it.
+    """A standard stream whose errors name it.
 
-    After an error it takes whatever is left in a buffer, and drops it.
+    After an error it drops whatever is left in a buffer.
     """
 
     def __init__(self, number: int, mode: str, name: str) -> None:
@@ -50,10 +55,9 @@ class _Stream(io.FileIO):
 def standard_streams() -> Iterator[None]:
     """Gives a command standard streams that name themselves in errors.
 
-    Text is UTF-8, as in every file, whatever the locale. A closed stream is replaced by
-    a file that cannot be used: otherwise the next file to be opened would have its
-    number, and receive what libraries print. Streams that a program has replaced itself
-    are left alone.
+    Text is UTF-8 in every locale. An unusable file stands in for a closed stream:
+    otherwise the next file to be opened would get its number, and what libraries print.
+    Streams that a program has replaced stay.
     """
     for number, mode in enumerate((os.O_WRONLY, os.O_RDONLY, os.O_WRONLY)):
         try:
@@ -99,14 +103,30 @@ def _flush(stream: TextIO) -> None:
         stream.flush()
 
 
+def check_output(path: str) -> None:
+    """Checks that a file can be written, unless it is standard output."""
+    if path != STANDARD:
+        check_free(path)
+
+
+@contextlib.contextmanager
+def written(path: str) -> Iterator[TextIO]:
+    """Yields a file, written whole or not at all, or standard output."""
+    if path == STANDARD:
+        yield sys.stdout
+    else:
+        with replacing_text(path) as file:
+            yield file
+
+
 class EndingSignals:
     """Turns SIGTERM and SIGHUP into a `KeyboardInterrupt` while its block runs.
 
-    So temporary files are removed and parts are kept, as after Ctrl-C. A second signal
-    ends the process at once. A signal that is ignored, as under `nohup`, stays ignored.
+    So a command removes temporary files and keeps parts, as after Ctrl-C. A second
+    signal ends the process at once. Ignored signals, as under `nohup`, stay ignored.
 
     Attributes:
-        number: the last signal; SIGINT until there is another.
+        number: the last signal; SIGINT until another comes.
     """
 
     def __init__(self) -> None:

@@ -115,7 +115,7 @@ def _explore(arguments: Arguments) -> None:
 
 
 def _until_stopped(run: Callable[..., signal.Signals], **kwargs: Any) -> None:
-    """Runs a server until a signal; that of Ctrl-C is an interrupt, as elsewhere."""
+    """Runs a server until a signal; Ctrl-C is an interrupt, as elsewhere."""
 
     def log(sentence: str) -> None:
         # A server does not need anybody to read its log.

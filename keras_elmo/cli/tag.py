@@ -1,38 +1,20 @@
 """The subcommands of `keras-elmo tag`."""
 
 import dataclasses
-import json
 
-import keras_elmo
-from keras_elmo.cli.parsing import (
-    CORPUS,
-    GROUPS,
-    INPUT,
-    TOKENIZER,
-    Arguments,
-    check_model,
-    command,
-    import_keras,
-)
+from keras_elmo.cli.parsing import CORPUS, GROUPS, INPUT, TOKENIZER, Arguments, command
 from keras_elmo.cli.tasks import (
-    FIT,
+    DEV,
     JSON,
     OUT,
     PREDICTS,
     TRAIN_OPTIONS,
     TRAIN_OUT,
     check_column,
-    check_new_model,
-    check_output,
-    input_file,
-    load_trained,
-    open_trained,
-    standard_input,
-    taken,
+    evaluate,
+    predict,
     train,
-    written,
 )
-from keras_elmo.text.lines import expand_files
 from keras_elmo.text.tagged_lines import FORMATS, tagged_lines
 from keras_elmo.text.tagged_text import read_tagged
 from keras_elmo.utils.options import Option
@@ -57,13 +39,7 @@ _COLUMN = Option(
     "train a tagger",
     "tag train --train train.conll --dev dev.conll --model elmo-en --out ner.keras",
     Option("x", _FILES, "GLOB", flag="--train", many=True, required=True),
-    Option(
-        "validation_data",
-        "Files that are scored after each epoch; the best epoch is kept",
-        "GLOB",
-        flag="--dev",
-        many=True,
-    ),
+    DEV,
     _COLUMN,
     TRAIN_OUT,
     *TRAIN_OPTIONS,
@@ -81,23 +57,8 @@ def _train(arguments: Arguments) -> None:
 
     Ctrl-C and SIGTERM stop it and keep the best epoch so far.
     """
-    out = arguments.pop("out")
-    check_new_model(out)
     column = arguments.pop("column", None)
-    data = {
-        name: read_tagged(files, column)
-        for name, files in taken(arguments, "x", "validation_data").items()
-    }
-    if "static" in arguments:
-        expand_files(arguments["static"], of_sentences=False)
-    check_model(arguments["model"])
-    fit, seed = taken(arguments, *FIT), arguments.pop("seed", 0)
-    import_keras()
-    import keras
-
-    keras.utils.set_random_seed(seed)
-    tagger = keras_elmo.Tagger(arguments.pop("model"), **arguments)
-    train(tagger, out, data, **fit)
+    train("Tagger", arguments, lambda files: read_tagged(files, column), "x")
 
 
 @command(
@@ -126,15 +87,12 @@ def _predict(arguments: Arguments) -> None:
     column. Blank lines, comments and -DOCSTART- stay where they are. Sentences are
     written while others are still being read.
     """
-    out, path = arguments.pop("out", None), arguments.pop("input")
-    check_output(out)
-    path = input_file(path)
-    source = open_trained(arguments.pop("model"), "Tagger")
-    tagger = load_trained(source, arguments.pop("tokenizer", None))
-    with written(out) as file:
-        stream = standard_input(path)
-        for line in tagged_lines(path, tagger.tag, stream, **arguments):
-            file.write(f"{line}\n")
+    options = {name: arguments.get(name) for name in ("format", "column")}
+    predict(
+        "Tagger",
+        arguments,
+        lambda tagger, path, stream: tagged_lines(path, tagger.tag, stream, **options),
+    )
 
 
 @command(
@@ -148,9 +106,5 @@ def _predict(arguments: Arguments) -> None:
 )
 def _evaluate(arguments: Arguments) -> None:
     """Prints precision, recall and F1 by type, as the script conlleval does."""
-    sentences = read_tagged(arguments["x"], arguments.get("column"))
-    source = open_trained(arguments["model"], "Tagger")
-    scores = load_trained(source).evaluate(sentences)
-    from keras_elmo.text.tag_scores import conlleval_table
-
-    print(json.dumps(scores) if "json" in arguments else conlleval_table(scores))
+    files, column = arguments["x"], arguments.get("column")
+    evaluate("Tagger", arguments, lambda task: (read_tagged(files, column),))

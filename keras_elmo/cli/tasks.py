@@ -1,27 +1,33 @@
-"""What the commands of taggers and of classifiers have in common."""
+"""Trains, runs, scores and exports taggers and classifiers for the commands."""
 
 import contextlib
+import json
 import os
 import shlex
 import sys
 import time
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
-from keras_elmo.cli.parsing import MODEL, Arguments, import_keras
+import keras_elmo
+from keras_elmo.cli.parsing import MODEL, Arguments, check_model, import_keras
+from keras_elmo.cli.process import STANDARD, check_output, written
 from keras_elmo.files.exported_sources import KERAS_SUFFIX, KerasFile, OnnxFile
 from keras_elmo.files.finding import is_onnx
-from keras_elmo.files.loading import Kind, open_model
+from keras_elmo.files.loading import open_model
 from keras_elmo.files.sources import ModelSource
+from keras_elmo.files.task_description import Task
 from keras_elmo.text.lines import expand_files
 from keras_elmo.utils.checks import called
-from keras_elmo.utils.files import check_free, replacing, replacing_text
+from keras_elmo.utils.files import check_free, replacing
 from keras_elmo.utils.options import Option
 
 if TYPE_CHECKING:
     import keras
 
-STANDARD = "-"
+# A model, its examples or its scores: Keras is not imported yet.
+Data: TypeAlias = Any
+
 LITERT_SUFFIX = ".tflite"
 _TRAINING = "training"
 
@@ -31,11 +37,16 @@ PREDICTS = Option(
     "FILE",
     required=True,
 )
-# The files that it names.
-_KINDS: tuple[Kind, ...] = (KerasFile, OnnxFile)
 OUT = Option("out", "The file to write; if not given, or -, standard output", "FILE")
 JSON = Option("json", "Print all scores as JSON", type=bool)
 TRAIN_OUT = Option("out", "The file to write, a name in .keras", "FILE", required=True)
+DEV = Option(
+    "validation_data",
+    "Files that are scored after each epoch; the best epoch is kept",
+    "GLOB",
+    flag="--dev",
+    many=True,
+)
 TRAIN_OPTIONS = (
     MODEL,
     Option(
@@ -68,78 +79,91 @@ TRAIN_OPTIONS = (
     ),
 )
 # What `fit` takes of them; the model takes the others.
-FIT = ("epochs", "batch_size", "patience")
+_FIT = ("epochs", "batch_size", "patience")
 
 
-def taken(arguments: Arguments, *names: str) -> Arguments:
-    """Takes some arguments out of all, those that are there."""
+def _taken(arguments: Arguments, *names: str) -> Arguments:
+    """Moves the named arguments out of all, where they are given."""
     return {name: arguments.pop(name) for name in names if name in arguments}
 
 
-def check_new_model(path: str) -> None:
-    """Checks that a file in `.keras` can be written."""
-    if not path.endswith(KERAS_SUFFIX):
-        raise ValueError(
-            f"--out must be a name in {KERAS_SUFFIX}. Received: --out {path!r}"
-        )
-    check_free(path)
-
-
-def check_column(column: str | int | None) -> str | int | None:
+def check_column(column: str) -> str | int:
     """Returns the place of a column if it is a number, otherwise its name."""
-    if isinstance(column, str) and column.removeprefix("-").isdecimal():
-        return int(column)
-    return column
+    return int(column) if column.removeprefix("-").isdecimal() else column
 
 
-def train(model: "keras.Model", out: str, data: Arguments, **fit: object) -> None:
-    """Trains a model, and writes it, also after Ctrl-C.
+# === Training ===
 
-    Args:
-        model: a `Tagger` or a `TextClassifier`.
-        out: the file.
-        data: arguments of its `fit`.
-        **fit: other ones.
+
+def train(
+    name: str, arguments: Arguments, read: Callable[[list[str]], Data], data: str
+) -> None:
+    """Trains a `"Tagger"` or `"TextClassifier"` and writes it, also after Ctrl-C.
+
+    `read` reads files; `data` is the argument that has the files to train on.
     """
+    out = arguments.pop("out")
+    if not out.endswith(KERAS_SUFFIX):
+        raise ValueError(
+            f"--out must be a name in {KERAS_SUFFIX}. Received: --out {out!r}"
+        )
+    check_free(out)
+    examples = read(arguments.pop(data))
+    dev = arguments.pop("validation_data", None)
+    if dev is not None:
+        dev = read(dev)
+    if "static" in arguments:
+        expand_files(arguments["static"], of_sentences=False)
+    encoder, tokenizer = arguments.pop("model"), arguments.pop("tokenizer", None)
+    check_model(encoder)
+    fit, seed = _taken(arguments, *_FIT), arguments.pop("seed", 0)
+    import_keras()
     import keras
 
-    is_scored = "validation_data" in data
-    # What decides which epoch is best, of each.
-    epochs: list[tuple[float, float]] = []
+    from keras_elmo.downstream.best_epoch import score_of
+
+    keras.utils.set_random_seed(seed)
+    model = getattr(keras_elmo, name)(encoder, **arguments)
+    if tokenizer is not None:
+        # Of the file that is written, too.
+        model.elmo.encoder.tokenizer = tokenizer
+    scores: list[tuple[float, float]] = []
     began = time.monotonic()
 
     def say(epoch: int, logs: dict[str, float]) -> None:
-        f1_or_accuracy = logs.get("val_f1", logs.get("val_accuracy", 0.0))
-        epochs.append((f1_or_accuracy, -logs.get("val_loss", 0.0)))
+        is_best = dev is not None and score_of(logs) > max(scores, default=(-1, 0))
+        scores.append(score_of(logs))
         parts = [f"loss {logs['loss']:.4f}"]
         for name in ("F1", "precision", "recall", "accuracy"):
             if (score := logs.get(f"val_{name.lower()}")) is not None:
                 parts.append(f"{name} {100 * score:.2f}")
         parts.append(f"{time.monotonic() - began:.0f} s")
-        if is_scored and max(epochs) == epochs[-1]:
-            parts.append("best so far")
+        parts += ["best so far"] * is_best
         print(f"Epoch {epoch + 1}: {', '.join(parts)}", file=sys.stderr, flush=True)
 
     callback = keras.callbacks.LambdaCallback(on_epoch_end=say)
+    data_of_fit = examples if isinstance(examples, tuple) else (examples,)
     stopped = ""
     try:
-        model.fit(**data, **fit, verbose=0, callbacks=[callback])
+        model.fit(
+            *data_of_fit, validation_data=dev, **fit, verbose=0, callbacks=[callback]
+        )
     except KeyboardInterrupt as interrupt:
         stopped = str(interrupt) or "interrupted"
-        if not epochs:
+        if not scores:
             raise KeyboardInterrupt(f"{stopped} before an epoch ended") from None
-    save(model, out)
-    kept = f"{out} has the weights of epoch {len(epochs)}"
-    if is_scored:
-        best = epochs.index(max(epochs)) + 1
-        kept = f"{out} has the weights of epoch {best}, the best of {len(epochs)}"
+    _save(model, out)
+    kept = f"{out} has the weights of epoch {len(scores)}"
+    if dev is not None:
+        best = scores.index(max(scores)) + 1
+        kept = f"{out} has the weights of epoch {best}, the best of {len(scores)}"
     if stopped:
         raise KeyboardInterrupt(f"{stopped}; {kept}")
     print(kept, file=sys.stderr)
-    print(f"next: keras-elmo {_predicting(out)}", file=sys.stderr)
+    print(f"next: keras-elmo {_predicting(model.task, out)}", file=sys.stderr)
 
 
-def save(model: "keras.Model", path: str) -> None:
+def _save(model: "keras.Model", path: str) -> None:
     """Writes a model whole or not at all."""
     with replacing(path) as temporary:
         # Keras wants the ending.
@@ -152,28 +176,78 @@ def save(model: "keras.Model", path: str) -> None:
                 os.remove(whole)
 
 
-def open_trained(path: str, name: str) -> ModelSource:
-    """Finds a trained model, without Keras.
+# === A trained model ===
 
-    Args:
-        path: the file.
-        name: of its class.
+
+def predict(
+    name: str,
+    arguments: Arguments,
+    lines: Callable[[Data, str, BinaryIO | None], Iterable[str]],
+) -> None:
+    """Writes the lines that a model predicts for a file or standard input.
+
+    `lines` takes the model and the path of a file, or the stream that it names.
     """
-    source = open_model(path, "model", _KINDS)
+    out, path = arguments.get("out", STANDARD), arguments["input"]
+    check_output(out)
+    if path != STANDARD:
+        path, *more = expand_files(path, of_sentences=False)
+        if more:
+            told = ", ".join([path, *more])
+            raise ValueError(f"--input must be one file. Received: {told}")
+    source, _ = _open(arguments["model"], name)
+    model = _load(source, arguments.get("tokenizer"))
+    with written(out) as file:
+        stream = sys.stdin.buffer if path == STANDARD else None
+        for line in lines(model, path, stream):
+            file.write(f"{line}\n")
+
+
+def evaluate(
+    name: str, arguments: Arguments, read: Callable[[Task], tuple[Data, ...]]
+) -> None:
+    """Prints a model's scores; `read` returns the arguments of its `evaluate`."""
+    source, task = _open(arguments["model"], name)
+    data = read(task)
+    scores = _load(source, arguments.get("tokenizer")).evaluate(*data)
+    # It takes NumPy.
+    from keras_elmo.text.tag_scores import conlleval_table, label_table
+
+    table = conlleval_table if name == "Tagger" else label_table
+    print(json.dumps(scores) if "json" in arguments else table(scores))
+
+
+def export_trained(arguments: Arguments) -> None:
+    """Writes a tagger or a classifier whole, by the arguments of `export`."""
+    path, out = arguments.pop("source"), arguments.pop("path")
+    source = KerasFile(path)
+    task = source.task()
+    if task is None:
+        raise ValueError(f"{path}: must hold a Tagger or a TextClassifier")
+    options = _taken(arguments, "quantize", "tokenizer")
+    for name in arguments:
+        raise ValueError(f"{called(name)} does not apply to {task.title}")
+    if options.get("tokenizer") == "none":
+        options["tokenizer"] = None
+    _load(source).export(out, **options)
+    print(f"wrote {out}")
+    if not out.endswith(LITERT_SUFFIX):
+        serve = shlex.join(["serve", "--model", out])
+        print(f"next: keras-elmo {_predicting(task, out) if is_onnx(out) else serve}")
+
+
+def _open(path: str, name: str) -> tuple[ModelSource, Task]:
+    """Finds a trained model of the class `name`, and what it does, without Keras."""
+    source = open_model(path, "model", (KerasFile, OnnxFile))
     task = source.task()
     if task is None or task.class_name != name:
         received = "another model" if task is None else f"a {task.class_name}"
         raise ValueError(f"{path}: must hold a {name}. Received: {received}")
-    return source
+    return source, task
 
 
-def load_trained(source: ModelSource, tokenizer: str | None = None) -> Any:
-    """Loads a `Tagger` or a `TextClassifier`, or one that was exported.
-
-    Args:
-        source: what `open_trained` returned.
-        tokenizer: splits texts, or `None` for what the model has.
-    """
+def _load(source: ModelSource, tokenizer: str | None = None) -> Data:
+    """Loads a model, which splits texts by `tokenizer` if one is given."""
     import_keras(source.path)
     if isinstance(source, KerasFile):
         import keras
@@ -190,66 +264,7 @@ def load_trained(source: ModelSource, tokenizer: str | None = None) -> Any:
     return model
 
 
-def export_trained(arguments: Arguments) -> None:
-    """Writes a tagger or a classifier whole, for programs without Keras.
-
-    Args:
-        arguments: those of `export`, checked but for what no such model has.
-    """
-    path, out = arguments.pop("source"), arguments.pop("path")
-    task = open_model(path, "model", (KerasFile,)).task()
-    if task is None:
-        raise ValueError(f"{path}: must hold a Tagger or a TextClassifier")
-    options = taken(arguments, "quantize", "tokenizer")
-    for name in arguments:
-        raise ValueError(f"{called(name)} does not apply to {task.title}")
-    if options.get("tokenizer") == "none":
-        options["tokenizer"] = None
-    load_trained(KerasFile(path)).export(out, **options)
-    print(f"wrote {out}")
-    if out.endswith(LITERT_SUFFIX):
-        return
-    serve = shlex.join(["serve", "--model", out])
-    print(f"next: keras-elmo {_predicting(out) if is_onnx(out) else serve}")
-
-
-def _predicting(path: str) -> str:
+def _predicting(task: Task, path: str) -> str:
     """Returns a call that predicts with a file."""
-    task = open_model(path, "model", _KINDS).task()
-    words = task.commands[0].split() if task else []
+    words = task.commands[0].split()
     return shlex.join([*words, "--model", path, "--input", "text.txt"])
-
-
-@contextlib.contextmanager
-def written(path: str | None) -> Iterator[TextIO]:
-    """Yields what is written to: a file, whole or not at all, or standard output."""
-    if path in (None, STANDARD):
-        yield sys.stdout
-    else:
-        with replacing_text(str(path)) as file:
-            yield file
-
-
-def check_output(path: str | None) -> None:
-    """Checks that a file can be written, unless it is standard output."""
-    if path not in (None, STANDARD):
-        check_free(str(path))
-
-
-def input_file(path: str) -> str:
-    """Checks that a text is there, and returns its path.
-
-    Raises:
-        ValueError: no file, or more than one, matches.
-    """
-    if path == STANDARD:
-        return path
-    paths = expand_files(path, of_sentences=False)
-    if len(paths) > 1:
-        raise ValueError(f"--input must be one file. Received: {', '.join(paths)}")
-    return paths[0]
-
-
-def standard_input(path: str) -> BinaryIO | None:
-    """Returns the stream of standard input if `path` names it, else `None`."""
-    return sys.stdin.buffer if path == STANDARD else None

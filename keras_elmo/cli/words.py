@@ -7,7 +7,7 @@ import json
 import os
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
 
 import keras_elmo
 from keras_elmo.cli.parsing import (
@@ -25,16 +25,16 @@ from keras_elmo.cli.parsing import (
     import_keras,
     utf8,
 )
+from keras_elmo.cli.process import STANDARD, check_output, written
 from keras_elmo.text.lines import check_files, expand_files, read_lines
 from keras_elmo.utils.checks import check_positive
-from keras_elmo.utils.files import check_free, replacing_text
+from keras_elmo.utils.files import check_free
 from keras_elmo.utils.options import Option
 from keras_elmo.utils.progress import Progress
 
 if TYPE_CHECKING:
     from keras_elmo.words.score import Score
 
-_STANDARD = "-"
 # Digits of a likelihood after the point.
 _DECIMALS = 5
 
@@ -68,20 +68,16 @@ def _score(arguments: Arguments) -> None:
     token_forward, token_backward and token_pseudo of each token; and unknown, the
     tokens that the vocabulary lacks. pseudo is given both sides of each token.
     """
-    out = arguments.get("out", _STANDARD)
-    if out != _STANDARD:
-        check_free(out)
+    out = arguments.get("out", STANDARD)
+    check_output(out)
     check_text(arguments, "input")
     check_model(arguments["model"])
     with _lines(arguments["input"]) as (lines, total):
         import_keras()
         tokenizer = arguments.get("tokenizer")
         scores = keras_elmo.score(arguments["model"], lines, tokenizer=tokenizer)
-        to_file = out != _STANDARD
-        written: contextlib.AbstractContextManager[TextIO] = (
-            replacing_text(out) if to_file else contextlib.nullcontext(sys.stdout)
-        )
-        with written as file, Progress("Scoring", total, visible=to_file) as bar:
+        bar = Progress("Scoring", total, visible=out != STANDARD)
+        with written(out) as file, bar:
             for number, score in enumerate(scores, start=1):
                 file.write(_json(score) + "\n")
                 bar.update(len(score.tokens), total and number)
@@ -203,7 +199,7 @@ def _nearest(arguments: Arguments) -> None:
 
 
 def _new_index(path: str, arguments: Arguments, built: set[str]) -> "keras_elmo.Index":
-    """Builds and saves an index, if what is asked of it can be answered."""
+    """Builds and saves an index, if it can answer the query."""
     from keras_elmo.files.loading import open_model
 
     build = {name: arguments.pop(name) for name in built}
@@ -254,8 +250,8 @@ def _distill(arguments: Arguments) -> None:
 
 @contextlib.contextmanager
 def _lines(path: str) -> Iterator[tuple[Iterator[str], int | None]]:
-    """Yields the lines of a text, blank ones included, and their number, if known."""
-    if path != _STANDARD:
+    """Yields the lines of a text, blank ones too, and their number if it is known."""
+    if path != STANDARD:
         files = expand_files(path)
         total = sum(1 for _ in read_lines(files, keep_blank=True))
         yield read_lines(files, keep_blank=True), total
@@ -273,7 +269,7 @@ def _lines(path: str) -> Iterator[tuple[Iterator[str], int | None]]:
 
 
 def _json(score: "Score") -> str:
-    """Returns a score as a JSON object, the array of each token's as a list."""
+    """Returns a score as a JSON object with lists for arrays."""
     values = score._asdict()
     for name in ("forward", "backward", "pseudo"):
         values[name] = round(values[name], _DECIMALS)

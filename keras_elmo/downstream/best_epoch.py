@@ -1,6 +1,6 @@
-"""Scores on development data after each epoch, by which the best one is kept."""
+"""Scores of development data after each epoch, and the weights of the best epoch."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import keras
 import numpy as np
@@ -10,38 +10,41 @@ from keras_elmo.text.tag_scores import TagScores
 from keras_elmo.text.tagged_text import TaggedSentence
 from keras_elmo.utils.types import Tensor
 
+_NOT_SCORED = (-np.inf, -np.inf)
+
+
+def score_of(logs: Mapping[str, float]) -> tuple[float, float]:
+    """Returns what tells the better epoch: F1, else accuracy; if equal, the loss."""
+    # While no span is found, the loss decides.
+    score = logs.get("val_f1", logs.get("val_accuracy", -np.inf))
+    return score, -logs.get("val_loss", np.inf)
+
 
 class BestEpoch(keras.callbacks.Callback):
-    """Keeps the weights of the best epoch.
+    """Keeps the weights of the best epoch, if epochs have scores.
 
-    The best has the greatest `val_f1`, or `val_accuracy` if there is none, in the logs;
-    of equal ones the least `val_loss` decides.
-
-    Args:
-        patience: epochs without a better score after which training stops, or `None`.
+    Training stops after `patience` epochs without a better score, if it is a number.
     """
 
     def __init__(self, patience: int | None) -> None:
         super().__init__()
         self._patience = patience
-        self._best = (-np.inf, -np.inf)
+        self._best = _NOT_SCORED
         self._best_epoch = 0
         self._weights: list[np.ndarray] = []
 
     def on_epoch_end(self, epoch: int, logs: dict[str, float] | None = None) -> None:
-        logs = logs or {}
-        # While no span is found, the loss decides.
-        score = logs.get("val_f1", logs.get("val_accuracy", -np.inf))
-        if (score, -logs.get("val_loss", np.inf)) > self._best:
-            self._best = score, -logs.get("val_loss", np.inf)
-            self._best_epoch = epoch
+        score = score_of(logs or {})
+        if score > self._best:
+            self._best, self._best_epoch = score, epoch
             # Copies: JAX gives the memory of variables to the next step.
             self._weights = [
                 np.array(ops.convert_to_numpy(weight), copy=True)
                 for weight in self.model.trainable_variables
             ]
-        elif self._patience and epoch - self._best_epoch >= self._patience:
-            self.model.stop_training = True
+        elif self._patience and score > _NOT_SCORED:
+            if epoch - self._best_epoch >= self._patience:
+                self.model.stop_training = True
 
     def restore(self) -> None:
         """Gives the model the weights of its best epoch, if an epoch has ended."""
@@ -52,16 +55,10 @@ class BestEpoch(keras.callbacks.Callback):
 
 
 class TagScoresByEpoch(keras.callbacks.Callback):
-    """Adds scores on development data to the logs of each epoch.
+    """Adds scores of development data to the logs, for the callbacks that follow.
 
-    Callbacks that read them come after it.
-
-    Args:
-        sentences: the development data.
-        groups: the places of the sentences in each batch.
-        batches: `(x, y)`, for any number of passes.
-        score: returns the indices of the best tags of a batch, and its loss.
-        tags: names of the tags.
+    `groups` are the places of the sentences in each batch `(x, y)`; `score` returns the
+    indices of a batch's best tags, and its loss.
     """
 
     def __init__(
@@ -89,11 +86,12 @@ class TagScoresByEpoch(keras.callbacks.Callback):
         predicted: dict[int, list[str]] = {}
         losses = []
         for group, (x, y) in zip(self._groups, self._batches, strict=True):
-            numbers, loss = self._score(x, y)
+            indices, loss = self._score(x, y)
             losses.append(float(loss))
-            lengths = [len(self._sentences[k].words) for k in group]
-            rows = named_tags(numbers, lengths, self._tags)
-            predicted.update(zip(group, rows, strict=True))
+            rows = ops.convert_to_numpy(indices).tolist()
+            for place, row in zip(group, rows, strict=True):
+                num_words = len(self._sentences[place].words)
+                predicted[place] = [self._tags[k] for k in row[:num_words]]
         found = TagScores(
             (sentence.tags for sentence in self._sentences),
             (predicted[k] for k in range(len(self._sentences))),
@@ -108,20 +106,3 @@ class TagScoresByEpoch(keras.callbacks.Callback):
         if known.any():
             scores["loss"] = float(np.average(values[known], weights=sizes[known]))
         return scores
-
-
-def named_tags(
-    numbers: Tensor, lengths: Sequence[int], tags: Sequence[str]
-) -> list[list[str]]:
-    """Returns the tags of the sentences of a batch.
-
-    Args:
-        numbers: `(batch, tokens)` indices of tags.
-        lengths: number of tokens of each sentence.
-        tags: names of the tags.
-    """
-    rows = ops.convert_to_numpy(numbers).tolist()
-    return [
-        [tags[number] for number in row[:length]]
-        for row, length in zip(rows, lengths, strict=True)
-    ]

@@ -15,16 +15,16 @@ from keras_elmo.utils.types import StrPath
 class MixWeightsLogger(keras.callbacks.Callback):
     """Records the mix weights of every `ElmoEmbedding` of a model during `fit`.
 
-    A row has the `epoch`, the number of finished ones, so that the first row is the
+    A row has the `epoch`, the number of finished epochs, so that the first row is the
     mix before training; and for each `ElmoEmbedding`, also inside of other layers,
     `NAME/layer_0` .. `NAME/layer_L`, which are `softmax(s)`, and `NAME/gamma`. With
     several representations these are `NAME/mix_0/layer_0` and so on.
 
-    The values are also added to the `logs` of the epoch, for `History`, the progress
-    bar, and callbacks that follow in the list, such as `CSVLogger` or `TensorBoard`.
+    Adds the values to the `logs` of the epoch, too, for `History`, the progress bar,
+    and callbacks that follow in the list, such as `CSVLogger` or `TensorBoard`.
 
     Args:
-        path: a CSV file of the rows, rewritten after each epoch.
+        path: a CSV file to write the rows to after each epoch.
 
     Attributes:
         rows: the rows of the last `fit`, as dictionaries.

@@ -31,7 +31,7 @@ from keras_elmo.utils.types import Config, Shape, Tensor
 @fixed_arguments
 @freezing.freezable
 class ElmoEmbedding(StringsFirst, keras.layers.Layer):
-    """Contextual word vectors: a biLM's layers, mixed with weights that a task learns.
+    """Turns text into word vectors: a biLM's layers, mixed with learned weights.
 
     `ELMo_k = gamma * sum_j softmax(s)_j h_(k,j)`.
 
@@ -39,26 +39,26 @@ class ElmoEmbedding(StringsFirst, keras.layers.Layer):
     needs no other file.
 
     Args:
-        encoder: the biLM: an `Encoder`, a name or path as of `load`, or another layer.
-            Each mix starts as the model's; an `Encoder` has none.
-        num_representations: number of separate mixes of the same biLM layers.
-        dropout: rate, on the result, while training.
-        layer_norm: see `ScalarMix`; `None` keeps that of the model's mix, if any.
-        mix_regularizer: of the raw weights `s`, such as `keras.regularizers.L2(0.001)`.
-        keep_boundaries: whether the vectors of the sentence boundaries are kept.
-        trainable_encoder: whether the biLM is fine-tuned; otherwise it is frozen and
-            no gradient reaches it. Set `trainable` of the layer, of its `encoder`, or
-            of layers inside of that, to change it; then compile the model again.
+        encoder: an `Encoder`, a name or path as for `load`, or another layer. Each mix
+            starts as the model's mix, if it has one.
+        num_representations: number of separate mixes of the same layers.
+        dropout: rate, on the result, during training.
+        layer_norm: see `ScalarMix`; `None` keeps what the model's mix has, if any.
+        mix_regularizer: for the weights `s`, such as `keras.regularizers.L2(0.001)`.
+        keep_boundaries: whether to keep the vectors of the sentence boundaries.
+        trainable_encoder: whether to fine-tune the biLM; otherwise it is frozen and no
+            gradient reaches it. To change it, set `trainable` of the layer, of its
+            `encoder` or of layers inside, and compile the model again.
         **kwargs: arguments of `keras.layers.Layer`. `dtype` is the policy of the
-            encoder, too. By default that is the one the encoder was given, if it is not
-            float32, else Keras's global one.
+            encoder, too: by default the encoder's own if that is not float32, else
+            Keras's global one.
 
     Call arguments:
-        inputs: text, `(batch,)` strings, which are split as the text of the encoder
-            was; words, `(batch, tokens)` strings padded with `""`, even if there is one
+        inputs: text, `(batch,)` strings, which are split as the training text was;
+            words, `(batch, tokens)` strings padded with `""`, even if there is one
             column; `(batch, tokens + 2, ids_per_token)` integers, from `CharacterIds`;
             or `(batch, *layers_shape)` numbers, the layers from `precompute`. Strings
-            need the TensorFlow backend; for another one, `char_ids` makes ids of them.
+            need the TensorFlow backend; on another one, `char_ids` makes ids of them.
         training: whether dropout is applied.
 
     Returns:
@@ -67,11 +67,11 @@ class ElmoEmbedding(StringsFirst, keras.layers.Layer):
         `keep_boundaries=True`, `tokens + 2` positions.
 
     Masking: creates the mask `(batch, tokens)` of the positions that hold a token. A
-    sentence without any keeps its first position, whose vector is 0, because Keras's
+    sentence without tokens keeps its first position, whose vector is 0, because Keras's
     pooling layers divide by the number of unmasked positions.
 
     Raises:
-        TypeError: `encoder` is something else.
+        TypeError: `encoder` is no model.
         ValueError: `num_representations` is not positive, there is no such model, or
             the inputs have another rank.
         RuntimeError: the inputs are strings, and Keras does not run on TensorFlow.
@@ -175,9 +175,9 @@ class ElmoEmbedding(StringsFirst, keras.layers.Layer):
         return self.char_ids(inputs)
 
     def char_ids(self, inputs: Tensor) -> Tensor:
-        """Returns the character ids of what the layer may be called with.
+        """Returns character ids, on any backend, and in `tf.data.Dataset.map`.
 
-        On any backend, and in `tf.data.Dataset.map`; TensorFlow has to be installed.
+        TensorFlow has to be installed.
 
         Args:
             inputs: text, words, or ids.
@@ -195,10 +195,9 @@ class ElmoEmbedding(StringsFirst, keras.layers.Layer):
 
     @property
     def layers_shape(self) -> tuple[int, None, int]:
-        """The shape of a sentence's layers.
+        """The shape of a sentence's layers, `(num_layers + 1, None, units)`.
 
-        `(num_layers + 1, tokens, 2 * projection_units)`, where the number of tokens,
-        with the boundaries if they are kept, varies and is `None`.
+        `None` stands for the number of tokens, with the boundaries if they are kept.
         """
         config = self.encoder.config
         return config.num_layers + 1, None, 2 * config.projection_units
@@ -265,7 +264,7 @@ class ElmoEmbedding(StringsFirst, keras.layers.Layer):
 
     @property
     def mix_weights(self) -> list[tuple[np.ndarray, float]]:
-        """For each representation `softmax(s)`, one element a layer, and `gamma`."""
+        """For each representation `softmax(s)`, one weight per layer, and `gamma`."""
         to_numpy = ops.convert_to_numpy
         return [
             (to_numpy(mix.layer_weights), float(to_numpy(mix.gamma)))

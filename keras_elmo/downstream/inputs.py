@@ -1,4 +1,4 @@
-"""Text, words and ids, told apart by type and rank, to character ids."""
+"""Makes character ids of text, words or ids, told apart by type and rank."""
 
 from typing import NoReturn
 
@@ -16,9 +16,9 @@ from keras_elmo.utils.types import Shape, Tensor
 
 
 class InputsError(ValueError, NotImplementedError):
-    """Inputs of another type or number of axes.
+    """Inputs have another type or number of axes.
 
-    For the latter error, `keras.Sequential` without an `Input` calls its layers one
+    On `NotImplementedError`, `keras.Sequential` without an `Input` calls its layers one
     after the other: it has made an input of a type that the numbers do not have.
     """
 
@@ -52,13 +52,9 @@ def are_layers(inputs: Tensor, layers_shape: Shape) -> bool:
 def char_ids_of(
     inputs: Tensor, tokenizer: str, vocabulary: TokenVocabulary | None
 ) -> Tensor:
-    """Returns the character ids of text or words; in a functional model, as layers.
+    """Returns the character ids of text `(batch,)` or words `(batch, tokens)`.
 
-    Args:
-        inputs: strings: text `(batch,)`, or words `(batch, tokens)`, padded with `""`,
-            ragged, or as lists.
-        tokenizer: the kind of `Tokenizer` for text.
-        vocabulary: as of `CharacterIds`.
+    Words are padded with `""`, ragged, or lists. In a functional model, layers do it.
     """
     if isinstance(inputs, keras.KerasTensor):
         text = _is_whole_text(inputs.shape)
@@ -94,7 +90,7 @@ def check_backend(inputs: Tensor) -> None:
 
 
 def check_ids(inputs: Tensor, ids_per_token: int) -> Tensor:
-    """Returns ids, or lists of them, as integers, if they have their axes."""
+    """Returns ids, or lists of them, as integers; refuses other shapes."""
     if not hasattr(inputs, "shape"):
         inputs = np.array(inputs)
     # `None`.

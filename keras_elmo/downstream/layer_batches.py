@@ -14,7 +14,7 @@ Key: TypeAlias = str | int | None
 
 
 class Sentences(NamedTuple):
-    """Which sentences an input has, of what lengths, padded to how many positions."""
+    """The sentences of an input, their lengths, and the padded length."""
 
     rows: range
     lengths: np.ndarray
@@ -32,11 +32,7 @@ class LayerBatch(NamedTuple):
 class LayerBatches(keras.utils.PyDataset):
     """Batches of stored layers, padded with 0.
 
-    Args:
-        layers_shape: of one sentence.
-        packed: the layers of each input of each batch, one sentence after the other.
-        batches: what they are parts of.
-        shuffle: whether the batches come in another order in each epoch.
+    `packed` are the layers of each input of each batch, one sentence after the other.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""The layers of a frozen biLM, computed once, for many epochs of training on them."""
+"""Computes the layers of a frozen biLM once, for many epochs of training."""
 
 import tempfile
 from collections import deque
@@ -58,35 +58,32 @@ def precompute(
     directory: StrPath | None = None,
     inputs: Sequence[str | int] | None = None,
 ) -> "tf.data.Dataset | keras.utils.PyDataset":
-    """Computes the layers of the biLM for each sentence of a dataset, once.
+    """Computes the layers of the biLM once for each sentence of a dataset.
 
-    `elmo(layers)` of the result equals `elmo(text)`, so a model on the layers learns
-    the mix and what follows as one on text does, and the biLM need not run again in
-    every epoch. Layers that both models share are trained for both.
+    `elmo(layers)` equals `elmo(text)`, so a model on the layers learns what a model on
+    text does, and the biLM need not run in every epoch. Layers that both models share
+    are trained for both.
 
     Args:
         elmo: the layer, whose encoder is frozen.
         dataset: batches as `fit` takes them, `x`, `(x, y)` or
             `(x, y, sample_weight)`, where `x` is text, words or ids, or a dictionary or
             tuple of several inputs.
-        shuffle: whether the batches come in another order in each epoch.
-        max_memory: bytes of layers that are kept in memory; if there are more, all are
-            in a temporary file.
+        shuffle: whether each epoch has the batches in another order.
+        max_memory: bytes of layers to keep in memory; if there are more, all go to a
+            temporary file.
         directory: the folder of that file; by default the system's.
-        inputs: where there are several, the names, or the places in the tuple, of those
-            that `elmo` reads; by default all that are strings or character ids. The
-            others stay as they are.
+        inputs: names, or places in the tuple, of the inputs that `elmo` reads; by
+            default all strings and character ids. The others stay as they are.
 
     Returns:
-        The same batches with the layers for what `elmo` reads, float32 of shape
-        `(batch, *elmo.layers_shape)`, which is
+        The batches with layers in place of what `elmo` reads, float32 of shape
         `(batch, num_layers + 1, tokens, 2 * projection_units)`, 0 where masked: a
-        `tf.data.Dataset`, or on another backend than TensorFlow a
-        `keras.utils.PyDataset`.
+        `tf.data.Dataset`, or without TensorFlow as backend a `keras.utils.PyDataset`.
 
     Raises:
-        ValueError: the encoder is not frozen, the dataset has no end, its batches are
-            of another form, or there are no such `inputs`.
+        ValueError: the encoder is not frozen, the dataset has no end, its batches have
+            another form, or there are no such `inputs`.
 
     Example:
 
@@ -215,7 +212,7 @@ def _is_read(value: Tensor, ids_per_token: int) -> bool:
 
 
 class _LayersOfIds:
-    """Computes the layers of sentences that are given as the ids of their words."""
+    """Computes the layers of sentences from the ids of their words."""
 
     def __init__(self, elmo: ElmoEmbedding) -> None:
         character_cnn, self._bilm = compiled_halves(elmo.encoder)

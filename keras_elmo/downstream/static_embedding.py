@@ -1,4 +1,4 @@
-"""Static word vectors as a layer, such as GloVe's, to combine with ELMo's."""
+"""A layer of static word vectors, such as GloVe's, to combine with ELMo's."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -24,32 +24,32 @@ _NUM_SPECIALS = 2
 @keras.saving.register_keras_serializable("keras_elmo")
 @fixed_arguments
 class StaticEmbedding(StringLayer):
-    """One vector for each word, whatever its context.
+    """Looks up one vector for each word, whatever its context.
 
-    A word that is known in lower case only has the vector of that; all unknown words
-    share one vector, initially 0. The words are part of the layer: a `.keras` file of a
-    model with this layer needs no other file.
+    A word that is unknown as it stands is looked up in lower case; all other unknown
+    words share one vector, initially 0. A `.keras` file of a model with this layer has
+    the words and needs no other file.
 
     Args:
         words: distinct words.
         units: length of a vector.
-        trainable: whether the vectors are trained with the task.
+        trainable: whether to train the vectors.
         **kwargs: arguments of `keras.layers.Layer`.
 
     Call arguments:
         tokens: `(batch, tokens)` strings padded with `""`, from `Tokenizer`; or, on a
-            backend without strings, what `ids` returned for them.
+            backend without strings, their `ids`.
 
     Returns:
         `(batch, tokens, units)` tensor, 0 in masked positions.
 
-    Masking: creates the mask `(batch, tokens)` of `ElmoEmbedding`: a sentence goes to
-    its last token that is not `""`, and one without any keeps its first position.
+    Masking: creates the mask of `ElmoEmbedding`, `(batch, tokens)`: a sentence ends
+    with its last token that is not `""`; without tokens it keeps its first position.
 
     Raises:
         TypeError: `words` is a string.
-        ValueError: there is no word, or one is empty or repeated; or `tokens` has not
-            two axes, or an `""` before a token.
+        ValueError: there is no word, or a word is empty or repeated; or `tokens` does
+            not have two axes, or has an `""` before a token.
         RuntimeError: `tokens` are strings, and Keras does not run on TensorFlow.
 
     Example:
@@ -106,13 +106,12 @@ class StaticEmbedding(StringLayer):
 
         Args:
             path: the file; `.gz` and `.xz` are decompressed. Its words have to be in
-                Unicode's composed form (NFC), as the tokenizer's are.
-            max_words: read no more than that many words.
+                Unicode's composed form (NFC), like the tokenizer's.
+            max_words: number of words to read, from the first.
             **kwargs: `trainable`, and arguments of `keras.layers.Layer`.
 
         Raises:
-            ValueError: there is no such file, or it is not of that format; names the
-                line.
+            ValueError: there is no such file, or a line is malformed.
         """
         words, vectors = read_vector_file(path, max_words)
         layer = cls(words, vectors.shape[1], **kwargs)
@@ -139,7 +138,7 @@ class StaticEmbedding(StringLayer):
 
     @do_not_convert
     def ids(self, tokens: Tensor) -> Tensor:
-        """Returns the rows of the tokens' vectors, with TensorFlow's core ops alone.
+        """Returns the rows of the tokens' vectors, by TensorFlow's core ops.
 
         Args:
             tokens: `(batch, tokens)` strings padded with `""`.

@@ -1,4 +1,4 @@
-"""The part of a tagger that is trained: word vectors to scores of tags."""
+"""The trained part of a tagger: word vectors to scores of tags."""
 
 import keras
 from keras import ops
@@ -14,21 +14,10 @@ from keras_elmo.utils.types import Shape, Tensor
 
 
 class TaggerHead(keras.layers.Layer):
-    """Dropout, a bidirectional LSTM, a dense layer, and a CRF.
+    """Runs dropout, a bidirectional LSTM, a dense layer, and a CRF.
 
-    Args:
-        tags: names of the tags.
-        lstm_units: units of the LSTM in each direction, or 0 for none.
-        crf: whether there is a CRF.
-        dropout: rate before and after the LSTM.
-
-    Call arguments:
-        vectors: `(batch, tokens, units)` tensor.
-        mask: `(batch, tokens)` booleans.
-
-    Returns:
-        Log potentials `(batch, tokens, tags, tags)`, as of `CRF`; without a CRF, logits
-        `(batch, tokens, tags)`.
+    Takes vectors `(batch, tokens, units)` and a mask `(batch, tokens)`; returns what
+    `Tagger` does, which explains the other arguments.
     """
 
     def __init__(
@@ -70,7 +59,7 @@ class TaggerHead(keras.layers.Layer):
         return scores if self.crf is None else self.crf(scores, mask=mask)
 
     def compute_mask(self, vectors: Tensor, previous_mask: Tensor = None) -> None:
-        # As of `CRF`; the labels of the other loss tell what is masked.
+        # The CRF's outputs and the labels of the other loss tell what is masked.
         return None
 
     def decode(self, outputs: Tensor) -> Tensor:
@@ -87,7 +76,7 @@ class TaggerHead(keras.layers.Layer):
 
 
 def tagger_loss(crf: bool) -> keras.losses.Loss:
-    """Returns the loss of a head, of labels that are -1 where there is no tag."""
+    """Returns the loss of a head for labels that are -1 where there is no tag."""
     if crf:
         return CRFLoss()
     return keras.losses.SparseCategoricalCrossentropy(from_logits=True, ignore_class=-1)

@@ -1,19 +1,30 @@
 """The model inside of a `Tagger`: batches of words to scores of tags."""
 
-import os
 import reprlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Self
 
 import keras
+import numpy as np
 from keras import ops
 
-from keras_elmo.downstream.elmo_embedding import ElmoEmbedding
-from keras_elmo.downstream.exported_tagger import ExportedTagger
+from keras_elmo.downstream.layer_batches import (
+    LayerBatch,
+    LayerBatches,
+    layer_dataset,
+)
 from keras_elmo.downstream.static_embedding import StaticEmbedding
-from keras_elmo.downstream.tagger_batches import BatchGraph, TaggerBatches
 from keras_elmo.downstream.tagger_head import TaggerHead, tagger_loss
+from keras_elmo.downstream.task_batches import BatchGraph, TaskInputs
+from keras_elmo.downstream.task_model import OnnxText, TaskModel
+from keras_elmo.downstream.token_mask import CharacterMask
 from keras_elmo.files.sources import Source
+from keras_elmo.files.task_description import TAGGER, Task
+from keras_elmo.onnx_graphs.crf import TagPaths
+from keras_elmo.onnx_graphs.graph import OnnxGraph
+from keras_elmo.onnx_graphs.heads import add_bilstm, add_dense
+from keras_elmo.text.batching import Tokens, batches_of_like_length
+from keras_elmo.text.tagged_sentences import NO_TAG
 from keras_elmo.utils.checks import (
     called,
     check_at_least,
@@ -28,8 +39,11 @@ from keras_elmo.utils.types import Config, StrPath, Tensor
 _MOST_CRF_TAGS = 300
 
 
-class TaggerModel(ExportedTagger):
+class TaggerModel(TaskModel):
     """What `Tagger` says of its arguments and calls holds here."""
+
+    # `None` until the tags are known. No value here: PyTorch would find it instead.
+    head: TaggerHead | None
 
     def __init__(
         self,
@@ -53,13 +67,14 @@ class TaggerModel(ExportedTagger):
         self.lstm_units = lstm_units
         self.crf = crf
         self.dropout = dropout
-        self.elmo = _elmo(encoder, trainable_encoder)
-        self.static = None if static is None else _static(static)
+        self._set_vectors(encoder, static, trainable_encoder)
         self.head = None
-        self._batches = TaggerBatches(self.elmo, self.static)
+        self._inputs = TaskInputs(self.elmo, self.static, ("words", "static"))
         self._tags: list[str] = []
-        self._graph: BatchGraph | None = None
-        self._marginal_graph: BatchGraph | None = None
+        self._best_tags = self._graph(lambda x: self._decode(x)[0])
+        self._marginals = self._graph(
+            lambda x: self._head().probabilities(self(x, training=False))
+        )
         if tags is not None:
             self._make_head(tags)
         # The clipping of the authors' taggers.
@@ -82,14 +97,20 @@ class TaggerModel(ExportedTagger):
         self.head = TaggerHead(
             self._tags, self.lstm_units, self.crf, self.dropout, name="head"
         )
-        # Not by a call: JAX cannot trace an LSTM of an unknown number of tokens.
         units = self.elmo.layers_shape[-1]
         if self.static is not None:
             units += self.static.units
-            if not self.static.built:
-                self.static.build()
+        # Not by a call: JAX cannot trace an LSTM of an unknown number of tokens.
         self.head.build((None, None, units))
         self.elmo.built = self.built = True
+
+    def _head(self) -> TaggerHead:
+        if self.head is None:
+            raise ValueError(
+                "`tags` must be given, or learned by `fit`, before the tagger is used. "
+                "Received: tags=None"
+            )
+        return self.head
 
     @property
     def tags(self) -> list[str] | None:
@@ -100,77 +121,153 @@ class TaggerModel(ExportedTagger):
         words = inputs["words"]
         vectors = self.elmo(words, training=training)
         if self.static is not None:
-            static = self.static(inputs["static"])
-            static = ops.cast(static, vectors.dtype)
+            static = ops.cast(self.static(inputs["static"]), vectors.dtype)
             vectors = ops.concatenate([static, vectors], axis=-1)
-        mask = self.token_mask(words)
+        mask = CharacterMask().tokens(words)
         return self._head()(vectors, mask=mask, training=training)
 
+    def _prepared(
+        self,
+        sentences: Sequence[Tokens],
+        batch_size: int,
+        labels: Sequence[Sequence[int]] | None = None,
+        shuffle: bool = False,
+    ) -> tuple[list[list[int]], Iterable[tuple[Tensor, ...]]]:
+        """Computes what does not change during training, for any number of passes.
+
+        Returns the places of the sentences in each batch, and the batches, `(x,)` or
+        `(x, y)`. A sentence without words is in none; sentences with an unknown tag are
+        in batches of their own.
+        """
+        with_words = [k for k, sentence in enumerate(sentences) if sentence]
+        unknown = {k for k in with_words if labels and NO_TAG in labels[k]}
+        groups = [
+            [places[k] for k in batch]
+            for places in ([k for k in with_words if k not in unknown], sorted(unknown))
+            for batch in batches_of_like_length(
+                [len(sentences[k]) for k in places], batch_size
+            )
+        ]
+        # JAX compiles for seconds whenever a size is new.
+        multiple = 16 if keras.backend.backend() == "jax" else 1
+
+        def batches() -> Iterator[tuple[Tensor, ...]]:
+            for group in groups:
+                width = max(len(sentences[k]) for k in group)
+                width += -width % multiple
+                x = self._inputs([[sentences[k] for k in group]], width)
+                if labels is None:
+                    yield (x,)
+                    continue
+                y = np.full((len(group), width), NO_TAG, "int32")
+                for row, k in zip(y, group, strict=True):
+                    row[: len(labels[k])] = labels[k]
+                yield x, y
+
+        if not self.elmo.trainable_encoder:
+            return groups, self._inputs.precomputed(batches(), shuffle)
+        parts = [LayerBatch({}, x, tuple(y)) for x, *y in batches()]
+        shape = self.elmo.layers_shape
+        return groups, layer_dataset(LayerBatches(shape, [], parts, shuffle))
+
+    # === Batches to tags ===
+
     def predict_step(self, *args: Tensor) -> Tensor:
-        """Returns indices of tags, as of Keras's `predict_step`."""
+        """Returns the indices of tags, as Keras's `predict_step` returns outputs."""
+        outputs = super().predict_step(*args)
         if keras.backend.backend() == "jax":
-            outputs, state = super().predict_step(*args)
-            return self._head().decode(outputs), state
-        return self._head().decode(super().predict_step(*args))
+            return self._head().decode(outputs[0]), outputs[1]
+        return self._head().decode(outputs)
 
     def predict_on_batch(self, x: dict[str, Tensor]) -> Tensor:
-        """Returns the `(batch, tokens)` indices of the best tags.
-
-        Args:
-            x: as of `call`.
-        """
+        """Returns the `(batch, tokens)` indices of the best tags."""
         if keras.backend.backend() != "tensorflow":
             return super().predict_on_batch(x)
-        if self._graph is None:
-            self._graph = BatchGraph(self._decoded, self.elmo.layers_shape)
-        return self._graph(x)
+        return self._best_tags(x)
 
     def marginals_on_batch(self, x: dict[str, Tensor]) -> Tensor:
-        """Returns the `(batch, tokens, tags)` probabilities of all tags.
+        """Returns the `(batch, tokens, tags)` probabilities of all tags."""
+        return self._marginals(x)
 
-        Args:
-            x: as of `call`.
-        """
+    def _graph(self, function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+        """Returns a function of batches, as one graph on TensorFlow."""
         if keras.backend.backend() != "tensorflow":
-            return self._marginals(x)
-        if self._marginal_graph is None:
-            graph = BatchGraph(self._marginals, self.elmo.layers_shape)
-            self._marginal_graph = graph
-        return self._marginal_graph(x)
+            return function
+        return BatchGraph(function, self.elmo.layers_shape)
 
-    def _marginals(self, x: dict[str, Tensor]) -> Tensor:
-        return self._head().probabilities(self(x, training=False))
-
-    def _decoded(self, x: dict[str, Tensor]) -> Tensor:
-        return self._head().decode(self(x, training=False))
+    def _decode(self, x: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
+        """Returns the best tags of a batch, and what the loss is computed of."""
+        outputs = self(x, training=False)
+        return self._head().decode(outputs), outputs
 
     def _scored(self) -> Callable[[Tensor, Tensor], tuple[Tensor, float]]:
         """Returns what computes the best tags of a batch and its loss."""
 
         def score(x: dict[str, Tensor], y: Tensor) -> tuple[Tensor, Tensor]:
-            outputs = self(x, training=False)
-            return self._head().decode(outputs), self.loss(y, outputs)
+            tags, outputs = self._decode(x)
+            return tags, self.loss(y, outputs)
 
         def score_in_keras(x: dict[str, Tensor], y: Tensor) -> tuple[Tensor, float]:
             self.reset_metrics()
             loss = self.test_on_batch(x, y, return_dict=True)["loss"]
             return self.predict_on_batch(x), loss
 
-        if keras.backend.backend() != "tensorflow":
-            return score_in_keras
-        return BatchGraph(score, self.elmo.layers_shape)
+        is_graph = keras.backend.backend() == "tensorflow"
+        return self._graph(score) if is_graph else score_in_keras
+
+    # === Files ===
+
+    @property
+    def task(self) -> Task:
+        return Task(TAGGER, tuple(self._head().tags))
+
+    def outputs_of_ids(self, texts: Sequence[Sequence[Tensor]]) -> dict[str, Tensor]:
+        (ids,) = texts
+        inputs = dict(zip(("words", "static"), ids, strict=False))
+        head, outputs = self._head(), self(inputs, training=False)
+        tags = ops.cast(head.decode(outputs), "int32")
+        scores = ops.take_along_axis(
+            head.probabilities(outputs), ops.expand_dims(tags, -1), axis=-1
+        )[..., 0]
+        is_token = CharacterMask().tokens(ids[0])
+        return {
+            "tags": ops.where(is_token, tags, -1),
+            "scores": ops.where(is_token, scores, 0.0),
+        }
+
+    def add_outputs(self, graph: OnnxGraph, text: OnnxText) -> dict[str, str]:
+        head = self._head()
+        x = text.elmo
+        if text.static is not None:
+            x = graph.add("Concat", text.static, x, axis=2)
+        if head.lstm is not None:
+            x = add_bilstm(graph, head.lstm, x, text.lengths)
+        scores = add_dense(graph, head.scores, x)
+        if head.crf is None:
+            tags = graph.add("ArgMax", scores, axis=2, keepdims=0)
+            probabilities = graph.add("Softmax", scores, axis=-1)
+        else:
+            paths = TagPaths(graph, head.crf, scores, text.lengths, text.is_token)
+            tags, probabilities = paths.best(), paths.marginals()
+        places = graph.add("Unsqueeze", tags, graph.integers(2))
+        best = graph.add("GatherElements", probabilities, places, axis=2)
+        best = graph.add("Squeeze", best, graph.integers(2))
+        no_tag, zero = graph.constant(-1, "int32"), graph.constant(0.0)
+        tags = graph.cast(tags, "int32")
+        mask = graph.add("Unsqueeze", text.is_token, graph.integers(2))
+        return {
+            "tags": graph.add("Where", text.is_token, tags, no_tag),
+            "scores": graph.add("Where", text.is_token, best, zero),
+            "marginals": graph.add("Where", mask, probabilities, zero),
+        }
 
     def get_config(self) -> Config:
+        names = ("tags", "lstm_units", "crf", "dropout", "name", "trainable")
         return {
-            "name": self.name,
-            "trainable": self.trainable,
+            **{name: getattr(self, name) for name in names},
             "dtype": keras.dtype_policies.serialize(self.dtype_policy),
             "encoder": keras.saving.serialize_keras_object(self.elmo),
-            "tags": self.tags,
             "static": keras.saving.serialize_keras_object(self.static),
-            "lstm_units": self.lstm_units,
-            "crf": self.crf,
-            "dropout": self.dropout,
         }
 
     @classmethod
@@ -180,21 +277,3 @@ class TaggerModel(ExportedTagger):
             for name in ("encoder", "static")
         }
         return cls(**{**config, **layers})
-
-
-def _elmo(encoder: Source, trainable: bool) -> ElmoEmbedding:
-    if not isinstance(encoder, ElmoEmbedding):
-        return ElmoEmbedding(encoder, trainable_encoder=trainable)
-    if encoder.num_representations > 1 or encoder.keep_boundaries:
-        refuse("encoder", "a layer with one vector for each word", encoder)
-    if trainable and not encoder.trainable_encoder:
-        refuse("trainable_encoder", "False for a layer with a frozen encoder", True)
-    return encoder
-
-
-def _static(static: StaticEmbedding | StrPath) -> StaticEmbedding:
-    if isinstance(static, StaticEmbedding):
-        return static
-    rule = "a StaticEmbedding, the path of a file of vectors, or None"
-    check_type((str, os.PathLike), rule, static=static)
-    return StaticEmbedding.from_file(static)

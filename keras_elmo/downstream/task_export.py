@@ -1,12 +1,12 @@
-"""Writes a tagger or a classifier whole, in the format that is asked for."""
+"""Writes a tagger or a classifier whole, in a format."""
 
 import os
 
 import keras
 
 from keras_elmo.config import TOKENIZERS
-from keras_elmo.downstream.exported_task import ExportedTask
 from keras_elmo.downstream.task_litert import write_litert
+from keras_elmo.downstream.task_model import TaskModel
 from keras_elmo.downstream.task_onnx import write_task_onnx
 from keras_elmo.downstream.task_saved_model import write_saved_model
 from keras_elmo.utils.checks import check_choice, check_path, refuse
@@ -17,61 +17,47 @@ _SAVED_MODEL, _ONNX, _LITERT = "tf_saved_model", "onnx", "litert"
 _SUFFIXES = {_ONNX: ".onnx", _LITERT: ".tflite"}
 
 
-class TaskModel(keras.Model):
-    """A model of a task that is exported whole: an `ExportedTask`."""
-
-    def export(
-        self: ExportedTask,
-        filepath: StrPath,
-        format: str | None = None,
-        quantize: str | None = None,
-        tokenizer: str | None = "own",
-    ) -> None:
-        """Writes the model for programs without Keras: words in, names out.
-
-        A SavedModel has the signature `tokens`, which takes `tokens`, `(batch, tokens)`
-        strings padded with `""`, and `sequence_len`, `(batch,)` int32; and `default`,
-        which takes `strings`, `(batch,)`. Both return `sequence_len`; of a tagger,
-        `tags`, `(batch, tokens)` strings, and `scores`, the probability of each tag; of
-        a classifier, `labels`, `(batch,)` strings, and `probabilities`, `(batch,
-        labels)`. With `multi_label`, `labels` are `(batch, labels)`, `""` where a text
-        does not have one. A classifier of pairs takes each argument twice, the second
-        time as `second_strings` and so on.
-
-        An ONNX or a LiteRT file takes `char_ids`, `(batch, tokens + 2, 50)` int32 as of
-        `CharacterIds`, and with static vectors `static_ids`, `(batch, tokens)`, as of
-        `StaticEmbedding.ids`. Its `tags` are indices, -1 where masked; in ONNX there
-        are `marginals`, too, `(batch, tokens, tags)` probabilities. A classifier
-        returns `probabilities` alone. The names are in the file: `keras_elmo.load`
-        reads an ONNX file without TensorFlow and Keras, a LiteRT file is a zip archive,
-        too, with `keras_elmo.json` in it.
-
-        Args:
-            filepath: the folder or the file to write.
-            format: `"tf_saved_model"`, `"onnx"` or `"litert"`; by default what the name
-                ends in: `.onnx`, `.tflite`, or else a SavedModel.
-            quantize: `"int8"` for a file with matrices in 8 bits, or `None`.
-            tokenizer: how `default` splits texts: a kind of `Tokenizer`; `"own"` as the
-                training text was split; `None` for no such signature. With `"unicode"`
-                a SavedModel needs tensorflow-text wherever it runs.
-
-        Raises:
-            ImportError: the extra `onnx` is not installed.
-            ValueError: an argument is another one, the model is not trained yet, or
-                something is at `filepath` already.
-            RuntimeError: Keras does not run on TensorFlow, which all formats but ONNX
-                need.
-        """
-        _export(self, filepath, format, quantize, tokenizer)
-
-
-def _export(
-    model: ExportedTask,
+def export(
+    self: TaskModel,
     filepath: StrPath,
-    format: str | None,
-    quantize: str | None,
-    tokenizer: str | None,
+    format: str | None = None,
+    quantize: str | None = None,
+    tokenizer: str | None = "own",
 ) -> None:
+    """Writes the model for programs without Keras: words in, names out.
+
+    A SavedModel has the signatures `tokens`, which takes `tokens`, `(batch, tokens)`
+    strings padded with `""`, and `sequence_len`, `(batch,)` int32; and `default`, which
+    takes `strings`, `(batch,)`. Both return `sequence_len`; a tagger's also `tags`,
+    `(batch, tokens)` strings, and `scores`, the probability of each tag; a classifier's
+    `labels`, `(batch,)` strings, and `probabilities`, `(batch, labels)`. With
+    `multi_label`, `labels` is `(batch, labels)`, with `""` for a label that a text does
+    not have. A classifier of pairs takes each argument twice, the second time as
+    `second_strings` and so on.
+
+    An ONNX or a LiteRT file takes `char_ids`, `(batch, tokens + 2, 50)` int32 from
+    `CharacterIds`, and with static vectors `static_ids`, `(batch, tokens)`, from
+    `StaticEmbedding.ids`. Its `tags` are indices, -1 where masked; ONNX also has
+    `marginals`, `(batch, tokens, tags)` probabilities. A classifier returns only
+    `probabilities`. The file has the names: `keras_elmo.load` reads an ONNX file
+    without TensorFlow and Keras; a LiteRT file is also a zip archive, with
+    `keras_elmo.json` in it.
+
+    Args:
+        filepath: the folder or the file to write.
+        format: `"tf_saved_model"`, `"onnx"` or `"litert"`; by default what the name
+            ends in: `.onnx`, `.tflite`, or else a SavedModel.
+        quantize: `"int8"` for a file with matrices in 8 bits, or `None`.
+        tokenizer: how `default` splits texts: a kind of `Tokenizer`; `"own"` as the
+            training text was split; `None` for no such signature. With `"unicode"`
+            a SavedModel needs tensorflow-text wherever it runs.
+
+    Raises:
+        ImportError: the extra `onnx` is not installed.
+        ValueError: an argument is out of range, the model is not trained yet, or
+            `filepath` exists already.
+        RuntimeError: Keras does not run on TensorFlow, which all formats but ONNX need.
+    """
     check_path(filepath=filepath)
     suffix = os.path.splitext(os.fspath(filepath))[1]
     if format is None:
@@ -89,9 +75,9 @@ def _export(
         refuse("tokenizer", "'own' for a file, which takes ids", tokenizer)
     check_free(filepath)
     # Raises unless it is trained.
-    _ = model.task
+    _ = self.task
     if format == _ONNX:
-        write_task_onnx(model, filepath, quantize)
+        write_task_onnx(self, filepath, quantize)
         return
     if keras.backend.backend() != "tensorflow":
         rule = "A SavedModel holds" if format == _SAVED_MODEL else "LiteRT's file is of"
@@ -100,6 +86,6 @@ def _export(
             f"KERAS_BACKEND=tensorflow. Received: {keras.backend.backend()}"
         )
     if format == _LITERT:
-        write_litert(model, filepath, quantize)
+        write_litert(self, filepath, quantize)
     else:
-        write_saved_model(model, filepath, tokenizer)
+        write_saved_model(self, filepath, tokenizer)

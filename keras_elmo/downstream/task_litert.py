@@ -4,29 +4,24 @@ import json
 import tempfile
 import zipfile
 
-from keras_elmo.downstream.exported_task import ExportedTask, input_names
+from keras_elmo.downstream.task_model import TaskModel
 from keras_elmo.files.onnx_session import FORMAT
 from keras_elmo.utils.files import replacing
 from keras_elmo.utils.keras_private import exporting
 from keras_elmo.utils.lazy import tf
 from keras_elmo.utils.types import StrPath, Tensor
 
-# What the file is called inside of the other, which is a zip archive, too.
+# The name of the description in the archive.
 _DESCRIPTION = "keras_elmo.json"
 
 
-def write_litert(model: ExportedTask, path: StrPath, quantize: str | None) -> None:
+def write_litert(model: TaskModel, path: StrPath, quantize: str | None) -> None:
     """Writes a LiteRT file with operators that every interpreter has.
 
     The description is appended as a zip archive, as LiteRT's own metadata are.
-
-    Args:
-        model: what is written.
-        path: of the file.
-        quantize: `"int8"`, for weights in 8 bits, or `None`.
     """
     encoder = model.elmo.encoder
-    names = input_names(model)
+    names = model.input_names()
     specs = []
     for char_ids, *static_ids in names:
         sizes = [None, None, encoder.config.ids_per_token]

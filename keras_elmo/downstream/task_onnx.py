@@ -2,7 +2,7 @@
 
 import json
 
-from keras_elmo.downstream.exported_task import ExportedTask, OnnxText, input_names
+from keras_elmo.downstream.task_model import OnnxText, TaskModel
 from keras_elmo.files.onnx_session import CHAR_IDS, DESCRIPTION, FORMAT, WEIGHT_BITS
 from keras_elmo.onnx_graphs.encoder import add_encoder
 from keras_elmo.onnx_graphs.graph import Axes, OnnxGraph, check_size, write_onnx
@@ -10,14 +10,8 @@ from keras_elmo.onnx_graphs.heads import add_static
 from keras_elmo.utils.types import Config, StrPath
 
 
-def write_task_onnx(model: ExportedTask, path: StrPath, quantize: str | None) -> None:
-    """Writes an ONNX file.
-
-    Args:
-        model: what is written.
-        path: of the file.
-        quantize: `"int8"`, or `None` for float32.
-    """
+def write_task_onnx(model: TaskModel, path: StrPath, quantize: str | None) -> None:
+    """Writes an ONNX file; `quantize` is `"int8"`, or `None` for float32."""
     check_size(model.weights, path)
     encoder = model.elmo.encoder
     about: Config = {
@@ -36,11 +30,11 @@ def write_task_onnx(model: ExportedTask, path: StrPath, quantize: str | None) ->
     write_onnx(path, _graph(model, quantize is not None), metadata)
 
 
-def _graph(model: ExportedTask, int8: bool) -> OnnxGraph:
+def _graph(model: TaskModel, int8: bool) -> OnnxGraph:
     graph = OnnxGraph(model.task.kind, int8=int8)
     num_ids = model.elmo.encoder.config.ids_per_token
     ids = []
-    for names in input_names(model):
+    for names in model.input_names():
         # The texts of a pair have numbers of tokens of their own.
         tokens = names[0].replace(CHAR_IDS, "tokens")
         axes = [("batch", f"{tokens} + 2", num_ids), ("batch", tokens)]

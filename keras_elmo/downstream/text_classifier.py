@@ -1,70 +1,71 @@
 """A Keras model from texts to labels."""
 
 from collections.abc import Iterable, Sequence
-from types import NoneType
 
 import keras
 import numpy as np
 
-from keras_elmo.downstream.best_epoch import BestEpoch
-from keras_elmo.downstream.elmo_embedding import ElmoEmbedding
 from keras_elmo.downstream.static_embedding import StaticEmbedding
+from keras_elmo.downstream.task_batches import TaskInputs, shuffled_groups
+from keras_elmo.downstream.task_export import export
 from keras_elmo.downstream.text_classifier_model import TextClassifierModel
-from keras_elmo.downstream.text_ids import TextIds
 from keras_elmo.downstream.text_vectors import TextVectors
+from keras_elmo.files.encoder_tokenizer import tokenizer_of
 from keras_elmo.files.sources import Source
-from keras_elmo.text.evaluation import evaluate_labels
+from keras_elmo.text.answers import LabelsTexts
+from keras_elmo.text.batching import Tokens, batches_of_like_length
 from keras_elmo.text.labelled_texts import (
     ExampleReader,
     Label,
+    Text,
     targets_of,
 )
 from keras_elmo.text.table_rows import Columns
+from keras_elmo.text.token_lists import read_sentences
 from keras_elmo.utils.checks import (
     check_at_least,
     check_boolean,
-    check_path,
     check_rate,
-    check_type,
     refuse,
 )
 from keras_elmo.utils.fixed import fixed_arguments
-from keras_elmo.utils.types import StrPath
+from keras_elmo.utils.types import StrPath, Tensor
 
-_CALLBACKS = (keras.callbacks.Callback, list, tuple, NoneType)
 _POOLS = ["mean"], ["max"], ["mean", "max"], ["max", "mean"]
+# Texts that are split into words at a time.
+_AHEAD = 512
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
 @fixed_arguments
-class TextClassifier(TextClassifierModel):
-    """Labels of texts, by their pooled word vectors.
+class TextClassifier(LabelsTexts, TextClassifierModel):
+    """Labels texts by their pooled word vectors.
 
-    The vectors of ELMo, and static ones beside them if there are, are normalised, pass
-    a biLSTM, and are pooled over the words of a text. Then follow a hidden layer if
-    asked for, and a softmax over the labels, or with `multi_label` a sigmoid for each.
-    The model is compiled: Adam(0.001), cross-entropy, accuracy.
+    Normalises ELMo's vectors, and static ones beside them if there are any, runs a
+    biLSTM and pools over the words of a text. Then follow a hidden layer, if any, and a
+    softmax over the labels, or with `multi_label` a sigmoid for each. The model is
+    compiled: Adam(0.001), cross-entropy, accuracy.
 
     Args:
-        encoder: the biLM: a name or path as of `load`, an `Encoder`, or an
-            `ElmoEmbedding`, which becomes a part of the model.
-        labels: the labels in their order; by default those of the first `fit`, sorted.
-        pooling: `"mean"`, `"max"`, or both, of which the results are joined.
-        static: a `StaticEmbedding`, or a file as of `StaticEmbedding.from_file`.
+        encoder: an `Encoder`, or a name or path as for `load`; or an `ElmoEmbedding`,
+            which becomes a part of the model.
+        labels: the labels in order; by default the labels of the first `fit`, sorted.
+        pooling: `"mean"`, `"max"`, or both, one after the other.
+        static: a `StaticEmbedding`, or a file for `StaticEmbedding.from_file`.
         lstm_units: units in each direction of a biLSTM below the pooling; 0 for none.
         hidden: units of a hidden layer above it; 0 for none.
-        dropout: rate, on word vectors and on the hidden layer, while training.
+        dropout: rate, on word vectors and on the hidden layer, during training.
         multi_label: whether a text has any number of labels.
-        pairs: whether an item is a pair of texts, u and v: the layers above the pooling
-            see [u; v; |u - v|; u * v].
+        pairs: whether to label pairs of texts, u and v: the layers above the pooling
+            read [u; v; |u - v|; u * v].
         **kwargs: `name`.
 
     Attributes:
-        elmo: the `ElmoEmbedding`, whose encoder is frozen and computes a text once for
-            all epochs of `fit`.
+        elmo: the `ElmoEmbedding`. Its encoder is frozen and runs once for each text of
+            `fit`, not in every epoch.
 
     Call arguments:
-        inputs: text, `(batch,)` strings; of pairs, a tuple of two such tensors.
+        inputs: text, `(batch,)` strings; for pairs, a tuple of two such tensors.
 
     Returns:
         `(batch, labels)` float32 probabilities, in the order of `labels`.
@@ -92,6 +93,8 @@ class TextClassifier(TextClassifierModel):
     Representations from Natural Language Inference Data, section 3.
     """
 
+    export = export
+
     def __init__(
         self,
         encoder: Source,
@@ -112,24 +115,19 @@ class TextClassifier(TextClassifierModel):
         if not isinstance(pools, list | tuple) or list(pools) not in _POOLS:
             refuse("pooling", "'mean', 'max' or both", pooling)
         super().__init__(**kwargs)
-        elmo = encoder if isinstance(encoder, ElmoEmbedding) else ElmoEmbedding(encoder)
-        if elmo.num_representations > 1 or elmo.keep_boundaries:
-            refuse("encoder", "a layer of one mix, without boundaries", encoder)
-        if static is not None and not isinstance(static, StaticEmbedding):
-            check_path(static=static)
-            static = StaticEmbedding.from_file(static)
-        self.elmo = elmo
-        self.static = static
+        self._set_vectors(encoder, static)
         self.pooling = list(pools)
         self.lstm_units = lstm_units
         self.hidden = hidden
         self.dropout = dropout
         self.multi_label = multi_label
         self.pairs = pairs
+        layers = (self.elmo, self.static)
         self.text_vectors = TextVectors(
-            *(elmo, static, self.pooling, lstm_units, hidden, dropout, pairs)
+            *layers, self.pooling, lstm_units, hidden, dropout, pairs
         )
-        self._ids = TextIds(elmo, static, pairs)
+        names = ("first", "first_static"), ("second", "second_static")
+        self._inputs = TaskInputs(*layers, *names[: 1 + pairs])
         self._read = ExampleReader(pairs, multi_label)
         if labels is not None:
             self._set_labels(labels)
@@ -154,29 +152,27 @@ class TextClassifier(TextClassifierModel):
         callbacks: object = None,
         verbose: str | int = "auto",
     ) -> keras.callbacks.History:
-        """Trains the classifier, and keeps the weights of the best epoch.
-
-        The best epoch has the greatest `val_accuracy`, if texts are scored.
+        """Trains the classifier and keeps the epoch with the best `val_accuracy`.
 
         Args:
             texts: texts or lists of words, in a list, an array, a tensor or a column of
                 a data frame; with `pairs`, pairs of them, or a table of two columns. Or
-                files (TSV, CSV, JSON lines) or a data frame, with the labels.
+                files (TSV, CSV, JSON lines) or a data frame that have the labels, too.
             labels: a string, an integer or a boolean for each text; with `multi_label`
                 a list of them.
-            validation_split: the share of the texts, the last ones, that are scored
-                after each epoch and not trained on.
-            validation_data: what is scored instead: `(texts, labels)`, or a table.
+            validation_split: fraction of the texts, from the end, to score after each
+                epoch and not to train on.
+            validation_data: what to score instead: `(texts, labels)`, or a table.
             text_column: name, or in files without a header the place from 0 on; by
                 default `text`, or the first column.
-            pair_column: of the second texts; by default `pair`, or the second column.
+            pair_column: column of the second texts; by default `pair`, or the second.
             label_column: by default `label`, or the last column.
-            epochs: greatest number of passes over the texts.
-            batch_size: number of texts of a step.
+            epochs: greatest number of epochs.
+            batch_size: number of texts in a batch.
             patience: epochs without a better score after which training stops, or
                 `None`.
-            callbacks: such as `keras.callbacks.ReduceLROnPlateau`.
-            verbose: as of `keras.Model.fit`.
+            callbacks: Keras callbacks.
+            verbose: as in `keras.Model.fit`.
 
         Returns:
             The history, with `loss`, `accuracy`, `val_loss` and `val_accuracy`.
@@ -185,13 +181,8 @@ class TextClassifier(TextClassifierModel):
             ValueError: a text is empty or missing, a text has no label, a label is not
                 known, all are the same, or a number is out of range.
         """
-        check_at_least(1, epochs=epochs, batch_size=batch_size)
-        if patience is not None:
-            check_at_least(1, patience=patience)
+        self._check_fit(epochs, batch_size, patience, callbacks, verbose)
         check_rate(validation_split=validation_split)
-        if verbose not in ("auto", 0, 1, 2):
-            refuse("verbose", "'auto', 0, 1 or 2", verbose)
-        check_type(_CALLBACKS, "callbacks of Keras", callbacks=callbacks)
         columns = Columns(text_column, pair_column, label_column)
         given = (texts, labels, validation_data, validation_split)
         parts = self._read.parts(*given, columns)
@@ -203,56 +194,51 @@ class TextClassifier(TextClassifierModel):
         if self.labels is None:
             self._set_labels(known)
         train, *validation = [
-            self._ids.precomputed(part.texts, target, batch_size)
+            self._prepared(part.texts, target, batch_size)
             for part, target in zip(parts, targets, strict=True)
         ]
-        best = BestEpoch(patience)
-        try:
-            return super().fit(
-                train,
-                validation_data=validation[0] if validation else None,
-                epochs=epochs,
-                callbacks=[
-                    *([best] if validation else []),
-                    *keras.tree.flatten(callbacks or ()),
-                ],
-                verbose=verbose,
-                # The batches shuffle themselves.
-                shuffle=False,
-            )
-        finally:
-            best.restore()
+        return self._fit(
+            train,
+            patience,
+            callbacks,
+            validation_data=validation[0] if validation else None,
+            epochs=epochs,
+            verbose=verbose,
+        )
+
+    def _split(self, columns: Sequence[Sequence[Text]]) -> list[list[Tokens]]:
+        """Returns the words of texts; of pairs, of the first and of the second."""
+        tokenizer = tokenizer_of(self.elmo.encoder)
+        return [[*read_sentences(texts, tokenizer, _AHEAD)] for texts in columns]
+
+    def _prepared(
+        self, columns: Sequence[Sequence[Text]], targets: np.ndarray, batch_size: int
+    ) -> Iterable[tuple[Tensor, ...]]:
+        """Returns batches for `fit`, with the layers of the frozen biLM."""
+        read = self._split(columns)
+        batches = (
+            (self._inputs([[x[k] for k in places] for x in read], 1), targets[places])
+            for places in shuffled_groups(_lengths(read), batch_size)
+        )
+        return self._inputs.precomputed(batches, shuffle=True)
 
     def predict_proba(self, texts: object, batch_size: int = 32) -> np.ndarray:
         """Returns the probabilities of the labels.
 
         Args:
-            texts: as of `fit`.
-            batch_size: number of texts that are computed together.
+            texts: see `fit`.
+            batch_size: number of texts in a batch.
 
         Returns:
             `(texts, labels)` float32 array, in the order of `labels`.
         """
         check_at_least(1, batch_size=batch_size)
-        columns = self._read.texts(texts)
-        probabilities = np.zeros((len(columns[0]), len(self._known())), "float32")
-        for places, inputs in self._ids.batches(columns, batch_size):
+        read = self._split(self._read.texts(texts))
+        probabilities = np.zeros((len(read[0]), len(self._known())), "float32")
+        for places in batches_of_like_length(_lengths(read), batch_size):
+            inputs = self._inputs([[x[k] for k in places] for x in read], width=1)
             probabilities[places] = self.predict_on_batch(inputs)
         return probabilities
-
-    def predict(
-        self, texts: object, batch_size: int = 32
-    ) -> list[Label] | list[list[Label]]:
-        """Returns the most likely label of each text.
-
-        With `multi_label`, a list of the labels whose probability is 0.5 or more.
-
-        Args:
-            texts: as of `fit`.
-            batch_size: number of texts that are computed together.
-        """
-        labels = map(self.labels_of, self.predict_proba(texts, batch_size))
-        return list(labels) if self.multi_label else [label for (label,) in labels]
 
     def evaluate(
         self,
@@ -268,25 +254,27 @@ class TextClassifier(TextClassifierModel):
         """Compares predicted labels with the right ones.
 
         Args:
-            texts: as of `fit`.
-            labels: as of `fit`.
-            text_column: as of `fit`.
-            pair_column: as of `fit`.
-            label_column: as of `fit`.
-            batch_size: number of texts that are computed together.
+            texts: see `fit`.
+            labels: see `fit`.
+            text_column: see `fit`.
+            pair_column: see `fit`.
+            label_column: see `fit`.
+            batch_size: number of texts in a batch.
 
         Returns:
-            `accuracy`, the share of the texts with the right label, or with all of them
-            and no other; `micro_f1`, of all labels together; `macro_f1`, the mean over
-            the labels; and `by_label`, with the precision, recall and F1 of each.
+            `accuracy`, the fraction of texts with exactly the right labels; `micro_f1`
+            over all labels together; `macro_f1`, the mean over the labels; and
+            `by_label`, with precision, recall and F1.
         """
         if "x" in kwargs:
             # `fit` of Keras calls it so, with the validation data.
             return super().evaluate(batch_size=batch_size, **kwargs)
         columns = Columns(text_column, pair_column, label_column)
         right = self._read.examples(texts, labels, columns=columns)
+        self._known()
+        return self.scores(right, batch_size)
 
-        def predict(texts: object) -> object:
-            return self.predict(texts, batch_size)
 
-        return evaluate_labels(predict, self._known(), self._read, right)
+def _lengths(read: Sequence[Sequence[Tokens]]) -> list[int]:
+    """Returns the number of words of each text, or of each pair of them."""
+    return [sum(map(len, texts)) for texts in zip(*read, strict=True)]

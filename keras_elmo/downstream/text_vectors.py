@@ -1,4 +1,4 @@
-"""From word vectors to a vector for each text, or each pair of texts."""
+"""Pools word vectors to a vector for each text or pair of texts."""
 
 from collections.abc import Sequence
 
@@ -15,29 +15,10 @@ _LEAST = -1e9
 
 
 class TextVectors(keras.layers.Layer):
-    """Word vectors, a biLSTM if asked for, pooling, a hidden layer if asked for.
+    """Pools word vectors to `(batch, units)` float32; see `TextClassifier`.
 
-    ELMo's vectors and static ones are normalised each by themselves. A pair of pooled
-    texts, u and v, becomes [u; v; |u - v|; u * v].
-
-    Args:
-        elmo: the layer of ELMo's vectors.
-        static: the layer of static ones, or `None`.
-        pooling: `"mean"`, `"max"`, or both.
-        lstm_units: in each direction; 0 for no biLSTM.
-        hidden: units of the hidden layer; 0 for none.
-        dropout: rate, on word vectors and on the hidden layer.
-        pairs: whether there are two texts.
-
-    Attributes:
-        units: length of the result.
-
-    Call arguments:
-        texts: for each text of a pair, or for the only one, what `elmo` takes, and what
-            `static` takes if there is one.
-
-    Returns:
-        `(batch, units)` float32 tensor.
+    Takes, for each text of a pair or for the only one, what `elmo` reads, and what
+    `static` reads if there is one. Their vectors are normalised separately.
     """
 
     def __init__(

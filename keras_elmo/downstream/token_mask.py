@@ -1,4 +1,4 @@
-"""Masks of the positions of a batch that hold a token."""
+"""Masks the positions of a batch that hold no token."""
 
 import keras
 from keras import ops
@@ -11,12 +11,9 @@ from keras_elmo.utils.types import Config, Shape, Tensor
 
 
 def keep_first_of_empty(mask: Tensor) -> Tensor:
-    """Returns a mask in which a sentence without any token keeps its first position.
+    """Returns a `(batch, tokens)` mask with the first position of empty rows kept.
 
     Keras's pooling layers divide by the number of unmasked positions.
-
-    Args:
-        mask: `(batch, tokens)` booleans.
     """
     empty = ops.logical_not(ops.any(mask, axis=1, keepdims=True))
     ones = ops.ones_like(mask, dtype="int32")
@@ -27,11 +24,11 @@ def keep_first_of_empty(mask: Tensor) -> Tensor:
 @keras.saving.register_keras_serializable("keras_elmo")
 @fixed_arguments
 class TokenMask(keras.Operation):
-    """The positions of the tokens of a sentence.
+    """Finds the positions of a sentence's tokens.
 
-    Of strings, those up to the last one that is not `""`; of ids, all that are not 0.
-    A sentence without any keeps its first. An operation, because a functional model
-    needs one for strings and Keras has none, and to be one row of its summary.
+    Strings count up to the last one that is not `""`, ids where they are not 0. A
+    sentence without tokens keeps its first position. An operation, because a functional
+    model needs one for strings and Keras has none, and to be one row of its summary.
 
     Call arguments:
         tokens: `(batch, tokens)` strings, with `""` at the end of a row alone, or
@@ -58,12 +55,10 @@ class TokenMask(keras.Operation):
 @keras.saving.register_keras_serializable("keras_elmo")
 @fixed_arguments
 class CharacterMask(keras.Operation):
-    """The mask of `ElmoEmbedding`.
-
-    One operation, so that it is one row of a model's summary.
+    """Makes the mask of `ElmoEmbedding`, as one row of a model's summary.
 
     Args:
-        keep_boundaries: whether the boundaries of a sentence are kept.
+        keep_boundaries: whether to keep the boundaries of a sentence.
 
     Call arguments:
         inputs: `(batch, tokens + 2, ids_per_token)` integers, 0 where masked; or the

@@ -14,12 +14,13 @@ from keras_elmo.files.saved_model import (
     GAMMA,
     SCALARS,
     WEIGHTS,
+    Signature,
+    add_signatures,
     write_description,
     write_language_model,
 )
 from keras_elmo.files.sources import Source
 from keras_elmo.text.character_ids import character_ids, vocabulary_encoding
-from keras_elmo.text.tokenizer import Tokenizer, register_operations
 from keras_elmo.utils.checks import called, check_boolean, check_choice, check_path
 from keras_elmo.utils.files import is_free, replacing
 from keras_elmo.utils.lazy import tf
@@ -101,12 +102,8 @@ def export_saved_model(
     encoder = embedding.encoder
     if tokenizer == "own":
         tokenizer = encoder.tokenizer or TOKENIZER_IF_UNKNOWN
-    register_operations(tokenizer)
-    served = _served(embedding, tokenizer, half_weights)
-    signatures = {"tokens": served.tokens}
-    if tokenizer is not None:
-        # The second is for clients that name no signature.
-        signatures |= dict.fromkeys(("default", "serving_default"), served.default)
+    served = tf.Module(name="elmo")
+    signatures = _signatures(served, embedding, tokenizer, half_weights)
     with replacing(path) as temporary:
         tf.saved_model.save(served, temporary, signatures)
         if words is not None:
@@ -124,14 +121,13 @@ def _half(weight: keras.Variable) -> "tf.Variable":
     return tf.Variable(value, trainable=False)
 
 
-def _served(
-    embedding: ElmoEmbedding, tokenizer: str | None, half_weights: bool
-) -> "tf.Module":
-    """Returns the variables, and the functions of the signatures.
-
-    Concrete functions are saved as they are; others would be traced once more.
-    """
-    served = tf.Module(name="elmo")
+def _signatures(
+    served: "tf.Module",
+    embedding: ElmoEmbedding,
+    tokenizer: str | None,
+    half_weights: bool,
+) -> dict[str, Signature]:
+    """Adds the variables and the signatures to what is saved."""
     # TensorFlow's own variables: through Keras's, each would be stored twice.
     stored = [
         _half(weight) if half_weights else weight.value
@@ -150,22 +146,7 @@ def _served(
         outputs = _outputs(embedding, stored, char_ids)
         return {**outputs, "sequence_len": tf.identity(sequence_len)}
 
-    tokens = tf.TensorSpec([None, None], tf.string, "tokens")
-    lengths = tf.TensorSpec([None], tf.int32, "sequence_len")
-    function = tf.function(from_tokens, [tokens, lengths], autograph=False)
-    served.tokens = function.get_concrete_function()
-    if tokenizer is not None:
-        split = Tokenizer(tokenizer)
-
-        def from_strings(strings: Tensor) -> dict[str, Tensor]:
-            tokens = split.ragged(strings)
-            lengths = tf.cast(tokens.row_lengths(), tf.int32)
-            return served.tokens(tokens=tokens.to_tensor(""), sequence_len=lengths)
-
-        strings = tf.TensorSpec([None], tf.string, "strings")
-        function = tf.function(from_strings, [strings], autograph=False)
-        served.default = function.get_concrete_function()
-    return served
+    return add_signatures(served, from_tokens, tokenizer)
 
 
 def _outputs(

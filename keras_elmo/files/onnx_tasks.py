@@ -20,11 +20,12 @@ from keras_elmo.files.onnx_session import (
     open_session,
 )
 from keras_elmo.files.task_description import STATIC_IDS, TAGGER, task_of
+from keras_elmo.text.answers import LabelsTexts, Row, TagsSentences
 from keras_elmo.text.batching import Tokens, batches_of_like_length, split_stream
-from keras_elmo.text.evaluation import evaluate_labels, evaluate_tags
 from keras_elmo.text.labelled_texts import ExampleReader
+from keras_elmo.text.plain_ids import StaticIds
+from keras_elmo.text.plain_tokenizer import PlainTokenizer
 from keras_elmo.text.table_rows import Columns
-from keras_elmo.text.tagged_sentences import Data
 from keras_elmo.text.token_lists import Sentence, read_sentences
 from keras_elmo.utils.checks import check_at_least
 from keras_elmo.utils.reading import reading
@@ -48,7 +49,7 @@ class OnnxTask(OnnxSession):
         self.multi_label, self.pairs = task.multi_label, task.pairs
         if not isinstance(self.about["layer_norm"], bool):
             raise ValueError("layer_norm must be true or false")
-        text = (CHAR_IDS, STATIC_IDS) if self._static else (CHAR_IDS,)
+        text = (CHAR_IDS, STATIC_IDS) if self._static is not None else (CHAR_IDS,)
         expected: dict[str, list[int | None]] = {}
         for prefix in task.prefixes:
             sizes = [None, None, self.config.ids_per_token]
@@ -70,31 +71,19 @@ class OnnxTask(OnnxSession):
         return not self.about["layer_norm"]
 
     @cached_property
-    def _static(self) -> dict[bytes, int] | None:
-        """The rows of static vectors, by their words."""
+    def _static(self) -> StaticIds | None:
         known = self._session.get_modelmeta().custom_metadata_map
-        if "static_words" not in known:
-            return None
-        # Two rows come first: of padding, and of unknown words.
-        words = json.loads(known["static_words"])
-        return {word.encode(): k for k, word in enumerate(words, 2)}
+        words = known.get("static_words")
+        return None if words is None else StaticIds(json.loads(words))
 
     def feeds(self, sentences: Batch, width: int) -> Arrays:
         ids = super().feeds(sentences, width)
         if self._static is not None:
-            rows = np.zeros((len(sentences), ids[CHAR_IDS].shape[1] - 2), "int32")
-            for row, words in zip(rows, sentences, strict=True):
-                row[: len(words)] = [self._row(word) for word in words]
-            ids[STATIC_IDS] = rows
+            ids[STATIC_IDS] = self._static(sentences, ids[CHAR_IDS].shape[1] - 2)
         return ids
 
-    def _row(self, word: bytes) -> int:
-        rows = self._static or {}
-        lower = word.decode(errors="replace").lower().encode()
-        return rows.get(word, rows.get(lower, 1))
 
-
-class OnnxTagger(OnnxTask):
+class OnnxTagger(TagsSentences, OnnxTask):
     """A `Tagger` in a file that its `export` wrote: `keras_elmo.load("names.onnx")`."""
 
     rule = "must be a tagger that Tagger.export wrote"
@@ -113,44 +102,8 @@ class OnnxTagger(OnnxTask):
             self._refuse("it has tags without a name")
         return values
 
-    def predict(self, sentences: Sentences, batch_size: int = 64) -> list[list[str]]:
-        """Returns one tag for each word of each sentence; see `Tagger.predict`."""
-        return [tags for _, tags in self.tag(sentences, batch_size)]
-
-    def tag(
-        self, sentences: Sentences, batch_size: int = 64
-    ) -> Iterator[tuple[list[str], list[str]]]:
-        """Yields words and tags, of a stream of any length; see `Tagger.tag`."""
-        names = self.task.names
-        rows = self._of_words(sentences, batch_size, "tags")
-        return ((words, [names[k] for k in row.tolist()]) for words, row in rows)
-
-    def marginals(
-        self, sentences: Sentences, batch_size: int = 64
-    ) -> Iterator[tuple[list[str], np.ndarray]]:
-        """Yields words and probabilities `(words, tags)`; see `Tagger.marginals`."""
-        return self._of_words(sentences, batch_size, "marginals")
-
-    def evaluate(
-        self,
-        x: Data,
-        y: Data = None,
-        column: str | int | None = None,
-        batch_size: int = 64,
-    ) -> Config:
-        """Compares predicted tags with the right ones; see `Tagger.evaluate`."""
-
-        def predict(sentences: list[Tokens]) -> list[list[str]]:
-            return self.predict(sentences, batch_size)
-
-        return evaluate_tags(predict, self.tags, x, y, column)
-
-    def _of_words(
-        self, sentences: Sentences, batch_size: int, output: str
-    ) -> Iterator[tuple[list[str], np.ndarray]]:
-        check_at_least(1, batch_size=batch_size)
-        read = read_sentences(sentences, self.plain_tokenizer(), batch_size)
-        return self._computed(read, batch_size, output)
+    def _splitter(self) -> PlainTokenizer:
+        return self.plain_tokenizer()
 
     def answer(self, texts: Sequence[Batch], outputs: Names, width: int = 0) -> Arrays:
         values = super().answer(texts, outputs, width)
@@ -164,9 +117,9 @@ class OnnxTagger(OnnxTask):
         shapes = super().answer_shapes()
         return {name: shapes[name] for name in ("tags", "scores")}
 
-    def _computed(
+    def _rows(
         self, sentences: Iterable[Tokens], batch_size: int, output: str
-    ) -> Iterator[tuple[list[str], np.ndarray]]:
+    ) -> Iterator[Row]:
         for window in split_stream(sentences, len, 2**14, _WINDOW * batch_size):
             rows: dict[int, np.ndarray] = {}
             lengths = list(map(len, window))
@@ -179,7 +132,7 @@ class OnnxTagger(OnnxTask):
                 yield [word.decode(errors="replace") for word in words], rows[k]
 
 
-class OnnxClassifier(OnnxTask):
+class OnnxClassifier(LabelsTexts, OnnxTask):
     """A `TextClassifier` in a file that its `export` wrote."""
 
     rule = "must be a classifier that TextClassifier.export wrote"
@@ -211,6 +164,24 @@ class OnnxClassifier(OnnxTask):
             probabilities[places] = self.probabilities(*batch)
         return probabilities
 
+    def evaluate(
+        self,
+        texts: object,
+        labels: object = None,
+        *,
+        text_column: str | int | None = None,
+        pair_column: str | int | None = None,
+        label_column: str | int | None = None,
+        batch_size: int = 32,
+    ) -> Config:
+        """Compares labels with the right ones; see `TextClassifier.evaluate`."""
+        columns = Columns(text_column, pair_column, label_column)
+        reader = ExampleReader(self.pairs, self.multi_label)
+        right = reader.examples(texts, labels, columns=columns)
+        # In a file every label is a string.
+        strings = [[*map(str, row)] for row in right.labels]
+        return self.scores(right._replace(labels=strings), batch_size)
+
     def probabilities(self, *texts: Batch) -> np.ndarray:
         """Returns the probabilities of one batch; of pairs, of two lists of tokens."""
         feeds = {}
@@ -234,40 +205,6 @@ class OnnxClassifier(OnnxTask):
         shape = super().answer_shapes()["probabilities"]
         labels = shape if self.task.multi_label else shape[:1]
         return {"labels": labels, "probabilities": shape}
-
-    def predict(
-        self, texts: Iterable[Sentence], batch_size: int = 32
-    ) -> list[str] | list[list[str]]:
-        """Returns the label of each text, or its labels, as `TextClassifier` does."""
-        labels = list(map(self.labels_of, self.predict_proba(texts, batch_size)))
-        return labels if self.task.multi_label else [label for (label,) in labels]
-
-    def evaluate(
-        self,
-        texts: object,
-        labels: object = None,
-        *,
-        text_column: str | int | None = None,
-        pair_column: str | int | None = None,
-        label_column: str | int | None = None,
-        batch_size: int = 32,
-    ) -> Config:
-        """Compares labels with the right ones; see `TextClassifier.evaluate`."""
-        reader = ExampleReader(self.pairs, self.multi_label)
-        columns = Columns(text_column, pair_column, label_column)
-        right = reader.examples(texts, labels, columns=columns)
-        # In a file every label is a string.
-        right = right._replace(labels=[[*map(str, row)] for row in right.labels])
-
-        def predict(texts: Iterable[Sentence]) -> object:
-            return self.predict(texts, batch_size)
-
-        return evaluate_labels(predict, self.labels, reader, right)
-
-    def labels_of(self, row: np.ndarray) -> list[str]:
-        """Returns the labels of a text, by its probabilities."""
-        places = np.flatnonzero(row >= 0.5) if self.task.multi_label else [row.argmax()]
-        return [self.task.names[k] for k in places]
 
 
 OnnxModel: TypeAlias = OnnxEncoder | OnnxTagger | OnnxClassifier

@@ -1,7 +1,9 @@
-"""Reads what `export_saved_model` wrote, without running its graph."""
+"""The format of a SavedModel; reads one without running its graph."""
 
 import os
 import reprlib
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 from keras_elmo.files.finding import ASSETS, description_file
 from keras_elmo.files.onnx_session import Mix
@@ -20,11 +22,15 @@ from keras_elmo.files.validation import (
 )
 from keras_elmo.models.encoder import Encoder, copy_weights
 from keras_elmo.models.pretraining import PretrainingModel
-from keras_elmo.text.tokenizer import register_operations
+from keras_elmo.text.tokenizer import Tokenizer, register_operations
 from keras_elmo.text.vocabulary import Vocabulary
 from keras_elmo.utils.checks import called
 from keras_elmo.utils.files import read_json_object, write_json
-from keras_elmo.utils.types import Config, StrPath
+from keras_elmo.utils.lazy import tf
+from keras_elmo.utils.types import Config, StrPath, Tensor
+
+# Of TensorFlow: arguments to outputs, by their names.
+Signature: TypeAlias = Callable[..., dict[str, Tensor]]
 
 # Version of the description, and of what it describes.
 FORMAT = 1
@@ -116,6 +122,60 @@ def write_description(
         "options": encoder.config.to_options(),
     }
     write_json(description_file(folder), {**about, **(more or {})})
+
+
+def add_signatures(
+    module: "tf.Module",
+    compute: Callable[..., dict[str, Tensor]],
+    tokenizer: str | None,
+    prefixes: Sequence[str] = ("",),
+) -> dict[str, Signature]:
+    """Adds the functions `tokens` and, with a tokenizer, `default` to what is saved.
+
+    Concrete functions are saved as they are; others would be traced once more.
+
+    Args:
+        module: what is saved.
+        compute: takes `tokens`, `(batch, tokens)`, and `sequence_len` of each text;
+            returns outputs by name.
+        tokenizer: how `default` splits texts; `None` for no such signature.
+        prefixes: for each text of a pair, what the names of its arguments begin with.
+
+    Returns:
+        The signatures by name.
+    """
+    register_operations(tokenizer)
+
+    def traced(function: Callable[..., Tensor], *inputs: "tf.TensorSpec") -> Signature:
+        return tf.function(function, inputs, autograph=False).get_concrete_function()
+
+    tokens = [
+        spec
+        for prefix in prefixes
+        for spec in (
+            tf.TensorSpec([None, None], tf.string, f"{prefix}tokens"),
+            tf.TensorSpec([None], tf.int32, f"{prefix}sequence_len"),
+        )
+    ]
+    module.tokens = traced(compute, *tokens)
+    if tokenizer is None:
+        return {"tokens": module.tokens}
+    split = Tokenizer(tokenizer)
+
+    def from_strings(*texts: Tensor) -> dict[str, Tensor]:
+        arguments = {}
+        for prefix, strings in zip(prefixes, texts, strict=True):
+            tokens = split.ragged(strings)
+            lengths = tf.cast(tokens.row_lengths(), tf.int32)
+            arguments[f"{prefix}tokens"] = tokens.to_tensor("")
+            arguments[f"{prefix}sequence_len"] = lengths
+        return module.tokens(**arguments)
+
+    strings = [tf.TensorSpec([None], tf.string, f"{p}strings") for p in prefixes]
+    module.default = traced(from_strings, *strings)
+    # The last is for clients that name no signature.
+    default = dict.fromkeys(("default", "serving_default"), module.default)
+    return {"tokens": module.tokens, **default}
 
 
 def _variables(path: StrPath) -> TFCheckpoint:

@@ -1,4 +1,4 @@
-"""What the plots are drawn from: files that the package writes."""
+"""Reads the CSV files that plots are drawn from."""
 
 import csv
 import os
@@ -9,13 +9,13 @@ from keras_elmo.utils.types import StrPath
 
 
 def read_csv(path: StrPath, *columns: str) -> list[dict[str, float | None]]:
-    """Returns the rows of a file that has some columns; an empty cell is `None`."""
+    """Reads rows of numbers; an empty cell is `None`, a missing column an error."""
     with open(path, encoding="utf-8", errors="replace", newline="") as file:
         return parse_csv(file, os.fspath(path), *columns)
 
 
 def parse_csv(file: TextIO, name: str, *columns: str) -> list[dict[str, float | None]]:
-    """Returns the rows of an open file, which messages call `name`."""
+    """Does so for an open file, which messages call `name`."""
     reader = csv.DictReader(file)
     try:
         names = reader.fieldnames or ()

@@ -23,12 +23,11 @@ def plot_history(rows: StrPath | Sequence[Any], path: StrPath) -> bool:
     """Draws the learning curves of a run.
 
     Args:
-        rows: the run's folder, its history.csv, or the rows of it, as
-            `files.history.read_history` returns them.
+        rows: the run's folder, its history.csv, or rows with its columns as attributes.
         path: the .png file to write or to replace.
 
     Returns:
-        Whether the picture was drawn: it needs two rows, and matplotlib.
+        Whether the picture was drawn, which takes two rows and matplotlib.
 
     Raises:
         FileNotFoundError: there is no such file.

@@ -1,4 +1,4 @@
-"""Draws the weights of the layers in the mix."""
+"""Draws the weights of the layers in a mix."""
 
 import os
 import textwrap
@@ -20,14 +20,14 @@ def plot_mix_weights(
     A bar is the mean of the seeds; the line on it is their range.
 
     Args:
-        mixes: for each task, `softmax(s)` of each seed; or a file of
-            `MixWeightsLogger`, of which the last epoch is drawn.
+        mixes: for each task, `softmax(s)` of each seed; or a file that
+            `MixWeightsLogger` wrote, whose last epoch is drawn.
         path: the .png file to write or to replace.
 
     Raises:
         FileNotFoundError: there is no such file.
-        ValueError: there is no mix, they are of different numbers of layers, or the
-            file holds something else.
+        ValueError: there is no mix, the numbers of layers differ, or the file holds
+            something else.
 
     Example:
 

@@ -22,9 +22,8 @@ def plot_occurrences(
 ) -> None:
     """Draws the vectors of words in context, coloured by sense.
 
-    Each word has a row and each layer a column, but for layer 0, where a word has one
-    vector in every sentence. A panel shows the plane of the two first principal
-    components.
+    Rows are words and columns are layers, without layer 0, where a word has the same
+    vector in every sentence. A panel shows the first two principal components.
 
     Args:
         words: for each word, the vectors of its occurrences, `(occurrences,

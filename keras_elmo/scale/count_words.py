@@ -1,4 +1,4 @@
-"""The vocabulary of a text that is read by many machines."""
+"""Counts the words of a text on many machines."""
 
 import heapq
 import os
@@ -35,17 +35,17 @@ def count_words(
     """Writes the vocabulary that `Vocabulary.count` returns for the same text.
 
     Args:
-        files: a path or a glob pattern, or several; with Beam's packages for them,
-            also of object stores (`gs://`, `s3://`).
-        out: the file to write; one that stands there is replaced.
+        files: paths or glob patterns; with Beam's packages for them, also in object
+            stores (`gs://`, `s3://`).
+        out: the file to write or to replace.
         tokenizer: the kind of `Tokenizer`.
-        max_size: words at most, the three specials included.
-        min_count: rarer words are left out.
-        options: of the engine; Beam's `DirectRunner` if `None`.
+        max_size: greatest number of words, with the three specials.
+        min_count: how often a word has to occur.
+        options: Beam's pipeline options; `None` for its `DirectRunner`.
 
     Raises:
-        ValueError: no file matches, or an argument is not what it may be.
-        RuntimeError: the engine has failed, or there is no word.
+        ValueError: no file matches, or an argument is out of range.
+        RuntimeError: the engine failed, or there is no word.
 
     Example:
 
@@ -72,9 +72,9 @@ def count_words(
 
 
 class CountWords(beam.PTransform):
-    """Paths of text files to pairs of a word and how often it occurs.
+    """Transforms paths of text files to pairs of a word and its count.
 
-    Among them is the empty word, which no text has, so that there always is a pair.
+    The empty word, which no text has, is among them, so that there always is a pair.
 
     Args:
         tokenizer: the kind of `Tokenizer`.
@@ -111,7 +111,7 @@ class CountWords(beam.PTransform):
 
 
 def _count(chunk: TextChunk, tokenizer: str) -> Iterable[tuple[bytes, int]]:
-    """Counts on the spot, so that a word travels once a chunk."""
+    """Counts a chunk where it is read, so that a word travels once per chunk."""
     counts = Counter({b"": 0})
     for tokens, _ in token_chunks(chunk.lines, tokenizer):
         counts.update(tokens)
@@ -128,7 +128,7 @@ def _save(
     words: Iterable[tuple[bytes, int]]
     words = (pair for pair in counts if pair[1] >= min_count)
     if max_size is not None:
-        # As many more as the specials, which a text may hold, and which are no words.
+        # More by the specials, which a text may hold, though they are no words.
         words = heapq.nsmallest(max_size + len(SPECIALS), words, key=_order)
     vocabulary = Vocabulary.from_counts(dict(words), max_size, min_count)
     # One file is written, and how many words were left out is not known here.
@@ -137,6 +137,6 @@ def _save(
 
 
 def _order(word: tuple[bytes, int]) -> tuple[int, bytes]:
-    """The most frequent word is the least."""
+    """Sorts the most frequent word first."""
     spelling, count = word
     return -count, spelling

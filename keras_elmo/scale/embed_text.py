@@ -1,9 +1,8 @@
-"""Vectors of texts, computed by the workers of an engine."""
+"""Computes vectors of texts on many machines."""
 
 import contextlib
 import dataclasses
 import hashlib
-import json
 import os
 from collections import Counter
 from collections.abc import Iterator
@@ -19,12 +18,7 @@ from apache_beam.utils.shared import Shared
 from keras_elmo.config import TOKENIZER_IF_UNKNOWN
 from keras_elmo.embedding.embed_options import EmbedOptions
 from keras_elmo.embedding.embedder import Embedder, layer_factors
-from keras_elmo.embedding.parts import (
-    BATCH_SIZE,
-    Manifest,
-    check_manifest,
-    part_name,
-)
+from keras_elmo.embedding.parts import BATCH_SIZE, part_name
 from keras_elmo.embedding.writers import PARQUET_SUFFIX, ParquetWriter
 from keras_elmo.files.exported_sources import ExportedModel
 from keras_elmo.files.loading import open_model
@@ -32,8 +26,8 @@ from keras_elmo.models.encoder import Encoder
 from keras_elmo.scale.shared_files import (
     TextChunk,
     absolute,
+    begin,
     match_files,
-    open_file,
     read_chunks,
     remove_unfinished,
     write_whole,
@@ -41,7 +35,7 @@ from keras_elmo.scale.shared_files import (
 from keras_elmo.text.batching import tokenized_lines
 from keras_elmo.text.lines import Files
 from keras_elmo.utils.checks import check_path, check_type
-from keras_elmo.utils.files import file_hash, parse_json_object
+from keras_elmo.utils.files import file_hash
 from keras_elmo.utils.types import StrPath
 
 # Readers of Parquet pass over names that begin with an underscore.
@@ -61,16 +55,14 @@ def embed_text(
 ) -> None:
     """Writes the vectors of every line of some texts as a folder of Parquet files.
 
-    Each file holds the lines of one chunk, appears when it is whole and is named for
-    the lines. Read as one table, the folder has the column `file`, the text's name,
-    and the columns of `embed_file`'s Parquet, in any order of rows. A job that failed
-    goes on when it is started again: parts that exist are left out.
+    Each file holds the lines of one chunk. Read as one table, the folder has the
+    columns of `embed_file`'s Parquet and the column `file`, the text's name, with rows
+    in any order. Start a job that failed again: it skips the parts that exist.
 
     Args:
-        model: an exported SavedModel, by its path, which every worker finds it under,
-            or by a name as of `load`.
-        files: a path or a glob pattern, or several; with Beam's packages for them,
-            also of object stores (`gs://`, `s3://`). No two of one name.
+        model: path or name of an exported SavedModel, which every worker finds.
+        files: paths or glob patterns; with Beam's packages for them, also in object
+            stores (`gs://`, `s3://`). No two may have the same name.
         out: the folder.
         layers: `"all"`, or `"mix"`, the exported model's mix of them.
         rows: `"tokens"`, or `"sentences"`, the mean over the tokens of each line.
@@ -114,7 +106,7 @@ def embed_text(
     embedding = EmbedText(model, out, chosen)
     sizes = {os.path.basename(path): size for path, size in texts.items()}
     manifest = {**dataclasses.asdict(chosen), "model": _folder_hash(model)}
-    _begin(out, {**manifest, "files": sizes})
+    begin(f"{out}/{_MANIFEST}", {**manifest, "files": sizes}, out)
     with beam.Pipeline(options=options) as pipeline:
         _ = pipeline | beam.Create(list(texts)) | embedding
     remove_unfinished(out)
@@ -218,18 +210,3 @@ def _folder_hash(path: StrPath) -> str:
         if file.is_file():
             digest.update(f"{file.relative_to(path)}\0{file_hash(file)}\n".encode())
     return digest.hexdigest()
-
-
-def _begin(out: str, manifest: Manifest) -> None:
-    """Writes what the parts are made from, or compares it.
-
-    Raises:
-        ValueError: they are made from something else.
-    """
-    path = f"{out}/{_MANIFEST}"
-    if not FileSystems.exists(path):
-        content = json.dumps(manifest, indent=2, ensure_ascii=False)
-        write_whole(path, lambda local: Path(local).write_text(content, "utf-8"))
-        return
-    with open_file(path) as file:
-        check_manifest(parse_json_object(file.read(), path), manifest, out)

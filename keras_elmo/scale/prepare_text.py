@@ -1,4 +1,4 @@
-"""A prepared text, split into words by the workers of an engine."""
+"""Splits text into words on many machines, for pretraining."""
 
 import dataclasses
 import os
@@ -10,8 +10,13 @@ import apache_beam as beam
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from keras_elmo.config import TOKENIZERS
-from keras_elmo.embedding.parts import check_manifest
-from keras_elmo.scale.shared_files import absolute, is_local, match_files, open_file
+from keras_elmo.scale.shared_files import (
+    absolute,
+    begin,
+    is_local,
+    match_files,
+    open_file,
+)
 from keras_elmo.text.line_sources import SourceLine, json_path
 from keras_elmo.text.lines import Files, check_files, positioned_lines
 from keras_elmo.text.part_dictionaries import join_parts
@@ -35,24 +40,23 @@ def prepare_text(
     tokenizer: str = "unicode",
     options: PipelineOptions | None = None,
 ) -> None:
-    """Writes the folder of `keras_elmo.prepare`, a file of the text on each worker.
+    """Writes the folder of `keras_elmo.prepare`; each worker reads files of the text.
 
-    Batches and vocabularies are the same; only the shards end with the files. A job
-    that failed goes on when it is started again: files that are split already, in the
-    folder `OUT.parts`, are left out. At the end, the process that started the job
-    numbers the words.
+    Batches and vocabularies are the same; only the shards end with the files. Start a
+    job that failed again: it skips files that are split already, in the folder
+    `OUT.parts`. At the end, the process that started the job numbers the words.
 
     Args:
-        files: a path or a glob pattern, or several; with Beam's packages for them,
-            also of object stores (`gs://`, `s3://`). They are read in sorted order.
-        out: the folder to write, on a disk that every worker finds under this path.
+        files: paths or glob patterns, read in sorted order; with Beam's packages for
+            them, also in object stores (`gs://`, `s3://`).
+        out: the folder to write, which every worker reaches by this path.
         tokenizer: the kind of `Tokenizer`.
-        options: of the engine; those of Beam's `DirectRunner` if `None`.
+        options: Beam's pipeline options; `None` for its `DirectRunner`.
 
     Raises:
-        ValueError: no file matches, there is no word, `out` exists, or its parts are of
-            another text or tokenizer.
-        RuntimeError: the engine has failed.
+        ValueError: no file matches, there is no word, `out` exists, or its parts come
+            from another text or tokenizer.
+        RuntimeError: the engine failed.
 
     Example:
 
@@ -75,11 +79,8 @@ def prepare_text(
     parts = f"{out}.parts"
     os.makedirs(parts, exist_ok=True)
     text = [(json_path(os.path.basename(path)), size) for path, size in texts.items()]
-    begun = os.path.join(parts, _BEGUN)
     manifest = {"tokenizer": tokenizer, "files": [list(file) for file in text]}
-    if not os.path.exists(begun):
-        write_json(begun, manifest)
-    check_manifest(read_json_object(begun), manifest, parts)
+    begin(os.path.join(parts, _BEGUN), manifest, parts)
     split = partial(_split, parts, tokenizer)
     with beam.Pipeline(options=options) as pipeline:
         paths = pipeline | beam.Create(list(enumerate(texts)))

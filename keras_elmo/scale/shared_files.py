@@ -1,16 +1,19 @@
-"""Files that all workers see, on a shared disk or in an object store."""
+"""Reads and writes files on a shared disk or in an object store."""
 
 import dataclasses
+import json
 import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from itertools import islice
+from pathlib import Path
 from typing import BinaryIO, cast
 
 from apache_beam.io.filesystem import CompressionTypes
 from apache_beam.io.filesystems import FileSystems
 
+from keras_elmo.embedding.parts import Manifest, check_manifest
 from keras_elmo.text.lines import (
     Files,
     check_files,
@@ -18,7 +21,7 @@ from keras_elmo.text.lines import (
     patterns_of,
     read_lines,
 )
-from keras_elmo.utils.files import remove_leftovers, replacing
+from keras_elmo.utils.files import parse_json_object, remove_leftovers, replacing
 
 # A minute or less of a worker's time, which is what its death costs.
 _CHUNK_LINES = 1024
@@ -32,13 +35,13 @@ def is_local(path: str) -> bool:
 
 
 def absolute(path: str | os.PathLike[str]) -> str:
-    """Returns a name by which a worker that stands in another folder finds a file."""
+    """Returns a path that workers with another working folder find."""
     path = os.fspath(path)
     return os.path.abspath(path) if is_local(path) else path
 
 
 def match_files(files: Files) -> dict[str, int]:
-    """Returns the files that patterns stand for, sorted, with their sizes.
+    """Returns the paths that match patterns, sorted, with the sizes of the files.
 
     Raises:
         ValueError: no file matches one of the patterns.
@@ -57,12 +60,12 @@ def match_files(files: Files) -> dict[str, int]:
 
 
 def open_file(path: str) -> BinaryIO:
-    """Opens a file for reading, as it lies there."""
+    """Opens a file for reading, without decompressing it."""
     return cast(BinaryIO, FileSystems.open(path, *_BYTES))
 
 
 def remove_unfinished(folder: str) -> None:
-    """Removes what workers were writing to a folder's folders when they were killed."""
+    """Removes the unfinished files of killed workers from a folder's folders."""
     if is_local(folder):
         for entry in os.scandir(folder):
             if entry.is_dir():
@@ -70,12 +73,7 @@ def remove_unfinished(folder: str) -> None:
 
 
 def write_whole(path: str, write: Callable[[str], object]) -> None:
-    """Has a file written under another name; it appears whole or not at all.
-
-    Args:
-        path: the file; one that stands there is replaced.
-        write: writes a file of this machine, given its name.
-    """
+    """Writes a file whole or not at all; `write` writes to a local path."""
     if is_local(path):
         with replacing(path) as temporary:
             write(temporary)
@@ -88,15 +86,19 @@ def write_whole(path: str, write: Callable[[str], object]) -> None:
             shutil.copyfileobj(source, target)
 
 
+def begin(path: str, manifest: Manifest, folder: str) -> None:
+    """Writes what the parts in a folder are made from, or raises if that differs."""
+    if not FileSystems.exists(path):
+        content = json.dumps(manifest, indent=2, ensure_ascii=False)
+        write_whole(path, lambda local: Path(local).write_text(content, "utf-8"))
+        return
+    with open_file(path) as file:
+        check_manifest(parse_json_object(file.read(), path), manifest, folder)
+
+
 @dataclasses.dataclass(frozen=True)
 class TextChunk:
-    """Some lines of a file, and where they stand in it.
-
-    Attributes:
-        path: of the file.
-        first_line: the number of the first line, counted from 0.
-        lines: with the blank ones.
-    """
+    """Lines of a file, blank ones included; `first_line` counts from 0."""
 
     path: str
     first_line: int
@@ -106,7 +108,7 @@ class TextChunk:
 def read_chunks(path: str) -> Iterator[TextChunk]:
     """Yields the pieces of a file; the same file gives the same pieces."""
     if not is_local(path):
-        # Others were checked when their names were found.
+        # `match_files` has checked local ones.
         check_files({path: path}, open_file)
     lines = read_lines([path], keep_blank=True, open_file=open_file)
     first_line = 0

@@ -1,30 +1,26 @@
-"""Texts and labels, in whatever holds them: lists, arrays, columns of a data frame."""
+"""Reads texts and labels from lists, arrays, data frames and files."""
 
 import math
 import os
-from collections.abc import Iterable, Mapping, Sequence, Set
-from typing import Any, NamedTuple, NoReturn, TypeAlias
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
 
 from keras_elmo.text.labelled_files import ANY_COLUMNS, Texts, read_labelled
 from keras_elmo.text.table_rows import Columns, named_places
+from keras_elmo.text.token_lists import as_list
 from keras_elmo.utils.checks import called, check_type, received, refuse
+from keras_elmo.utils.types import Tensor
 
 Text: TypeAlias = str | bytes | Sequence[str | bytes]
 Label: TypeAlias = str | int
 
-# How columns, arrays of Arrow and tensors become lists, in the order of preference.
-_AS_LIST = ("to_list", "to_pylist", "to_numpy", "numpy")
-
 
 class Examples(NamedTuple):
-    """Texts with labels.
+    """Texts with labels, and the argument that had the labels.
 
-    Attributes:
-        texts: the texts; of pairs, the first ones and the second ones.
-        labels: those of each text.
-        argument: what the labels came in.
+    Of pairs, `texts` are the first ones and the second ones.
     """
 
     texts: list[list[Text]]
@@ -33,16 +29,11 @@ class Examples(NamedTuple):
 
 
 class ExampleReader:
-    """Reads texts and labels from whatever holds them.
-
-    Args:
-        pairs: whether texts are pairs.
-        multi_label: whether a text has any number of labels.
-    """
+    """Reads texts or pairs, with one label or, with `multi_label`, any number."""
 
     def __init__(self, pairs: bool, multi_label: bool) -> None:
-        self.pairs = pairs
-        self.multi_label = multi_label
+        self._pairs = pairs
+        self._multi_label = multi_label
 
     def parts(
         self,
@@ -73,20 +64,16 @@ class ExampleReader:
         argument: str = "",
         columns: Columns = ANY_COLUMNS,
     ) -> Examples:
-        """Returns texts with their labels.
+        """Returns texts with their labels; `labels` is `None` if `texts` has both.
 
-        Args:
-            texts: the texts; or files or a data frame of both.
-            labels: the labels; `None` if they are in `texts`.
-            argument: what both came in, if not in `texts` and `labels`.
-            columns: of files and data frames.
+        `argument` is the argument that had both, `""` for `texts` and `labels`.
         """
         if labels is None and _is_table(texts):
             argument = argument or "texts"
             if hasattr(texts, "columns"):
                 texts, labels = self._of_frame(texts, columns, argument)
             else:
-                kinds = self.pairs, self.multi_label
+                kinds = self._pairs, self._multi_label
                 texts, labels = read_labelled(texts, columns, *kinds)
         elif columns != ANY_COLUMNS:
             given = next(name for name, x in columns._asdict().items() if x is not None)
@@ -106,26 +93,21 @@ class ExampleReader:
         self, frame: Texts, columns: Columns, argument: str
     ) -> tuple[object, object]:
         given = columns._asdict()
-        if not self.pairs:
+        if not self._pairs:
             del given["pair"]
         places = named_places([*map(str, frame.columns)], given, called(argument))
         parts = {name: frame[frame.columns[place]] for name, place in places.items()}
-        pairs = zip(parts["text"], parts.get("pair", ()), strict=self.pairs)
-        return list(pairs) if self.pairs else parts["text"], parts["label"]
+        pairs = zip(parts["text"], parts.get("pair", ()), strict=self._pairs)
+        return list(pairs) if self._pairs else parts["text"], parts["label"]
 
     def texts(self, texts: object, argument: str = "texts") -> list[list[Text]]:
-        """Returns the texts; of pairs, the first ones and the second ones.
-
-        Raises:
-            TypeError: there are no texts in it.
-            ValueError: a text is missing or empty, or an item is no pair.
-        """
-        rule = "pairs of texts" if self.pairs else "texts, or lists of words"
-        if hasattr(texts, "columns") and not self.pairs:
+        """Returns the texts; of pairs, the first ones and the second ones."""
+        rule = "pairs of texts" if self._pairs else "texts, or lists of words"
+        if hasattr(texts, "columns") and not self._pairs:
             told = received(**{argument: type(texts)})
             raise TypeError(f"{called(argument)} must be a column of a table. {told}")
         rows = values = _values(texts, argument, rule)
-        if self.pairs:
+        if self._pairs:
             rows = [x.tolist() if isinstance(x, np.ndarray) else x for x in values]
             for place, row in enumerate(rows):
                 if not isinstance(row, list | tuple) or len(row) != 2:
@@ -142,14 +124,9 @@ class ExampleReader:
         return [list(column) for column in zip(*rows, strict=True)]
 
     def labels(self, labels: object, argument: str = "labels") -> list[list[Label]]:
-        """Returns the labels of each text: one, or any number with `multi_label`.
-
-        Raises:
-            TypeError: there are no labels in it.
-            ValueError: a label is missing or of another type than the first.
-        """
+        """Returns the labels of each text."""
         rule = "a label for each text"
-        if not self.multi_label:
+        if not self._multi_label:
             rows = [[value] for value in _values(labels, argument, rule)]
         else:
             rule = "a list of labels for each text"
@@ -211,11 +188,7 @@ def label_names(labels: object, least: int) -> list[Label]:
 def targets_of(
     examples: Examples, known: Sequence[Label], multi_label: bool
 ) -> np.ndarray:
-    """Returns the places of labels in `known`; with `multi_label`, 0 or 1 for each.
-
-    Raises:
-        ValueError: a label is not known.
-    """
+    """Returns the places of labels in `known`; with `multi_label`, 0 or 1 for each."""
     rows = examples.labels
     places = {label: place for place, label in enumerate(known)}
     for place, row in enumerate(rows):
@@ -232,20 +205,12 @@ def targets_of(
     return targets
 
 
-def _values(container: object, argument: str, rule: str) -> list[Any]:
-    """Returns the items of a list, an array, a tensor or a column."""
-    values: Any = container
-    if not isinstance(container, str | bytes | Mapping | Set):
-        for name in _AS_LIST:
-            if hasattr(values, name):
-                values = getattr(values, name)()
-                break
-        if hasattr(values, "tolist"):
-            values = values.tolist()
-        if isinstance(values, Iterable) and not isinstance(values, str | bytes):
-            return list(values)
-    told = received(**{argument: container})
-    raise TypeError(f"{called(argument)} must be {rule}. {told}")
+def _values(container: object, argument: str, rule: str) -> list[Tensor]:
+    values = as_list(container)
+    if values is None:
+        told = received(**{argument: container})
+        raise TypeError(f"{called(argument)} must be {rule}. {told}")
+    return values
 
 
 def _is_text(value: object) -> bool:

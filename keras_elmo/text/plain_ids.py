@@ -96,6 +96,25 @@ class PlainIds:
         return ids
 
 
+class StaticIds:
+    """Looks words up as `StaticEmbedding.ids` does."""
+
+    def __init__(self, words: Sequence[str]) -> None:
+        # Two rows come first: of padding, and of unknown words.
+        self._rows = {word.encode(): row for row, word in enumerate(words, 2)}
+
+    def __call__(self, sentences: Sequence[Sequence[bytes]], width: int) -> np.ndarray:
+        """Returns `(sentences, width)` int32."""
+        ids = np.zeros((len(sentences), width), "int32")
+        for row, words in zip(ids, sentences, strict=True):
+            row[: len(words)] = [self._row(word) for word in words]
+        return ids
+
+    def _row(self, word: bytes) -> int:
+        lower = word.decode(errors="replace").lower().encode()
+        return self._rows.get(word, self._rows.get(lower, 1))
+
+
 def _boundary(mark: int) -> list[int]:
     ids = [BEGIN_OF_WORD, mark, END_OF_WORD]
     return ids + [PADDING] * (MAX_CHARACTERS - len(ids))

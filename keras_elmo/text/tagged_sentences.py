@@ -1,4 +1,4 @@
-"""Sentences with a tag for each word, in every form that `Tagger.fit` takes."""
+"""Reads sentences with tags in every form that `Tagger.fit` takes."""
 
 import os
 import reprlib
@@ -8,10 +8,9 @@ from typing import Any, NoReturn, TypeAlias
 
 from keras_elmo.text.batching import Tokens
 from keras_elmo.text.tagged_text import TaggedSentence, read_tagged
-from keras_elmo.text.token_lists import utf8_tokens
+from keras_elmo.text.token_lists import as_list, utf8_tokens
 from keras_elmo.utils.checks import called
 from keras_elmo.utils.tag_schemes import Scheme, are_span_tags, convert, scheme_of
-from keras_elmo.utils.types import Tensor
 
 # Of a word whose tag is not known, and of padding.
 NO_TAG = -1
@@ -30,19 +29,8 @@ def tagged_sentences(
 ) -> list[TaggedSentence]:
     """Returns the sentences that have a word.
 
-    Args:
-        x: paths or glob patterns of files; or pairs of words and tags; or the words of
-            each sentence; or a `tf.data.Dataset` of pairs, batched or not, where `""`
-            pads the end of a row.
-        y: the tags of each sentence if `x` has words alone.
-        column: of the tags in files; see `read_tagged`.
-        argument: the name of `x` in messages.
-
-    Raises:
-        TypeError: `x` has another form, or a word or tag is no string.
-        ValueError: a sentence has not one tag for each word, or an empty word or tag;
-            no sentence has a word; or a file is malformed. Names the sentence, or the
-            file and the line.
+    `x` is in any form that `Tagger.fit` takes; in a dataset `""` pads the end of a row.
+    Messages call it `argument`, and name the sentence, or the file and the line.
     """
     if y is not None:
         pairs = _zipped(x, y, argument)
@@ -73,11 +61,7 @@ def in_parts(data: Data) -> tuple[Data, Data]:
 
 
 def tags_of(sentences: Iterable[TaggedSentence]) -> list[str]:
-    """Returns the tags of training data, without IOB1: BIO has the same spans.
-
-    Raises:
-        ValueError: there are fewer than two.
-    """
+    """Returns the tags of training data; of IOB1, those of BIO for the same spans."""
     rows = [sentence.tags for sentence in sentences]
     scheme = scheme_of(rows)
     if scheme is not None:
@@ -91,7 +75,7 @@ def tags_of(sentences: Iterable[TaggedSentence]) -> list[str]:
 
 
 def scheme_of_names(tags: Sequence[str]) -> Scheme | None:
-    """Returns `"BIO"` or `"BIOES"` if names of tags are of one, otherwise `None`."""
+    """Returns the scheme of names of tags, `"BIO"`, `"BIOES"` or `None`."""
     scheme = scheme_of([tags])
     return None if scheme is None else _without_iob1(scheme)
 
@@ -103,11 +87,7 @@ def _without_iob1(scheme: Scheme) -> Scheme:
 def in_scheme(
     sentences: list[TaggedSentence], scheme: Scheme | None, argument: str
 ) -> list[TaggedSentence]:
-    """Returns the sentences with their tags in a scheme.
-
-    Raises:
-        ValueError: a tag marks no span, though there is a scheme.
-    """
+    """Returns the sentences with their tags, which have to mark spans, in a scheme."""
     if scheme is None:
         return sentences
     tags = sorted({tag for sentence in sentences for tag in sentence.tags})
@@ -153,37 +133,31 @@ def _are_paths(x: Data) -> bool:
 def _pairs(x: Data, argument: str) -> Iterator[tuple[Data, Data]]:
     """Yields words and tags of each sentence."""
     is_dataset = hasattr(x, "element_spec")
-    if not isinstance(x, Iterable) or isinstance(x, bytes | dict | set):
+    items = as_list(x)
+    if items is None:
         _refuse(argument, x)
-    for place, item in enumerate(x):
+    for place, item in enumerate(items):
         if not isinstance(item, tuple | list) or len(item) != 2:
             _refuse(f"{argument}, item {place}", item)
         words, tags = item
         if is_dataset and len(words.shape) > 1:
-            yield from zip(_listed(words), _listed(tags), strict=True)
+            yield from _zipped(words, tags, argument)
         else:
             yield words, tags
 
 
 def _zipped(x: Data, y: Data, argument: str) -> Iterator[tuple[Data, Data]]:
-    if not isinstance(x, Iterable) or isinstance(x, str | bytes):
+    words, tags = as_list(x), as_list(y)
+    if words is None:
         _refuse(argument, x)
-    if not isinstance(y, Iterable) or isinstance(y, str | bytes):
+    if tags is None:
         raise TypeError(f"`y` must hold the tags of each sentence. Received: y={y!r}")
-    words, tags = _listed(x), _listed(y)
     if len(words) != len(tags):
         raise ValueError(
             f"`y` must have as many sentences as `{argument}`. "
             f"Received: {len(words)} and {len(tags)}"
         )
     return zip(words, tags, strict=True)
-
-
-def _listed(rows: Tensor) -> Sequence[Data]:
-    """Returns a tensor, ragged tensor, array or iterable as a list."""
-    if hasattr(rows, "to_list"):
-        return list(rows.to_list())
-    return list(rows.numpy() if hasattr(rows, "numpy") else rows)
 
 
 def _checked(words: Data, tags: Data, where: str) -> TaggedSentence:
@@ -198,10 +172,11 @@ def _checked(words: Data, tags: Data, where: str) -> TaggedSentence:
 
 def _texts(values: Data, where: str) -> list[str]:
     """Returns strings without the padding `""` at their end."""
-    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+    items = as_list(values)
+    if items is None:
         raise TypeError(f"{where} must be a list of strings. Received: {values!r}")
     texts = []
-    for value in _listed(values):
+    for value in items:
         text = value.decode() if isinstance(value, bytes) else value
         if not isinstance(text, str):
             raise TypeError(f"{where} must be strings. Received: {value!r}")

@@ -13,6 +13,8 @@ from keras_elmo.utils.types import Tensor
 
 Sentence: TypeAlias = str | bytes | Sequence[str | bytes]
 
+# How columns, arrays of Arrow and tensors become lists, in the order of preference.
+_AS_LIST = ("to_list", "to_pylist", "to_numpy", "numpy")
 # Text that is tokenized at a time.
 _CHUNK_CHARACTERS = 1_000_000
 
@@ -105,6 +107,24 @@ def _refuse(what: str, value: object) -> NoReturn:
         "`sentences` must be texts, lists of words, or string tensors or arrays of "
         f"them, not {what}. Received: {type(value).__name__}"
     )
+
+
+def as_list(container: object) -> list[Tensor] | None:
+    """Returns the items of a list, an array, a tensor or a column of a data frame.
+
+    `None` if it is a string, has no order, or has no items.
+    """
+    values: Tensor = container
+    if isinstance(container, str | bytes | Mapping | Set):
+        return None
+    for name in _AS_LIST:
+        if hasattr(values, name):
+            values = getattr(values, name)()
+            break
+    if hasattr(values, "tolist"):
+        values = values.tolist()
+    is_list = isinstance(values, Iterable) and not isinstance(values, str | bytes)
+    return list(values) if is_list else None
 
 
 def utf8_tokens(sentence: Sentence) -> Tokens:

@@ -22,20 +22,9 @@ def folder(tmp_path_factory):
 def run(folder):
     """A run of forty steps, and what it told on stderr."""
     status, out, err = command(
-        "pretrain",
-        "--corpus",
-        folder / "train-*",
-        "--validation",
-        folder / "held-out.txt",
-        "--out",
-        folder / "run",
-        *SMALL_RUN,
-        "--vocabulary-size",
-        "17",
-        "--steps",
-        "40",
-        "--validate-every",
-        "20",
+        *("pretrain", "--corpus", folder / "train-*", "--out", folder / "run"),
+        *("--validation", folder / "held-out.txt", "--vocabulary-size", 17),
+        *("--steps", 40, "--validate-every", 20, *SMALL_RUN),
     )
     assert status == 0, err
     assert out == ""
@@ -60,13 +49,8 @@ def imported(fixtures, tmp_path_factory):
     published = fixtures / "published_tiny"
     out = tmp_path_factory.mktemp("imported") / "not" / "yet"
     status, *said = command(
-        "import",
-        "--options",
-        published / "options.json",
-        "--weights",
-        published / "lm_weights.hdf5",
-        "--out",
-        out,
+        *("import", "--options", published / "options.json", "--out", out),
+        *("--weights", published / "lm_weights.hdf5"),
     )
     assert (status, said) == (0, ["", ""])
     return out

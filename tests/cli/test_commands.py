@@ -111,15 +111,8 @@ def test_export(run, exported):
 @pytest.mark.slow
 def test_export_of_export(exported, tmp_path):
     status, *said = command(
-        "export",
-        "--model",
-        exported,
-        "--out",
-        tmp_path / "out",
-        "--tokenizer",
-        "none",
-        "--dtype",
-        "bfloat16",
+        *("export", "--model", exported, "--out", tmp_path / "out"),
+        *("--tokenizer", "none", "--dtype", "bfloat16"),
     )
     assert status == 0, said
     model = tf.saved_model.load(str(tmp_path / "out"))
@@ -158,13 +151,8 @@ def test_embed(source, request, folder, tmp_path):
     model = request.getfixturevalue(source)
     model = model[0] if isinstance(model, tuple) else model
     status, out, err = command(
-        "embed",
-        "--model",
-        model,
-        "--input",
-        folder / "held-out.txt",
-        "--out",
-        tmp_path / "vectors.hdf5",
+        *("embed", "--model", model, "--input", folder / "held-out.txt"),
+        *("--out", tmp_path / "vectors.hdf5"),
     )
     assert (status, out) == (0, ""), err
     assert re.search(r"^Embedding: 100 %, ", err, re.MULTILINE)
@@ -325,14 +313,8 @@ def test_pretrain_in_read_only_directory(run, folder, tmp_path):
     for name in ("train-0.txt", "train-1.gz", "held-out.txt"):
         shutil.copy(folder / name, tmp_path)
     before = contents(tmp_path / "run")
-    arguments = [
-        "--corpus",
-        tmp_path / "train-*",
-        "--out",
-        tmp_path / "run",
-        *SMALL_RUN,
-    ]
-    arguments += ["--validation", tmp_path / "held-out.txt"]
+    arguments = ["--corpus", tmp_path / "train-*", "--out", tmp_path / "run"]
+    arguments += [*SMALL_RUN, "--validation", tmp_path / "held-out.txt"]
     arguments += ["--vocabulary-size", "17", "--steps", "42", "--resume"]
     with read_only(tmp_path):
         status, out, err = command("pretrain", *arguments)
@@ -359,22 +341,12 @@ def test_existing_output(imported, folder, tmp_path):
     for result in (
         command("export", "--model", imported, "--out", tmp_path / "out"),
         command(
-            "import",
-            "--options",
-            imported / "options.json",
-            "--weights",
-            imported / "weights.hdf5",
-            "--out",
-            tmp_path / "out",
+            *("import", "--options", imported / "options.json"),
+            *("--weights", imported / "weights.hdf5", "--out", tmp_path / "out"),
         ),
         command(
-            "embed",
-            "--model",
-            imported,
-            "--input",
-            folder / "held-out.txt",
-            "--out",
-            tmp_path / "out.hdf5",
+            *("embed", "--model", imported, "--input", folder / "held-out.txt"),
+            *("--out", tmp_path / "out.hdf5"),
         ),
     ):
         assert_one_line(*result, str(tmp_path / "out"), "exists already")

@@ -4,11 +4,7 @@ import keras
 import numpy as np
 import pytest
 
-from keras_elmo.downstream.best_epoch import (
-    BestEpoch,
-    TagScoresByEpoch,
-    named_tags,
-)
+from keras_elmo.downstream.best_epoch import BestEpoch, TagScoresByEpoch
 from keras_elmo.text.tagged_text import TaggedSentence
 
 SENTENCES = [
@@ -86,5 +82,11 @@ def test_logs():
     }
 
 
-def test_named_tags():
-    assert named_tags(np.array([[1, 0], [0, 7]]), [2, 1], TAGS) == [["B-X", "O"], ["O"]]
+def test_without_scores():
+    """No epoch is better than another, and none ends training."""
+    best = BestEpoch(patience=1)
+    best.set_model(SimpleNamespace(trainable_variables=[keras.Variable([1.0])]))
+    for epoch in range(3):
+        best.on_epoch_end(epoch, {"loss": 1.0})
+    best.restore()
+    assert not hasattr(best.model, "stop_training")

@@ -4,6 +4,7 @@ import pytest
 import tensorflow as tf
 
 from keras_elmo import CharacterIds, ElmoEmbedding, StaticEmbedding, Tokenizer
+from keras_elmo.text.plain_ids import StaticIds
 from tests.helpers.layer_checks import numpy_of
 from tests.helpers.small import random_encoder
 
@@ -48,6 +49,8 @@ def test_ids_are_as_good_as_words(path):
     np.testing.assert_array_equal(
         ids, [[2, 2, 3, 1, 4], [1, 2, 0, 0, 0], [0, 0, 0, 0, 0]]
     )
+    words = [[word.encode() for word in row if word] for row in TOKENS]
+    np.testing.assert_array_equal(StaticIds(layer.words)(words, 5), ids)
     np.testing.assert_array_equal(numpy_of(layer(ids)), VECTORS)
     np.testing.assert_array_equal(numpy_of(layer.compute_mask(ids)), MASK)
 

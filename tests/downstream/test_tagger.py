@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from keras_elmo.config import ElmoConfig
-from keras_elmo.downstream import tagger_batches
+from keras_elmo.downstream import task_batches
 from keras_elmo.downstream.elmo_embedding import ElmoEmbedding
 from keras_elmo.downstream.static_embedding import StaticEmbedding
 from keras_elmo.downstream.tagger import Tagger
@@ -156,7 +156,7 @@ def test_frozen_encoder_runs_once():
     tagger = make(lstm_units=0)
     before = numpy_of(tagger.elmo.encoder.weights)
     with mock.patch.object(
-        tagger_batches, "precompute", side_effect=tagger_batches.precompute
+        task_batches, "precompute", side_effect=task_batches.precompute
     ) as precompute:
         tagger.fit(DATA[:8], validation_data=DEV[:4], epochs=3, verbose=0)
     assert precompute.call_count == 2

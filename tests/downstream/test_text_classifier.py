@@ -93,7 +93,7 @@ def test_given_layers_are_used(encoder):
     assert classifier.elmo is elmo
     assert classifier.static is static
     for wrong in ({"num_representations": 2}, {"keep_boundaries": True}):
-        with pytest.raises(ValueError, match="`encoder` must be a layer of one mix"):
+        with pytest.raises(ValueError, match="`encoder` must be a layer with one"):
             TextClassifier(ElmoEmbedding(encoder, **wrong))
 
 
@@ -110,15 +110,13 @@ def test_pooled_vectors(encoder, pooling):
         words = row[: len(text.split())]
         pools = {"mean": words.mean(axis=0), "max": words.max(axis=0)}
         expected.append(np.concatenate([pools[name] for name in names]))
-    ids = classifier._ids.of_strings(tf.constant(TEXTS))
-    found = numpy_of(classifier.text_vectors([[ids["first"]]]))
+    found = numpy_of(classifier.text_vectors([classifier.ids_of(tf.constant(TEXTS))]))
     np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
 def test_features_of_pairs(encoder):
     classifier = made(encoder, labels=["a", "b"], pairs=True)
-    ids = classifier._ids.of_strings([tf.constant(TEXTS), tf.constant(TEXTS[::-1])])
-    first, second = [ids["first"]], [ids["second"]]
+    first, second = (classifier.ids_of(tf.constant(x)) for x in (TEXTS, TEXTS[::-1]))
     u, v = (numpy_of(classifier.text_vectors([text])) for text in (first, second))
     found = numpy_of(classifier.text_vectors([first, second]))
     expected = np.concatenate([u, v, abs(u - v), u * v], axis=-1)

@@ -69,6 +69,7 @@ def test_files(tmp_path):
         (([(WORDS[0], TAGS[0]), 5],), TypeError, "`x`, item 1 must be .* Received: 5"),
         (([("We sat", ["O"])],), TypeError, "`x`, sentence 0: words must be a list"),
         (([(["We"], "O")],), TypeError, "sentence 0: tags must be a list of strings"),
+        (([({"We"}, ["O"])],), TypeError, "sentence 0: words must be a list of string"),
         (([(["We", 3], ["O", "O"])],), TypeError, "words must be strings. Received: 3"),
         ((WORDS, [[0, 0], [1]]), TypeError, "tags must be strings. Received: 0"),
         ((WORDS, TAGS[:1]), ValueError, "`y` must have as many .*: 2 and 1"),

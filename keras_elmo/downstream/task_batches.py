@@ -1,0 +1,99 @@
+"""Words to the batches that a tagger or a classifier reads."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+import keras
+import numpy as np
+
+from keras_elmo.downstream.elmo_embedding import ElmoEmbedding
+from keras_elmo.downstream.precompute import precompute
+from keras_elmo.downstream.static_embedding import StaticEmbedding
+from keras_elmo.text.batching import Tokens, batches_of_like_length
+from keras_elmo.text.plain_ids import PlainIds, StaticIds
+from keras_elmo.utils.lazy import tf
+from keras_elmo.utils.types import Tensor
+
+# Batches of texts that are sorted by length together.
+_WINDOW = 16
+
+
+class TaskInputs:
+    """Makes the inputs of `elmo` and `static` from words.
+
+    `names` are their names for each text of a pair, or for the only one.
+    """
+
+    def __init__(
+        self,
+        elmo: ElmoEmbedding,
+        static: StaticEmbedding | None,
+        *names: tuple[str, str],
+    ) -> None:
+        self._elmo = elmo
+        self._char_ids = PlainIds(elmo.encoder.config.token_vocabulary)
+        self._static_ids = None if static is None else StaticIds(static.words)
+        self.names = [name[:1] if static is None else name for name in names]
+
+    def __call__(
+        self, texts: Sequence[Sequence[Tokens]], width: int = 0
+    ) -> dict[str, np.ndarray]:
+        """Returns the inputs by name, of `width` tokens at least.
+
+        Of pairs, `texts` are the first sentences and the second ones of a batch.
+        """
+        inputs = {}
+        for (name, *static), sentences in zip(self.names, texts, strict=True):
+            inputs[name] = self._char_ids(sentences, width)
+            if self._static_ids is not None:
+                longest = inputs[name].shape[1] - 2
+                inputs[static[0]] = self._static_ids(sentences, longest)
+        return inputs
+
+    def precomputed(
+        self, batches: Iterable[tuple[Tensor, ...]], shuffle: bool
+    ) -> Iterable[tuple[Tensor, ...]]:
+        """Returns batches with the layers of the frozen biLM for character ids."""
+        names = [name for name, *_ in self.names]
+        return precompute(self._elmo, batches, shuffle, inputs=names)
+
+
+def shuffled_groups(lengths: Sequence[int], batch_size: int) -> Iterator[list[int]]:
+    """Yields the places of texts of similar length, a batch at a time.
+
+    Texts that are far from each other may share a batch.
+    """
+    # By the seed that `keras.utils.set_random_seed` sets.
+    order = np.random.permutation(len(lengths)).tolist()
+    for start in range(0, len(order), batch_size * _WINDOW):
+        window = order[start : start + batch_size * _WINDOW]
+        sizes = [lengths[place] for place in window]
+        for batch in batches_of_like_length(sizes, batch_size):
+            yield [window[k] for k in batch]
+
+
+class BatchGraph:
+    """A function of batches as one TensorFlow graph for all their sizes.
+
+    Keras would trace several, for seconds each.
+    """
+
+    def __init__(
+        self, function: Callable[..., Tensor], layers_shape: tuple[int, None, int]
+    ) -> None:
+        self._function = function
+        self._layers_shape = layers_shape
+        self._graphs: dict[int, Callable[..., Tensor]] = {}
+
+    def __call__(self, x: dict[str, Tensor], *labels: Tensor) -> Tensor:
+        batch = keras.tree.map_structure(tf.convert_to_tensor, (x, *labels))
+        # Layers, or the ids of a biLM that is fine-tuned.
+        rank = len(x["words"].shape)
+        if rank not in self._graphs:
+            specs = keras.tree.map_structure(self._spec, batch)
+            function = tf.function(self._function, specs, autograph=False)
+            self._graphs[rank] = function.get_concrete_function()
+        return self._graphs[rank](*keras.tree.flatten(batch))
+
+    def _spec(self, part: Tensor) -> "tf.TensorSpec":
+        sizes = self._layers_shape if len(part.shape) == 4 else (None, *part.shape[2:])
+        return tf.TensorSpec((None, *sizes), part.dtype)

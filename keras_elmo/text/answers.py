@@ -1,0 +1,158 @@
+"""What a tagger and a classifier answer, whatever computes the numbers."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from keras_elmo.text.batching import Tokens
+from keras_elmo.text.labelled_texts import Examples, targets_of
+from keras_elmo.text.plain_tokenizer import PlainTokenizer
+from keras_elmo.text.tag_scores import TagScores, label_scores
+from keras_elmo.text.tagged_sentences import (
+    in_scheme,
+    scheme_of_names,
+    tagged_sentences,
+    words_of,
+)
+from keras_elmo.text.token_lists import Sentence, read_sentences
+from keras_elmo.utils.checks import check_at_least
+from keras_elmo.utils.types import Config, Tensor
+
+Sentences: TypeAlias = Iterable[Sentence] | Tensor
+# Texts, and labels or tags, as the models take and return them.
+Data: TypeAlias = Any
+# The words of a sentence, and what is computed for them.
+Row: TypeAlias = tuple[list[str], np.ndarray]
+
+
+class TagsSentences:
+    """The methods of a tagger that return tags and probabilities."""
+
+    tags: Data
+
+    def _splitter(self) -> str | PlainTokenizer:
+        """Returns what splits texts into words."""
+        raise NotImplementedError
+
+    def _rows(
+        self, sentences: Iterable[Tokens], batch_size: int, output: str
+    ) -> Iterator[Row]:
+        """Yields words with `"tags"`, indices, or `"marginals"`, `(words, tags)`."""
+        raise NotImplementedError
+
+    def predict(self, sentences: Sentences, batch_size: int = 64) -> list[list[str]]:
+        """Returns one tag for each word of each sentence.
+
+        Args:
+            sentences: lists of words, or texts, which are split as the training text
+                was, in any form that `embed` takes.
+            batch_size: greatest number of sentences in a batch.
+
+        Raises:
+            TypeError: a sentence is neither a text nor a list of words.
+            ValueError: the tagger has no tags yet, or an empty word precedes another.
+        """
+        return [tags for _, tags in self.tag(sentences, batch_size)]
+
+    def tag(
+        self, sentences: Sentences, batch_size: int = 64
+    ) -> Iterator[tuple[list[str], list[str]]]:
+        """Yields the words and the tags of each sentence, of a stream of any length.
+
+        Args:
+            sentences: see `predict`; up to 16 batches are read ahead.
+            batch_size: greatest number of sentences in a batch.
+        """
+        rows, tags = self._read(sentences, batch_size, "tags"), self.tags
+        return ((words, [tags[k] for k in row.tolist()]) for words, row in rows)
+
+    def marginals(self, sentences: Sentences, batch_size: int = 64) -> Iterator[Row]:
+        """Yields the words and the probabilities of all tags of each sentence.
+
+        Args:
+            sentences: see `predict`.
+            batch_size: greatest number of sentences in a batch.
+
+        Yields:
+            The words, and a float32 array `(words, tags)`, in the order of `tags`. With
+            a CRF, a probability sums over all paths through a tag.
+        """
+        return self._read(sentences, batch_size, "marginals")
+
+    def evaluate(
+        self,
+        x: Data,
+        y: Data = None,
+        column: str | int | None = None,
+        batch_size: int = 64,
+    ) -> Config:
+        """Compares predicted tags with the right ones.
+
+        Counts spans as conlleval does, in any scheme: a span is right if both ends and
+        the type are. If the tags mark no spans, each word is one.
+
+        Args:
+            x: see `Tagger.fit`.
+            y: see `Tagger.fit`.
+            column: see `Tagger.fit`.
+            batch_size: greatest number of sentences in a batch.
+
+        Returns:
+            `accuracy`, `precision`, `recall` and `f1`, from 0 to 1; the numbers of
+            `tokens`, and of spans that are `correct`, `predicted` and in the
+            `reference`; and `by_type` the same for each type.
+        """
+        sentences = tagged_sentences(x, y, column)
+        sentences = in_scheme(sentences, scheme_of_names(self.tags or ()), "x")
+        predicted = self.predict(words_of(sentences), batch_size)
+        return TagScores((row.tags for row in sentences), predicted).as_dict()
+
+    def _read(
+        self, sentences: Sentences, batch_size: int, output: str
+    ) -> Iterator[Row]:
+        check_at_least(1, batch_size=batch_size)
+        read = read_sentences(sentences, self._splitter(), max_ahead=batch_size)
+        return self._rows(read, batch_size, output)
+
+
+class LabelsTexts:
+    """The methods of a classifier that return labels."""
+
+    labels: Data
+    multi_label: bool
+    pairs: bool
+
+    def predict_proba(self, texts: Data, batch_size: int = 32) -> np.ndarray:
+        """Returns `(texts, labels)` probabilities."""
+        raise NotImplementedError
+
+    def predict(self, texts: Data, batch_size: int = 32) -> Data:
+        """Returns the most likely label of each text.
+
+        With `multi_label`, a list of the labels whose probability is 0.5 or more.
+
+        Args:
+            texts: see `TextClassifier.fit`.
+            batch_size: number of texts in a batch.
+        """
+        labels = list(map(self.labels_of, self.predict_proba(texts, batch_size)))
+        return labels if self.multi_label else [label for (label,) in labels]
+
+    def scores(self, right: Examples, batch_size: int) -> Config:
+        """Returns what `evaluate` does, for texts with their labels."""
+        targets_of(right, self.labels, self.multi_label)
+        texts = [*zip(*right.texts, strict=True)] if self.pairs else right.texts[0]
+        predicted = self.predict(texts, batch_size)
+        rows = predicted if self.multi_label else [[label] for label in predicted]
+        return label_scores(right.labels, rows)
+
+    def labels_of(self, probabilities: np.ndarray) -> Data:
+        """Returns the label of a text, or with `multi_label` any number of them.
+
+        Args:
+            probabilities: `(labels,)` array.
+        """
+        if self.multi_label:
+            return [self.labels[k] for k in np.flatnonzero(probabilities >= 0.5)]
+        return [self.labels[probabilities.argmax()]]
