@@ -7,7 +7,15 @@ from collections.abc import Mapping
 from functools import partial
 
 from keras_elmo.token_vocabulary import TokenVocabulary
-from keras_elmo.utils.checks import check_path, is_integer, is_number, refuse
+from keras_elmo.utils.checks import (
+    MOST_LAYERS,
+    MOST_UNITS,
+    check_path,
+    checked_filters,
+    is_integer,
+    is_number,
+    refuse,
+)
 from keras_elmo.utils.files import read_json_object, read_key
 from keras_elmo.utils.types import Config, StrPath
 
@@ -22,17 +30,14 @@ TOKENIZERS = ("unicode", "whitespace", "published", "treebank")
 # Of models that do not name theirs, as the published ones, whose text was tokenized.
 TOKENIZER_IF_UNKNOWN = "whitespace"
 
-# No model has more; sizes that would exhaust the memory are refused.
-_MOST_LAYERS = 100
-_MOST_UNITS = 1 << 20
 _MOST_WEIGHTS = 1 << 34
 _RANGES = {
-    "num_highway_layers": (0, _MOST_LAYERS),
-    "char_embedding_units": (1, _MOST_UNITS),
-    "units": (1, _MOST_UNITS),
-    "projection_units": (1, _MOST_UNITS),
-    "num_layers": (1, _MOST_LAYERS),
-    "word_embedding_units": (0, _MOST_UNITS),
+    "num_highway_layers": (0, MOST_LAYERS),
+    "char_embedding_units": (1, MOST_UNITS),
+    "units": (1, MOST_UNITS),
+    "projection_units": (1, MOST_UNITS),
+    "num_layers": (1, MOST_LAYERS),
+    "word_embedding_units": (0, MOST_UNITS),
 }
 _Filters = tuple[tuple[int, int], ...]
 _PUBLISHED_FILTERS: _Filters = (*enumerate((32, 32, 64, 128, 256, 512, 1024), 1),)
@@ -42,35 +47,13 @@ _KOREAN: _Filters = (*enumerate((32, 32, 128, 64, 64, 192, 64), 1), (9, 192))
 
 
 def _filters(filters: object, vocabulary: TokenVocabulary | None) -> _Filters:
-    """Returns pairs of integers as tuples."""
-    most = MAX_CHARACTERS
-    if vocabulary is not None:
-        if not isinstance(vocabulary, TokenVocabulary):
-            refuse("token_vocabulary", "a TokenVocabulary or None", vocabulary)
-        if not vocabulary.characters:
-            return refuse("filters", "empty: words alone", filters) if filters else ()
-        most = vocabulary.max_characters or 0
-    if (
-        not isinstance(filters, list | tuple)
-        or not 1 <= len(filters) <= _MOST_LAYERS
-        or not all(
-            isinstance(pair, list | tuple)
-            and len(pair) == 2
-            and all(map(is_integer, pair))
-            for pair in filters
-        )
-    ):
-        raise ValueError(
-            f"`filters` must hold 1 to {_MOST_LAYERS} pairs of integers, (width, "
-            f"count). Received: filters={reprlib.repr(filters)}"
-        )
-    for width, count in filters:
-        if not (1 <= width <= most and 1 <= count <= _MOST_UNITS):
-            raise ValueError(
-                f"`filters` must have widths of 1 to {most} and counts of 1 "
-                f"to {_MOST_UNITS:,}. Received: filters={reprlib.repr(filters)}"
-            )
-    return tuple((int(width), int(count)) for width, count in filters)
+    if vocabulary is None:
+        return checked_filters(filters, widest=MAX_CHARACTERS)
+    if not isinstance(vocabulary, TokenVocabulary):
+        refuse("token_vocabulary", "a TokenVocabulary or None", vocabulary)
+    if vocabulary.characters:
+        return checked_filters(filters, widest=vocabulary.max_characters or 0)
+    return refuse("filters", "empty: words alone", filters) if filters else ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -215,44 +198,11 @@ class ElmoConfig:
             ValueError: it is not JSON, lacks a key, or holds a value that no biLM
                 can have; the message names the file and the key.
         """
-        where = "options"
-        if not isinstance(options, Mapping):
-            check_path(options=options)
-            where = os.fspath(options)
-            options = read_json_object(where)
-        read = partial(read_key, options, where)
-        vocabulary = read("token_vocabulary", default=None)
-        # 261 while the file's model was in training, 262 with the mask.
-        rules = {"n_characters": (261, 262), "max_characters_per_token": (50,)}
-        for key, values in rules.items() if vocabulary is None else ():
-            if read("char_cnn", key) not in values:
-                raise ValueError(
-                    f"{where}: char_cnn.{key} must be "
-                    f"{' or '.join(map(str, values))}. "
-                    f"Received: {reprlib.repr(read('char_cnn', key))}"
-                )
-        try:
-            if vocabulary is not None:
-                vocabulary = TokenVocabulary.from_dict(vocabulary)
-            return cls(
-                filters=read("char_cnn", "filters"),
-                num_highway_layers=read("char_cnn", "n_highway", default=0) or 0,
-                char_embedding_units=read("char_cnn", "embedding", "dim"),
-                activation=read("char_cnn", "activation"),
-                units=read("lstm", "dim"),
-                projection_units=read("lstm", "projection_dim"),
-                num_layers=read("lstm", "n_layers"),
-                cell_clip=read("lstm", "cell_clip", default=None),
-                projection_clip=read("lstm", "proj_clip", default=None),
-                skip_connections=read("lstm", "use_skip_connections", default=False),
-                dropout=read("dropout", default=0.1),
-                word_embedding_units=read("word_embedding", "dim", default=0),
-                token_vocabulary=vocabulary,
-            )
-        except (TypeError, ValueError) as error:
-            raise ValueError(
-                f"{where}: {str(error).removeprefix(where + ': ')}"
-            ) from error
+        if isinstance(options, Mapping):
+            return read_options(options, "options")
+        check_path(options=options)
+        where = os.fspath(options)
+        return read_options(read_json_object(where), where)
 
     def to_options(self) -> Config:
         """Returns the content of an options.json that describes this model."""
@@ -283,6 +233,48 @@ class ElmoConfig:
             },
             **words,
         }
+
+
+def read_options(options: object, where: str) -> ElmoConfig:
+    """Returns the sizes that parsed JSON holds; an error begins with `where`.
+
+    Unlike `ElmoConfig.from_options`, it takes no string for the path of a file.
+    """
+    if not isinstance(options, Mapping):
+        raise ValueError(
+            f"{where}: options must be a JSON object. Received: {reprlib.repr(options)}"
+        )
+    read = partial(read_key, options, where)
+    vocabulary = read("token_vocabulary", default=None)
+    # 261 while the file's model was in training, 262 with the mask.
+    rules = {"n_characters": (261, 262), "max_characters_per_token": (50,)}
+    for key, values in rules.items() if vocabulary is None else ():
+        number, rule = read("char_cnn", key), " or ".join(map(str, values))
+        if number not in values:
+            raise ValueError(
+                f"{where}: char_cnn.{key} must be {rule}. "
+                f"Received: {reprlib.repr(number)}"
+            )
+    try:
+        if vocabulary is not None:
+            vocabulary = TokenVocabulary.from_dict(vocabulary)
+        return ElmoConfig(
+            filters=read("char_cnn", "filters"),
+            num_highway_layers=read("char_cnn", "n_highway", default=0) or 0,
+            char_embedding_units=read("char_cnn", "embedding", "dim"),
+            activation=read("char_cnn", "activation"),
+            units=read("lstm", "dim"),
+            projection_units=read("lstm", "projection_dim"),
+            num_layers=read("lstm", "n_layers"),
+            cell_clip=read("lstm", "cell_clip", default=None),
+            projection_clip=read("lstm", "proj_clip", default=None),
+            skip_connections=read("lstm", "use_skip_connections", default=False),
+            dropout=read("dropout", default=0.1),
+            word_embedding_units=read("word_embedding", "dim", default=0),
+            token_vocabulary=vocabulary,
+        )
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{where}: {str(error).removeprefix(where + ': ')}") from error
 
 
 # Two sizes for modest hardware, then the three published ones

@@ -11,7 +11,7 @@ their misspelt words that `robustness.py` reads, in word2vec's text format.
 import os
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).parents[1]))
@@ -50,28 +50,34 @@ def main(arguments: Sequence[str] | None = None) -> None:
     # Everything that can be missing is read before the training.
     lines = read_lines(expand_files(options.corpus))
     words = sorted(words_of_tasks(language, tokenizer))
-    with replacing(options.out) as written, tempfile.TemporaryDirectory() as folder:
+    with replacing(options.out) as written:
+        model = trained(lines, tokenizer, options.units, options.epochs)
+        save(model, words, written)
+    known = [word for word in words if word in model.wv.key_to_index]
+    if options.known:
+        with replacing(options.known) as written:
+            save(model, known, written)
+    print(f"{len(words):,} words of the tasks, {len(known):,} of them in the text")
+
+
+def trained(lines: Iterable[str], tokenizer: str, units: int, epochs: int) -> FastText:
+    """Trains fastText's skip-grams on the words of lines."""
+    with tempfile.TemporaryDirectory() as folder:
         text = os.path.join(folder, "tokens.txt")
         with open(text, "wb") as file:
             for tokens in tokenized_lines(lines, tokenizer, CorpusStats()):
                 file.write(b" ".join(tokens) + b"\n")
-        model = FastText(
+        return FastText(
             corpus_file=text,
-            vector_size=options.units,
+            vector_size=units,
             window=5,
             min_count=5,
             sg=1,
-            epochs=options.epochs,
+            epochs=epochs,
             # With more workers, the vectors come out differently each time.
             workers=1,
             seed=1,
         )
-        _save(model, words, written)
-    known = [word for word in words if word in model.wv.key_to_index]
-    if options.known:
-        with replacing(options.known) as written:
-            _save(model, known, written)
-    print(f"{len(words):,} words of the tasks, {len(known):,} of them in the text")
 
 
 def words_of_tasks(language: str, tokenizer: str) -> set[str]:
@@ -87,7 +93,8 @@ def words_of_tasks(language: str, tokenizer: str) -> set[str]:
     return words
 
 
-def _save(model: FastText, words: Sequence[str], path: str) -> None:
+def save(model: FastText, words: Sequence[str], path: str | os.PathLike[str]) -> None:
+    """Writes the vectors of words in word2vec's text format."""
     vectors = KeyedVectors(model.vector_size)
     vectors.add_vectors(words, [model.wv[word] for word in words])
     vectors.save_word2vec_format(path)

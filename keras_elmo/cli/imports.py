@@ -7,8 +7,15 @@ from collections.abc import Iterator
 import keras_elmo
 from keras_elmo.cli.parsing import Arguments, check_model, command, import_keras
 from keras_elmo.config import TOKENIZERS
+from keras_elmo.files.finding import FOREIGN_FORMATS
 from keras_elmo.utils.files import check_free
 from keras_elmo.utils.options import Option
+
+_FORMATS = [
+    Option(key, foreign.help, "DIR", one_of="what")
+    for key, foreign in FOREIGN_FORMATS.items()
+]
+_FLAGS = ", ".join(option.flag for option in _FORMATS)
 
 
 @command(
@@ -22,20 +29,7 @@ from keras_elmo.utils.options import Option
         flag="DIR",
         one_of="what",
     ),
-    Option(
-        "checkpoint",
-        "A training folder of bilm-tf (options.json, model.ckpt-*), or the "
-        "prefix of one checkpoint there; pretrain --resume goes on with it",
-        "DIR",
-        one_of="what",
-    ),
-    Option("hub", "A module of TensorFlow Hub, with its mix", "DIR", one_of="what"),
-    Option(
-        "many_langs",
-        'A model of ELMoForManyLangs. Needs the extra "torch".',
-        "DIR",
-        one_of="what",
-    ),
+    *_FORMATS,
     Option("options", "Published sizes, with --weights", "FILE", one_of="what"),
     Option("weights", "Published weights", "FILE"),
     Option(
@@ -51,7 +45,7 @@ from keras_elmo.utils.options import Option
         choices=TOKENIZERS,
     ),
     Option("directory", "The directory to write", "DIR", flag="--out", required=True),
-    kind="--checkpoint, --hub, --many-langs, or --options with --weights,",
+    kind=f"{_FLAGS}, or --options with --weights,",
 )
 def _import(arguments: Arguments) -> None:
     """Checks a model that another program made and writes one that every command takes.
@@ -68,13 +62,13 @@ def _import(arguments: Arguments) -> None:
 
         import_published(**arguments)
         return
-    for kind in ("checkpoint", "hub", "many_langs"):
+    for kind in FOREIGN_FORMATS:
         if kind in arguments:
             arguments |= {"source": arguments.pop(kind), "kind": kind}
     if "source" not in arguments:
         raise ValueError(
-            "one of DIR, --checkpoint, --hub, --many-langs, and --options with "
-            "--weights, must say what to import"
+            f"one of DIR, {_FLAGS}, and --options with --weights, must say what to "
+            "import"
         )
     import_keras()
     keras_elmo.import_model(**arguments)

@@ -215,9 +215,9 @@ class _LayersOfIds:
     """Computes the layers of sentences from the ids of their words."""
 
     def __init__(self, elmo: ElmoEmbedding) -> None:
-        character_cnn, self._bilm = compiled_halves(elmo.encoder)
+        token_embedding, self._bilm = compiled_halves(elmo.encoder)
         encode = partial(_ids_of, ids_per_word=elmo.encoder.config.ids_per_token)
-        self._cache = WordCache(character_cnn, encode)
+        self._cache = WordCache(token_embedding, encode)
         self._inside = slice(None) if elmo.keep_boundaries else slice(1, -1)
 
     def __call__(self, window: list[_Words]) -> list[np.ndarray]:

@@ -24,10 +24,10 @@ _BYTES = PlainIds()
 
 
 class WordCache:
-    """Vectors of words, from the character CNN.
+    """Vectors of words, from the token embedding.
 
     Args:
-        character_cnn: computes them from character ids of shape `(1, words, ids)`.
+        token_embedding: computes them from character ids of shape `(1, words, ids)`.
         encode: returns the ids of sentences with their boundaries,
             `(sentences, words + 2, ids)`.
         capacity: number of words to keep; those that come later are not kept.
@@ -35,11 +35,11 @@ class WordCache:
 
     def __init__(
         self,
-        character_cnn: "CompiledLayer",
+        token_embedding: "CompiledLayer",
         encode: Callable[[list[list[bytes]]], np.ndarray] = _BYTES,
         capacity: int = _CACHED_WORDS,
     ) -> None:
-        self._character_cnn = character_cnn
+        self._token_embedding = token_embedding
         self._encode = encode
         self._capacity = capacity
         self._rows: dict[bytes, int] = {}
@@ -93,7 +93,7 @@ class WordCache:
         # Few shapes, because some backends compile each anew.
         padding = (1 << (size - 1).bit_length()) - size
         char_ids = np.pad(char_ids, [(0, 0), (0, padding), (0, 0)])
-        vectors = as_float32(self._character_cnn.predict_on_batch([char_ids])[0])
+        vectors = as_float32(self._token_embedding.predict_on_batch([char_ids])[0])
         if not len(self._table):
             # Memory that is not written to is not taken.
             self._table = np.empty((self._capacity + 2, vectors.shape[1]), "float32")
@@ -161,8 +161,8 @@ class KerasRunner:
     max_positions = 16_384
 
     def __init__(self, model: Encoder) -> None:
-        character_cnn, self._bilm = compiled_halves(model)
-        self._cache = WordCache(character_cnn, _ids(model.config.token_vocabulary))
+        token_embedding, self._bilm = compiled_halves(model)
+        self._cache = WordCache(token_embedding, _ids(model.config.token_vocabulary))
 
     def prepare(
         self, window: Sequence[Sequence[bytes]], keep_words: bool

@@ -44,6 +44,7 @@ class Api:
             "map": self._map,
             "compare": self._compare,
             "score": self._score,
+            "quiz": self._quiz,
             "mix": self._mix,
         }
 
@@ -109,6 +110,15 @@ class Api:
         names = [name for name in ("first", "second") if request.get(name)]
         sentences = [self._sentence(request, name) for name in names or ["first"]]
         return self._predicting(request).score(sentences)
+
+    def _quiz(self, request: Answer) -> Answer:
+        quiz = self._explorer(request).quiz
+        number = request.get("number")
+        if type(number) is not int or number < 0:
+            raise invalid("'number' must be a whole number from 0", shown(number))
+        if not len(quiz):
+            raise invalid("The text has no sentences whose senses are known")
+        return quiz.question(number)
 
     def _mix(self, request: Answer) -> Answer:
         csv, name = (_string(request, key) for key in ("csv", "name"))

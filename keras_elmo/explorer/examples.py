@@ -15,12 +15,13 @@ class Examples(NamedTuple):
     Attributes:
         words: a sentence, and the word to look at, whose occurrences in the sample
             form groups that are its senses.
-        pairs: two sentences to compare, word by word.
+        pairs: two sentences to compare, word by word, or three: a word of the first is
+            meant otherwise in the second, and alike in the third.
         minimal_pairs: a likely sentence, and an unlikely one.
     """
 
     words: list[tuple[str, str]]
-    pairs: list[tuple[str, str]]
+    pairs: list[tuple[str, ...]]
     minimal_pairs: list[tuple[str, str]]
 
 
@@ -40,6 +41,12 @@ EXAMPLES = {
             (
                 "We sat on the bank of the river .",
                 "She opened an account at a bank in the city .",
+                "The fishermen stood on the bank of the stream .",
+            ),
+            (
+                "He hit the ball with his bat .",
+                "A bat flew out of the dark cave .",
+                "The player broke his bat in the first game .",
             ),
             ("The play was a great success .", "They play football on Sundays ."),
         ],
@@ -54,15 +61,24 @@ EXAMPLES = {
     "ko": Examples(
         [
             ("눈이 내려서 길이 하얗게 변했다 .", "눈이"),
-            ("눈이 나빠서 안경을 썼다 .", "눈이"),
+            ("책을 오래 읽어서 눈이 아프다 .", "눈이"),
             ("은행에서 돈을 빌렸다 .", "은행에서"),
             ("노란 은행을 주워 구워 먹었다 .", "은행을"),
             ("전기가 끊겨 어두웠다 .", "전기가"),
             ("그의 전기를 읽었다 .", "전기를"),
         ],
         [
-            ("배를 타고 섬으로 갔다 .", "배를 깎아서 접시에 담았다 ."),
-            ("눈이 내려서 길이 하얗게 변했다 .", "눈이 나빠서 안경을 썼다 ."),
+            (
+                "시장에서 사과와 배를 샀다 .",
+                "우리는 배를 타고 섬으로 갔다 .",
+                "접시에 사과와 배를 담았다 .",
+            ),
+            (
+                "어젯밤에 눈이 많이 내렸다 .",
+                "책을 많이 읽어서 눈이 아프다 .",
+                "산에 눈이 많이 쌓였다 .",
+            ),
+            ("기차가 작은 역을 지났다 .", "그녀는 영화에서 어머니 역을 맡았다 ."),
         ],
         [
             ("그는 학교에서 공부를 했다 .", "그는 학교를 공부에서 했다 ."),

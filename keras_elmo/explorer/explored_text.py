@@ -78,6 +78,22 @@ class ExploredText:
         word, sense = self._senses.get(sentence, ("", None))
         return sense if sentence[position].casefold().startswith(word) else None
 
+    def sensed(self) -> Iterator[tuple[str, Place, str]]:
+        """Yields words, where they stand in a sentence written for them, and senses."""
+        for sentence, (word, _) in self._senses.items():
+            for position in range(len(sentence)):
+                # The first one is meant, if there are several.
+                if sense := self.sense(position, sentence):
+                    yield word, (position, sentence), sense
+                    break
+
+    def contexts_at(self, places: Collection[Place]) -> tuple[list[Place], np.ndarray]:
+        """Returns places in the order of the text, and the vectors of `contexts_of`."""
+        forms = {sentence[position].casefold() for position, sentence in places}
+        contexts, found = self._contexts.occurrences(forms, len(self))
+        kept = [k for k, place in enumerate(found) if place in places]
+        return [found[k] for k in kept], np.asarray(contexts)[kept]
+
     def word_map(
         self, forms: Collection[str], predictions: Predictions | None, umap: bool
     ) -> tuple[WordMap, list[Place], int]:

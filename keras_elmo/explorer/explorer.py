@@ -13,6 +13,7 @@ from keras_elmo.embedding.embedder import Embedder
 from keras_elmo.explorer.examples import EXAMPLES, language
 from keras_elmo.explorer.explored_text import ExploredText, traits
 from keras_elmo.explorer.plane import context_words
+from keras_elmo.explorer.quiz import Quiz
 from keras_elmo.files.encoder_tokenizer import tokenizer_of
 from keras_elmo.files.exported_sources import OnnxFile
 from keras_elmo.files.loading import MODELS, open_model
@@ -83,6 +84,7 @@ class Explorer:
         self.tokens = functools.lru_cache(_KEPT_SENTENCES)(self._tokens)
         self._layers = functools.lru_cache(_KEPT_SENTENCES)(self._embed)
         self._maps = functools.lru_cache(_KEPT_MAPS)(self.text.word_map)
+        self.quiz = Quiz(self.text)
 
     @classmethod
     def load(cls, name_or_path: str, *args: Any, **kwargs: Any) -> "Explorer":
@@ -115,6 +117,7 @@ class Explorer:
             "language": self.language,
             "predicts": self.predictions is not None,
             "indexed": len(self.text),
+            "questions": len(self.quiz),
             "examples": {**examples._asdict(), "words": places},
         }
 

@@ -9,6 +9,7 @@ import zipfile
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from keras_elmo.config import read_options
 from keras_elmo.files.finding import (
     ASSETS,
     DESCRIPTION,
@@ -26,7 +27,7 @@ from keras_elmo.files.sources import (
     words_in,
 )
 from keras_elmo.files.task_description import CLASSIFIER, TAGGER, Task, task_of
-from keras_elmo.files.validation import check_dtype, check_tokenizer, config_of
+from keras_elmo.files.validation import check_dtype, check_tokenizer
 from keras_elmo.utils.checks import called, received
 from keras_elmo.utils.files import read_json_object
 from keras_elmo.utils.reading import reading
@@ -102,7 +103,7 @@ class ExportedModel(ModelSource):
         where = f"{self.path}: its description"
         words = words_in(language_model_files(self.path)[0])
         about = {
-            "config": config_of(stored["options"], where),
+            "config": read_options(stored["options"], where),
             "dtype": check_dtype(stored["dtype"], where),
             "tokenizer": check_tokenizer(stored["tokenizer"], where),
         }
@@ -220,7 +221,7 @@ class KerasFile(ModelSource):
             # Keras's form of an object, or its config.
             encoder = encoder.get("config", encoder)["encoder"]
             return {
-                "config": config_of(encoder["options"], self.path),
+                "config": read_options(encoder["options"], self.path),
                 "dtype": check_dtype(encoder["dtype"], self.path),
                 "tokenizer": check_tokenizer(encoder["tokenizer"], self.path),
                 **task.describe(self.kind, task.commands),

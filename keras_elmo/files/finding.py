@@ -5,6 +5,7 @@ import os
 import re
 from fnmatch import fnmatch
 from pathlib import Path
+from typing import NamedTuple
 
 from keras_elmo.utils.types import StrPath
 
@@ -19,14 +20,47 @@ ASSETS = "assets.extra"
 DESCRIPTION = "keras_elmo.json"
 ONNX_SUFFIX = ".onnx"
 
-# What other programs write, and the files that tell it. `import_model` reads them.
-BILM_TF = "a training folder of bilm-tf"
-HUB_MODULE = "a TF Hub module"
-MANY_LANGS = "a model of ELMoForManyLangs"
-FOREIGN_FILES = {
-    BILM_TF: "model.ckpt-*.index",
-    HUB_MODULE: "variables/variables.index",
-    MANY_LANGS: "config.json, encoder.pkl, token_embedder.pkl",
+
+class ForeignFormat(NamedTuple):
+    """What another program writes, and `import_model` reads.
+
+    Attributes:
+        kind: what messages call a model of the format.
+        files: patterns of the files that tell it: a folder has all of them, or a format
+            of one file is that file.
+        help: of the option that names the format on the command line.
+    """
+
+    kind: str
+    files: str
+    help: str
+
+    def matches(self, path: StrPath) -> bool:
+        """Whether a file or folder is of the format, by names alone."""
+        path = os.fspath(path)
+        if os.path.isfile(path):
+            return fnmatch(os.path.basename(path), self.files)
+        return all(glob.glob(name, root_dir=path) for name in self.files.split(", "))
+
+
+# By what `import_model(kind=...)` takes. `keras-elmo import` has an option for each.
+FOREIGN_FORMATS = {
+    "checkpoint": ForeignFormat(
+        "a training folder of bilm-tf",
+        "model.ckpt-*.index",
+        "A training folder of bilm-tf (options.json, model.ckpt-*), or the "
+        "prefix of one checkpoint there; pretrain --resume goes on with it",
+    ),
+    "hub": ForeignFormat(
+        "a TF Hub module",
+        "variables/variables.index",
+        "A module of TensorFlow Hub, with its mix",
+    ),
+    "many_langs": ForeignFormat(
+        "a model of ELMoForManyLangs",
+        "config.json, encoder.pkl, token_embedder.pkl",
+        'A model of ELMoForManyLangs. Needs the extra "torch".',
+    ),
 }
 
 
@@ -76,20 +110,6 @@ def checkpoint_steps(folder: StrPath) -> list[int]:
         return []
     names = [re.fullmatch(r"step-(\d+)\.npz", name) for name in os.listdir(folder)]
     return sorted(int(name[1]) for name in names if name)
-
-
-def foreign_kinds(path: StrPath) -> list[str]:
-    """Returns what a file or folder holds of other programs, by names alone."""
-    path = os.fspath(path)
-    if os.path.isfile(path):
-        # Formats of one file.
-        name = os.path.basename(path)
-        return [kind for kind, files in FOREIGN_FILES.items() if fnmatch(name, files)]
-    return [
-        kind
-        for kind, files in FOREIGN_FILES.items()
-        if all(glob.glob(name, root_dir=path) for name in files.split(", "))
-    ]
 
 
 def is_onnx(path: StrPath) -> bool:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from keras_elmo.files import finding
 from keras_elmo.files.downloads import HUB, cached_folders, download, unpack
 from keras_elmo.files.exported_sources import ExportedModel, KerasFile, OnnxFile
-from keras_elmo.files.finding import foreign_kinds, said_on, shipped_names
+from keras_elmo.files.finding import said_on, shipped_names
 from keras_elmo.files.run_sources import PublishedFolder, Run, RunCheckpoint
 from keras_elmo.files.sources import ModelSource, Source, in_memory, refuse_task
 from keras_elmo.utils.checks import called, did_you_mean
@@ -119,8 +119,9 @@ def _refusal(name: str, argument: str, kinds: tuple[Kind, ...]) -> str:
         )
     if other := kind_of(name):
         return f"{name}: is {other.kind}; {exactly}"
-    if foreign := foreign_kinds(name):
-        return f"{name}: is {foreign[0]}; import it with `keras-elmo import`"
+    for foreign in finding.FOREIGN_FORMATS.values():
+        if foreign.matches(name):
+            return f"{name}: is {foreign.kind}; import it with `keras-elmo import`"
     files = "; ".join(kind.files for kind in kinds)
     return f"{name}: holds no model; {taken} ({files})"
 

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from keras_elmo.config import TOKENIZER_IF_UNKNOWN, ElmoConfig
+from keras_elmo.config import TOKENIZER_IF_UNKNOWN, ElmoConfig, read_options
 from keras_elmo.files.validation import check_tokenizer
 from keras_elmo.text.plain_ids import PlainIds
 from keras_elmo.text.plain_tokenizer import PlainTokenizer
@@ -89,9 +89,7 @@ class OnnxSession:
             self.about: Config = json.loads(known[DESCRIPTION])
             if self.about["format"] != FORMAT:
                 raise ValueError(f"its format is {reprlib.repr(self.about['format'])}")
-            if not isinstance(self.about["options"], dict):
-                raise ValueError("its options are no object")
-            self.config = ElmoConfig.from_options(self.about["options"])
+            self.config = read_options(self.about["options"], "options")
             self.quantize = "int8" if self.about.get("quantize") == "int8" else None
             self._read_description()
         self._ids = PlainIds(self.config.token_vocabulary)

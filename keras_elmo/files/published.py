@@ -9,11 +9,9 @@ import keras
 import numpy as np
 from keras import ops
 
-from keras_elmo.config import ElmoConfig
+from keras_elmo.config import ElmoConfig, read_options
 from keras_elmo.files.hdf5 import find_dataset, open_hdf5, others_beside
-from keras_elmo.files.validation import check_size, check_tokenizer, config_of
-from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
-from keras_elmo.layers.vocabulary_embedding import VocabularyEmbedding
+from keras_elmo.files.validation import check_size, check_tokenizer
 from keras_elmo.models.encoder import Encoder
 from keras_elmo.models.language_model_head import LanguageModelHead
 from keras_elmo.text.lines import read_words
@@ -35,7 +33,7 @@ _HEADERS = 100_000
 # bilm-tf leaves out this line of a vocabulary.
 _NO_WORD = "!!!MAXTERMID"
 # How the names of an encoder's datasets begin.
-_ENCODER = ("embedding", "char", "CNN", "RNN")
+ENCODER_NAMES = ("embedding", "char", "CNN", "RNN")
 
 
 def load_published_weights(
@@ -93,7 +91,7 @@ def published_config(options: StrPath, vocabulary: StrPath | None = None) -> Elm
             f"{called('vocabulary')} must be the file of its words. "
             + received(vocabulary=None)
         )
-    return config_of(described, os.fspath(options))
+    return read_options(described, os.fspath(options))
 
 
 def with_words(described: Config, options: StrPath, vocabulary: StrPath) -> Config:
@@ -169,7 +167,7 @@ def read_datasets(
             read.add(dataset.name)
         # A file may hold others, too.
         for name in others_beside(file, read):
-            if name.startswith(_ENCODER):
+            if name.startswith(ENCODER_NAMES):
                 raise ValueError(
                     f"{weights}: holds {name}, but {described_by} describes a model "
                     "without it"
@@ -231,18 +229,8 @@ class Dataset:
 
 def encoder_datasets(encoder: Encoder) -> Iterator[Dataset]:
     """Yields the dataset of each weight of an encoder."""
-    embedding = encoder.token_embedding
-    if isinstance(embedding, VocabularyEmbedding):
-        if embedding.word_embedding is not None:
-            # By the name of the published trainer, of models of word ids.
-            yield Dataset("embedding", embedding.word_embedding)
-        if embedding.char_cnn is not None:
-            yield from _character_datasets(embedding.char_cnn)
-    else:
-        yield from _character_datasets(embedding)
-    if embedding.projection_kernel is not None:
-        yield Dataset("CNN_proj/W_proj", embedding.projection_kernel)
-        yield Dataset("CNN_proj/b_proj", embedding.projection_bias)
+    for name, weight, shape in encoder.token_embedding.stored_weights():
+        yield Dataset(name, weight, shape)
     bilm = encoder.get_layer("bilm")
     for direction, layers in enumerate((bilm.forward_layers, bilm.backward_layers)):
         for k, layer in enumerate(layers):
@@ -250,22 +238,6 @@ def encoder_datasets(encoder: Encoder) -> Iterator[Dataset]:
             yield Dataset(f"{cell}/W_0", layer.kernel)
             yield Dataset(f"{cell}/B", layer.bias)
             yield Dataset(f"{cell}/W_P_0", layer.projection_kernel)
-
-
-def _character_datasets(embedding: CharCNNEmbedding) -> Iterator[Dataset]:
-    # The file has no row for id 0, the mask.
-    rows, units = embedding.char_embedding.shape
-    yield Dataset("char_embed", embedding.char_embedding, (rows - 1, units))
-    convolutions = zip(embedding.kernels, embedding.biases, strict=True)
-    for k, (kernel, bias) in enumerate(convolutions):
-        # The file has an axis for the height of an image.
-        yield Dataset(f"CNN/W_cnn_{k}", kernel, (1, *kernel.shape))
-        yield Dataset(f"CNN/b_cnn_{k}", bias)
-    for k, highway in enumerate(embedding.highways):
-        yield Dataset(f"CNN_high_{k}/W_carry", highway.carry_kernel)
-        yield Dataset(f"CNN_high_{k}/b_carry", highway.carry_bias)
-        yield Dataset(f"CNN_high_{k}/W_transform", highway.transform_kernel)
-        yield Dataset(f"CNN_high_{k}/b_transform", highway.transform_bias)
 
 
 def check_weights(config: ElmoConfig, weights: Sequence[str], options: str) -> None:

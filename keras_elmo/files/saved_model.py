@@ -5,6 +5,7 @@ import reprlib
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
+from keras_elmo.config import read_options
 from keras_elmo.files.finding import ASSETS, description_file
 from keras_elmo.files.onnx_session import Mix
 from keras_elmo.files.published import (
@@ -18,7 +19,6 @@ from keras_elmo.files.validation import (
     check_dtype,
     check_size,
     check_tokenizer,
-    config_of,
 )
 from keras_elmo.models.encoder import Encoder, copy_weights
 from keras_elmo.models.pretraining import PretrainingModel
@@ -49,7 +49,7 @@ def read_saved_model(path: StrPath) -> Encoder:
     """Rebuilds the encoder of an exported SavedModel, on any backend."""
     stored = read_description(path)
     where = description_file(path)
-    config = config_of(stored["options"], where)
+    config = read_options(stored["options"], where)
     tokenizer = check_tokenizer(stored["tokenizer"], where)
     dtype = check_dtype(stored["dtype"], where)
     variables = _variables(path)
@@ -66,7 +66,7 @@ def read_mix(path: StrPath) -> Mix:
     where = description_file(path)
     if not isinstance(stored["layer_norm"], bool):
         raise ValueError(f"{where}: layer_norm must be true or false")
-    num_layers = config_of(stored["options"], where).num_layers
+    num_layers = read_options(stored["options"], where).num_layers
     variables = _variables(path)
     scalars = variables.read(SCALARS, (num_layers + 1,))
     return scalars, variables.read(GAMMA, ()), stored["layer_norm"]

@@ -4,7 +4,7 @@ import os
 import reprlib
 from collections.abc import Iterable, Mapping
 
-from keras_elmo.config import TOKENIZERS, ElmoConfig
+from keras_elmo.config import TOKENIZERS
 from keras_elmo.utils.types import StrPath
 
 # Of a weight: by gzip, one takes 1.8 bytes in float16 and 3.4 in float32.
@@ -30,16 +30,6 @@ def check_size(num_weights: int, files: Iterable[StrPath], described_by: str) ->
             f"{', '.join(paths)}: has {size:,} bytes, too few for the {num_weights:,} "
             f"weights of the model that {described_by} describes"
         )
-
-
-def config_of(options: object, where: str) -> ElmoConfig:
-    """Returns the sizes that a file holds; a string would be taken for a path."""
-    if not isinstance(options, Mapping):
-        raise ValueError(f"{where}: options must be a JSON object")
-    try:
-        return ElmoConfig.from_options(options)
-    except ValueError as error:
-        raise ValueError(f"{where}: {str(error).removeprefix('options: ')}") from error
 
 
 def _size(path: str) -> int:

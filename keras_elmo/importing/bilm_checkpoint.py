@@ -9,9 +9,8 @@ from itertools import islice
 
 import numpy as np
 
-from keras_elmo.config import ElmoConfig
+from keras_elmo.config import ElmoConfig, read_options
 from keras_elmo.files.checkpoint import Checkpoints
-from keras_elmo.files.finding import BILM_TF, FOREIGN_FILES
 from keras_elmo.files.published import (
     Dataset,
     encoder_datasets,
@@ -20,7 +19,7 @@ from keras_elmo.files.published import (
     with_words,
 )
 from keras_elmo.files.run_directory import IMPORTED, PretrainingDirectory
-from keras_elmo.files.validation import check_size, config_of
+from keras_elmo.files.validation import check_size
 from keras_elmo.importing.bilm_variables import SUMS, TRAINED, BilmVariables
 from keras_elmo.importing.foreign_model import ForeignModel
 from keras_elmo.models.pretraining import PretrainingModel
@@ -95,7 +94,7 @@ def open_checkpoint(
                 + received(vocabulary=None)
             )
         given = with_words(given, options, vocabulary)
-    config = config_of(given, options)
+    config = read_options(given, options)
     shape = variables.shape("softmax/W")
     if len(shape) != 2 or shape[1] != config.projection_units:
         raise ValueError(
@@ -114,8 +113,6 @@ def read_step(variables: BilmVariables) -> int:
 class BilmCheckpoint(ForeignModel):
     """A folder that bilm-tf trained in, or the prefix of one checkpoint's files."""
 
-    kind = BILM_TF
-    files = FOREIGN_FILES[BILM_TF]
     key = "checkpoint"
 
     @staticmethod
@@ -135,18 +132,12 @@ class BilmCheckpoint(ForeignModel):
     def convert(
         self, directory: StrPath, tokenizer: str | None, vocabulary: StrPath | None
     ) -> None:
-        open_checkpoint(self.path, vocabulary)
-        if vocabulary is None:
-            raise ValueError(
-                f"{called('vocabulary')} must be the file of the words that the "
-                f"softmax of {self.path} predicts. {received(vocabulary=None)}"
-            )
         import_checkpoint(self.path, vocabulary, directory, tokenizer)
 
 
 def import_checkpoint(
     checkpoint: StrPath,
-    vocabulary: StrPath,
+    vocabulary: StrPath | None,
     directory: StrPath,
     tokenizer: str | None = None,
 ) -> None:
@@ -156,6 +147,11 @@ def import_checkpoint(
     of one checkpoint's files there; `vocabulary` has the words of its softmax.
     """
     variables, config, options = open_checkpoint(checkpoint, vocabulary)
+    if vocabulary is None:
+        raise ValueError(
+            f"{called('vocabulary')} must be the file of the words that the softmax of "
+            f"{os.fspath(checkpoint)} predicts. {received(vocabulary=None)}"
+        )
     prefix, given = variables.prefix, read_json_object(options)
     num_rows, _ = variables.shape("softmax/W")
     words, rows = read_vocabulary(vocabulary, num_rows, f"{prefix}: lm/softmax/W")

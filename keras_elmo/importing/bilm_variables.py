@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from keras_elmo.files.published import Dataset
+from keras_elmo.files.published import ENCODER_NAMES, Dataset
 from keras_elmo.files.tf_checkpoint import TFCheckpoint
 from keras_elmo.utils.types import StrPath
 
@@ -58,9 +58,7 @@ class BilmVariables(TFCheckpoint):
     def check_no_others(self, datasets: Iterable[Dataset], described_by: str) -> None:
         """Raises `ValueError` if there are weights that no model has."""
         known = {self.find(dataset.name) for dataset in datasets}
-        weights = tuple(
-            self.scope + part for part in ("embedding", "char", "CNN", "RNN")
-        )
+        weights = tuple(self.scope + name for name in ENCODER_NAMES)
         for name, shape in sorted(self.shapes.items()):
             is_weight = name.startswith(weights) and not name.endswith(SUMS)
             if is_weight and name not in known:

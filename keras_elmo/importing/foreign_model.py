@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from keras_elmo.files.finding import foreign_kinds
+from keras_elmo.files.finding import FOREIGN_FORMATS
 from keras_elmo.files.run_directory import write_encoder
 from keras_elmo.files.sources import ModelSource
 from keras_elmo.utils.checks import called, received
@@ -13,18 +13,21 @@ class ForeignModel(ModelSource):
     """A model that has to be imported.
 
     A format overrides `encoder` and `describe`; `convert` writes the encoder with
-    published weights. Its `kind` and `files` stand in `FOREIGN_FILES`.
+    published weights.
 
     Attributes:
-        key: what `import_model(kind=...)` takes.
+        key: of the format in `FOREIGN_FORMATS`, which says the rest of it.
     """
 
     key: ClassVar[str]
     is_foreign = True
 
+    def __init_subclass__(cls) -> None:
+        cls.kind, cls.files, _ = FOREIGN_FORMATS[cls.key]
+
     @classmethod
     def matches(cls, path: str) -> bool:
-        return cls.kind in foreign_kinds(path)
+        return FOREIGN_FORMATS[cls.key].matches(path)
 
     def convert(
         self, directory: StrPath, tokenizer: str | None, vocabulary: StrPath | None

@@ -9,7 +9,6 @@ import numpy as np
 from keras_elmo.config import ElmoConfig
 from keras_elmo.downstream.elmo_embedding import ElmoEmbedding
 from keras_elmo.export.saved_model import export_saved_model
-from keras_elmo.files.finding import FOREIGN_FILES, HUB_MODULE
 from keras_elmo.files.onnx_session import Mix
 from keras_elmo.files.published import encoder_datasets
 from keras_elmo.files.validation import check_size
@@ -29,8 +28,6 @@ class HubModule(ForeignModel):
     as published: clips of 3, skip connections, relu.
     """
 
-    kind = HUB_MODULE
-    files = FOREIGN_FILES[HUB_MODULE]
     key = "hub"
 
     @cached_property

@@ -9,7 +9,6 @@ from itertools import count
 import numpy as np
 
 from keras_elmo.config import ElmoConfig
-from keras_elmo.files.finding import FOREIGN_FILES, MANY_LANGS
 from keras_elmo.files.validation import check_size
 from keras_elmo.importing.foreign_model import ForeignModel
 from keras_elmo.importing.torch_state import TorchState
@@ -56,8 +55,6 @@ class ManyLangsFolder(ForeignModel):
     `encoder.pkl` and `token_embedder.pkl`. PyTorch reads the last two, as numbers only.
     """
 
-    kind = MANY_LANGS
-    files = FOREIGN_FILES[MANY_LANGS]
     key = "many_langs"
 
     def encoder(self) -> Encoder:

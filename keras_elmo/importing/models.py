@@ -13,15 +13,13 @@ from keras_elmo.utils.types import StrPath
 
 # The formats of other programs that every function takes only once imported.
 FOREIGN = (BilmCheckpoint, HubModule, ManyLangsFolder)
-IMPORTED: tuple[Kind, ...] = (*FOREIGN, PublishedFolder)
+_KINDS: dict[str, Kind] = {
+    **{kind.key: kind for kind in FOREIGN},
+    "published": PublishedFolder,
+}
 # What can be inspected. Several of our kinds may match, and the first is taken; of
 # foreign kinds, only one may match.
-EVERY_KIND: tuple[Kind, ...] = (KerasFile, *MODELS[:-1], *IMPORTED)
-
-_KINDS: dict[str, Kind] = {
-    "published": PublishedFolder,
-    **{kind.key: kind for kind in FOREIGN},
-}
+EVERY_KIND: tuple[Kind, ...] = (KerasFile, *MODELS[:-1], *_KINDS.values())
 
 
 def import_model(
@@ -77,7 +75,7 @@ def import_model(
     check_tokenizer(tokenizer, "`tokenizer`")
     check_free(directory)
     if kind is None:
-        opened = open_model(source, "source", EVERY_KIND, IMPORTED)
+        opened = open_model(source, "source", EVERY_KIND, (*_KINDS.values(),))
     else:
         opened = _KINDS[kind](source, "source")
     opened.convert(directory, tokenizer, vocabulary)

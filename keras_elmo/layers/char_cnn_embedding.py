@@ -1,13 +1,14 @@
 """Token embeddings from characters."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import keras
 from keras import ops
 
 from keras_elmo.layers.freezing import freezable
 from keras_elmo.layers.highway import Highway
-from keras_elmo.utils.checks import check_at_least, check_choice, is_integer, refuse
+from keras_elmo.layers.token_embedding import StoredWeight, TokenEmbedding
+from keras_elmo.utils.checks import check_at_least, check_choice, checked_filters
 from keras_elmo.utils.fixed import fixed_arguments
 from keras_elmo.utils.keras_private import export_format
 from keras_elmo.utils.large_variables import looked_up_rows
@@ -41,33 +42,10 @@ def _cut_padding(words: Tensor, max_width: int) -> Tensor:
     return words[:, : length + max_width]
 
 
-def checked_filters(filters: object) -> list[list[int]]:
-    """Returns pairs of integers as lists."""
-    if not (
-        isinstance(filters, list | tuple)
-        and all(isinstance(pair, list | tuple) and len(pair) == 2 for pair in filters)
-        and all(is_integer(number) for pair in filters for number in pair)
-    ):
-        refuse("filters", "pairs of integers, (width, count)", filters)
-    return [[int(width), int(count)] for width, count in filters]
-
-
-def add_projection(layer: keras.layers.Layer, units: int) -> None:
-    """Adds the weights that project `units` to the layer's `projection_units`."""
-    layer.projection_kernel = layer.add_weight(
-        name="projection_kernel",
-        shape=(units, layer.projection_units),
-        initializer=keras.initializers.RandomNormal(stddev=units**-0.5),
-    )
-    layer.projection_bias = layer.add_weight(
-        name="projection_bias", shape=(layer.projection_units,), initializer="zeros"
-    )
-
-
 @keras.saving.register_keras_serializable("keras_elmo")
 @fixed_arguments
 @freezable
-class CharCNNEmbedding(keras.layers.Layer):
+class CharCNNEmbedding(TokenEmbedding):
     """Embeds each word by convolutions over its characters.
 
     `x = P(highway(concat_w max_t f(conv_w(characters))))`: convolutions of several
@@ -125,9 +103,7 @@ class CharCNNEmbedding(keras.layers.Layer):
         check_at_least(0, num_highway_layers=num_highway_layers)
         check_at_least(1, char_embedding_units=char_embedding_units)
         check_at_least(1, num_characters=num_characters)
-        self.filters = checked_filters(filters)
-        if not filters:
-            raise ValueError(f"`filters` must not be empty. Received: {filters}")
+        self.filters = [list(pair) for pair in checked_filters(filters)]
         self.projection_units = projection_units
         self.num_highway_layers = num_highway_layers
         self.char_embedding_units = char_embedding_units
@@ -168,9 +144,8 @@ class CharCNNEmbedding(keras.layers.Layer):
         ]
         for highway in self.highways:
             highway.build((None, num_filters))
-        self.projection_kernel = self.projection_bias = None
         if num_filters != self.projection_units:
-            add_projection(self, num_filters)
+            self.add_projection(num_filters)
 
     def call(self, char_ids: Tensor) -> Tensor:
         batch, tokens, characters = ops.shape(char_ids)
@@ -179,8 +154,7 @@ class CharCNNEmbedding(keras.layers.Layer):
         words, indices = unique_words(flat, max_width)
         embeddings = ops.take(self._embed(words), indices, axis=0)
         embeddings = ops.reshape(embeddings, (batch, tokens, self.projection_units))
-        mask = ops.cast(self.compute_mask(char_ids), embeddings.dtype)
-        return embeddings * ops.expand_dims(mask, -1)
+        return self.masked(embeddings, char_ids)
 
     def _embed(self, words: Tensor) -> Tensor:
         """`(words, characters)` ids to `(words, projection_units)`."""
@@ -201,15 +175,26 @@ class CharCNNEmbedding(keras.layers.Layer):
         )
         for highway in self.highways:
             x = highway(x)
-        if self.projection_kernel is None:
-            return x
-        return ops.matmul(x, self.projection_kernel) + self.projection_bias
+        return self.projected(x)
 
-    def compute_mask(self, char_ids: Tensor, previous_mask: Tensor = None) -> Tensor:
-        return ops.greater(char_ids[..., 0], 0)
-
-    def compute_output_shape(self, char_ids_shape: Shape) -> Shape:
-        return (*char_ids_shape[:-1], self.projection_units)
+    def stored_weights(self) -> Iterator[StoredWeight]:
+        # The files have no row for id 0, the mask.
+        rows, units = self.char_embedding.shape
+        yield "char_embed", self.char_embedding, (rows - 1, units)
+        for k, (kernel, bias) in enumerate(zip(self.kernels, self.biases, strict=True)):
+            # The files have an axis for the height of an image.
+            yield f"CNN/W_cnn_{k}", kernel, (1, *kernel.shape)
+            yield f"CNN/b_cnn_{k}", bias, bias.shape
+        for k, highway in enumerate(self.highways):
+            weights = {
+                "W_carry": highway.carry_kernel,
+                "b_carry": highway.carry_bias,
+                "W_transform": highway.transform_kernel,
+                "b_transform": highway.transform_bias,
+            }
+            for name, weight in weights.items():
+                yield f"CNN_high_{k}/{name}", weight, weight.shape
+        yield from super().stored_weights()
 
     def get_config(self) -> Config:
         return {

@@ -1,15 +1,14 @@
 """Token embeddings from words and characters that are looked up."""
 
+from collections.abc import Iterator
+
 import keras
 from keras import ops
 
-from keras_elmo.layers.char_cnn_embedding import (
-    CharCNNEmbedding,
-    add_projection,
-    checked_filters,
-)
+from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
 from keras_elmo.layers.freezing import freezable
-from keras_elmo.utils.checks import check_at_least
+from keras_elmo.layers.token_embedding import StoredWeight, TokenEmbedding
+from keras_elmo.utils.checks import check_at_least, checked_filters
 from keras_elmo.utils.fixed import fixed_arguments
 from keras_elmo.utils.large_variables import looked_up_rows
 from keras_elmo.utils.types import Config, Shape, Tensor
@@ -18,7 +17,7 @@ from keras_elmo.utils.types import Config, Shape, Tensor
 @keras.saving.register_keras_serializable("keras_elmo")
 @fixed_arguments
 @freezable
-class VocabularyEmbedding(keras.layers.Layer):
+class VocabularyEmbedding(TokenEmbedding):
     """Embeds each token by its word, its characters, or both.
 
     `x = [word; highway(concat_w max_t f(conv_w(characters)))] W + b`: a row of the
@@ -86,7 +85,7 @@ class VocabularyEmbedding(keras.layers.Layer):
         self.num_words = num_words
         self.word_embedding_units = word_embedding_units
         self.num_characters = num_characters
-        self.filters = checked_filters(filters)
+        self.filters = [list(pair) for pair in checked_filters(filters, least=0)]
         self.num_highway_layers = num_highway_layers
         self.char_embedding_units = char_embedding_units
         self.activation = activation
@@ -111,7 +110,6 @@ class VocabularyEmbedding(keras.layers.Layer):
     def build(self, char_ids_shape: Shape) -> None:
         units = 0
         self.word_embedding: keras.Variable | None = None
-        self.projection_kernel = self.projection_bias = None
         if self.num_words:
             units = self.word_embedding_units
             self.word_embedding = self.add_weight(
@@ -129,7 +127,7 @@ class VocabularyEmbedding(keras.layers.Layer):
             units += self.char_cnn.projection_units
         elif units == self.projection_units:
             return
-        add_projection(self, units)
+        self.add_projection(units)
 
     def call(self, char_ids: Tensor) -> Tensor:
         parts = []
@@ -139,18 +137,15 @@ class VocabularyEmbedding(keras.layers.Layer):
             parts.append(ops.cast(words, self.compute_dtype))
         if self.char_cnn is not None:
             parts.append(self.char_cnn(char_ids[..., bool(self.num_words) :]))
-        x = ops.concatenate(parts, axis=-1)
-        if self.projection_kernel is not None:
-            x = ops.matmul(x, self.projection_kernel) + self.projection_bias
-        mask = ops.cast(self.compute_mask(char_ids), x.dtype)
-        # Not an index: LiteRT lacks the operator of new axes.
-        return x * ops.expand_dims(mask, -1)
+        return self.masked(self.projected(ops.concatenate(parts, axis=-1)), char_ids)
 
-    def compute_mask(self, char_ids: Tensor, previous_mask: Tensor = None) -> Tensor:
-        return ops.greater(char_ids[..., 0], 0)
-
-    def compute_output_shape(self, char_ids_shape: Shape) -> Shape:
-        return (*char_ids_shape[:-1], self.projection_units)
+    def stored_weights(self) -> Iterator[StoredWeight]:
+        if self.word_embedding is not None:
+            # By the name of the published trainer, of models of word ids.
+            yield "embedding", self.word_embedding, self.word_embedding.shape
+        if self.char_cnn is not None:
+            yield from self.char_cnn.stored_weights()
+        yield from super().stored_weights()
 
     def get_config(self) -> Config:
         return {

@@ -4,10 +4,16 @@ import keras
 import numpy as np
 from keras import ops
 
-from keras_elmo.config import NUM_CHARACTERS, TOKENIZERS, ElmoConfig
+from keras_elmo.config import (
+    NUM_CHARACTERS,
+    TOKENIZERS,
+    ElmoConfig,
+    read_options,
+)
 from keras_elmo.layers.bilm import BiLM
 from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
 from keras_elmo.layers.freezing import freezable, freeze_layers, frozen_layers
+from keras_elmo.layers.token_embedding import TokenEmbedding
 from keras_elmo.layers.vocabulary_embedding import VocabularyEmbedding
 from keras_elmo.utils.bfloat16 import warn_if_slow
 from keras_elmo.utils.checks import check_choice, check_type
@@ -145,7 +151,7 @@ class Encoder(keras.Model):
         self._tokenizer = tokenizer
 
     @property
-    def token_embedding(self) -> CharCNNEmbedding | VocabularyEmbedding:
+    def token_embedding(self) -> TokenEmbedding:
         """The layer that embeds tokens without their context."""
         return self.layers[1]
 
@@ -177,15 +183,14 @@ class Encoder(keras.Model):
     def from_config(cls, config: Config, custom_objects: object = None) -> "Encoder":
         config = dict(config)
         frozen = config.pop("frozen_layers", ())
-        encoder = cls(read_options(config.pop("options")), **config)
+        options = read_options(config.pop("options"), "a saved model")
+        encoder = cls(options, **config)
         freeze_layers(encoder, frozen)
         return encoder
 
 
-def _token_embedding(
-    config: ElmoConfig, dtype: DType
-) -> CharCNNEmbedding | VocabularyEmbedding:
-    """Returns the one of the two that the tokens of a model are given to."""
+def _token_embedding(config: ElmoConfig, dtype: DType) -> TokenEmbedding:
+    """Returns the layer that the tokens of a model are given to."""
     sizes = {
         "filters": config.filters,
         "projection_units": config.projection_units,
@@ -244,20 +249,6 @@ def copy_weights(source: keras.Model, target: keras.Model) -> None:
     for new, given in zip(target.weights, source.weights, strict=True):
         # A cast to the same dtype shares memory, which `fit` on JAX gives away.
         new.assign(ops.copy(ops.cast(given, new.dtype)))
-
-
-def read_options(options: object) -> ElmoConfig:
-    """Returns the sizes that the config of a saved model holds.
-
-    Raises:
-        ValueError: `options` is no dictionary, or no model has such sizes.
-    """
-    # A string would be taken for the path of a file.
-    if not isinstance(options, dict):
-        raise ValueError(
-            f"`options` must be a dictionary. Received: options={options!r}"
-        )
-    return ElmoConfig.from_options(options)
 
 
 def build_encoder(

@@ -9,9 +9,9 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_elmo.config import ElmoConfig
+from keras_elmo.config import ElmoConfig, read_options
 from keras_elmo.layers.freezing import freeze_layers, frozen_layers
-from keras_elmo.models.encoder import Encoder, read_options
+from keras_elmo.models.encoder import Encoder
 from keras_elmo.models.language_model_head import LanguageModelHead, predicted_pairs
 from keras_elmo.text.corpus import Corpus
 from keras_elmo.text.vocabulary import Vocabulary
@@ -226,7 +226,8 @@ class PretrainingModel(keras.Model):
     ) -> "PretrainingModel":
         config = dict(config)
         tokenizer, frozen = config.pop("tokenizer"), config.pop("frozen_layers")
-        model = cls(read_options(config.pop("options")), **config)
+        options = read_options(config.pop("options"), "a saved model")
+        model = cls(options, **config)
         model.encoder.tokenizer = tokenizer
         freeze_layers(model, frozen)
         return model

@@ -1,5 +1,6 @@
 """A biLM and its mix as ONNX operators, from character ids."""
 
+from functools import singledispatch
 from typing import NamedTuple
 
 import numpy as np
@@ -8,10 +9,12 @@ from keras import ops
 from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
 from keras_elmo.layers.highway import Highway
 from keras_elmo.layers.scalar_mix import ScalarMix
+from keras_elmo.layers.token_embedding import TokenEmbedding
 from keras_elmo.layers.vocabulary_embedding import VocabularyEmbedding
 from keras_elmo.models.encoder import Encoder
 from keras_elmo.onnx_graphs.graph import TO_THE_END, OnnxGraph, array_of
 from keras_elmo.onnx_graphs.recurrence import PackedRows, add_bilm
+from keras_elmo.utils.checks import called
 
 
 class EncodedTokens(NamedTuple):
@@ -61,7 +64,7 @@ def add_encoder(graph: OnnxGraph, encoder: Encoder, char_ids: str) -> EncodedTok
 
 def _add_token_embedding(
     graph: OnnxGraph,
-    layer: CharCNNEmbedding | VocabularyEmbedding,
+    layer: TokenEmbedding,
     char_ids: str,
     num_ids: int,
     positions: str,
@@ -78,15 +81,27 @@ def _add_token_embedding(
     # ONNX Runtime finds unique rows of 64-bit numbers only.
     words = graph.cast(words, "int64")
     words, _, indices, _ = graph.add_several(4, "Unique", words, axis=0, sorted=0)
-    if isinstance(layer, VocabularyEmbedding):
-        embeddings = _look_up(graph, layer, words, num_ids)
-    else:
-        embeddings = _embed_characters(graph, layer, words, num_ids)
+    embeddings = embed_words(layer, graph, words, num_ids)
     return graph.add("Gather", embeddings, graph.add("Gather", indices, positions))
 
 
+@singledispatch
+def embed_words(
+    layer: TokenEmbedding, graph: OnnxGraph, words: str, num_ids: int
+) -> str:
+    """Maps `(words, num_ids)` int64 ids to `(words, projection_units)` vectors.
+
+    Each kind of token embedding registers a function.
+    """
+    raise ValueError(
+        f"{called('source')} must have a token embedding with a form in ONNX. "
+        f"Received: a {type(layer).__name__}"
+    )
+
+
+@embed_words.register
 def _look_up(
-    graph: OnnxGraph, layer: VocabularyEmbedding, words: str, num_ids: int
+    layer: VocabularyEmbedding, graph: OnnxGraph, words: str, num_ids: int
 ) -> str:
     zero = graph.constant(0, "int64")
     parts = []
@@ -99,11 +114,8 @@ def _look_up(
         words = graph.slice(words, 1, TO_THE_END, axis=1)
         num_ids -= 1
     if layer.char_cnn is not None:
-        parts.append(_embed_characters(graph, layer.char_cnn, words, num_ids))
-    x = graph.add("Concat", *parts, axis=1)
-    if layer.projection_kernel is None:
-        return x
-    return graph.affine(x, layer.projection_kernel, layer.projection_bias)
+        parts.append(embed_words(layer.char_cnn, graph, words, num_ids))
+    return _project(graph, layer, graph.add("Concat", *parts, axis=1))
 
 
 def _without_padding(graph: OnnxGraph, words: str, widest: int, num_ids: int) -> str:
@@ -117,10 +129,10 @@ def _without_padding(graph: OnnxGraph, words: str, widest: int, num_ids: int) ->
     return graph.add("Slice", words, graph.integers(0), stop, graph.integers(1))
 
 
+@embed_words.register
 def _embed_characters(
-    graph: OnnxGraph, layer: CharCNNEmbedding, words: str, num_ids: int
+    layer: CharCNNEmbedding, graph: OnnxGraph, words: str, num_ids: int
 ) -> str:
-    """Maps `(words, num_ids)` ids to `(words, projection_units)` vectors."""
     widest = max(width for width, _ in layer.filters)
     words = _without_padding(graph, words, widest, num_ids)
     table = graph.constant(array_of(layer.char_embedding))
@@ -136,6 +148,10 @@ def _embed_characters(
     x = graph.add("Concat", *features, axis=1)
     for highway in layer.highways:
         x = _add_highway(graph, highway, x)
+    return _project(graph, layer, x)
+
+
+def _project(graph: OnnxGraph, layer: TokenEmbedding, x: str) -> str:
     if layer.projection_kernel is None:
         return x
     return graph.affine(x, layer.projection_kernel, layer.projection_bias)

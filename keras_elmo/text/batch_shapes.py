@@ -44,6 +44,21 @@ class BatchShapes(NamedTuple):
         place = bisect_left(self.lengths, positions)
         return self.lengths[place] if place < len(self.lengths) else positions
 
+    def masked_batches(
+        self, batch_tokens: int, num_ids: int
+    ) -> list[dict[str, np.ndarray]]:
+        """Returns an empty batch of each shape, unless batches list their own words."""
+        empty = {
+            "words": np.zeros((0, num_ids), "int32"),
+            "positions": np.zeros((0, 0), "int32"),
+            "token_ids": np.zeros((0, 0), "int32"),
+        }
+        return [
+            pad_batch(empty, batch_tokens // tokens, tokens, self.num_words)
+            for tokens in self.lengths
+            if self.num_words
+        ]
+
 
 def form_batch(
     words: np.ndarray,

@@ -8,7 +8,6 @@ import keras
 from keras import ops
 
 from keras_elmo.models.language_model_head import mean_over_replicas
-from keras_elmo.training.sparse_gradients import is_sparse, sum_gradients
 from keras_elmo.utils.keras_private import Optimizer
 from keras_elmo.utils.lazy import tf
 from keras_elmo.utils.types import Config, Tensor
@@ -19,23 +18,21 @@ class ClippedOptimizer(Optimizer, abc.ABC):
 
     Under a `tf.distribute` strategy, gradients are summed over the replicas before they
     are clipped, so an update is that of one device with the whole batch. (Keras clips
-    the gradients of each replica.) Rows of a softmax that a batch does not look up are
-    neither read nor written.
+    the gradients of each replica.) On TensorFlow, gradients of rows of a softmax that a
+    batch looks up are `tf.IndexedSlices`; the other rows are neither read nor written.
 
     To add an optimizer: subclass this class and one of Keras's optimizers, in this
-    order; make its variables in `add_slots`, update the rows of sparse gradients in
-    `update_rows` and set `num_slots`; dense gradients go to the `update_step` of
-    Keras's optimizer. Then add its name to `OPTIMIZERS` of optimizers.py, and its
-    learning rate to `LEARNING_RATES` of options.py.
+    order; make its variables in `add_slots`, and update the rows of sparse gradients in
+    `update_rows`; dense gradients go to the `update_step` of Keras's optimizer. Then
+    add its name to `OPTIMIZERS` of optimizers.py, and its learning rate to
+    `LEARNING_RATES` of training_options.py.
 
     Attributes:
         gradient_norm: variable, norm of the loss's gradients before clipping.
         loss_factor: factor of the loss, before gradients are taken.
-        num_slots: numbers that the optimizer keeps for each weight.
     """
 
     loss_factor = 1.0
-    num_slots: int
 
     def __init__(self, *, global_clipnorm: float | None = None, **kwargs: Any) -> None:
         # Keras would clip by its own `global_clipnorm` before the replicas are summed.
@@ -73,7 +70,7 @@ class ClippedOptimizer(Optimizer, abc.ABC):
         trainable_variables: list[keras.Variable] | None = None,
     ) -> None:
         if keras.backend.backend() == "tensorflow":
-            grads = sum_gradients(grads)
+            grads = _sum_gradients(grads)
         norm = ops.sqrt(sum(_squared_norm(g) for g in grads if g is not None))
         # Each replica rounds for itself: with different norms they would drift apart.
         norm = mean_over_replicas(norm)
@@ -86,7 +83,7 @@ class ClippedOptimizer(Optimizer, abc.ABC):
     def update_step(
         self, gradient: Tensor, variable: keras.Variable, learning_rate: Tensor
     ) -> None:
-        if is_sparse(gradient):
+        if _is_sparse(gradient):
             self.update_rows(gradient, variable, learning_rate)
         else:
             super().update_step(gradient, variable, learning_rate)
@@ -96,13 +93,54 @@ class ClippedOptimizer(Optimizer, abc.ABC):
 
 
 def _squared_norm(gradient: Tensor) -> Tensor:
-    values = gradient.values if is_sparse(gradient) else gradient
+    values = gradient.values if _is_sparse(gradient) else gradient
     return ops.sum(ops.square(ops.cast(values, "float32")))
 
 
 def _scale(gradient: Tensor, factor: Tensor) -> Tensor:
-    if is_sparse(gradient):
+    if _is_sparse(gradient):
         return tf.IndexedSlices(
             gradient.values * factor, gradient.indices, gradient.dense_shape
         )
     return gradient * ops.cast(factor, gradient.dtype)
+
+
+def _is_sparse(gradient: Tensor) -> bool:
+    """Whether a gradient is a `tf.IndexedSlices`."""
+    if keras.backend.backend() != "tensorflow":
+        return False
+    return isinstance(gradient, tf.IndexedSlices)
+
+
+def _sum_gradients(gradients: Iterable[Tensor]) -> list[Tensor]:
+    """Sums gradients over the replicas, and over repeated rows.
+
+    TensorFlow keeps one slice per lookup of a row. The norm and the optimizers' slots
+    are of squares, and the squares of the slices do not add up to that of their sum.
+    """
+    gradients = list(gradients)
+    context = tf.distribute.get_replica_context()
+    if context is not None and context.num_replicas_in_sync > 1:
+        dense = [g for g in gradients if g is not None and not _is_sparse(g)]
+        totals = iter(context.all_reduce(tf.distribute.ReduceOp.SUM, dense))
+        # All replicas gather the rows in the same order: sums in different orders
+        # would be rounded differently, and the replicas drift apart.
+        gradients = [
+            tf.IndexedSlices(
+                context.all_gather(g.values, axis=0),
+                context.all_gather(g.indices, axis=0),
+                g.dense_shape,
+            )
+            if _is_sparse(g)
+            else g
+            if g is None
+            else next(totals)
+            for g in gradients
+        ]
+    return [_sum_repeated_rows(g) if _is_sparse(g) else g for g in gradients]
+
+
+def _sum_repeated_rows(gradient: Tensor) -> Tensor:
+    rows, indices = tf.unique(gradient.indices)
+    sums = tf.math.unsorted_segment_sum(gradient.values, indices, tf.size(rows))
+    return tf.IndexedSlices(sums, rows, gradient.dense_shape)

@@ -13,6 +13,7 @@ from keras import ops
 
 from keras_elmo.models.pretraining import PretrainingModel
 from keras_elmo.text.batch_shapes import BatchShapes
+from keras_elmo.text.corpus import Corpus
 from keras_elmo.training.devices.base import Devices, WorkerStatus
 from keras_elmo.training.learning_rates import (
     FallingRate,
@@ -88,7 +89,7 @@ class TrainingLoop:
         self._bar = Progress("Pretraining", total, start=start, visible=visible)
         ahead = self.devices.batches_ahead
         placed = prefetch_map(self._place, self._read_batches(), ahead)
-        with closing(placed):
+        with closing(placed), closing(self.devices):
             batches = self._compile_first(placed) if ahead else placed
             with self._bar:
                 self.callbacks.begin()
@@ -110,20 +111,28 @@ class TrainingLoop:
         return self.devices.place(batch), status
 
     def _compile_first(self, batches: Iterator[Placed]) -> Iterator[Placed]:
-        """Compiles the update of the first batch, before the progress bar starts."""
+        """Compiles updates, that of the first batch before the progress bar starts."""
         first = next(batches, None) if self._goes_on() else None
         if first is None:
             return batches
         since = monotonic()
+        others = self._batches_to_come() if self.devices.compiles_ahead else []
         message = "A step is compiled for each length of rows when it first comes"
-        if self.devices.compile(self.model, first[0]):
+        if self.devices.compile(self.model, [first[0], *others]):
             message = (
                 f"Compiled a step for rows of {first[1].tokens} positions in "
-                f"{monotonic() - since:.0f} s; other lengths follow when they first "
-                "come"
+                f"{monotonic() - since:.0f} s; other lengths follow "
+                + ("meanwhile" if others else "when they first come")
             )
         self.log(message)
         return chain([first], batches)
+
+    def _batches_to_come(self) -> list[Batch]:
+        """Returns a batch of each shape that the text has, as far as they are known."""
+        if self.shapes is None or not isinstance(self.corpus, Corpus):
+            return []
+        sizes = self.corpus.batch_tokens, self.model.config.ids_per_token
+        return [self.devices.place(each) for each in self.shapes.masked_batches(*sizes)]
 
     def _goes_on(self) -> bool:
         steps = self.options.steps

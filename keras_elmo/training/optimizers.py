@@ -29,7 +29,6 @@ class PublishedAdagrad(ClippedOptimizer, keras.optimizers.Adagrad):
     # The published trainer multiplies the loss by the steps it unrolls. With an
     # accumulator that begins at 1 and a clipped norm, that changes the updates.
     loss_factor = 20.0
-    num_slots = 1
 
     def __init__(
         self,
@@ -84,8 +83,6 @@ class LazyAdam(ClippedOptimizer, keras.optimizers.Adam):
 
     Reference: Kingma & Ba 2015, Adam: A Method for Stochastic Optimization.
     """
-
-    num_slots = 2
 
     def __init__(
         self,

@@ -19,10 +19,10 @@ from keras_elmo.training.beginning import (
     first_vocabulary,
     fixed_options,
     starting_point,
+    with_prepared_text,
 )
 from keras_elmo.training.closing import closing_messages
 from keras_elmo.training.devices import choose_devices
-from keras_elmo.training.given_text import with_prepared_text
 from keras_elmo.training.learning_rates import (
     FallingRate,
     build_learning_rate,

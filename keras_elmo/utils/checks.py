@@ -11,6 +11,9 @@ from typing import Any, NoReturn, TypeGuard
 
 # What the command line calls arguments, by their names in Python.
 FLAGS: ContextVar[Mapping[str, str]] = ContextVar("FLAGS", default=MappingProxyType({}))
+# No model has more; sizes that would exhaust the memory are refused.
+MOST_LAYERS = 100
+MOST_UNITS = 1 << 20
 _SHORT = reprlib.Repr()
 # The name of a file is shown whole.
 _SHORT.maxstring = _SHORT.maxother = 300
@@ -108,6 +111,28 @@ def check_choice(choices: Sequence[str | None], **arguments: str | None) -> None
         if value not in choices:
             *others, last = map(repr, choices)
             refuse(name, f"{', '.join(others)} or {last}", value)
+
+
+def checked_filters(
+    filters: object, least: int = 1, widest: int = MOST_UNITS
+) -> tuple[tuple[int, int], ...]:
+    """Returns `least` or more convolutions, `(width, number of filters)`, as tuples."""
+    if (
+        not isinstance(filters, list | tuple)
+        or not least <= len(filters) <= MOST_LAYERS
+        or not all(
+            isinstance(pair, list | tuple)
+            and len(pair) == 2
+            and all(map(is_integer, pair))
+            and 1 <= pair[0] <= widest
+            and 1 <= pair[1] <= MOST_UNITS
+            for pair in filters
+        )
+    ):
+        rule = f"{least} to {MOST_LAYERS} pairs of integers, (width, count), with "
+        rule += f"widths of 1 to {widest:,} and counts of 1 to {MOST_UNITS:,}"
+        refuse("filters", rule, filters)
+    return tuple((int(width), int(count)) for width, count in filters)
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:

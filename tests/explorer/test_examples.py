@@ -2,6 +2,7 @@
 
 from collections import Counter, defaultdict
 
+import numpy as np
 import pytest
 
 import keras_elmo
@@ -22,17 +23,22 @@ def test_examples(code):
     of_language = examples.EXAMPLES[code]
     for sentence, word in of_language.words:
         assert word in sentence.split() and text.count(word) > 2
-    for pair in (*of_language.pairs, *of_language.minimal_pairs):
-        assert len(pair) == 2
+    assert {len(each) for each in of_language.pairs} == {2, 3}
+    assert all(len(each) == 2 for each in of_language.minimal_pairs)
 
 
 # The vectors of a whole sample are computed.
+@pytest.fixture(scope="module", params=["en", "ko"])
+def shipped(request):
+    """A language and the explorer of its model."""
+    return request.param, Explorer.load(f"elmo-{request.param}")
+
+
 @pytest.mark.graph
 @pytest.mark.slow
-@pytest.mark.parametrize("code", ["en", "ko"])
-def test_groups_are_senses(code):
+def test_groups_are_senses(shipped):
     """Four of five occurrences are in a group of their sense, and so is the example."""
-    explorer = Explorer.load(f"elmo-{code}")
+    code, explorer = shipped
     words = examples.EXAMPLES[code].words
     for (text, word), sense in zip(words, SENSES[code], strict=True):
         tokens = explorer.tokens(text)
@@ -48,6 +54,46 @@ def test_groups_are_senses(code):
         purity = sum(count for _, count in most.values()) / known
         assert len(groups) > 1 and known >= 15 and purity >= 0.8, (word, purity)
         assert answer["senses"][most[own["cluster"]][0]]["name"] == sense, text
+        *_, near = explorer.neighbours(tokens, tokens.index(word), pattern)["layers"]
+        senses = (
+            explorer.text.sense(each["position"], tuple(each["text"].split()))
+            for each in near
+        )
+        assert next(filter(None, senses)) == sense, text
+
+
+@pytest.mark.graph
+@pytest.mark.slow
+@pytest.mark.parametrize("shipped", ["ko"], indirect=True)
+def test_snow_is_no_eye(shipped):
+    """Of falling snow, which once had a baby's eyes for its neighbour."""
+    _, explorer = shipped
+    tokens = explorer.tokens("밤하늘에서 눈이 펑펑 내렸다")
+    *_, near = explorer.neighbours(tokens, tokens.index("눈이"))["layers"]
+    assert near[0]["after"].startswith(("내려", "쌓였다"))
+
+
+@pytest.mark.graph
+@pytest.mark.slow
+def test_pairs_come_apart(shipped):
+    """A word of all sentences is nearer where it means the same."""
+    code, explorer = shipped
+    for texts in examples.EXAMPLES[code].pairs:
+        first, *others = map(explorer.tokens, texts)
+        words = [token.casefold() for token in first]
+        cosines = {}
+        for number, other in enumerate(others):
+            folded = [token.casefold() for token in other]
+            layers = np.array(explorer.compare(first, other)["layers"])
+            for k, word in enumerate(words):
+                if word.isalpha() and word in folded:
+                    layer = layers[:, k, folded.index(word)]
+                    assert number or layer[0] == pytest.approx(1), texts
+                    cosines.setdefault(word, {})[number] = layer[-1]
+        common = [each for each in cosines.values() if len(each) == len(others)]
+        assert min(each[0] for each in common) < 0.8, texts
+        if len(others) == 2:
+            assert max(each[1] - each[0] for each in common) > 0.15, texts
 
 
 def test_language():

@@ -11,18 +11,19 @@ from PIL import Image
 
 from keras_elmo.explorer.api import Api
 from keras_elmo.explorer.explorer import Explorer
-from tests.explorer.conftest import MIXES
+from tests.explorer.conftest import MIXES, WORDS, small_model
 from tests.helpers.browser import Browser, axe_core
 
 # Chromium starts once.
 pytestmark = [pytest.mark.graph, pytest.mark.slow]
 
-VIEWS = ("word", "compare", "surprise", "mix")
+VIEWS = ("word", "compare", "surprise", "quiz", "mix")
 BANK = "view=word&text=we+sat+on+the+bank&at=4"
 PAIR = "first=the+bank+of+a+river&second=a+bank+lends+money"
+THREE = f"{PAIR}&third=we+sat+on+the+bank"
 MINIMAL = "likely=we+sat+on+the+bank&unlikely=we+sat+on+the+boats"
 # Of every view.
-STATE = f"{PAIR}&{MINIMAL}&text=we+sat+on+the+bank&at=4"
+STATE = f"{THREE}&{MINIMAL}&text=we+sat+on+the+bank&at=4"
 
 
 @pytest.fixture(scope="module")
@@ -256,7 +257,9 @@ def test_play_ends(browser, page):
 def test_compare(browser, page):
     browser.open(page.url, "view=compare")
     assert browser.one("#first").get_attribute("value").startswith("We sat")
+    assert "of the stream" in browser.one("#third").get_attribute("value")
     browser.run("document.querySelector('#first').value = 'the bank'")
+    browser.run("document.querySelector('#third').value = ''")
     browser.write("#second", "a bank lends")
     assert len(browser.all("#heat tbody td")) == 6
     top = browser.text("#heat tbody")
@@ -264,6 +267,66 @@ def test_compare(browser, page):
     browser.press("HOME")
     assert browser.text("#heat tbody") != top
     assert browser.all("#heat tbody td")[4].text == "1.00"
+
+
+def test_three_sentences(browser, page):
+    """Two tables, and whether a word of all three is nearer to one of the others."""
+    browser.open(page.url, f"view=compare&{THREE}")
+    assert len(browser.all("#heat table")) == 2
+    assert len(browser.all("#heat tbody td")) == 5 * (4 + 5)
+    (row,) = browser.all("#heat .shared li")
+    words, cosines = row.text.split("\n")[0], browser.all("#heat .shared .percent")
+    assert words == "bank"
+    cells = [each.text for each in browser.all("#heat tbody td")]
+    # The second word of the first sentence; of the others the second and the fifth.
+    found = [f"{float(cells[4 + 1]):.2f}", f"{float(cells[20 + 5 + 4]):.2f}"]
+    assert [each.text for each in cosines] == found and found[0] != found[1]
+    browser.one("#compare input[type=range]").click()
+    browser.press("HOME")
+    assert [each.text for each in browser.all("#heat .percent")] == ["1.00", "1.00"]
+    browser.write("#third", "money")
+    assert "No word stands in all three" in browser.text("#heat")
+    browser.write("#third", "")
+    assert len(browser.all("#heat table")) == 1
+    assert "third" not in browser.run("location.hash")
+
+
+def test_quiz(browser, start_page):
+    """An answer is judged and counted once; the address holds the question."""
+    page = start_page(Api({"sample": Explorer(small_model(WORDS))}, MIXES, 300))
+    browser.expected = ["elsewhere:"]
+    browser.open(page.url, "view=quiz")
+    marked = browser.text("#question mark")
+    assert marked in browser.text("#question .sentence")
+    right = []
+    for number in range(3):
+        assert not browser.text("#question .result")
+        browser.run("document.querySelector('#question .choices button').focus()")
+        browser.press("ENTER")
+        chosen = browser.one("#question [aria-pressed=true]").text
+        answer = browser.one("#question .right").text
+        right.append(chosen == answer)
+        verdict = browser.text("#question .verdict")
+        assert verdict == (f"Right: {answer}." if right[-1] else f"It is {answer}.")
+        tally = browser.text("#question .tally")
+        assert f"Of {number + 1} questions you have {sum(right)} right" in tally
+        assert not browser.all("#question .choices button:enabled")
+        # The focus is on the next question.
+        browser.press("ENTER")
+        assert f"question={number + 1}" in browser.run("location.hash")
+    sentence = browser.text("#question .sentence")
+    browser.driver.back()
+    browser.wait()
+    assert browser.text("#question .tally") == tally
+    browser.open(page.url, "view=quiz&question=3")
+    assert browser.text("#question .sentence") == sentence
+    assert not browser.text("#question .result")
+
+
+def test_quiz_without_senses(browser, page):
+    """A text whose senses are not known has no questions."""
+    browser.open(page.url, "view=quiz")
+    assert "without --text" in browser.text("#question")
 
 
 def test_surprise(browser, page):
@@ -443,8 +506,9 @@ def test_accessible(browser, page):
 
 SHOTS = {
     "word": ("view=word&same=1", 1220),
-    "compare": ("view=compare", 860),
+    "compare": ("view=compare", 1640),
     "surprise": ("view=surprise", 780),
+    "quiz": ("view=quiz", 690),
 }
 
 
@@ -461,6 +525,8 @@ def test_screenshots(browser, start_page):
     for name, (fragment, height) in SHOTS.items():
         browser.resize(1040, height)
         browser.open(page.url, fragment)
+        if name == "quiz":
+            browser.click("#question .choices button", 1)
         picture = Image.open(io.BytesIO(browser.driver.get_screenshot_as_png()))
         # A palette takes half of the bytes.
         picture.convert("RGB").quantize(128, dither=Image.Dither.NONE).save(

@@ -95,7 +95,8 @@ def test_model_of_another_program(kind, files, tmp_path):
 
 def test_file_of_another_program(monkeypatch, tmp_path):
     """A format may be a single file, which is found in a folder or given itself."""
-    monkeypatch.setitem(finding.FOREIGN_FILES, "a model of MyProgram", "*.mine")
+    mine = finding.ForeignFormat("a model of MyProgram", "*.mine", "")
+    monkeypatch.setitem(finding.FOREIGN_FORMATS, "mine", mine)
     (tmp_path / "model.mine").touch()
     for path in (tmp_path, tmp_path / "model.mine"):
         with pytest.raises(ValueError, match="is a model of MyProgram; import it with"):

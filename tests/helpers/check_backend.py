@@ -26,6 +26,8 @@ from keras_elmo.files.published import (
 from keras_elmo.models.pretraining import PretrainingModel
 from keras_elmo.text.batch_shapes import BatchShapes, form_batch
 from keras_elmo.text.plain_ids import PlainIds
+from keras_elmo.training import pretrain as pretrain_module
+from keras_elmo.training.devices import choose_devices
 from tests.helpers import numpy_reference
 from tests.helpers.check_host import check_host
 from tests.helpers.combinations import (
@@ -343,14 +345,19 @@ def check_distinct_words():
 def check_run():
     """A run compiles few steps, and a resumed one ends with the same bits.
 
-    On two devices, which share the rows and the distinct words, it ends with the same
-    numbers.
+    The resumed one compiles its steps ahead at first, as on a GPU. On two devices,
+    which share the rows and the distinct words, a run ends with the same numbers.
     """
     traced, step = [], PretrainingModel.train_step
 
     def train_step(model, *arguments):
         traced.append(model)
         return step(model, *arguments)
+
+    def choose_ahead(count):
+        devices = choose_devices(count)
+        devices.compiles_ahead = True
+        return devices
 
     PretrainingModel.train_step = train_step
     # PyTorch draws the masks of dropout from a generator that no checkpoint has.
@@ -362,10 +369,13 @@ def check_run():
         words = "the bank of a river by a boat bank".split()
         lines = [" ".join(words[: (3, 8, 9)[k % 3]]) for k in range(200)]
         text.write_text("\n".join(lines), encoding="utf-8")
-        runs = [("whole", 8, 1), ("parts", 3, 1), ("parts", 8, 1)]
+        runs = [("whole", 8, 1), ("parts", 1, 1), ("parts", 8, 1)]
         if on_jax:
             runs.append(("two", 8, 2))
+        counts = []
         for directory, steps, devices in runs:
+            chosen = choose_ahead if steps == 1 else choose_devices
+            pretrain_module.choose_devices = chosen
             keras_elmo.pretrain(
                 config,
                 text,
@@ -379,6 +389,7 @@ def check_run():
                 resume=True,
                 progress=False,
             )
+            counts.append(len(traced))
         manifest = json.loads((Path(folder) / "whole" / "training.json").read_text())
         whole, *others = (
             state_of(Path(folder) / directory)[0]
@@ -393,6 +404,8 @@ def check_run():
         assert manifest["shapes"]["lengths"] == [5, 11]
         # Each length once in each call.
         assert len(traced) <= 2 * len(runs)
+        # Both, for a single step.
+        assert counts[1] - counts[0] == 2
     else:
         assert manifest["shapes"] is None and len(traced) == 8 + 8
 

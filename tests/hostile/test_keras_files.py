@@ -94,7 +94,7 @@ ARGUMENTS = {
     "an encoder": (
         "encoder",
         {"options": "/etc/passwd"},
-        "`options` must be a dictionary",
+        "options must be a JSON object",
     ),
     "an encoder's dtype": (
         "encoder",

@@ -81,7 +81,7 @@ REFUSED = {
     "filter": (changed("bilm/CNN/W_cnn_1", 5), "must have 4 axes. Received: the shape"),
     "no filters": (
         lambda variables: variables.pop("bilm/CNN/W_cnn_0"),
-        "`filters` must hold 1 to 100 pairs",
+        "`filters` must be 1 to 100 pairs",
     ),
     "gap": (
         lambda variables: variables.pop("bilm/CNN/W_cnn_1"),

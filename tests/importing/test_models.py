@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import keras_elmo
+from keras_elmo.files.finding import FOREIGN_FORMATS
 from keras_elmo.files.loading import kind_of
 from keras_elmo.importing.models import EVERY_KIND, FOREIGN, import_model
 from tests.helpers.command_line import assert_one_line, command
@@ -81,3 +82,7 @@ def test_import_of_an_archive(models, tmp_path, monkeypatch):
     assert keras_elmo.load(tmp_path / "out").config == CONFIG
     result = command("import", "--checkpoint", models / "run", "--out", tmp_path / "no")
     assert_one_line(*result, "run: holds no checkpoint of bilm-tf")
+
+
+def test_every_format_is_read():
+    assert {kind.key for kind in FOREIGN} == {*FOREIGN_FORMATS}

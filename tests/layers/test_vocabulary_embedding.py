@@ -106,7 +106,7 @@ def test_config(config):
         ({"word_embedding_units": 0}, "`word_embedding_units` must be positive if"),
         ({"token_vocabulary": None}, "`word_embedding_units` must be positive if"),
         ({"token_vocabulary": {}}, "`token_vocabulary` must be a TokenVocabulary"),
-        ({"filters": ()}, "`filters` must hold"),
+        ({"filters": ()}, "`filters` must be 1 to 100 pairs"),
         ({"filters": ((9, 1),)}, "widths of 1 to 8"),
         ({"token_vocabulary": WORDS_ALONE.token_vocabulary}, "`filters` must be empty"),
     ],

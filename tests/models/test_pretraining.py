@@ -248,7 +248,7 @@ def test_sizes_are_not_read_from_another_file(tmp_path):
     config = random_model().get_config()
     (tmp_path / "options.json").write_text("[1]")
     path = str(tmp_path / "options.json")
-    with pytest.raises(ValueError, match="`options` must be a dictionary"):
+    with pytest.raises(ValueError, match="options must be a JSON object"):
         PretrainingModel.from_config({**config, "options": path})
 
 

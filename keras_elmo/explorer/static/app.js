@@ -4,11 +4,12 @@ import { renderCompare, startCompare } from "./compare.js";
 import { ask, element } from "./dom.js";
 import { language, t, translate } from "./korean.js";
 import { renderMix, startMix } from "./mix.js";
+import { renderQuiz } from "./quiz.js";
 import { change, onChange, start, state } from "./state.js";
 import { renderSurprise, startSurprise } from "./surprise.js";
 import { renderWord, startWord } from "./word.js";
 
-const views = { word: renderWord, compare: renderCompare, surprise: renderSurprise, mix: renderMix };
+const views = { word: renderWord, compare: renderCompare, surprise: renderSurprise, quiz: renderQuiz, mix: renderMix };
 const status = document.getElementById("status");
 const select = document.getElementById("model");
 const main = document.querySelector("main");
@@ -51,7 +52,7 @@ try {
   onChange(() => render(info));
   select.addEventListener("change", () =>
     // Sentences of another language would say little.
-    change({ model: select.value, text: "", at: null, layer: null, pattern: "", first: "", second: "", likely: "", unlikely: "" }));
+    change({ model: select.value, text: "", at: null, layer: null, pattern: "", first: "", second: "", third: "", question: null, likely: "", unlikely: "" }));
   status.hidden = true;
   render(info);
 } catch (error) {

@@ -1,4 +1,4 @@
-// Two sentences: the cosine of each word with each.
+// Two or three sentences: the cosine of each word of the first with each of the others.
 
 import { ask, element, examples, fill, word } from "./dom.js";
 import { t } from "./korean.js";
@@ -7,45 +7,87 @@ import { change, state } from "./state.js";
 
 const section = document.getElementById("compare");
 const panel = document.getElementById("heat");
+const NAMES = ["first", "second", "third"];
+// Words that are compared by their numbers.
+const MOST = 3;
 const dark = matchMedia("(prefers-color-scheme: dark)");
 
 export function startCompare() {
   section.querySelector("form").addEventListener("submit", (event) => {
     event.preventDefault();
-    change({ first: section.querySelector("#first").value, second: section.querySelector("#second").value });
+    change(Object.fromEntries(NAMES.map((name) => [name, section.querySelector(`#${name}`).value])));
   });
   dark.addEventListener("change", () => change({}, { replace: true }));
 }
 
 export function renderCompare(model) {
   if (!state.first && !state.second && model.examples.pairs.length) {
-    const [first, second] = model.examples.pairs[0];
-    change({ first, second }, { replace: true });
+    const [first, second, third = ""] = model.examples.pairs[0];
+    change({ first, second, third }, { replace: true });
     return;
   }
   drawLayers(section.querySelector(".layers"), model.layers);
-  pairs(section, model.examples.pairs, ["first", "second"]);
-  const asked = { model: state.model, first: state.first, second: state.second };
-  fill(panel, JSON.stringify(asked), () => ask("compare", asked), drawHeat);
+  pairs(section, model.examples.pairs, NAMES);
+  const asked = ["second", "third"]
+    .filter((name) => name === "second" || state[name])
+    .map((name) => ({ model: state.model, first: state.first, second: state[name] }));
+  const compared = () => Promise.all(asked.map((each) => ask("compare", each)));
+  fill(panel, JSON.stringify(asked), compared, drawCompared);
 }
 
-// The inputs of two sentences, and buttons for the examples.
+// The inputs of sentences, and buttons for the examples.
 export function pairs(place, given, names) {
   for (const name of names) {
     const input = place.querySelector(`#${name}`);
     if (document.activeElement !== input) input.value = state[name];
   }
-  examples(place.querySelector(".examples"), given, (pair) => {
-    const button = element("button", { type: "button", dir: "auto", textContent: pair.join(" ↔ ") });
-    button.addEventListener("click", () => change({ [names[0]]: pair[0], [names[1]]: pair[1] }));
+  examples(place.querySelector(".examples"), given, (example) => {
+    const button = element("button", { type: "button", dir: "auto", textContent: example.join(" ↔ ") });
+    button.addEventListener("click", () => change(Object.fromEntries(names.map((name, k) => [name, example[k] ?? ""]))));
     return button;
   });
 }
 
-function drawHeat(body, { first, second, layers }) {
+function drawCompared(body, compared) {
+  const [two, three] = compared;
+  const tables = [heatTable(two, t("Rows: the first sentence. Columns: the second."))];
+  if (three) tables.push(heatTable(three, t("Rows: the first sentence. Columns: the third.")), shared(two, three));
+  body.replaceChildren(...tables);
+}
+
+// Is a word of all three sentences nearer to the second or to the third?
+function shared(two, three) {
+  const folded = ({ first, second }) => [first, second].map((tokens) => tokens.map((token) => token.toLowerCase()));
+  const [first, second] = folded(two);
+  const [, third] = folded(three);
+  const cosinesOf = ({ k, columns }, layer) => [two, three].map(({ layers }, n) => layers.at(layer)[k][columns[n]]);
+  // By the top layer, so that the slider keeps the words.
+  const gap = (row) => Math.abs(cosinesOf(row, -1)[0] - cosinesOf(row, -1)[1]);
+  const rows = first
+    .map((token, k) => ({ token, k, columns: [second.indexOf(token), third.indexOf(token)] }))
+    .filter(({ token, columns, k }) => /\p{L}/u.test(token) && !columns.includes(-1) && first.indexOf(token) === k)
+    .sort((one, other) => gap(other) - gap(one))
+    .slice(0, MOST);
+  const list = element("ul", { className: "shared" });
+  for (const row of rows) {
+    const item = element("li", {}, element("b", {}, word(two.first[row.k])));
+    cosinesOf(row, layerOf(two.layers.length)).forEach((cosine, n) => {
+      const bar = element("span", { className: "bar", ariaHidden: "true" });
+      bar.style.setProperty("--share", `${100 * Math.max(0, cosine)}%`);
+      const name = n ? t("to the third") : t("to the second");
+      item.append(element("span", { textContent: name }), bar, element("span", { className: "percent", textContent: cosine.toFixed(2) }));
+    });
+    list.append(item);
+  }
+  const none = t("No word stands in all three sentences.");
+  const title = t("How near is a word of the first sentence?");
+  return element("div", {}, element("h4", { textContent: title }), rows.length ? list : element("p", { className: "hint", textContent: none }));
+}
+
+function heatTable({ first, second, layers }, caption) {
   const cosines = layers[layerOf(layers.length)];
   const table = element("table", { className: "heat" });
-  table.append(element("caption", { textContent: t("Rows: the first sentence. Columns: the second.") }));
+  table.append(element("caption", { textContent: caption }));
   const head = element("tr", {}, element("td"));
   for (const each of second) head.append(element("th", { scope: "col" }, word(each)));
   table.append(element("thead", {}, head));
@@ -63,8 +105,8 @@ function drawHeat(body, { first, second, layers }) {
   table.append(rows);
   const scroll = element("div", { className: "scroll", tabIndex: 0 }, table);
   scroll.setAttribute("role", "region");
-  scroll.setAttribute("aria-label", t("Cosines"));
-  body.replaceChildren(scroll);
+  scroll.setAttribute("aria-label", caption);
+  return scroll;
 }
 
 // From the paper to blue, and the ink that is read best on it.

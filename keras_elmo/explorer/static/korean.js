@@ -5,7 +5,7 @@ const KOREAN = {
   "explorer": "탐색기",
   "Views": "화면",
   "A word in context": "문맥 속의 단어",
-  "Two sentences": "두 문장",
+  "Sentences compared": "문장 견주기",
   "Surprise": "놀라움",
   "Trained mix": "학습된 혼합",
   "Model": "모델",
@@ -29,11 +29,12 @@ const KOREAN = {
   "Neighbours in context": "문맥이 비슷한 이웃",
   "The same word only": "같은 단어만",
   "What could stand there instead": "이 자리에 올 수 있는 말",
-  "Two sentences, word by word": "두 문장을 단어마다 견주기",
-  "How near each word of one sentence is to each of the other: the cosine of their vectors, by layer.":
-    "한 문장의 단어가 다른 문장의 단어와 얼마나 가까운지, 층마다 벡터의 코사인으로 봅니다.",
+  "Sentences compared, word by word": "문장을 단어마다 견주기",
+  "How near each word of the first sentence is to each of the second, and of a third: the cosine of their vectors, by layer.":
+    "첫째 문장의 단어가 둘째, 셋째 문장의 단어와 얼마나 가까운지, 층마다 벡터의 코사인으로 봅니다.",
   "First sentence": "첫째 문장",
   "Second sentence": "둘째 문장",
+  "Third sentence, if you like": "셋째 문장 (없어도 됩니다)",
   "Compare": "견주기",
   "How surprising is each word?": "단어마다 얼마나 뜻밖일까요?",
   "In bits, by the language model: a word of 10 bits was one in a thousand. Compare a sentence with one that differs in a word.":
@@ -68,7 +69,26 @@ const KOREAN = {
   "beside {0}": "곁에: {0}",
   "a static vector: the mean, one point for all": "정적 벡터: 모두의 평균, 점 하나",
   "Rows: the first sentence. Columns: the second.": "행: 첫째 문장. 열: 둘째 문장.",
-  "Cosines": "코사인",
+  "Rows: the first sentence. Columns: the third.": "행: 첫째 문장. 열: 셋째 문장.",
+  "How near is a word of the first sentence?": "첫째 문장의 단어는 얼마나 가까울까요?",
+  "to the second": "둘째에",
+  "to the third": "셋째에",
+  "No word stands in all three sentences.": "세 문장에 모두 나오는 단어가 없습니다.",
+  "Which sense?": "어느 뜻일까요?",
+  "In which sense is the marked word meant? The model answers, too: it reads the words around, not the word itself, and knows the other sentences of each sense.":
+    "표시된 단어는 어느 뜻일까요? 모델도 답합니다. 모델은 단어를 뺀 나머지를 읽고, 뜻마다 다른 문장들을 알고 있습니다.",
+  "The quiz asks about the sample sentences, whose senses are known. Start keras-elmo explore without --text.":
+    "퀴즈는 뜻이 표시된 예문으로 냅니다. --text 없이 keras-elmo explore를 시작하세요.",
+  "Senses": "뜻 고르기",
+  "Next question": "다음 문제",
+  "Right: {0}.": "맞았습니다: {0}.",
+  "It is {0}.": "답은 {0}입니다.",
+  "The model is right, too: {0}.": "모델도 맞혔습니다: {0}.",
+  "The model knew it.": "모델은 맞혔습니다.",
+  "The model says {0}.": "모델의 답: {0}.",
+  "Cosine to the mean of each sense’s other sentences": "뜻마다 다른 문장들의 평균과의 코사인",
+  "The sentence that is nearest to the model: ": "모델이 보기에 가장 가까운 문장: ",
+  "Of {0} questions you have {1} right, the model {2}.": "{0}문제 가운데 {1}개를 맞혔고, 모델은 {2}개를 맞혔습니다.",
   "This model predicts no words: it has no softmax (export one with --language-model).":
     "이 모델은 소프트맥스가 없어 단어를 예측하지 못합니다 (--language-model로 내보내세요).",
   "Not in the vocabulary: taken to be as rare as the rarest word in it":

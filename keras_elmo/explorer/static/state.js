@@ -2,8 +2,9 @@
 
 const DEFAULTS = {
   view: "word", model: "", text: "", at: null, layer: null, same: false, method: "pca", pattern: "", colour: "cluster",
-  first: "", second: "", likely: "", unlikely: "", direction: "both",
+  first: "", second: "", third: "", question: null, likely: "", unlikely: "", direction: "both",
 };
+const NUMBERS = ["at", "layer", "question"];
 export const state = { ...DEFAULTS };
 const listeners = [];
 
@@ -16,7 +17,7 @@ function read() {
   for (const [name, value] of Object.entries(DEFAULTS)) {
     const text = given.get(name);
     if (text === null) state[name] = name === "view" ? state.view : value;
-    else if (name === "at" || name === "layer") state[name] = /^\d{1,6}$/.test(text) ? +text : null;
+    else if (NUMBERS.includes(name)) state[name] = /^\d{1,6}$/.test(text) ? +text : null;
     else state[name] = name === "same" ? text === "1" : text;
   }
 }

@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import os
+from collections.abc import Sequence
 
 import numpy as np
 from keras import ops
@@ -99,6 +100,7 @@ class Devices:
         num_replicas: devices of this process that share a batch.
         batches_ahead: batches to place while an update is computed.
         compiles: whether a program is compiled for each shape of a batch.
+        compiles_ahead: whether for all shapes at once, beside the first updates.
         on_gpu: whether a GPU computes.
     """
 
@@ -108,6 +110,7 @@ class Devices:
     num_replicas = 1
     batches_ahead = 0
     compiles = False
+    compiles_ahead = False
 
     @property
     def is_chief(self) -> bool:
@@ -130,12 +133,15 @@ class Devices:
         """Returns a batch as `update` takes it, in the memory of the device."""
         return {name: ops.convert_to_tensor(value) for name, value in batch.items()}
 
-    def compile(self, model: PretrainingModel, batch: Batch) -> bool:
-        """Compiles the update with batches of this shape, if that can be done ahead.
+    def compile(self, model: PretrainingModel, batches: Sequence[Batch]) -> bool:
+        """Compiles updates with batches of these shapes, if that can be done ahead.
 
-        Returns whether it was done.
+        Waits for the first one alone. Returns whether it was done.
         """
         return False
+
+    def close(self) -> None:
+        """Gives up what is still being compiled."""
 
     def update(
         self, model: PretrainingModel, batch: Batch | None, statuses: list[WorkerStatus]

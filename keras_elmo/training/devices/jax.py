@@ -3,7 +3,8 @@
 import contextlib
 import dataclasses
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeAlias
 
 import keras
@@ -52,7 +53,7 @@ class JaxDevices(Devices):
     def __init__(self, num_replicas: int) -> None:
         import jax
 
-        self.on_gpu = jax.default_backend() != "cpu"
+        self.on_gpu = self.compiles_ahead = jax.default_backend() != "cpu"
         self.worker = jax.process_index()
         self.num_workers = jax.process_count()
         self.num_replicas = num_replicas
@@ -74,7 +75,8 @@ class JaxDevices(Devices):
             jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec(*axes))
             for axes in ((), ("batch",))
         )
-        self._updates: dict[Shapes, Callable[..., Any]] = {}
+        self._updates: dict[Shapes, Future[Callable[..., Any]]] = {}
+        self._compiling = ThreadPoolExecutor(os.cpu_count())
         self._values: Values | None = None
 
     def scope(self) -> contextlib.AbstractContextManager[object]:
@@ -109,18 +111,24 @@ class JaxDevices(Devices):
             for name, value in padded.items()
         }
 
-    def compile(self, model: PretrainingModel, batch: Batch) -> bool:
+    def compile(self, model: PretrainingModel, batches: Sequence[Batch]) -> bool:
         import jax
 
-        shapes = _shapes_of(batch)
-        if shapes not in self._updates:
-            update = jax.jit(
-                _update_of(model), donate_argnums=0, out_shardings=self._copied
-            )
-            with self.scope():
-                lowered = update.lower(self._last_values(model), batch)
-            self._updates[shapes] = lowered.compile()
+        for batch in batches:
+            shapes = _shapes_of(batch)
+            if shapes not in self._updates:
+                update = jax.jit(
+                    _update_of(model), donate_argnums=0, out_shardings=self._copied
+                )
+                # Keras traces in one thread, XLA compiles in several.
+                with self.scope():
+                    lowered = update.lower(self._last_values(model), batch)
+                self._updates[shapes] = self._compiling.submit(lowered.compile)
+        self._updates[_shapes_of(batches[0])].result()
         return True
+
+    def close(self) -> None:
+        self._compiling.shutdown(wait=False, cancel_futures=True)
 
     def update(
         self, model: PretrainingModel, batch: Batch | None, statuses: list[WorkerStatus]
@@ -131,8 +139,8 @@ class JaxDevices(Devices):
                 max(status.rows for status in statuses),
                 max(status.tokens for status in statuses),
             )
-        self.compile(model, batch)
-        update = self._updates[_shapes_of(batch)]
+        self.compile(model, [batch])
+        update = self._updates[_shapes_of(batch)].result()
         self._values, metrics = update(self._last_values(model), batch)
         return metrics
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from keras_elmo.training.given_text import with_prepared_text
+from keras_elmo.training.beginning import with_prepared_text
 from keras_elmo.training.pretrain import pretrain
 from keras_elmo.training.training_options import TrainingOptions
 from tests.helpers.runs import CONFIG, ready_made, state_of, write_text
