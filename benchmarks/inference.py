@@ -12,12 +12,13 @@ turn. The first batch is compared before anything is timed.
 import argparse
 import contextlib
 import json
+import os
 import re
 import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -77,19 +78,22 @@ def _measure(
     """Times every system on the same sentences, in turn."""
     ours = (sys.executable, "keras_elmo", "float32")
     exact, rounded = (model.with_suffix(f".{kind}.onnx") for kind in _ONNX)
-    systems = {
+    systems: dict[str, tuple[Any, ...]] = {
         "keras_elmo": (*ours, model),
         "keras_elmo, bfloat16": (sys.executable, "keras_elmo", "bfloat16", model),
         "keras_elmo, ONNX": (*ours, exact),
         "keras_elmo, ONNX int8": (*ours, rounded),
     }
+    if os.environ.get("TF_ENABLE_ONEDNN_OPTS") == "0":
+        # The commands turn it on, and so can a program: docs/models.md.
+        systems["keras_elmo, oneDNN"] = (*ours, model, {"TF_ENABLE_ONEDNN_OPTS": "1"})
     if options.systems:
         systems = {name: systems[name] for name in options.systems}
     if options.peer:
         systems["simple_elmo"] = (options.peer, "simple_elmo", "float32", model)
     with contextlib.ExitStack() as stack:
         children = {
-            name: stack.enter_context(Child(*system, batch_size))
+            name: stack.enter_context(Child(batch_size, *system))
             for name, system in systems.items()
         }
         first = {
@@ -149,7 +153,13 @@ class Child:
     """A process that embeds."""
 
     def __init__(
-        self, python: str, system: str, dtype: str, model: Path, batch_size: int
+        self,
+        batch_size: int,
+        python: str,
+        system: str,
+        dtype: str,
+        model: Path,
+        environment: Mapping[str, str] | None = None,
     ) -> None:
         child = Path(__file__).with_name("embedder.py")
         command = [python, str(child), "--system", system, "--dtype", dtype]
@@ -159,6 +169,7 @@ class Child:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
+            env={**os.environ, **(environment or {})},
             text=True,
         )
         self._system = system

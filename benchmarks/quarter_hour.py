@@ -55,6 +55,8 @@ _INSTEAD = "regex"
 _PLATFORMS = ("manylinux_2_28_x86_64", "manylinux2014_x86_64")
 _FOLDER = {"type": common.existing, "metavar": "DIR"}
 _REQUIRED = {**_FOLDER, "required": True}
+# Updates until a measurement but the last one: JAX compiles for it, too.
+_NEVER = 10**9
 # Steps of a repetition with a ready batch.
 _STEPS = 10
 
@@ -155,6 +157,8 @@ def train(arguments: Sequence[str]) -> None:
         dtype=options.dtype,
         minutes=options.plan or options.minutes,
         callbacks=[Stage()],
+        validate_every=_NEVER,
+        checkpoint_minutes=options.minutes / 3,
         resume=True,
     )
     last = model.history.rows[-1]

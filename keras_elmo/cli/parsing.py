@@ -273,10 +273,14 @@ def import_keras(model: str = "") -> None:
 
     They come from C++ code that writes to standard error before it reads any log
     level, and would stand above every error message.
+
+    Also turns oneDNN on. TensorFlow does so by itself only on processors with AVX-512
+    VNNI, but products are faster with it on those with AVX2 as well.
     """
     if "keras" in sys.modules or is_onnx(model):
         return
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
     sys.stderr.flush()
     standard_error = os.dup(2)
     nothing = os.open(os.devnull, os.O_WRONLY)

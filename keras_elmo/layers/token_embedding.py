@@ -26,7 +26,8 @@ class TokenEmbedding(keras.layers.Layer):
     def stored_weights(self) -> Iterator[StoredWeight]:
         """Yields the weights as published files hold them.
 
-        A smaller shape holds the last numbers of a weight; those before are 0.
+        A name begins as one of `ENCODER_NAMES` in files/published.py. A smaller shape
+        holds the last numbers of a weight; those before are 0.
         """
         projection = {"W_proj": self.projection_kernel, "b_proj": self.projection_bias}
         for name, weight in projection.items():

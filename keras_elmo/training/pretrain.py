@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 from time import monotonic
 
@@ -219,6 +220,7 @@ def pretrain(options: TrainingOptions) -> PretrainingModel:
         recorder = RunRecorder(
             model, held_out, files, checkpoints, devices, options.tensorboard, log
         )
+        first_step = recorder.state.step
         is_falling = isinstance(learning_rate, FallingRate)
         clock = RunClock(
             options, recorder.state, begun.get(NUM_WORDS), began, is_falling
@@ -240,12 +242,13 @@ def pretrain(options: TrainingOptions) -> PretrainingModel:
         report = batches.report
         if counted.lines:
             # The rest was logged when the words were counted.
-            report = CorpusStats(
-                used_lines=report.used_lines, split_lines=report.split_lines
+            report = replace(
+                report, invalid_lines=0, lines_with_nul=0, truncated_words=0
             )
         _log_all(report, config, log)
     if devices.is_chief:
-        for message in closing_messages(options, recorder.state, begun.get(NUM_WORDS)):
+        words = begun.get(NUM_WORDS)
+        for message in closing_messages(options, recorder.state, words, first_step):
             log(message)
     return model
 

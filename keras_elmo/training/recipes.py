@@ -4,6 +4,7 @@ import dataclasses
 
 import keras
 
+from keras_elmo.text.corpus import Corpus
 from keras_elmo.text.vocabulary import SPECIALS, UNKNOWN, Vocabulary
 from keras_elmo.training.keras_configs import object_of
 from keras_elmo.training.learning_rates import FallingRate, LearningRate
@@ -131,6 +132,8 @@ def completed(
         values["optimizer"] = object_of(values["optimizer"], where)
     if options.num_sampled is None and options.recipe is None:
         values["num_sampled"] = recorded.get("num_sampled")
+    if options.vocabulary_size is None and not isinstance(options.corpus, Corpus):
+        values["vocabulary_size"] = recorded.get("vocabulary_size")
     return dataclasses.replace(options, **values)
 
 

@@ -1,7 +1,11 @@
 """Options of subcommands, and the answer to a wrong call."""
 
+import os
+import sys
+
 import pytest
 
+from keras_elmo.cli import parsing
 from keras_elmo.cli.parsing import COMMANDS
 from tests.helpers.command_line import command
 
@@ -44,3 +48,20 @@ def test_wrong_call(arguments, said):
     status, out, err = command(*arguments)
     assert (status, out) == (2, "")
     assert said in err and err.count("\n") == 2
+
+
+@pytest.mark.parametrize("setting", [None, "0"])
+def test_onednn_is_on_before_keras_is_imported(monkeypatch, setting):
+    """A processor with AVX2 alone gets oneDNN as others do, unless a user says no."""
+    seen = []
+    monkeypatch.delitem(sys.modules, "keras", raising=False)
+    monkeypatch.delenv("TF_ENABLE_ONEDNN_OPTS", raising=False)
+    if setting is not None:
+        monkeypatch.setenv("TF_ENABLE_ONEDNN_OPTS", setting)
+    monkeypatch.setattr(
+        parsing,
+        "import_extra",
+        lambda *_: seen.append(os.environ["TF_ENABLE_ONEDNN_OPTS"]),
+    )
+    parsing.import_keras()
+    assert seen == [setting or "1"]

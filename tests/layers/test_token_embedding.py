@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import keras_elmo
+from keras_elmo.files.published import ENCODER_NAMES
 from keras_elmo.layers.token_embedding import TokenEmbedding
 from keras_elmo.models.encoder import build_encoder
 from keras_elmo.onnx_graphs.encoder import embed_words
@@ -34,6 +35,8 @@ def test_description(name):
     assert config.from_options(config.to_options()) == config
     names = [name for name, _, _ in encoder.token_embedding.stored_weights()]
     assert len(set(names)) == len(names) == len(encoder.token_embedding.weights)
+    # By these a file is found to hold weights that its sizes do not describe.
+    assert all(name.startswith(ENCODER_NAMES) for name in names)
 
 
 @pytest.mark.parametrize("name", CONFIGS)

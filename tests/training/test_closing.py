@@ -10,10 +10,10 @@ ROWS = [
 ]
 
 
-def messages(words, **given):
+def messages(words, first_step=0, **given):
     options = TrainingOptions(CONFIG, "text.txt", directory="runs/my elmo", **given)
     state = RunState(step=3, words=33, positions=[(3, 0)], rows=ROWS)
-    return closing_messages(options, state, words)
+    return closing_messages(options, state, words, first_step)
 
 
 def test_little_text():
@@ -26,6 +26,14 @@ def test_little_text():
     assert messages(40_000)[1] == "Next:"
     # A model that knows the language learns from little.
     assert messages(11, init="elmo-en")[1] == "Next:"
+
+
+def test_nothing_was_left():
+    told = messages(40_000, first_step=3)
+    assert told[1].startswith(
+        "The run had ended before. To go on, give it more `steps`"
+    )
+    assert messages(40_000, first_step=2)[1] == "Next:"
 
 
 def test_next_commands():

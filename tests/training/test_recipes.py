@@ -71,6 +71,9 @@ def test_what_is_given_stands_before_all():
         some = options(**given)
         full = completed(some, recipe_of(some, on_gpu=False), found, "training.json")
         assert (full.optimizer, full.batch_tokens, full.num_sampled) == wanted
+    for some, wanted in ((options(), 60), (options(vocabulary_size=70), 70)):
+        full = completed(some, recipe_of(some, False), {"vocabulary_size": 60}, "")
+        assert full.vocabulary_size == wanted
     full = completed(options(), recipe_of(options(), on_gpu=True), {}, "")
     assert (full.optimizer, full.batch_tokens) == ("muon", 32_768)
     assert full.dtype == "mixed_bfloat16"
