@@ -22,7 +22,7 @@ from keras_elmo.files.onnx_session import (
 from keras_elmo.files.task_description import STATIC_IDS, TAGGER, task_of
 from keras_elmo.text.answers import LabelsTexts, Row, TagsSentences
 from keras_elmo.text.batching import Tokens, batches_of_like_length, split_stream
-from keras_elmo.text.labelled_texts import ExampleReader
+from keras_elmo.text.labelled_texts import ExampleReader, Label
 from keras_elmo.text.plain_ids import StaticIds
 from keras_elmo.text.plain_tokenizer import PlainTokenizer
 from keras_elmo.text.table_rows import Columns
@@ -179,7 +179,7 @@ class OnnxClassifier(LabelsTexts, OnnxTask):
         reader = ExampleReader(self.pairs, self.multi_label)
         right = reader.examples(texts, labels, columns=columns)
         # In a file every label is a string.
-        strings = [[*map(str, row)] for row in right.labels]
+        strings: list[list[Label]] = [[*map(str, row)] for row in right.labels]
         return self.scores(right._replace(labels=strings), batch_size)
 
     def probabilities(self, *texts: Batch) -> np.ndarray:
