@@ -41,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         corpus=(None, "files or glob patterns", {"nargs": "+", "required": True}),
         elmo="elmo-en",
         words=1_000_000,
-        epochs=([5, 20], "of fastText"),
+        epochs=([5], "of fastText"),
         seeds=3,
         scores=(
             Path(__file__).with_name("scores.json"),

@@ -20,7 +20,9 @@ from keras_elmo.cli.parsing import (
     take_options,
 )
 from keras_elmo.explorer.explore_options import ExploreOptions
+from keras_elmo.files.exported_sources import KerasFile
 from keras_elmo.files.finding import is_onnx
+from keras_elmo.files.loading import open_trained
 from keras_elmo.serving.limits import Limits, ServeOptions
 from keras_elmo.utils.lazy import import_extra
 from keras_elmo.utils.options import Option, options_of
@@ -82,6 +84,12 @@ def _serve(arguments: Arguments) -> None:
         many=True,
     ),
     Option(
+        "tagger",
+        "A .keras file of a tagger: the page shows the tags of a sentence, and how "
+        "probable they are",
+        "FILE",
+    ),
+    Option(
         "browser",
         "Print the address alone",
         flag="--no-browser",
@@ -97,7 +105,8 @@ def _explore(arguments: Arguments) -> None:
     """Opens a page about the words of a sentence, until it is stopped by Ctrl-C.
 
     It shows their neighbours in a text, substitutes, how unlikely they are, and how a
-    word's vectors part by its meanings from layer to layer. Needs the extra "explore".
+    word's vectors part by its meanings from layer to layer; with --tagger, their tags
+    and the probabilities of all tags. Needs the extra "explore".
     """
     for module in ("httptools", "orjson", "starlette", "uvicorn"):
         import_extra(module, "keras-elmo explore", "explore")
@@ -108,6 +117,8 @@ def _explore(arguments: Arguments) -> None:
     arguments.setdefault("models", ["elmo-en", "elmo-ko"])
     for name in arguments["models"]:
         check_model(name)
+    if "tagger" in arguments:
+        open_trained(arguments["tagger"], "Tagger", (KerasFile,), "tagger")
     import_keras()
     from keras_elmo.explorer.page_server import explore
 

@@ -14,7 +14,7 @@ from keras_elmo.cli.parsing import MODEL, Arguments, check_model, import_keras
 from keras_elmo.cli.process import STANDARD, check_output, written
 from keras_elmo.files.exported_sources import KERAS_SUFFIX, KerasFile, OnnxFile
 from keras_elmo.files.finding import is_onnx
-from keras_elmo.files.loading import open_model
+from keras_elmo.files.loading import open_trained
 from keras_elmo.files.sources import ModelSource
 from keras_elmo.files.task_description import Task
 from keras_elmo.text.lines import expand_files
@@ -37,6 +37,8 @@ PREDICTS = Option(
     "FILE",
     required=True,
 )
+# The files that it names.
+_KINDS = (KerasFile, OnnxFile)
 OUT = Option("out", "The file to write; if not given, or -, standard output", "FILE")
 JSON = Option("json", "Print all scores as JSON", type=bool)
 TRAIN_OUT = Option("out", "The file to write, a name in .keras", "FILE", required=True)
@@ -195,7 +197,7 @@ def predict(
         if more:
             told = ", ".join([path, *more])
             raise ValueError(f"--input must be one file. Received: {told}")
-    source, _ = _open(arguments["model"], name)
+    source, _ = open_trained(arguments["model"], name, _KINDS)
     model = _load(source, arguments.get("tokenizer"))
     with written(out) as file:
         stream = sys.stdin.buffer if path == STANDARD else None
@@ -207,7 +209,7 @@ def evaluate(
     name: str, arguments: Arguments, read: Callable[[Task], tuple[Data, ...]]
 ) -> None:
     """Prints a model's scores; `read` returns the arguments of its `evaluate`."""
-    source, task = _open(arguments["model"], name)
+    source, task = open_trained(arguments["model"], name, _KINDS)
     data = read(task)
     scores = _load(source, arguments.get("tokenizer")).evaluate(*data)
     # It takes NumPy.
@@ -234,16 +236,6 @@ def export_trained(arguments: Arguments) -> None:
     if not out.endswith(LITERT_SUFFIX):
         serve = shlex.join(["serve", "--model", out])
         print(f"next: keras-elmo {_predicting(task, out) if is_onnx(out) else serve}")
-
-
-def _open(path: str, name: str) -> tuple[ModelSource, Task]:
-    """Finds a trained model of the class `name`, and what it does, without Keras."""
-    source = open_model(path, "model", (KerasFile, OnnxFile))
-    task = source.task()
-    if task is None or task.class_name != name:
-        received = "another model" if task is None else f"a {task.class_name}"
-        raise ValueError(f"{path}: must hold a {name}. Received: {received}")
-    return source, task
 
 
 def _load(source: ModelSource, tokenizer: str | None = None) -> Data:

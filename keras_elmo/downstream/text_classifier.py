@@ -12,14 +12,9 @@ from keras_elmo.downstream.text_classifier_model import TextClassifierModel
 from keras_elmo.downstream.text_vectors import TextVectors
 from keras_elmo.files.encoder_tokenizer import tokenizer_of
 from keras_elmo.files.sources import Source
-from keras_elmo.text.answers import LabelsTexts
-from keras_elmo.text.batching import Tokens, batches_of_like_length
-from keras_elmo.text.labelled_texts import (
-    ExampleReader,
-    Label,
-    Text,
-    targets_of,
-)
+from keras_elmo.text.answers import LabelsTexts, numbers_of_words
+from keras_elmo.text.batching import Tokens
+from keras_elmo.text.labelled_texts import ExampleReader, Label, Text, targets_of
 from keras_elmo.text.table_rows import Columns
 from keras_elmo.text.token_lists import read_sentences
 from keras_elmo.utils.checks import (
@@ -206,11 +201,6 @@ class TextClassifier(LabelsTexts, TextClassifierModel):
             verbose=verbose,
         )
 
-    def _split(self, columns: Sequence[Sequence[Text]]) -> list[list[Tokens]]:
-        """Returns the words of texts; of pairs, of the first and of the second."""
-        tokenizer = tokenizer_of(self.elmo.encoder)
-        return [[*read_sentences(texts, tokenizer, _AHEAD)] for texts in columns]
-
     def _prepared(
         self, columns: Sequence[Sequence[Text]], targets: np.ndarray, batch_size: int
     ) -> Iterable[tuple[Tensor, ...]]:
@@ -218,27 +208,21 @@ class TextClassifier(LabelsTexts, TextClassifierModel):
         read = self._split(columns)
         batches = (
             (self._inputs([[x[k] for k in places] for x in read], 1), targets[places])
-            for places in shuffled_groups(_lengths(read), batch_size)
+            for places in shuffled_groups(numbers_of_words(read), batch_size)
         )
         return self._inputs.precomputed(batches, shuffle=True)
 
-    def predict_proba(self, texts: object, batch_size: int = 32) -> np.ndarray:
-        """Returns the probabilities of the labels.
+    def _split(self, columns: Sequence[Sequence[Text]]) -> list[list[Tokens]]:
+        tokenizer = tokenizer_of(self.elmo.encoder)
+        return [[*read_sentences(texts, tokenizer, _AHEAD)] for texts in columns]
 
-        Args:
-            texts: see `fit`.
-            batch_size: number of texts in a batch.
+    def _words(self, texts: object) -> list[list[Tokens]]:
+        # Raises before anything is read.
+        self._known()
+        return self._split(self._read.texts(texts))
 
-        Returns:
-            `(texts, labels)` float32 array, in the order of `labels`.
-        """
-        check_at_least(1, batch_size=batch_size)
-        read = self._split(self._read.texts(texts))
-        probabilities = np.zeros((len(read[0]), len(self._known())), "float32")
-        for places in batches_of_like_length(_lengths(read), batch_size):
-            inputs = self._inputs([[x[k] for k in places] for x in read], width=1)
-            probabilities[places] = self.predict_on_batch(inputs)
-        return probabilities
+    def probabilities(self, *texts: Sequence[Tokens]) -> np.ndarray:
+        return self.predict_on_batch(self._inputs(texts, width=1))
 
     def evaluate(
         self,
@@ -273,8 +257,3 @@ class TextClassifier(LabelsTexts, TextClassifierModel):
         right = self._read.examples(texts, labels, columns=columns)
         self._known()
         return self.scores(right, batch_size)
-
-
-def _lengths(read: Sequence[Sequence[Tokens]]) -> list[int]:
-    """Returns the number of words of each text, or of each pair of them."""
-    return [sum(map(len, texts)) for texts in zip(*read, strict=True)]

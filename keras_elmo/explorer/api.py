@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 
 import orjson
 
+from keras_elmo.explorer.explored_tagger import ExploredTagger
 from keras_elmo.explorer.explorer import Answer, Explorer
 from keras_elmo.explorer.mixes import Mixes, parse_mix_csv
 from keras_elmo.serving.limits import Code, ServingError, invalid, shown
@@ -23,6 +24,7 @@ class Api:
         explorers: by the names of the models.
         mixes: to show from the start.
         max_tokens: of a sentence.
+        tagger: to show, if any.
 
     Attributes:
         reading: the model that is read now, which one it is and of how many; `None`
@@ -30,12 +32,17 @@ class Api:
     """
 
     def __init__(
-        self, explorers: Mapping[str, Explorer], mixes: Mixes, max_tokens: int
+        self,
+        explorers: Mapping[str, Explorer],
+        mixes: Mixes,
+        max_tokens: int,
+        tagger: ExploredTagger | None = None,
     ) -> None:
         self.reading: tuple[str, int, int] | None = None
         self._explorers = explorers
         self._mixes = mixes
         self._max_tokens = max_tokens
+        self._tagger = tagger
         self._methods: dict[str, Callable[[Answer], Answer]] = {
             "models": self._models,
             "tokens": self._tokens,
@@ -45,6 +52,7 @@ class Api:
             "compare": self._compare,
             "score": self._score,
             "quiz": self._quiz,
+            "tags": self._tags,
             "mix": self._mix,
         }
 
@@ -74,6 +82,7 @@ class Api:
             "models": described,
             "reading": self.reading,
             "mixes": self._mixes,
+            "tagger": self._tagger and self._tagger.describe(),
             "umap": importlib.util.find_spec("umap") is not None,
         }
 
@@ -120,6 +129,11 @@ class Api:
             raise invalid("The text has no sentences whose senses are known")
         return quiz.question(number)
 
+    def _tags(self, request: Answer) -> Answer:
+        if self._tagger is None:
+            raise invalid("There is no tagger: start with --tagger")
+        return self._tagger.tag(self._split(request, "text", self._tagger.tokens))
+
     def _mix(self, request: Answer) -> Answer:
         csv, name = (_string(request, key) for key in ("csv", "name"))
         try:
@@ -143,13 +157,19 @@ class Api:
         return explorer
 
     def _sentence(self, request: Answer, name: str) -> tuple[str, ...]:
+        return self._split(request, name, lambda t: self._explorer(request).tokens(t))
+
+    def _split(
+        self, request: Answer, name: str, split: Callable[[str], tuple[str, ...]]
+    ) -> tuple[str, ...]:
+        """Returns the tokens of a text that is no longer than allowed."""
         text = _string(request, name)
         characters = _CHARACTERS * self._max_tokens
         if len(text) > characters:
             raise invalid(
                 f"A sentence may have {characters:,} characters", f"{len(text):,}"
             )
-        tokens = self._explorer(request).tokens(text)
+        tokens = split(text)
         if not tokens:
             raise invalid("A sentence must have at least one word")
         if len(tokens) > self._max_tokens:

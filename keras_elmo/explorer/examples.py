@@ -18,11 +18,13 @@ class Examples(NamedTuple):
         pairs: two sentences to compare, word by word, or three: a word of the first is
             meant otherwise in the second, and alike in the third.
         minimal_pairs: a likely sentence, and an unlikely one.
+        tagged: sentences with names, and with words of several parts of speech.
     """
 
     words: list[tuple[str, str]]
     pairs: list[tuple[str, ...]]
     minimal_pairs: list[tuple[str, str]]
+    tagged: list[str]
 
 
 EXAMPLES = {
@@ -57,6 +59,11 @@ EXAMPLES = {
                 "The author of the books have won a prize .",
             ),
         ],
+        [
+            "Ada Lovelace met Charles Babbage in London in 1833 .",
+            "The New York Times praised the new Star Wars film .",
+            "Time flies like an arrow ; fruit flies like a banana .",
+        ],
     ),
     "ko": Examples(
         [
@@ -83,6 +90,11 @@ EXAMPLES = {
         [
             ("그는 학교에서 공부를 했다 .", "그는 학교를 공부에서 했다 ."),
             ("이 섬은 바다에 있다 .", "이 섬을 바다에 있다 ."),
+        ],
+        [
+            "세종은 1443년에 한글을 만들었다 .",
+            "김연아는 밴쿠버에서 금메달을 땄다 .",
+            "나는 하늘을 나는 새를 보았다 .",
         ],
     ),
 }

@@ -20,6 +20,7 @@ from starlette.types import ASGIApp
 
 from keras_elmo.explorer.api import Api
 from keras_elmo.explorer.explore_options import ExploreOptions
+from keras_elmo.explorer.explored_tagger import ExploredTagger
 from keras_elmo.explorer.explorer import Explorer
 from keras_elmo.explorer.mixes import Mixes, read_mix_file
 from keras_elmo.serving.body import Bodies
@@ -56,6 +57,7 @@ def explore(
     browser: bool = True,
     options: ExploreOptions | None = None,
     tokenizer: str | None = None,
+    tagger: str | None = None,
 ) -> signal.Signals:
     """Serves the page until SIGINT or SIGTERM.
 
@@ -69,20 +71,22 @@ def explore(
         options: where the page is, and what requests may ask for.
         tokenizer: how texts are split, a kind of `Tokenizer`; each model's if
             `None`.
+        tagger: a `.keras` file of a `Tagger`, to show its tags.
 
     Returns:
         The signal that ended it.
 
     Raises:
         OSError: the port is not free, or there is no such file.
-        ValueError: there is no such model, text or mix.
+        ValueError: there is no such model, text, mix or tagger.
     """
     options = options or ExploreOptions()
     # The port first, for loading takes long: in this thread, which Ctrl-C interrupts.
     with bound_socket(options.host, options.port) as listening:
         mixes: Mixes = list(chain.from_iterable(map(read_mix_file, mix)))
         explorers: dict[str, Explorer] = {}
-        api = Api(explorers, mixes, options.tokens)
+        tags = ExploredTagger.load(tagger, tokenizer) if tagger else None
+        api = Api(explorers, mixes, options.tokens, tags)
         names = list(dict.fromkeys(models))
         api.reading = names[0], 1, len(names)
         with _serving(api, options, listening) as url:

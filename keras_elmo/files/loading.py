@@ -14,6 +14,7 @@ from keras_elmo.files.exported_sources import ExportedModel, KerasFile, OnnxFile
 from keras_elmo.files.finding import said_on, shipped_names
 from keras_elmo.files.run_sources import PublishedFolder, Run, RunCheckpoint
 from keras_elmo.files.sources import ModelSource, Source, in_memory, refuse_task
+from keras_elmo.files.task_description import Task
 from keras_elmo.utils.checks import called, did_you_mean
 from keras_elmo.utils.types import StrPath
 
@@ -83,6 +84,18 @@ def open_model(
     if kind is None:
         raise ValueError(_refusal(name, argument, named or kinds))
     return kind(path, argument, name)
+
+
+def open_trained(
+    path: str, name: str, kinds: tuple[Kind, ...], argument: str = "model"
+) -> tuple[ModelSource, Task]:
+    """Finds a trained model of the class `name`, and what it does, without Keras."""
+    source = open_model(path, argument, kinds)
+    task = source.task()
+    if task is None or task.class_name != name:
+        received = "another model" if task is None else f"a {task.class_name}"
+        raise ValueError(f"{path}: must hold a {name}. Received: {received}")
+    return source, task
 
 
 def kind_of(path: StrPath, kinds: tuple[Kind, ...] = MODELS) -> Kind | None:

@@ -27,7 +27,6 @@ from keras_elmo.text.plain_ids import StaticIds
 from keras_elmo.text.plain_tokenizer import PlainTokenizer
 from keras_elmo.text.table_rows import Columns
 from keras_elmo.text.token_lists import Sentence, read_sentences
-from keras_elmo.utils.checks import check_at_least
 from keras_elmo.utils.reading import reading
 from keras_elmo.utils.types import Config, StrPath, Tensor
 
@@ -36,6 +35,8 @@ Sentences: TypeAlias = Iterable[Sentence] | Tensor
 _MAX_POSITIONS = 4_096
 # Batches that are sorted by length together.
 _WINDOW = 16
+# Texts that are split into words at a time.
+_AHEAD = 512
 
 
 class OnnxTask(OnnxSession):
@@ -136,6 +137,7 @@ class OnnxClassifier(LabelsTexts, OnnxTask):
     """A `TextClassifier` in a file that its `export` wrote."""
 
     rule = "must be a classifier that TextClassifier.export wrote"
+    _max_positions = _MAX_POSITIONS
 
     def __repr__(self) -> str:
         kinds = f"multi_label={self.multi_label}, pairs={self.pairs}"
@@ -146,23 +148,11 @@ class OnnxClassifier(LabelsTexts, OnnxTask):
     def labels(self) -> list[str]:
         return list(self.task.names)
 
-    def predict_proba(
-        self, texts: Iterable[object], batch_size: int = 32
-    ) -> np.ndarray:
-        """Returns `(texts, labels)` probabilities, as `TextClassifier` does."""
-        check_at_least(1, batch_size=batch_size)
-        texts = list(texts)
-        columns = list(zip(*texts, strict=True)) if self.task.pairs else [texts]
-        read = [
-            list(read_sentences(column, self.plain_tokenizer(), _WINDOW * batch_size))
-            for column in columns
-        ]
-        lengths = [sum(map(len, parts)) for parts in zip(*read, strict=True)]
-        probabilities = np.zeros((len(texts), len(self.labels)), "float32")
-        for places in batches_of_like_length(lengths, batch_size, _MAX_POSITIONS):
-            batch = [[column[k] for k in places] for column in read]
-            probabilities[places] = self.probabilities(*batch)
-        return probabilities
+    def _words(self, texts: Iterable[Tensor]) -> list[list[Tokens]]:
+        columns: list[Iterable[Tensor]] = [texts]
+        if self.task.pairs:
+            columns = [*zip(*texts, strict=True)]
+        return [[*read_sentences(x, self.plain_tokenizer(), _AHEAD)] for x in columns]
 
     def evaluate(
         self,
@@ -183,7 +173,6 @@ class OnnxClassifier(LabelsTexts, OnnxTask):
         return self.scores(right._replace(labels=strings), batch_size)
 
     def probabilities(self, *texts: Batch) -> np.ndarray:
-        """Returns the probabilities of one batch; of pairs, of two lists of tokens."""
         feeds = {}
         for prefix, sentences in zip(self.task.prefixes, texts, strict=True):
             # A text without words has a position.

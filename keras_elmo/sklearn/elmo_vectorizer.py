@@ -1,4 +1,4 @@
-"""Texts to vectors, as a transformer of scikit-learn."""
+"""A scikit-learn transformer from texts to vectors."""
 
 import os
 from collections.abc import Sequence
@@ -29,20 +29,19 @@ _LAYERS = ("mix", "all")
 
 
 class ElmoVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Vectors of texts: a frozen biLM's word vectors, pooled over the words of a text.
+    """Pools a frozen biLM's word vectors over the words of each text.
 
-    Nothing is learnt by `fit`, so that `transform` may be called without it. A clone or
-    a copy of the vectorizer in a file holds the name or path of its model, and no
-    weights.
+    `fit` learns nothing, so you may call `transform` without it. A clone or a pickled
+    vectorizer holds the name or path of its model, and no weights.
 
     Args:
-        model: a name or path as of `load`, or another model as of `embed`.
+        model: a name or path as for `load`, or another model that `embed` takes.
         pooling: `"mean"` or `"max"`, over the words.
-        layers: `"mix"`, the average of the biLM's layers or the trained mix of a model
-            that has one; or `"all"`, one layer after the other.
-        tokenizer: how texts are split; `None` for what the model has, `"whitespace"`
-            for text that is tokenized already.
-        batch_size: number of texts that are computed together.
+        layers: `"mix"`, the model's trained mix or, without one, the average of its
+            layers; or `"all"`, one layer after the other.
+        tokenizer: how to split texts; `None` for the model's way, `"whitespace"` for
+            tokenized text.
+        batch_size: number of texts in a batch.
 
     Raises:
         ImportError: scikit-learn is not installed.
@@ -94,7 +93,7 @@ class ElmoVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         """Returns the vectors of texts.
 
         Args:
-            X: as of `fit`.
+            X: see `fit`.
 
         Returns:
             `(texts, features)` float32 array.
@@ -113,7 +112,7 @@ class ElmoVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     @property
     def _n_features_out(self) -> int:
-        """The name by which scikit-learn asks for the number of features."""
+        """The number of features, by scikit-learn's name for it."""
         config = open_model(_in_memory(self.model)).encoder().config
         num_layers: int = config.num_layers + 1 if self.layers == "all" else 1
         return num_layers * 2 * int(config.projection_units)
@@ -130,11 +129,7 @@ class ElmoVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
 
 def _texts(X: Tensor) -> Sequence[Tensor]:
-    """Returns texts as a list, or an array or column of them as it is.
-
-    Raises:
-        ValueError: there is no text, or `X` has two axes.
-    """
+    """Returns texts as a list, or an array or a column as it is."""
     if isinstance(X, str | bytes):
         raise ValueError(f"`X` must be a list of texts. Received: X={X!r}")
     if hasattr(X, "shape") and len(X.shape) != 1:
@@ -149,7 +144,7 @@ def _texts(X: Tensor) -> Sequence[Tensor]:
 
 
 def _in_memory(model: Source) -> Source:
-    """Returns a model that `embed` need not load."""
+    """Returns a model that `embed` does not load anew."""
     if not isinstance(model, str | os.PathLike):
         return model
     path = os.fspath(model)
@@ -159,5 +154,5 @@ def _in_memory(model: Source) -> Source:
 
 @lru_cache(maxsize=2)
 def _loaded(path: str, changed: int) -> Source:
-    """Returns a model that a grid search asks for again and again, with its mix."""
+    """Keeps a model, with its mix, for the many calls of a grid search."""
     return open_model(path).encoder() if is_onnx(path) else ElmoEmbedding(path)

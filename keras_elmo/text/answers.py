@@ -1,11 +1,11 @@
 """What a tagger and a classifier answer, whatever computes the numbers."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from keras_elmo.text.batching import Tokens
+from keras_elmo.text.batching import Tokens, batches_of_like_length
 from keras_elmo.text.labelled_texts import Examples, targets_of
 from keras_elmo.text.plain_tokenizer import PlainTokenizer
 from keras_elmo.text.tag_scores import TagScores, label_scores
@@ -122,10 +122,35 @@ class LabelsTexts:
     labels: Data
     multi_label: bool
     pairs: bool
+    # The most positions of a batch that is padded.
+    _max_positions = 16_384
+
+    def _words(self, texts: Data) -> list[list[Tokens]]:
+        """Returns the words of texts; of pairs, of the first ones and the second."""
+        raise NotImplementedError
+
+    def probabilities(self, *texts: Sequence[Tokens]) -> np.ndarray:
+        """Returns `(texts, labels)` of one batch; of pairs, of two lists of words."""
+        raise NotImplementedError
 
     def predict_proba(self, texts: Data, batch_size: int = 32) -> np.ndarray:
-        """Returns `(texts, labels)` probabilities."""
-        raise NotImplementedError
+        """Returns the probabilities of the labels.
+
+        Args:
+            texts: see `TextClassifier.fit`.
+            batch_size: number of texts in a batch.
+
+        Returns:
+            `(texts, labels)` float32 array, in the order of `labels`.
+        """
+        check_at_least(1, batch_size=batch_size)
+        read = self._words(texts)
+        lengths = numbers_of_words(read)
+        rows = np.zeros((len(lengths), len(self.labels)), "float32")
+        most = self._max_positions
+        for places in batches_of_like_length(lengths, batch_size, most):
+            rows[places] = self.probabilities(*([x[k] for k in places] for x in read))
+        return rows
 
     def predict(self, texts: Data, batch_size: int = 32) -> Data:
         """Returns the most likely label of each text.
@@ -156,3 +181,8 @@ class LabelsTexts:
         if self.multi_label:
             return [self.labels[k] for k in np.flatnonzero(probabilities >= 0.5)]
         return [self.labels[probabilities.argmax()]]
+
+
+def numbers_of_words(read: Sequence[Sequence[Tokens]]) -> list[int]:
+    """Returns the number of words of each text, or of each pair of them."""
+    return [sum(map(len, texts)) for texts in zip(*read, strict=True)]

@@ -11,12 +11,14 @@ import pytest
 
 from keras_elmo.explorer.api import Api
 from keras_elmo.explorer.explore_options import ExploreOptions
+from keras_elmo.explorer.explored_tagger import ExploredTagger
 from keras_elmo.explorer.explorer import Explorer
 from keras_elmo.explorer.page_server import explore_app
 from keras_elmo.serving.http import bound_socket, http_server, start_listening
 from tests.helpers.pretrained import model_of
 from tests.helpers.runs import CONFIG
 from tests.helpers.small import randomise
+from tests.helpers.tasks import random_tagger
 
 WORDS = ["the", "bank", "river", "of", "boat", "on", "we", "sat", "a", "lends", "money"]
 KOREAN = ["배를", "타고", "섬으로", "갔다", "눈이", "내려서"]
@@ -97,13 +99,19 @@ class Page:
 
 
 @pytest.fixture(scope="session")
-def start_page(explorers):
+def tagger():
+    return ExploredTagger(random_tagger(), "ner.keras", "whitespace")
+
+
+@pytest.fixture(scope="session")
+def start_page(explorers, tagger):
     """Starts pages; they end with the tests."""
     with contextlib.ExitStack() as stack:
 
         def start(api=None, **options):
             options = ExploreOptions(**options)
-            page = Page(api or Api(explorers, MIXES, options.tokens), options)
+            api = api or Api(explorers, MIXES, options.tokens, tagger)
+            page = Page(api, options)
             stack.callback(page.stop)
             return page
 

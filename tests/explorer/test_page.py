@@ -9,21 +9,26 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from keras_elmo.downstream.tagger import Tagger
 from keras_elmo.explorer.api import Api
+from keras_elmo.explorer.explored_tagger import ExploredTagger
 from keras_elmo.explorer.explorer import Explorer
 from tests.explorer.conftest import MIXES, WORDS, small_model
 from tests.helpers.browser import Browser, axe_core
+from tests.helpers.small import random_encoder
 
 # Chromium starts once.
 pytestmark = [pytest.mark.graph, pytest.mark.slow]
 
-VIEWS = ("word", "compare", "surprise", "quiz", "mix")
+VIEWS = ("word", "compare", "surprise", "tags", "quiz", "mix")
 BANK = "view=word&text=we+sat+on+the+bank&at=4"
 PAIR = "first=the+bank+of+a+river&second=a+bank+lends+money"
 THREE = f"{PAIR}&third=we+sat+on+the+bank"
 MINIMAL = "likely=we+sat+on+the+bank&unlikely=we+sat+on+the+boats"
+MARKUP = "<img src=x onerror=window.hacked=1> <script>window.hacked=1</script>"
+TAGGED = "tagged=the+bank+Ada+배+river+Ada+the+bank"
 # Of every view.
-STATE = f"{THREE}&{MINIMAL}&text=we+sat+on+the+bank&at=4"
+STATE = f"{THREE}&{MINIMAL}&{TAGGED}&text=we+sat+on+the+bank&at=4"
 
 
 @pytest.fixture(scope="module")
@@ -214,7 +219,7 @@ def test_keyboard(browser, page):
         )
 
 
-@pytest.mark.parametrize("view", VIEWS[:3])
+@pytest.mark.parametrize("view", VIEWS[:4])
 def test_examples(browser, page, view):
     """The one that is pressed keeps the focus; another model has its own."""
     browser.open(page.url, f"view={view}")
@@ -349,6 +354,97 @@ def test_surprise(browser, page):
     assert "times as likely" in browser.text(".verdict")
 
 
+def test_tags(browser, page, tagger):
+    """A tag and its probability at each word; all tags of one that is pointed at."""
+    from selenium.webdriver.common.action_chains import ActionChains
+
+    browser.open(page.url, f"view=tags&{TAGGED}&chosen=2")
+    words = tuple("the bank Ada 배 river Ada the bank".split())
+    expected = tagger.tag(words)["words"]
+    names = [tag["name"] for tag in tagger.describe()["tags"]]
+    shown = [button.text.split("\n") for button in browser.all(".tagged button")]
+    for (word, tag, share), each in zip(shown, expected, strict=True):
+        assert (word, tag) == (each["word"], names[each["tag"]])
+        probability = dict(map(tuple, each["marginals"]))[each["tag"]]
+        assert float(share.removesuffix(" %")) == pytest.approx(
+            100 * probability, abs=0.51
+        )
+    joined = browser.run("[...document.querySelectorAll('.tagged li')]")
+    assert ["joins" in item.get_attribute("class").split() for item in joined] == [
+        each["joins"] for each in expected
+    ]
+
+    def rows():
+        return [row.text for row in browser.all(".marginals .bars .text")]
+
+    def order(k):
+        return [names[j] for j, _ in expected[k]["marginals"]]
+
+    assert browser.text(".marginals h3") == "Ada" and rows() == order(2)
+    assert browser.text(".marginals b") == names[expected[2]["tag"]]
+    buttons = browser.all(".tagged button")
+    ActionChains(browser.driver).move_to_element(buttons[1]).perform()
+    assert browser.text(".marginals h3") == "bank" and rows() == order(1)
+    ActionChains(browser.driver).move_to_element(browser.one("h1")).perform()
+    assert browser.text(".marginals h3") == "Ada"
+    browser.run("arguments[0].focus()", buttons[2])
+    browser.press("ARROW_RIGHT")
+    assert browser.text(".marginals h3") == "배" and rows() == order(3)
+    browser.press("ENTER")
+    assert "chosen=3" in browser.run("location.hash")
+    assert browser.one(".tagged [aria-pressed=true]").text.startswith("배")
+    # At first the word that the tagger is least sure of.
+    browser.write("#sentence", "the bank Ada")
+    assert "chosen" not in browser.run("location.hash")
+    pressed = browser.one(".tagged [aria-pressed=true]").text.split("\n")[0]
+    found = tagger.tag(("the", "bank", "Ada"))["words"]
+    sure = {w["word"]: dict(map(tuple, w["marginals"]))[w["tag"]] for w in found}
+    assert pressed == min(sure, key=sure.get)
+
+
+def test_tags_of_any_sentence(browser, page):
+    """No words are refused by a sentence; markup, Hebrew and many words are shown."""
+    browser.open(page.url, f"view=tags&{TAGGED}")
+    browser.write("#sentence", MARKUP)
+    assert browser.all(".tagged .text")[0].text == "<img"
+    assert not browser.run("window.hacked") and not browser.all("main img")
+    browser.write("#sentence", "שלום עולם bank")
+    first, last = (browser.all(".tagged button")[k].location["x"] for k in (0, 2))
+    assert first > last
+    browser.resize(360, 740)
+    browser.write("#sentence", "a" * 500 + " word" * 299)
+    assert len(browser.all(".tagged button")) == 300
+    assert browser.run("document.documentElement.scrollWidth") <= 360
+    browser.expected = ["status of 400"]
+    for text, said in ((" ", "at least one word"), ("a " * 301, "have 300 tokens")):
+        browser.write("#sentence", text)
+        assert said in browser.text("#tagged [role=alert]")
+        assert not browser.all(".marginals")
+
+
+def test_hundreds_of_tags(browser, explorers, start_page):
+    """The likeliest have a bar each, the others one together."""
+    tags = [f"T{k}" for k in range(300)]
+    tagger = Tagger(random_encoder(), tags=tags, lstm_units=0, crf=False)
+    many = ExploredTagger(tagger, "many.keras")
+    page = start_page(Api(explorers, MIXES, 300, many))
+    browser.expected = ["elsewhere:"]
+    browser.open(page.url, "view=tags&tagged=the+bank")
+    assert len(browser.all(".marginals li")) == 25
+    assert "276 other tags" in browser.text(".marginals")
+    assert "many.keras: each word gets its own" in browser.text("#tagged .note")
+
+
+def test_no_tagger(browser, explorers, start_page):
+    """There is no such view, whatever the address says."""
+    page = start_page(Api(explorers, MIXES, 300))
+    browser.expected = ["elsewhere:"]
+    browser.open(page.url, f"view=tags&{STATE}")
+    assert not browser.one("[data-view=tags]").is_displayed()
+    assert not browser.one("#tags").is_displayed()
+    assert browser.one("#word").is_displayed()
+
+
 def test_mix(browser, page, tmp_path):
     browser.open(page.url, "view=mix")
     assert "layer 1: 50.0 %" in browser.text("#mixes")
@@ -366,9 +462,6 @@ def test_mix(browser, page, tmp_path):
     browser.click("[data-view=compare]")
     browser.click("[data-view=mix]")
     assert "layer 1: 75.0 %" in browser.text("#mixes")
-
-
-MARKUP = "<img src=x onerror=window.hacked=1> <script>window.hacked=1</script>"
 
 
 def test_hostile_text(browser, page):
@@ -509,6 +602,7 @@ SHOTS = {
     "compare": ("view=compare", 1640),
     "surprise": ("view=surprise", 780),
     "quiz": ("view=quiz", 690),
+    "tags": ("view=tags", 830),
 }
 
 
@@ -517,8 +611,9 @@ SHOTS = {
     reason="KERAS_ELMO_SCREENSHOTS names no folder, such as docs/figures",
 )
 def test_screenshots(browser, start_page):
-    """Those of the documentation, of elmo-en."""
-    api = Api({"elmo-en": Explorer.load("elmo-en")}, MIXES, 300)
+    """Those of the documentation, of elmo-en and a tagger that a variable names."""
+    tagger = ExploredTagger.load(os.environ["KERAS_ELMO_TAGGER"])
+    api = Api({"elmo-en": Explorer.load("elmo-en")}, MIXES, 300, tagger)
     page = start_page(api)
     folder = Path(os.environ["KERAS_ELMO_SCREENSHOTS"])
     browser.expected = ["elsewhere:"]

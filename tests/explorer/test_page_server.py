@@ -16,6 +16,7 @@ import orjson
 import pytest
 
 import keras_elmo
+from keras_elmo.explorer.api import Api
 from keras_elmo.explorer.explore_options import ExploreOptions
 from keras_elmo.explorer.explorer import Explorer
 from keras_elmo.explorer.mixes import read_mix_file
@@ -24,6 +25,7 @@ from tests.explorer.conftest import MIXES, TEXT
 from tests.helpers.command_line import assert_one_line, command
 from tests.helpers.fresh_process import run_python
 from tests.helpers.small import random_encoder
+from tests.helpers.tasks import random_tagger
 
 pytestmark = pytest.mark.graph
 
@@ -48,6 +50,7 @@ def test_answers(page):
         ("map", ASKED, "points"),
         ("compare", PAIR, "layers"),
         ("score", PAIR, "sentences"),
+        ("tags", {"text": "the bank Ada"}, "words"),
         ("mix", {"csv": CSV, "name": "my.csv"}, "mixes"),
     ):
         status, _, found = page.ask(method, body)
@@ -83,6 +86,10 @@ def test_answers(page):
         ("quiz", {"model": "small", "number": 0}, "no sentences whose senses are"),
         ("quiz", {"model": "small", "number": -1}, "from 0. Received: -1"),
         ("quiz", {"model": "small", "number": 1.5}, "whole number from 0"),
+        ("tags", {}, "'text' must be a string"),
+        ("tags", {"text": " \n"}, "at least one word"),
+        ("tags", {"text": "a " * 400}, "may have 300 tokens. Received: 400"),
+        ("tags", {"text": "a" * 10**6}, "may have 12,000 characters"),
         ("mix", {"csv": "a,b\n", "name": "x"}, "x: lacks the column epoch"),
         ("mix", {"csv": "epoch\n1\n", "name": "x"}, "x: has no columns NAME/layer_0"),
         ("mix", {"csv": CSV + "2,a,1,1\n", "name": "x"}, "x: line 3 must hold numbers"),
@@ -93,6 +100,14 @@ def test_refused(page, method, body, said):
     status, headers, found = page.ask(method, body)
     assert status in (400, 404) and said in found["error"]
     assert "content-security-policy" in headers
+
+
+def test_no_tagger(start_page, explorers):
+    """The page is told that there is none, and a request is refused."""
+    page = start_page(Api(explorers, MIXES, 300))
+    assert page.ask("models")[2]["tagger"] is None
+    status, _, found = page.ask("tags", {"text": "the bank"})
+    assert status == 400 and "There is no tagger" in found["error"]
 
 
 def test_hostile_text(page):
@@ -250,6 +265,33 @@ def test_answers_while_loading(monkeypatch, explorer):
     ]
 
 
+def test_tagger_file(monkeypatch, explorer, tmp_path):
+    """A tagger's file is read, with the tokenizer that is asked for."""
+    path, said = tmp_path / "ner.keras", []
+    tagger = random_tagger()
+    # As after training: the file has the optimizer's weights.
+    tagger.optimizer.build(tagger.trainable_variables)
+    tagger.save(path)
+
+    def log(sentence):
+        said.append(sentence)
+        if sentence == "ready":
+            host, port = said[0].removeprefix("open http://").rstrip("/").split(":")
+            connection = http.client.HTTPConnection(host, int(port), timeout=30)
+            headers = {"content-type": "application/json"}
+            body = b'{"text": "the bank\'s"}'
+            connection.request("POST", "/api/tags", body, headers)
+            said.append(orjson.loads(connection.getresponse().read()))
+            connection.close()
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(Explorer, "load", lambda *_: explorer)
+    options, files = ExploreOptions(port=0), {"tagger": str(path)}
+    with pytest.raises(KeyboardInterrupt):
+        explore(["one"], log, None, (), False, options, "published", **files)
+    assert [each["word"] for each in said[-1]["words"]] == ["the", "bank", "'s"]
+
+
 def test_browser_that_blocks(monkeypatch, explorer):
     """SIGTERM ends the server, whatever the browser does."""
     closed = threading.Event()
@@ -301,6 +343,8 @@ def test_command(tmp_path):
     model[1] = "elmo-en"
     result = command("explore", *model, "--mix", tmp_path / "x.csv")
     assert_one_line(*result, "there is no file")
+    result = command("explore", *model, "--tagger", tmp_path / "x.keras")
+    assert_one_line(*result, "no such file or folder. --tagger must be a .keras file")
     model[1] = tmp_path / "nowhere"
     result = command("explore", *model, "--max-tokens", "0")
     assert_one_line(*result, "--max-tokens must be positive")

@@ -7,16 +7,19 @@ import { renderMix, startMix } from "./mix.js";
 import { renderQuiz } from "./quiz.js";
 import { change, onChange, start, state } from "./state.js";
 import { renderSurprise, startSurprise } from "./surprise.js";
+import { renderTags, startTags } from "./tags.js";
 import { renderWord, startWord } from "./word.js";
 
-const views = { word: renderWord, compare: renderCompare, surprise: renderSurprise, quiz: renderQuiz, mix: renderMix };
+const views = {
+  word: renderWord, compare: renderCompare, surprise: renderSurprise, quiz: renderQuiz, tags: renderTags, mix: renderMix,
+};
 const status = document.getElementById("status");
 const select = document.getElementById("model");
 const main = document.querySelector("main");
 
 function render(info) {
   if (!Object.hasOwn(info.models, state.model)) state.model = first(info.models);
-  if (!Object.hasOwn(views, state.view)) state.view = "word";
+  if (!Object.hasOwn(views, state.view) || (state.view === "tags" && !info.tagger)) state.view = "word";
   select.value = state.model;
   for (const name of Object.keys(views)) {
     document.getElementById(name).hidden = name !== state.view;
@@ -48,11 +51,14 @@ try {
   const info = await models();
   select.append(...Object.keys(info.models).map((name) => element("option", { value: name, textContent: name })));
   start();
-  for (const begin of [startWord, startCompare, startSurprise, startMix]) begin(info);
+  for (const begin of [startWord, startCompare, startSurprise, startTags, startMix]) begin(info);
   onChange(() => render(info));
   select.addEventListener("change", () =>
     // Sentences of another language would say little.
-    change({ model: select.value, text: "", at: null, layer: null, pattern: "", first: "", second: "", third: "", question: null, likely: "", unlikely: "" }));
+    change({
+      model: select.value, text: "", at: null, layer: null, pattern: "", first: "", second: "", third: "", question: null,
+      likely: "", unlikely: "", tagged: "", chosen: null,
+    }));
   status.hidden = true;
   render(info);
 } catch (error) {

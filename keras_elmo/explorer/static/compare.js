@@ -1,6 +1,6 @@
 // Two or three sentences: the cosine of each word of the first with each of the others.
 
-import { ask, element, examples, fill, word } from "./dom.js";
+import { ask, barOf, element, examples, fill, word } from "./dom.js";
 import { t } from "./korean.js";
 import { drawLayers, layerOf } from "./layers.js";
 import { change, state } from "./state.js";
@@ -72,10 +72,8 @@ function shared(two, three) {
   for (const row of rows) {
     const item = element("li", {}, element("b", {}, word(two.first[row.k])));
     cosinesOf(row, layerOf(two.layers.length)).forEach((cosine, n) => {
-      const bar = element("span", { className: "bar", ariaHidden: "true" });
-      bar.style.setProperty("--share", `${100 * Math.max(0, cosine)}%`);
       const name = n ? t("to the third") : t("to the second");
-      item.append(element("span", { textContent: name }), bar, element("span", { className: "percent", textContent: cosine.toFixed(2) }));
+      item.append(...barOf(element("span", { textContent: name }), cosine, cosine.toFixed(2)));
     });
     list.append(item);
   }

@@ -35,6 +35,31 @@ export function examples(place, given, button) {
   place.replaceChildren(...given.map(button));
 }
 
+// Left and right go from one child to the next, in the direction of the text.
+export function arrows(group) {
+  group.addEventListener("keydown", (event) => {
+    const forward = getComputedStyle(group).direction === "rtl" ? "ArrowLeft" : "ArrowRight";
+    const back = forward === "ArrowLeft" ? "ArrowRight" : "ArrowLeft";
+    const step = { [forward]: 1, [back]: -1 }[event.key];
+    // With these, the browser goes back or forward.
+    if (!step || event.altKey || event.ctrlKey || event.metaKey) return;
+    event.preventDefault();
+    const all = [...group.querySelectorAll("button")];
+    all[(all.indexOf(document.activeElement) + step + all.length) % all.length].focus();
+  });
+}
+
+export function percent(probability) {
+  return `${(100 * probability).toFixed(probability < 0.0995 ? 1 : 0)} %`;
+}
+
+// A bar, full where the share is 1, between a label and a number.
+export function barOf(label, share, number) {
+  const bar = element("span", { className: "bar", ariaHidden: "true" });
+  bar.style.setProperty("--share", `${100 * Math.max(0, share)}%`);
+  return [label, bar, element("span", { className: "percent", textContent: number })];
+}
+
 export async function ask(method, body = {}) {
   let answer;
   try {

@@ -1,6 +1,6 @@
 // In which sense is the word meant? The reader's answer beside the model's.
 
-import { ask, clear, element, fill, word } from "./dom.js";
+import { ask, barOf, clear, element, fill, word } from "./dom.js";
 import { t } from "./korean.js";
 import { change, state } from "./state.js";
 
@@ -63,10 +63,7 @@ function drawResult(result, choices, { answer, guess, senses, nearest }, { chose
   if (chosen !== answer && guess === answer) lines[1].textContent = t("The model knew it.");
   const list = element("ul", { className: "cosines" });
   for (const { name, cosine } of senses) {
-    const bar = element("span", { className: "bar", ariaHidden: "true" });
-    bar.style.setProperty("--share", `${100 * Math.max(0, cosine)}%`);
-    list.append(element("li", {}, element("span", { className: "text", textContent: name }), bar,
-      element("span", { className: "percent", textContent: cosine.toFixed(2) })));
+    list.append(element("li", {}, ...barOf(element("span", { className: "text", textContent: name }), cosine, cosine.toFixed(2))));
   }
   lines.push(element("h4", { textContent: t("Cosine to the mean of each sense’s other sentences") }), list,
     element("p", { className: "note" }, t("The sentence that is nearest to the model: "), word(nearest)));

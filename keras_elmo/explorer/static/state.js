@@ -3,8 +3,9 @@
 const DEFAULTS = {
   view: "word", model: "", text: "", at: null, layer: null, same: false, method: "pca", pattern: "", colour: "cluster",
   first: "", second: "", third: "", question: null, likely: "", unlikely: "", direction: "both",
+  tagged: "", chosen: null,
 };
-const NUMBERS = ["at", "layer", "question"];
+const NUMBERS = ["at", "layer", "question", "chosen"];
 export const state = { ...DEFAULTS };
 const listeners = [];
 

@@ -1,6 +1,6 @@
 // A word in its sentence: neighbours, substitutes, and its map.
 
-import { ask, clear, element, examples, fill, word } from "./dom.js";
+import { arrows, ask, barOf, clear, element, examples, fill, percent, word } from "./dom.js";
 import { t } from "./korean.js";
 import { drawLayers, layerOf } from "./layers.js";
 import { download, drawMap } from "./map.js";
@@ -92,16 +92,7 @@ function drawTokens(body, { tokens, warning }) {
       button.addEventListener("click", () => change({ at: k, pattern: "" }));
       group.append(button);
     });
-    group.addEventListener("keydown", (event) => {
-      const forward = getComputedStyle(group).direction === "rtl" ? "ArrowLeft" : "ArrowRight";
-      const back = forward === "ArrowLeft" ? "ArrowRight" : "ArrowLeft";
-      const step = { [forward]: 1, [back]: -1 }[event.key];
-      // With these, the browser goes back or forward.
-      if (!step || event.altKey || event.ctrlKey || event.metaKey) return;
-      event.preventDefault();
-      const at = [...group.children].indexOf(document.activeElement);
-      group.children[(at + step + tokens.length) % tokens.length].focus();
-    });
+    arrows(group);
     body.replaceChildren(group);
     if (warning) body.append(element("p", { className: "note", textContent: warning }));
   }
@@ -136,14 +127,8 @@ function drawSubstitutes(body, found) {
   const most = Math.max(...Object.keys(GIVEN).map((name) => found[name][0]?.probability ?? 0)) || 1;
   body.replaceChildren(element("div", { className: "substitutes" },
     ...Object.entries(GIVEN).map(([name, title]) => {
-      const list = element("ol");
-      for (const { word: text, probability } of found[name]) {
-        const bar = element("span", { className: "bar", ariaHidden: "true" });
-        bar.style.setProperty("--share", `${(100 * probability) / most}%`);
-        const percent = (100 * probability).toFixed(probability < 0.0995 ? 1 : 0);
-        list.append(element("li", {}, word(text), bar,
-          element("span", { className: "percent", textContent: `${percent} %` })));
-      }
-      return element("div", {}, element("h4", { textContent: t(title) }), list);
+      const rows = found[name].map(({ word: text, probability }) =>
+        element("li", {}, ...barOf(word(text), probability / most, percent(probability))));
+      return element("div", {}, element("h4", { textContent: t(title) }), element("ol", { className: "bars" }, ...rows));
     })));
 }

@@ -1,0 +1,102 @@
+"""What the page asks of a tagger."""
+
+import os
+
+import keras
+import numpy as np
+
+from keras_elmo.downstream.tagger import Tagger
+from keras_elmo.explorer.explorer import Answer
+from keras_elmo.files.encoder_tokenizer import tokenizer_of
+from keras_elmo.files.exported_sources import KerasFile
+from keras_elmo.files.loading import open_trained
+from keras_elmo.text.tagged_sentences import scheme_of_names
+from keras_elmo.utils.reading import reading
+from keras_elmo.utils.tag_schemes import Span, spans
+from keras_elmo.words.sentences import read_sentence
+
+# Bars of a word.
+_MOST_TAGS = 24
+
+
+class ExploredTagger:
+    """Tags a sentence, and tells the probabilities of all tags.
+
+    Args:
+        tagger: has tags.
+        name: what the page calls it.
+        tokenizer: how texts are split, a kind of `Tokenizer`; the tagger's if
+            `None`.
+    """
+
+    def __init__(self, tagger: Tagger, name: str, tokenizer: str | None = None) -> None:
+        self._tagger = tagger
+        self._name = name
+        self._tokenizer = tokenizer_of(tagger.elmo.encoder, tokenizer)
+        self._tags = tagger.tags or []
+        self._has_spans = scheme_of_names(self._tags) is not None
+
+    @classmethod
+    def load(cls, path: str, tokenizer: str | None = None) -> "ExploredTagger":
+        """Loads a `.keras` file of a `Tagger`.
+
+        Raises:
+            ValueError: the file holds something else, or a tagger without tags.
+        """
+        _, task = open_trained(path, "Tagger", (KerasFile,), "tagger")
+        if not task.names:
+            raise ValueError(f"{path}: must hold a Tagger that was trained")
+        # Keras's safe mode: nothing in the file is run.
+        with reading(path, "cannot be loaded"):
+            tagger = keras.saving.load_model(path)
+        return cls(tagger, os.path.basename(path), tokenizer)
+
+    def describe(self) -> Answer:
+        """Returns what the page needs to know about the tagger.
+
+        The tags of one type, such as B-PER and I-PER, have one number, -1 for `O`.
+        """
+        found = [self._spans([tag]) for tag in self._tags]
+        types = {span.type: None for (span,) in filter(None, found)}
+        numbers = {type_: number for number, type_ in enumerate(types)}
+        return {
+            "name": self._name,
+            "crf": self._tagger.crf,
+            "tags": [
+                {"name": tag, "type": numbers[marked[0].type] if marked else -1}
+                for tag, marked in zip(self._tags, found, strict=True)
+            ],
+        }
+
+    def tokens(self, text: str) -> tuple[str, ...]:
+        return tuple(read_sentence(text, self._tokenizer))
+
+    def tag(self, tokens: tuple[str, ...]) -> Answer:
+        """Returns the tag of each word, and the probabilities of its likeliest tags.
+
+        Tags are numbers. A word joins the one before it if one span has both.
+        """
+        ((_, tags),) = self._tagger.tag([tokens])
+        ((_, marginals),) = self._tagger.marginals([tokens])
+        joins = {k for span in self._spans(tags) for k in range(*span[1:])[1:]}
+        words = []
+        for k, (word, row) in enumerate(zip(tokens, marginals, strict=True)):
+            tag = self._tags.index(tags[k])
+            likeliest = np.argsort(-row, kind="stable")[:_MOST_TAGS].tolist()
+            if tag not in likeliest:
+                likeliest[-1] = tag
+            words.append(
+                {
+                    "word": word,
+                    "tag": tag,
+                    "joins": k in joins,
+                    "marginals": [[j, round(float(row[j]), 5)] for j in likeliest],
+                }
+            )
+        return {"words": words, "others": max(0, len(self._tags) - _MOST_TAGS)}
+
+    def _spans(self, tags: list[str]) -> list[Span]:
+        """Returns the spans that tags mark; of tags that mark none, each word."""
+        if self._has_spans:
+            return spans(tags)
+        return [Span(tag, k, k + 1) for k, tag in enumerate(tags)]
