@@ -4,7 +4,6 @@ import gc
 import os
 import signal
 import sys
-import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,6 +18,7 @@ import hypothesis
 import pytest
 
 from tests.helpers.installed import skip_without
+from tests.helpers.without_graphs import without_graphs
 
 _BESIDE = Path(__file__).resolve().parents[2] / "shared"
 
@@ -88,19 +88,9 @@ def seed() -> None:
 
 @pytest.fixture
 def eagerly() -> Iterator[None]:
-    """Makes no graphs: for a few steps, they take longer than to compute without.
-
-    For tests of what is around the steps.
-    """
-    tf = pytest.importorskip("tensorflow")
-    tf.config.run_functions_eagerly(True)
-    try:
-        with warnings.catch_warnings():
-            # Those of tf.data stay.
-            warnings.filterwarnings("ignore", "Even though the `tf.config.experimental")
-            yield
-    finally:
-        tf.config.run_functions_eagerly(False)
+    """Makes no graphs; for tests of what is around the steps."""
+    with without_graphs():
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -100,6 +100,14 @@ def mixed(vectors, weights):
     return [np.tensordot(np.array(weights), each, axes=1) for each in vectors]
 
 
+@pytest.fixture(params=["out.hdf5", "out.parquet"])
+def name(request):
+    """A file of each format."""
+    if request.param == "out.parquet":
+        require_installed("pyarrow")
+    return request.param
+
+
 def names(folder):
     return sorted(path.name for path in folder.iterdir())
 
@@ -275,11 +283,10 @@ def embedded(monkeypatch):
         ("out.parquet", {}),
         ("out.parquet", {"rows": "sentences", "dtype": "float16"}),
     ],
+    indirect=["name"],
 )
 def test_resume(name, options, models, text, interrupt, tmp_path):
     """More than once; whatever a killed process has left, the bytes are the same."""
-    if name.endswith("parquet"):
-        require_installed("pyarrow")
     out, parts = tmp_path / name, tmp_path / f"{name}.parts"
     told = interrupt(out, 1, **options)
     assert f"1 part is kept in {parts}; pass `resume`" in told
@@ -343,11 +350,8 @@ def test_damaged_part(models, text, interrupt, tmp_path):
     assert names(tmp_path) == ["out.hdf5", "text.txt"]
 
 
-@pytest.mark.parametrize("name", ["out.hdf5", "out.parquet"])
 def test_resume_complete_file(name, models, text, embedded, tmp_path, capsys):
     """It says so and does nothing; what a killed process has left is removed."""
-    if name.endswith("parquet"):
-        require_installed("pyarrow")
     out = tmp_path / name
     embed_file(models / "directory", text, out)
     before = out.stat().st_mtime_ns
@@ -409,11 +413,8 @@ def test_text_is_tokenized_once(models, text, interrupt, tmp_path, monkeypatch):
 
 
 @pytest.mark.usefixtures("small_parts")
-@pytest.mark.parametrize("name", ["out.hdf5", "out.parquet"])
 def test_lock(name, models, text, interrupt, tmp_path):
     """Two processes do not write one file, such as a job that is started twice."""
-    if name.endswith("parquet"):
-        require_installed("pyarrow")
     out, parts = tmp_path / name, tmp_path / f"{name}.parts"
 
     def embed_once_more():
@@ -554,11 +555,7 @@ def test_standard_streams(options, models, text, wanted, monkeypatch, capsys):
 
 
 @pytest.mark.usefixtures("small_parts")
-@pytest.mark.parametrize("name", ["out.hdf5", "out.parquet"])
 def test_full_disk(name, models, text, tmp_path, capfd):
-    """What was computed is kept."""
-    if name.endswith("parquet"):
-        require_installed("pyarrow")
     out = tmp_path / name
     embed_file(models / "directory", text, tmp_path / f"whole-{name}")
     size = (tmp_path / f"whole-{name}").stat().st_size
@@ -627,10 +624,7 @@ def test_text_in_another_encoding(models, tmp_path, monkeypatch):
     assert names(tmp_path) == ["text.txt"]
 
 
-@pytest.mark.parametrize("name", ["out.hdf5", "out.parquet"])
 def test_empty_text(name, models, tmp_path, monkeypatch):
-    if name.endswith("parquet"):
-        require_installed("pyarrow")
     (tmp_path / "text.txt").write_text("", encoding="utf-8")
     with pytest.raises(ValueError, match=r"no text in .*text\.txt"):
         embed_file(models / "directory", tmp_path / "text.txt", tmp_path / name)
@@ -654,11 +648,8 @@ PHASES = {
 
 # Each kill starts a process, which makes its graphs anew.
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["out.hdf5", "out.parquet"])
 def test_killed_process(name, models, tmp_path):
     """SIGKILL in any phase, then the same command: the same bytes, and nothing else."""
-    if name.endswith("parquet"):
-        require_installed("pyarrow")
     text, out, whole = (
         tmp_path / "text.txt",
         tmp_path / name,
@@ -676,7 +667,7 @@ def test_killed_process(name, models, tmp_path):
         return out.exists() or (phase == "read" and not any(parts.glob("*.npy")))
 
     last = ["finish", "rename"]
-    killing.kill_often(command, PHASES, last=last, skipped=skipped)
+    killing.kill_often([command], PHASES, last=last, skipped=skipped)
     # Of a complete file, parts may be left that were not removed yet.
     killing.finish(command)
     assert filecmp.cmp(out, whole, shallow=False)

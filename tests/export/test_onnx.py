@@ -86,12 +86,10 @@ def assert_layers(outputs, sentences, encoder):
 
 
 def test_onnx_checker(exported):
-    """The file is sound."""
     onnx.checker.check_model(exported.path, full_check=True)
 
 
 def test_inputs_and_outputs(exported):
-    """Names, types and shapes of inputs and outputs."""
     (taken,) = exported.session.get_inputs()
     assert (taken.name, taken.type) == ("char_ids", "tensor(int32)")
     assert taken.shape == ["batch", "positions", 50]
@@ -119,7 +117,6 @@ def test_batches(batch, exported, encoder):
 
 @pytest.mark.parametrize("layer_norm", [False, True])
 def test_mix(layer_norm, tmp_path):
-    """The mix is that of the layer."""
     layer = embedding(layer_norm=layer_norm, num_representations=2, dropout=0.5)
     outputs = Session(layer, tmp_path / "model.onnx")(char_ids(TOKENS))
     assert_equal(outputs, in_memory(layer), TOLERANCE)
@@ -186,7 +183,6 @@ def test_bfloat16_encoder(encoder, exported, tmp_path):
 
 
 def test_export_of_saved_model(tmp_path):
-    """An exported SavedModel is exported with its mix and its tokenizer."""
     layer = embedding()
     layer.encoder.tokenizer = "whitespace"
     export_saved_model(layer, tmp_path / "saved_model", None)
@@ -295,7 +291,6 @@ def test_int8_without_vnni(encoder, exported, tmp_path, monkeypatch):
 
 
 def test_replaces_file(encoder, exported, tmp_path):
-    """An existing file is replaced."""
     path = tmp_path / "not yet" / "model.onnx"
     Session(random_encoder(seed=1), path)
     again = Session(encoder, str(path))
@@ -304,7 +299,6 @@ def test_replaces_file(encoder, exported, tmp_path):
 
 
 def test_invalid_arguments(encoder, tmp_path, monkeypatch):
-    """Invalid arguments raise and write nothing."""
     (tmp_path / "folder").mkdir()
     for source, path, error, said in [
         (CONFIG, "model.onnx", TypeError, "`source` must be"),
@@ -321,7 +315,6 @@ def test_invalid_arguments(encoder, tmp_path, monkeypatch):
 
 
 def test_full_disk(encoder, exported):
-    """A full disk keeps the former file."""
     before = exported.path.read_bytes()
     with files_of_at_most(len(before) // 2):
         with pytest.raises(OSError, match=r"cannot be written: .*model\.onnx"):
@@ -331,7 +324,6 @@ def test_full_disk(encoder, exported):
 
 
 def test_missing_extra(encoder, tmp_path, monkeypatch):
-    """The error names the missing extra."""
     monkeypatch.setitem(sys.modules, "onnx", None)
     with pytest.raises(ImportError, match=r"Writing ONNX .*'onnx>="):
         export_onnx(encoder, tmp_path / "model.onnx")

@@ -13,7 +13,7 @@ from keras_elmo.utils import keras_private
 from tests.helpers.combinations import BATCHES
 from tests.helpers.installed import import_installed, require_installed
 from tests.helpers.layer_checks import numpy_of
-from tests.helpers.small import SENTENCES, char_ids, random_encoder
+from tests.helpers.small import SENTENCES, SMALLER, char_ids, random_encoder
 
 pytestmark = pytest.mark.graph
 
@@ -90,7 +90,7 @@ def test_runtime(format, model, tmp_path):
 @pytest.mark.parametrize("format", ["ONNX", "OpenVINO"])
 def test_exported_graph(format, monkeypatch):
     """It computes the same without what no other runtime has."""
-    model = classifier(ElmoEmbedding(random_encoder(), layer_norm=True))
+    model = classifier(ElmoEmbedding(random_encoder(SMALLER), layer_norm=True))
     ids = char_ids(SENTENCES, extra=2)
     wanted = numpy_of(model(ids))
     # This test is taken for Keras's exporter.
@@ -110,7 +110,11 @@ def test_strings_are_refused(format, tmp_path):
     """Before anything is written."""
     require(format)
     text = keras.Input((), dtype="string")
-    layers = Tokenizer("whitespace"), CharacterIds(), ElmoEmbedding(random_encoder())
+    layers = (
+        Tokenizer("whitespace"),
+        CharacterIds(),
+        ElmoEmbedding(random_encoder(SMALLER)),
+    )
     outputs = text
     for layer in layers:
         outputs = layer(outputs)
@@ -125,7 +129,7 @@ def test_strings_are_refused(format, tmp_path):
 
 
 def test_types_are_refused(monkeypatch):
-    model = classifier(ElmoEmbedding(random_encoder().with_dtype("bfloat16")))
+    model = classifier(ElmoEmbedding(random_encoder(SMALLER).with_dtype("bfloat16")))
     monkeypatch.setitem(keras_private._FORMATS, __name__, "ONNX")
     with pytest.raises(ValueError, match="must compute in float32: .* bfloat16"):
         model(char_ids(SENTENCES))

@@ -30,7 +30,7 @@ from tests.helpers.exports import (
 from tests.helpers.fresh_process import HELPERS, run_python
 from tests.helpers.installed import require_installed
 from tests.helpers.layer_checks import numpy_of
-from tests.helpers.small import CONFIG, char_ids, random_encoder
+from tests.helpers.small import CONFIG, SMALLER, char_ids, random_encoder
 
 pytestmark = pytest.mark.graph
 
@@ -84,7 +84,6 @@ def from_strings(model, strings):
 
 @pytest.mark.parametrize("tokenizer", TOKENIZERS)
 def test_tokens_signature(tokenizer, models, wanted):
-    """Tokens give the vectors of the layer."""
     assert_equal(from_tokens(models[tokenizer], padded(TOKENS), LENGTHS), wanted)
 
 
@@ -95,7 +94,6 @@ def test_default_signature(tokenizer, models, wanted):
 
 
 def test_default_signature_tokenizer(models):
-    """Strings are split as the tokenizer splits them."""
     strings = ["The bank(1990),closed 3.5 times", "배가 고프다!"]
     found = {
         kind: from_strings(models[kind], strings) for kind in ("unicode", "whitespace")
@@ -142,7 +140,6 @@ def test_names_and_shapes(tokenizer, models):
 
 
 def test_single_sentence(models, wanted):
-    """A sentence alone is the sentence in a batch."""
     for row, (text, tokens) in enumerate(zip(SENTENCES, TOKENS, strict=True)):
         length = len(tokens)
         for outputs in (
@@ -173,7 +170,6 @@ def test_mean_with_too_long_lengths(models, wanted):
 
 
 def test_empty_string_before_a_token(models):
-    """Padding is at the end of a row."""
     for row in ([b"", b"a"], [b"a", b"", b"b"]):
         with pytest.raises(tf.errors.InvalidArgumentError, match="end of a row"):
             from_tokens(models[None], [row], [len(row)])
@@ -213,7 +209,6 @@ def test_no_tokens(shape, models):
 
 @pytest.mark.parametrize("tokenizer", TOKENIZERS)
 def test_trainable_variables(tokenizer, models, layer):
-    """The mix alone is trainable."""
     for name, signature in models[tokenizer].signatures.items():
         found = {v.shape.rank: v.numpy() for v in signature.trainable_variables}
         assert len(signature.trainable_variables) == 2, name
@@ -223,7 +218,6 @@ def test_trainable_variables(tokenizer, models, layer):
 
 
 def test_gradients(models, wanted):
-    """Gradients reach the mix."""
     signature = models[None].signatures["tokens"]
     with tf.GradientTape() as tape:
         outputs = from_tokens(models[None], padded(TOKENS), LENGTHS)
@@ -327,7 +321,6 @@ except RuntimeError as error:
 
 @pytest.mark.parametrize("tokenizer", TOKENIZERS)
 def test_from_saved_model(tokenizer, folders, wanted):
-    """The layer is rebuilt from its export."""
     layer = ElmoEmbedding.from_saved_model(folders[tokenizer])
     np.testing.assert_allclose(
         numpy_of(layer(char_ids(TOKENS))), wanted["elmo"], atol=1e-5
@@ -338,7 +331,6 @@ def test_from_saved_model(tokenizer, folders, wanted):
 
 
 def test_layer_norm(tmp_path):
-    """A normalised mix."""
     layer = embedding(layer_norm=True)
     export_saved_model(layer, tmp_path / "export", None)
     model = tf.saved_model.load(str(tmp_path / "export"))
@@ -361,10 +353,7 @@ def stored_size(folder):
 
 
 def test_bfloat16(layer, folders, wanted, tmp_path, monkeypatch):
-    """bfloat16 has half the size, nearly the same vectors, and float32 outputs.
-
-    With a warning, once, where the processor does not multiply bfloat16.
-    """
+    """Half the size, nearly the same vectors, float32 outputs, and one warning."""
     path = tmp_path / "low"
     with monkeypatch.context() as processor:
         processor.setattr(bfloat16, "multiplies_bfloat16", lambda: False)
@@ -391,11 +380,11 @@ def test_bfloat16(layer, folders, wanted, tmp_path, monkeypatch):
     }
 
 
-def test_dtype_is_not_the_global_one(layer, tmp_path):
-    before = keras.config.dtype_policy()
+def test_dtype_is_not_the_global_one(tmp_path):
+    encoder, before = random_encoder(SMALLER), keras.config.dtype_policy()
     keras.config.set_dtype_policy("mixed_bfloat16")
     try:
-        export_saved_model(layer, tmp_path / "model", None, dtype="float32")
+        export_saved_model(encoder, tmp_path / "model", None, dtype="float32")
     finally:
         keras.config.set_dtype_policy(before)
     assert load(tmp_path / "model").layers_dtype.name == "float32"
@@ -424,14 +413,10 @@ def test_half_weights(layer, folders, tmp_path):
         assert_equal(outputs, in_memory(rebuilt))
 
 
-# Exports five models: 20 seconds.
 @pytest.mark.slow
 def test_tokenizer_of_every_function(tmp_path):
-    """It is that of the signature, else that of the training text, else whitespace.
-
-    A description of the version before has one key for both.
-    """
-    encoder = random_encoder()
+    """It is that of the signature, else that of the training text, else whitespace."""
+    encoder = random_encoder(SMALLER)
     for own, given, expected in (
         (None, "own", "whitespace"),
         ("whitespace", "own", "whitespace"),
@@ -455,8 +440,7 @@ def test_tokenizer_of_every_function(tmp_path):
 
 
 def test_half_weights_overflow(tmp_path):
-    """Half weights have to fit."""
-    encoder = random_encoder()
+    encoder = random_encoder(SMALLER)
     weight = encoder.weights[-1]
     weight.assign(np.full(weight.shape, 1e5))
     with pytest.raises(ValueError, match=f"65,504 at most; {weight.path} has"):
@@ -465,11 +449,10 @@ def test_half_weights_overflow(tmp_path):
 
 
 def test_replaces_export(tmp_path):
-    """A second export replaces the first."""
     path = tmp_path / "export"
-    export_saved_model(random_encoder(seed=1), path, None)
+    export_saved_model(random_encoder(SMALLER, seed=1), path, None)
     (path / "notes.txt").write_text("of the first", encoding="utf-8")
-    second = random_encoder(seed=2)
+    second = random_encoder(SMALLER, seed=2)
     export_saved_model(second, f"{path}/", None)
     assert [entry.name for entry in tmp_path.iterdir()] == ["export"]
     assert not (path / "notes.txt").exists()
@@ -478,7 +461,6 @@ def test_replaces_export(tmp_path):
 
 
 def test_export_of_export(folders, wanted, tmp_path):
-    """An exported model is exported again with its mix."""
     export_saved_model(str(folders["unicode"]), tmp_path, None)
     model = tf.saved_model.load(str(tmp_path))
     assert list(model.signatures) == ["tokens"]
@@ -486,7 +468,6 @@ def test_export_of_export(folders, wanted, tmp_path):
 
 
 def test_invalid_arguments(tmp_path):
-    """Invalid arguments raise and write nothing."""
     for source, tokenizer, error, said in [
         (CONFIG, "unicode", TypeError, "`source` must be"),
         (build_encoder(CONFIG), "bpe", ValueError, "`tokenizer` must be.*'bpe'"),

@@ -37,10 +37,7 @@ def compiled(vocabulary_size=13):
 
 def state(model):
     """Everything that the next step depends on."""
-    return [
-        *model.variables,
-        *model.optimizer.variables,
-    ]
+    return [*model.variables, *model.optimizer.variables]
 
 
 def disturb(model):
@@ -52,7 +49,6 @@ def disturb(model):
 
 
 def test_round_trip(tmp_path):
-    """Everything comes back."""
     model, other = compiled(), compiled()
     disturb(model)
     save_checkpoint(tmp_path / "checkpoint.npz", model, PROGRESS)
@@ -88,7 +84,6 @@ def test_integers_of_another_backend(tmp_path):
 
 
 def test_other_model(tmp_path):
-    """Another model is refused."""
     path = tmp_path / "checkpoint.npz"
     save_checkpoint(path, compiled(), PROGRESS)
     with pytest.raises(ValueError, match=r"checkpoint\.npz: .*shape \(14, 7\)"):
@@ -106,10 +101,7 @@ def written(tmp_path_factory):
 
 
 def test_unreadable_is_not_damaged(written, tmp_path):
-    """What cannot be read is not damaged.
-
-    It may be whole, and is not to be passed over for an earlier one.
-    """
+    """It may be whole, and is not to be passed over for an earlier one."""
     model, *_ = written
     path = tmp_path / "checkpoint.npz"
     path.mkdir()
@@ -135,10 +127,7 @@ def test_flipped_bit(place, bit, written):
 
 
 def test_full_disk_keeps_old_file(written, tmp_path):
-    """What cannot be written leaves the one before.
-
-    A disk that is full: the file's size is bounded here.
-    """
+    """The file's size is bounded, as on a full disk."""
     model, _, content = written
     path = tmp_path / "checkpoint.npz"
     path.write_bytes(content)
@@ -186,14 +175,12 @@ def saved(folder, *steps, keep=3):
 
 @pytest.mark.usefixtures("small_files")
 def test_last_ones_are_kept(tmp_path):
-    """The last few are kept."""
     assert saved(tmp_path, 5, 10, 15, 20, 100_000_000).steps() == [15, 20, 100_000_000]
     assert saved(tmp_path, 100_000_001, keep=1).steps() == [100_000_001]
 
 
 @pytest.mark.usefixtures("small_files")
 def test_last_one_is_restored(tmp_path):
-    """The last one is restored."""
     told = []
     assert saved(tmp_path, 5, 10).restore(None, told.append, ignore) == "of step 10"
     assert told == []
@@ -203,7 +190,6 @@ def test_last_one_is_restored(tmp_path):
 
 @pytest.mark.usefixtures("small_files")
 def test_damaged_one_is_skipped(tmp_path):
-    """A damaged one is skipped with a warning."""
     told = []
     found = saved(tmp_path, 5, 10)
     found.save(15, None, "damaged")
@@ -222,10 +208,7 @@ def test_all_damaged(tmp_path):
 
 @pytest.mark.usefixtures("small_files")
 def test_later_steps_are_removed(tmp_path):
-    """Those of steps that are repeated go.
-
-    The run went on from step 10, because 15 was damaged, and writes step 12.
-    """
+    """The run went on from step 10, because 15 was damaged, and writes step 12."""
     found = saved(tmp_path, 5, 10, 15)
     found.save(12, None, "of step 12")
     assert found.steps() == [5, 10, 12]
@@ -245,8 +228,6 @@ def test_full_disk_keeps_others(tmp_path):
 
 @pytest.mark.usefixtures("small_files")
 def test_full_disk_message(tmp_path, monkeypatch):
-    """A full disk is told in one breath."""
-
     def save(path, model, progress):
         write_json(path, list(range(1000)))
 
@@ -260,7 +241,6 @@ def test_full_disk_message(tmp_path, monkeypatch):
 
 @pytest.mark.usefixtures("small_files")
 def test_other_files_are_ignored(tmp_path):
-    """Other files are none of its business."""
     (tmp_path / "notes.txt").write_text("mine", encoding="utf-8")
     (tmp_path / ".step-00000007.npz.1.part").write_text("half", encoding="utf-8")
     assert saved(tmp_path, 1, 2, 3, 4).steps() == [2, 3, 4]

@@ -158,7 +158,6 @@ VARIANTS = {
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_variants(variant, tmp_path):
-    """Any model of the format."""
     files = write_random(tmp_path, VARIANTS[variant])
     encoder = load_published_weights(*files)
     options, weights = numpy_reference.read_published(*files)
@@ -189,7 +188,6 @@ def test_save(tmp_path):
 
 
 def test_replaces_model(tmp_path):
-    """Saving over a model replaces it."""
     files = write_random(tmp_path)
     before = datasets(files[1])
     save_published_weights(build_encoder(CONFIG), *map(str, files))
@@ -204,7 +202,6 @@ def test_replaces_model(tmp_path):
 
 
 def test_save_bfloat16(tmp_path):
-    """bfloat16 weights are written as float32."""
     files = write_random(tmp_path)
     low = load_published_weights(*files).with_dtype("bfloat16")
     save_published_weights(low, *files)
@@ -215,7 +212,6 @@ def test_save_bfloat16(tmp_path):
 
 
 def test_mask_row(tmp_path):
-    """The mask row is zero."""
     encoder = load_published_weights(*write_random(tmp_path))
     table = numpy_of(encoder.get_layer("char_cnn_embedding").char_embedding)
     assert table.shape[0] == 262
@@ -246,7 +242,6 @@ CONTRADICTIONS = [
 
 @pytest.mark.parametrize(("section", "key", "value", "said"), CONTRADICTIONS)
 def test_contradiction(section, key, value, said, tmp_path):
-    """What does not fit is named, and the file."""
     files = write_random(tmp_path)
     if value == MORE_FILTERS:
         # One dataset alone is missing: the other shapes are of the larger model.
@@ -263,7 +258,6 @@ def test_contradiction(section, key, value, said, tmp_path):
 
 
 def test_group_instead_of_dataset(tmp_path):
-    """A group where a dataset belongs."""
     files = write_random(tmp_path)
     with h5py.File(files[1], "a") as file:
         del file["char_embed"]
@@ -274,7 +268,6 @@ def test_group_instead_of_dataset(tmp_path):
 
 @pytest.mark.parametrize("absent", [0, 1])
 def test_missing_file(absent, tmp_path):
-    """An absent file is named."""
     files = write_random(tmp_path)
     files[absent].unlink()
     with pytest.raises(FileNotFoundError, match=files[absent].name):

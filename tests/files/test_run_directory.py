@@ -49,7 +49,6 @@ def assert_same_weights(found, wanted):
 
 
 def test_read_model(directory, model):
-    """The language model is read as it was written."""
     found = directory.read_model()
     assert_same_weights(found, model)
     assert found.config == CONFIG
@@ -60,7 +59,6 @@ def test_read_model(directory, model):
 
 
 def test_read_encoder(directory, model):
-    """The encoder is read alone."""
     encoder = directory.read_encoder()
     assert_same_weights(encoder, model.encoder)
     assert encoder.tokenizer == "unicode"
@@ -76,7 +74,6 @@ def test_published_format(directory, model):
 
 
 def test_read_encoder_without_softmax(directory):
-    """The softmax is not read for the encoder."""
     with h5py.File(directory.weights, "a") as file:
         del file["softmax"]
     assert directory.read_encoder().tokenizer == "unicode"
@@ -85,7 +82,6 @@ def test_read_encoder_without_softmax(directory):
 
 
 def test_replaces_weights(directory, model, tmp_path):
-    """Weights are replaced whole."""
     directory.write_weights(build_pretraining_model(CONFIG, 6, num_sampled=4))
     directory.write_weights(model)
     assert_same_weights(directory.read_model(), model)
@@ -98,7 +94,6 @@ def test_replaces_weights(directory, model, tmp_path):
 
 @pytest.mark.parametrize("file", ["options", "weights"])
 def test_missing_file(file, directory, tmp_path):
-    """A missing file is named."""
     path = getattr(directory, file)
     (tmp_path / path).unlink()
     assert not directory.holds_a_model()
@@ -146,7 +141,6 @@ def test_run_without_a_validation(directory):
 
 @pytest.mark.parametrize("key", ["vocabulary_size", "num_sampled", "tokenizer"])
 def test_manifest_without_key(key, directory):
-    """A manifest that lacks a key names it."""
     manifest = {name: value for name, value in MANIFEST.items() if name != key}
     with open(directory.training, "w", encoding="utf-8") as file:
         json.dump(manifest, file)
@@ -155,7 +149,6 @@ def test_manifest_without_key(key, directory):
 
 
 def test_wrong_vocabulary(directory):
-    """A vocabulary that contradicts the weights is named."""
     Vocabulary([*VOCABULARY.words, "boat"]).save(directory.vocabulary)
     with pytest.raises(ValueError, match=r"softmax/W .*\(6, 7\).*vocab.*\(7, 7\)"):
         directory.read_model()

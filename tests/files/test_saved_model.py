@@ -39,7 +39,6 @@ def folder(layer, tmp_path_factory):
 
 
 def test_from_saved_model_arguments(folder, layer):
-    """The layer is rebuilt with other arguments."""
     wanted = in_memory(layer)["elmo"]
     rebuilt = ElmoEmbedding.from_saved_model(
         folder, num_representations=2, keep_boundaries=True, dropout=0.5
@@ -53,7 +52,6 @@ def test_from_saved_model_arguments(folder, layer):
 
 
 def test_load(folder, layer):
-    """The encoder is loaded from its export."""
     encoder = load(folder)
     assert encoder.config == SMALL
     for found, weight in zip(encoder.weights, layer.encoder.weights, strict=True):
@@ -71,7 +69,6 @@ def copied(folder, to, without=""):
 
 
 def test_not_an_export(folder, tmp_path):
-    """A folder that is no export is named."""
     with pytest.raises(ValueError, match="holds no model; `path` must be"):
         ElmoEmbedding.from_saved_model(tmp_path)
     # A SavedModel of somebody else's.
@@ -85,7 +82,6 @@ def test_not_an_export(folder, tmp_path):
     "missing", ["variables", "variables/variables.index", "variables/variables.data"]
 )
 def test_missing_variables(missing, folder, tmp_path):
-    """Missing variables are named."""
     copied(folder, tmp_path, without=missing)
     with pytest.raises(ValueError, match=r"/variables/variables(\.data-\*|\.index)?: "):
         ElmoEmbedding.from_saved_model(tmp_path)
@@ -114,7 +110,6 @@ def damaged(exported, tmp_path):
 
 
 def test_language_model_predictions(directory, exported, tmp_path):
-    """The exported language model predicts the same."""
     text = write_text(tmp_path / "text.txt")
     wanted, found = (perplexity(path, text) for path in (directory.path, exported))
     # The softmax is stored in half precision.
@@ -127,7 +122,6 @@ def test_language_model_predictions(directory, exported, tmp_path):
 
 
 def test_language_model_exported_again(exported, tmp_path):
-    """The language model can be exported again."""
     export_saved_model(exported, tmp_path / "again", None, language_model=True)
     wanted, found = map(load_language_model, (exported, tmp_path / "again"))
     assert found.vocabulary.words == WORDS
@@ -137,7 +131,6 @@ def test_language_model_exported_again(exported, tmp_path):
 
 
 def test_warm_start(directory, exported):
-    """A run begins from its softmax."""
     model = model_of(CONFIG, WORDS)
     origin = WarmStart(exported)
     assert origin.vocabulary.words == WORDS
@@ -149,7 +142,6 @@ def test_warm_start(directory, exported):
 
 
 def test_no_language_model(directory, tmp_path):
-    """A SavedModel without a language model is an error."""
     export_saved_model(directory.path, tmp_path / "encoder", None)
     with pytest.raises(ValueError, match="encoder: holds an encoder but no language"):
         load_language_model(tmp_path / "encoder")
@@ -161,7 +153,6 @@ def test_no_language_model(directory, tmp_path):
 
 
 def test_encoder_has_no_language_model(exported, tmp_path):
-    """An encoder has no language model to export."""
     encoder = load(exported)
     with pytest.raises(TypeError, match="`source` must be a language model"):
         export_saved_model(encoder, tmp_path / "again", None, language_model=True)
@@ -169,7 +160,6 @@ def test_encoder_has_no_language_model(exported, tmp_path):
 
 
 def test_damaged_softmax(damaged):
-    """A softmax that is missing or cut off."""
     softmax = damaged / ASSETS / "softmax.hdf5"
     content = softmax.read_bytes()
     softmax.write_bytes(content[: len(content) // 2])
@@ -181,7 +171,6 @@ def test_damaged_softmax(damaged):
 
 
 def test_wrong_vocabulary(damaged):
-    """A vocabulary of another size than the softmax is an error."""
     vocabulary = damaged / ASSETS / "vocabulary.txt"
     vocabulary.write_text("\n".join(WORDS[:-1]) + "\n")
     with pytest.raises(ValueError, match=r"softmax/W has the shape \(8, .*vocabulary"):
@@ -194,6 +183,5 @@ def test_wrong_vocabulary(damaged):
 
 
 def test_softmax_is_float16(exported):
-    """The softmax is stored in float16."""
     with h5py.File(exported / ASSETS / "softmax.hdf5") as file:
         assert {file[f"softmax/{name}"].dtype.name for name in "Wb"} == {"float16"}

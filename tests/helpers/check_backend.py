@@ -19,10 +19,7 @@ import keras
 import numpy as np
 
 import keras_elmo
-from keras_elmo.files.published import (
-    load_published_weights,
-    save_published_weights,
-)
+from keras_elmo.files.published import load_published_weights, save_published_weights
 from keras_elmo.models.pretraining import PretrainingModel
 from keras_elmo.text.batch_shapes import BatchShapes, form_batch
 from keras_elmo.text.plain_ids import PlainIds
@@ -30,11 +27,7 @@ from keras_elmo.training import pretrain as pretrain_module
 from keras_elmo.training.devices import choose_devices
 from tests.helpers import numpy_reference
 from tests.helpers.check_host import check_host
-from tests.helpers.combinations import (
-    BATCHES,
-    DTYPES,
-    check_combination,
-)
+from tests.helpers.combinations import BATCHES, DTYPES, check_combination
 from tests.helpers.layer_checks import numpy_of
 from tests.helpers.looked_up import (
     LOOKED_UP,
@@ -47,17 +40,12 @@ from tests.helpers.runs import state_of
 from tests.helpers.small import (
     CONFIG,
     SENTENCES,
+    SMALLER,
     char_ids,
     published,
     random_encoder,
 )
-from tests.helpers.unfreezing import (
-    IDS,
-    TARGETS,
-    check_unfreezing,
-    compiled,
-    regressor,
-)
+from tests.helpers.unfreezing import IDS, TARGETS, check_unfreezing, compiled, regressor
 from tests.models.test_pretraining import (
     VOCABULARY_SIZE,
     batch_of,
@@ -99,7 +87,7 @@ def check_encoder():
 
 def check_combinations():
     # JAX compiles each shape and type anew, so these are not all of them.
-    for name in ("shortest first", "one word", "words of fifty bytes"):
+    for name in ("shortest first", "words of fifty bytes"):
         check_combination(BATCHES[name], "float32")
     for dtype in DTYPES[1:]:
         check_combination(BATCHES["natural order"], dtype)
@@ -144,7 +132,7 @@ def check_mix():
 
 def check_downstream():
     """The mix, which is logged, and the head learn; the frozen encoder does not."""
-    layer = keras_elmo.ElmoEmbedding(random_encoder())
+    layer = keras_elmo.ElmoEmbedding(random_encoder(SMALLER))
     ids = keras.Input((None, 50), dtype="int32")
     pooled = keras.layers.GlobalAveragePooling1D()(layer(ids))
     model = keras.Model(ids, keras.layers.Dense(1)(pooled))
@@ -182,7 +170,7 @@ def check_in_models():
     """In a `Sequential` without an `Input`, and on documents of sentences."""
     ids = char_ids(SENTENCES)
     for policy, tolerance in (("float32", TOLERANCE), ("mixed_bfloat16", 0.05)):
-        layer = keras_elmo.ElmoEmbedding(random_encoder(), dtype=policy)
+        layer = keras_elmo.ElmoEmbedding(random_encoder(SMALLER), dtype=policy)
         wanted = numpy_of(layer(ids))
         model = keras.Sequential([layer, keras.layers.GlobalAveragePooling1D()])
         lengths = np.array([[max(len(tokens), 1)] for tokens in SENTENCES])
@@ -196,7 +184,7 @@ def check_in_models():
 
 def check_padding():
     """Refused in front where known; in a graph, a sentence ends there."""
-    encoder = random_encoder()
+    encoder = random_encoder(SMALLER)
     ids = char_ids([["the", "bank", "the"], ["the", "bank", "the"]])
     wanted = numpy_of(encoder(ids[:, :2]))
     ids[0, 2], ids[1, 0] = 0, 0
@@ -242,7 +230,7 @@ def check_freezing():
 
 def check_copies():
     """What was made from a model is trained, and the model stays as it was."""
-    encoder = random_encoder()
+    encoder = random_encoder(SMALLER)
     before = [numpy_of(weight) for weight in encoder.weights]
     first = keras_elmo.ElmoEmbedding(encoder, trainable_encoder=True)
     model = compiled(regressor(first))
@@ -268,7 +256,7 @@ def check_copies():
 
 def check_strings():
     """Whoever gives the layer text is told what to do."""
-    layer = keras_elmo.ElmoEmbedding(random_encoder())
+    layer = keras_elmo.ElmoEmbedding(random_encoder(SMALLER))
     for text in (["The bank"], [["The", "bank"]], keras.Input((), dtype="string")):
         refused(RuntimeError, "`char_ids`", layer, text)
     if BESIDE_TENSORFLOW:
@@ -277,7 +265,7 @@ def check_strings():
 
 
 def check_precompute():
-    layer = keras_elmo.ElmoEmbedding(random_encoder())
+    layer = keras_elmo.ElmoEmbedding(random_encoder(SMALLER))
     ids, targets = char_ids(SENTENCES), np.arange(5.0)
     cached = keras_elmo.precompute(layer, [(ids, targets)])
     ((layers, found),) = list(cached)
@@ -293,7 +281,9 @@ def check_precompute():
 
 def check_classifier():
     """Trained, saved and loaded on words, which need no TensorFlow."""
-    classifier = keras_elmo.TextClassifier(random_encoder(), lstm_units=3, hidden=4)
+    classifier = keras_elmo.TextClassifier(
+        random_encoder(SMALLER), lstm_units=3, hidden=4
+    )
     texts = [tokens for tokens in SENTENCES if tokens]
     labels = ["a", "b", "a", "b"]
     classifier.fit(texts, labels, epochs=2, batch_size=4, verbose=0)
@@ -302,7 +292,7 @@ def check_classifier():
     with tempfile.TemporaryDirectory() as folder:
         classifier.save(f"{folder}/model.keras")
         loaded = keras.models.load_model(f"{folder}/model.keras")
-    close(loaded.predict_proba(texts, batch_size=1), wanted)
+    close(loaded.predict_proba(texts[:2], batch_size=1), wanted[:2])
 
 
 def check_pretraining():
@@ -362,7 +352,7 @@ def check_run():
     PretrainingModel.train_step = train_step
     # PyTorch draws the masks of dropout from a generator that no checkpoint has.
     on_jax = keras.backend.backend() == "jax"
-    config = dataclasses.replace(CONFIG, dropout=0.1 * on_jax)
+    config = dataclasses.replace(SMALLER, dropout=0.1 * on_jax)
     with tempfile.TemporaryDirectory() as folder:
         text = Path(folder) / "text.txt"
         # Rows of 5, 10 and 11 positions.
@@ -412,7 +402,7 @@ def check_run():
 
 def check_training():
     """A few steps of the sampled softmax, on ids from NumPy and from a generator."""
-    model = keras_elmo.build_pretraining_model(CONFIG, VOCABULARY_SIZE, num_sampled=8)
+    model = keras_elmo.build_pretraining_model(SMALLER, VOCABULARY_SIZE, num_sampled=8)
     model.compile(
         keras.optimizers.Adagrad(
             0.2, initial_accumulator_value=1.0, global_clipnorm=10.0

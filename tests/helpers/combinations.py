@@ -3,6 +3,8 @@
 `test_combinations.py` goes through them on TensorFlow, `tests/backends` on all.
 """
 
+import functools
+
 import numpy as np
 
 from tests.helpers import numpy_reference
@@ -28,16 +30,20 @@ BATCHES = {
 DTYPES = ("float32", "mixed_bfloat16", "bfloat16")
 
 
+@functools.cache
+def encoder_of(dtype):
+    """One for all batches, as its first calls take longer than the others."""
+    encoder = random_encoder()
+    return encoder if dtype == "float32" else encoder.with_dtype(dtype)
+
+
 def check_combination(sentences, dtype):
     """Compares each way to call an encoder with the oracle.
 
     Nothing is dropped, so training computes the same, by the way that has a gradient.
     """
-    encoder = random_encoder()
-    options, weights = published(encoder)
-    ids = char_ids(sentences, extra=1)
-    if dtype != "float32":
-        encoder = encoder.with_dtype(dtype)
+    options, weights = published(encoder_of("float32"))
+    encoder, ids = encoder_of(dtype), char_ids(sentences, extra=1)
     ways = {
         "called": encoder(ids),
         "compiled": encoder.predict_on_batch(ids),

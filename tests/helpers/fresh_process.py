@@ -64,13 +64,7 @@ def forked_python(backend="tensorflow"):
     atexit.register(server.wait)
     atexit.register(server.stdin.close)
     python = folder / "python"
-    client = [
-        _PYTHON,
-        "-IS",
-        HELPERS / "fork_client.py",
-        folder / "socket",
-        python,
-    ]
+    client = [_PYTHON, "-IS", HELPERS / "fork_client.py", folder / "socket", python]
     for path, arguments in ((python, ""), (folder / "keras-elmo", "-m keras_elmo ")):
         command = shlex.join(map(str, client))
         path.write_text(f'#!/bin/sh\nexec {command} {arguments}"$@"\n')

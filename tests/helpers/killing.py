@@ -35,11 +35,11 @@ def finish(command):
     )
 
 
-def kill_often(command, phases, first=(), last=(), skipped=lambda phase: False):
-    """Kills a command, and runs it again, `KILLS` times.
+def kill_often(commands, phases, first=(), last=(), skipped=lambda phase: False):
+    """Kills a command, and runs the next one, `KILLS` times.
 
     Args:
-        command: what `command` returns, with `--resume`.
+        commands: what `command` returns, with `--resume`; they take turns.
         phases: for each phase, which of its next occurrences is the latest to be killed
             in, and how many milliseconds may pass after its beginning.
         first: phases that occur at the beginning only: one of the kills.
@@ -50,12 +50,12 @@ def kill_often(command, phases, first=(), last=(), skipped=lambda phase: False):
     between = [name for name in phases if name not in (*first, *last)]
     chance.shuffle(between)
     number = max(1, KILLS - len(first) - len(last))
-    died = Counter()
+    died, commands = Counter(), cycle(commands)
     for phase in (*first, *islice(cycle(between), number), *last):
         if not skipped(phase):
             latest, milliseconds = phases[phase]
             delay = chance.uniform(0, milliseconds) / 1000
-            died[_kill(command, phase, chance.randint(1, latest), delay)] += 1
+            died[_kill(next(commands), phase, chance.randint(1, latest), delay)] += 1
     print(f"killed {died.total()} times: {dict(died)}")
 
 

@@ -9,7 +9,6 @@ step; 0 for none. The first run has the most devices. Those whose name begins wi
 `all` predict all words, without candidates, and XLA compiles those that end in `xla`.
 """
 
-import dataclasses
 import os
 import sys
 import time
@@ -21,8 +20,10 @@ import numpy as np
 
 from keras_elmo.training import devices as devices_module
 from keras_elmo.training.devices import choose_devices
+from keras_elmo.training.devices import jax as jax_devices
 from keras_elmo.training.pretrain import pretrain
-from tests.helpers.runs import CONFIG, ready_made
+from tests.helpers.runs import ready_made
+from tests.helpers.small import SMALLER
 
 
 class Rows:
@@ -55,7 +56,7 @@ def train(directory, devices, steps, workers, hold):
     assert strategy.num_replicas == devices
     keras.utils.set_random_seed(0)
     model = pretrain(
-        dataclasses.replace(CONFIG, dropout=0.0),
+        SMALLER,
         Rows(strategy.worker, workers, hold),
         ready_made(2),
         directory,
@@ -75,6 +76,9 @@ def train(directory, devices, steps, workers, hold):
 
 
 def main(workers, hold, *runs):
+    if int(hold):
+        # The others notice sooner that it is killed.
+        jax_devices._HEARTBEAT_SECONDS = 10
     for first in range(0, len(runs), 3):
         directory, devices, steps = runs[first : first + 3]
         run(directory, int(devices), int(steps), int(workers), int(hold))

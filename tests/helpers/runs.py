@@ -13,6 +13,7 @@ from tests.helpers import small
 SMALL_RUN = ("--preset", "tiny", "--num-sampled", "8", "--batch-tokens", "132")
 # With dropout, whose seeds a resumed run has to go on with.
 CONFIG = dataclasses.replace(small.CONFIG, dropout=0.1)
+SMALLER = dataclasses.replace(small.SMALLER, dropout=0.1)
 
 NAMES = ("Ann", "Bob", "Eve", "Tom")
 THINGS = ("bank", "boat", "song", "tree", "door", "book")

@@ -4,18 +4,29 @@ import shutil
 
 import pytest
 
+from keras_elmo.export.saved_model import export_saved_model
 from keras_elmo.files.run_directory import PretrainingDirectory
+from tests.helpers.bilm_files import module_variables, write_checkpoint, write_module
+from tests.helpers.exports import embedding
 from tests.helpers.limits import memory_of_at_most
-from tests.helpers.originals import write_originals
+from tests.helpers.pretrained import write_pretrained
+from tests.helpers.small import CONFIG
 
 # More than reading a small model takes, and less than anything that is out of bounds.
 LITTLE = 1 << 29
+WORDS = ["<S>", "</S>", "<UNK>", "the", "배", "bank"]
 
 
 @pytest.fixture(scope="session")
 def originals(tmp_path_factory):
+    """A pretraining directory, exported models, and models of other programs."""
     folder = tmp_path_factory.mktemp("originals")
-    write_originals(folder)
+    write_pretrained(folder / "directory", CONFIG, WORDS)
+    export_saved_model(embedding(), folder / "saved_model", None)
+    words = folder / "language_model"
+    export_saved_model(folder / "directory", words, None, language_model=True)
+    write_checkpoint(folder / "bilm")
+    write_module(folder / "hub", module_variables(CONFIG.to_options())[0])
     return folder
 
 

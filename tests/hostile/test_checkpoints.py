@@ -86,7 +86,6 @@ def write(path, members, compression=zipfile.ZIP_STORED):
 @pytest.mark.usefixtures("little_memory")
 @pytest.mark.parametrize("array", ARRAYS)
 def test_bad_array(array, model, members, tmp_path, monkeypatch):
-    """An array of another kind is named."""
     monkeypatch.chdir(tmp_path)
     shape = tuple(model.variables[0].shape)
     path = tmp_path / "spoilt.npz"
@@ -97,10 +96,7 @@ def test_bad_array(array, model, members, tmp_path, monkeypatch):
 
 
 def test_arrays_would_run(tmp_path, monkeypatch):
-    """These would run.
-
-    What is refused above does something where it is unpickled.
-    """
+    """What is refused above does something where it is unpickled."""
     monkeypatch.chdir(tmp_path)
     content = io.BytesIO(ARRAYS["objects"]((2,)))
     np.load(content, allow_pickle=True)
@@ -110,10 +106,7 @@ def test_arrays_would_run(tmp_path, monkeypatch):
 @pytest.mark.usefixtures("little_memory")
 @pytest.mark.parametrize(("name", "size"), [(ARRAY, BIG), (PROGRESS, 1), ("more", 1)])
 def test_compressed_member(name, size, model, members, tmp_path):
-    """What is compressed is refused.
-
-    800 MB in 4 MB are not unpacked to find out.
-    """
+    """800 MB in 4 MB are not unpacked to find out."""
     path = tmp_path / "spoilt.npz"
     others = {other: members[other] for other in members if other != name}
     write(path, others)
@@ -145,7 +138,6 @@ STATES = {
 @pytest.mark.usefixtures("little_memory")
 @pytest.mark.parametrize("state", STATES)
 def test_bad_progress_json(state, model, members, tmp_path):
-    """A state that is no JSON is named."""
     path = tmp_path / "spoilt.npz"
     write(path, {**members, PROGRESS: STATES[state]})
     if state == "many bytes":
@@ -169,16 +161,14 @@ def test_bad_progress_json(state, model, members, tmp_path):
     ids=str,
 )
 def test_bad_state(change):
-    """A state that is none is a value error."""
     state = json.loads(json.dumps(RunState(positions=[(0, 0)]).to_json()))
     assert RunState.from_json(state) == RunState(positions=[(0, 0)])
     with pytest.raises(ValueError, match="not the state of a run"):
         RunState.from_json({**state, **change})
 
 
-@pytest.mark.slow
+@pytest.mark.usefixtures("eagerly")
 def test_resume_from_pickle(tmp_path, monkeypatch):
-    """A run is not gone on with from a pickle."""
     monkeypatch.chdir(tmp_path)
     write_text(tmp_path / "text.txt")
     sizes = ("--preset", "tiny", "--num-sampled", "4", "--batch-tokens", "132")

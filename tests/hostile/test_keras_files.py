@@ -66,7 +66,6 @@ COMMAND = {"module": "os", "class_name": "system", "config": "touch ran"}
 
 
 def test_lambda(load, members, tmp_path):
-    """A lambda is refused."""
     ran = tmp_path / "ran"
 
     def change(layer):

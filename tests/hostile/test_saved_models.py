@@ -152,7 +152,6 @@ def varint(value):
 @pytest.mark.usefixtures("little_memory")
 @pytest.mark.parametrize("size", [1 << 33, 1 << 40, 1 << 60, (1 << 64) - 1])
 def test_index_size(size, saved_model, tmp_path):
-    """An index with an impossible size is an error of one line."""
     index = Path(saved_model) / "variables" / "variables.index"
     content = index.read_bytes()
     places = b"".join(map(varint, (0, 8, 0, size)))
@@ -162,7 +161,6 @@ def test_index_size(size, saved_model, tmp_path):
 
 
 def test_paths(tmp_path):
-    """A path that is no model is an error of one line."""
     for path in ("../../../etc", "/proc/self", "/dev/zero", "a\nb", "x" * 5000):
         result = command("export", "--model", path, "--out", tmp_path / "out")
         assert_one_line(*result)

@@ -62,7 +62,6 @@ def test_not_a_file(kind, tmp_path):
 
 
 def test_command_line(directory, tmp_path):
-    """On the command line, the error is one line."""
     with open(directory.vocabulary, "wb") as file:
         file.write(FILES["not UTF-8"])
     (tmp_path / "text.txt").write_text("the bank\n", encoding="utf-8")

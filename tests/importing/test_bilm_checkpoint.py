@@ -104,6 +104,7 @@ def test_sums(folders):
     np.testing.assert_array_equal(sums, variables[name])
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_resume(folders, tmp_path):
     """`pretrain --resume` needs no more than text, and then keeps its arguments."""
     theirs, _ = folders

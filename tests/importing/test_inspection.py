@@ -66,10 +66,7 @@ def test_inspect_a_task(kind, tmp_path):
     model.export(tmp_path / "task.onnx", quantize="int8")
     model.save(tmp_path / "task.keras")
     names = model.tags if kind == "tagger" else model.labels
-    for name, where in (
-        ("task.onnx", "an ONNX file"),
-        ("task.keras", "a .keras file"),
-    ):
+    for name, where in (("task.onnx", "an ONNX file"), ("task.keras", "a .keras file")):
         found = keras_elmo.inspect_model(tmp_path / name)
         assert found["kind"] == f"a {kind} in {where}"
         assert found["task"]["kind"] == kind
@@ -147,7 +144,6 @@ def test_inspect(name, models):
 
 
 def test_inspect_for_people(models):
-    """The same in lines."""
     status, out, _ = command("inspect", models / "exported")
     assert status == 0
     lines = dict(line.split(maxsplit=1) for line in out.splitlines() if " " in line)

@@ -91,7 +91,6 @@ def test_layers(kind, tmp_path):
 
 
 def test_command(original, encoder, tmp_path, capsys):
-    """The folder is known for what it is, named or not."""
     assert main(["inspect", str(original), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["kind"] == "a model of ELMoForManyLangs"
@@ -157,7 +156,7 @@ def test_saved_model(model, encoder, tmp_path):
     np.testing.assert_allclose(layers, model.layers(SENTENCES[0]), atol=TOLERANCE)
 
 
-@pytest.mark.slow
+@pytest.mark.usefixtures("eagerly")
 def test_pretrain(encoder, tmp_path):
     """A run begins with their token embedding and trains it."""
     save_published_weights(

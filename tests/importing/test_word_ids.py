@@ -76,7 +76,7 @@ def word_id_checkpoint(path):
     return options, weights
 
 
-@pytest.mark.slow
+@pytest.mark.usefixtures("eagerly")
 def test_checkpoint(tmp_path, capsys):
     """Its rows of both tables are those of the file; the run goes on."""
     theirs, ours = tmp_path / "theirs", tmp_path / "ours"

@@ -158,7 +158,6 @@ def test_unique_words_of_empty_batch():
 
 
 def test_unique_words_once():
-    """Repetitions are embedded once."""
     char_ids = np.array([[1, 2, 9, 9], [3, 9, 9, 9], [1, 2, 9, 9]], "int32")
     words, positions = numpy_of(unique_words(char_ids, 1))
     # The masked word, and the two others, up to the first end of all words.

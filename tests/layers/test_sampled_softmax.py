@@ -53,7 +53,6 @@ def test_contract(tmp_path):
 
 @pytest.mark.parametrize("training", [False, True])
 def test_low_precision(training):
-    """Low precision leaves the likelihood close."""
     hidden, targets, kernel, bias = problem(np.random.default_rng(8))
     layer = make(kernel, bias, num_sampled=15)
     low = SampledSoftmax(40, 15, seed=0, dtype="mixed_bfloat16")
@@ -101,7 +100,6 @@ def test_a_large_vocabulary_is_exact_too():
 
 @pytest.mark.parametrize("num_sampled", [40, 41, 8192])
 def test_exact_with_all_candidates(num_sampled):
-    """Training is exact with as many candidates as words."""
     hidden, targets, kernel, bias = problem(np.random.default_rng(2))
     found = numpy_of(make(kernel, bias, num_sampled)(hidden, targets, training=True))
     expected = numpy_reference.softmax_nll(hidden, targets, kernel, bias)
@@ -220,7 +218,6 @@ def misfit(frequency, expected, times):
 
 
 def test_candidates_log_uniform():
-    """Candidates are distinct and log uniform."""
     vocabulary_size, num_sampled, times = 60, 12, 1000
     counts = np.zeros(vocabulary_size)
     for candidates, _ in draws(vocabulary_size, num_sampled, times):
@@ -243,7 +240,6 @@ def test_candidates_log_uniform():
 
 
 def test_probability_of_draw():
-    """The probability of a draw corrects it."""
     """1 / Q for each candidate drawn is 1 on average, for every id."""
     vocabulary_size, num_sampled, times = 60, 12, 1000
     weights = np.zeros((times, vocabulary_size))
@@ -316,7 +312,6 @@ class LossOfBatches(keras.Model):
 
 
 def test_initializer_in_late_build():
-    """It begins as published in a model that is built late."""
     """While Keras traces `fit`, variables have no value yet."""
     model = LossOfBatches()
     model.compile(keras.optimizers.SGD(0.0), jit_compile=False)

@@ -17,10 +17,7 @@ def random_layers(rng, num_layers=3, shape=(2, 5, 4)):
 
 
 def test_contract(tmp_path):
-    arguments = {
-        "layer_norm": True,
-        "regularizer": keras.regularizers.L2(0.3),
-    }
+    arguments = {"layer_norm": True, "regularizer": keras.regularizers.L2(0.3)}
     layers = random_layers(np.random.default_rng(0))
     check_layer(ScalarMix, arguments, [layers], path=tmp_path)
     check_layer(ScalarMix, {}, [layers], path=tmp_path)

@@ -3,8 +3,8 @@ import pytest
 
 from keras_elmo.embedding.embedder import embed
 from tests.helpers import numpy_reference
-from tests.helpers.combinations import BATCHES, DTYPES, check_combination
-from tests.helpers.small import published, random_encoder
+from tests.helpers.combinations import BATCHES, DTYPES, check_combination, encoder_of
+from tests.helpers.small import published
 
 pytestmark = pytest.mark.graph
 
@@ -18,7 +18,7 @@ def test_combinations(batch, dtype):
 
 @pytest.mark.parametrize("batch", BATCHES)
 def test_embed_combinations(batch):
-    encoder = random_encoder()
+    encoder = encoder_of("float32")
     options, weights = published(encoder)
     sentences = BATCHES[batch]
     for tokens, found in zip(sentences, embed(encoder, sentences), strict=True):

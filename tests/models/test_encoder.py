@@ -123,7 +123,6 @@ def test_the_layers_carry_the_mask():
 
 
 def test_token_layer_is_context_free():
-    """The token layer is the same for the same word."""
     first, _ = [layer for layer in numpy_of(random_encoder()(char_ids(SENTENCES)))][:2]
     # "bank" stands fifth in the first sentence and second in the fourth.
     np.testing.assert_allclose(first[0, 5], first[3, 2], atol=1e-5)
@@ -147,7 +146,6 @@ def test_no_dropout_unless_training():
 
 
 def test_frozen():
-    """A frozen encoder has no trainable weights."""
     encoder = build_encoder(CONFIG, trainable=False)
     assert encoder.trainable_weights == []
     assert not any(weight.trainable for weight in encoder.weights)

@@ -10,7 +10,7 @@ from keras_elmo.text.corpus import Corpus
 from keras_elmo.text.vocabulary import SPECIALS, Vocabulary
 from tests.helpers import numpy_reference
 from tests.helpers.layer_checks import numpy_of
-from tests.helpers.small import CONFIG, char_ids, published, randomise
+from tests.helpers.small import CONFIG, SMALLER, char_ids, published, randomise
 
 pytestmark = pytest.mark.graph
 
@@ -71,7 +71,6 @@ def test_evaluation_equals_the_oracle(extra):
 
 @pytest.mark.parametrize("num_sampled", [VOCABULARY_SIZE, 8192])
 def test_training_equals_oracle(num_sampled):
-    """Training with all candidates equals the oracle."""
     model = random_model(num_sampled=num_sampled)
     batch = batch_of(SENTENCES)
     outputs = numpy_of(model(batch, training=True))
@@ -115,7 +114,6 @@ def test_repr():
 
 
 def test_batch_equals_single_sentences():
-    """A batch has the loss of its sentences one by one."""
     model = random_model(num_sampled=VOCABULARY_SIZE)
     together = numpy_of(model(batch_of(SENTENCES, extra=2), training=True))
     ids = batch_of(SENTENCES)
@@ -130,7 +128,6 @@ def test_batch_equals_single_sentences():
 
 
 def test_loss_is_mean_of_directions():
-    """The loss is the mean of the directions."""
     model = random_model(num_sampled=VOCABULARY_SIZE)
     batch = batch_of(SENTENCES, extra=1)
     model(batch, training=True)
@@ -158,7 +155,6 @@ def test_evaluate_reports_each_direction():
 
 
 def test_no_direction_sees_its_target():
-    """Each direction predicts without seeing the answer."""
     """A word's characters change only what is predicted from that word."""
     model = random_model()
     batch = batch_of([["a", "b", "c", "d", "e"]])
@@ -191,7 +187,7 @@ def test_nothing_to_predict():
 
 def test_fit():
     """Fit lowers the loss and moves every weight."""
-    config = dataclasses.replace(CONFIG, dropout=0.1)
+    config = dataclasses.replace(SMALLER, dropout=0.1)
     model = build_pretraining_model(config, VOCABULARY_SIZE, num_sampled=8)
     before = [numpy_of(weight) for weight in model.trainable_weights]
     model.compile(
@@ -225,7 +221,6 @@ def test_dropout_and_sampling(dropout, num_sampled):
 
 
 def test_encoder_is_trained():
-    """The encoder is the one that is trained."""
     model = random_model()
     assert {id(w) for w in model.encoder.weights} <= {id(w) for w in model.weights}
     assert model.encoder.config == CONFIG
@@ -253,9 +248,8 @@ def test_sizes_are_not_read_from_another_file(tmp_path):
 
 
 def test_low_precision():
-    """Low precision stays close and trains."""
-    full = random_model()
-    low = build_pretraining_model(CONFIG, VOCABULARY_SIZE, 8, dtype="mixed_bfloat16")
+    full = random_model(SMALLER)
+    low = build_pretraining_model(SMALLER, VOCABULARY_SIZE, 8, dtype="mixed_bfloat16")
     for weight, given in zip(
         low.trainable_weights, full.trainable_weights, strict=True
     ):

@@ -7,7 +7,7 @@ import pytest
 
 from keras_elmo.export.saved_model import export_saved_model
 from tests.benchmarks.conftest import BENCHMARKS, benchmark
-from tests.helpers.exports import embedding
+from tests.helpers.exports import embedding, in_memory
 from tests.helpers.fresh_process import environment, forked_python
 
 __all__ = ["benchmark"]
@@ -35,6 +35,14 @@ def exported(tmp_path_factory):
     folder = tmp_path_factory.mktemp("exported") / "my-elmo"
     export_saved_model(embedding(), folder, "whitespace")
     return folder
+
+
+@pytest.fixture(scope="session")
+def wanted(exported):
+    """What the signatures have to return for `SENTENCES`."""
+    from keras_elmo.downstream.elmo_embedding import ElmoEmbedding
+
+    return in_memory(ElmoEmbedding.from_saved_model(exported))
 
 
 @pytest.fixture(scope="session")

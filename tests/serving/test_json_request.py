@@ -102,20 +102,6 @@ DEEP = b"[" * 1000 + b"]" * 1000
         (b'{"signature_name": 1, "inputs": []}', "'signature_name' must be a string"),
         (b'{"output_filter": "elmo", "inputs": []}', "'output_filter' must be a list"),
         (b'{"output_filter": [1], "inputs": []}', "'output_filter' must be a list"),
-    ],
-    ids=repr,
-)
-def test_invalid_body(body, said):
-    with pytest.raises(ServingError) as error:
-        JsonRequest.parse(body)
-    assert said in str(error.value)
-    assert error.value.code is Code.INVALID_ARGUMENT
-    assert len(str(error.value)) < 300
-
-
-@pytest.mark.parametrize(
-    ("body", "said"),
-    [
         (b'{"instances": []}', "'instances' must be a list of at least one"),
         (b'{"instances": {"strings": "a"}}', "'instances' must be a list"),
         (b'{"instances": [["a"]]}', "'strings' must hold strings"),
@@ -136,7 +122,7 @@ def test_invalid_body(body, said):
     ],
     ids=lambda value: repr(value)[:50],
 )
-def test_invalid_strings(body, said):
+def test_invalid_bodies(body, said):
     with pytest.raises(ServingError) as error:
         JsonRequest.parse(body).arrays(STRINGS)
     assert said in str(error.value)

@@ -47,11 +47,15 @@ def folder(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("name", ["saved_model", "model.onnx"])
-def test_text_without_spaces(name, folder):
+@pytest.fixture(scope="module")
+def models(folder):
+    return OnnxModel(folder / "model.onnx", 1), Model(folder / "saved_model", 1)
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_text_without_spaces(number, models):
     """The first request with such text warns."""
-    cls = OnnxModel if name.endswith(".onnx") else Model
-    signature = cls(folder / name, 1).signature("default")
+    signature = models[number].signature("default")
     strings = np.array(["我们坐在河岸上看船".encode()], object)
     with pytest.warns(UserWarning, match="about 100 % of the letters"):
         signature({"strings": strings}, ["sequence_len"])
@@ -59,10 +63,9 @@ def test_text_without_spaces(name, folder):
 
 
 @pytest.mark.parametrize("name", INPUTS)
-def test_signatures(name, folder):
+def test_signatures(name, models):
     """Both signatures return what those of the SavedModel return."""
-    wanted = Model(folder / "saved_model", 1).signature(name)
-    found = OnnxModel(folder / "model.onnx", 1).signature(name)
+    found, wanted = (model.signature(name) for model in models)
     assert found.outputs == wanted.outputs
     assert found.arguments == wanted.arguments
     assert found.token_argument == wanted.token_argument
@@ -74,9 +77,8 @@ def test_signatures(name, folder):
     np.testing.assert_array_equal(counted, LENGTHS)
 
 
-def test_definitions(folder):
+def test_definitions(models):
     """Clients are told the same of the signatures, but for names in the graph."""
-    models = Model(folder / "saved_model", 1), OnnxModel(folder / "model.onnx", 1)
     for name in INPUTS:
         ours, theirs = (
             {
@@ -99,7 +101,6 @@ def test_manager(folder):
 
 
 def test_damaged_file(tmp_path):
-    """A damaged file is refused."""
     (tmp_path / "model.onnx").write_bytes(b"no")
     with pytest.raises(ValueError, match=r"model\.onnx: cannot be read"):
         ModelManager(tmp_path / "model.onnx", "elmo", print)

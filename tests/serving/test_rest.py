@@ -25,7 +25,7 @@ from keras_elmo.serving import rest, signatures
 from keras_elmo.serving.http import bound_socket, http_server, start_listening
 from keras_elmo.serving.limits import Limits
 from keras_elmo.serving.model import Argument
-from tests.helpers.exports import SENTENCES, TOKENS, in_memory, padded
+from tests.helpers.exports import SENTENCES, TOKENS, padded
 from tests.helpers.looked_up import (
     LOOKED_UP,
     VOCABULARY,
@@ -382,13 +382,6 @@ def test_large_answer_leaves_event_loop_free():
 
 
 # ------------------------------------------------------------ behind a server
-
-
-@pytest.fixture(scope="module")
-def wanted(exported):
-    from keras_elmo.downstream.elmo_embedding import ElmoEmbedding
-
-    return in_memory(ElmoEmbedding.from_saved_model(exported))
 
 
 def assert_outputs(found, wanted):

@@ -137,7 +137,6 @@ def test_new_version_drops_no_request(server, folder, two):
 
 
 def test_damaged_version_in_status(server, folder):
-    """It is not served, and the status says why."""
     shutil.copytree(folder / "1", folder / "9")
     (folder / "9" / "saved_model.pb").write_bytes(b"damaged")
 

@@ -197,7 +197,6 @@ def test_folders_of_one_number(folder, start, said):
 
 
 def test_no_version_loads(folder, start, said):
-    """The error is that of the newest version."""
     add(folder, "1", damaged=True)
     add(folder, "2", damaged=True)
     with pytest.raises(ValueError, match=f"{folder / '2'}: cannot be loaded"):

@@ -92,7 +92,6 @@ def test_interleaved_open_files(monkeypatch):
 
 
 def test_interleaved_in_proportion():
-    """Files that begin together end together."""
     """Ten thousand short lines beside a hundred long ones."""
     mixed = list(interleaved([paced(["short"] * 10_000), paced(["long"] * 100)]))
     for part in range(10):

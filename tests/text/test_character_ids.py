@@ -97,7 +97,6 @@ def test_a_long_word_is_cut_after_48_bytes():
 
 
 def test_graphs_and_pipelines(caplog):
-    """In graphs and pipelines."""
     layer = CharacterIds()
     tokens = tf.constant([["a", "bc"], ["d", ""]])
     eager = layer(tokens)

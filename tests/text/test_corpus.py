@@ -70,7 +70,6 @@ def equal(some, others):
 @given(st.lists(st.integers(1, 25), min_size=1, max_size=60), st.booleans())
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=20)
 def test_each_sentence_once(tmp_path, lengths, shuffle):
-    """Every sentence is in one batch."""
     files = write_lines(tmp_path, lengths, shards=1)
     corpus = Corpus(
         files, VOCABULARY, tokenizer="whitespace", batch_tokens=40, max_tokens=27

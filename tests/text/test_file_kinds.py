@@ -101,14 +101,8 @@ def compressed():
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w") as file:
         file.writestr("text.txt", text)
-    yield (
-        gzip.compress(text, mtime=0),
-        "compressed by gzip: decompress it, or let",
-    )
-    yield (
-        lzma.compress(text),
-        "compressed by xz: decompress it, or let",
-    )
+    yield (gzip.compress(text, mtime=0), "compressed by gzip: decompress it, or let")
+    yield (lzma.compress(text), "compressed by xz: decompress it, or let")
     yield bz2.compress(text), "compressed by bzip2: decompress it with `bunzip2`"
     yield archive.getvalue(), "a ZIP archive: unpack it"
     yield b"\x28\xb5\x2f\xfd" + text, "compressed by zstd: decompress it with `unzstd`"

@@ -69,12 +69,7 @@ _PATTERNS = {
         for kind in ("published", "treebank")
         for pattern, _ in rules.english_rules(kind)
     ),
-    *(
-        rules.INVISIBLE,
-        rules.SPACES,
-        rules.OTHER_SPACES,
-        rules.NUMBER_OR_MARK,
-    ),
+    *(rules.INVISIBLE, rules.SPACES, rules.OTHER_SPACES, rules.NUMBER_OR_MARK),
 }
 
 

@@ -361,7 +361,6 @@ def test_tokenizer_of_tokens(tmp_path):
 
 
 def test_lines_of_an_iterable_are_those_of_a_file(tmp_path):
-    """The same batches, too."""
     path = tmp_path / "text.txt"
     path.write_text("\n".join(LINES * 9), encoding="utf-8")
     prepare(iter(LINES * 9), tmp_path / "out")
@@ -389,7 +388,7 @@ def test_killed_process(tmp_path, monkeypatch):
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     killing.finish(killing.command(*arguments, "--out", whole, part=400))
     command = killing.command(*arguments, "--out", killed, part=400)
-    killing.kill_often(command, PHASES, last=["merge", "shard", "rename"])
+    killing.kill_often([command], PHASES, last=["merge", "shard", "rename"])
     killing.finish(command)
     assert content(killed) == content(whole)
     assert not (tmp_path / "killed.parts").exists()

@@ -58,7 +58,6 @@ def test_no_more_words_than_asked_for(path):
 
 
 def test_round_trip(path):
-    """Every bit of the numbers."""
     vectors = np.random.default_rng(0).normal(size=(2, 3)).astype("float32")
     write_vector_file(path, ["the", "x\u00a0배"], vectors, 3)
     words, read = read_vector_file(path)

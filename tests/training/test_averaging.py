@@ -48,7 +48,6 @@ def test_mean(run, other):
 
 
 def test_other_models(run, other, tmp_path):
-    """The error says which differs, and in what."""
     theirs = write_pretrained(tmp_path / "theirs", CONFIG, [*WORDS, "river"])
     with pytest.raises(ValueError, match="Received: .*theirs, whose words differ"):
         average_models([run.path, theirs.path])

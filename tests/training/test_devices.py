@@ -214,7 +214,6 @@ def test_split_batch(parts):
 
 
 def test_split_distinct_words():
-    """Each part has all words that a batch lists."""
     batch = {"words": np.ones((4, 50)), "positions": np.ones((3, 2))}
     batch["token_ids"] = np.ones((3, 2))
     for part in split_batch(batch, 2):
@@ -260,7 +259,6 @@ def test_spelled_out():
     [("{", False), ("[]", False), ("", True), ('{"task": {}}', True)],
 )
 def test_bad_tf_config(value, known, monkeypatch):
-    """A cluster that is no json is named."""
     pytest.importorskip("tensorflow")
     monkeypatch.setenv("TF_CONFIG", value)
     if known:

@@ -24,7 +24,6 @@ DIVERGED = dataclasses.replace(
 
 
 def test_round_trip(tmp_path):
-    """What is written is read."""
     path = tmp_path / "history.csv"
     write_history(path, [FIRST, SECOND, DIVERGED])
     assert read_history(path) == [FIRST, SECOND, DIVERGED]
@@ -38,7 +37,6 @@ def test_round_trip(tmp_path):
 
 @pytest.mark.parametrize("cell", ["step,colour\n1,red", "step,words\n1,many"])
 def test_damaged_file(cell, tmp_path):
-    """The error names the file and the line."""
     path = tmp_path / "history.csv"
     path.write_text(cell)
     with pytest.raises(ValueError, match=r"history\.csv: line 2: "):
@@ -46,7 +44,6 @@ def test_damaged_file(cell, tmp_path):
 
 
 def test_missing_file(tmp_path):
-    """There need be no file."""
     assert read_history(tmp_path / "history.csv") == []
 
 
@@ -63,10 +60,7 @@ def scalars(folder):
 
 
 def test_tensorboard(tmp_path):
-    """Tensorboard shows what the history has.
-
-    Written again after a run went on: no point is there twice.
-    """
+    """Written again after a run went on: no point is there twice."""
     files = PretrainingDirectory(tmp_path)
     write_curves(files, [FIRST], tensorboard=True)
     write_curves(files, [FIRST, SECOND], tensorboard=True)
@@ -82,7 +76,6 @@ def test_tensorboard(tmp_path):
 
 
 def test_no_tensorboard(tmp_path):
-    """Without it there is none."""
     files = PretrainingDirectory(tmp_path)
     write_curves(files, [FIRST, SECOND])
     assert read_history(files.history) == [FIRST, SECOND]

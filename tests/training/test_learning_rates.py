@@ -13,20 +13,12 @@ from tests.helpers.small import CONFIG
 
 @pytest.mark.parametrize(
     ("warmup", "rates"),
-    [
-        (2, {0: 0.0, 1: 0.05, 2: 0.1, 6: 0.05, 10: 0.0}),
-        (0, {0: 0.1, 5: 0.05, 10: 0.0}),
-    ],
+    [(2, {0: 0.0, 1: 0.05, 2: 0.1, 6: 0.05, 10: 0.0}), (0, {0: 0.1, 5: 0.05, 10: 0.0})],
 )
 def test_cosine_schedule(warmup, rates):
     """The rate rises evenly, then falls to 0 at the last step."""
     options = TrainingOptions(
-        CONFIG,
-        [],
-        learning_rate=0.1,
-        schedule="cosine",
-        warmup_steps=warmup,
-        steps=10,
+        CONFIG, [], learning_rate=0.1, schedule="cosine", warmup_steps=warmup, steps=10
     )
     schedule = build_learning_rate(options)
     found = [learning_rate_at(schedule, step) for step in rates]

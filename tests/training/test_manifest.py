@@ -50,10 +50,7 @@ def test_lock_is_held_until_death(another_process, tmp_path):
 
 
 def test_two_begin_in_new_directory(tmp_path):
-    """Two that begin in a new folder do not write over each other.
-
-    Counting words takes long, and there is nothing to hold before.
-    """
+    """Counting words takes long, and there is nothing to hold before."""
     files = PretrainingDirectory(tmp_path / "run")
     recipe = {"corpus": None, "seed": 0}
 
@@ -144,7 +141,6 @@ def test_failed_run_keeps_checkpoints(tmp_path):
 
 
 def test_lock_of_new_directory(tmp_path):
-    """A folder that does not exist yet."""
     path = str(tmp_path / "run")
     with DirectoryLock(path) as lock:
         lock.acquire()
@@ -159,8 +155,6 @@ def test_lock_of_new_directory(tmp_path):
 
 
 def test_disk_without_locks(tmp_path, monkeypatch):
-    """A disk without locks."""
-
     def refuse(descriptor, operation):
         raise OSError("no locks available")
 

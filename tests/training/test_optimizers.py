@@ -5,14 +5,11 @@ import tensorflow as tf
 
 from keras_elmo.models.pretraining import build_pretraining_model
 from keras_elmo.training import optimizers
-from keras_elmo.training.optimizers import (
-    LazyAdam,
-    LazyMuon,
-    PublishedAdagrad,
-)
+from keras_elmo.training.optimizers import LazyAdam, LazyMuon, PublishedAdagrad
 from tests.helpers.layer_checks import numpy_of
 from tests.helpers.runs import ready_made
-from tests.helpers.small import CONFIG, randomise
+from tests.helpers.small import SMALLER as CONFIG
+from tests.helpers.small import randomise
 
 pytestmark = pytest.mark.graph
 
@@ -37,7 +34,6 @@ def gradients_of(model, batch):
 
 @pytest.mark.parametrize("optimizer", [PublishedAdagrad, LazyAdam, LazyMuon])
 def test_config(optimizer):
-    """It goes through a config."""
     made = optimizer(0.1, global_clipnorm=5.0)
     copy = keras.optimizers.deserialize(keras.optimizers.serialize(made))
     assert type(copy) is optimizer
@@ -91,10 +87,7 @@ def test_adagrad_two_steps():
 
 
 def test_adagrad_small_gradient():
-    """A gradient below the bound is not clipped.
-
-    One number with the gradient 0.3: 6 after the factor, less than 10.
-    """
+    """One number with the gradient 0.3: 6 after the factor, less than 10."""
     weight = keras.Variable([1.0])
     optimizer = PublishedAdagrad()
     optimizer.build([weight])
@@ -147,12 +140,9 @@ class RowwiseAdam:
         self.weight[rows] -= RATE * mean / (root + epsilon)
 
 
-@pytest.mark.slow
+@pytest.mark.usefixtures("eagerly")
 def test_adam_three_steps():
-    """Three steps of a language model.
-
-    Clipped, with sparse gradients of words that occur several times: by hand.
-    """
+    """Clipped, with sparse gradients of words that occur several times: by hand."""
     model = build_pretraining_model(CONFIG, 13, num_sampled=4)
     randomise(model, np.random.default_rng(0), scale=0.5)
     model.compile(optimizer=LazyAdam(RATE, global_clipnorm=CLIP))

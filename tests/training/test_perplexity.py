@@ -14,12 +14,7 @@ from tests.helpers.small import published, randomise
 
 pytestmark = pytest.mark.graph
 
-LINES = [
-    "the bank of the river",
-    "the boat",
-    "a strange song , the bank",
-    "river",
-]
+LINES = ["the bank of the river", "the boat", "a strange song , the bank", "river"]
 WORDS = ["the", "bank", "river", "of", "boat", "song"]
 
 
@@ -57,7 +52,6 @@ def by_hand(model, lines):
 
 
 def test_equals_reference(model, vocabulary, tmp_path):
-    """Equals a computation by hand."""
     text = tmp_path / "text.txt"
     text.write_text("\n".join(LINES), encoding="utf-8")
     # Several batches, with padding in them.
@@ -76,7 +70,6 @@ def test_equals_reference(model, vocabulary, tmp_path):
 
 
 def test_independent_of_batches(model, vocabulary, tmp_path):
-    """Measures whatever the batches are."""
     text = tmp_path / "text.txt"
     text.write_text("\n".join(LINES), encoding="utf-8")
     corpora = [
@@ -92,7 +85,6 @@ def test_independent_of_batches(model, vocabulary, tmp_path):
 
 
 def test_text_files(model, vocabulary, tmp_path):
-    """Text by its path."""
     text = tmp_path / "text.txt"
     text.write_text("\n".join(LINES), encoding="utf-8")
     wanted = perplexity(model, Corpus(text, vocabulary, "whitespace"))
@@ -115,10 +107,7 @@ def test_text_files(model, vocabulary, tmp_path):
 
 
 def test_other_vocabulary(model, vocabulary, tmp_path):
-    """Another vocabulary is refused.
-
-    The ids of its words are those of others.
-    """
+    """The ids of its words are those of others."""
     text = tmp_path / "text.txt"
     text.write_text("\n".join(LINES), encoding="utf-8")
     other = Vocabulary([*vocabulary.words[:3], *reversed(WORDS)])
@@ -131,14 +120,11 @@ def test_other_vocabulary(model, vocabulary, tmp_path):
 
 
 def test_empty_corpus(model):
-    """A sentence of nothing is an error."""
     with pytest.raises(ValueError, match="`corpus` must hold a sentence"):
         perplexity(model, {}.values())
 
 
 def test_diverged_model(model, monkeypatch):
-    """A model that has diverged is no error."""
-
     def exact_losses(self, batch):
         nothing = np.zeros(batch["token_ids"][:, 1:].shape)
         return {"forward": nothing + 1e4, "backward": nothing * math.nan}

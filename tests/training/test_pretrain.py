@@ -29,14 +29,15 @@ from keras_elmo.utils import bfloat16
 from tests.helpers import killing
 from tests.helpers.installed import require_installed
 from tests.helpers.layer_checks import numpy_of
+from tests.helpers.runs import SMALLER as CONFIG
 from tests.helpers.runs import (
-    CONFIG,
     assert_same_state,
     ready_made,
     state_of,
     timeless,
     write_text,
 )
+from tests.helpers.without_graphs import without_graphs
 
 pytestmark = pytest.mark.graph
 
@@ -97,20 +98,22 @@ def on_text(folder, directory, **arguments):
 
 
 def on_batches(corpus, directory, **arguments):
-    return pretrain(
-        CONFIG,
-        corpus,
-        directory=directory,
-        vocabulary_size=13,
-        num_sampled=4,
-        **{
-            "progress": False,
-            "epochs": 3,
-            "validate_every": 5,
-            "validation": [{}],
-            **arguments,
-        },
-    )
+    """Without graphs, which those on text make."""
+    with without_graphs():
+        return pretrain(
+            CONFIG,
+            corpus,
+            directory=directory,
+            vocabulary_size=13,
+            num_sampled=4,
+            **{
+                "progress": False,
+                "epochs": 3,
+                "validate_every": 5,
+                "validation": [{}],
+                **arguments,
+            },
+        )
 
 
 @pytest.fixture(autouse=True)
@@ -147,7 +150,6 @@ def batches_run(folder):
 
 @pytest.mark.slow
 def test_files_of_a_run(whole, folder):
-    """A directory holds it all."""
     require_installed("matplotlib")
     names = sorted(path.name for path in (folder / "whole").iterdir())
     assert names == FILES
@@ -157,7 +159,6 @@ def test_files_of_a_run(whole, folder):
 
 @pytest.mark.slow
 def test_history(whole, folder):
-    """The history says how it went."""
     rows = timeless(folder / "whole")
     assert [row.step for row in rows] == [5, 10, 12]
     # Six batches a pass, of four sentences of seven words.
@@ -193,10 +194,7 @@ def test_load_trained_model(whole, folder):
 
 @pytest.mark.slow
 def test_resume_is_bit_identical(whole, folder):
-    """A resumed run is the same run.
-
-    Seven steps and five more: the twelve, bit for bit.
-    """
+    """Seven steps and five more: the twelve, bit for bit."""
     on_text(folder, folder / "parts", steps=7)
     model = on_text(folder, folder / "parts", steps=12, resume=True)
     for found, wanted in zip(model.weights, whole.weights, strict=True):
@@ -221,7 +219,6 @@ def test_resume_is_bit_identical(whole, folder):
             np.testing.assert_array_equal(file[name][...], other[name][...])
 
 
-@pytest.mark.slow
 def test_resume_after_sigint(batches_run, folder):
     """Ctrl-C leaves a checkpoint to go on from, and so does another one.
 
@@ -251,9 +248,7 @@ def test_resume_after_sigint(batches_run, folder):
     assert timeless(directory) == timeless(folder / "batches")
 
 
-@pytest.mark.slow
 def test_resume_finished_run(batches_run, folder):
-    """A finished run does nothing more."""
     before = state_of(folder / "batches"), timeless(folder / "batches")
     shutil.copytree(folder / "batches", folder / "finished")
     with validation_is([], []):
@@ -288,10 +283,7 @@ def test_resume_with_other_arguments(batches_run, folder):
 
 
 def test_best_and_last_weights(batches_run, folder):
-    """The best weights and the last are kept.
-
-    Perplexities 90, 70, 80: the second is the best.
-    """
+    """Of the perplexities 90, 70 and 80, the second is the best."""
     model, (_, best, last) = batches_run
     directory = PretrainingDirectory(folder / "batches")
     kept = directory.read_model()
@@ -316,14 +308,12 @@ def test_best_and_last_weights(batches_run, folder):
 
 
 def test_batches_without_text(batches_run, folder):
-    """Batches need no text."""
     directory = PretrainingDirectory(folder / "batches")
     assert not (folder / "batches" / "vocabulary.txt").exists()
     assert directory.read_manifest()["tokenizer"] is None
     assert load(folder / "batches").tokenizer is None
 
 
-@pytest.mark.usefixtures("eagerly")
 def test_minutes_without_validation(tmp_path):
     """Minutes end a run and validation is optional."""
     on_batches(
@@ -336,7 +326,6 @@ def test_minutes_without_validation(tmp_path):
     assert (tmp_path / "run" / "weights.hdf5").exists()
 
 
-@pytest.mark.slow
 def test_options_of_files_and_schedule(tmp_path):
     """Checkpoints by the clock, the last of them; TensorBoard; a falling rate."""
     on_batches(
@@ -385,7 +374,6 @@ def test_bad_argument_leaves_nothing(argument, said, folder, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.usefixtures("eagerly")
 def test_corrected_call(tmp_path):
     """A call that fails can be repeated, and leaves random generators as they were."""
     before = random.getstate()
@@ -398,14 +386,12 @@ def test_corrected_call(tmp_path):
 
 
 def test_bad_learning_rate(folder, tmp_path):
-    """A rate that is no schedule is refused."""
     with pytest.raises(TypeError, match="`learning_rate` must be a number or a Keras"):
         on_text(folder, tmp_path / "run", learning_rate=lambda: 0.1)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_directory_in_use(batches_run, folder, tmp_path):
-    """A directory in use is left alone."""
     with pytest.raises(ValueError, match="`directory` must not hold a run yet"):
         on_batches(ready_made(4), folder / "batches")
     (tmp_path / "notes.txt").write_text("mine", encoding="utf-8")
@@ -443,10 +429,7 @@ def test_resume_without_run(tmp_path, capsys):
 
 
 def test_mixed_precision(tmp_path, monkeypatch):
-    """Mixed precision follows float32.
-
-    With a warning, once, where the processor does not multiply bfloat16.
-    """
+    """With a warning, once, where the processor does not multiply bfloat16."""
     monkeypatch.setattr(bfloat16, "multiplies_bfloat16", lambda: False)
     warning = pytest.warns(UserWarning, match="no instructions for bfloat16")
     losses = {}
@@ -485,12 +468,8 @@ def test_mixed_precision(tmp_path, monkeypatch):
 # ---------------------------------------------------------------- what goes wrong
 
 
-@pytest.mark.slow
 def test_sigterm_while_measuring(batches_run, folder):
-    """A machine taken away while measuring measures later.
-
-    SIGTERM: status 0, and no row is missing where the run goes on.
-    """
+    """Status 0, and no row is missing where the run goes on."""
     directory = folder / "preempted"
 
     def taken_away(model, corpus):
@@ -510,7 +489,6 @@ def test_sigterm_while_measuring(batches_run, folder):
     assert timeless(directory) == timeless(folder / "batches")
 
 
-@pytest.mark.slow
 def test_resume_from_damaged_checkpoint(batches_run, folder, capsys):
     """A damaged checkpoint costs the steps since the one before."""
     shutil.copytree(folder / "batches", folder / "damaged")
@@ -523,12 +501,8 @@ def test_resume_from_damaged_checkpoint(batches_run, folder, capsys):
     assert timeless(folder / "damaged") == timeless(folder / "batches")
 
 
-@pytest.mark.usefixtures("eagerly")
 def test_diverged_loss(tmp_path):
-    """A run that diverges keeps what was good.
-
-    The third update is far too large.
-    """
+    """The third update is far too large; what was good before is kept."""
     schedule = keras.optimizers.schedules.PiecewiseConstantDecay([1], [0.2, 1e37])
     with pytest.raises(
         Diverged, match=r"the loss of step 4 is nan; .*step-00000002\.npz.*lower"
@@ -545,10 +519,7 @@ def test_diverged_loss(tmp_path):
     assert all(np.isfinite(array).all() for array in arrays.values())
 
 
-@pytest.mark.usefixtures("eagerly")
 def test_diverged_weights(tmp_path):
-    """Weights that are no numbers are not kept."""
-
     def measured(model, corpus):
         model.head.softmax.bias.assign([math.inf] * 13)
         return {"forward": 9.0, "backward": 9.0, "mean": 9.0}
@@ -563,12 +534,9 @@ def test_diverged_weights(tmp_path):
     assert not (tmp_path / "run" / "weights.hdf5").exists()
 
 
-@pytest.mark.slow
+@pytest.mark.usefixtures("eagerly")
 def test_run_of_few_shapes(folder, tmp_path):
-    """A run that began on JAX goes on with the shapes it began with.
-
-    All rows of this text have one length: batches of it are those of any other run.
-    """
+    """A run that began on JAX goes on with its shapes; all rows have one length."""
     shapes = BatchShapes((9,), num_words=64)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(TrainingData, "choose_shapes", lambda data: shapes._asdict())
@@ -598,7 +566,6 @@ def test_run_of_few_shapes(folder, tmp_path):
 
 @pytest.mark.slow
 def test_resume_with_other_vocabulary(whole, folder):
-    """Another vocabulary is noticed."""
     shutil.copytree(folder / "whole", folder / "other words")
     words = folder / "other words" / "vocabulary.txt"
     own = words.read_text("utf-8")
@@ -613,7 +580,6 @@ def test_resume_with_other_vocabulary(whole, folder):
 
 @pytest.mark.slow
 def test_lost_vocabulary(whole, folder):
-    """A vocabulary that is lost is counted again."""
     shutil.copytree(folder / "whole", folder / "no words")
     (folder / "no words" / "vocabulary.txt").unlink()
     on_text(folder, folder / "no words", steps=12, resume=True)
@@ -622,10 +588,7 @@ def test_lost_vocabulary(whole, folder):
 
 @pytest.mark.usefixtures("eagerly")
 def test_resume_with_other_text(folder, tmp_path):
-    """The text of a run stays as it was.
-
-    A shard that is gone, has changed, or is new.
-    """
+    """A shard that is gone, has changed, or is new."""
     text = tmp_path / "text"
     text.mkdir()
     for name in ("a.txt", "b.txt"):
@@ -664,7 +627,6 @@ def test_resume_with_other_text(folder, tmp_path):
 
 @pytest.mark.usefixtures("eagerly")
 def test_files_of_one_name(tmp_path):
-    """Files of one name are told apart."""
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
         write_text(tmp_path / name / "part.txt")
@@ -684,10 +646,7 @@ def test_files_of_one_name(tmp_path):
 
 @pytest.mark.usefixtures("eagerly")
 def test_resume_with_other_validation(folder, tmp_path):
-    """What a run is validated with stays as it was.
-
-    Perplexities of two texts do not compare, and the best weights depend on them.
-    """
+    """Perplexities of two texts do not compare, and the best weights depend on them."""
     on_text(folder, tmp_path / "run", steps=1)
     write_text(tmp_path / "other.txt")
     arguments = {"num_sampled": 5, "batch_tokens": 36, "max_tokens": 9}
@@ -712,10 +671,7 @@ def test_resume_with_other_validation(folder, tmp_path):
 
 @pytest.mark.usefixtures("eagerly")
 def test_corpus_vocabulary(folder, tmp_path):
-    """A corpus brings its words.
-
-    Chosen elsewhere, of another text perhaps: the run keeps them.
-    """
+    """A run keeps the words of its corpus, which may be those of another text."""
     arguments = {
         "config": CONFIG,
         "directory": tmp_path / "run",
@@ -749,7 +705,6 @@ def test_corpus_vocabulary(folder, tmp_path):
 
 @pytest.mark.usefixtures("eagerly")
 def test_resume_with_other_corpus(folder, tmp_path):
-    """A run goes on with the corpus it began with."""
     words = Vocabulary([*SPECIALS, "the", "of", "saw"])
     sizes = {"batch_tokens": 36, "max_tokens": 9, "seed": 3}
 
@@ -774,7 +729,6 @@ def test_resume_with_other_corpus(folder, tmp_path):
 
 
 def test_patience(tmp_path):
-    """Patience ends a run."""
     arguments = {"epochs": None, "steps": 20, "validate_every": 2, "patience": 2}
     with validation_is([90.0, 70.0, 71.0, 72.0], []):
         on_batches(ready_made(4), tmp_path / "run", **arguments)
@@ -820,7 +774,6 @@ def test_resume_schedule(tmp_path, optimizer):
 
 @pytest.mark.slow
 def test_resumed_on_the_prepared_text(whole, folder, tmp_path):
-    """The run goes on as on the text itself."""
     on_text(folder, tmp_path / "run", steps=5)
     for name in ("text.txt", "held-out.txt"):
         prepare(folder / name, tmp_path / name)
@@ -843,28 +796,23 @@ PHASES = {
 
 # Each kill starts a process, which makes its graphs anew.
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("devices", "is_prepared"),
-    [(1, False), (1, True), pytest.param(2, False, marks=pytest.mark.benchmark)],
-)
-def test_killed_process(devices, is_prepared, folder, tmp_path):
-    """SIGKILL in any phase, then the same command: the same run, bit for bit."""
-    corpus, validation = folder / "text.txt", folder / "held-out.txt"
+@pytest.mark.parametrize("devices", [1, pytest.param(2, marks=pytest.mark.benchmark)])
+def test_killed_process(devices, folder, tmp_path):
+    """SIGKILL in any phase, on the text and on the prepared text: the same bits."""
     arguments = [
         *("--preset", "tiny", "--num-sampled", 8, "--batch-tokens", 132),
         *("--devices", devices, "--steps", 10 * (killing.KILLS + 1)),
         *("--validate-every", 10, "--checkpoint-every", 3),
     ]
-    arguments = ["pretrain", "--validation", validation, *arguments]
+    arguments = ["pretrain", "--validation", folder / "held-out.txt", *arguments]
     whole, killed = tmp_path / "whole", tmp_path / "killed"
-    killing.finish(killing.command(*arguments, "--corpus", corpus, "--out", whole))
-    if is_prepared:
-        corpus = tmp_path / "prepared"
-        prepare(folder / "text.txt", corpus)
-    arguments += ["--corpus", corpus, "--out", killed, "--resume"]
-    command = killing.command(*arguments)
-    killing.kill_often(command, PHASES, first=["count"])
-    killing.finish(command)
+    text, prepared = folder / "text.txt", tmp_path / "prepared"
+    killing.finish(killing.command(*arguments, "--corpus", text, "--out", whole))
+    prepare(text, prepared)
+    arguments += ["--out", killed, "--resume", "--corpus"]
+    commands = [killing.command(*arguments, corpus) for corpus in (prepared, text)]
+    killing.kill_often(commands, PHASES, first=["count"])
+    killing.finish(commands[1])
     assert_same_state(state_of(killed), state_of(whole))
     assert timeless(killed) == timeless(whole)
     weights = arrays_of(whole / "weights.hdf5")

@@ -119,7 +119,6 @@ def test_own_card(run, hub):
 
 
 def test_refusals(run, hub, monkeypatch, tmp_path):
-    """One line, and nothing is sent."""
     assert_one_line(*ask(tmp_path / "nowhere"), "nowhere: no such file or folder")
     assert_one_line(
         *ask(run, name="someone/elmo"), "REPOSITORY must have the form hf://"

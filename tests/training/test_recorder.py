@@ -56,14 +56,12 @@ def test_interval_means():
 
 
 def test_learning_run():
-    """A run that learns does not diverge."""
     state = RunState()
     assert not any(map(state.diverges, [10.0, 9.0, 4.0, 39.0, 2.0]))
 
 
 @pytest.mark.parametrize("loss", [math.nan, math.inf, 60.0])
 def test_diverged_run(loss):
-    """A run that does is noticed."""
     state = RunState()
     assert not any(state.diverges(5.0) for _ in range(200))
     before = state.mean_loss
@@ -72,7 +70,6 @@ def test_diverged_run(loss):
 
 
 def test_best_perplexity():
-    """It knows what was best."""
     state = RunState()
     assert state.best() == math.inf and state.measurements_since_best() == 0
     for perplexity, since in ((90.0, 0), (70.0, 0), (80.0, 1), (75.0, 2), (60.0, 0)):

@@ -5,13 +5,7 @@ import numpy as np
 import pytest
 
 from keras_elmo.training.pretrain import pretrain
-from tests.helpers.runs import (
-    CONFIG,
-    assert_same_state,
-    ready_made,
-    state_of,
-    timeless,
-)
+from tests.helpers.runs import CONFIG, assert_same_state, ready_made, state_of, timeless
 from tests.training.test_pretrain import on_batches, validation_is
 
 pytestmark = [pytest.mark.graph, pytest.mark.usefixtures("eagerly")]

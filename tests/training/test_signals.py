@@ -21,7 +21,6 @@ def press_control_c():
 
 
 def test_second_sigint_interrupts():
-    """The first one waits and the second does not."""
     before = signal.getsignal(signal.SIGINT)
     with SignalGuard() as guard:
         assert not guard.requested
@@ -33,7 +32,6 @@ def test_second_sigint_interrupts():
 
 
 def test_handlers_are_restored():
-    """Afterwards it is as before."""
     before = signal.getsignal(signal.SIGINT)
     with pytest.raises(ValueError), SignalGuard():
         raise ValueError
@@ -43,10 +41,7 @@ def test_handlers_are_restored():
 
 
 def test_other_thread():
-    """In another thread it does nothing.
-
-    There Python allows no handler.
-    """
+    """Python allows no handler there."""
     before = signal.getsignal(signal.SIGINT)
     found = []
 
@@ -62,10 +57,7 @@ def test_other_thread():
 
 
 def test_repeated_sigterm():
-    """A machine that is taken away says so more than once.
-
-    As to a process and to its group: the checkpoint is being written.
-    """
+    """As to a process and to its group, while the checkpoint is being written."""
     with SignalGuard() as guard:
         signal.raise_signal(signal.SIGTERM)
         signal.raise_signal(signal.SIGTERM)
@@ -84,7 +76,6 @@ def test_interruptible():
 
 
 def test_exit_for_signal():
-    """The process ends as the signal asks."""
     told = []
     with pytest.raises(SystemExit) as left:
         exit_for_signal(signal.SIGTERM, "stopped", told.append)

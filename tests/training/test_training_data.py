@@ -9,7 +9,6 @@ from tests.helpers.runs import write_text
 
 
 def test_epochs_in_turn():
-    """Passes follow each other."""
     batches = EpochIterator(["a", "b", "c"], epochs=2)
     found = [(batch, batches.epoch, batches.batch) for batch in batches]
     assert found == [
@@ -23,16 +22,12 @@ def test_epochs_in_turn():
 
 
 def test_endless():
-    """Without epochs there is no end."""
     assert "".join(islice(EpochIterator("abc"), 8)) == "abcabcab"
 
 
 @pytest.mark.parametrize("epochs", [3, None])
 def test_resume_at_every_position(epochs):
-    """It goes on from every position.
-
-    Wherever a run was stopped, the rest follows: nothing twice, nothing left out.
-    """
+    """Wherever a run was stopped, nothing comes twice and nothing is left out."""
     whole = "abcabcabc"
     for taken in range(1, len(whole) + 1):
         before = EpochIterator("abc", epochs)
@@ -45,7 +40,6 @@ def test_resume_at_every_position(epochs):
 
 
 def test_finished_run_ends():
-    """A finished run is not repeated."""
     finished = EpochIterator("abc", epochs=2)
     assert len(list(finished)) == 6
     again = EpochIterator("abc", epochs=2, epoch=finished.epoch, batch=finished.batch)
@@ -56,7 +50,6 @@ def test_finished_run_ends():
 
 
 def test_empty_corpus():
-    """Nothing to train on is an error."""
     with pytest.raises(ValueError, match="`corpus` must hold a sentence"):
         list(EpochIterator([], epochs=1))
     # One that cannot be read a second time, too.
@@ -67,7 +60,6 @@ def test_empty_corpus():
 
 
 def test_epochs_differ_in_order(tmp_path):
-    """The passes over a text differ in order."""
     text = write_text(tmp_path / "text.txt")
     vocabulary = Vocabulary.count(text, "whitespace")
     corpus = Corpus(text, vocabulary, "whitespace", batch_tokens=36, max_tokens=9)

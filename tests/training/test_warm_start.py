@@ -42,7 +42,6 @@ def assert_same_encoder(model, directory):
 
 
 def test_same_words(directory):
-    """With the same words everything is kept."""
     origin, model = WarmStart(directory.path), model_of(CONFIG, WORDS)
     assert origin.tokenizer == "whitespace" and origin.config == CONFIG
     assert origin.load_into(model) == len(WORDS)
@@ -131,7 +130,6 @@ def test_more_units(directory):
 
 @pytest.mark.slow
 def test_new_cells_learn(directory, text, tmp_path):
-    """The new cells are trained like the others."""
     wide = dataclasses.replace(CONFIG, units=3 * CONFIG.units)
     arguments = {"init": directory.path, "num_sampled": 4, "progress": False}
     model = pretrain(wide, text, directory=tmp_path / "run", steps=2, **arguments)
@@ -157,10 +155,7 @@ def test_no_softmax(kind, directory, text, tmp_path):
 
 @pytest.mark.slow
 def test_pretrain_from_init(directory, text, tmp_path):
-    """A run goes on with the words it is given.
-
-    A tiny learning rate: what the run begins with is what it ends with.
-    """
+    """The learning rate is tiny: what the run begins with is what it ends with."""
     arguments = {
         "num_sampled": 4,
         "steps": 1,
@@ -212,10 +207,7 @@ def test_resume_without_init(directory, text, tmp_path):
 
 @pytest.mark.slow
 def test_text_messages(directory, tmp_path, capsys):
-    """What is wrong with the text is told.
-
-    No words are counted, when it would be told otherwise.
-    """
+    """No words are counted, when it would be told otherwise."""
     text = tmp_path / "text.txt"
     text.write_bytes(
         b"the bank of \xff Ann\n" + b"Ann " + b"x" * 99 + b" bank \xc3\xa9 .\n"

@@ -39,7 +39,6 @@ def content(folder):
 
 
 def test_folder_is_synced(tmp_path, monkeypatch):
-    """A folder is on the disk before it replaces another."""
     path = tmp_path / "folder"
     write_folder(path, "old")
     synced = []
@@ -68,7 +67,6 @@ def test_remove_leftovers(tmp_path):
 
 
 def test_new_file(tmp_path):
-    """A file appears at the end."""
     path = tmp_path / "not" / "there" / "file.txt"
     with replacing(path) as temporary:
         write_file(temporary)
@@ -79,7 +77,6 @@ def test_new_file(tmp_path):
 
 
 def test_replaces_file(tmp_path):
-    """A file is replaced."""
     path = tmp_path / "file.txt"
     write_file(path, "old")
     with replacing(str(path)) as temporary:
@@ -104,20 +101,16 @@ def test_file_is_synced(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["folder", "folder/"])
-def test_new_folder(name, tmp_path):
-    """A folder appears at the end."""
+@pytest.mark.parametrize("former", [None, [], ["old"]])
+def test_folder(name, former, tmp_path):
+    """One appears whole, and replaces another whole."""
+    if former is not None:
+        (tmp_path / "folder").mkdir()
+        for each in former:
+            write_file(tmp_path / "folder" / each)
     with replacing(f"{tmp_path}/{name}") as temporary:
         write_folder(temporary)
-        assert not (tmp_path / "folder").exists()
-    assert content(tmp_path) == {"folder/new": "new"}
-
-
-@pytest.mark.parametrize("name", ["folder", "folder/"])
-def test_replaces_folder(name, tmp_path):
-    """A folder is replaced whole."""
-    write_folder(tmp_path / "folder", "old")
-    with replacing(f"{tmp_path}/{name}") as temporary:
-        write_folder(temporary)
+        assert not (tmp_path / "folder" / "new").exists()
     assert content(tmp_path) == {"folder/new": "new"}
     assert [path.name for path in tmp_path.iterdir()] == ["folder"]
 
@@ -138,14 +131,6 @@ def test_failed_rename(tmp_path, monkeypatch):
     assert content(tmp_path) == {"folder/old": "new"}
 
 
-def test_replaces_empty_folder(tmp_path):
-    """An empty folder is replaced."""
-    (tmp_path / "folder").mkdir()
-    with replacing(tmp_path / "folder") as temporary:
-        write_folder(temporary)
-    assert content(tmp_path) == {"folder/new": "new"}
-
-
 @pytest.mark.parametrize(
     ("write", "found"),
     [
@@ -154,7 +139,6 @@ def test_replaces_empty_folder(tmp_path):
     ],
 )
 def test_link(write, found, tmp_path):
-    """A link is followed."""
     write(tmp_path / "target", "old")
     (tmp_path / "link").symlink_to("target")
     with replacing(tmp_path / "link") as temporary:
@@ -166,7 +150,6 @@ def test_link(write, found, tmp_path):
 
 @pytest.mark.parametrize("write", [write_file, write_folder])
 def test_error_keeps_former(write, tmp_path):
-    """An error keeps the former file or folder."""
     write(tmp_path / "path", "old")
     before = content(tmp_path)
     with pytest.raises(BodyFailed), replacing(tmp_path / "path") as temporary:
@@ -177,7 +160,6 @@ def test_error_keeps_former(write, tmp_path):
 
 
 def test_full_disk(tmp_path):
-    """The error of a full disk names the file."""
     path = tmp_path / "numbers.json"
     with files_of_at_most(1000):
         with pytest.raises(OSError, match="cannot be written") as caught:
@@ -254,7 +236,6 @@ def test_error_before_writing(tmp_path):
     ("old", "new"), [(write_file, write_folder), (write_folder, write_file)]
 )
 def test_file_and_folder(old, new, tmp_path):
-    """A file does not replace a folder, nor a folder a file."""
     old(tmp_path / "path", "old")
     before = content(tmp_path)
     with pytest.raises(OSError), replacing(tmp_path / "path") as temporary:
@@ -281,14 +262,12 @@ def test_write_json_that_is_too_large(tmp_path, monkeypatch):
 
 
 def test_write_json_error(tmp_path):
-    """A value that is no JSON leaves nothing."""
     with pytest.raises(TypeError):
         write_json(tmp_path / "value.json", {"key": object()})
     assert list(tmp_path.iterdir()) == []
 
 
 def test_read_json_object(tmp_path):
-    """An object is read."""
     path = tmp_path / "file.json"
     path.write_text('{"word": "배", "sizes": [1, 2.5, null]}', encoding="utf-8")
     assert read_json_object(path) == {"word": "배", "sizes": [1, 2.5, None]}
@@ -307,13 +286,11 @@ def test_read_json_object(tmp_path):
     ids=range(6),
 )
 def test_invalid_json(content, said):
-    """Invalid JSON is an error that names the file."""
     with pytest.raises(ValueError, match=rf"^here: .*{said}"):
         parse_json_object(content, "here")
 
 
 def test_repeated_key_is_found_fast():
-    """A repeated key is found fast among many keys."""
     keys = [f'"{k}": 0' for k in range(300_000)]
     content = ("{" + ", ".join([*keys, keys[-1]]) + "}").encode()
     with pytest.raises(ValueError, match='the key "299999" comes twice'):

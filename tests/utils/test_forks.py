@@ -29,7 +29,6 @@ def uses(encoder):
 
 @on_tensorflow
 def test_uses_of_a_fork(monkeypatch):
-    """Each is refused by name."""
     calls = uses(random_encoder())
     monkeypatch.setattr(forks, "_computing", os.getpid() + 1)
     for call in calls.values():

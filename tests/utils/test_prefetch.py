@@ -8,8 +8,6 @@ from keras_elmo.utils.prefetch import prefetch_map
 
 @pytest.mark.parametrize("num_threads", [0, 1, 3])
 def test_order(num_threads):
-    """The order stays."""
-
     def slowly(number):
         time.sleep(0.001 * (number % 3))
         return 2 * number
@@ -21,7 +19,6 @@ def test_order(num_threads):
 
 @pytest.mark.parametrize("num_threads", [0, 1, 2])
 def test_values_read_ahead(num_threads):
-    """So many are read ahead and no more."""
     read = []
 
     def values():
@@ -38,7 +35,6 @@ def test_values_read_ahead(num_threads):
 
 @pytest.mark.parametrize("num_threads", [0, 2])
 def test_error_in_its_place(num_threads):
-    """An error comes in its place."""
     ahead = prefetch_map(lambda number: 1 / number, [1, 0.5, 0, 1], num_threads)
     assert [next(ahead), next(ahead)] == [1, 2]
     with pytest.raises(ZeroDivisionError):

@@ -29,12 +29,7 @@ tag_lists = st.lists(names, max_size=8)
 @pytest.mark.parametrize("text", [*SAME.values(), BILOU])
 def test_schemes_mark_the_same_spans(text):
     tags = text.split()
-    assert spans(tags) == [
-        ("LOC", 1, 3),
-        ("LOC", 3, 4),
-        ("PER", 5, 6),
-        ("ORG", 6, 9),
-    ]
+    assert spans(tags) == [("LOC", 1, 3), ("LOC", 3, 4), ("PER", 5, 6), ("ORG", 6, 9)]
     for to, same in SAME.items():
         assert convert(tags, to) == same.split()
 

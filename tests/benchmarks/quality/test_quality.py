@@ -91,11 +91,7 @@ def test_the_whole_benchmark(quality, data, encoder, page, card, tmp_path, monke
     for english in ("EWT", "SST", "SemCor"):
         assert english not in text_of_card
     figures = {path.name for path in (page.parent / "figures").iterdir()}
-    assert figures == {
-        "layers.png",
-        "perplexity-elmo-en.png",
-        "perplexity-elmo-ko.png",
-    }
+    assert figures == {"layers.png", "perplexity-elmo-en.png", "perplexity-elmo-ko.png"}
 
     # What is there is not measured again, and the page stays the same.
     train = heads.train
