@@ -1,7 +1,6 @@
 """Trains, runs, scores and exports taggers and classifiers for the commands."""
 
 import contextlib
-import dataclasses
 import json
 import os
 import shlex
@@ -32,8 +31,14 @@ Data: TypeAlias = Any
 LITERT_SUFFIX = ".tflite"
 _TRAINING = "training"
 
-TRAINED = Option("model", "A .keras file that train has written", "FILE", required=True)
-PREDICTS = dataclasses.replace(TRAINED, help=f"{TRAINED.help}, or an .onnx file of it")
+PREDICTS = Option(
+    "model",
+    "A .keras file that train has written, or an .onnx file of it",
+    "FILE",
+    required=True,
+)
+# The files that it names.
+_KINDS = (KerasFile, OnnxFile)
 OUT = Option("out", "The file to write; if not given, or -, standard output", "FILE")
 JSON = Option("json", "Print all scores as JSON", type=bool)
 TRAIN_OUT = Option("out", "The file to write, a name in .keras", "FILE", required=True)
@@ -192,7 +197,7 @@ def predict(
         if more:
             told = ", ".join([path, *more])
             raise ValueError(f"--input must be one file. Received: {told}")
-    source, _ = open_trained(arguments["model"], name, (KerasFile, OnnxFile))
+    source, _ = open_trained(arguments["model"], name, _KINDS)
     model = _load(source, arguments.get("tokenizer"))
     with written(out) as file:
         stream = sys.stdin.buffer if path == STANDARD else None
@@ -204,7 +209,7 @@ def evaluate(
     name: str, arguments: Arguments, read: Callable[[Task], tuple[Data, ...]]
 ) -> None:
     """Prints a model's scores; `read` returns the arguments of its `evaluate`."""
-    source, task = open_trained(arguments["model"], name, (KerasFile,))
+    source, task = open_trained(arguments["model"], name, _KINDS)
     data = read(task)
     scores = _load(source, arguments.get("tokenizer")).evaluate(*data)
     # It takes NumPy.

@@ -7,7 +7,14 @@ import numpy as np
 from keras import ops
 
 from keras_elmo.downstream.best_epoch import TagScoresByEpoch
-from keras_elmo.downstream.tagged_sentences import (
+from keras_elmo.downstream.tagger_model import TaggerModel
+from keras_elmo.downstream.task_export import export
+from keras_elmo.embedding.embedder import windows
+from keras_elmo.files.encoder_tokenizer import tokenizer_of
+from keras_elmo.text.answers import Row, TagsSentences
+from keras_elmo.text.batching import Tokens
+from keras_elmo.text.plain_tokenizer import PlainTokenizer
+from keras_elmo.text.tagged_sentences import (
     Data,
     check_known,
     in_parts,
@@ -18,16 +25,7 @@ from keras_elmo.downstream.tagged_sentences import (
     tags_of,
     words_of,
 )
-from keras_elmo.downstream.tagger_model import TaggerModel
-from keras_elmo.downstream.task_export import export
-from keras_elmo.embedding.embedder import windows
-from keras_elmo.files.encoder_tokenizer import tokenizer_of
-from keras_elmo.text.answers import Row, TagsSentences
-from keras_elmo.text.batching import Tokens
-from keras_elmo.text.plain_tokenizer import PlainTokenizer
-from keras_elmo.text.tag_scores import TagScores
 from keras_elmo.utils.fixed import fixed_arguments
-from keras_elmo.utils.types import Config
 
 
 @keras.saving.register_keras_serializable("keras_elmo")
@@ -172,31 +170,3 @@ class Tagger(TagsSentences, TaggerModel):
             for k, words in enumerate(window):
                 row = rows.get(k, nothing)[: len(words)]
                 yield [word.decode(errors="replace") for word in words], row
-
-    def evaluate(
-        self,
-        x: Data,
-        y: Data = None,
-        column: str | int | None = None,
-        batch_size: int = 64,
-    ) -> Config:
-        """Compares predicted tags with the right ones.
-
-        Counts spans as conlleval does, in any scheme: a span is right if both ends and
-        the type are. If the tags mark no spans, each word is one.
-
-        Args:
-            x: see `fit`.
-            y: see `fit`.
-            column: see `fit`.
-            batch_size: greatest number of sentences in a batch.
-
-        Returns:
-            `accuracy`, `precision`, `recall` and `f1`, from 0 to 1; the numbers of
-            `tokens`, and of spans that are `correct`, `predicted` and in the
-            `reference`; and `by_type` the same for each type.
-        """
-        sentences = tagged_sentences(x, y, column)
-        sentences = in_scheme(sentences, scheme_of_names(self._tags), "x")
-        predicted = self.predict(words_of(sentences), batch_size)
-        return TagScores((row.tags for row in sentences), predicted).as_dict()

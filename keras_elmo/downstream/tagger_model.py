@@ -1,5 +1,6 @@
 """The model inside of a `Tagger`: batches of words to scores of tags."""
 
+import reprlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Self
 
@@ -13,7 +14,6 @@ from keras_elmo.downstream.layer_batches import (
     layer_dataset,
 )
 from keras_elmo.downstream.static_embedding import StaticEmbedding
-from keras_elmo.downstream.tagged_sentences import NO_TAG
 from keras_elmo.downstream.tagger_head import TaggerHead, tagger_loss
 from keras_elmo.downstream.task_batches import BatchGraph, TaskInputs
 from keras_elmo.downstream.task_model import OnnxText, TaskModel
@@ -24,6 +24,7 @@ from keras_elmo.onnx_graphs.crf import TagPaths
 from keras_elmo.onnx_graphs.graph import OnnxGraph
 from keras_elmo.onnx_graphs.heads import add_bilstm, add_dense
 from keras_elmo.text.batching import Tokens, batches_of_like_length
+from keras_elmo.text.tagged_sentences import NO_TAG
 from keras_elmo.utils.checks import (
     called,
     check_at_least,
@@ -79,6 +80,10 @@ class TaggerModel(TaskModel):
         # The clipping of the authors' taggers.
         optimizer = keras.optimizers.Adam(1e-3, global_clipnorm=5.0)
         self.compile(optimizer, tagger_loss(crf))
+
+    def __repr__(self) -> str:
+        tags = reprlib.repr([*self._tags] or None)
+        return f"Tagger(tags={tags}, lstm_units={self.lstm_units}, crf={self.crf})"
 
     def _make_head(self, tags: Sequence[str]) -> None:
         """Makes the layers whose sizes depend on the tags, and builds the model."""

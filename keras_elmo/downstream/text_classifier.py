@@ -5,12 +5,6 @@ from collections.abc import Iterable, Sequence
 import keras
 import numpy as np
 
-from keras_elmo.downstream.labelled_texts import (
-    ExampleReader,
-    Label,
-    Text,
-    targets_of,
-)
 from keras_elmo.downstream.static_embedding import StaticEmbedding
 from keras_elmo.downstream.task_batches import TaskInputs, shuffled_groups
 from keras_elmo.downstream.task_export import export
@@ -20,8 +14,8 @@ from keras_elmo.files.encoder_tokenizer import tokenizer_of
 from keras_elmo.files.sources import Source
 from keras_elmo.text.answers import LabelsTexts, numbers_of_words
 from keras_elmo.text.batching import Tokens
+from keras_elmo.text.labelled_texts import ExampleReader, Label, Text, targets_of
 from keras_elmo.text.table_rows import Columns
-from keras_elmo.text.tag_scores import label_scores
 from keras_elmo.text.token_lists import read_sentences
 from keras_elmo.utils.checks import (
     check_at_least,
@@ -260,9 +254,6 @@ class TextClassifier(LabelsTexts, TextClassifierModel):
             # `fit` of Keras calls it so, with the validation data.
             return super().evaluate(batch_size=batch_size, **kwargs)
         columns = Columns(text_column, pair_column, label_column)
-        examples = self._read.examples(texts, labels, columns=columns)
-        targets_of(examples, self._known(), self.multi_label)
-        given = list(zip(*examples.texts, strict=True))
-        given = given if self.pairs else [text for (text,) in given]
-        predicted = self.predict(given, batch_size)
-        return label_scores(examples.labels, self._read.labels(predicted))
+        right = self._read.examples(texts, labels, columns=columns)
+        self._known()
+        return self.scores(right, batch_size)

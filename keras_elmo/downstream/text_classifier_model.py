@@ -1,5 +1,6 @@
 """The model inside of a `TextClassifier`: texts to probabilities of labels."""
 
+import reprlib
 from collections.abc import Mapping, Sequence
 from typing import Self
 
@@ -7,7 +8,6 @@ import keras
 
 from keras_elmo.config import TOKENIZER_IF_UNKNOWN
 from keras_elmo.downstream.elmo_embedding import ElmoEmbedding
-from keras_elmo.downstream.labelled_texts import Label, label_names
 from keras_elmo.downstream.static_embedding import StaticEmbedding
 from keras_elmo.downstream.task_batches import TaskInputs
 from keras_elmo.downstream.task_model import OnnxText, TaskModel
@@ -20,6 +20,7 @@ from keras_elmo.onnx_graphs.heads import (
     add_normalization,
     add_pooling,
 )
+from keras_elmo.text.labelled_texts import Label, label_names
 from keras_elmo.text.tokenizer import Tokenizer
 from keras_elmo.utils.types import Config, Tensor
 
@@ -35,6 +36,11 @@ class TextClassifierModel(TaskModel):
     text_vectors: TextVectors
     output_layer: keras.layers.Dense
     _inputs: TaskInputs
+
+    def __repr__(self) -> str:
+        labels = reprlib.repr(self.labels and [*self.labels])
+        kinds = f"multi_label={self.multi_label}, pairs={self.pairs}"
+        return f"TextClassifier(labels={labels}, {kinds})"
 
     def _set_labels(self, labels: object) -> None:
         self.labels = names = label_names(labels, 1 if self.multi_label else 2)

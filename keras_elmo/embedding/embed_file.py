@@ -275,6 +275,8 @@ def _check_room(out: str, size: int, written: int, progress: bool) -> None:
 
 
 def _in_units(size: int) -> str:
+    if size < 1e5:
+        return f"{size / 1e3:,.1f} kB"
     return f"{size / 1e9:,.1f} GB" if size >= 1e8 else f"{size / 1e6:,.1f} MB"
 
 

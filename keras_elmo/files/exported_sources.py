@@ -176,7 +176,7 @@ class OnnxFile(ModelSource):
             "tokenizer": session.tokenizer,
         }
         if task := self.task():
-            return {**about, **task.describe(self.kind, task.commands[:1])}
+            return {**about, **task.describe(self.kind, task.commands[:-1])}
         uses = ["embed", "nearest", "serve"]
         return {**about, "mix": self.mix(), "uses": uses}
 

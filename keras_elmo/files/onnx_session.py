@@ -184,6 +184,13 @@ class OnnxEncoder(OnnxSession):
         if self.inputs != [CHAR_IDS]:
             self._refuse(f"its input must be {CHAR_IDS}")
 
+    def __repr__(self) -> str:
+        return (
+            f"OnnxEncoder({self.path!r}, {self.config.num_layers + 1} layers of "
+            f"{2 * self.config.projection_units} units, tokenizer={self.tokenizer!r}, "
+            f"quantize={self.quantize!r})"
+        )
+
     @property
     def is_batchable(self) -> bool:
         # Layer normalisation takes the mean over the whole batch.

@@ -1,6 +1,7 @@
 """A tagger or a classifier in an ONNX file, run without TensorFlow and Keras."""
 
 import json
+import reprlib
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import TypeAlias
@@ -21,11 +22,13 @@ from keras_elmo.files.onnx_session import (
 from keras_elmo.files.task_description import STATIC_IDS, TAGGER, task_of
 from keras_elmo.text.answers import LabelsTexts, Row, TagsSentences
 from keras_elmo.text.batching import Tokens, batches_of_like_length, split_stream
+from keras_elmo.text.labelled_texts import ExampleReader, Label
 from keras_elmo.text.plain_ids import StaticIds
 from keras_elmo.text.plain_tokenizer import PlainTokenizer
+from keras_elmo.text.table_rows import Columns
 from keras_elmo.text.token_lists import Sentence, read_sentences
 from keras_elmo.utils.reading import reading
-from keras_elmo.utils.types import StrPath, Tensor
+from keras_elmo.utils.types import Config, StrPath, Tensor
 
 Sentences: TypeAlias = Iterable[Sentence] | Tensor
 # The most positions of a padded batch, unless one sentence alone is longer.
@@ -86,6 +89,9 @@ class OnnxTagger(TagsSentences, OnnxTask):
 
     rule = "must be a tagger that Tagger.export wrote"
 
+    def __repr__(self) -> str:
+        return f"OnnxTagger({self.path!r}, tags={reprlib.repr(self.tags)})"
+
     @property
     def tags(self) -> list[str]:
         return list(self.task.names)
@@ -133,6 +139,11 @@ class OnnxClassifier(LabelsTexts, OnnxTask):
     rule = "must be a classifier that TextClassifier.export wrote"
     _max_positions = _MAX_POSITIONS
 
+    def __repr__(self) -> str:
+        kinds = f"multi_label={self.multi_label}, pairs={self.pairs}"
+        labels = reprlib.repr(self.labels)
+        return f"OnnxClassifier({self.path!r}, labels={labels}, {kinds})"
+
     @property
     def labels(self) -> list[str]:
         return list(self.task.names)
@@ -142,6 +153,24 @@ class OnnxClassifier(LabelsTexts, OnnxTask):
         if self.task.pairs:
             columns = [*zip(*texts, strict=True)]
         return [[*read_sentences(x, self.plain_tokenizer(), _AHEAD)] for x in columns]
+
+    def evaluate(
+        self,
+        texts: object,
+        labels: object = None,
+        *,
+        text_column: str | int | None = None,
+        pair_column: str | int | None = None,
+        label_column: str | int | None = None,
+        batch_size: int = 32,
+    ) -> Config:
+        """Compares labels with the right ones; see `TextClassifier.evaluate`."""
+        columns = Columns(text_column, pair_column, label_column)
+        reader = ExampleReader(self.pairs, self.multi_label)
+        right = reader.examples(texts, labels, columns=columns)
+        # In a file every label is a string.
+        strings: list[list[Label]] = [[*map(str, row)] for row in right.labels]
+        return self.scores(right._replace(labels=strings), batch_size)
 
     def probabilities(self, *texts: Batch) -> np.ndarray:
         feeds = {}

@@ -61,7 +61,7 @@ class Task(NamedTuple):
 
     @property
     def commands(self) -> list[str]:
-        """The commands that take the `.keras` file; the first predicts."""
+        """The commands that take the `.keras` file; the last one takes no other."""
         group = "tag" if self.kind == TAGGER else "classify"
         return [f"{group} predict", f"{group} evaluate", "export"]
 

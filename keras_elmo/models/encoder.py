@@ -103,6 +103,13 @@ class Encoder(keras.Model):
         if not trainable:
             self.trainable = False
 
+    def __repr__(self) -> str:
+        return (
+            f"Encoder({self.config.num_layers + 1} layers of "
+            f"{2 * self.config.projection_units} units, {self.count_params():,} "
+            f"weights, tokenizer={self.tokenizer!r})"
+        )
+
     def call(
         self,
         inputs: Tensor,

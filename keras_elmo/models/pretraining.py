@@ -88,6 +88,9 @@ class PretrainingModel(keras.Model):
         self.backward_loss = keras.metrics.Mean(name="backward_loss")
         self._exact: Callable[..., dict[str, Tensor]] | None = None
 
+    def __repr__(self) -> str:
+        return f"PretrainingModel({self.encoder!r}, {self.vocabulary!r})"
+
     @property
     def input_spec(self) -> None:
         # `call` takes two kinds of dictionaries.

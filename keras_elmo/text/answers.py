@@ -6,10 +6,18 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from keras_elmo.text.batching import Tokens, batches_of_like_length
+from keras_elmo.text.labelled_texts import Examples, targets_of
 from keras_elmo.text.plain_tokenizer import PlainTokenizer
+from keras_elmo.text.tag_scores import TagScores, label_scores
+from keras_elmo.text.tagged_sentences import (
+    in_scheme,
+    scheme_of_names,
+    tagged_sentences,
+    words_of,
+)
 from keras_elmo.text.token_lists import Sentence, read_sentences
 from keras_elmo.utils.checks import check_at_least
-from keras_elmo.utils.types import Tensor
+from keras_elmo.utils.types import Config, Tensor
 
 Sentences: TypeAlias = Iterable[Sentence] | Tensor
 # Texts, and labels or tags, as the models take and return them.
@@ -72,6 +80,34 @@ class TagsSentences:
         """
         return self._read(sentences, batch_size, "marginals")
 
+    def evaluate(
+        self,
+        x: Data,
+        y: Data = None,
+        column: str | int | None = None,
+        batch_size: int = 64,
+    ) -> Config:
+        """Compares predicted tags with the right ones.
+
+        Counts spans as conlleval does, in any scheme: a span is right if both ends and
+        the type are. If the tags mark no spans, each word is one.
+
+        Args:
+            x: see `Tagger.fit`.
+            y: see `Tagger.fit`.
+            column: see `Tagger.fit`.
+            batch_size: greatest number of sentences in a batch.
+
+        Returns:
+            `accuracy`, `precision`, `recall` and `f1`, from 0 to 1; the numbers of
+            `tokens`, and of spans that are `correct`, `predicted` and in the
+            `reference`; and `by_type` the same for each type.
+        """
+        sentences = tagged_sentences(x, y, column)
+        sentences = in_scheme(sentences, scheme_of_names(self.tags or ()), "x")
+        predicted = self.predict(words_of(sentences), batch_size)
+        return TagScores((row.tags for row in sentences), predicted).as_dict()
+
     def _read(
         self, sentences: Sentences, batch_size: int, output: str
     ) -> Iterator[Row]:
@@ -85,6 +121,7 @@ class LabelsTexts:
 
     labels: Data
     multi_label: bool
+    pairs: bool
     # The most positions of a batch that is padded.
     _max_positions = 16_384
 
@@ -126,6 +163,14 @@ class LabelsTexts:
         """
         labels = list(map(self.labels_of, self.predict_proba(texts, batch_size)))
         return labels if self.multi_label else [label for (label,) in labels]
+
+    def scores(self, right: Examples, batch_size: int) -> Config:
+        """Returns what `evaluate` does, for texts with their labels."""
+        targets_of(right, self.labels, self.multi_label)
+        texts = [*zip(*right.texts, strict=True)] if self.pairs else right.texts[0]
+        predicted = self.predict(texts, batch_size)
+        rows = predicted if self.multi_label else [[label] for label in predicted]
+        return label_scores(right.labels, rows)
 
     def labels_of(self, probabilities: np.ndarray) -> Data:
         """Returns the label of a text, or with `multi_label` any number of them.

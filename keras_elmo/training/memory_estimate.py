@@ -22,9 +22,13 @@ def memory_message(
     kept = sum(math.prod(variable.shape) for variable in model.optimizer.variables)
     num_slots = round(kept / weights)
     parts = estimate_memory(model, num_slots, batch_tokens, num_replicas)
-    megabytes = [f"{name} {size / 1e6:,.0f}" for name, size in parts.items()]
-    total = sum(parts.values()) / 1e6
-    return f"Memory: about {total:,.0f} MB ({', '.join(megabytes)})"
+    megabytes = [f"{name} {_megabytes(size)}" for name, size in parts.items()]
+    total = _megabytes(sum(parts.values()))
+    return f"Memory: about {total} MB ({', '.join(megabytes)})"
+
+
+def _megabytes(size: float) -> str:
+    return "under 1" if 0 < size < 5e5 else f"{size / 1e6:,.0f}"
 
 
 def estimate_memory(

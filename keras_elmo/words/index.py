@@ -88,6 +88,10 @@ class Index:
         self.model: str | None = description["model"]
         self.layer: int = description["layer"]
 
+    def __repr__(self) -> str:
+        model = f"model={self.model!r}, layer={self.layer}"
+        return f"Index({len(self):,} vectors, {model})"
+
     def __len__(self) -> int:
         """Returns the number of vectors."""
         return len(self._arrays["vectors"])

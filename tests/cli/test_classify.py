@@ -86,6 +86,9 @@ def test_several_labels_and_pairs(folder, tmp_path):
     assert command("export", "--model", path, "--out", onnx)[0] == 0
     status, again, _ = command("classify", "predict", "--model", onnx, "--input", data)
     assert (status, again) == (0, out)
+    asked = ["classify", "evaluate", "--corpus", data, "--model"]
+    table = command(*asked, path)
+    assert command(*asked, onnx) == table and table[0] == 0, table
 
 
 @pytest.mark.parametrize(
@@ -110,5 +113,8 @@ def test_wrong_data(folder, tmp_path, monkeypatch, arguments, said):
 def test_label_that_is_not_known(trained, tmp_path):
     path = tmp_path / "dev.tsv"
     path.write_text("the bank\tother\n")
-    result = command("classify", "evaluate", "--model", trained, "--corpus", path)
-    assert_one_line(*result, "--corpus must hold known labels: 'money', 'water'")
+    onnx = tmp_path / "mood.onnx"
+    assert command("export", "--model", trained, "--out", onnx)[0] == 0
+    for model in trained, onnx:
+        result = command("classify", "evaluate", "--model", model, "--corpus", path)
+        assert_one_line(*result, "--corpus must hold known labels: 'money', 'water'")

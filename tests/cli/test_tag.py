@@ -81,8 +81,8 @@ def test_predict(trained, tmp_path, monkeypatch):
     assert_one_line(*result, "out.conll exists already")
 
 
-def test_exported(trained, tmp_path, monkeypatch):
-    """An ONNX file predicts as the tagger does, split as it is told."""
+def test_exported(folder, trained, tmp_path, monkeypatch):
+    """An ONNX file predicts and is evaluated as the tagger is."""
     monkeypatch.chdir(tmp_path)
     path, _ = trained
     status, out, err = command("export", "--model", path, "--out", "ner.onnx")
@@ -95,9 +95,20 @@ def test_exported(trained, tmp_path, monkeypatch):
             for model in (path, "ner.onnx")
         ]
         assert tagged[0] == tagged[1] and tagged[0][0] == 0
+    dev = ["--corpus", folder / "dev.conll", "--json"]
+    scores = [
+        command("tag", "evaluate", "--model", model, *dev)
+        for model in (path, "ner.onnx")
+    ]
+    assert scores[0] == scores[1] and json.loads(scores[0][1])["reference"] == 1
     wrong = ["--model", "ner.onnx", "--corpus", "text.txt"]
-    said = "is an ONNX file; --model must be a .keras file"
+    said = "--corpus must have tags that mark spans, as the tagger's do (BIO)"
     assert_one_line(*command("tag", "evaluate", *wrong), said)
+    asked = ["--model", "ner.onnx", "--corpus", "dev.tsv"]
+    said = "ner.onnx: must hold a TextClassifier. Received: a Tagger"
+    (tmp_path / "dev.tsv").write_text("the bank\tmoney\n", encoding="utf-8")
+    assert_one_line(*command("classify", "evaluate", *asked), said)
+    (tmp_path / "dev.tsv").unlink()
     exporting = ["export", "--model", path, "--out"]
     for arguments, said in {
         ("a.onnx", "--tokenizer", "unicode"): "--tokenizer applies only to a SavedMod",

@@ -52,6 +52,12 @@ def fitted():
     return tagger
 
 
+def test_repr(fitted):
+    said = "Tagger(tags=['B-LOC', 'B-PER', 'I-PER', 'O'], lstm_units=6, crf=True)"
+    assert repr(fitted) == said
+    assert repr(make(crf=False)) == "Tagger(tags=None, lstm_units=6, crf=False)"
+
+
 def test_learns(fitted):
     history = fitted.history_of_fit
     assert fitted.tags == ["B-LOC", "B-PER", "I-PER", "O"]

@@ -64,6 +64,11 @@ def test_onnx_tagger(arguments, tmp_path):
         assert found.shape == probabilities.shape == (len(words), len(TAGS))
         np.testing.assert_allclose(found, probabilities, atol=1e-4)
     assert loaded.predict([]) == [] and loaded.predict([[], []]) == [[], []]
+    # Some of the right tags are others.
+    right = [row if k % 2 else ["O"] * len(row) for k, row in enumerate(wanted)]
+    scores = tagger.evaluate(MORE, right)
+    assert loaded.evaluate(MORE, right, batch_size=2) == scores
+    assert 0 < scores["f1"] < 1
 
 
 @on_tensorflow
@@ -164,6 +169,13 @@ def test_onnx_classifier(kind, tmp_path):
         predicted = [*map(str, predicted)]
     assert loaded.predict(texts) == predicted
     assert loaded.labels == [*map(str, classifier.labels)]
+    # Some of the right labels are others.
+    right = classifier.predict(texts)
+    right[::2] = [right[1]] * len(right[::2])
+    scores, found = (model.evaluate(texts, right) for model in (classifier, loaded))
+    by_label = scores.pop("by_label")
+    assert found.pop("by_label") == {str(k): row for k, row in by_label.items()}
+    assert found == scores and 0 < scores["accuracy"] <= 1
 
 
 # Three graphs are traced: 15 s.

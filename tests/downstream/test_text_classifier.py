@@ -246,6 +246,14 @@ def test_must_be_trained_first(encoder):
         classifier.evaluate(TEXTS, LABELS)
 
 
+def test_repr(encoder):
+    kinds = "multi_label=True, pairs=True)"
+    said = f"TextClassifier(labels=['b', 'a'], {kinds}"
+    assert repr(everything(encoder)) == said
+    kinds = "multi_label=False, pairs=False)"
+    assert repr(made(encoder)) == f"TextClassifier(labels=None, {kinds}"
+
+
 def test_unknown_label_in_evaluate(encoder):
     classifier = made(encoder, labels=["good", "bad"])
     with pytest.raises(ValueError, match=r"known labels: .*labels\[4\]='new'"):

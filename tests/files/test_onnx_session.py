@@ -72,6 +72,11 @@ def test_nearest(layer, file):
     assert [each[1:] for each in found] == [each[1:] for each in wanted]
 
 
+def test_repr(file):
+    said = f"OnnxEncoder({str(file)!r}, 3 layers of 14 units, tokenizer='unicode', "
+    assert repr(keras_elmo.load(file)) == f"{said}quantize=None)"
+
+
 def test_vocabulary_model(tmp_path):
     """A model that looks tokens up has its vocabulary in the file."""
     specials = ["<oov>", "<pad>", "<bos>", "<eos>", "<bow>", "<eow>"]

@@ -67,6 +67,15 @@ def test_too_few_names(files, tmp_path):
         keras_elmo.load(path)
 
 
+def test_repr(files):
+    tagger = keras_elmo.load(files / "tagger.onnx")
+    tags = "['O', 'B-PER', 'I-PER', 'B-LOC', 'I-LOC']"
+    assert repr(tagger) == f"OnnxTagger({tagger.path!r}, tags={tags})"
+    classifier = keras_elmo.load(files / "classifier.onnx")
+    labels = "labels=['bad', 'good', 'so-so'], multi_label=False, pairs=False"
+    assert repr(classifier) == f"OnnxClassifier({classifier.path!r}, {labels})"
+
+
 def test_static_words(files, tmp_path):
     """They are in the file; without them it has an input too many."""
     tagger = keras_elmo.load(files / "tagger.onnx")

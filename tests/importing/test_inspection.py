@@ -71,8 +71,9 @@ def test_inspect_a_task(kind, tmp_path):
         assert found["kind"] == f"a {kind} in {where}"
         assert found["task"]["kind"] == kind
         assert found["task"]["names"] == [*names]
-        more = [f"{command_name} evaluate", "export"] if "keras" in name else []
-        assert found["uses"] == [f"{command_name} predict", *more, "serve"]
+        uses = [f"{command_name} predict", f"{command_name} evaluate"]
+        more = ["export"] if "keras" in name else []
+        assert found["uses"] == [*uses, *more, "serve"]
         assert found["dtype"] == ("int8" if name == "task.onnx" else "float32")
         assert found["parameters"]["encoder"] == model.elmo.encoder.count_params()
         json.dumps(found)

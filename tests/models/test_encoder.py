@@ -109,6 +109,13 @@ def test_a_row_without_any_position():
         assert (layer[1] == 0).all()
 
 
+def test_repr():
+    encoder = random_encoder()
+    weights = f"{encoder.count_params():,} weights"
+    said = f"Encoder(3 layers of 14 units, {weights}, tokenizer=None)"
+    assert repr(encoder) == said
+
+
 def test_the_layers_carry_the_mask():
     ids = char_ids(SENTENCES)
     for layer in random_encoder()(ids):

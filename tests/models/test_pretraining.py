@@ -106,6 +106,13 @@ def test_what_is_frozen_is_saved(tmp_path):
     assert 0 < len(wanted) < len(model.weights)
 
 
+def test_repr():
+    model = random_model()
+    model.vocabulary = Vocabulary([*SPECIALS, "bank"])
+    said = f"PretrainingModel({model.encoder!r}, Vocabulary(4 words))"
+    assert repr(model) == said
+
+
 def test_batch_equals_single_sentences():
     model = random_model(num_sampled=VOCABULARY_SIZE)
     together = numpy_of(model(batch_of(SENTENCES, extra=2), training=True))

@@ -52,6 +52,11 @@ def test_against_reference(encoder, built):
     assert_same(found, nearest(encoder, "bank", QUERY, CORPUS, num=100))
 
 
+def test_repr(built, folder):
+    said = f"Index({sum(map(len, CORPUS))} vectors, model=None, layer=2)"
+    assert repr(built) == repr(Index.load(folder, built.encoder)) == said
+
+
 def test_same_word(encoder, built):
     """Any word, or the same one in upper or lower case."""
     found = built.query("bank", QUERY, num=100)

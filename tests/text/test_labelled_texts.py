@@ -3,7 +3,7 @@ import re
 import numpy as np
 import pytest
 
-from keras_elmo.downstream.labelled_texts import (
+from keras_elmo.text.labelled_texts import (
     ExampleReader,
     Examples,
     label_names,

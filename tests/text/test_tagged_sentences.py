@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from keras_elmo.downstream.tagged_sentences import (
+from keras_elmo.text.tagged_sentences import (
     check_known,
     in_scheme,
     labels_of,
