@@ -128,8 +128,14 @@ def _accessible(app, pagename: str, template: str, context: dict, doctree) -> No
         context[part] = text
 
 
+def _whole_spreads(app, name, source):
+    """Keeps a score and its spread in one line."""
+    source[0] = source[0].replace(" ± ", "\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}")
+
+
 def setup(app):
     app.add_directive("reference", Reference)
     app.connect("source-read", _cards_here)
+    app.connect("source-read", _whole_spreads)
     # After the theme, which makes the navigation.
     app.connect("html-page-context", _accessible, priority=900)
