@@ -74,6 +74,15 @@ def archive(directory, tmp_path):
     return Path(made)
 
 
+def test_folder_name():
+    """A dot may stand in it; it does not end like a file, but for a slash behind."""
+    for path in ("elmo", "elmo-v1.0", Path("my.model"), "runs.zip/elmo", "elmo.keras/"):
+        finding.check_folder_name(path=path)
+    said = r"not end in \.tflite: LiteRT is for taggers and classifiers\. Received"
+    with pytest.raises(ValueError, match=said):
+        finding.check_folder_name(path=Path("runs/elmo.tflite"))
+
+
 def test_archive(archive, model):
     """A .zip is unpacked once, by its content, and listed then."""
     assert_same_weights(load(archive), model.encoder)
