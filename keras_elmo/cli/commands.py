@@ -203,7 +203,6 @@ _SAVED_MODEL = (
     ),
     *_ONNX,
     *_SAVED_MODEL,
-    model="--model or --average",
     models="--average",
 )
 def _export(arguments: Arguments) -> None:
@@ -231,11 +230,13 @@ def _export(arguments: Arguments) -> None:
     if is_task:
         export_trained(arguments)
         return
-    stages = [arguments["source"], *arguments.pop("average", [])]
-    for stage in stages:
-        check_model(stage)
+    others = arguments.pop("average", [])
+    check_model(arguments["source"], "source")
+    for other in others:
+        check_model(other, "average")
     import_keras()
-    if len(stages) > 1:
+    if others:
+        stages = [arguments["source"], *others]
         arguments["source"] = keras_elmo.average_models(stages)
     if to_onnx:
         for name, cosine in keras_elmo.export_onnx(**arguments).items():
