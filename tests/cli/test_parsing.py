@@ -39,6 +39,10 @@ def test_options_are_explained(name):
         (["score"], "are required: --model, --input"),
         (["score", "--modle", "a"], "no option --modle; did you mean --model?"),
         (["pretrain", "--corpsu=a"], "no option --corpsu; did you mean --corpus?"),
+        # Not even if no other option begins so.
+        (["publish", "a", "b", "--privat"], "no option --privat; did you mean --priva"),
+        (["embed", "--to"], "no option --to; did you mean --tokenizer?"),
+        (["pretrain", "--max"], "mean --max-distinct or --max-tokens?"),
         (["serve", "--model", "a", "--frob", "1"], "serve: error: unrecognized argum"),
     ],
     ids=str,
