@@ -207,6 +207,9 @@ def test_own_card(run, hub):
 
 def test_refusals(run, hub, monkeypatch, tmp_path):
     assert_one_line(*ask(tmp_path / "nowhere"), "nowhere: no such file or folder")
+    for result in (ask("elmo-en"), command("card", "elmo-en")):
+        said = "elmo-en: is a shipped model; RUN must be a run of keras_elmo\n"
+        assert_one_line(*result, said)
     assert_one_line(
         *ask(run, name="someone/elmo"), "REPOSITORY must have the form hf://"
     )
