@@ -11,12 +11,12 @@ from keras_elmo.cli.tasks import (
     JSON,
     OUT,
     PREDICTS,
-    TRAIN_OPTIONS,
     TRAIN_OUT,
     check_column,
     evaluate,
     predict,
     train,
+    train_options,
 )
 from keras_elmo.text.labelled_files import read_labelled, read_texts
 from keras_elmo.text.table_rows import Columns
@@ -65,8 +65,14 @@ _MULTI_LABEL = Option(
     _PAIRS,
     TOKENIZER,
     TRAIN_OUT,
-    *TRAIN_OPTIONS,
-    Option("hidden", "Units of a hidden layer; 0 for none", type=int, group="training"),
+    *train_options(lstm_units=64, epochs=10, patience=3),
+    Option(
+        "hidden",
+        "Units of a hidden layer; 0 for none",
+        type=int,
+        default=0,
+        group="training",
+    ),
     encoder="--model",
     labels="--train",
 )

@@ -65,7 +65,10 @@ def command(
 
 
 class Parser(argparse.ArgumentParser):
-    """Answers a wrong call in two lines."""
+    """Answers a wrong call in two lines; takes options by their whole names."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings, allow_abbrev=False)
 
     def parse_known_args(  # type: ignore[override]
         self,
@@ -80,8 +83,10 @@ class Parser(argparse.ArgumentParser):
         for word in args or ():
             name = word.partition("=")[0]
             is_flag = name.startswith("--") and " " not in name and len(name) > 2
-            if is_flag and not any(flag.startswith(name) for flag in flags):
-                if hint := did_you_mean(name, flags):
+            if is_flag and name not in flags:
+                longer = [flag for flag in flags if flag.startswith(name)]
+                hint = f"; did you mean {' or '.join(longer)}?" if longer else ""
+                if hint := hint or did_you_mean(name, flags):
                     self.error(f"no option {name}{hint}")
         return super().parse_known_args(args, namespace)
 

@@ -8,12 +8,12 @@ from keras_elmo.cli.tasks import (
     JSON,
     OUT,
     PREDICTS,
-    TRAIN_OPTIONS,
     TRAIN_OUT,
     check_column,
     evaluate,
     predict,
     train,
+    train_options,
 )
 from keras_elmo.text.tagged_lines import FORMATS, tagged_lines
 from keras_elmo.text.tagged_text import read_tagged
@@ -42,7 +42,7 @@ _COLUMN = Option(
     DEV,
     _COLUMN,
     TRAIN_OUT,
-    *TRAIN_OPTIONS,
+    *train_options(lstm_units=128, epochs=30, patience=5),
     Option(
         "crf",
         "Choose the tag of each word by itself",

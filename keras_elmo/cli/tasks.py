@@ -49,37 +49,65 @@ DEV = Option(
     flag="--dev",
     many=True,
 )
-TRAIN_OPTIONS = (
-    MODEL,
-    Option(
-        "static",
-        "Static vectors beside ELMo's, in the text format of word2vec, GloVe or "
-        "fastText",
-        "FILE",
-    ),
-    Option(
-        "lstm_units",
-        "Units of the biLSTM in each direction; 0 for none",
-        type=int,
-        group=_TRAINING,
-    ),
-    Option("dropout", "Rate of dropout", "RATE", type=float, group=_TRAINING),
-    Option("epochs", "Greatest number of epochs", type=int, group=_TRAINING),
-    Option("batch_size", "Examples of a step", type=int, group=_TRAINING),
-    Option(
-        "patience",
-        "Epochs without a better score on {validation_data} after which training stops",
-        type=int,
-        group=_TRAINING,
-    ),
-    Option(
-        "seed",
-        "Seed of the weights, the dropout and the order",
-        type=int,
-        default=0,
-        group=_TRAINING,
-    ),
-)
+
+
+def train_options(lstm_units: int, epochs: int, patience: int) -> tuple[Option, ...]:
+    """Returns the options of training, by the defaults of a class, for their help."""
+    return (
+        MODEL,
+        Option(
+            "static",
+            "Static vectors beside ELMo's, in the text format of word2vec, GloVe or "
+            "fastText",
+            "FILE",
+        ),
+        Option(
+            "lstm_units",
+            "Units of the biLSTM in each direction; 0 for none",
+            type=int,
+            default=lstm_units,
+            group=_TRAINING,
+        ),
+        Option(
+            "dropout",
+            "Rate of dropout",
+            "RATE",
+            type=float,
+            default=0.5,
+            group=_TRAINING,
+        ),
+        Option(
+            "epochs",
+            "Greatest number of epochs",
+            type=int,
+            default=epochs,
+            group=_TRAINING,
+        ),
+        Option(
+            "batch_size",
+            "Examples of a step",
+            type=int,
+            default=32,
+            group=_TRAINING,
+        ),
+        Option(
+            "patience",
+            "Epochs without a better score on {validation_data} after which training "
+            "stops",
+            type=int,
+            default=patience,
+            group=_TRAINING,
+        ),
+        Option(
+            "seed",
+            "Seed of the weights, the dropout and the order",
+            type=int,
+            default=0,
+            group=_TRAINING,
+        ),
+    )
+
+
 # What `fit` takes of them; the model takes the others.
 _FIT = ("epochs", "batch_size", "patience")
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from keras_elmo.models.pretraining import PretrainingModel
 
 KERAS_SUFFIX = ".keras"
-_CLASSES = {"Tagger": TAGGER, "TextClassifier": CLASSIFIER}
+CLASSES = {"Tagger": TAGGER, "TextClassifier": CLASSIFIER}
 # Of the config in a `.keras` file, which holds the words of static vectors, too.
 _MAX_BYTES = 2**28
 
@@ -187,7 +187,7 @@ class KerasFile(ModelSource):
 
     def task(self) -> Task | None:
         name, config = self._config()
-        kind = _CLASSES.get(name)
+        kind = CLASSES.get(name)
         if kind is None:
             return None
         names = config.get("tags" if kind == TAGGER else "labels") or ()

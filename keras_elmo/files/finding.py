@@ -151,6 +151,11 @@ def shipped_names() -> list[str]:
     return sorted(card.stem for card in cards if is_saved_model(card.with_suffix("")))
 
 
+def is_shipped(name: StrPath) -> bool:
+    """Whether a shipped model is meant, and no file or folder."""
+    return not os.path.exists(name) and os.fspath(name) in shipped_names()
+
+
 def language_of(folder: Path) -> str:
     """Returns the language of a model's text; "" if its card does not say."""
     shipped = folder.resolve().parent == SHIPPED.resolve()

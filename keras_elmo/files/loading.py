@@ -10,8 +10,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from keras_elmo.files import finding
 from keras_elmo.files.downloads import HUB, cached_folders, download, unpack
-from keras_elmo.files.exported_sources import ExportedModel, KerasFile, OnnxFile
-from keras_elmo.files.finding import said_on, shipped_names
+from keras_elmo.files.exported_sources import (
+    CLASSES,
+    ExportedModel,
+    KerasFile,
+    OnnxFile,
+)
+from keras_elmo.files.finding import is_shipped, said_on, shipped_names
 from keras_elmo.files.run_sources import PublishedFolder, Run, RunCheckpoint
 from keras_elmo.files.sources import ModelSource, Source, in_memory, refuse_task
 from keras_elmo.files.task_description import Task
@@ -90,6 +95,12 @@ def open_trained(
     path: str, name: str, kinds: tuple[Kind, ...], argument: str = "model"
 ) -> tuple[ModelSource, Task]:
     """Finds a trained model of the class `name`, and what it does, without Keras."""
+    if is_shipped(path):
+        wanted = Task(CLASSES[name], ())
+        raise ValueError(
+            f"{path}: is a shipped model, not {wanted.title}; train one on it with "
+            f"`keras-elmo {wanted.commands[0].split()[0]} train`"
+        )
     source = open_model(path, argument, kinds)
     task = source.task()
     if task is None or task.class_name != name:
@@ -116,6 +127,8 @@ def _refusal(name: str, argument: str, kinds: tuple[Kind, ...]) -> str:
     wanted = " or ".join([", ".join(former), last] if former else [last])
     exactly = f"{called(argument)} must be {wanted}"
     taken = exactly if len(kinds) < 3 else f"{called(argument)} must be a model's path"
+    if is_shipped(name):
+        return f"{name}: is a shipped model; {exactly}"
     if not os.path.exists(name):
         is_named = ExportedModel in kinds
         names = shipped_names() if is_named else []

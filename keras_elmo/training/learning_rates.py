@@ -9,14 +9,10 @@ from keras import ops
 from keras.optimizers.schedules import CosineDecay, LearningRateSchedule
 
 from keras_elmo.training.keras_configs import object_of
-from keras_elmo.training.training_options import (
-    LEARNING_RATES,
-    TrainingOptions,
-)
+from keras_elmo.training.option_checks import FALLS_FROM
+from keras_elmo.training.training_options import LEARNING_RATES, TrainingOptions
 from keras_elmo.utils.checks import called
 
-# The key of a `FallingRate` in a manifest.
-_FALLS_FROM = "falls_from"
 _RISING_STEPS = 50
 _SLOW_AFTER = 1000
 # What the rate of Adam and Muon falls from in LSTMs of so many units; it is divided by
@@ -93,7 +89,7 @@ def _falls_from(options: TrainingOptions, units: int) -> float:
 def learning_rate_config(rate: object) -> object:
     """Returns a number, or the config of a schedule, for the manifest."""
     if isinstance(rate, FallingRate):
-        return {_FALLS_FROM: rate.peak}
+        return {FALLS_FROM: rate.peak}
     if isinstance(rate, LearningRateSchedule):
         return keras.optimizers.schedules.serialize(rate)
     try:
@@ -107,8 +103,8 @@ def learning_rate_config(rate: object) -> object:
 
 def _from_config(config: object, where: str) -> LearningRate:
     if isinstance(config, dict):
-        if _FALLS_FROM in config:
-            return FallingRate(float(config[_FALLS_FROM]))
+        if FALLS_FROM in config:
+            return FallingRate(float(config[FALLS_FROM]))
         return object_of(config, where)
     return float(str(config))
 

@@ -14,6 +14,7 @@ from keras_elmo.files.loading import open_model
 from keras_elmo.files.run_history import HistoryRow, read_history
 from keras_elmo.files.run_sources import Run
 from keras_elmo.text.vocabulary import SPECIALS, Vocabulary, counts_file
+from keras_elmo.training.option_checks import FALLS_FROM
 from keras_elmo.training.training_options import TrainingOptions
 from keras_elmo.utils.checks import called, received, refuse
 from keras_elmo.utils.files import read_json_object
@@ -60,7 +61,7 @@ language_model = keras_elmo.load_language_model("{name}")
 ```
 {command}
 ```
-"""
+{in_python}"""
 
 
 def run_card(
@@ -103,6 +104,8 @@ def run_card(
         f"{config.num_weights:,} weights. Text is cut by "
         f'`Tokenizer("{manifest.get("tokenizer")}")`.'
     )
+    vocabulary = Vocabulary.load(files.vocabulary)
+    command, in_python = _command(config, manifest, len(vocabulary), rows[-1])
     head = {"language": language, "license": license}
     return _CARD.format(
         head="".join(f"{key}: {value}\n" for key, value in head.items() if value),
@@ -111,26 +114,60 @@ def run_card(
         about=textwrap.fill(about, 88),
         units=2 * config.projection_units,
         best=best,
-        num_words=len(Vocabulary.load(files.vocabulary)) - len(SPECIALS),
-        command=_command(config, manifest, rows[-1]),
+        num_words=len(vocabulary) - len(SPECIALS),
+        command=command,
+        in_python="".join(f"\nIn Python, with {each}.\n" for each in in_python),
     )
 
 
-def _command(config: ElmoConfig, manifest: Config, last: HistoryRow) -> str:
-    """Returns the command that trains such a model, by the names of its files."""
+def _command(
+    config: ElmoConfig, manifest: Config, num_words: int, last: HistoryRow
+) -> tuple[str, list[str]]:
+    """Returns the command that trains such a model, by the names of its files.
+
+    Also what of the run was given in Python, and no command can say.
+    """
     names = [name for name, preset in PRESETS.items() if preset == config]
     sizes = ["--preset", names[0]] if names else ["--options", "options.json"]
-    words = ["keras-elmo", "pretrain", *sizes, "--steps", str(last.step)]
+    rate, in_python = _rate_options(manifest.get("learning_rate"))
+    values = {**manifest, "learning_rate": None, "steps": last.step, **rate}
+    if manifest.get("init") is None and values.get("vocabulary_size") is None:
+        # Which a recipe has chosen; the command does not name it.
+        values["vocabulary_size"] = num_words
+    if isinstance(optimizer := values.get("optimizer"), dict):
+        in_python.append(f"`{optimizer.get('class_name')}` as `optimizer`")
+        values["optimizer"] = None
+    words = ["keras-elmo", "pretrain", *sizes]
     for name, option in options_of(TrainingOptions).items():
-        value = manifest.get(name)
+        value = values.get(name)
         if value is None or value == option.default or not option.flag:
             continue
-        values = [value]
+        texts = [value]
         if isinstance(value, list):
-            values = [file for file, _ in value[:_MOST_FILES]]
-            values += ["..."] * (len(value) > _MOST_FILES)
-        words += [option.flag, *map(str, values)]
-    return shlex.join(words)
+            texts = [file for file, _ in value[:_MOST_FILES]]
+            texts += ["..."] * (len(value) > _MOST_FILES)
+        words += [option.flag, *map(str, texts)]
+    return shlex.join(words), in_python
+
+
+def _rate_options(recorded: object) -> tuple[Config, list[str]]:
+    """Returns the options that say a manifest's learning rate, or what says it."""
+    if not isinstance(recorded, dict):
+        return {"learning_rate": recorded}, []
+    if FALLS_FROM in recorded:
+        return {"learning_rate": recorded[FALLS_FROM], "schedule": "falling"}, []
+    name, about = recorded.get("class_name"), recorded.get("config") or {}
+    begins, warmup = about.get("initial_learning_rate"), about.get("warmup_steps")
+    # As `build_learning_rate` makes it.
+    is_plain = about.get("alpha") == 0 and not (warmup and begins)
+    if name != "CosineDecay" or not is_plain:
+        return {}, [f"`{name}` as `learning_rate`"]
+    return {
+        "learning_rate": about.get("warmup_target") if warmup else begins,
+        "schedule": "cosine",
+        "warmup_steps": warmup,
+        "steps": about.get("decay_steps", 0) + (warmup or 0),
+    }, []
 
 
 def publish(

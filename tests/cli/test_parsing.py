@@ -1,10 +1,12 @@
 """Options of subcommands, and the answer to a wrong call."""
 
+import inspect
 import os
 import sys
 
 import pytest
 
+import keras_elmo
 from keras_elmo.cli import parsing
 from keras_elmo.cli.parsing import COMMANDS
 from tests.helpers.command_line import command
@@ -24,6 +26,29 @@ def test_options_are_explained(name):
 
 
 @pytest.mark.parametrize(
+    ("name", "model"), [("tag", "Tagger"), ("classify", "TextClassifier")]
+)
+def test_defaults_of_training(name, model):
+    """The help tells those that Python has."""
+    model = getattr(keras_elmo, model)
+    has = {
+        parameter.name: parameter.default
+        for function in (model, model.fit)
+        for parameter in inspect.signature(function).parameters.values()
+    }
+    options = COMMANDS[f"{name} train"].options
+    told = {option.name: option.default for option in options if option.type is int}
+    told |= {option.name: option.default for option in options if option.type is float}
+    assert told.pop("seed") == 0
+    assert {"lstm_units", "dropout", "epochs", "batch_size", "patience"} <= set(told)
+    assert ("hidden" in told) == ("hidden" in has)
+    assert told == {name: has[name] for name in told}
+    help = " ".join(command(name, "train", "--help")[1].split())
+    for default in told.values():
+        assert f"(default: {default})" in help
+
+
+@pytest.mark.parametrize(
     ("arguments", "said"),
     [
         (["emebd"], "no command emebd; did you mean embed?"),
@@ -39,6 +64,10 @@ def test_options_are_explained(name):
         (["score"], "are required: --model, --input"),
         (["score", "--modle", "a"], "no option --modle; did you mean --model?"),
         (["pretrain", "--corpsu=a"], "no option --corpsu; did you mean --corpus?"),
+        # Not even if no other option begins so.
+        (["publish", "a", "b", "--privat"], "no option --privat; did you mean --priva"),
+        (["embed", "--to"], "no option --to; did you mean --tokenizer?"),
+        (["pretrain", "--max"], "mean --max-distinct or --max-tokens?"),
         (["serve", "--model", "a", "--frob", "1"], "serve: error: unrecognized argum"),
     ],
     ids=str,

@@ -196,6 +196,7 @@ def test_no_tagger(folder, tmp_path, monkeypatch):
     for path, said in {
         "text.txt": "holds no model; --model must be a .keras file or an ONNX file",
         folder / "run": "is a run of keras_elmo; --model must be a .keras file or",
+        "elmo-ko": "elmo-ko: is a shipped model, not a tagger; train one on it with `k",
         "nowhere.keras": "no such file or folder. --model must be a .keras file",
     }.items():
         asked = ["--model", path, "--input", "text.txt"]

@@ -1,11 +1,21 @@
 import dataclasses
 import json
+import shlex
 
+import keras
 import numpy as np
 import pytest
 
 import keras_elmo
+from keras_elmo.cli import _parser
 from keras_elmo.files.run_history import HistoryRow, write_history
+from keras_elmo.training.beginning import fixed_options
+from keras_elmo.training.learning_rates import (
+    build_learning_rate,
+    learning_rate_config,
+)
+from keras_elmo.training.recipes import completed, recipe_of
+from keras_elmo.training.training_options import TrainingOptions
 from keras_elmo.utils.files import write_json
 from tests.files.test_finding import point_to
 from tests.helpers.command_line import assert_one_line, command
@@ -79,13 +89,90 @@ def test_card(run):
         "the exact softmax 50.0 (forward 61.0, backward 59.0)",
         f"keras_elmo.load_language_model({str(run)!r})".replace("'", '"'),
         '`Tokenizer("whitespace")`',
-        "keras-elmo pretrain --options options.json --steps 300 "
+        "keras-elmo pretrain --options options.json "
         "--corpus diary-0.txt diary-1.txt diary-2.txt ... ",
-        "--num-sampled 4 --dtype float32 --seed 7\n",
+        "--num-sampled 4 --dtype float32 --seed 7 --steps 300\n",
     ):
         assert text in card, text
     _, card, _ = command("card", run)
     assert card.startswith("---\nlibrary_name: ")
+
+
+def begin(run, **given):
+    """Writes what a run with some options records; returns it."""
+    options = TrainingOptions(CONFIG, "diary.txt", dtype="float32", **given)
+    options = completed(options, recipe_of(options, on_gpu=False), {}, "")
+    rate = None
+    if isinstance(options.optimizer, str):
+        rate = learning_rate_config(build_learning_rate(options, CONFIG.units))
+    manifest = {
+        "num_sampled": 4,
+        **fixed_options(options),
+        "corpus": [["diary.txt", 10]],
+        "learning_rate": rate,
+        "tokenizer": "whitespace",
+        "batch_tokens": options.batch_tokens,
+    }
+    write_json(run / "training.json", manifest)
+    return manifest
+
+
+def commanded(run):
+    """The card's command as the parser reads it, and what stands below it."""
+    status, card, err = command("card", run)
+    assert status == 0, err
+    _, line, below = card.split("```\n")[-3:]
+    parsed = vars(_parser().parse_args([*shlex.split(line)[1:], "--out", "again"]))
+    for name in ("command", "refuse", "options"):
+        parsed.pop(name)
+    return TrainingOptions(CONFIG, **parsed), below
+
+
+@pytest.mark.parametrize("recipe", [None, "device", "published"])
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        {"optimizer": "muon", "seed": 3},
+        {"optimizer": "adam", "schedule": "constant"},
+        {"optimizer": "adagrad", "schedule": "falling", "learning_rate": 0.3},
+        {"schedule": "cosine", "steps": 400},
+        {"schedule": "cosine", "steps": 400, "warmup_steps": 20, "learning_rate": 0.1},
+    ],
+    ids=str,
+)
+def test_command_of_card(run, given, recipe):
+    """It begins a run that records the same."""
+    manifest = begin(run, recipe=recipe, **given)
+    options, below = commanded(run)
+    assert below == ""
+    assert options.steps == given.get("steps", 300)
+    again = fixed_options(options)
+    # Those that the recipe chose for this text.
+    assert again.pop("vocabulary_size") == len(WORDS)
+    rate = learning_rate_config(build_learning_rate(options, CONFIG.units))
+    for name, value in {**again, "learning_rate": rate}.items():
+        assert value == manifest[name], name
+    assert options.batch_tokens == manifest["batch_tokens"]
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (
+            {"learning_rate": keras.optimizers.schedules.CosineDecay(0.1, 9, 0.5)},
+            "`CosineDecay` as `learning_rate`",
+        ),
+        ({"optimizer": keras.optimizers.SGD(0.1)}, "`SGD` as `optimizer`"),
+    ],
+    ids=["schedule", "optimizer"],
+)
+def test_command_of_card_from_python(run, given, told):
+    """What no command can say stands below it."""
+    begin(run, **given)
+    options, below = commanded(run)
+    assert below == f"\nIn Python, with {told}.\n"
+    assert options.learning_rate is None and options.schedule is None
 
 
 def test_published_model_is_loaded(run, hub):
@@ -120,6 +207,9 @@ def test_own_card(run, hub):
 
 def test_refusals(run, hub, monkeypatch, tmp_path):
     assert_one_line(*ask(tmp_path / "nowhere"), "nowhere: no such file or folder")
+    for result in (ask("elmo-en"), command("card", "elmo-en")):
+        said = "elmo-en: is a shipped model; RUN must be a run of keras_elmo\n"
+        assert_one_line(*result, said)
     assert_one_line(
         *ask(run, name="someone/elmo"), "REPOSITORY must have the form hf://"
     )
