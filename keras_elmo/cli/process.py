@@ -6,11 +6,14 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from types import FrameType
-from typing import Any, TextIO
+from typing import Any, TextIO, TypeVar
 
 from keras_elmo.utils.files import check_free, replacing_text
+
+T = TypeVar("T")
 
 # What stands for a standard stream in place of a file.
 STANDARD = "-"
@@ -153,3 +156,16 @@ class EndingSignals:
     def __exit__(self, *error: object) -> None:
         for number in self._handled:
             signal.signal(number, signal.SIG_DFL)
+
+
+def not_empty(lines: Iterable[T], path: str) -> Iterator[T]:
+    """Returns the lines of a text, once it has been seen that there is one.
+
+    Raises:
+        ValueError: there is none.
+    """
+    lines = iter(lines)
+    for first in lines:
+        return chain([first], lines)
+    name = "standard input" if path == STANDARD else path
+    raise ValueError(f"there is no text in {name}")

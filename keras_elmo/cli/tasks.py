@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
 import keras_elmo
 from keras_elmo.cli.parsing import MODEL, Arguments, check_model, import_keras
-from keras_elmo.cli.process import STANDARD, check_output, written
+from keras_elmo.cli.process import STANDARD, check_output, not_empty, written
 from keras_elmo.files.exported_sources import KERAS_SUFFIX, KerasFile, OnnxFile
 from keras_elmo.files.finding import is_onnx
 from keras_elmo.files.loading import open_trained
@@ -229,7 +229,7 @@ def predict(
     model = _load(source, arguments.get("tokenizer"))
     with written(out) as file:
         stream = sys.stdin.buffer if path == STANDARD else None
-        for line in lines(model, path, stream):
+        for line in not_empty(lines(model, path, stream), path):
             file.write(f"{line}\n")
 
 

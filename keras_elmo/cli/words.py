@@ -25,7 +25,7 @@ from keras_elmo.cli.parsing import (
     import_keras,
     utf8,
 )
-from keras_elmo.cli.process import STANDARD, check_output, written
+from keras_elmo.cli.process import STANDARD, check_output, not_empty, written
 from keras_elmo.text.lines import check_files, expand_files, read_lines
 from keras_elmo.utils.checks import check_positive
 from keras_elmo.utils.files import check_free
@@ -75,6 +75,7 @@ def _score(arguments: Arguments) -> None:
     with _lines(arguments["input"]) as (lines, total):
         import_keras()
         tokenizer = arguments.get("tokenizer")
+        lines = not_empty(lines, arguments["input"])
         scores = keras_elmo.score(arguments["model"], lines, tokenizer=tokenizer)
         bar = Progress("Scoring", total, visible=out != STANDARD)
         with written(out) as file, bar:
@@ -241,6 +242,7 @@ def _distill(arguments: Arguments) -> None:
     check_free(arguments["out"])
     check_positive(min_count=arguments.get("min_count"))
     check_text(arguments, "corpus")
+    check_not_empty(arguments["corpus"])
     check_model(arguments["model"])
     import_keras(arguments["model"])
     num_words = keras_elmo.distill(**arguments, progress=True)

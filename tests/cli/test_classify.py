@@ -44,7 +44,7 @@ def trained(folder):
     return path
 
 
-def test_predict(trained, folder, monkeypatch):
+def test_predict(trained, folder, monkeypatch, tmp_path):
     asked = ("classify", "predict", "--model", trained, "--input")
     # As text, a line each; a blank one stays.
     stream = io.TextIOWrapper(io.BytesIO(b"the bank\n\nthe river's\n"))
@@ -60,6 +60,9 @@ def test_predict(trained, folder, monkeypatch):
     for row in rows:
         assert row["probabilities"].keys() == {"money", "water"}
         assert sum(row["probabilities"].values()) == pytest.approx(1, abs=1e-5)
+    (tmp_path / "header.tsv").write_text("text\tlabel\n", encoding="utf-8")
+    result = command(*asked, tmp_path / "header.tsv")
+    assert_one_line(*result, "there is no text in", "header.tsv")
 
 
 def test_evaluate(trained, folder):

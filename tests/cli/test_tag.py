@@ -79,6 +79,12 @@ def test_predict(trained, tmp_path, monkeypatch):
     assert lines[1].startswith("the X ") and lines[3].startswith("of Y ")
     result = command(*asked, text, "--out", tmp_path / "out.conll")
     assert_one_line(*result, "out.conll exists already")
+    text.write_bytes(b"")
+    result = command(*asked, text, "--out", tmp_path / "nothing.conll")
+    assert_one_line(*result, "there is no text in", "in.txt")
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO()))
+    assert_one_line(*command(*asked, "-"), "there is no text in standard input")
+    assert names(tmp_path) == ["in.txt", "out.conll"]
 
 
 def test_exported(folder, trained, tmp_path, monkeypatch):

@@ -54,6 +54,16 @@ def test_score_of_standard_input(folder, monkeypatch):
     assert [row["tokens"] for row in rows] == [["the", "배"], ["bank", "\ufffd"]]
 
 
+@pytest.mark.parametrize("name", ["score", "distill"])
+def test_empty_text(name, folder, tmp_path):
+    empty, out = tmp_path / "empty.txt", tmp_path / "out.txt"
+    empty.write_bytes(b"")
+    text = ("--input" if name == "score" else "--corpus", empty)
+    result = command(name, "--model", folder / "run", *text, "--out", out)
+    assert_one_line(*result, f"there is no text in {empty}")
+    assert not out.exists()
+
+
 def test_score_of_another_encoding(folder, monkeypatch):
     """What has come through a pipe so far is checked; --force reads it."""
     ask = ("score", "--model", folder / "run", "--input", "-")
