@@ -54,7 +54,7 @@ def match_files(files: Files) -> dict[str, int]:
             continue
         (match,) = FileSystems.match([pattern])
         if not match.metadata_list:
-            raise ValueError(f"no file matches {pattern}")
+            raise ValueError(f"no file matches {pattern!r}")
         sizes |= {file.path: file.size_in_bytes for file in match.metadata_list}
     return dict(sorted(sizes.items()))
 

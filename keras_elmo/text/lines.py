@@ -100,7 +100,7 @@ def _matches(pattern: str) -> list[str]:
         hint = " (it is a folder: add /*)" if os.path.isdir(pattern) else ""
         if is_prepared(pattern):
             hint = " (it is a prepared text, which pretraining and evaluation read)"
-        raise ValueError(f"no file matches {pattern}{hint}")
+        raise ValueError(f"no file matches {pattern!r}{hint}")
     return paths
 
 

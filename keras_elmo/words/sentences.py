@@ -15,7 +15,10 @@ Sentence: TypeAlias = str | Sequence[str]
 Splitting: TypeAlias = str | PlainTokenizer
 Text: TypeAlias = StrPath | Iterable[StrPath | Sequence[str]]
 
-_EXPECTED = "a path or a list of paths of text files, or hold lists of tokens"
+_EXPECTED = (
+    "a path or a list of paths of text files, or hold lists of tokens, such as "
+    "[['the', 'bank']]"
+)
 
 
 def read_sentence(sentence: Sentence, tokenizer: Splitting) -> list[str]:

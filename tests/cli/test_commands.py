@@ -195,7 +195,7 @@ def pretrain(*arguments):
     ("arguments", "said"),
     [
         (["--preset", "huge"], ["--preset must be one of tiny, mini", "'huge'"]),
-        (["--corpus", "nowhere-*.txt"], ["no file matches nowhere-*.txt"]),
+        (["--corpus", "nowhere-*.txt"], ["no file matches 'nowhere-*.txt'"]),
         (["--validation", "blank.txt"], ["there is no text in", "blank.txt"]),
         (["--corpus", "cut.gz"], ["cut.gz: cut short or damaged"]),
         (["--batch-tokens", "7"], ["--batch-tokens must be at least"]),

@@ -175,8 +175,8 @@ def test_interrupted(folder, tmp_path):
     [
         (["--out", "ner"], "--out must be a name in .keras"),
         (["--model", "nowhere"], "nowhere"),
-        (["--train", "nowhere.conll"], "no file matches nowhere.conll"),
-        (["--static", "nowhere.txt"], "no file matches nowhere.txt"),
+        (["--train", "nowhere.conll"], "no file matches 'nowhere.conll'"),
+        (["--static", "nowhere.txt"], "no file matches 'nowhere.txt'"),
         (["--column", "9"], "--column must be the name or the place"),
         (["--epochs", "0"], "--epochs must be"),
         (["--dropout", "1.5"], "--dropout must be"),

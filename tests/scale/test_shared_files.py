@@ -63,7 +63,7 @@ def test_files_of_an_object_store(bucket):
         TextChunk("bucket://text/a.txt", 0, ["", "two"])
     ]
     assert FileSystems.exists("bucket://text/a.txt")
-    with pytest.raises(ValueError, match="no file matches bucket://text/c"):
+    with pytest.raises(ValueError, match="no file matches 'bucket://text/c"):
         shared_files.match_files("bucket://text/c*")
 
 

@@ -156,7 +156,9 @@ def test_no_manifest(folder):
     with pytest.raises(ValueError, match="manifest.json: not valid JSON"):
         PreparedText(folder)
     os.remove(folder / "manifest.json")
-    with pytest.raises(ValueError, match="no file matches .*prepared .it is a folder"):
+    with pytest.raises(
+        ValueError, match="no file matches '.*prepared' .it is a folder"
+    ):
         Corpus(folder, VOCABULARY)
 
 
