@@ -31,7 +31,7 @@ from keras_elmo.cli.tasks import LITERT_SUFFIX, export_trained
 from keras_elmo.config import PRESETS, TOKENIZERS, ElmoConfig
 from keras_elmo.embedding.embed_options import EmbedOptions
 from keras_elmo.files.exported_sources import KerasFile
-from keras_elmo.files.finding import is_onnx
+from keras_elmo.files.finding import check_folder_name, is_onnx
 from keras_elmo.text.lines import matching_files
 from keras_elmo.training.training_options import BATCH_TOKENS, TrainingOptions
 from keras_elmo.utils.checks import received
@@ -203,7 +203,6 @@ _SAVED_MODEL = (
     ),
     *_ONNX,
     *_SAVED_MODEL,
-    model="--model or --average",
     models="--average",
 )
 def _export(arguments: Arguments) -> None:
@@ -226,14 +225,18 @@ def _export(arguments: Arguments) -> None:
                 rule = f"applies only to a SavedModel; {kind} takes character ids"
                 rule += " and computes in float32"
             raise ValueError(f"{option.flag} {rule}. {received(path=out)}")
+    if not is_file:
+        check_folder_name(path=out)
     if is_task:
         export_trained(arguments)
         return
-    stages = [arguments["source"], *arguments.pop("average", [])]
-    for stage in stages:
-        check_model(stage)
+    others = arguments.pop("average", [])
+    check_model(arguments["source"], "source")
+    for other in others:
+        check_model(other, "average")
     import_keras()
-    if len(stages) > 1:
+    if others:
+        stages = [arguments["source"], *others]
         arguments["source"] = keras_elmo.average_models(stages)
     if to_onnx:
         for name, cosine in keras_elmo.export_onnx(**arguments).items():

@@ -267,10 +267,10 @@ def check_not_empty(files: list[str]) -> None:
         raise ValueError(f"there is no text in {', '.join(files)}")
 
 
-def check_model(name: str) -> None:
+def check_model(name: str, argument: str = "model") -> None:
     """Checks that a model is there, unless it has to be unpacked or downloaded."""
     if not name.startswith(HUB) and not name.endswith(".zip"):
-        open_model(name).check()
+        open_model(name, argument).check()
 
 
 def import_keras(model: str = "") -> None:

@@ -103,7 +103,6 @@ def _score(arguments: Arguments) -> None:
         "skip_punctuation", "Leave out words without a letter or a digit", type=bool
     ),
     Option("skip_word", "Leave out the token itself", type=bool),
-    position="--word or --position",
 )
 def _substitutes(arguments: Arguments) -> None:
     """Prints one probability and word per line, the most likely first."""

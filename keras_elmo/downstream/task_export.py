@@ -9,6 +9,7 @@ from keras_elmo.downstream.task_litert import write_litert
 from keras_elmo.downstream.task_model import TaskModel
 from keras_elmo.downstream.task_onnx import write_task_onnx
 from keras_elmo.downstream.task_saved_model import write_saved_model
+from keras_elmo.files.finding import check_folder_name
 from keras_elmo.utils.checks import check_choice, check_path, refuse
 from keras_elmo.utils.files import check_free
 from keras_elmo.utils.types import StrPath
@@ -55,7 +56,7 @@ def export(
     Raises:
         ImportError: the extra `onnx` is not installed.
         ValueError: an argument is out of range, the model is not trained yet, or
-            `filepath` exists already.
+            `filepath` exists already or, of a SavedModel, is named like a file.
         RuntimeError: Keras does not run on TensorFlow, which all formats but ONNX need.
     """
     check_path(filepath=filepath)
@@ -69,8 +70,10 @@ def export(
     wanted = _SUFFIXES.get(format)
     if suffix != (wanted or suffix):
         refuse("filepath", f"a name in {wanted} for this format", filepath)
-    if format == _SAVED_MODEL and quantize is not None:
-        refuse("quantize", "None for a SavedModel", quantize)
+    if format == _SAVED_MODEL:
+        check_folder_name(filepath=filepath)
+        if quantize is not None:
+            refuse("quantize", "None for a SavedModel", quantize)
     if format != _SAVED_MODEL and tokenizer != "own":
         refuse("tokenizer", "'own' for a file, which takes ids", tokenizer)
     check_free(filepath)

@@ -8,7 +8,7 @@ import numpy as np
 
 from keras_elmo.config import TOKENIZER_IF_UNKNOWN, TOKENIZERS
 from keras_elmo.downstream.elmo_embedding import ElmoEmbedding
-from keras_elmo.files.finding import is_saved_model
+from keras_elmo.files.finding import check_folder_name, is_saved_model
 from keras_elmo.files.loading import open_model
 from keras_elmo.files.saved_model import (
     GAMMA,
@@ -68,8 +68,9 @@ def export_saved_model(
         RuntimeError: the Keras backend is not TensorFlow.
         TypeError: `source` is something else, or has no softmax with `language_model`.
         ValueError: `source` is a path without a model, or without a language model with
-            `language_model`; `path` holds something that is not an exported model; or a
-            weight is too large for float16 with `half_weights`.
+            `language_model`; `path` is named like a file, or holds something that is
+            not an exported model; or a weight is too large for float16 with
+            `half_weights`.
 
     Example:
 
@@ -88,6 +89,7 @@ def export_saved_model(
             f"KERAS_BACKEND=tensorflow. Received: {keras.backend.backend()}"
         )
     check_path(path=path)
+    check_folder_name(path=path)
     check_boolean(language_model=language_model, half_weights=half_weights)
     check_choice((*TOKENIZERS, "own", None), tokenizer=tokenizer)
     if not is_free(path) and not is_saved_model(path):

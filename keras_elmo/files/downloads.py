@@ -58,8 +58,16 @@ def repository_of(name: str, argument: str) -> tuple[str, str | None]:
 
 def hub_error(name: str, done: str, error: Exception) -> OSError:
     """Returns the error of something that cannot be done with a repository."""
-    # Their classes depend on the HTTP library below, which has changed.
-    reason = f"{error} {error.__cause__ or ''}"
+    reason = str(error)
+    if (cause := str(error.__cause__ or "")) not in reason:
+        reason += f" {cause}"
+    below: BaseException | None = error
+    while below is not None:
+        # Their classes depend on the HTTP library below, which has changed.
+        if "Connect" in type(below).__name__:
+            reason = f"no connection to the Hub: {below}"
+            break
+        below = below.__cause__ or below.__context__
     return OSError(f"{name}: cannot be {done}: {' '.join(reason.split())}")
 
 

@@ -10,13 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from keras_elmo.config import read_options
-from keras_elmo.files.finding import (
-    ASSETS,
-    DESCRIPTION,
-    ONNX_SUFFIX,
-    is_onnx,
-    is_saved_model,
-)
+from keras_elmo.files.finding import description_file, is_onnx, is_saved_model
 from keras_elmo.files.sources import (
     LANGUAGE_MODEL,
     WEIGHTS,
@@ -49,14 +43,13 @@ class ExportedModel(ModelSource):
     """A folder that `export_saved_model` wrote."""
 
     kind = "an exported model"
-    files = f"{ASSETS}/{DESCRIPTION}"
 
     @staticmethod
     def matches(path: str) -> bool:
         return is_saved_model(path)
 
     def task(self) -> Task | None:
-        where = os.path.join(self.path, self.files)
+        where = description_file(self.path)
         # A damaged description is told by what reads it whole.
         with reading(where):
             return task_of(read_json_object(where))
@@ -121,7 +114,6 @@ class OnnxFile(ModelSource):
     """A file of an encoder, a tagger or a classifier, which need no Keras."""
 
     kind = "an ONNX file"
-    files = f"*{ONNX_SUFFIX}"
 
     @staticmethod
     def matches(path: str) -> bool:
@@ -188,7 +180,6 @@ class KerasFile(ModelSource):
     """
 
     kind = f"a {KERAS_SUFFIX} file"
-    files = f"*{KERAS_SUFFIX}"
 
     @staticmethod
     def matches(path: str) -> bool:

@@ -7,6 +7,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import NamedTuple
 
+from keras_elmo.utils.checks import refuse
 from keras_elmo.utils.types import StrPath
 
 _PACKAGE = Path(__file__).parents[1]
@@ -19,6 +20,12 @@ if not SHIPPED.is_dir():
 ASSETS = "assets.extra"
 DESCRIPTION = "keras_elmo.json"
 ONNX_SUFFIX = ".onnx"
+# Other names are those of folders, such as elmo-v1.0.
+_FILE_SUFFIXES = (
+    *(".onnx", ".tflite", ".keras", ".h5", ".hdf5", ".pb", ".pt", ".pth", ".bin"),
+    *(".safetensors", ".npy", ".npz", ".zip", ".tar", ".gz", ".xz", ".json", ".jsonl"),
+    *(".txt", ".csv", ".tsv", ".conll", ".conllu", ".parquet", ".md", ".pdf", ".png"),
+)
 
 
 class ForeignFormat(NamedTuple):
@@ -115,6 +122,17 @@ def checkpoint_steps(folder: StrPath) -> list[int]:
 def is_onnx(path: StrPath) -> bool:
     """Whether a path is named like an ONNX file."""
     return os.fspath(path).endswith(ONNX_SUFFIX)
+
+
+def check_folder_name(**arguments: StrPath) -> None:
+    """Raises a `ValueError` if the folder of a SavedModel is named like a file."""
+    for name, path in arguments.items():
+        suffix = os.path.splitext(path)[1].lower()
+        if suffix in _FILE_SUFFIXES:
+            rule = f"the name of a folder, for a SavedModel, and not end in {suffix}"
+            if suffix == ".tflite":
+                rule += ": LiteRT is for taggers and classifiers"
+            refuse(name, rule, path)
 
 
 def is_saved_model(path: StrPath) -> bool:

@@ -123,7 +123,8 @@ def kind_of(path: StrPath, kinds: tuple[Kind, ...] = MODELS) -> Kind | None:
 
 def _refusal(name: str, argument: str, kinds: tuple[Kind, ...]) -> str:
     """Says why a name or path is no model that is taken: what is wrong comes first."""
-    wanted = " or ".join(kind.kind for kind in kinds)
+    *former, last = (kind.kind for kind in kinds)
+    wanted = " or ".join([", ".join(former), last] if former else [last])
     exactly = f"{called(argument)} must be {wanted}"
     taken = exactly if len(kinds) < 3 else f"{called(argument)} must be a model's path"
     if is_shipped(name):
@@ -148,8 +149,7 @@ def _refusal(name: str, argument: str, kinds: tuple[Kind, ...]) -> str:
     for foreign in finding.FOREIGN_FORMATS.values():
         if foreign.matches(name):
             return f"{name}: is {foreign.kind}; import it with `keras-elmo import`"
-    files = "; ".join(kind.files for kind in kinds)
-    return f"{name}: holds no model; {taken} ({files})"
+    return f"{name}: holds no model; {exactly}"
 
 
 def _model_in(folder: Path, kinds: tuple[Kind, ...]) -> str | None:

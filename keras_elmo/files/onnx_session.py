@@ -23,6 +23,8 @@ FORMAT = 1
 # signed one in 16 bits, and saturate: 2 * 255 * 64 fits, 2 * 255 * 127 does not.
 WEIGHT_BITS = 7
 CHAR_IDS = "char_ids"
+# What ONNX Runtime says of bytes that are no graph.
+_NO_ONNX = ("Protobuf parsing failed", "No graph was found")
 _WORDS, _LAYER = "word_emb", "lstm_outputs"
 
 # ONNX Runtime's own, which has no types.
@@ -45,13 +47,19 @@ def open_session(path: StrPath) -> Session:
     # It would keep memory for each size of a batch, which is rarely the same.
     settings.enable_mem_pattern = False
     with reading(path):
-        return runtime.InferenceSession(
-            os.fspath(path),
-            settings,
-            providers=["CPUExecutionProvider"],
-            # Else errors are printed on standard output and it tries again.
-            enable_fallback=0,
-        )
+        try:
+            return runtime.InferenceSession(
+                os.fspath(path),
+                settings,
+                providers=["CPUExecutionProvider"],
+                # Else errors are printed on standard output and it tries again.
+                enable_fallback=0,
+            )
+        except Exception as error:
+            if not any(said in str(error) for said in _NO_ONNX):
+                raise
+            where = os.fspath(path)
+            raise ValueError(f"{where}: not an ONNX file, or cut short") from error
 
 
 class OnnxSession:

@@ -29,7 +29,6 @@ class Run(ModelSource):
     """A directory that `pretrain` writes, or weights that were imported."""
 
     kind = "a run of keras_elmo"
-    files = "training.json"
 
     def __init__(
         self, path: StrPath, argument: str = "model", name: StrPath | None = None
@@ -103,7 +102,6 @@ class RunCheckpoint(ModelSource):
     """One checkpoint of a run."""
 
     kind = "a checkpoint of a run"
-    files = "step-*.npz"
     is_validated = False
 
     @staticmethod
@@ -132,7 +130,6 @@ class PublishedFolder(ModelSource):
     """A folder with options and weights in the published format, under any names."""
 
     kind = "published weights"
-    files = "options.json and weights in HDF5"
     is_foreign = True
 
     @staticmethod

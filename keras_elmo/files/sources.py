@@ -86,14 +86,12 @@ class ModelSource:
 
     Attributes:
         kind: what messages call it.
-        files: the files that tell the kind, for messages.
         is_foreign: whether another program wrote it. A folder of several such kinds
             is refused.
         is_validated: whether a validation has chosen its weights.
     """
 
     kind: ClassVar[str]
-    files: ClassVar[str]
     is_foreign: ClassVar[bool] = False
     is_validated = True
 

@@ -23,7 +23,7 @@ class ForeignModel(ModelSource):
     is_foreign = True
 
     def __init_subclass__(cls) -> None:
-        cls.kind, cls.files, _ = FOREIGN_FORMATS[cls.key]
+        cls.kind = FOREIGN_FORMATS[cls.key].kind
 
     @classmethod
     def matches(cls, path: str) -> bool:

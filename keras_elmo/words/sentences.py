@@ -66,9 +66,16 @@ def _are_tokens(sentence: Sequence[Any]) -> bool:
     return all(isinstance(token, str) and token for token in sentence)
 
 
+def check_tokens(tokens: list[str]) -> None:
+    """Raises a `ValueError` if a sentence has no tokens."""
+    if not tokens:
+        raise ValueError(f"{called('sentence')} must hold a token, and is empty")
+
+
 def find_word(word: str, tokens: list[str], argument: str = "word") -> int:
     """Returns the first position of a word among tokens, or raises `ValueError`."""
     check_type(str, "a string", **{argument: word})
+    check_tokens(tokens)
     for spelling in (word, unicodedata.normalize("NFC", word)):
         # The tokenizer composes characters.
         if spelling in tokens:

@@ -8,6 +8,7 @@ import numpy as np
 from keras_elmo.files.sources import Source
 from keras_elmo.text.vocabulary import SPECIALS
 from keras_elmo.utils.checks import (
+    FLAGS,
     called,
     check_at_least,
     check_boolean,
@@ -15,7 +16,12 @@ from keras_elmo.utils.checks import (
     refuse,
 )
 from keras_elmo.words.predictions import Predictions, log_softmax
-from keras_elmo.words.sentences import Sentence, find_word, read_sentence
+from keras_elmo.words.sentences import (
+    Sentence,
+    check_tokens,
+    find_word,
+    read_sentence,
+)
 
 
 class Substitute(NamedTuple):
@@ -93,12 +99,11 @@ def substitutes(
     check_boolean(skip_punctuation=skip_punctuation, skip_word=skip_word)
     predictions = Predictions(model, tokenizer)
     tokens = read_sentence(sentence, predictions.tokenizer)
+    check_tokens(tokens)
     if isinstance(position, str):
         position = _only_position(position, tokens)
     if not is_integer(position) or not 0 <= position < len(tokens):
-        rule = (
-            f"one of the sentence's {len(tokens)} tokens, from 0, or the token itself"
-        )
+        rule = f"from 0 to {len(tokens) - 1}: the sentence has {len(tokens)} tokens"
         refuse("position", rule, position)
     replaced = tokens[position].casefold()
     (states,) = predictions.states([tokens])
@@ -120,13 +125,14 @@ def substitutes(
 
 def _only_position(word: str, tokens: list[str]) -> int:
     """Returns the position of a word that a sentence has once."""
-    first = find_word(word, tokens, "position")
+    # The command line has an option for the token, and another for its position.
+    first = find_word(word, tokens, "word" if "word" in FLAGS.get() else "position")
     places = [k for k, token in enumerate(tokens) if token == tokens[first]]
     if len(places) > 1:
-        numbers = " and ".join(map(str, places))
+        *others, last = map(str, places)
         raise ValueError(
-            f"the sentence has {word!r} at positions {numbers}: {called('position')} "
-            "must be one of these numbers"
+            f"the sentence has {word!r} {len(places)} times: {called('position')} must "
+            f"be {', '.join(others)} or {last}"
         )
     return first
 

@@ -55,6 +55,7 @@ WITHOUT_KERAS = {
     "export --model run --out .": 2,
     "export --model nowhere --out exported": 2,
     "export --model elmo-en --out text.txt/exported": 2,
+    "export --model elmo-en --out elmo.tflite": 2,
     "evaluate --model nowhere --corpus text.txt": 2,
     "embed --model nowhere --input text.txt --out vectors.hdf5": 2,
     "score --model nowhere --input text.txt": 2,

@@ -122,13 +122,16 @@ def test_substitutes(folder):
         assert sorted(words) == sorted({*ALL_WORDS[3:], "--"} - missing)
     result = command("substitutes", *arguments, "--word", "Bank")
     said = (
-        "--word or --position must be a token",
-        "Received: --word or --position 'Bank'",
+        "--word must be a token",
+        "Received: --word 'Bank'",
     )
     assert_one_line(*result, *said)
     arguments[3] = "a bank is a bank"
     result = command("substitutes", *arguments, "--word", "bank")
-    said = "'bank' at positions 1 and 4: --word or --position must be one of these"
+    said = "the sentence has 'bank' 2 times: --position must be 1 or 4"
+    assert_one_line(*result, said)
+    result = command("substitutes", *arguments, "--position", "7")
+    said = "--position must be from 0 to 4: the sentence has 5 tokens. Received: --pos"
     assert_one_line(*result, said)
 
 

@@ -251,6 +251,7 @@ def test_without_tensorflow(onnx_file, tmp_path):
         ({"filepath": "x", "format": "onnx"}, "`filepath` must be a name in .onnx"),
         ({"filepath": "x.onnx", "quantize": "int4"}, "`quantize` must be"),
         ({"filepath": "x", "quantize": "int8"}, "`quantize` must be None for a Saved"),
+        ({"filepath": "x.pdf"}, "`filepath` must be the name of a folder, .* in .pdf"),
         ({"filepath": "x", "tokenizer": "words"}, "`tokenizer` must be"),
         ({"filepath": "x.onnx", "tokenizer": None}, "`tokenizer` must be 'own' for a"),
     ],

@@ -477,11 +477,19 @@ def test_invalid_arguments(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("name", ["elmo.tflite", "elmo.ONNX", "elmo.v1.pdf"])
+def test_name_of_a_file(name, tmp_path):
+    """A folder is not named like a file."""
+    with pytest.raises(ValueError, match="`path` must be the name of a folder"):
+        export_saved_model(build_encoder(CONFIG), tmp_path / name)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_replaces_nothing_else(tmp_path):
     """Folders and files that are no exported model are not replaced."""
     (tmp_path / "folder").mkdir()
-    (tmp_path / "folder" / "notes.txt").write_text("mine", encoding="utf-8")
-    for path in (tmp_path / "folder", tmp_path / "folder" / "notes.txt"):
+    (tmp_path / "folder" / "notes").write_text("mine", encoding="utf-8")
+    for path in (tmp_path / "folder", tmp_path / "folder" / "notes"):
         with pytest.raises(ValueError, match="`path` must not exist, or hold"):
             export_saved_model(build_encoder(CONFIG), path)
-    assert [entry.name for entry in (tmp_path / "folder").iterdir()] == ["notes.txt"]
+    assert [entry.name for entry in (tmp_path / "folder").iterdir()] == ["notes"]

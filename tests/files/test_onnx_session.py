@@ -192,6 +192,15 @@ HOSTILE = {
 }
 
 
+@pytest.mark.parametrize("content", [b"", b"Text.\n", b"PK\x03\x04\xff"])
+def test_no_onnx_file(content, tmp_path):
+    """The error is no code of ONNX Runtime."""
+    path = tmp_path / "bad.onnx"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=r"bad\.onnx: not an ONNX file, or cut short$"):
+        keras_elmo.load(path)
+
+
 @pytest.mark.parametrize("kind", HOSTILE)
 def test_hostile_files(kind, file, tmp_path, capsys):
     """A damaged or foreign file is refused in one line, by its name."""

@@ -49,7 +49,10 @@ def test_inspect_a_file(models, tmp_path):
     elsewhere = tmp_path / "a" / "b" / checkpoint.name
     elsewhere.parent.mkdir(parents=True)
     shutil.copy(checkpoint, elsewhere)
-    assert_one_line(*command("inspect", elsewhere), "holds no model")
+    said = (
+        "holds no model; MODEL must be a .keras file, an exported model, an ONNX file"
+    )
+    assert_one_line(*command("inspect", elsewhere), said)
 
 
 TASKS = {

@@ -81,4 +81,4 @@ def test_command(run, tmp_path):
     arguments = ["--model", run.path, "--average", theirs.path, "--out", "x"]
     assert_one_line(*command("export", *arguments), "--average must have the same")
     arguments = ["--model", run.path, "--average", tmp_path / "nowhere", "--out", "x"]
-    assert_one_line(*command("export", *arguments), "--model or --average", "nowhere")
+    assert_one_line(*command("export", *arguments), "nowhere", ". --average must be")

@@ -205,6 +205,7 @@ def test_without_extra(encoder, monkeypatch):
     ("arguments", "message"),
     [
         ({"word": "Bank"}, r"whose tokens are \['I', 'sat'.*word='Bank'"),
+        ({"sentence": ""}, "`sentence` must hold a token, and is empty"),
         ({"num": 0}, "`num` must be at least 1. Received: num=0"),
         ({"words": "all"}, "`words` must be 'any' or 'same'. Received: words='all'"),
     ],

@@ -124,6 +124,7 @@ def test_decomposed_word(encoder, monkeypatch):
     ("arguments", "message"),
     [
         ({"word": "Bank"}, r"whose tokens are \['I', 'sat'.*word='Bank'"),
+        ({"sentence": ""}, "`sentence` must hold a token, and is empty"),
         ({"num": 0}, "`num` must be at least 1. Received: num=0"),
         ({"layer": 3}, "one of the model's 3, -3 to 2. Received: layer=3"),
         ({"corpus": [["the", ""]]}, r"`corpus` must hold tokens .* \['the', ''\]"),
@@ -132,6 +133,6 @@ def test_decomposed_word(encoder, monkeypatch):
 def test_invalid_arguments(encoder, arguments, message):
     """Arguments that do not fit."""
     assert CONFIG.num_layers == 2
-    arguments = {"word": "bank", "corpus": CORPUS, **arguments}
+    arguments = {"word": "bank", "sentence": QUERY, "corpus": CORPUS, **arguments}
     with pytest.raises(ValueError, match=message):
-        nearest(encoder, sentence=QUERY, **arguments)
+        nearest(encoder, **arguments)

@@ -79,7 +79,7 @@ def test_by_word(model):
     assert substitutes(model, SENTENCE, "river") == substitutes(model, SENTENCE, 2)
     text = " ".join(SENTENCE)
     assert substitutes(model, text, "river") == substitutes(model, SENTENCE, 2)
-    with pytest.raises(ValueError, match="positions 1 and 4: `position` must be one"):
+    with pytest.raises(ValueError, match="2 times: `position` must be 1 or 4"):
         substitutes(model, "a bank is a bank", "bank")
     with pytest.raises(ValueError, match="`position` must be a token .*='The'"):
         substitutes(model, SENTENCE, "The")
@@ -120,8 +120,15 @@ def test_pretraining_directory(model, tmp_path):
 @pytest.mark.parametrize("position", [-1, 6])
 def test_invalid_position(model, position):
     """A position beyond the sentence."""
-    with pytest.raises(ValueError, match="one of the sentence's 6 tokens"):
+    with pytest.raises(ValueError, match="`position` must be from 0 to 5: the"):
         substitutes(model, SENTENCE, position)
+
+
+@pytest.mark.parametrize("sentence", ["", " ", []])
+@pytest.mark.parametrize("position", [0, "bank"])
+def test_empty_sentence(position, sentence, model):
+    with pytest.raises(ValueError, match="`sentence` must hold a token, and is empty"):
+        substitutes(model, sentence, position)
 
 
 def test_empty_token(model):
