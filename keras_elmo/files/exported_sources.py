@@ -169,7 +169,7 @@ class OnnxFile(ModelSource):
         }
         if task := self.task():
             return {**about, **task.describe(self.kind, task.commands[:-1])}
-        uses = ["embed", "nearest", "serve"]
+        uses = ["embed", "nearest", "distill", "serve"]
         return {**about, "mix": self.mix(), "uses": uses}
 
 

@@ -80,20 +80,21 @@ class Run(ModelSource):
         rows = [row.perplexity_mean for row in read_history(files.history)]
         config = ElmoConfig.from_options(files.options)
         words = words_in(files.vocabulary)
-        uses: list[str] = []
+        # Imported weights have a manifest, too, if their tokenizer is known.
+        resume = ["pretrain --resume"] * ("num_sampled" in manifest)
+        uses = resume
         if self.is_validated:
             check_weights(config, [files.weights], files.options)
-            uses = [*WEIGHTS, *(LANGUAGE_MODEL if words else [])]
+            uses = [*WEIGHTS, *resume, *(LANGUAGE_MODEL if words else [])]
         elif files.holds_a_checkpoint():
-            uses = [*ENCODER, *LANGUAGE_MODEL]
+            uses = [*ENCODER, *resume, *LANGUAGE_MODEL]
         return {
             "config": config,
             "tokenizer": check_tokenizer(manifest.get("tokenizer"), files.training),
             "words": words,
             "step": steps[-1] if steps else None,
             "perplexity": min((row for row in rows if row is not None), default=None),
-            # Imported weights have a manifest, too, if their tokenizer is known.
-            "uses": [*uses, *["pretrain --resume"] * ("num_sampled" in manifest)],
+            "uses": uses,
         }
 
 

@@ -47,7 +47,15 @@ Source: TypeAlias = Union[
 ]
 
 # What can be done with a model, by the names of commands.
-ENCODER = ["embed", "nearest", "export"]
+ENCODER = [
+    "embed",
+    "nearest",
+    "distill",
+    "explore",
+    "export",
+    "tag train",
+    "classify train",
+]
 LANGUAGE_MODEL = ["evaluate", "score", "substitutes"]
 # Not from a checkpoint, whose weights no validation has chosen.
 WEIGHTS = [*ENCODER, "pretrain --init"]

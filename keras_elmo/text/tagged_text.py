@@ -1,6 +1,7 @@
 """Files of words with tags: the columns of CoNLL-2002 and -2003, and CoNLL-U."""
 
 import re
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from types import NoneType
@@ -63,10 +64,13 @@ def _read_file(path: str, column: str | int | None) -> Iterator[TaggedSentence]:
         place = table.place(column)
         for block in blocks:
             tagged.append([table.word_and_tag(row, place) for row in table.rows(block)])
-    tags = {tag for sentence in tagged for _, tag in sentence}
+    every_tag = [tag for sentence in tagged for _, tag in sentence]
+    tags = set(every_tag)
     if tags <= {_UNSPECIFIED}:
         kind = "tags but _" if tags else "words"
         raise ValueError(f"{path}: must hold words with tags. Received: no {kind}")
+    if len(blocks) == 1 and 1 < len(tags) == len(every_tag):
+        table.warn_of_text()
     for sentence in filter(None, tagged):
         words, sentence_tags = zip(*sentence, strict=True)
         yield TaggedSentence(list(words), list(sentence_tags))
@@ -131,6 +135,18 @@ class WordColumns:
                 rule += f", as line {self.first[0]} does"
                 refuse_line(self.path, number, rule, line)
             yield number, cells
+
+    def warn_of_text(self) -> None:
+        """Warns that a file of one sentence, with each tag once, may be plain text.
+
+        If it has columns as text has: many, and spaces between them.
+        """
+        if self.width > 2 and self.separator == "spaces":
+            warnings.warn(
+                f"{self.path}: every tag occurs once; is it text rather than a word "
+                "and its tag on each line?",
+                stacklevel=4,
+            )
 
     def place(self, column: str | int | None) -> int:
         """Returns the place of a column of tags, from 0 on."""

@@ -25,6 +25,15 @@ from keras_elmo.utils.types import Config, StrPath
 # What a model needs to be read again.
 _KEYS = ("tokenizer", "vocabulary_size", "num_sampled")
 _MOST_FILES = 3
+# Forms of what the Hub calls licences and languages, whose lists grow.
+_LICENSE = (
+    r"[a-z0-9][a-z0-9.+-]*",
+    "an identifier in lower case, such as cc-by-sa-4.0, mit or other",
+)
+_LANGUAGE = (
+    r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*|multilingual",
+    "a code of two or three letters, such as en",
+)
 
 _CARD = """\
 ---
@@ -76,11 +85,15 @@ def run_card(
         language: code of the language; left out if empty.
 
     Raises:
-        ValueError: there is no such run, or no validation has measured its perplexity.
+        ValueError: there is no such run, no validation has measured its perplexity, or
+            a licence or language has another form than the Hub's.
     """
-    for argument, value in (("license", license), ("language", language)):
-        if value and not re.fullmatch(r"[\w.-]+", value):
-            refuse(argument, "one identifier, such as cc-by-sa-3.0 or en", value)
+    for argument, value, (form, rule) in (
+        ("license", license, _LICENSE),
+        ("language", language, _LANGUAGE),
+    ):
+        if value and not re.fullmatch(form, value):
+            refuse(argument, f"{rule}, as the Hub calls it", value)
     path = open_model(run, "run", kinds=(Run,)).path
     files = RunFiles(path)
     rows = read_history(files.history)

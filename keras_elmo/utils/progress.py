@@ -114,15 +114,18 @@ class Progress:
             share = self._position / self._total if self._total else 1.0
             facts.append(f"{100 * min(share, 1.0):.0f} %")
         then, count = (self._began, 0.0) if finished else self._samples[0]
-        facts.append(f"{(self._count - count) / max(now - then, 1e-9):,.0f} words/s")
+        if speed := (self._count - count) / max(now - then, 1e-9):
+            digits = ",.0f" if speed >= 1 else ".1g"
+            facts.append(f"{speed:{digits}} words/s")
+        words = "1 word" if self._count == 1 else f"{self._count:,.0f} words"
         if finished:
-            facts.append(f"{self._count:,.0f} words in {_time(elapsed)}")
+            facts.append(f"{words} in {_time(elapsed)}")
         elif self._total is not None and self._position > self._start:
             left = max(self._total - self._position, 0)
             seconds = elapsed * left / (self._position - self._start)
             facts.append(f"{_time(seconds)} left")
         if not (finished or self._metrics):
-            facts.append(f"{self._count:,.0f} words")
+            facts.append(words)
         # Last, because a narrow terminal cuts the end off.
         facts += [f"{name} {_number(value)}" for name, value in self._metrics.items()]
         return facts

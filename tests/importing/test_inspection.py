@@ -29,7 +29,7 @@ def test_inspect_a_file(models, tmp_path):
         assert found["dtype"] == (quantize or "float32")
         assert found["parameters"]["encoder"] == encoder.count_params()
         assert found["mix"] == keras_elmo.inspect_model(models / "exported")["mix"]
-        assert "serve" in found["uses"]
+        assert found["uses"] == ["embed", "nearest", "distill", "serve"]
     result = command("import", file, "--out", tmp_path / "out")
     assert_one_line(*result, "is an ONNX file already", "nothing to import")
 
@@ -156,7 +156,12 @@ def test_inspect_for_people(models):
     assert lines["mix"] == "0.333 0.333 0.333, gamma 1.000"
     assert lines["vocabulary"] == "6 words"
     assert lines["scripts"] == "Latin 66.7%, Hangul 33.3%"
-    assert lines["for"].startswith("embed, nearest, export, pretrain --init, serve")
+    encoder = "embed, nearest, distill, explore, export, tag train, classify train"
+    assert lines["for"] == (
+        f"{encoder}, pretrain --init, serve, evaluate, score, substitutes"
+    )
+    _, out, _ = command("inspect", models / "run")
+    assert f"{encoder}, pretrain --init, pretrain --resume, evaluate, score" in out
     assert "docs/models.md" in lines["forms"]
     result = command("inspect", models / "nowhere")
     assert_one_line(*result, str(models / "nowhere"))

@@ -91,6 +91,25 @@ def test_words_as_they_are():
     assert read("a\u00a0b O\n\u2028 O\n") == [(["a\u00a0b", "\u2028"], ["O", "O"])]
 
 
+PLAIN_TEXT = "We sat at the bank.\nThe bank lends us money.\nIt is good money .\n"
+
+
+def test_plain_text():
+    """Lines of equal numbers of words look like columns: a warning."""
+    said = "^file.conll: every tag occurs once; is it text rather than a word and its"
+    with pytest.warns(UserWarning, match=said):
+        assert read(PLAIN_TEXT)[0].tags == ["bank.", "money.", "."]
+    # A small file of words is none: with a tag twice, in two columns, or by tabs.
+    for text in (
+        PLAIN_TEXT + PLAIN_TEXT,
+        PLAIN_TEXT.replace("\n", "\n\n"),
+        PLAIN_TEXT.replace(" ", "\t"),
+        "In O\nLondon B-LOC\n",
+        "In IN O\n",
+    ):
+        assert read(text)
+
+
 def test_comments():
     # As GermEval and MultiCoNER have them.
     germeval = "#\thttp://a.example [2009]\n1\tWo\tO\tO\n2\t#\tO\tO\n\n# end\n"

@@ -14,6 +14,7 @@ from keras_elmo.training.learning_rates import (
     build_learning_rate,
     learning_rate_config,
 )
+from keras_elmo.training.publishing import run_card
 from keras_elmo.training.recipes import completed, recipe_of
 from keras_elmo.training.training_options import TrainingOptions
 from keras_elmo.utils.files import write_json
@@ -96,6 +97,19 @@ def test_card(run):
         assert text in card, text
     _, card, _ = command("card", run)
     assert card.startswith("---\nlibrary_name: ")
+
+
+@pytest.mark.parametrize("license", ["mit", "cc-by-sa-4.0", "openrail++", "other"])
+@pytest.mark.parametrize("language", ["ko", "tlh", "zh-Hant", "multilingual"])
+def test_identifiers_of_the_hub(run, license, language):
+    head = run_card(run, license=license, language=language)
+    assert head.startswith(f"---\nlanguage: {language}\nlicense: {license}\n")
+
+
+@pytest.mark.parametrize("license", ["MIT", "my own", "cc by 4.0", "mit\nx: y", "-"])
+def test_another_license(run, license):
+    said = "--license must be an identifier in lower case, such as "
+    assert_one_line(*command("card", run, f"--license={license}"), said)
 
 
 def begin(run, **given):
@@ -214,9 +228,9 @@ def test_refusals(run, hub, monkeypatch, tmp_path):
         *ask(run, name="someone/elmo"), "REPOSITORY must have the form hf://"
     )
     assert_one_line(*ask(run, name=f"{NAME}@v1"), "without a revision")
-    assert_one_line(
-        *ask(run, "--language", "en: x"), "--language must be one identifier"
-    )
+    for language in ("en: x", "Klingon", "EN", "e", "english"):
+        result = ask(run, "--language", language)
+        assert_one_line(*result, "--language must be a code of two or three letters")
     status, _, err = command("publish", run, NAME)
     assert status == 2 and "required: --license" in err
     weights = (run / "weights.hdf5").read_bytes()

@@ -70,7 +70,7 @@ def test_speed_and_time_left(clock):
             clock(1)
             bar.update(1)
     lines = stream.getvalue().splitlines()
-    assert lines[0] == "Training: 91 %, 0 words/s, 9:00 left, 10 words"
+    assert lines[0] == "Training: 91 %, 0.2 words/s, 9:00 left, 10 words"
     # 70 of 100 took 120 s, so the other 30 take 51 s.
     assert lines[-2] == "Training: 97 %, 1 words/s, 0:51 left, 70 words"
     assert "70 words in 2:00" in lines[-1]
@@ -80,7 +80,15 @@ def test_empty_task(clock):
     stream = io.StringIO()
     with Progress("Counting", total=0, stream=stream):
         pass
-    assert stream.getvalue() == "Counting: 100 %, 0 words/s, 0 words in 0:00\n"
+    assert stream.getvalue() == "Counting: 100 %, 0 words in 0:00\n"
+
+
+def test_one_word(clock):
+    stream = io.StringIO()
+    with Progress("Embedding", stream=stream) as bar:
+        clock(4)
+        bar.update(1)
+    assert stream.getvalue() == "Embedding: 0.2 words/s, 1 word in 0:04\n"
 
 
 def test_interrupted_task(clock):
@@ -129,7 +137,7 @@ def test_hours_left(clock):
     with Progress("Training", total=3, stream=stream) as bar:
         clock(3725)
         bar.update(1)
-    assert stream.getvalue().splitlines()[0].endswith("2:04:10 left, 1 words")
+    assert stream.getvalue().splitlines()[0].endswith("2:04:10 left, 1 word")
 
 
 def test_standard_error_by_default(clock, capsys):
