@@ -31,7 +31,7 @@ _LAYERS = ("mix", "all")
 class ElmoVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Pools a frozen biLM's word vectors over the words of each text.
 
-    `fit` learns nothing, so you may call `transform` without it. A clone or a pickled
+    `fit` learns nothing, so you may call `transform` without it. A clone or a saved
     vectorizer holds the name or path of its model, and no weights.
 
     Args:
