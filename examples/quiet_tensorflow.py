@@ -5,6 +5,7 @@ level is read, so nothing but turning that off for a moment silences them. Excep
 are shown as ever.
 """
 
+import contextlib
 import os
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -13,8 +14,10 @@ _standard_error = os.dup(2)
 _nothing = os.open(os.devnull, os.O_WRONLY)
 os.dup2(_nothing, 2)
 try:
-    import tensorflow  # noqa: F401
-    import tensorflow_text  # noqa: F401
+    # Windows has no tensorflow_text.
+    with contextlib.suppress(ImportError):
+        import tensorflow  # noqa: F401
+        import tensorflow_text  # noqa: F401
 finally:
     os.dup2(_standard_error, 2)
     os.close(_standard_error)
