@@ -77,7 +77,8 @@ class Parser(argparse.ArgumentParser):
     ) -> tuple[argparse.Namespace, list[str]]:
         """Parses a command line; looks for misspelt options first.
 
-        Otherwise the error would be that a required option is missing.
+        Otherwise the error would be that a required option is missing. argparse has an
+        overload for each type of namespace; the commands use one.
         """
         flags = self._option_string_actions
         for word in args or ():
