@@ -168,7 +168,7 @@ def test_invalid_options(tmp_path, two):
     ports = ["--port", "0", "--grpc-port", "0"]
     for arguments, said in [
         (["--model", tmp_path / "nowhere"], "--model must be a model's path"),
-        (["--model", tmp_path / "model"], "--model must be a model's path"),
+        (["--model", tmp_path / "model"], "model: holds no model; --model must be an"),
         (["--model", two, "--name", "a/b"], "--name must have no '/' or ':'"),
         (["--model", two, "--port", "99999"], "--port must be at most 65,535"),
         (["--model", two, "--host", "256.1.1.1"], "cannot listen at 256.1.1.1"),
