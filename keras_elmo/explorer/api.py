@@ -82,9 +82,18 @@ class Api:
             "models": described,
             "reading": self.reading,
             "mixes": self._mixes,
-            "tagger": self._tagger and self._tagger.describe(),
+            "tagger": self._tagger and self._described(self._tagger),
             "umap": importlib.util.find_spec("umap") is not None,
         }
+
+    def _described(self, tagger: ExploredTagger) -> Answer:
+        """Describes the tagger, with the model that has its biLM: of its language."""
+        models = (
+            name
+            for name, explorer in [*self._explorers.items()]
+            if explorer.encoder_hash == tagger.encoder_hash
+        )
+        return {**tagger.describe(), "model": next(models, None)}
 
     def _tokens(self, request: Answer) -> Answer:
         tokens = self._sentence(request, "text")

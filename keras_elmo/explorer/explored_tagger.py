@@ -1,11 +1,13 @@
 """What the page asks of a tagger."""
 
 import os
+from functools import cached_property
 
 import keras
 import numpy as np
 
 from keras_elmo.downstream.tagger import Tagger
+from keras_elmo.embedding.parts import encoder_hash
 from keras_elmo.explorer.explorer import Answer
 from keras_elmo.files.encoder_tokenizer import tokenizer_of
 from keras_elmo.files.exported_sources import KerasFile
@@ -35,6 +37,11 @@ class ExploredTagger:
         self._tokenizer = tokenizer_of(tagger.elmo.encoder, tokenizer)
         self._tags = tagger.tags or []
         self._has_spans = scheme_of_names(self._tags) is not None
+
+    @cached_property
+    def encoder_hash(self) -> str:
+        """Tells whether a model has the tagger's biLM."""
+        return encoder_hash(self._tagger.elmo.encoder)
 
     @classmethod
     def load(cls, path: str, tokenizer: str | None = None) -> "ExploredTagger":
@@ -76,12 +83,12 @@ class ExploredTagger:
 
         Tags are numbers. A word joins the one before it if one span has both.
         """
-        ((_, tags),) = self._tagger.tag([tokens])
-        ((_, marginals),) = self._tagger.marginals([tokens])
-        joins = {k for span in self._spans(tags) for k in range(*span[1:])[1:]}
+        tags, marginals = self._tagger.tags_and_marginals(tokens)
+        spans_of_tags = self._spans([self._tags[tag] for tag in tags])
+        joins = {k for span in spans_of_tags for k in range(*span[1:])[1:]}
         words = []
-        for k, (word, row) in enumerate(zip(tokens, marginals, strict=True)):
-            tag = self._tags.index(tags[k])
+        rows = zip(tokens, tags.tolist(), marginals, strict=True)
+        for k, (word, tag, row) in enumerate(rows):
             likeliest = np.argsort(-row, kind="stable")[:_MOST_TAGS].tolist()
             if tag not in likeliest:
                 likeliest[-1] = tag

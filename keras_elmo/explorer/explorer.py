@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from keras_elmo.embedding.embedder import Embedder
+from keras_elmo.embedding.parts import encoder_hash
 from keras_elmo.explorer.examples import EXAMPLES, language
 from keras_elmo.explorer.explored_text import ExploredText, traits
 from keras_elmo.explorer.plane import context_words
@@ -80,6 +81,7 @@ class Explorer:
             {} if corpus else sample_senses(self.language),
             progress,
         )
+        self.encoder = encoder
         self._embedder = Embedder(encoder)
         self.tokens = functools.lru_cache(_KEPT_SENTENCES)(self._tokens)
         self._layers = functools.lru_cache(_KEPT_SENTENCES)(self._embed)
@@ -96,6 +98,11 @@ class Explorer:
         except NoLanguageModel:
             model = source.encoder()
         return cls(model, *args, **kwargs)
+
+    @functools.cached_property
+    def encoder_hash(self) -> str:
+        """Tells whether a tagger has the model's biLM."""
+        return encoder_hash(self.encoder)
 
     def _tokens(self, text: str) -> tuple[str, ...]:
         return tuple(read_sentence(text, self._tokenizer))
@@ -252,12 +259,12 @@ class Explorer:
         }
 
     def warm_up(self) -> None:
-        """Answers an example, so that the first click finds all graphs compiled."""
-        text, word = EXAMPLES[self.language].words[0]
-        tokens = self.tokens(text)
-        position = find_word(word, list(tokens))
+        """Answers the examples: a click on one finds its map, others all graphs."""
+        for text, word in EXAMPLES[self.language].words:
+            tokens = self.tokens(text)
+            position = find_word(word, list(tokens))
+            self.map(tokens, position, self.text.usual_pattern(word))
         self.neighbours(tokens, position)
-        self.map(tokens, position, self.text.usual_pattern(word))
         if self.predictions:
             self.substitutes(tokens, position)
             self.score([tokens])

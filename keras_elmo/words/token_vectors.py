@@ -188,6 +188,19 @@ class TokenTable:
             unique.pop(left_out, None)
         return [Occurrence(c, list(words), at) for (at, words), c in unique.items()]
 
+    def spread(self, word: Words, num: int) -> dict[Place, int]:
+        """Returns the rows of a word, or of several, by their places.
+
+        Equal places come once. Of more than `num` rows, `num` are taken from all over
+        the text.
+        """
+        rows = self.rows_of(word)
+        taken = np.linspace(0, len(rows) - 1, min(len(rows), num))
+        places: dict[Place, int] = {}
+        for row in rows[taken.round().astype("int64")].tolist():
+            places.setdefault(self.place(row), row)
+        return places
+
     def rows_of(self, word: Words) -> np.ndarray:
         """Returns the rows of a word or of several, in upper or lower case."""
         rule = "a string, or several"

@@ -233,6 +233,17 @@ def test_examples(browser, page, view):
     assert browser.text(buttons) != before
 
 
+def test_back(browser, page):
+    """What was shown lately is there at once: nothing is asked again."""
+    browser.open(page.url, BANK)
+    shown = browser.text("#word")
+    browser.click("#tokens button", 0)
+    browser.run("void (window.fetch = () => { throw new Error('asked'); })")
+    browser.driver.back()
+    browser.wait("location.hash.includes('at=4')")
+    assert browser.text("#word") == shown
+
+
 def test_play(browser, page):
     """The button goes from layer 0 to the top."""
     browser.open(page.url, BANK)
@@ -433,6 +444,17 @@ def test_hundreds_of_tags(browser, explorers, start_page):
     assert len(browser.all(".marginals li")) == 25
     assert "276 other tags" in browser.text(".marginals")
     assert "many.keras: each word gets its own" in browser.text("#tagged .note")
+
+
+def test_language_of_the_tagger(browser, explorers, start_page):
+    """Its examples are in the language of the model that has its biLM."""
+    encoder = explorers["small"].encoder
+    tagger = Tagger(encoder, tags=["NOUN", "VERB"], lstm_units=0)
+    page = start_page(Api(explorers, [], 300, ExploredTagger(tagger, "pos")))
+    browser.expected = ["elsewhere:"]
+    for model in ("small", "korean"):
+        browser.open(page.url, f"view=tags&model={model}")
+        assert browser.text("#tags .examples button").startswith("Ada Lovelace")
 
 
 def test_no_tagger(browser, explorers, start_page):
