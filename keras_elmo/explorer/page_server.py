@@ -134,12 +134,12 @@ async def _refuse_route(request: Request, error: Exception) -> Response:
     """Answers where there is no such file, or none for such a request."""
     if not isinstance(error, HTTPException):
         raise error
-    path = request.url.path
+    path, headers = request.url.path, dict(error.headers or {})
     message = f"There is no {path}"
-    if error.headers:
-        rule = f"{path} must be asked by {error.headers['Allow']}"
+    if "Allow" in headers:
+        rule = f"{path} must be asked by {headers['Allow']}"
         message = f"{rule}. Received: {request.method}"
-    return json_response(dumps({"error": message}), error.status_code, error.headers)
+    return json_response(dumps({"error": message}), error.status_code, headers)
 
 
 def explore_app(api: Api, options: ExploreOptions) -> ASGIApp:
