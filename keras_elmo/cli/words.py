@@ -230,6 +230,11 @@ def _new_index(path: str, arguments: Arguments, built: set[str]) -> "keras_elmo.
         type=int,
     ),
     Option("min_count", "How often a word has to occur", type=int, default=5),
+    Option(
+        "senses",
+        "Write a vector for each group that a word's occurrences form: word#1, word#2",
+        type=bool,
+    ),
     TOKENIZER,
     FORCE,
 )
@@ -245,8 +250,8 @@ def _distill(arguments: Arguments) -> None:
     check_not_empty(arguments["corpus"])
     check_model(arguments["model"])
     import_keras(arguments["model"])
-    num_words = keras_elmo.distill(**arguments, progress=True)
-    print(f"wrote {arguments['out']}; words: {num_words:,}")
+    num_vectors = keras_elmo.distill(**arguments, progress=True)
+    print(f"wrote {arguments['out']}; vectors: {num_vectors:,}")
 
 
 @contextlib.contextmanager

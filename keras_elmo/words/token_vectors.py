@@ -84,7 +84,7 @@ def token_arrays(
             limits.append(len(tokens))
             bar.update(len(sentence))
         shape = len(places), 2 * encoder.config.projection_units
-        stored = [_mapped(file, shape) for file in files]
+        stored = [mapped(file, shape) for file in files]
     encoded = [word.encode() for word in words]
     shared = {
         "places": np.array(places, "int64"),
@@ -110,7 +110,7 @@ def contexts_of(states: np.ndarray) -> np.ndarray:
     return np.concatenate([states[:-2, :units], states[2:, units:]], axis=1)
 
 
-def _mapped(file: BinaryIO, shape: tuple[int, int]) -> np.ndarray:
+def mapped(file: BinaryIO, shape: tuple[int, int]) -> np.ndarray:
     """Maps a file, which lives as long as its map."""
     file.flush()
     # A file without a byte cannot be mapped.
