@@ -1,4 +1,4 @@
-"""The figures of docs/figures: scores by layer and by size, and perplexities."""
+"""The figures of docs/figures: scores by layer, and perplexities."""
 
 import contextlib
 import csv
@@ -86,31 +86,6 @@ def draw_layers(
         axes.grid(alpha=0.3, axis="x")
         labelled = dict(zip(*axes.get_legend_handles_labels()[::-1], strict=True))
         axes.legend(labelled.values(), labelled, ncols=len(labelled), **_ABOVE)
-
-
-def draw_sizes(
-    curves: Mapping[str, Mapping[int, Sequence[float]]], path: Path, title: str
-) -> None:
-    """Draws the score against the number of training sentences, a line per model.
-
-    The line is the mean of the seeds, the band about it is their range. `curves` are,
-    for each model and number of sentences, the scores of the seeds.
-
-    Reference: Peters et al. 2018, figure 1.
-    """
-    with _picture(path, 5.5, 3.8) as figure:
-        axes = figure.subplots()
-        for name, curve in curves.items():
-            sizes = sorted(curve)
-            means, below, above = _spread([curve[size] for size in sizes])
-            (line,) = axes.plot(sizes, means, marker="o", label=name)
-            band = {"color": line.get_color(), "alpha": 0.2}
-            axes.fill_between(sizes, means - below, means + above, **band)
-        axes.set(xlabel="training sentences", ylabel="score, %", title=title)
-        axes.set_xscale("log")
-        axes.xaxis.set_major_formatter("{x:,.0f}")
-        axes.grid(alpha=0.3)
-        axes.legend(frameon=False)
 
 
 def draw_perplexities(measured: Path, folder: Path) -> None:
