@@ -7,9 +7,7 @@ import keras
 from keras_elmo.text.corpus import Corpus
 from keras_elmo.text.vocabulary import SPECIALS, UNKNOWN, Vocabulary
 from keras_elmo.training.keras_configs import object_of
-from keras_elmo.training.learning_rates import FallingRate, LearningRate
 from keras_elmo.training.training_options import BATCH_TOKENS, TrainingOptions
-from keras_elmo.utils.checks import FLAGS, called
 from keras_elmo.utils.types import Config
 
 # A row of the softmax learns from words that occur so often, unless few words do.
@@ -135,41 +133,3 @@ def completed(
     if options.vocabulary_size is None and not isinstance(options.corpus, Corpus):
         values["vocabulary_size"] = recorded.get("vocabulary_size")
     return dataclasses.replace(options, **values)
-
-
-def recipe_message(
-    recipe: Recipe,
-    options: TrainingOptions,
-    learning_rate: LearningRate | None,
-    num_words: int,
-    num_sampled: int,
-    is_resumed: bool,
-) -> str:
-    """Returns a line on what was chosen, and how to choose otherwise."""
-    optimizer = options.optimizer
-    name = optimizer if isinstance(optimizer, str) else type(optimizer).__name__
-    facts = [f"{name}"]
-    if learning_rate is not None:
-        facts[0] += f" with a learning rate{_told(learning_rate)}"
-    facts.append(f"batches of {options.batch_tokens:,} positions")
-    softmax = f"{num_sampled:,} candidates"
-    if num_sampled >= num_words:
-        softmax = "a softmax of all"
-    facts.append(f"{num_words:,} words to predict by {softmax}")
-    if is_resumed:
-        return f"Recipe of the run: {', '.join(facts)}"
-    change = ", ".join(
-        called(name)
-        for name in ("optimizer", "learning_rate", "vocabulary_size", "num_sampled")
-    )
-    message = f"Recipe for {recipe.name}: {', '.join(facts)}. {change} and others"
-    if recipe is PUBLISHED:
-        return f"{message} change it"
-    published = "--recipe published" if FLAGS.get() else '`recipe="published"`'
-    return f"{message} change it; {published} is the paper's"
-
-
-def _told(rate: LearningRate) -> str:
-    if isinstance(rate, FallingRate):
-        return f" that falls from {rate.peak:g}"
-    return f" of {rate:g}" if isinstance(rate, float | int) else " by a schedule"
