@@ -384,7 +384,10 @@ def check_run():
     for tolerance, arrays in zip((0, TOLERANCE), others, strict=False):
         assert arrays.keys() == whole.keys()
         for name, array in whole.items():
-            close(arrays[name], array, tolerance)
+            # The sums of Adagrad are large.
+            np.testing.assert_allclose(
+                arrays[name], array, atol=tolerance, rtol=tolerance, err_msg=name
+            )
     PretrainingModel.train_step = step
     if on_jax:
         assert manifest["shapes"]["lengths"] == [5, 11]
