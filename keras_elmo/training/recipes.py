@@ -26,23 +26,23 @@ class Recipe:
     Attributes:
         name: for messages.
         optimizer: one of `OPTIMIZERS`.
+        most_sampled: candidates of the sampled softmax, at most.
+        sampled_share: the same, for each word of the vocabulary.
         batch_tokens: positions of a batch.
         dtype: dtype policy, or `None` for that of Keras.
         most_words: of a vocabulary that is counted.
         fits_text: whether a vocabulary of no given size leaves out rare words, and
             candidates are fewer for fewer words.
-        most_sampled: candidates of the sampled softmax, at most.
-        sampled_share: the same, for each word of the vocabulary.
     """
 
     name: str
     optimizer: str
-    batch_tokens: int
-    dtype: str | None
-    most_words: int
-    fits_text: bool
     most_sampled: int
     sampled_share: float
+    batch_tokens: int = BATCH_TOKENS
+    dtype: str | None = None
+    most_words: int = 50_000
+    fits_text: bool = True
 
     def vocabulary(self, counted: Vocabulary, is_size_given: bool) -> Vocabulary:
         """Returns the words of a text that are worth a row of the softmax."""
@@ -70,33 +70,22 @@ class Recipe:
 PUBLISHED = Recipe(
     "the published models",
     optimizer="adagrad",
-    batch_tokens=BATCH_TOKENS,
-    dtype=None,
-    most_words=50_000,
-    fits_text=False,
     most_sampled=8192,
     sampled_share=1.0,
+    fits_text=False,
 )
 _PROCESSOR = Recipe(
-    "a processor",
-    optimizer="adam",
-    batch_tokens=BATCH_TOKENS,
-    dtype=None,
-    most_words=50_000,
-    fits_text=True,
-    most_sampled=1024,
-    sampled_share=0.1,
+    "a processor", optimizer="adam", most_sampled=1024, sampled_share=0.1
 )
 # The softmax of up to 100,000 words costs less there than what sampling loses.
 _GPU = Recipe(
     "a GPU",
     optimizer="muon",
+    most_sampled=100_000,
+    sampled_share=1.0,
     batch_tokens=32_768,
     dtype="mixed_bfloat16",
     most_words=100_000,
-    fits_text=True,
-    most_sampled=100_000,
-    sampled_share=1.0,
 )
 
 

@@ -38,7 +38,7 @@ class Diverged(RuntimeError):
 
 @dataclasses.dataclass
 class Interval:
-    """Sums over the steps since the last row of the history.
+    """Sums over some steps: since the last row of the history, or of an epoch.
 
     Python's floats and JSON's have 64 bits: restored sums are exact.
     """
