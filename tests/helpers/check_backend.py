@@ -72,11 +72,15 @@ def refused(error_class, message, function, *args):
         raise AssertionError("no error")
 
 
-def predicted(layer, ids):
-    """What a layer returns, as one program: JAX compiles each part of an eager call."""
+def computed(model, ids):
+    """What a model returns; on JAX as one program: it compiles each part of a call."""
+    on_jax = keras.backend.backend() == "jax"
+    return numpy_of(model.predict_on_batch(ids) if on_jax else model(ids))
+
+
+def computed_by(layer, ids):
     inputs = keras.Input(ids.shape[1:], dtype="int32")
-    vectors = keras.Model(inputs, layer(inputs)).predict_on_batch(ids)
-    return vectors.astype("float32")
+    return computed(keras.Model(inputs, layer(inputs)), ids)
 
 
 def check_combinations():
@@ -114,7 +118,7 @@ def check_mix():
     layer.build(ids.shape)
     layer.mixes[0].scalars.assign([0.5, -1.0, 2.0])
     layer.mixes[0].gamma.assign(1.5)
-    found = predicted(layer, ids)
+    found = computed_by(layer, ids)
     for row, tokens in enumerate(SENTENCES):
         layers, _ = numpy_reference.encode(tokens, options, weights)
         wanted = numpy_reference.scalar_mix(
@@ -157,7 +161,7 @@ def check_downstream():
         model.save(path)
         loaded = keras.saving.load_model(path)
     ids = char_ids(SENTENCES)
-    close(loaded.predict_on_batch(ids), model.predict_on_batch(ids))
+    close(computed(loaded, ids), computed(model, ids))
 
 
 def check_in_models():
@@ -167,10 +171,12 @@ def check_in_models():
     model = keras.Sequential([layer, keras.layers.GlobalAveragePooling1D()])
     lengths = np.array([[max(len(tokens), 1)] for tokens in SENTENCES])
     found = model.predict(ids, verbose=0)
-    close(found, predicted(layer, ids).sum(axis=1) / lengths, 0.05)
+    close(found, computed_by(layer, ids).sum(axis=1) / lengths, 0.05)
     layer = keras_elmo.ElmoEmbedding(random_encoder(SMALLER))
-    found = predicted(keras.layers.TimeDistributed(layer), np.stack([ids, ids], axis=1))
-    wanted = predicted(layer, ids)
+    found = computed_by(
+        keras.layers.TimeDistributed(layer), np.stack([ids, ids], axis=1)
+    )
+    wanted = computed_by(layer, ids)
     close(found, np.stack([wanted, wanted], axis=1))
 
 
@@ -178,7 +184,7 @@ def check_padding():
     """Refused in front where known; in a graph, a sentence ends there."""
     encoder = random_encoder(SMALLER)
     ids = char_ids([["the", "bank", "the"], ["the", "bank", "the"]])
-    wanted = encoder.predict_on_batch(ids[:, :2])
+    wanted = computed(encoder, ids[:, :2])
     ids[0, 2], ids[1, 0] = 0, 0
     # PyTorch has no graph.
     if keras.backend.backend() != "torch":
@@ -193,7 +199,7 @@ def check_looked_up():
     """Words and characters that are looked up: the layers, training, and its file."""
     encoder = random_encoder(LOOKED_UP)
     ids = looked_up_ids(LOOKED_UP_SENTENCES, VOCABULARY)
-    layers = encoder.predict_on_batch(ids)
+    layers = computed(encoder, ids)
     for row, sentence in enumerate(ids):
         wanted = expected_layers(encoder, sentence[sentence[:, 0] > 0])
         for found, layer in zip(layers, wanted, strict=True):
@@ -212,7 +218,7 @@ def check_looked_up():
         path = Path(folder) / "model.keras"
         model.save(path)
         loaded = keras.saving.load_model(path)
-    close(loaded.predict_on_batch(ids), model.predict_on_batch(ids))
+    close(computed(loaded, ids), computed(model, ids))
 
 
 def check_freezing():
@@ -227,22 +233,22 @@ def check_copies():
     first = keras_elmo.ElmoEmbedding(encoder, trainable_encoder=True)
     model = compiled(regressor(first))
     model.fit(IDS, TARGETS, verbose=0)
-    trained = model.predict_on_batch(IDS)
+    trained = computed(model, IDS)
     # Another fold, and a layer of a trained layer.
     for source in (encoder, first):
         layer = keras_elmo.ElmoEmbedding(source, trainable_encoder=True)
         fold = compiled(regressor(layer))
         fold.fit(IDS, TARGETS, verbose=0)
-        close(model.predict_on_batch(IDS), trained, 0)
+        close(computed(model, IDS), trained, 0)
         for weight, values in zip(encoder.weights, before, strict=True):
             np.testing.assert_array_equal(numpy_of(weight), values)
     assert len(encoder.get_weights()) == len(before)
     (vectors,) = keras_elmo.embed(encoder, [SENTENCES[0]])
-    wanted = encoder.predict_on_batch(char_ids(SENTENCES[:1]))
+    wanted = computed(encoder, char_ids(SENTENCES[:1]))
     close(vectors, np.stack(wanted)[:, 0, 1:-1])
     # A copy of the same type.
     copy = encoder.with_dtype("float32")
-    zeros = [values * 0 for values in copy.predict_on_batch(IDS)]
+    zeros = [values * 0 for values in computed(copy, IDS)]
     compiled(copy).fit(IDS, zeros, verbose=0)
     for weight, values in zip(encoder.weights, before, strict=True):
         np.testing.assert_array_equal(numpy_of(weight), values)
