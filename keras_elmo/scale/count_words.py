@@ -18,7 +18,7 @@ from keras_elmo.scale.shared_files import (
     read_chunks,
     write_whole,
 )
-from keras_elmo.text.batching import token_chunks
+from keras_elmo.text.batching import tokenized_lines
 from keras_elmo.text.lines import Files
 from keras_elmo.text.vocabulary import SPECIALS, Vocabulary, check_sizes
 from keras_elmo.utils.checks import check_choice, check_path
@@ -113,7 +113,7 @@ class CountWords(beam.PTransform):
 def _count(chunk: TextChunk, tokenizer: str) -> Iterable[tuple[bytes, int]]:
     """Counts a chunk where it is read, so that a word travels once per chunk."""
     counts = Counter({b"": 0})
-    for tokens, _ in token_chunks(chunk.lines, tokenizer):
+    for tokens in tokenized_lines(chunk.lines, tokenizer):
         counts.update(tokens)
     return counts.items()
 

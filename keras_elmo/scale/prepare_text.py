@@ -78,8 +78,8 @@ def prepare_text(
     check_free(out)
     parts = f"{out}.parts"
     os.makedirs(parts, exist_ok=True)
-    text = [(json_path(os.path.basename(path)), size) for path, size in texts.items()]
-    manifest = {"tokenizer": tokenizer, "files": [list(file) for file in text]}
+    text = [[json_path(os.path.basename(path)), size] for path, size in texts.items()]
+    manifest = {"tokenizer": tokenizer, "files": text}
     begin(os.path.join(parts, _BEGUN), manifest, parts)
     split = partial(_split, parts, tokenizer)
     with beam.Pipeline(options=options) as pipeline:

@@ -15,8 +15,12 @@ import numpy as np
 
 from keras_elmo.config import MAX_BYTES
 from keras_elmo.text.batching import Tokens, interleaved, shuffled, tokenized_lines
-from keras_elmo.text.indexed_ids import IndexedIds
-from keras_elmo.text.line_sources import names_and_sizes, with_kind
+from keras_elmo.text.distinct_words import DistinctWords
+from keras_elmo.text.line_sources import (
+    NamesAndSizes,
+    names_and_sizes,
+    with_kind,
+)
 from keras_elmo.text.lines import (
     Files,
     expand_files,
@@ -24,7 +28,7 @@ from keras_elmo.text.lines import (
     prepared_folder,
     read_lines,
 )
-from keras_elmo.text.plain_ids import PlainIds
+from keras_elmo.text.plain_ids import PlainIds, distinct_words, place_words
 from keras_elmo.text.prepared import Line, PreparedText
 from keras_elmo.text.preparing import prepare
 from keras_elmo.text.sentence_ends import Marks, marks_of, split_sentence
@@ -36,6 +40,10 @@ from keras_elmo.utils.lazy import has_tensorflow
 # Words at the ends of rows whose marks are remembered: few words are as frequent.
 _REMEMBERED_WORDS = 1 << 16
 TOKENIZER = "unicode"
+# Of the most frequent words the ids are kept; with 50 of them they take 26 MB.
+_KEPT_WORDS = 1 << 17
+# The targets of a masked position and of both boundaries.
+_TARGETS = np.array([PADDING_ID, START, END], "int32")
 # Of some rows: the ids of their distinct words, the place of each word among these, and
 # `token_ids`.
 Ids: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -61,7 +69,7 @@ class CorpusText:
     _parts: Sequence[Part]
     _size: Callable[[Part], int]
 
-    def names_and_sizes(self) -> list[list[object]]:
+    def names_and_sizes(self) -> NamesAndSizes:
         """Returns the name and the bytes of each text file, for a run's manifest."""
         raise NotImplementedError
 
@@ -152,14 +160,21 @@ class RawText(CorpusText):
         if next(read_lines(self.files), None) is None:
             raise ValueError(f"there is no text in {', '.join(self.files)}")
 
-    def names_and_sizes(self) -> list[list[object]]:
-        return list(map(list, names_and_sizes(self.files)))
+    def names_and_sizes(self) -> NamesAndSizes:
+        return names_and_sizes(self.files)
 
     def encoder(
         self, vocabulary: Vocabulary, token_vocabulary: TokenVocabulary | None
     ) -> Callable[[Sequence[Tokens]], Ids]:
-        encode = PlainIds(token_vocabulary)
-        return lambda rows: (*encode.distinct(rows), _token_ids(rows, vocabulary))
+        plain, get = PlainIds(token_vocabulary), vocabulary.lookup.get
+
+        def ids_of(rows: Sequence[Tokens]) -> Ids:
+            words, places = distinct_words(rows)
+            targets = np.array([get(word, UNKNOWN) for word in words], "int32")
+            targets = np.concatenate([_TARGETS, targets])
+            return plain.table(plain.encode(words)), places, targets[places]
+
+        return ids_of
 
     def _open(
         self, part: str, first: int, every: int, stats: CorpusStats
@@ -185,7 +200,7 @@ class IndexedText(CorpusText):
         starts = accumulate(num_lines, initial=0)
         self._parts = list(zip(self._text.files, starts, strict=False))
 
-    def names_and_sizes(self) -> list[list[object]]:
+    def names_and_sizes(self) -> NamesAndSizes:
         return self._text.names_and_sizes()
 
     def encoder(
@@ -219,10 +234,43 @@ class IndexedText(CorpusText):
         )
 
 
-def _token_ids(rows: Sequence[Tokens], vocabulary: Vocabulary) -> np.ndarray:
-    get = vocabulary.lookup.get
-    token_ids = np.full((len(rows), max(map(len, rows)) + 2), PADDING_ID, "int32")
-    for row, tokens in zip(token_ids, rows, strict=True):
-        ids = [get(token, UNKNOWN) for token in tokens]
-        row[: len(ids) + 2] = [START, *ids, END]
-    return token_ids
+class IndexedIds:
+    """Makes the ids of rows whose words are numbers of distinct words."""
+
+    def __init__(
+        self, words: DistinctWords, vocabulary: Vocabulary, encode: PlainIds
+    ) -> None:
+        get = vocabulary.lookup.get
+        targets = (get(word, UNKNOWN) for word in words)
+        self._targets = np.fromiter(targets, "int32", count=len(words))
+        self._words = words
+        self._encode = encode
+        num_kept = min(len(words), _KEPT_WORDS)
+        self._kept = np.empty((num_kept, encode.num_ids), "int32")
+        self._is_known = np.zeros(num_kept, bool)
+
+    def __call__(self, rows: Sequence[np.ndarray]) -> Ids:
+        # In the order in which they occur, as in raw text.
+        words, first, which = np.unique(np.concatenate(rows), True, True)
+        order = np.argsort(first)
+        places = place_words([*map(len, rows)], np.argsort(order)[which])
+        words = words[order]
+        targets = np.concatenate([_TARGETS, self._targets[words]])
+        return self._encode.table(self._look_up(words)), places, targets[places]
+
+    def _look_up(self, words: np.ndarray) -> np.ndarray:
+        """Returns the ids of distinct words; keeps the ids of frequent ones."""
+        is_kept = words < len(self._is_known)
+        kept = words[is_kept]
+        new = kept[~self._is_known[kept]]
+        if len(new):
+            self._kept[new] = self._ids(new)
+            self._is_known[new] = True
+        ids = np.empty((len(words), self._kept.shape[1]), "int32")
+        ids[is_kept] = self._kept[kept]
+        if len(kept) < len(words):
+            ids[~is_kept] = self._ids(words[~is_kept])
+        return ids
+
+    def _ids(self, words: np.ndarray) -> np.ndarray:
+        return self._encode.encode([self._words[number] for number in words.tolist()])

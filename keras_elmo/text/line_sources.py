@@ -5,7 +5,7 @@ import reprlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from itertools import chain
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, TypeAlias, cast
 
 from keras_elmo.text.lines import (
     Files,
@@ -21,6 +21,9 @@ from keras_elmo.utils.files import parse_json_object
 from keras_elmo.utils.lazy import import_extra
 from keras_elmo.utils.reading import reading
 from keras_elmo.utils.types import StrPath
+
+# As JSON has them.
+NamesAndSizes: TypeAlias = list[list[Any]]
 
 _PARQUET = b"PAR1"
 _PARQUET_ROWS = 1024
@@ -60,7 +63,7 @@ class LineSource(NamedTuple):
     """
 
     name: str
-    files: list[tuple[str, int]]
+    files: NamesAndSizes
     is_split: bool
     is_stored: bool
     lines: Callable[[CorpusStats], Iterator[SourceLine]]
@@ -106,14 +109,14 @@ def open_source(corpus: Files | Iterable[object], column: str | None) -> LineSou
     if not are_files(corpus):
         check_type(Iterable, "text files or an iterable", corpus=corpus)
         rows = _rows_of_items(cast(Iterable[object], corpus), column)
-        return _in_rows(rows, "`corpus`", [("iterable", 0)], is_stored=False)
+        return _in_rows(rows, "`corpus`", [["iterable", 0]], is_stored=False)
     if column is None:
         paths = expand_files(corpus)
         lines = partial(_lines_of_files, paths)
         return LineSource(", ".join(paths), names_and_sizes(paths), False, True, lines)
     paths = matching_files(corpus)
     # Another column is another text.
-    files = [(f"{name}:{column}", size) for name, size in names_and_sizes(paths)]
+    files = [[f"{name}:{column}", size] for name, size in names_and_sizes(paths)]
     rows = (
         Row(number, *row)
         for number, path in enumerate(paths)
@@ -129,7 +132,7 @@ def _lines_of_files(paths: list[str], stats: CorpusStats) -> Iterator[SourceLine
 
 
 def _in_rows(
-    rows: Iterator[Row], name: str, files: list[tuple[str, int]], is_stored: bool
+    rows: Iterator[Row], name: str, files: NamesAndSizes, is_stored: bool
 ) -> LineSource:
     """Opens texts that stand in rows. A row of `None` has no line."""
     rows = (row for row in rows if row.value is not None)
@@ -234,10 +237,10 @@ def _wrong(where: str, rule: str, value: object) -> ValueError:
     return ValueError(f"{where} must be {rule}. Received: {reprlib.repr(value)}")
 
 
-def names_and_sizes(paths: list[str]) -> list[tuple[str, int]]:
+def names_and_sizes(paths: list[str]) -> NamesAndSizes:
     """Returns each file's name and bytes; without folders, which may change."""
     return [
-        (json_path(os.path.basename(path)), os.path.getsize(path)) for path in paths
+        [json_path(os.path.basename(path)), os.path.getsize(path)] for path in paths
     ]
 
 

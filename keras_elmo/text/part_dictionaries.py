@@ -17,7 +17,7 @@ import numpy as np
 
 from keras_elmo.config import MAX_BYTES
 from keras_elmo.text.distinct_words import DistinctWords, read_words, write_words
-from keras_elmo.text.line_sources import SourceLine
+from keras_elmo.text.line_sources import NamesAndSizes, SourceLine
 from keras_elmo.text.lines import MANIFEST
 from keras_elmo.text.prepared import (
     CHANGES,
@@ -42,39 +42,35 @@ _SOURCE_LINE = np.dtype([("file", "<u4"), ("check", "<u4")])
 
 
 class Part:
-    """Some lines that follow each other; `num_words` is of all of them."""
+    """Some lines that follow each other."""
 
     def __init__(self) -> None:
         self._numbers: defaultdict[bytes, int] = defaultdict()
         # A new word gets the next number.
         self._numbers.default_factory = self._numbers.__len__
-        self._words: list[np.ndarray] = []
+        self._words = array("I")
         self._lines: list[tuple[int, int, int]] = []
         self._source: list[tuple[int, int]] = []
-        self.num_words = 0
+
+    @property
+    def num_words(self) -> int:
+        return len(self._words)
 
     @property
     def num_lines(self) -> int:
         return len(self._lines)
 
-    def add(
-        self, tokens: list[bytes], limits: Sequence[int], lines: Sequence[SourceLine]
-    ) -> None:
-        """Adds the tokens of some lines: from each limit to the next."""
-        first, last = limits[0], limits[-1]
-        numbers = map(self._numbers.__getitem__, tokens[first:last])
-        self._words.append(np.fromiter(numbers, WORD_TYPE, count=last - first))
-        for end, line in zip(limits[1:], lines, strict=True):
-            end += self.num_words - first
-            self._lines.append((end, len(line.text), line.position))
-            self._source.append(_source(line))
-        self.num_words += last - first
+    def add(self, line: SourceLine, tokens: list[bytes]) -> None:
+        """Adds a line with its tokens."""
+        self._words.extend(map(self._numbers.__getitem__, tokens))
+        self._lines.append((self.num_words, len(line.text), line.position))
+        self._source.append(_source(line))
 
     def write(self, path: str) -> None:
         """Writes a folder, all of it or nothing."""
         words = list(self._numbers)
         order = sorted(range(len(words)), key=words.__getitem__)
-        numbers = _inverse(order)[np.concatenate(self._words)]
+        numbers = _inverse(order)[np.asarray(self._words)]
         with replacing(path) as temporary:
             os.makedirs(temporary)
             write_words(os.path.join(temporary, WORDS), map(words.__getitem__, order))
@@ -106,7 +102,7 @@ def check_part(path: str, lines: Iterator[SourceLine], parts: str) -> SourceLine
 def join_parts(
     parts: list[str],
     folder: str,
-    text: Sequence[tuple[str, int]],
+    text: NamesAndSizes,
     tokenizer: str,
     stats: CorpusStats,
 ) -> None:

@@ -15,7 +15,7 @@ import tensorflow as tf
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from keras_elmo.text import batching, indexed_ids, preparing
+from keras_elmo.text import batching, corpus_text, preparing
 from keras_elmo.text.batch_shapes import BatchShapes
 from keras_elmo.text.character_ids import character_ids
 from keras_elmo.text.corpus import Corpus
@@ -386,7 +386,7 @@ def prepared(tmp_path, monkeypatch):
 )
 def test_a_prepared_text_gives_the_same(options, shuffle, prepared, monkeypatch):
     """Batches and reports, from any batch on, also of words that are not kept."""
-    monkeypatch.setattr(indexed_ids, "_KEPT_WORDS", 20)
+    monkeypatch.setattr(corpus_text, "_KEPT_WORDS", 20)
     files, folder = prepared
     vocabulary = Vocabulary.count(files, max_size=30)
     text, other = (Corpus(path, vocabulary, **options) for path in prepared)
@@ -408,7 +408,7 @@ def test_a_prepared_text_gives_the_same(options, shuffle, prepared, monkeypatch)
 @pytest.mark.parametrize("shapes", [BatchShapes(), BatchShapes((9, 20, 66), 64)])
 def test_a_prepared_text_lists_words_in_the_same_order(shapes, prepared, monkeypatch):
     """So the sums of a training step have the same bits."""
-    monkeypatch.setattr(indexed_ids, "_KEPT_WORDS", 20)
+    monkeypatch.setattr(corpus_text, "_KEPT_WORDS", 20)
     text, other = (
         Corpus(path, VOCABULARY, batch_tokens=300).dataset(shapes=shapes)
         for path in prepared

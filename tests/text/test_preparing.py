@@ -12,9 +12,8 @@ import tensorflow as tf
 
 from keras_elmo.text import part_dictionaries, preparing
 from keras_elmo.text.corpus import Corpus
-from keras_elmo.text.parts_folder import PartsFolder
 from keras_elmo.text.prepared import PreparedText
-from keras_elmo.text.preparing import prepare
+from keras_elmo.text.preparing import PartsFolder, prepare
 from keras_elmo.text.vocabulary import Vocabulary
 from tests.helpers import killing
 from tests.helpers.command_line import names
@@ -76,7 +75,7 @@ def test_interrupted_while_splitting(number, texts, whole, tmp_path, capsys):
         patch.setattr(
             part_dictionaries.Part,
             "add",
-            lambda *given: (split.extend(given[3]), add(*given))[1],
+            lambda *given: (split.append(given[1]), add(*given))[1],
         )
         prepare(texts, out, "whitespace")
     assert content(out) == whole
