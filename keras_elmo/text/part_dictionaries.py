@@ -16,7 +16,6 @@ from itertools import islice, repeat
 import numpy as np
 
 from keras_elmo.config import MAX_BYTES
-from keras_elmo.text.distinct_words import DistinctWords, read_words, write_words
 from keras_elmo.text.line_sources import NamesAndSizes, SourceLine
 from keras_elmo.text.lines import MANIFEST
 from keras_elmo.text.prepared import (
@@ -28,7 +27,10 @@ from keras_elmo.text.prepared import (
     VERSION,
     WORD_TYPE,
     WORDS,
+    DistinctWords,
+    read_words,
     shard_files,
+    write_words,
 )
 from keras_elmo.text.stats import CorpusStats
 from keras_elmo.utils.arrays import map_array, write_array
