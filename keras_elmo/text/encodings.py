@@ -33,18 +33,16 @@ def wide_encoding(start: bytes) -> str | None:
     nuls = start.count(0)
     if not nuls:
         return None
-    without = _decoded(start.replace(b"\0", b""), "UTF-8")
+    without = decoded(start.replace(b"\0", b""), "UTF-8")
     if nuls < len(start) / 4 and without is not None and _is_readable(without):
         # Text with NULs in it.
         return None
-    decoded = {
+    texts = {
         encoding: start[: len(start) // 2 * 2].decode(encoding, "replace")
         for encoding in _WIDE
     }
     # Spaces, line ends and letters of ASCII tell which byte comes first.
-    encoding, text = max(
-        decoded.items(), key=lambda item: sum(map(str.isascii, item[1]))
-    )
+    encoding, text = max(texts.items(), key=lambda item: sum(map(str.isascii, item[1])))
     is_text = _is_readable(text) and 49 * sum(map(str.isascii, text)) > len(text)
     return encoding if is_text else None
 
@@ -54,10 +52,10 @@ def _is_readable(text: str) -> bool:
     return readable > 0.98 * len(text)
 
 
-def _decoded(text: bytes, encoding: str) -> str | None:
-    """Decodes a text whose last character may be cut; `None` if that is not valid."""
+def decoded(text: bytes, encoding: str, is_whole: bool = False) -> str | None:
+    """Decodes a text, whose last character may be cut; `None` if that is not valid."""
     try:
-        return codecs.getincrementaldecoder(encoding)().decode(text)
+        return codecs.getincrementaldecoder(encoding)().decode(text, is_whole)
     except UnicodeDecodeError:
         return None
 
@@ -71,21 +69,21 @@ def likely_encoding(text: bytes) -> str | None:
 
 def _sense(text: bytes, encoding: str) -> float:
     """Returns how well letters fit their neighbours in an encoding, up to 1."""
-    decoded = _decoded(text, encoding)
-    if decoded is None:
+    letters = decoded(text, encoding)
+    if letters is None:
         return -1.0
-    decoded = decoded[:_CHARACTERS]
+    letters = letters[:_CHARACTERS]
     # Japanese is written in three scripts, Chinese in one.
     kana = "KANA" if encoding in _CHINESE else "CJK"
     fits = [
         _fit(*pair, kana)
-        for pair in itertools.pairwise(f" {decoded} ")
+        for pair in itertools.pairwise(f" {letters} ")
         if not (pair[0].isascii() and pair[1].isascii())
     ]
     known = [fit for fit in fits if fit is not None]
     # Bytes of Japanese are Chinese, too, but not the other way round.
-    hiragana = sum("\u3041" <= each <= "\u3096" for each in decoded)
-    bonus = hiragana / max(len(decoded), 1) if encoding in _JAPANESE else 0.0
+    hiragana = sum("\u3041" <= each <= "\u3096" for each in letters)
+    bonus = hiragana / max(len(letters), 1) if encoding in _JAPANESE else 0.0
     return sum(known) / max(len(known), 1) + bonus
 
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, TypeVar
 
-from keras_elmo.text.encodings import likely_encoding, wide_encoding
+from keras_elmo.text.encodings import decoded, likely_encoding, wide_encoding
 
 T = TypeVar("T")
 
@@ -56,7 +56,7 @@ def check_start(start: bytes, name: str, is_whole: bool) -> str | None:
         )
     lines = [line for line in _lines(start, is_whole) if line.strip()]
     others = [line for line in lines if not line.isascii()]
-    invalid = [line for line in others if not _is_valid(line)]
+    invalid = [line for line in others if decoded(line, "UTF-8", True) is None]
     # A few broken lines are counted where they are read.
     if len(invalid) > max(len(others) / 2, len(lines) / 100):
         first = "" if is_whole else "first "
@@ -78,14 +78,6 @@ def _lines(start: bytes, is_whole: bool) -> list[bytes]:
         return [*lines, last] if last else lines
     # Of a single line, all but its last character.
     return lines or [re.sub(rb"[\xc0-\xff][\x80-\xbf]{0,2}\Z", b"", last)]
-
-
-def _is_valid(line: bytes) -> bool:
-    try:
-        line.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _form(start: bytes, raw: Sequence[bytes]) -> str | None:
@@ -140,36 +132,28 @@ def _columns(lines: Sequence[str], blank: int) -> str | None:
     # Of words, each on its line, with a blank line between them.
     has_sentences = 2 < len(lines) / max(blank, 1) < 200 and blank > 0
     for delimiter, name in {"\t": "tabs", ",": "commas", ";": "semicolons"}.items():
-        rows = _rows(
-            csv.reader(lines, delimiter=delimiter, quoting=_quoting(delimiter))
-        )
+        quoting: Literal[0, 3]
+        quoting = csv.QUOTE_NONE if delimiter == "\t" else csv.QUOTE_MINIMAL
+        rows = _rows(csv.reader(lines, delimiter=delimiter, quoting=quoting))
         # In a sentence, a space follows.
         if not rows or any(cell[:1] == " " for row in rows for cell in row[1:]):
             continue
-        if delimiter == "\t" and (has_sentences or (blank and _is_conllu(rows))):
+        # Of CoNLL-U, sentences may be of a word: each begins with 1.
+        starts = [row[0] for row in rows].count("1") if len(rows[0]) == 10 else 0
+        is_conllu = blank and starts > 1 and _are_numbered(rows)
+        if delimiter == "\t" and (has_sentences or is_conllu):
             return _conll(rows)
         sizes = [sum(map(len, column)) for column in zip(*rows, strict=True)]
         best = 1 + sizes.index(max(sizes))
-        how = (
-            f", such as by `cut -f {best}`" if delimiter == "\t" else f", number {best}"
-        )
+        how = f"such as by `cut -f {best}`" if delimiter == "\t" else f"number {best}"
         return (
             f"looks like a table whose columns are separated by {name}: give the "
-            f"column of text alone{how}"
+            f"column of text alone, {how}"
         )
     rows = _rows(line.split() for line in lines)
     # Points and commas may be their own tags.
-    if (
-        rows
-        and has_sentences
-        and _share([row[-1] for row in rows], _TAG.fullmatch, 0.7)
-    ):
-        return _conll(rows)
-    return None
-
-
-def _quoting(delimiter: str) -> Literal[0, 3]:
-    return csv.QUOTE_NONE if delimiter == "\t" else csv.QUOTE_MINIMAL
+    has_tags = _share([row[-1] for row in rows], _TAG.fullmatch, 0.7)
+    return _conll(rows) if rows and has_sentences and has_tags else None
 
 
 def _rows(rows: Iterable[list[str]]) -> list[list[str]]:
@@ -187,12 +171,6 @@ def _rows(rows: Iterable[list[str]]) -> list[list[str]]:
 
 def _are_numbered(rows: Sequence[Sequence[str]]) -> bool:
     return _share([row[0] for row in rows], re.compile(r"\d+([-.]\d+)?").fullmatch)
-
-
-def _is_conllu(rows: Sequence[Sequence[str]]) -> bool:
-    """Whether rows have ten columns and sentences begin with 1, however short."""
-    numbers = [row[0] for row in rows]
-    return len(rows[0]) == 10 and numbers.count("1") > 1 and _are_numbered(rows)
 
 
 def _conll(rows: Sequence[Sequence[str]]) -> str:

@@ -42,20 +42,13 @@ class Columns(NamedTuple):
 ANY_COLUMNS = Columns()
 
 
-class LabelledTexts(NamedTuple):
-    """Texts, or pairs of them, with a label or a list of labels for each."""
-
-    texts: list[Values]
-    labels: list[Values]
-
-
 def read_labelled(
     files: Files,
     columns: Columns = ANY_COLUMNS,
     pairs: bool = False,
     multi_label: bool = False,
-) -> LabelledTexts:
-    """Reads texts, or pairs of them, and their labels.
+) -> tuple[list[Values], list[Values]]:
+    """Reads texts, or pairs of them, and a label or a list of labels for each.
 
     The form follows from the name, `.tsv`, `.csv` or `.jsonl`, perhaps with `.gz` or
     `.xz` after it, or else from the first line. In TSV a quotation mark is a character
@@ -80,7 +73,7 @@ def read_labelled(
             raise ValueError(f"{path}: must hold texts with labels. Received: none")
         if not table.has_header:
             _warn_of_header(path, labels[first:])
-    return LabelledTexts(texts, labels)
+    return texts, labels
 
 
 def read_texts(

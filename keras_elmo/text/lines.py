@@ -173,7 +173,15 @@ def _positioned(
     raw_lines: Iterable[tuple[int, bytes]], stats: CorpusStats, keep_blank: bool
 ) -> Iterator[tuple[int, str]]:
     for position, raw in raw_lines:
-        line = _decode(raw.removesuffix(b"\n").removesuffix(b"\r"), stats)
+        raw = raw.removesuffix(b"\n").removesuffix(b"\r")
+        if b"\0" in raw:
+            stats.lines_with_nul += 1
+            raw = raw.replace(b"\0", b" ")
+        try:
+            line = raw.decode()
+        except UnicodeDecodeError:
+            stats.invalid_lines += 1
+            line = raw.decode(errors="replace")
         blank = not line or line.isspace()
         stats.lines += not blank
         if keep_blank or not blank:
@@ -202,17 +210,6 @@ class _ShortReads:
 
     def read(self, size: int) -> bytes:
         return self._file.read(min(size, io.DEFAULT_BUFFER_SIZE))
-
-
-def _decode(raw: bytes, stats: CorpusStats) -> str:
-    if b"\0" in raw:
-        stats.lines_with_nul += 1
-        raw = raw.replace(b"\0", b" ")
-    try:
-        return raw.decode()
-    except UnicodeDecodeError:
-        stats.invalid_lines += 1
-        return raw.decode(errors="replace")
 
 
 def strict_lines(path: str, stream: BinaryIO | None = None) -> Iterator[Line]:

@@ -28,6 +28,7 @@ from keras_elmo.text.prepared import (
     WORD_TYPE,
     WORDS,
     DistinctWords,
+    data_files,
     read_words,
     shard_files,
     write_words,
@@ -126,25 +127,23 @@ def join_parts(
     write_words(os.path.join(folder, WORDS), (words[number] for number in order))
     _save(os.path.join(folder, COUNTS), counts[order])
     number_of = _inverse(order)
-    shards, files = [], [WORDS, COUNTS]
+    shards = []
     num_lines = np.zeros(len(text), "int64")
     for number, (part, rank) in enumerate(zip(parts, ranks, strict=True)):
         words_file, lines_file = shard_files(number)
         lines = map_array(os.path.join(part, _LINES), LINE)
         _save(os.path.join(folder, lines_file), lines)
-        numbers = os.path.join(part, _NUMBERS)
-        shard = os.path.join(folder, words_file)
+        numbers, shard = os.path.join(part, _NUMBERS), os.path.join(folder, words_file)
         if not os.path.exists(shard):
             _save(shard, number_of[rank][map_array(numbers, WORD_TYPE)])
         if os.path.exists(numbers):
             os.remove(numbers)
-        files += [words_file, lines_file]
         shards.append([len(lines), int(lines["end"][-1])])
         source_lines = map_array(os.path.join(part, _SOURCE), _SOURCE_LINE)
         num_lines += np.bincount(source_lines["file"], minlength=len(num_lines))
     stats.words += int(counts.sum())
     stats.truncated_words += int(counts[words.num_bytes() > MAX_BYTES].sum())
-    paths = {name: os.path.join(folder, name) for name in files}
+    paths = {name: os.path.join(folder, name) for name in data_files(len(parts))}
     manifest = {
         "format": FORMAT,
         "version": VERSION,

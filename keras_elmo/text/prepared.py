@@ -115,6 +115,12 @@ def shard_files(number: int) -> tuple[str, str]:
     return f"shard-{number:05}.words.npy", f"shard-{number:05}.lines.npy"
 
 
+def data_files(num_shards: int) -> list[str]:
+    """Returns the names of all files but the manifest."""
+    shards = map(shard_files, range(num_shards))
+    return [WORDS, COUNTS, *chain.from_iterable(shards)]
+
+
 class PreparedText:
     """A folder that `prepare` wrote; `ValueError` if another `tokenizer` split it.
 
@@ -247,8 +253,7 @@ class PreparedText:
         self._checked.add(name)
 
     def _check_sizes(self) -> None:
-        shards = map(shard_files, range(len(self._num_words)))
-        for name in (WORDS, COUNTS, *chain.from_iterable(shards)):
+        for name in data_files(len(self._num_words)):
             path = os.path.join(self.path, name)
             row = read_key(self._manifest, self._where, "files", name)
             (size, _), *_ = self._checked_rows(f"files.{name}", [row], [int, str])

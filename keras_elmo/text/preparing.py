@@ -102,7 +102,8 @@ def prepare(
     check_choice((*TOKENIZERS, None), tokenizer=tokenizer)
     check_type((str, NoneType), "a name or None", column=column)
     check_boolean(progress=progress)
-    source = open_source(corpus, column)
+    stats = CorpusStats()
+    source = open_source(corpus, column, stats)
     if source.is_split:
         if tokenizer not in (None, "whitespace"):
             refuse("tokenizer", "None for text that is split already", tokenizer)
@@ -112,10 +113,9 @@ def prepare(
         if progress:
             print(f"{folder.out} is complete; nothing to do", file=sys.stderr)
         return
-    stats = CorpusStats()
     try:
         with folder.opened():
-            _split(source, tokenizer or "unicode", folder, stats, progress)
+            _split(source, tokenizer or "unicode", folder, progress)
             if progress:
                 print("Joining the parts", file=sys.stderr)
             folder.finish(stats)
@@ -239,18 +239,13 @@ class PartsFolder:
 
 
 def _split(
-    source: LineSource,
-    tokenizer: str,
-    folder: PartsFolder,
-    stats: CorpusStats,
-    progress: bool,
+    source: LineSource, tokenizer: str, folder: PartsFolder, progress: bool
 ) -> None:
     """Writes the parts that are missing."""
-    lines = source.lines(stats)
     offsets = [0, *accumulate(size for _, size in source.files)]
     position = 0
     for path in folder.parts():
-        last_line = check_part(path, lines, folder.path)
+        last_line = check_part(path, source.lines, folder.path)
         position = offsets[last_line.file] + last_line.position
     with Progress("Preparing", offsets[-1] or None, visible=progress) as bar:
         bar.update(0, position)
@@ -258,7 +253,7 @@ def _split(
         def show(words: int, line: SourceLine) -> None:
             bar.update(words, offsets[line.file] + line.position)
 
-        for part in split_parts(lines, source.is_split, tokenizer, show):
+        for part in split_parts(source.lines, source.is_split, tokenizer, show):
             # Lines of no word at all make no text.
             if part.num_words or folder.parts():
                 folder.write(part)

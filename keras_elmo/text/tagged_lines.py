@@ -57,7 +57,10 @@ def tagged_lines(
     if first is None:
         return
     lines = chain([first], lines)
-    format = format or _format_of(path, first)
+    if format is None:
+        name = path.lower().removesuffix(".gz").removesuffix(".xz")
+        format = "columns" if name.endswith(_ENDINGS) else "text"
+        format = "conllu" if is_treebank(path, first) else format
     if column is not None and format != "conllu":
         told = received(column=column)
         raise ValueError(f"{called('column')} applies only to CoNLL-U. {told}")
@@ -76,13 +79,6 @@ def tagged_lines(
 
     for words, tags in tag(sentences()):
         yield from output(waiting.popleft(), words, tags)
-
-
-def _format_of(path: str, first: Line) -> Format:
-    if is_treebank(path, first):
-        return "conllu"
-    name = path.lower().removesuffix(".gz").removesuffix(".xz")
-    return "columns" if name.endswith(_ENDINGS) else "text"
 
 
 def _words_and_tags(

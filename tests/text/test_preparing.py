@@ -2,7 +2,6 @@
 
 import gzip
 import json
-import lzma
 import os
 import shutil
 
@@ -11,10 +10,9 @@ import pytest
 import tensorflow as tf
 
 from keras_elmo.text import part_dictionaries, preparing
-from keras_elmo.text.corpus import Corpus
 from keras_elmo.text.prepared import PreparedText
 from keras_elmo.text.preparing import PartsFolder, prepare
-from keras_elmo.text.vocabulary import Vocabulary
+from keras_elmo.text.stats import CorpusStats
 from tests.helpers import killing
 from tests.helpers.command_line import names
 from tests.helpers.installed import require_installed
@@ -88,7 +86,7 @@ def lines_of(whole):
     return [lines for lines, _ in json.loads(whole["manifest.json"])["shards"]]
 
 
-@pytest.mark.parametrize("number", [0, 1, 2, 4, 9])
+@pytest.mark.parametrize("number", [0, 2, 9])
 def test_interrupted_while_joining(number, texts, whole, tmp_path):
     out = tmp_path / "out"
     for _ in range(2):
@@ -153,7 +151,8 @@ def test_another_text(texts, tmp_path):
 
 def test_another_process(texts, tmp_path):
     out = tmp_path / "out"
-    parts = PartsFolder(str(out), preparing.open_source(texts, None), "whitespace")
+    source = preparing.open_source(texts, None, CorpusStats())
+    parts = PartsFolder(str(out), source, "whitespace")
     with parts.opened():
         with pytest.raises(ValueError, match="out.parts must not be in use: another"):
             prepare(texts, out, "whitespace")
@@ -180,13 +179,12 @@ def test_a_full_disk(texts, whole, tmp_path):
     assert content(out) == whole
 
 
-def test_more_parts_than_open_files(texts, tmp_path, monkeypatch):
+def test_more_parts_than_open_files(tmp_path, monkeypatch):
     monkeypatch.setattr(preparing, "_PART_WORDS", 5)
-    with open_files_of_at_most(60):
-        prepare(texts, tmp_path / "out", "whitespace")
-    text = PreparedText(tmp_path / "out")
-    assert len(list(tmp_path.glob("out/shard-*"))) > 200
-    assert text.num_lines == 126
+    with open_files_of_at_most(50):
+        prepare(write_texts(tmp_path, times=4), tmp_path / "out", "whitespace")
+    assert PreparedText(tmp_path / "out").num_lines == 72
+    assert len(list(tmp_path.glob("out/shard-*"))) > 100
 
 
 def test_size_of_parts_and_chunks_does_not_show(texts, whole, tmp_path, monkeypatch):
@@ -228,17 +226,15 @@ EXPECTED = [
 ]
 
 
-@pytest.mark.parametrize("suffix", ["", ".gz", ".xz"])
-def test_json_lines(suffix, tmp_path):
-    path = tmp_path / f"rows.jsonl{suffix}"
-    opener = {"": open, ".gz": gzip.open, ".xz": lzma.open}[suffix]
-    with opener(path, "wt", encoding="utf-8") as file:
+def test_json_lines(tmp_path):
+    path = tmp_path / "rows.jsonl.gz"
+    with gzip.open(path, "wt", encoding="utf-8") as file:
         file.writelines(json.dumps(row) + "\n\n" for row in ROWS)
     out = tmp_path / "out"
     prepare(path, out, "whitespace", "body")
     assert lines_of_folder(out) == EXPECTED
     assert PreparedText(out).names_and_sizes() == [
-        [f"rows.jsonl{suffix}:body", path.stat().st_size]
+        ["rows.jsonl.gz:body", path.stat().st_size]
     ]
     with pytest.raises(ValueError, match="out exists already"):
         prepare(path, out, "whitespace", "id")
@@ -357,21 +353,6 @@ def test_tokenizer_of_tokens(tmp_path):
         prepare(iter([["a"]]), tmp_path / "out", "unicode")
     with pytest.raises(ValueError, match="`corpus`: item 0 must be a row with named"):
         prepare(iter(["a"]), tmp_path / "out", column="text")
-
-
-def test_lines_of_an_iterable_are_those_of_a_file(tmp_path):
-    path = tmp_path / "text.txt"
-    path.write_text("\n".join(LINES * 9), encoding="utf-8")
-    prepare(iter(LINES * 9), tmp_path / "out")
-    vocabulary = Vocabulary.count(path, max_size=20)
-    assert Vocabulary.count(tmp_path / "out", max_size=20).words == vocabulary.words
-    for batch, other in zip(
-        Corpus(path, vocabulary, batch_tokens=99).batches(3),
-        Corpus(tmp_path / "out", vocabulary, batch_tokens=99).batches(3),
-        strict=True,
-    ):
-        for name, values in batch.items():
-            np.testing.assert_array_equal(values, other[name])
 
 
 # In occurrences and milliseconds: see `kill_often`.
