@@ -34,11 +34,14 @@ def content(folder):
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-@pytest.fixture
-def whole(texts, tmp_path):
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
     """What the texts become in one go."""
-    prepare(texts, tmp_path / "whole", "whitespace")
-    return content(tmp_path / "whole")
+    folder = tmp_path_factory.mktemp("whole")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(preparing, "_PART_WORDS", 200)
+        prepare(write_texts(folder), folder / "whole", "whitespace")
+    return content(folder / "whole")
 
 
 def interrupt_after(number, owner, name, patch):
@@ -66,20 +69,18 @@ def test_interrupted_while_splitting(number, texts, whole, tmp_path, capsys):
         parts = "1 part is" if kept == 1 else f"{kept} parts are"
         told = f"{parts} kept in {out}.parts; the same call goes on from there"
         assert str(stopped.value) == f"stopped; {told if kept else 'nothing is kept'}"
-    split = []
+    split, add = [], part_dictionaries.Part.add
+
+    def count(part, line, tokens):
+        split.append(line)
+        add(part, line, tokens)
+
     with pytest.MonkeyPatch.context() as patch:
-        interrupt_after(-1, part_dictionaries.Part, "add", patch)
-        add = part_dictionaries.Part.add
-        patch.setattr(
-            part_dictionaries.Part,
-            "add",
-            lambda *given: (split.append(given[1]), add(*given))[1],
-        )
+        patch.setattr(part_dictionaries.Part, "add", count)
         prepare(texts, out, "whitespace")
     assert content(out) == whole
     assert len(split) == 126 - sum(lines_of(whole)[: 2 * number])
-    assert names(tmp_path) == ["out", *names(tmp_path)[1:-1], "whole"]
-    assert not os.path.exists(f"{out}.parts")
+    assert names(tmp_path) == ["out", *(f"text-{k}.txt" for k in range(3))]
 
 
 def lines_of(whole):
@@ -118,15 +119,16 @@ def test_killed_while_parts_are_removed(texts, whole, tmp_path, capsys):
 
 def test_a_complete_folder(texts, whole, tmp_path, capsys):
     """Of other files, or of another tokenizer, it is in the way."""
-    out = tmp_path / "whole"
+    out = tmp_path / "out"
+    # An empty folder is not.
+    out.mkdir()
+    prepare(texts, out, "whitespace")
     prepare(texts, out, "whitespace", progress=True)
     assert capsys.readouterr().err == f"{out} is complete; nothing to do\n"
     for others, tokenizer in ((texts, None), (tmp_path / "text-1.txt", "whitespace")):
-        with pytest.raises(ValueError, match="whole exists already; name another, or"):
+        with pytest.raises(ValueError, match="out exists already; name another, or"):
             prepare(others, out, tokenizer)
-    (tmp_path / "empty").mkdir()
-    prepare(texts, tmp_path / "empty", "whitespace")
-    assert content(tmp_path / "empty") == whole == content(out)
+    assert content(out) == whole
 
 
 def test_another_text(texts, tmp_path):
@@ -189,17 +191,13 @@ def test_more_parts_than_open_files(tmp_path, monkeypatch):
 
 def test_size_of_parts_and_chunks_does_not_show(texts, whole, tmp_path, monkeypatch):
     """Numbers of words are those of all parts together."""
+    prepare(texts, tmp_path / "many", "whitespace")
     monkeypatch.setattr(preparing, "_PART_WORDS", 1_000_000)
     prepare(texts, tmp_path / "one", "whitespace")
     one = content(tmp_path / "one")
     assert one["words.txt"] == whole["words.txt"]
     assert one["counts.npy"] == whole["counts.npy"]
-    read = [
-        [PreparedText(folder).words_of(line).tolist() for line, _ in text.lines(0, 126)]
-        for folder in (tmp_path / "one", tmp_path / "whole")
-        for text in [PreparedText(folder)]
-    ]
-    assert read[0] == read[1]
+    assert lines_of_folder(tmp_path / "one") == lines_of_folder(tmp_path / "many")
 
 
 # === Other sources than text files ===
