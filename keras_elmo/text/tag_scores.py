@@ -53,13 +53,8 @@ class TagScores:
     """Compares predicted tags with the right ones.
 
     Tags in a scheme (BIO, IOB1, BIOES) are compared by the spans that they mark. Of
-    others, such as parts of speech, each word is a span.
-
-    Attributes:
-        accuracy: the share of the tokens with the right tag.
-        overall: the `Scores` of all spans together.
-        by_type: the `Scores` of the spans of each type, by its name.
-        has_spans: whether the tags are in a scheme.
+    others, such as parts of speech, each word is a span. `accuracy` is the share of the
+    tokens with the right tag.
     """
 
     def __init__(

@@ -18,23 +18,16 @@ _FLOAT32_MAX = float(np.finfo("float32").max)
 def read_vector_file(
     path: StrPath, max_words: int | None = None
 ) -> tuple[list[str], np.ndarray]:
-    """Reads a word and its vector from each line.
+    """Returns the words of a file, each once, and their `(words, units)` float32.
 
     A line is the word and the numbers, separated by single spaces. In files of word2vec
-    and fastText the first line is the number of words and the length of the vectors.
-
-    Args:
-        path: the file; `.gz` and `.xz` are decompressed.
-        max_words: number of words at most; such files begin with the most frequent.
-
-    Returns:
-        The words, each once, and an array `(words, units)`, float32. A repeated word
-        has its first vector.
+    and fastText the first line is the number of words and the length of the vectors. A
+    repeated word has its first vector. Such files begin with the most frequent words,
+    of which `max_words` are read.
 
     Raises:
         ValueError: a line is not a word and as many finite numbers as the first line
-            has, or there are no lines, or fewer than the first one says; names the
-            file and the line.
+            has, or lines are missing; names the file and the line.
     """
     check_path(path=path)
     path = os.fspath(path)
