@@ -15,11 +15,7 @@ import numpy as np
 
 from keras_elmo.config import MAX_BYTES
 from keras_elmo.text.batching import Tokens, interleaved, shuffled, tokenized_lines
-from keras_elmo.text.line_sources import (
-    NamesAndSizes,
-    names_and_sizes,
-    with_kind,
-)
+from keras_elmo.text.line_sources import NamesAndSizes, names_and_sizes, with_kind
 from keras_elmo.text.lines import (
     Files,
     expand_files,
@@ -28,12 +24,7 @@ from keras_elmo.text.lines import (
     read_lines,
 )
 from keras_elmo.text.plain_ids import PlainIds, distinct_words, place_words
-from keras_elmo.text.prepared import (
-    DistinctWords,
-    Line,
-    PreparedText,
-    TextFile,
-)
+from keras_elmo.text.prepared import DistinctWords, Line, PreparedText, TextFile
 from keras_elmo.text.preparing import prepare
 from keras_elmo.text.sentence_ends import Marks, marks_of, split_sentence
 from keras_elmo.text.stats import CorpusStats

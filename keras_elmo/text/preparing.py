@@ -13,12 +13,7 @@ from keras_elmo.config import TOKENIZERS
 from keras_elmo.text.batching import TOKENIZER_THREADS, split_stream, token_chunks
 from keras_elmo.text.line_sources import LineSource, SourceLine, open_source
 from keras_elmo.text.lines import Files, is_prepared
-from keras_elmo.text.part_dictionaries import (
-    SORTED_WORDS,
-    Part,
-    check_part,
-    join_parts,
-)
+from keras_elmo.text.part_dictionaries import SORTED_WORDS, Part, check_part, join_parts
 from keras_elmo.text.prepared import VERSION, PreparedText
 from keras_elmo.text.stats import CorpusStats
 from keras_elmo.utils.checks import (
