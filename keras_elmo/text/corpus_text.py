@@ -216,7 +216,9 @@ class IndexedIds:
         # In the order in which they occur, as in raw text.
         words, first, which = np.unique(np.concatenate(rows), True, True)
         order = np.argsort(first)
-        places = place_words([*map(len, rows)], np.argsort(order)[which])
+        numbers = np.empty_like(order)
+        numbers[order] = np.arange(len(order))
+        places = place_words([*map(len, rows)], numbers[which])
         words = words[order]
         targets = np.concatenate([_TARGETS, self._targets[words]])
         return self._encode.table(self._look_up(words)), places, targets[places]

@@ -103,8 +103,9 @@ def place_words(
     boundaries, and the distinct words. `width` is the least number of tokens.
     """
     sizes = np.array(lengths, int)
-    inside = np.arange(max([width, *lengths])) < sizes[:, np.newaxis]
-    places = np.zeros((len(sizes), inside.shape[1] + 2), "int32")
+    longest = sizes.max(initial=width)
+    inside = np.arange(longest) < sizes[:, np.newaxis]
+    places = np.zeros((len(sizes), longest + 2), "int32")
     places[:, 0] = 1
     places[:, 1:-1][inside] = words + 3
     places[np.arange(len(sizes)), sizes + 1] = 2

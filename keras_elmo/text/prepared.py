@@ -14,7 +14,7 @@ import functools
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from itertools import chain, pairwise
+from itertools import chain, islice, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -199,13 +199,13 @@ class PreparedText:
             last = min(stop, end) - first
             for begin in range(max(start - first, (start - first) % step), last, many):
                 _, lines = self._shard(number)
-                part = slice(begin, min(begin + many, last), step)
-                # A line begins where the one before it ends.
-                before = lines["end"][max(begin - 1, 0) : part.stop].tolist()
-                starts = ([] if begin else [0]) + before
-                rows = zip(starts[::step], lines[part].tolist(), strict=False)
-                for line_start, (line_end, characters, position) in rows:
-                    yield Line(number, line_start, line_end, characters), position
+                # With the line before each of them, which ends where it begins.
+                read = lines[max(begin - 1, 0) : min(begin + many, last)].tolist()
+                pairs = pairwise(read if begin else [(0, 0, 0), *read])
+                for before, (line_end, characters, position) in islice(
+                    pairs, None, None, step
+                ):
+                    yield Line(number, before[0], line_end, characters), position
 
     def words_of(self, line: Line) -> np.ndarray:
         """Returns the words of a line, as numbers of distinct words."""
