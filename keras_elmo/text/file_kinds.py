@@ -230,7 +230,7 @@ def _wide_encoding(start: bytes) -> str | None:
 
 
 def _is_readable(text: str) -> bool:
-    readable = sum(each.isprintable() or each.isspace() for each in text)
+    readable = sum(letter.isprintable() or letter.isspace() for letter in text)
     return readable > 0.98 * len(text)
 
 
@@ -264,7 +264,7 @@ def _sense(text: bytes, encoding: str) -> float:
     ]
     known = [fit for fit in fits if fit is not None]
     # Bytes of Japanese are Chinese, too, but not the other way round.
-    hiragana = sum("\u3041" <= each <= "\u3096" for each in letters)
+    hiragana = sum("\u3041" <= letter <= "\u3096" for letter in letters)
     bonus = hiragana / max(len(letters), 1) if encoding in _JAPANESE else 0.0
     return sum(known) / max(len(known), 1) + bonus
 
@@ -272,16 +272,16 @@ def _sense(text: bytes, encoding: str) -> float:
 def _fit(first: str, second: str, kana: str) -> int | None:
     """Returns 1 for characters that may follow each other in a word, else -1."""
     if first.isalpha() and second.isalpha():
-        scripts = {_script(each, kana) for each in (first, second)}
+        scripts = {_script(letter, kana) for letter in (first, second)}
         if len(scripts) > 1 or (first.islower() and second.isupper()):
             return -1
         # Few words have two letters with accents one after the other.
         accents = not (first.isascii() or second.isascii())
         return 0 if scripts == {"LATIN"} and accents else 1
-    if any("\u2010" <= each <= "\u2027" for each in (first, second)):
+    if any("\u2010" <= letter <= "\u2027" for letter in (first, second)):
         # Dashes and quotes, which no other encoding puts where it has letters.
         return 1
-    if any(unicodedata.category(each)[0] in "CSN" for each in (first, second)):
+    if any(unicodedata.category(letter)[0] in "CSN" for letter in (first, second)):
         symbol, letter = sorted((first, second), key=str.isalpha)
         # Such as a sign for a currency beside a number, but not within a word.
         return -1 if letter.isalpha() and not symbol.isascii() else None

@@ -116,7 +116,7 @@ def open_source(
         paths = matching_files(corpus)
         name, column = ", ".join(paths), str(column)
         # Another column is another text.
-        files = [[f"{each}:{column}", size] for each, size in names_and_sizes(paths)]
+        files = [[f"{file}:{column}", size] for file, size in names_and_sizes(paths)]
         opened = (_rows_of(k, path, column) for k, path in enumerate(paths))
         rows: Iterator[Row] = chain.from_iterable(opened)
     else:

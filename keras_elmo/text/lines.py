@@ -55,7 +55,7 @@ def expand_files(files: Files, of_sentences: bool = True) -> list[str]:
 
 def matching_files(files: Files) -> list[str]:
     """Returns what `expand_files` does, whatever the files hold."""
-    return sorted({path for each in patterns_of(files) for path in _matches(each)})
+    return sorted({path for x in patterns_of(files) for path in _matches(x)})
 
 
 def patterns_of(files: Files) -> list[str]:
@@ -95,8 +95,9 @@ def check_files(
 def _matches(pattern: str) -> list[str]:
     pattern = os.path.expanduser(pattern)
     # The name of a file may contain the characters of a pattern.
-    found = [pattern] if os.path.isfile(pattern) else glob.glob(pattern, recursive=True)
-    paths = [path for path in found if os.path.isfile(path)]
+    paths = [pattern]
+    if not os.path.isfile(pattern):
+        paths = [*filter(os.path.isfile, glob.glob(pattern, recursive=True))]
     if not paths:
         hint = " (it is a folder: add /*)" if os.path.isdir(pattern) else ""
         if is_prepared(pattern):

@@ -66,8 +66,8 @@ def _with_tensorflow(tokenizer: str) -> Splitter:
 def unspaced(texts: Iterable[str | bytes]) -> str | None:
     """Returns a warning if words of texts have no spaces between them, else `None`."""
     text = ""
-    for each in texts:
-        text += " " + (each if isinstance(each, str) else each.decode(errors="replace"))
+    for part in texts:
+        text += " " + (part if isinstance(part, str) else part.decode(errors="replace"))
         if len(text) >= _CHARACTERS:
             break
     text = text[:_CHARACTERS]

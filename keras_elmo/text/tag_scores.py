@@ -123,7 +123,7 @@ def scores_by_type(
 
 def total_of(scores: Iterable[Scores]) -> Scores:
     """Returns the scores of all items together."""
-    rows = [(each.correct, each.predicted, each.reference) for each in scores]
+    rows = [(score.correct, score.predicted, score.reference) for score in scores]
     return Scores(*map(sum, zip(*rows, strict=True))) if rows else Scores(0, 0, 0)
 
 
@@ -155,8 +155,9 @@ def label_scores(
     return {
         "accuracy": sum(same) / len(same),
         "micro_f1": total_of(by_label.values()).f1,
-        "macro_f1": sum(each.f1 for each in by_label.values()) / max(len(by_label), 1),
-        "by_label": {label: each.as_dict() for label, each in by_label.items()},
+        "macro_f1": sum(score.f1 for score in by_label.values())
+        / max(len(by_label), 1),
+        "by_label": {label: score.as_dict() for label, score in by_label.items()},
     }
 
 
