@@ -2,11 +2,18 @@
 
 import dataclasses
 
-from keras_elmo.cli.parsing import CORPUS, GROUPS, INPUT, TOKENIZER, Arguments, command
+from keras_elmo.cli.parsing import (
+    CORPUS,
+    GROUPS,
+    INPUT,
+    OUT,
+    TOKENIZER,
+    Arguments,
+    command,
+)
 from keras_elmo.cli.tasks import (
     DEV,
     JSON,
-    OUT,
     PREDICTS,
     TRAIN_OUT,
     check_column,
@@ -47,7 +54,6 @@ _COLUMN = Option(
         "crf",
         "Choose the tag of each word by itself",
         flag="--no-crf",
-        type=bool,
         default=True,
     ),
     encoder="--model",
