@@ -2,11 +2,6 @@
 
 import asyncio
 import json
-import re
-import signal
-import subprocess
-import sys
-import urllib.request
 
 import numpy as np
 import pytest
@@ -24,7 +19,7 @@ from keras_elmo.serving.request import Request, compute
 from keras_elmo.serving.signatures import check_padding
 from keras_elmo.serving.versions import ModelManager
 from tests.helpers.exports import SENTENCES, TOKENS, embedding, padded
-from tests.helpers.fresh_process import environment, run_python
+from tests.helpers.fresh_process import run_python
 from tests.helpers.tasks import random_classifier, random_tagger
 from tests.serving.test_rest import asgi
 
@@ -102,7 +97,9 @@ def test_manager(folder):
 
 def test_damaged_file(tmp_path):
     (tmp_path / "model.onnx").write_bytes(b"no")
-    with pytest.raises(ValueError, match=r"model\.onnx: not an ONNX file, or cut short"):
+    with pytest.raises(
+        ValueError, match=r"model\.onnx: not an ONNX file, or cut short"
+    ):
         ModelManager(tmp_path / "model.onnx", "elmo", print)
 
 
@@ -273,6 +270,7 @@ _FRESH = """
 import sys
 import keras_elmo.serving.server
 from keras_elmo.serving.onnx_model import OnnxModel
+from keras_elmo.serving.request import Request, compute
 OnnxModel(sys.argv[1], 1)
 print(sorted({"tensorflow", "keras"} & sys.modules.keys()))
 """
@@ -284,28 +282,11 @@ def test_without_tensorflow(folder):
     assert printed.splitlines()[-1] == "[]"
 
 
-@pytest.mark.slow
-def test_command(folder):
+def test_command(folder, served):
     """`keras-elmo serve` answers over REST alone, and ends in order."""
     path = folder / "model.onnx"
-    command = [sys.executable, "-m", "keras_elmo", "serve", "--model", path]
-    with subprocess.Popen(
-        list(map(str, [*command, "--port", 0])),
-        env=environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
-        try:
-            said = process.stdout.readline()
-            ready = r"keras-elmo: serving model, version 1, at (http://\S+/model)\n"
-            url = re.fullmatch(ready, said)[1]
-            body = json.dumps({"inputs": SENTENCES, "output_filter": ["default"]})
-            with urllib.request.urlopen(f"{url}:predict", body.encode(), 60) as answer:
-                found = json.load(answer)["outputs"]["default"]
-        finally:
-            process.send_signal(signal.SIGTERM)
-            _, errors = process.communicate(timeout=60)
-    assert (process.returncode, errors) == (0, "keras-elmo: stopped\n")
+    with served(path) as server:
+        assert (server.name, server.grpc_port) == ("model", None)
+        found = server.predict(inputs=SENTENCES, output_filter=["default"])
     wanted = OnnxModel(path, 1).signature("default")(INPUTS["default"], ["default"])
-    np.testing.assert_allclose(found, wanted["default"], atol=1e-5, rtol=0)
+    np.testing.assert_allclose(found["default"], wanted["default"], atol=1e-5, rtol=0)

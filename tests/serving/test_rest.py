@@ -1,7 +1,6 @@
 """JSON of answers, and REST requests to a server in its own process."""
 
 import asyncio
-import base64
 import contextlib
 import errno
 import http.client
@@ -9,7 +8,6 @@ import json
 import socket
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -20,19 +18,11 @@ from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 from tensorflow_serving.apis.get_model_metadata_pb2 import SignatureDefMap
 from tensorflow_serving.apis.get_model_status_pb2 import GetModelStatusResponse
 
-from keras_elmo.export.saved_model import export_saved_model
 from keras_elmo.serving import rest, signatures
 from keras_elmo.serving.http import bound_socket, http_server, start_listening
 from keras_elmo.serving.limits import Limits
 from keras_elmo.serving.model import Argument
 from tests.helpers.exports import SENTENCES, TOKENS, padded
-from tests.helpers.looked_up import (
-    LOOKED_UP,
-    VOCABULARY,
-    expected_layers,
-    looked_up_ids,
-)
-from tests.helpers.small import random_encoder
 from tests.serving.conftest import LIMITS
 
 pytestmark = pytest.mark.graph
@@ -50,11 +40,11 @@ def test_encode(numbers_at_once, in_loop, monkeypatch):
     monkeypatch.setattr(signatures, "NUMBERS_AT_ONCE", numbers_at_once)
     threads = []
 
-    def write(outputs, by_row):
+    def write(outputs):
         threads.append(threading.current_thread())
-        return rest.encode_outputs(outputs, by_row)
+        return rest.encode_outputs(outputs, False)
 
-    body = asyncio.run(signatures.encode(write, OUTPUTS, False))
+    body = asyncio.run(signatures.encode(OUTPUTS, write))
     assert body == rest.encode_outputs(OUTPUTS, False)
     assert (threads == [threading.main_thread()]) is in_loop
 
@@ -424,35 +414,12 @@ def test_metadata(server, exported):
 def test_strings(server, wanted):
     by_row = server.predict(instances=SENTENCES)
     assert_outputs({k: [row[k] for row in by_row] for k in wanted}, wanted)
-    assert_outputs(server.predict(inputs=SENTENCES), wanted)
-    named = [{"strings": text} for text in SENTENCES]
-    assert server.predict(instances=named, signature_name="default") == by_row
-    coded = [{"b64": base64.b64encode(text.encode()).decode()} for text in SENTENCES]
-    assert server.predict(instances=coded, signature_name="serving_default") == by_row
-
-
-def test_strings_that_are_looked_up(served, tmp_path):
-    """Both lookups, of words and of characters, are in the graph."""
-    encoder = random_encoder(LOOKED_UP)
-    export_saved_model(encoder, tmp_path / "looked-up", "whitespace")
-    texts = ["the bank 배가", "😀x abnkabnkab the unknown"]
-    with served(tmp_path / "looked-up") as server:
-        found = server.predict(inputs=texts)["elmo"]
-    for text, row in zip(texts, found, strict=True):
-        (ids,) = looked_up_ids([text.split()], VOCABULARY)
-        wanted = np.mean(expected_layers(encoder, ids), axis=0)[1:-1]
-        np.testing.assert_allclose(row[: len(wanted)], wanted, atol=1e-5)
+    assert_outputs(server.predict(inputs=SENTENCES, signature_name="default"), wanted)
 
 
 def test_tokens(server, wanted):
     tokens = [[word.decode() for word in row] for row in padded(TOKENS)]
     lengths = [len(row) for row in TOKENS]
-    rows = [
-        {"tokens": row, "sequence_len": length}
-        for row, length in zip(tokens, lengths, strict=True)
-    ]
-    by_row = server.predict(instances=rows, signature_name="tokens")
-    assert_outputs({k: [row[k] for row in by_row] for k in wanted}, wanted)
     columns = {"tokens": tokens, "sequence_len": lengths}
     assert_outputs(server.predict(inputs=columns, signature_name="tokens"), wanted)
 
@@ -480,23 +447,12 @@ def test_case_of_paths(case, server):
     assert server.ask(path, {"inputs": ["a"]})[0] == 200
 
 
-def test_batches_of_several_clients(server):
-    """Each client gets the vectors that it gets alone."""
-    texts = [f"word{k} " * (1 + k % 9) for k in range(160)]
-    before = server.metric("keras_elmo_batch_sentences_count")
-
-    def ask(text):
-        return server.predict(inputs=[text], output_filter=["elmo"])["elmo"]
-
-    with ThreadPoolExecutor(16) as threads:
-        together = list(threads.map(ask, texts))
-    batches = server.metric("keras_elmo_batch_sentences_count") - before
-    assert batches < len(texts)
-    for text, found in list(zip(texts, together, strict=True))[::10]:
-        np.testing.assert_allclose(found, ask(text), atol=1e-5, rtol=0)
-
-
 # ---------------------------------------------------------------- invalid requests
+
+
+def tokens(rows, lengths):
+    columns = {"tokens": rows, "sequence_len": lengths}
+    return {"signature_name": "tokens", "inputs": columns}
 
 
 @pytest.mark.parametrize(
@@ -515,36 +471,18 @@ def test_batches_of_several_clients(server):
         ("/nowhere", 404, "Not found: GET /nowhere"),
         ("/", 404, "Not found: GET /"),
         ("/healthz/", 404, "Not found"),
+        ("POST /v1/models/other:predict", 404, "not found for request: Latest(other)"),
+        ("POST ~/versions/9:predict", 404, "Specific, 9(my-elmo); there is my-elmo, v"),
+        ("POST ~/versions/99999999999999999999:predict", 400, "Malformed request"),
+        ("POST ~:classify", 400, "Malformed request"),
+        ("POST ~:regress", 400, "Malformed request"),
+        ("POST ~", 400, "Malformed request: POST"),
+        ("POST /nowhere", 404, "Not found: POST /nowhere"),
     ],
 )
-def test_invalid_lookups(path, status, said, server):
-    found, answer = server.ask(path)
-    assert found == status
-    assert said in answer["error"]
-
-
-@pytest.mark.parametrize(
-    ("path", "status", "said"),
-    [
-        (
-            "/v1/models/other:predict",
-            404,
-            "Servable not found for request: Latest(other)",
-        ),
-        (
-            "~/versions/9:predict",
-            404,
-            "Specific, 9(my-elmo); there is my-elmo, version 1",
-        ),
-        ("~/versions/99999999999999999999:predict", 400, "Malformed request"),
-        ("~:classify", 400, "Malformed request"),
-        ("~:regress", 400, "Malformed request"),
-        ("~", 400, "Malformed request: POST"),
-        ("/nowhere", 404, "Not found: POST /nowhere"),
-    ],
-)
-def test_invalid_prediction_paths(path, status, said, server):
-    found, answer = server.ask(path, {"instances": ["a"]})
+def test_invalid_paths(path, status, said, server):
+    body = {"instances": ["a"]} if path.startswith("POST ") else None
+    found, answer = server.ask(path.removeprefix("POST "), body)
     assert found == status
     assert said in answer["error"]
 
@@ -553,25 +491,12 @@ def test_invalid_prediction_paths(path, status, said, server):
     ("body", "said"),
     [
         ({"signature_name": "none", "inputs": ["a"]}, "there are default, serving_"),
-        ({"inputs": ["a"], "output_filter": ["x"]}, "output_filter must name"),
         ({"inputs": ["a"], "output_filter": ["elmo"] * 2}, "output_filter must name"),
         ({"inputs": ["a"] * 51}, "A request may have 50 sentences. Received: 51"),
         ({"inputs": ["a " * 2001]}, "2,000 tokens, padding included. Received: 1 sen"),
         ({"inputs": ["a " * 500, *["a"] * 4]}, "5 sentences, the longest of 500"),
-        (
-            {
-                "inputs": {"tokens": [["a"] * 1001] * 2, "sequence_len": [1, 1]},
-                "signature_name": "tokens",
-            },
-            "2 sentences, the longest of 1,001",
-        ),
-        (
-            {
-                "inputs": {"tokens": [["a"]], "sequence_len": [1, 1]},
-                "signature_name": "tokens",
-            },
-            "2 of 'sequence_len' and 1 of 'tokens'",
-        ),
+        (tokens([["a"] * 1001] * 2, [1, 1]), "2 sentences, the longest of 1,001"),
+        (tokens([["a"]], [1, 1]), "2 of 'sequence_len' and 1 of 'tokens'"),
     ],
     ids=lambda value: str(value)[:40],
 )
@@ -587,25 +512,6 @@ def test_long_strings_of_few_tokens(server):
     assert found == {"sequence_len": [1, 1]}
     found = server.predict(inputs=["a " * 1999], output_filter=["sequence_len"])
     assert found == {"sequence_len": [1999]}
-
-
-@pytest.mark.parametrize(
-    ("headers", "status"),
-    [
-        ({"Origin": "http://localhost:3000", "Content-Type": "text/plain"}, 200),
-        # As curl and other clients of TensorFlow Serving send it.
-        ({"Content-Type": "application/x-www-form-urlencoded"}, 200),
-        ({}, 200),
-    ],
-    ids=str,
-)
-def test_pages_of_other_sites(headers, status, server):
-    with contextlib.closing(server.connect()) as connection:
-        path = f"/v1/models/{server.name}:predict"
-        connection.request("POST", path, b'{"inputs": ["a"]}', headers)
-        answer = connection.getresponse()
-        assert answer.status == status
-        answer.read()
 
 
 def test_content_encoding(server):
