@@ -90,8 +90,7 @@ def test_card(run):
         "the exact softmax 50.0 (forward 61.0, backward 59.0)",
         f"keras_elmo.load_language_model({str(run)!r})".replace("'", '"'),
         '`Tokenizer("whitespace")`',
-        "keras-elmo pretrain --options options.json "
-        "--corpus 'diary-*.txt' ",
+        "keras-elmo pretrain --options options.json --corpus 'diary-*.txt' ",
         "--num-sampled 4 --dtype float32 --seed 7 --steps 300\n",
     ):
         assert text in card, text
