@@ -111,6 +111,11 @@ class FakeModel:
         return {"elmo": vectors}
 
 
+def app_of(model=None, ready=True):
+    model = model or FakeModel()
+    return rest.rest_app(model, model, Limits(), lambda: ready)
+
+
 async def asgi(app, body, sent=None, method="POST", path="/v1/models/elmo:predict"):
     """Sends a request to an application in this process; returns its answer."""
     sent = [] if sent is None else sent
@@ -129,11 +134,9 @@ async def asgi(app, body, sent=None, method="POST", path="/v1/models/elmo:predic
 
 def test_internal_error():
     """The client gets 500 without details; uvicorn gets the exception, for its log."""
-    fake = FakeModel()
-    app = rest.rest_app(fake, fake, Limits(), lambda: True)
     sent = []
     with pytest.raises(ValueError, match="not a number"):
-        asyncio.run(asgi(app, b'{"inputs":["not a number"]}', sent))
+        asyncio.run(asgi(app_of(), b'{"inputs":["not a number"]}', sent))
     assert sent[0]["status"] == 500
     assert json.loads(sent[1]["body"]) == {"error": "The server failed; see its log"}
 
@@ -143,9 +146,7 @@ def test_internal_error():
 )
 def test_ready(ready, answer):
     """A load balancer sends no more requests to a server that is ending."""
-    fake = FakeModel()
-    app = rest.rest_app(fake, fake, Limits(), lambda: ready)
-    asked = asgi(app, b"", method="GET", path="/readyz")
+    asked = asgi(app_of(ready=ready), b"", method="GET", path="/readyz")
     assert asyncio.run(asked) == answer
 
 
@@ -165,11 +166,9 @@ async def serving(app, limits=None):
 
 def test_nagle_is_off():
     """Nagle's algorithm would delay small answers by 40 ms after the first few."""
-    fake = FakeModel()
 
     async def ask():
-        app = rest.rest_app(fake, fake, Limits(), lambda: True)
-        async with serving(app) as (server, address):
+        async with serving(app_of()) as (server, address):
             reader, writer = await asyncio.open_connection(*address)
             writer.write(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
             assert await reader.readline() == b"HTTP/1.1 200 OK\r\n"
@@ -197,8 +196,7 @@ def test_client_leaves(requests, caplog):
 
     async def leave():
         fake.predict = predict
-        app = rest.rest_app(fake, fake, Limits(), lambda: True)
-        async with serving(app) as (_, address):
+        async with serving(app_of(fake)) as (_, address):
             _, writer = await asyncio.open_connection(*address)
             body = b'{"inputs":["1"]}'
             head = b"POST /v1/models/elmo:predict HTTP/1.1\r\nHost: localhost\r\n"
@@ -272,18 +270,25 @@ def test_endless_request(start, again):
     assert sent < 5_000_000
 
 
-def test_trailers_are_no_headers():
+def echoed(request):
+    """Sends a request of any bytes; returns the head and the body of the answer."""
+
     async def ask():
         async with serving(echo) as (_, address):
             reader, writer = await asyncio.open_connection(*address)
-            trailers = b"Content-Type: text/html\r\nHost: y\r\n\r\n"
-            writer.write(CHUNKED + b"1\r\na\r\n0\r\n" + trailers)
-            await reader.readuntil(b"\r\n\r\n")
-            answer = await reader.readuntil(b"}")
+            writer.write(request)
+            head = await reader.readuntil(b"\r\n\r\n")
+            body = await reader.readuntil(b"}")
             writer.close()
-        return json.loads(answer)
+        return head, json.loads(body)
 
-    assert asyncio.run(ask()) == {"host": "localhost", "transfer-encoding": "chunked"}
+    return asyncio.run(ask())
+
+
+def test_trailers_are_no_headers():
+    trailers = b"Content-Type: text/html\r\nHost: y\r\n\r\n"
+    _, headers = echoed(CHUNKED + b"1\r\na\r\n0\r\n" + trailers)
+    assert headers == {"host": "localhost", "transfer-encoding": "chunked"}
 
 
 def test_connections():
@@ -337,22 +342,13 @@ def test_no_more_files(caplog):
 
 def test_small_chunks():
     """A body of chunks of a byte has as many as any."""
-
-    async def ask():
-        async with serving(echo) as (_, address):
-            reader, writer = await asyncio.open_connection(*address)
-            writer.write(CHUNKED + b"1\r\na\r\n" * 200_000 + b"0\r\n\r\n")
-            line = await reader.readline()
-            writer.close()
-        return line
-
-    assert asyncio.run(ask()) == b"HTTP/1.1 200 OK\r\n"
+    head, _ = echoed(CHUNKED + b"1\r\na\r\n" * 200_000 + b"0\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 200 OK\r\n")
 
 
 def test_large_answer_leaves_event_loop_free():
     """Short requests are answered while a large answer is encoded."""
-    fake = FakeModel()
-    app = rest.rest_app(fake, fake, Limits(), lambda: True)
+    app = app_of()
     short_answers = 0
 
     async def ask_both():
@@ -514,16 +510,6 @@ def test_long_strings_of_few_tokens(server):
     assert found == {"sequence_len": [1999]}
 
 
-def test_content_encoding(server):
-    with contextlib.closing(server.connect()) as connection:
-        headers = {"Content-Encoding": "gzip"}
-        path = f"/v1/models/{server.name}:predict"
-        connection.request("POST", path, b"\x1f\x8b", headers)
-        answer = connection.getresponse()
-        assert answer.status == 400
-        assert b"Content-Encoding" in answer.read()
-
-
 # ------------------------------------------------------------ clients
 
 
@@ -639,7 +625,6 @@ def test_answer_not_taken(server):
 
 def test_health(server):
     assert server.ask("/healthz") == (200, "ok\n")
-    assert server.ask("/readyz") == (200, "ready\n")
     assert server.ask("/readyz", method="HEAD") == (200, "")
 
 
