@@ -72,7 +72,8 @@ def _train(arguments: Arguments) -> None:
     "tag words or text",
     "tag predict --model ner.keras --input text.txt --out tagged.conll",
     PREDICTS,
-    INPUT,
+    # Tags are no sentences.
+    dataclasses.replace(INPUT, check=None),
     OUT,
     Option(
         "format",
