@@ -70,6 +70,9 @@ def test_predict(trained, tmp_path, monkeypatch):
     assert words == ["the", "bank's", "", "", "of", ""]
     status, out, _ = command(*asked, text, "--tokenizer", "published")
     assert [line.split("\t")[0] for line in out.splitlines()][1:3] == ["bank", "'s"]
+    # Nothing is told of a file that holds tags already.
+    status, _, err = command(*asked, path.parent / "train.conll")
+    assert (status, err) == (0, "")
     # From one pipe to another; columns stay.
     stream = io.TextIOWrapper(io.BytesIO(b"# a b c\nthe X\n\nof Y\n"))
     monkeypatch.setattr(sys, "stdin", stream)
