@@ -4,6 +4,7 @@ import argparse
 import dataclasses
 import os
 import sys
+import textwrap
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, NoReturn, TypeAlias
 
@@ -99,15 +100,6 @@ class Parser(argparse.ArgumentParser):
         self.exit(2, f"{usage}\n{self.prog}: error: {message}\n")
 
 
-class _Formatter(argparse.HelpFormatter):
-    """Keeps the lines of an example."""
-
-    def _fill_text(self, text: str, width: int, indent: str) -> str:
-        if text.startswith("example:"):
-            return text
-        return super()._fill_text(text, width, indent)
-
-
 def add_commands(parser: Parser) -> None:
     """Adds the declared subcommands."""
     parsers: dict[str, argparse._SubParsersAction[Any]] = {}
@@ -128,9 +120,12 @@ def add_commands(parser: Parser) -> None:
         subparser = parsers_of(group).add_parser(
             last,
             help=command.help,
-            description=" ".join((command.run.__doc__ or "").split()),
+            description=textwrap.fill(
+                " ".join((command.run.__doc__ or "").split()), 78
+            ),
             epilog=f"example:\n  keras-elmo {command.example}",
-            formatter_class=_Formatter,
+            # An example keeps its lines.
+            formatter_class=argparse.RawDescriptionHelpFormatter,
             argument_default=argparse.SUPPRESS,
         )
         subparser.set_defaults(command=command, refuse=subparser.error)
