@@ -5,16 +5,16 @@ import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, BinaryIO
 
-from keras_elmo.cli.parsing import GROUPS, TOKENIZER, Arguments, command
+from keras_elmo.cli.parsing import GROUPS, OUT, TOKENIZER, Arguments, command
 from keras_elmo.cli.tasks import (
     DEV,
     JSON,
-    OUT,
     PREDICTS,
     TRAIN_OUT,
     check_column,
     evaluate,
     predict,
+    setting,
     train,
     train_options,
 )
@@ -65,13 +65,7 @@ _MULTI_LABEL = Option(
     TOKENIZER,
     TRAIN_OUT,
     *train_options(lstm_units=64, epochs=10, patience=3),
-    Option(
-        "hidden",
-        "Units of a hidden layer; 0 for none",
-        type=int,
-        default=0,
-        group="training",
-    ),
+    setting("hidden", "Units of a hidden layer; 0 for none", 0),
     encoder="--model",
     labels="--train",
 )
