@@ -22,7 +22,7 @@ import keras_elmo
 from keras_elmo.files.published import load_published_weights, save_published_weights
 from keras_elmo.models.pretraining import PretrainingModel
 from keras_elmo.text.batch_shapes import BatchShapes, form_batch
-from keras_elmo.text.plain_ids import PlainIds
+from keras_elmo.text.plain_ids import PlainIds, distinct_words
 from keras_elmo.training import pretrain as pretrain_module
 from keras_elmo.training.devices import choose_devices
 from tests.helpers import numpy_reference
@@ -313,7 +313,8 @@ def check_distinct_words():
     """
     batch = batch_of(SENTENCES)
     tokens = [[token.encode() for token in tokens] for tokens in SENTENCES]
-    words, positions = PlainIds().distinct(tokens)
+    words, positions = distinct_words(tokens)
+    words = PlainIds().table(PlainIds().encode(words))
     np.testing.assert_array_equal(words[positions], batch["char_ids"])
     shapes = BatchShapes((4, 13), 24)
     padded = form_batch(words, positions, batch["token_ids"], 91, shapes)
