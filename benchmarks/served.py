@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 import common
 
-_READY = re.compile(r"at http://(.+):(\d+)/v1/models/(\S+) and gRPC .+:(\d+)$")
+_READY = re.compile(r"at http://(.+):(\d+)/v1/models/(\S+?)(?: and gRPC .+:(\d+))?$")
 
 
 Key = TypeVar("Key", bound=Hashable)
@@ -33,7 +33,9 @@ class Served:
         if found is None:
             raise RuntimeError("the server did not start")
         self.host, port, self.name, grpc_port = found.groups()
-        self.port, self.grpc_port = int(port), int(grpc_port)
+        self.port = int(port)
+        # An .onnx file is served over REST alone.
+        self.grpc_port = grpc_port and int(grpc_port)
 
     def connect(self, timeout: float = 60) -> http.client.HTTPConnection:
         """Returns a connection, to be used again and again."""

@@ -12,11 +12,9 @@ from time import monotonic
 import keras_elmo
 from keras_elmo.cli import classify as _classify  # noqa: F401  (declares commands)
 from keras_elmo.cli import commands as _commands  # noqa: F401
-from keras_elmo.cli import hub as _hub  # noqa: F401
-from keras_elmo.cli import imports as _imports  # noqa: F401
+from keras_elmo.cli import conversion as _conversion  # noqa: F401
 from keras_elmo.cli import servers as _servers  # noqa: F401
 from keras_elmo.cli import tag as _tag  # noqa: F401
-from keras_elmo.cli import texts as _texts  # noqa: F401
 from keras_elmo.cli import words as _words  # noqa: F401
 from keras_elmo.cli.parsing import (
     Arguments,
@@ -26,6 +24,7 @@ from keras_elmo.cli.parsing import (
     check_command,
 )
 from keras_elmo.cli.process import EndingSignals, standard_streams
+from keras_elmo.text.lines import READ_ANYTHING
 from keras_elmo.utils.checks import FLAGS
 from keras_elmo.utils.progress import BEGAN
 
@@ -85,6 +84,10 @@ def _run(words: Sequence[str], signals: EndingSignals) -> int:
 def _run_command(command: Command, arguments: Arguments) -> None:
     FLAGS.set(command.flags)
     BEGAN.set(monotonic())
+    READ_ANYTHING.set(arguments.pop("force", False))
+    for option in command.options:
+        if option.check is not None and option.name in arguments:
+            option.check(option.name, arguments[option.name])
     command.run(arguments)
 
 

@@ -5,21 +5,20 @@ import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, BinaryIO
 
-from keras_elmo.cli.parsing import GROUPS, TOKENIZER, Arguments, command
+from keras_elmo.cli.parsing import GROUPS, OUT, TOKENIZER, Arguments, command
 from keras_elmo.cli.tasks import (
     DEV,
     JSON,
-    OUT,
     PREDICTS,
     TRAIN_OUT,
     check_column,
     evaluate,
     predict,
+    setting,
     train,
     train_options,
 )
-from keras_elmo.text.labelled_files import read_labelled, read_texts
-from keras_elmo.text.table_rows import Columns
+from keras_elmo.text.labelled_files import Columns, read_labelled, read_texts
 from keras_elmo.utils.options import Option
 
 if TYPE_CHECKING:
@@ -66,13 +65,7 @@ _MULTI_LABEL = Option(
     TOKENIZER,
     TRAIN_OUT,
     *train_options(lstm_units=64, epochs=10, patience=3),
-    Option(
-        "hidden",
-        "Units of a hidden layer; 0 for none",
-        type=int,
-        default=0,
-        group="training",
-    ),
+    setting("hidden", "Units of a hidden layer; 0 for none", 0),
     encoder="--model",
     labels="--train",
 )

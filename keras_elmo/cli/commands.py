@@ -1,4 +1,4 @@
-"""The subcommands of `keras-elmo` that make and apply models.
+"""The subcommands of `keras-elmo` that make models of text, and vectors.
 
 Keras and TensorFlow are imported when the options are known to be good.
 """
@@ -7,7 +7,6 @@ import dataclasses
 import json
 import math
 import os
-import shlex
 import sys
 
 import keras_elmo
@@ -21,22 +20,56 @@ from keras_elmo.cli.parsing import (
     Arguments,
     check_corpus,
     check_model,
-    check_text,
     command,
     import_keras,
     option_of,
     take_options,
 )
-from keras_elmo.cli.tasks import LITERT_SUFFIX, export_trained
 from keras_elmo.config import PRESETS, TOKENIZERS, ElmoConfig
 from keras_elmo.embedding.embed_options import EmbedOptions
-from keras_elmo.files.exported_sources import KerasFile
-from keras_elmo.files.finding import check_folder_name, is_onnx
-from keras_elmo.text.lines import matching_files
+from keras_elmo.text.lines import expand_files, is_prepared, matching_files
 from keras_elmo.training.training_options import BATCH_TOKENS, TrainingOptions
-from keras_elmo.utils.checks import received
 from keras_elmo.utils.files import check_free, check_parent
 from keras_elmo.utils.options import Option, options_of
+
+
+@command(
+    "prepare",
+    "split text into words once, for pretraining",
+    "prepare --corpus 'text/train-*.xz' --out text/prepared",
+    dataclasses.replace(
+        CORPUS,
+        help="Text files, as paths or glob patterns: UTF-8, one sentence or paragraph "
+        "per line, plain, .gz or .xz. With {column}, JSON lines or Parquet",
+        check=None,
+    ),
+    Option("out", "The folder to write", "DIR", required=True),
+    Option(
+        "column",
+        "Name of the text in JSON lines or Parquet: a string, or a list of tokens",
+        "NAME",
+    ),
+    Option(
+        "tokenizer",
+        'How text is split into words, as for pretrain; "unicode" if not given',
+        choices=TOKENIZERS,
+    ),
+    FORCE,
+)
+def _prepare(arguments: Arguments) -> None:
+    """Writes a folder that pretrain and evaluate take as --corpus.
+
+    They read it several times as fast as text, and without TensorFlow. A command that
+    was stopped or killed goes on where it was, and the folder is the same in the end.
+    """
+    # Of rows, each is read by its column.
+    find = matching_files if "column" in arguments else expand_files
+    find(arguments["corpus"])
+    if not is_prepared(arguments["out"]):
+        check_free(arguments["out"])
+    import_keras()
+    keras_elmo.prepare(**arguments, progress=True)
+
 
 _SIZES = "model and vocabulary"
 
@@ -83,18 +116,16 @@ def _pretrain(arguments: Arguments) -> None:
         config = ElmoConfig.from_options(sizes)
     elif preset is not None or "init" not in arguments:
         config = ElmoConfig.preset(preset or "mini")
-    # Checked before TensorFlow is imported.
-    force = arguments.pop("force", False)
     TrainingOptions(config, **arguments)
-    if "column" in arguments:
-        for name in arguments.keys() & {"corpus", "validation"}:
+    for name in arguments.keys() & {"corpus", "validation"}:
+        if "column" in arguments:
             matching_files(arguments[name])
-    else:
-        check_corpus({**arguments, "force": force}, "corpus", "validation")
+        else:
+            check_corpus(name, arguments[name])
     check_parent(arguments["directory"])
     # A run that goes on needs no model to start from.
     if "init" in arguments and "resume" not in arguments:
-        check_model(arguments["init"])
+        check_model("init", arguments["init"])
     import_keras()
     keras_elmo.pretrain(config, **arguments)
 
@@ -104,15 +135,13 @@ def _pretrain(arguments: Arguments) -> None:
     "measure perplexity on held-out text",
     "evaluate --model runs/my-elmo --corpus text/dev.txt",
     LANGUAGE_MODEL,
-    CORPUS,
+    dataclasses.replace(CORPUS, check=check_corpus),
     option_of(TrainingOptions, "max_tokens"),
     TOKENIZER,
     FORCE,
 )
 def _evaluate(arguments: Arguments) -> None:
     """Prints the perplexity of each direction as JSON, by the exact softmax."""
-    check_corpus(arguments, "corpus")
-    check_model(arguments["model"])
     import_keras()
     from keras_elmo.files.encoder_tokenizer import tokenizer_of
     from keras_elmo.files.loading import open_model
@@ -138,117 +167,6 @@ def _evaluate(arguments: Arguments) -> None:
     print(json.dumps(finite))
     for message in corpus.report.messages(model.config):
         print(message, file=sys.stderr)
-
-
-_ONNX = (
-    Option(
-        "quantize",
-        "Store matrices in 8 bits, a quarter of the room, and faster",
-        group="ONNX file",
-        choices=("int8",),
-    ),
-)
-_SAVED_MODEL = (
-    Option(
-        "tokenizer",
-        "How signature default, and every command, splits text; if not given, as "
-        "the training text was split, or by whitespace where that is not known; none "
-        "leaves the signature out",
-        group="SavedModel",
-        choices=(*TOKENIZERS, "none"),
-    ),
-    Option(
-        "dtype",
-        "What the model computes in; bfloat16 has half the size",
-        group="SavedModel",
-        choices=("float32", "bfloat16"),
-    ),
-    Option(
-        "half_weights",
-        "Store the encoder's weights in float16, whatever it computes in",
-        group="SavedModel",
-        type=bool,
-    ),
-    Option(
-        "language_model",
-        "Keep the vocabulary and the softmax, too, for perplexity, substitutes "
-        "and further training",
-        group="SavedModel",
-        type=bool,
-    ),
-)
-
-
-@command(
-    "export",
-    "write a SavedModel, an ONNX or a LiteRT file",
-    "export --model runs/my-elmo --out saved_models/my-elmo",
-    dataclasses.replace(
-        MODEL, name="source", help=f"{MODEL.help}; or a .keras file of tag or classify"
-    ),
-    Option(
-        "average",
-        "Average the weights with those of earlier stages of the same training: "
-        "runs, checkpoints or models exported with --language-model",
-        "DIR",
-        many=True,
-    ),
-    Option(
-        "path",
-        "The folder to write, or a name in .onnx, or, of a tagger or a classifier, "
-        "in .tflite",
-        "DIR",
-        flag="--out",
-        required=True,
-    ),
-    *_ONNX,
-    *_SAVED_MODEL,
-    models="--average",
-)
-def _export(arguments: Arguments) -> None:
-    """Writes a SavedModel with the signatures of the TF Hub module, or an ONNX file.
-
-    The signatures are default, which takes strings, and tokens. An ONNX file, if --out
-    ends in .onnx, takes character ids. docs/models.md compares their speed, their size
-    and what they need. A tagger or a classifier is written whole.
-    """
-    out = arguments["path"]
-    check_free(out)
-    to_onnx = is_onnx(out)
-    is_task = KerasFile.matches(arguments["source"]) and "average" not in arguments
-    is_file = to_onnx or (is_task and out.endswith(LITERT_SUFFIX))
-    for option in _SAVED_MODEL if is_file else _ONNX:
-        if option.name in arguments:
-            rule = "applies only to an ONNX file"
-            if is_file:
-                kind = "an ONNX file" if to_onnx else "a LiteRT file"
-                rule = f"applies only to a SavedModel; {kind} takes character ids"
-                rule += " and computes in float32"
-            raise ValueError(f"{option.flag} {rule}. {received(path=out)}")
-    if not is_file:
-        check_folder_name(path=out)
-    if is_task:
-        export_trained(arguments)
-        return
-    others = arguments.pop("average", [])
-    check_model(arguments["source"], "source")
-    for other in others:
-        check_model(other, "average")
-    import_keras()
-    if others:
-        stages = [arguments["source"], *others]
-        arguments["source"] = keras_elmo.average_models(stages)
-    if to_onnx:
-        for name, cosine in keras_elmo.export_onnx(**arguments).items():
-            least = math.floor(cosine * 1e4) / 1e4
-            print(f"{name}: cosine with float32 {least:.4f} or more")
-    else:
-        if arguments.get("tokenizer") == "none":
-            arguments["tokenizer"] = None
-        keras_elmo.export_saved_model(**arguments)
-    print(f"wrote {out}, {'an ONNX file' if to_onnx else 'a SavedModel'}")
-    shown = shlex.join(["embed", "--model", out, "--input", "text.txt"])
-    print(f"next: keras-elmo {shown} --out vectors.hdf5")
 
 
 @command(
@@ -277,11 +195,63 @@ def _embed(arguments: Arguments) -> None:
     line. A command that was killed goes on with --resume, and the file is the same in
     the end.
     """
-    check_text(arguments, "input")
-    check_model(arguments["model"])
     from keras_elmo.embedding.embed_file import check_out, embed_file
 
     options = take_options(EmbedOptions, {**arguments})
     check_out(arguments["out"], options, arguments.get("resume", False))
     import_keras(arguments["model"])
     embed_file(**arguments, progress=True)
+
+
+_RUN = Option("run", "A run of pretrain that was validated", flag="RUN", required=True)
+_LICENSE = Option(
+    "license",
+    "Licence of the weights, as the Hub calls it, such as cc-by-sa-4.0 or mit",
+    "NAME",
+)
+_LANGUAGE = Option("language", "Language of the text, such as en", "CODE")
+
+
+@command(
+    "card",
+    "print the card of a run",
+    "card runs/my-elmo --license cc-by-sa-4.0 --language en",
+    _RUN,
+    _LICENSE,
+    _LANGUAGE,
+)
+def _card(arguments: Arguments) -> None:
+    """Prints the README.md that publish would upload; nothing is sent anywhere.
+
+    Saved as RUN/README.md and edited, it is what publish uploads.
+    """
+    from keras_elmo.training.publishing import run_card
+
+    print(run_card(**arguments), end="")
+
+
+@command(
+    "publish",
+    "upload a run to the Hugging Face Hub",
+    "publish runs/my-elmo hf://me/my-elmo --license cc-by-sa-4.0 --language en",
+    _RUN,
+    Option(
+        "repository",
+        "The repository, hf://OWNER/NAME, which is made if it is not there",
+        flag="REPOSITORY",
+        required=True,
+    ),
+    dataclasses.replace(_LICENSE, required=True),
+    _LANGUAGE,
+    Option("private", "Make a new repository private", type=bool),
+)
+def _publish(arguments: Arguments) -> None:
+    """Uploads the weights of a run, its vocabulary and a card, as one commit.
+
+    Then hf://OWNER/NAME stands for the model wherever one is asked for. Needs the extra
+    "hub", and a token: call "hf auth login", or set HF_TOKEN.
+    """
+    from keras_elmo.training.publishing import publish
+
+    import_keras()
+    print(f"published {arguments['repository']}: {publish(**arguments)}")

@@ -4,21 +4,19 @@ import argparse
 import dataclasses
 import os
 import sys
+import textwrap
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, NoReturn, TypeAlias
 
+from keras_elmo.cli.process import STANDARD
 from keras_elmo.embedding.embed_options import EmbedOptions
 from keras_elmo.files.downloads import HUB
 from keras_elmo.files.finding import is_onnx
 from keras_elmo.files.loading import open_model
-from keras_elmo.text.lines import (
-    READ_ANYTHING,
-    expand_files,
-    prepared_folder,
-    read_lines,
-)
+from keras_elmo.text.lines import expand_files, prepared_folder, read_lines
 from keras_elmo.training.training_options import TrainingOptions
 from keras_elmo.utils.checks import did_you_mean
+from keras_elmo.utils.files import check_free
 from keras_elmo.utils.lazy import import_extra
 from keras_elmo.utils.options import Option, options_of
 
@@ -102,15 +100,6 @@ class Parser(argparse.ArgumentParser):
         self.exit(2, f"{usage}\n{self.prog}: error: {message}\n")
 
 
-class _Formatter(argparse.HelpFormatter):
-    """Keeps the lines of an example."""
-
-    def _fill_text(self, text: str, width: int, indent: str) -> str:
-        if text.startswith("example:"):
-            return text
-        return super()._fill_text(text, width, indent)
-
-
 def add_commands(parser: Parser) -> None:
     """Adds the declared subcommands."""
     parsers: dict[str, argparse._SubParsersAction[Any]] = {}
@@ -131,9 +120,12 @@ def add_commands(parser: Parser) -> None:
         subparser = parsers_of(group).add_parser(
             last,
             help=command.help,
-            description=" ".join((command.run.__doc__ or "").split()),
+            description=textwrap.fill(
+                " ".join((command.run.__doc__ or "").split()), 78
+            ),
             epilog=f"example:\n  keras-elmo {command.example}",
-            formatter_class=_Formatter,
+            # An example keeps its lines.
+            formatter_class=argparse.RawDescriptionHelpFormatter,
             argument_default=argparse.SUPPRESS,
         )
         subparser.set_defaults(command=command, refuse=subparser.error)
@@ -190,21 +182,51 @@ def _add_option(group: Any, option: Option, flags: dict[str, str]) -> None:
         group.add_argument(option.name, help=help, **settings)
 
 
+# === Checks of options before Keras is imported, which takes seconds ===
+
+
+def check_model(argument: str, models: str | list[str]) -> None:
+    """Checks that models are there, unless they have to be unpacked or downloaded."""
+    for model in [models] if isinstance(models, str) else models:
+        if not model.startswith(HUB) and not model.endswith(".zip"):
+            open_model(model, argument).check()
+
+
+def check_text(argument: str, files: str | list[str]) -> None:
+    """Checks that files are there, and unless forced that they are text."""
+    if files != STANDARD:
+        expand_files(files)
+
+
+def check_not_blank(argument: str, files: list[str]) -> None:
+    """Checks text files, of which a line must not be blank."""
+    if next(read_lines(expand_files(files)), None) is None:
+        raise ValueError(f"there is no text in {', '.join(files)}")
+
+
+def check_corpus(argument: str, files: str | list[str]) -> None:
+    """Checks text files, or a prepared text."""
+    if (folder := prepared_folder(files)) is None:
+        expand_files(files)
+        return
+    # It takes NumPy.
+    from keras_elmo.text.prepared import PreparedText
+
+    PreparedText(folder)
+
+
+def check_new(argument: str, path: str) -> None:
+    """Checks that a file or folder can be written, unless it is standard output."""
+    if path != STANDARD:
+        check_free(path)
+
+
 # === Options that several subcommands take ===
 
 
-def option_of(options: Any, name: str) -> Option:
+def option_of(options: Any, name: str, **settings: Any) -> Option:
     """Returns one option of a dataclass."""
-    return dataclasses.replace(options_of(options)[name], group="options")
-
-
-def utf8(argument: str) -> str:
-    """Returns a text argument as UTF-8, whatever encoding the locale has.
-
-    Raises:
-        UnicodeDecodeError: it is not UTF-8.
-    """
-    return os.fsencode(argument).decode()
+    return dataclasses.replace(options_of(options)[name], group="options", **settings)
 
 
 _FURTHER = "a shipped name such as elmo-en, a .zip, or hf://OWNER/NAME"
@@ -213,65 +235,33 @@ MODEL = Option(
     f"A run, imported weights, an exported model, {_FURTHER}",
     "DIR",
     required=True,
+    check=check_model,
 )
 LANGUAGE_MODEL = dataclasses.replace(
     MODEL, help=f"A run, a model exported with --language-model, {_FURTHER}"
 )
-CORPUS = option_of(TrainingOptions, "corpus")
+CORPUS = option_of(TrainingOptions, "corpus", check=check_not_blank)
 INPUT = Option(
     "input",
     "The text, UTF-8, one sentence per line; - for standard input",
     "FILE",
     required=True,
+    check=check_text,
+)
+OUT = Option(
+    "out",
+    "The file to write; if not given, or -, standard output",
+    "FILE",
+    check=check_new,
 )
 TOKENIZER = option_of(EmbedOptions, "tokenizer")
 FORCE = Option("force", "Read files that do not look like UTF-8 text", type=bool)
-
-
-# === Checks before Keras is imported, which takes seconds ===
 
 
 def take_options(options: Callable[..., Any], arguments: Arguments) -> Any:
     """Moves the options of a dataclass out of the arguments."""
     names = options_of(options).keys() & arguments.keys()
     return options(**{name: arguments.pop(name) for name in names})
-
-
-def check_text(arguments: Arguments, *names: str) -> None:
-    """Checks that text files are there, and unless forced that they are text."""
-    # Also where they are read.
-    READ_ANYTHING.set(arguments.pop("force", False))
-    for name in names:
-        # A dash stands for standard input.
-        if arguments.get(name, "-") != "-":
-            expand_files(arguments[name])
-
-
-def check_corpus(arguments: Arguments, *names: str) -> None:
-    """Checks text files, or a prepared text."""
-    is_text = []
-    for name in names:
-        folder = prepared_folder(arguments.get(name) or "-")
-        if folder is None:
-            is_text.append(name)
-        else:
-            # It takes NumPy.
-            from keras_elmo.text.prepared import PreparedText
-
-            PreparedText(folder)
-    check_text(arguments, *is_text)
-
-
-def check_not_empty(files: list[str]) -> None:
-    """Raises `ValueError` if all lines are blank."""
-    if next(read_lines(expand_files(files)), None) is None:
-        raise ValueError(f"there is no text in {', '.join(files)}")
-
-
-def check_model(name: str, argument: str = "model") -> None:
-    """Checks that a model is there, unless it has to be unpacked or downloaded."""
-    if not name.startswith(HUB) and not name.endswith(".zip"):
-        open_model(name, argument).check()
 
 
 def import_keras(model: str = "") -> None:

@@ -11,7 +11,7 @@ from itertools import chain
 from types import FrameType
 from typing import Any, TextIO, TypeVar
 
-from keras_elmo.utils.files import check_free, replacing_text
+from keras_elmo.utils.files import replacing_text
 
 T = TypeVar("T")
 
@@ -104,12 +104,6 @@ def _replaced(name: str, stream: TextIO) -> Iterator[None]:
 def _flush(stream: TextIO) -> None:
     with contextlib.suppress(OSError):
         stream.flush()
-
-
-def check_output(path: str) -> None:
-    """Checks that a file can be written, unless it is standard output."""
-    if path != STANDARD:
-        check_free(path)
 
 
 @contextlib.contextmanager

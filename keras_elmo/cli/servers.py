@@ -12,9 +12,7 @@ from keras_elmo.cli.parsing import (
     MODEL,
     TOKENIZER,
     Arguments,
-    check_model,
-    check_not_empty,
-    check_text,
+    check_not_blank,
     command,
     import_keras,
     take_options,
@@ -36,6 +34,7 @@ from keras_elmo.utils.options import Option, options_of
         MODEL,
         help="An exported model, a shipped model's name, an .onnx file (no gRPC), or a "
         "folder of exported models named 1, 2, ...: the newest that loads is served",
+        check=None,
     ),
     *options_of(ServeOptions).values(),
     *options_of(Limits).values(),
@@ -76,6 +75,7 @@ def _serve(arguments: Arguments) -> None:
         "sample of a thousand sentences and more",
         "GLOB",
         many=True,
+        check=check_not_blank,
     ),
     Option(
         "mix",
@@ -88,12 +88,14 @@ def _serve(arguments: Arguments) -> None:
         "A .keras file of a tagger: the page shows the tags of a sentence, and how "
         "probable they are",
         "FILE",
+        check=lambda argument, path: open_trained(
+            path, "Tagger", (KerasFile,), argument
+        ),
     ),
     Option(
         "browser",
         "Print the address alone",
         flag="--no-browser",
-        type=bool,
         default=True,
     ),
     TOKENIZER,
@@ -111,14 +113,7 @@ def _explore(arguments: Arguments) -> None:
     for module in ("httptools", "orjson", "starlette", "uvicorn"):
         import_extra(module, "keras-elmo explore", "explore")
     options = take_options(ExploreOptions, arguments)
-    check_text(arguments, "text")
-    if "text" in arguments:
-        check_not_empty(arguments["text"])
     arguments.setdefault("models", ["elmo-en", "elmo-ko"])
-    for name in arguments["models"]:
-        check_model(name)
-    if "tagger" in arguments:
-        open_trained(arguments["tagger"], "Tagger", (KerasFile,), "tagger")
     import_keras()
     from keras_elmo.explorer.page_server import explore
 

@@ -2,11 +2,18 @@
 
 import dataclasses
 
-from keras_elmo.cli.parsing import CORPUS, GROUPS, INPUT, TOKENIZER, Arguments, command
+from keras_elmo.cli.parsing import (
+    CORPUS,
+    GROUPS,
+    INPUT,
+    OUT,
+    TOKENIZER,
+    Arguments,
+    command,
+)
 from keras_elmo.cli.tasks import (
     DEV,
     JSON,
-    OUT,
     PREDICTS,
     TRAIN_OUT,
     check_column,
@@ -47,7 +54,6 @@ _COLUMN = Option(
         "crf",
         "Choose the tag of each word by itself",
         flag="--no-crf",
-        type=bool,
         default=True,
     ),
     encoder="--model",
@@ -66,7 +72,8 @@ def _train(arguments: Arguments) -> None:
     "tag words or text",
     "tag predict --model ner.keras --input text.txt --out tagged.conll",
     PREDICTS,
-    INPUT,
+    # Tags are no sentences.
+    dataclasses.replace(INPUT, check=None),
     OUT,
     Option(
         "format",

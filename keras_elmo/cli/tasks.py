@@ -10,15 +10,15 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
 import keras_elmo
-from keras_elmo.cli.parsing import MODEL, Arguments, check_model, import_keras
-from keras_elmo.cli.process import STANDARD, check_output, not_empty, written
+from keras_elmo.cli.parsing import MODEL, Arguments, import_keras
+from keras_elmo.cli.process import STANDARD, not_empty, written
 from keras_elmo.files.exported_sources import KERAS_SUFFIX, KerasFile, OnnxFile
 from keras_elmo.files.finding import is_onnx
 from keras_elmo.files.loading import open_trained
 from keras_elmo.files.sources import ModelSource
 from keras_elmo.files.task_description import Task
 from keras_elmo.text.lines import expand_files
-from keras_elmo.utils.checks import called
+from keras_elmo.utils.checks import called, refuse
 from keras_elmo.utils.files import check_free, replacing
 from keras_elmo.utils.options import Option
 
@@ -29,7 +29,13 @@ if TYPE_CHECKING:
 Data: TypeAlias = Any
 
 LITERT_SUFFIX = ".tflite"
-_TRAINING = "training"
+
+
+def _check_keras_name(argument: str, path: str) -> None:
+    if not path.endswith(KERAS_SUFFIX):
+        refuse(argument, f"a name in {KERAS_SUFFIX}", path)
+    check_free(path)
+
 
 PREDICTS = Option(
     "model",
@@ -39,9 +45,14 @@ PREDICTS = Option(
 )
 # The files that it names.
 _KINDS = (KerasFile, OnnxFile)
-OUT = Option("out", "The file to write; if not given, or -, standard output", "FILE")
 JSON = Option("json", "Print all scores as JSON", type=bool)
-TRAIN_OUT = Option("out", "The file to write, a name in .keras", "FILE", required=True)
+TRAIN_OUT = Option(
+    "out",
+    "The file to write, a name in .keras",
+    "FILE",
+    required=True,
+    check=_check_keras_name,
+)
 DEV = Option(
     "validation_data",
     "Files that are scored after each epoch; the best epoch is kept",
@@ -49,6 +60,11 @@ DEV = Option(
     flag="--dev",
     many=True,
 )
+
+
+def setting(name: str, help: str, default: float, metavar: str = "N") -> Option:
+    """Returns an option of training that is a number."""
+    return Option(name, help, metavar, default=default, group="training")
 
 
 def train_options(lstm_units: int, epochs: int, patience: int) -> tuple[Option, ...]:
@@ -60,51 +76,23 @@ def train_options(lstm_units: int, epochs: int, patience: int) -> tuple[Option, 
             "Static vectors beside ELMo's, in the text format of word2vec, GloVe or "
             "fastText",
             "FILE",
+            check=lambda argument, path: expand_files(path, of_sentences=False),
         ),
-        Option(
+        setting(
             "lstm_units",
             "Units of the biLSTM in each direction; 0 for none",
-            type=int,
-            default=lstm_units,
-            group=_TRAINING,
+            lstm_units,
         ),
-        Option(
-            "dropout",
-            "Rate of dropout",
-            "RATE",
-            type=float,
-            default=0.5,
-            group=_TRAINING,
-        ),
-        Option(
-            "epochs",
-            "Greatest number of epochs",
-            type=int,
-            default=epochs,
-            group=_TRAINING,
-        ),
-        Option(
-            "batch_size",
-            "Examples of a step",
-            type=int,
-            default=32,
-            group=_TRAINING,
-        ),
-        Option(
+        setting("dropout", "Rate of dropout", 0.5, "RATE"),
+        setting("epochs", "Greatest number of epochs", epochs),
+        setting("batch_size", "Examples of a step", 32),
+        setting(
             "patience",
             "Epochs without a better score on {validation_data} after which training "
             "stops",
-            type=int,
-            default=patience,
-            group=_TRAINING,
+            patience,
         ),
-        Option(
-            "seed",
-            "Seed of the weights, the dropout and the order",
-            type=int,
-            default=0,
-            group=_TRAINING,
-        ),
+        setting("seed", "Seed of the weights, the dropout and the order", 0),
     )
 
 
@@ -133,19 +121,11 @@ def train(
     `read` reads files; `data` is the argument that has the files to train on.
     """
     out = arguments.pop("out")
-    if not out.endswith(KERAS_SUFFIX):
-        raise ValueError(
-            f"--out must be a name in {KERAS_SUFFIX}. Received: --out {out!r}"
-        )
-    check_free(out)
     examples = read(arguments.pop(data))
     dev = arguments.pop("validation_data", None)
     if dev is not None:
         dev = read(dev)
-    if "static" in arguments:
-        expand_files(arguments["static"], of_sentences=False)
     encoder, tokenizer = arguments.pop("model"), arguments.pop("tokenizer", None)
-    check_model(encoder)
     fit, seed = _taken(arguments, *_FIT), arguments.pop("seed", 0)
     import_keras()
     import keras
@@ -219,7 +199,6 @@ def predict(
     `lines` takes the model and the path of a file, or the stream that it names.
     """
     out, path = arguments.get("out", STANDARD), arguments["input"]
-    check_output(out)
     if path != STANDARD:
         path, *more = expand_files(path, of_sentences=False)
         if more:

@@ -16,16 +16,14 @@ from keras_elmo.cli.parsing import (
     INPUT,
     LANGUAGE_MODEL,
     MODEL,
+    OUT,
     TOKENIZER,
     Arguments,
-    check_model,
-    check_not_empty,
-    check_text,
+    check_new,
     command,
     import_keras,
-    utf8,
 )
-from keras_elmo.cli.process import STANDARD, check_output, not_empty, written
+from keras_elmo.cli.process import STANDARD, not_empty, written
 from keras_elmo.text.lines import check_files, expand_files, read_lines
 from keras_elmo.utils.checks import check_positive
 from keras_elmo.utils.files import check_free
@@ -38,6 +36,16 @@ if TYPE_CHECKING:
 # Digits of a likelihood after the point.
 _DECIMALS = 5
 
+
+def utf8(argument: str) -> str:
+    """Returns a text argument as UTF-8, whatever encoding the locale has."""
+    return os.fsencode(argument).decode()
+
+
+def _check_positive(argument: str, number: int) -> None:
+    check_positive(**{argument: number})
+
+
 _SENTENCE = Option(
     "sentence",
     "The sentence, which is split into words as --tokenizer says",
@@ -46,7 +54,7 @@ _SENTENCE = Option(
     required=True,
 )
 _WORD = Option("word", "A token of the sentence", "WORD", parse=utf8, required=True)
-_NUM = Option("num", "Lines to print", type=int, default=10)
+_NUM = Option("num", "Lines to print", default=10, check=_check_positive)
 
 
 @command(
@@ -55,9 +63,7 @@ _NUM = Option("num", "Lines to print", type=int, default=10)
     "score --model elmo-en --input sentences.txt --out scores.jsonl",
     LANGUAGE_MODEL,
     INPUT,
-    Option(
-        "out", "The file of JSON lines to write; if not given, standard output", "FILE"
-    ),
+    OUT,
     TOKENIZER,
     FORCE,
 )
@@ -69,9 +75,6 @@ def _score(arguments: Arguments) -> None:
     tokens that the vocabulary lacks. pseudo is given both sides of each token.
     """
     out = arguments.get("out", STANDARD)
-    check_output(out)
-    check_text(arguments, "input")
-    check_model(arguments["model"])
     with _lines(arguments["input"]) as (lines, total):
         import_keras()
         tokenizer = arguments.get("tokenizer")
@@ -107,10 +110,8 @@ def _score(arguments: Arguments) -> None:
 )
 def _substitutes(arguments: Arguments) -> None:
     """Prints one probability and word per line, the most likely first."""
-    check_positive(num=arguments.get("num"))
     if "word" in arguments:
         arguments["position"] = arguments.pop("word")
-    check_model(arguments["model"])
     import_keras()
     for substitute in keras_elmo.substitutes(**arguments):
         print(f"{substitute.probability:.4f}\t{substitute.word}")
@@ -172,12 +173,6 @@ def _nearest(arguments: Arguments) -> None:
             f"--index {path}: no such folder; --model and --corpus must be given to "
             "build it"
         )
-    check_positive(num=arguments.get("num"))
-    if not exists:
-        check_text(arguments, "corpus")
-        check_not_empty(arguments["corpus"])
-        check_model(arguments["model"])
-    arguments.pop("force", None)
     if path is not None and not exists:
         check_free(path)
     import_keras()
@@ -221,7 +216,11 @@ def _new_index(path: str, arguments: Arguments, built: set[str]) -> "keras_elmo.
     MODEL,
     CORPUS,
     Option(
-        "out", "The file to write, in word2vec's text format", "FILE", required=True
+        "out",
+        "The file to write, in word2vec's text format",
+        "FILE",
+        required=True,
+        check=check_new,
     ),
     Option(
         "layer",
@@ -229,7 +228,9 @@ def _new_index(path: str, arguments: Arguments, built: set[str]) -> "keras_elmo.
         "not given",
         type=int,
     ),
-    Option("min_count", "How often a word has to occur", type=int, default=5),
+    Option(
+        "min_count", "How often a word has to occur", default=5, check=_check_positive
+    ),
     Option(
         "senses",
         "Write a vector for each group that a word's occurrences form: word#1, word#2",
@@ -244,11 +245,6 @@ def _distill(arguments: Arguments) -> None:
     The text is read twice, first to count its words. Words stand in the file by their
     frequency.
     """
-    check_free(arguments["out"])
-    check_positive(min_count=arguments.get("min_count"))
-    check_text(arguments, "corpus")
-    check_not_empty(arguments["corpus"])
-    check_model(arguments["model"])
     import_keras(arguments["model"])
     num_vectors = keras_elmo.distill(**arguments, progress=True)
     print(f"wrote {arguments['out']}; vectors: {num_vectors:,}")

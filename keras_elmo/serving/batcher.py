@@ -4,17 +4,14 @@ import asyncio
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future
-from typing import TypeVar
 
 from keras_elmo.config import MAX_BYTES
 from keras_elmo.serving import metrics
 from keras_elmo.serving.limits import Code, Limits, ServingError, invalid
 from keras_elmo.serving.request import PART_TOKENS, Request, compute, compute_in_parts
 from keras_elmo.serving.signatures import LENGTHS, Arrays, ServedModel, ServedSignature
-
-_Value = TypeVar("_Value")
 
 # The longest wait for the clients of the last batch, as a share of its seconds.
 _WAIT_SHARE = 0.15
@@ -233,29 +230,21 @@ class _Queue:
         return batchable and tokens <= self._max_tokens
 
     def _compute(self, batch: list[Waiting]) -> None:
+        request, future = batch[0]
         try:
             if len(batch) == 1:
-                ((request, future),) = batch
                 answers = [compute_in_parts(request, future.cancelled)]
             else:
                 answers = compute([request for request, _ in batch])
         except Exception as error:
-            if len(batch) == 1:
-                _finish(batch[0][1], Future.set_exception, error)
-            else:
+            if len(batch) > 1:
                 # Retry singly so that one bad request fails alone.
                 for waiting in batch:
                     self._compute([waiting])
+            elif future.set_running_or_notify_cancel():
+                future.set_exception(error)
             return
         for (_, future), answer in zip(batch, answers, strict=True):
-            _finish(future, Future.set_result, answer)
-
-
-def _finish(
-    future: "Future[Arrays]",
-    give: Callable[["Future[Arrays]", _Value], None],
-    value: _Value,
-) -> None:
-    """Gives an answer, unless its client has left meanwhile."""
-    if future.set_running_or_notify_cancel():
-        give(future, value)
+            # False if its client has left meanwhile.
+            if future.set_running_or_notify_cancel():
+                future.set_result(answer)

@@ -147,11 +147,10 @@ class GrpcServer:
         response.model_spec.name = spec.name
         response.model_spec.version.value = model.version
         response.model_spec.signature_name = spec.signature_name or "serving_default"
-        return await encode(_serialized, outputs, response)
 
+        def write(outputs: Arrays) -> bytes:
+            for name, array in outputs.items():
+                response.outputs[name].CopyFrom(tf.make_tensor_proto(array))
+            return response.SerializeToString()
 
-def _serialized(outputs: Arrays, response: PredictResponse) -> bytes:
-    """Adds the outputs to a response."""
-    for name, array in outputs.items():
-        response.outputs[name].CopyFrom(tf.make_tensor_proto(array))
-    return response.SerializeToString()
+        return await encode(outputs, write)

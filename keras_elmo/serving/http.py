@@ -55,11 +55,7 @@ def http_server(app: ASGIApp, limits: Limits) -> uvicorn.Server:
         proxy_headers=False,
         timeout_keep_alive=_IDLE_SECONDS,
     )
-    server = _Server(config)
-    # uvicorn would end the process by the signal that it catches. It has no option for
-    # that, so its method is replaced.
-    server.capture_signals = contextlib.nullcontext  # type: ignore[method-assign, assignment]
-    return server
+    return _Server(config)
 
 
 def first_signal() -> "asyncio.Future[signal.Signals]":
@@ -112,6 +108,8 @@ def start_listening(bound: socket.socket) -> tuple[str, int]:
 class _Server(uvicorn.Server):
     """uvicorn's server, which says in a line that it cannot accept connections."""
 
+    # uvicorn's own would end the process by the signal that it catches.
+    capture_signals = contextlib.nullcontext  # type: ignore[assignment]
     _last_said = -math.inf
 
     async def serve(self, sockets: list[socket.socket] | None = None) -> None:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Awaitable, Callable, Iterator
+from functools import partial
 
 import numpy as np
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
@@ -35,20 +36,17 @@ def rest_app(
 
     async def predict(request: Request) -> Response:
         with count_request("REST"):
-            return await answer_prediction(request)
-
-    async def answer_prediction(request: Request) -> Response:
-        async with bodies.read(request) as body:
-            model = models.find(**request.path_params)
-            asked = JsonRequest.parse(body)
-            signature = model.signature(asked.signature_name)
-            inputs = asked.arrays(signature.arguments)
-            with while_connected(request):
-                outputs = await batcher.predict(
-                    model, signature, inputs, asked.output_filter
-                )
-                encoded = await encode(encode_outputs, outputs, asked.by_row)
-            return json_response(encoded)
+            async with bodies.read(request) as body:
+                model = models.find(**request.path_params)
+                asked = JsonRequest.parse(body)
+                signature = model.signature(asked.signature_name)
+                inputs = asked.arrays(signature.arguments)
+                write = partial(encode_outputs, by_row=asked.by_row)
+                with while_connected(request):
+                    outputs = await batcher.predict(
+                        model, signature, inputs, asked.output_filter
+                    )
+                    return json_response(await encode(outputs, write))
 
     def status(request: Request) -> Response:
         status = models.status(**request.path_params)

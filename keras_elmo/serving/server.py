@@ -76,7 +76,7 @@ def serve(
                 # gRPC would say in the log, too, that the port is not free.
                 until_loaded.enter_context(bound_socket(host, options.grpc_port))
             # In this thread, which Ctrl-C interrupts.
-            models = ModelManager(folder, name, log, freeze_garbage)
+            models = ModelManager(folder, name, log)
         freeze_garbage()
         names = names_for(host, options.allow_hosts)
         return asyncio.run(_run(models, listening, grpc_address, limits, names, log))

@@ -4,16 +4,15 @@ import asyncio
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 
 from keras_elmo.files.task_description import PREFIXES
-from keras_elmo.serving.limits import Code, ServingError, invalid
+from keras_elmo.serving.limits import invalid
 from keras_elmo.text.splitting import FirstText
 
 Arrays = dict[str, np.ndarray]
-_Other = TypeVar("_Other")
 
 # It takes about a millisecond to write these.
 NUMBERS_AT_ONCE = 16_384
@@ -23,13 +22,11 @@ TOKENS, LENGTHS = "tokens", "sequence_len"
 DEFAULT = "serving_default"
 
 
-async def encode(
-    write: Callable[[Arrays, _Other], bytes], outputs: Arrays, other: _Other
-) -> bytes:
+async def encode(outputs: Arrays, write: Callable[[Arrays], bytes]) -> bytes:
     """Calls `write`, so that the event loop goes on if the outputs are large."""
     if sum(array.size for array in outputs.values()) <= NUMBERS_AT_ONCE:
-        return write(outputs, other)
-    return await asyncio.to_thread(write, outputs, other)
+        return write(outputs)
+    return await asyncio.to_thread(write, outputs)
 
 
 def check_padding(inputs: Arrays) -> Arrays:
@@ -118,8 +115,7 @@ class ServedModel:
         """Returns a signature, or raises `ServingError`; `""` names the default one."""
         name = name or DEFAULT
         if name not in self.signatures:
-            raise ServingError(
-                Code.INVALID_ARGUMENT,
+            raise invalid(
                 f'Serving signature name: "{name}" not found in signature def; '
                 f"there are {', '.join(sorted(self.signatures))}",
             )

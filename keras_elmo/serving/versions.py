@@ -1,7 +1,6 @@
 """Which version of a model is served: the newest that loads."""
 
 import contextlib
-import gc
 import os
 import tempfile
 import threading
@@ -13,6 +12,7 @@ from keras_elmo.files.loading import kind_of
 from keras_elmo.serving.limits import Code, ServingError
 from keras_elmo.serving.signatures import ServedModel
 from keras_elmo.utils.checks import refuse
+from keras_elmo.utils.memory import freeze_garbage
 from keras_elmo.utils.reading import reading
 
 # The kinds of models that are served.
@@ -72,10 +72,8 @@ class ModelManager:
         folder: str | os.PathLike[str],
         name: str,
         log: Callable[[str], None],
-        collect: Callable[[], object] = gc.collect,
     ) -> None:
         self.name = name
-        self._collect = collect
         self._folder = Path(folder)
         self._log = log
         self._failed: dict[Path, FileStates] = {}
@@ -105,7 +103,7 @@ class ModelManager:
         self._set_state(before.version, "END")
         del before
         # TensorFlow's objects are in cycles, and hold the weights.
-        self._collect()
+        freeze_garbage()
 
     def find(self, name: str, version: int | None = None) -> ServedModel:
         """Returns the model that a request names."""

@@ -14,7 +14,7 @@ from keras_elmo.files.loading import open_model
 from keras_elmo.files.run_history import HistoryRow, read_history
 from keras_elmo.files.run_sources import Run
 from keras_elmo.text.vocabulary import SPECIALS, Vocabulary, counts_file
-from keras_elmo.training.option_checks import FALLS_FROM
+from keras_elmo.training.learning_rates import FALLS_FROM
 from keras_elmo.training.training_options import TrainingOptions
 from keras_elmo.utils.checks import called, received, refuse
 from keras_elmo.utils.files import read_json_object
@@ -66,6 +66,8 @@ language_model = keras_elmo.load_language_model("{name}")
 ```
 
 ## Training
+
+As many updates as this run made:
 
 ```
 {command}
@@ -144,6 +146,9 @@ def _command(
     sizes = ["--preset", names[0]] if names else ["--options", "options.json"]
     rate, in_python = _rate_options(manifest.get("learning_rate"))
     values = {**manifest, "learning_rate": None, "steps": last.step, **rate}
+    for name in ("batch_tokens", "max_tokens"):
+        # Of a `Corpus` that was made in Python.
+        values.setdefault(name, manifest.get(f"corpus.{name}"))
     if manifest.get("init") is None and values.get("vocabulary_size") is None:
         # Which a recipe has chosen; the command does not name it.
         values["vocabulary_size"] = num_words
@@ -157,10 +162,18 @@ def _command(
             continue
         texts = [value]
         if isinstance(value, list):
-            texts = [file for file, _ in value[:_MOST_FILES]]
-            texts += ["..."] * (len(value) > _MOST_FILES)
+            texts = _files([file for file, _ in value])
         words += [option.flag, *map(str, texts)]
     return shlex.join(words), in_python
+
+
+def _files(names: list[str]) -> list[str]:
+    """Returns the names of a few files, or one pattern that many of them match."""
+    if len(names) <= _MOST_FILES:
+        return names
+    start = os.path.commonprefix(names)
+    endings = [name[len(start) :][::-1] for name in names]
+    return [f"{start}*{os.path.commonprefix(endings)[::-1]}"]
 
 
 def _rate_options(recorded: object) -> tuple[Config, list[str]]:

@@ -38,7 +38,7 @@ class Option:
             `steps` in Python, --steps on the command line.
         metavar: placeholder for the value in `--help`.
         in_python: further sentences, for Python alone.
-        type: type of the value.
+        type: type of the value; if `None`, that of the default, or a string.
         default: value of an option that is left out.
         required: whether the command line requires it.
         group: heading in `--help`.
@@ -52,6 +52,8 @@ class Option:
         parse: converts the text of the command line; `type` does if `None`.
         many: whether the command line takes several values.
         fixed: whether a resumed run must have the same value.
+        check: raises if a command cannot use a value, by the name and the value; called
+            in the order of the declarations, before Keras is imported.
     """
 
     name: str
@@ -59,7 +61,7 @@ class Option:
     metavar: str = "N"
     _: dataclasses.KW_ONLY
     in_python: str = ""
-    type: object = str
+    type: object = None
     default: object = None
     required: bool = False
     group: str = "options"
@@ -71,8 +73,12 @@ class Option:
     parse: Callable[[str], object] | None = None
     many: bool = False
     fixed: bool = False
+    check: Callable[[str, Any], object] | None = None
 
     def __post_init__(self) -> None:
+        if self.type is None:
+            kind = str if self.default is None else type(self.default)
+            object.__setattr__(self, "type", kind)
         if self.name and self.flag == "--":
             flag = "--" + self.name.replace("_", "-")
             object.__setattr__(self, "flag", flag)

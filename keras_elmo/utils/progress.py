@@ -30,13 +30,11 @@ class Progress:
         self,
         label: str,
         total: float | None = None,
-        stream: TextIO | None = None,
         start: float = 0,
         visible: bool = True,
     ) -> None:
         self._label = label
         self._total = total
-        self._stream = stream
         self._visible = visible
         self._start = self._position = start
         self._count = 0.0
@@ -44,8 +42,8 @@ class Progress:
         self._bar: Bar | None = None
 
     def __enter__(self) -> "Progress":
-        stream = sys.stderr if self._stream is None else self._stream
-        self._out = stream
+        # As it is now: a command may have replaced it.
+        self._out = stream = sys.stderr
         self._began = self._shown = monotonic()
         self._samples = deque([(self._began, 0.0)])
         if self._visible and stream.isatty():

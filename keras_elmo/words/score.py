@@ -65,7 +65,7 @@ def score(
 
     Args:
         model: a language model, or a name or path as of `load_language_model`.
-        sentences: texts, lists of tokens, or both; or an array, as of `embed`.
+        sentences: texts, lists of tokens, or both; an array; or one text: as `embed`.
         batch_size: greatest number of sentences in a batch.
         tokenizer: how texts are split, a kind of `Tokenizer`; the model's if
             `None`.
@@ -75,7 +75,7 @@ def score(
         token_pseudo, unknown)`, in nats.
 
     Raises:
-        TypeError: `model` is no language model, or `sentences` is one string.
+        TypeError: `model` is no language model, or `sentences` is of another type.
         ValueError: there is no such language model, it has no vocabulary, a token is
             empty, or `batch_size` is not positive.
 
@@ -96,11 +96,6 @@ def score(
     network based language modelling and adaptation", for words beyond a vocabulary.
     """
     check_at_least(1, batch_size=batch_size)
-    if isinstance(sentences, str):
-        raise TypeError(
-            "`sentences` must be a list of sentences, [sentence] for one. "
-            f"Received: sentences={sentences!r}"
-        )
     predictions = Predictions(model, tokenizer)
     read = read_sentences(sentences, predictions.tokenizer, max_ahead=_POSITIONS)
     tokens = ([token.decode() for token in sentence] for sentence in read)

@@ -1,4 +1,4 @@
-"""`pretrain`, `evaluate`, `export` and `embed`, from text to vectors."""
+"""`prepare`, `pretrain`, `evaluate` and `embed`, from text to vectors."""
 
 import gzip
 import json
@@ -10,23 +10,21 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from unittest import mock
 
 import h5py
 import numpy as np
-import onnxruntime
 import pytest
-import tensorflow as tf
 
-import keras_elmo
 from keras_elmo.config import ElmoConfig
 from keras_elmo.embedding.embedder import embed
-from keras_elmo.files.loading import load, load_language_model
+from keras_elmo.files.loading import load
 from keras_elmo.files.run_directory import PretrainingDirectory
 from keras_elmo.files.run_history import read_history
 from tests.helpers.command_line import assert_one_line, command, names
 from tests.helpers.fresh_process import environment, forked_python
 from tests.helpers.limits import read_only
-from tests.helpers.runs import SMALL_RUN, write_text
+from tests.helpers.runs import SMALL_RUN, timeless, write_text
 
 pytestmark = pytest.mark.graph
 
@@ -97,55 +95,6 @@ def test_evaluate_rows(run, folder):
 
 
 @pytest.mark.slow
-def test_export(run, exported):
-    """The tokenizer of the text is kept."""
-    model = tf.saved_model.load(str(exported))
-    assert set(model.signatures) == {"default", "tokens", "serving_default"}
-    found = model.signatures["default"](strings=tf.constant(["Ann saw(Bob)."]))
-    assert found["sequence_len"].numpy().tolist() == [6]
-    assert load(exported).tokenizer == load(run[0]).tokenizer == "unicode"
-    kept, found = map(load_language_model, (run[0], exported))
-    assert found.vocabulary.words == kept.vocabulary.words
-
-
-@pytest.mark.slow
-def test_export_of_export(exported, tmp_path):
-    status, *said = command(
-        *("export", "--model", exported, "--out", tmp_path / "out"),
-        *("--tokenizer", "none", "--dtype", "bfloat16"),
-    )
-    assert status == 0, said
-    model = tf.saved_model.load(str(tmp_path / "out"))
-    assert list(model.signatures) == ["tokens"]
-    assert {weight.dtype for weight in load(tmp_path / "out").weights} == {"bfloat16"}
-
-
-def test_export_onnx(imported, tmp_path):
-    """A name in .onnx makes an ONNX file."""
-    out = tmp_path / "model.onnx"
-    status, printed, err = command("export", "--model", imported, "--out", out)
-    assert (status, err) == (0, "") and f"wrote {out}, an ONNX file\n" in printed
-    session = onnxruntime.InferenceSession(out)
-    ids = np.zeros((1, 4, 50), "int32")
-    (elmo,) = session.run(["elmo"], {"char_ids": ids})
-    assert elmo.shape == (1, 2, 32)
-    again = command("export", "--model", imported, "--out", out)
-    assert_one_line(*again, str(out), "exists already")
-
-
-@pytest.mark.parametrize(
-    "option",
-    [("--tokenizer", "none"), ("--dtype", "bfloat16"), ("--language-model",)],
-    ids=" ".join,
-)
-def test_export_onnx_has_no_options(option, imported, tmp_path):
-    out = tmp_path / "model.onnx"
-    result = command("export", "--model", imported, "--out", out, *option)
-    assert_one_line(*result, option[0], "an ONNX file takes character ids")
-    assert names(tmp_path) == []
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("source", ["run", "exported", "imported"])
 def test_embed(source, request, folder, tmp_path):
     model = request.getfixturevalue(source)
@@ -184,6 +133,92 @@ def test_pretrain_sizes_from_bad_file(tmp_path):
     assert names(tmp_path) == ["sizes.json", "text.txt"]
 
 
+# ---------------------------------------------------------------- a prepared text
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_text(tmp_path / "text.txt")
+    return tmp_path
+
+
+def test_prepare(here):
+    status, out, err = command("prepare", "--corpus", "text.txt", "--out", "prepared")
+    assert (status, out) == (0, "")
+    first, last = err.splitlines()
+    assert first.startswith("Preparing: 100 %, ") and " 168 words in " in first
+    assert last == "Joining the parts"
+    assert names(here) == ["prepared", "text.txt"]
+    again = command("prepare", "--corpus", "text.txt", "--out", "prepared/")
+    assert again == (0, "", "prepared is complete; nothing to do\n")
+
+
+def test_prepare_a_column(here):
+    row = json.dumps({"body": "a b\nc"})
+    (here / "rows.jsonl").write_text(row, encoding="utf-8")
+    prepare = ("prepare", "--corpus", "rows.jsonl", "--out", "prepared", "--column")
+    assert_one_line(*command(*prepare, "text"), "rows.jsonl: line 1: lacks the column")
+    assert names(here) == ["rows.jsonl", "text.txt"]
+    status, _, err = command(*prepare, "body", "--tokenizer", "whitespace")
+    assert status == 0 and " 3 words in " in err
+
+
+@pytest.mark.usefixtures("eagerly")
+def test_prepared_text(here):
+    """It is trained on and measured as the text is."""
+    command("prepare", "--corpus", "text.txt", "--out", "prepared")
+    histories, measured = [], []
+    for corpus in ("text.txt", "prepared"):
+        run = f"run-{corpus}"
+        status, _, err = command(
+            *("pretrain", "--corpus", corpus, "--validation", corpus, *SMALL_RUN),
+            *("--steps", 2, "--out", run),
+        )
+        assert status == 0, err
+        histories.append(timeless(here / run))
+        status, out, err = command("evaluate", "--model", run, "--corpus", corpus)
+        assert status == 0, err
+        measured.append(out)
+    assert histories[0] == histories[1]
+    assert measured[0] == measured[1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (
+            ["pretrain", *SMALL_RUN, "--out", "run", "--tokenizer", "treebank"],
+            "--tokenizer must be 'unicode', with which prepared was prepared. Received",
+        ),
+        (
+            ["pretrain", *SMALL_RUN, "--out", "run", "--validation", "damaged"],
+            "damaged/words.txt: must have ",
+        ),
+        (["evaluate", "--model", "elmo-en", "--corpus", "damaged"], "words.txt: must"),
+        (
+            ["embed", "--model", "elmo-en", "--out", "x.hdf5"],
+            "it is a prepared text",
+        ),
+        (
+            ["prepare", "--out", "again"],
+            "it is a prepared text",
+        ),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+def test_wrong_prepared_text(arguments, said, here):
+    """One line, before Keras is imported, and nothing is written."""
+    for out in ("prepared", "damaged"):
+        command("prepare", "--corpus", "text.txt", "--out", out)
+    (here / "damaged" / "words.txt").write_bytes(b"word\n")
+    before = names(here)
+    flag = "--input" if arguments[0] == "embed" else "--corpus"
+    given = [] if "--corpus" in arguments else [flag, "prepared"]
+    assert_one_line(*command(*arguments, *given), said)
+    assert names(here) == before
+
+
 # ---------------------------------------------------------------- bad input
 
 
@@ -195,13 +230,10 @@ def pretrain(*arguments):
     ("arguments", "said"),
     [
         (["--preset", "huge"], ["--preset must be one of tiny, mini", "'huge'"]),
-        (["--corpus", "nowhere-*.txt"], ["no file matches 'nowhere-*.txt'"]),
         (["--validation", "blank.txt"], ["there is no text in", "blank.txt"]),
         (["--corpus", "cut.gz"], ["cut.gz: cut short or damaged"]),
         (["--batch-tokens", "7"], ["--batch-tokens must be at least"]),
         (["--vocabulary-size", "2"], ["Received: --vocabulary-size 2"]),
-        (["--patience", "2"], ["--patience needs a --validation text"]),
-        (["--devices", "2000"], ["--devices must be at most 1,024"]),
         (
             ["--schedule", "cosine", "--warmup-steps", "2"],
             ["--warmup-steps must be at least 0 and below --steps, 2."],
@@ -338,18 +370,10 @@ def test_existing_output(imported, folder, tmp_path):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "notes.txt").write_text("mine", encoding="utf-8")
     (tmp_path / "out.hdf5").write_text("mine", encoding="utf-8")
-    for result in (
-        command("export", "--model", imported, "--out", tmp_path / "out"),
-        command(
-            *("import", "--options", imported / "options.json"),
-            *("--weights", imported / "weights.hdf5", "--out", tmp_path / "out"),
-        ),
-        command(
-            *("embed", "--model", imported, "--input", folder / "held-out.txt"),
-            *("--out", tmp_path / "out.hdf5"),
-        ),
-    ):
-        assert_one_line(*result, str(tmp_path / "out"), "exists already")
+    embed = ["embed", "--input", folder / "held-out.txt"]
+    for arguments, out in ((["export"], "out"), (embed, "out.hdf5")):
+        asked = (*arguments, "--model", imported, "--out", tmp_path / out)
+        assert_one_line(*command(*asked), str(tmp_path / out), "exists already")
     assert names(tmp_path) == ["out", "out.hdf5"]
     assert names(tmp_path / "out") == ["notes.txt"]
 
@@ -373,26 +397,14 @@ def test_embed_in_read_only_directory(imported, folder, tmp_path):
 def test_embed_interrupted(imported, folder, tmp_path, monkeypatch):
     """Before there is anything to go on with."""
     monkeypatch.setattr(
-        "keras_elmo.embedding.embedder.Embedder.embed_window", _interrupted
+        "keras_elmo.embedding.embedder.Embedder.embed_window",
+        mock.Mock(side_effect=KeyboardInterrupt),
     )
     arguments = ["--model", imported, "--input", folder / "held-out.txt"]
     status, out, err = command("embed", *arguments, "--out", tmp_path / "out.hdf5")
     assert (status, out) == (130, "")
     assert err.splitlines()[-1] == "keras-elmo: stopped; nothing is kept"
     assert names(tmp_path) == []
-
-
-def test_export_interrupted(monkeypatch):
-    """Outside of training there is nothing to go on from."""
-    monkeypatch.setattr(keras_elmo, "export_saved_model", _interrupted)
-    result = command(
-        "export", "--model", "elmo-en", "--out", "out", "--tokenizer", "none"
-    )
-    assert result == (130, "", "keras-elmo: interrupted\n")
-
-
-def _interrupted(*arguments, **options):
-    raise KeyboardInterrupt
 
 
 # ---------------------------------------------------------------- a process of its own

@@ -52,7 +52,7 @@ def test_defaults_of_training(name, model):
     ("arguments", "said"),
     [
         (["emebd"], "no command emebd; did you mean embed?"),
-        (["learn"], "no command learn; there are classify, tag, pretrain, "),
+        (["learn"], "no command learn; there are classify, tag, prepare, p"),
         (["tag", "tran"], "no command tag tran; did you mean tag train?"),
         (["tag", "learn"], "; there are tag train, tag predict, tag evaluate"),
         (["inspect", "--model", "a"], "usage: keras-elmo inspect MODEL [OPTIONS]; "),

@@ -124,7 +124,7 @@ def test_locale_of_ascii(folder):
     status, out, _ = run(folder, f"{EMBED} -", **ascii_only)
     assert status == 0
     assert '"tokens": ["배", "가", "고프다"]' in out.splitlines()[1]
-    code = "import sys; from keras_elmo.cli.parsing import utf8"
+    code = "import sys; from keras_elmo.cli.words import utf8"
     code += "; sys.stdout.buffer.write(utf8(sys.argv[1]).encode())"
     assert run_python("-c", code, "배", cwd=folder, **ascii_only) == "배"
 

@@ -70,6 +70,9 @@ def test_predict(trained, tmp_path, monkeypatch):
     assert words == ["the", "bank's", "", "", "of", ""]
     status, out, _ = command(*asked, text, "--tokenizer", "published")
     assert [line.split("\t")[0] for line in out.splitlines()][1:3] == ["bank", "'s"]
+    # Nothing is told of a file that holds tags already.
+    status, _, err = command(*asked, path.parent / "train.conll")
+    assert (status, err) == (0, "")
     # From one pipe to another; columns stay.
     stream = io.TextIOWrapper(io.BytesIO(b"# a b c\nthe X\n\nof Y\n"))
     monkeypatch.setattr(sys, "stdin", stream)
@@ -121,7 +124,7 @@ def test_exported(folder, trained, tmp_path, monkeypatch):
         ("a.tflite", "--dtype", "bfloat16"): "--dtype applies only to a SavedModel",
         ("a", "--quantize", "int8"): "--quantize applies only to an ONNX file",
         ("a", "--language-model"): "--language-model does not apply to a tagger",
-        ("a.onnx", "--average", path): "is a tagger; --model must be an",
+        ("a.onnx", "--average", path): "is a tagger; --average must be",
     }.items():
         assert_one_line(*command(*exporting, *arguments), said)
     assert names(tmp_path) == ["ner.onnx", "text.txt"]
@@ -174,8 +177,6 @@ def test_interrupted(folder, tmp_path):
     ("arguments", "said"),
     [
         (["--out", "ner"], "--out must be a name in .keras"),
-        (["--model", "nowhere"], "nowhere"),
-        (["--train", "nowhere.conll"], "no file matches 'nowhere.conll'"),
         (["--static", "nowhere.txt"], "no file matches 'nowhere.txt'"),
         (["--column", "9"], "--column must be the name or the place"),
         (["--epochs", "0"], "--epochs must be"),

@@ -351,16 +351,15 @@ def test_mix_files(tmp_path):
 
 def test_command(tmp_path):
     """What is wrong is said before anything is loaded."""
-    model = ["--model", tmp_path / "nowhere", "--no-browser", "--port", "0"]
+    model = ["--model", "elmo-en", "--no-browser", "--port", "0"]
     assert_one_line(*command("explore", *model, "--text", tmp_path / "x"), "no file")
-    model[1] = "elmo-en"
     result = command("explore", *model, "--mix", tmp_path / "x.csv")
     assert_one_line(*result, "there is no file")
     result = command("explore", *model, "--tagger", tmp_path / "x.keras")
     assert_one_line(*result, "no such file or folder. --tagger must be a .keras file")
-    model[1] = tmp_path / "nowhere"
     result = command("explore", *model, "--max-tokens", "0")
     assert_one_line(*result, "--max-tokens must be positive")
+    model[1] = tmp_path / "nowhere"
     assert_one_line(*command("explore", *model), "nowhere")
 
 

@@ -3,6 +3,7 @@
 `KERAS_ELMO_SPOILED` multiplies how often each file is changed at random.
 """
 
+import ast
 import gzip
 import lzma
 import os
@@ -399,3 +400,21 @@ def test_damaged(case, sound, watch, tmp_path, monkeypatch):
             assert not refused, "the sound file"
         shutil.rmtree(copy)
     assert refused
+
+
+# What serves a SavedModel has to run it; docs/security.md says so.
+RUN_GRAPHS = {"serving", "scale"}
+
+
+def test_no_pickle():
+    """The package uses neither pickle nor anything else that makes code of data."""
+    spelt = re.compile(
+        r"(?<!allow_)pickle|np\.load\((?!\w+, allow_pickle=False)|marshal|\bdill\b|"
+        r"\beval\(|\bexec\(|yaml|os\.system|"
+        r"safe_mode|enable_unsafe|saved_model\.load\(|import_meta_graph|\bpy_function"
+    )
+    for path in (ROOT / "keras_elmo").rglob("*.py"):
+        # Comments are left out.
+        code = ast.unparse(ast.parse(path.read_text(encoding="utf-8")))
+        found = spelt.findall(code)
+        assert not found or path.parent.name in RUN_GRAPHS, (path, found)

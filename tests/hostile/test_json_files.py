@@ -13,22 +13,9 @@ from keras_elmo.files.loading import load
 from keras_elmo.training.manifest import check_manifest
 from tests.helpers.command_line import assert_one_line, command
 from tests.helpers.small import CONFIG
+from tests.utils.test_files import INVALID_JSON
 
 pytestmark = pytest.mark.usefixtures("little_memory")
-
-DEEP = 100_000
-NO_JSON = {
-    "nested lists": b"[" * DEEP + b"]" * DEEP,
-    "nested objects": b'{"a":' * DEEP + b"1" + b"}" * DEEP,
-    "unclosed": b'{"lstm": [' * DEEP,
-    "a key twice": b'{"lstm": {"dim": 9, "dim": 1000000}}',
-    "not UTF-8": b'{"lstm": "\xff\xfe"}',
-    "a number of 5,000 digits": b'{"lstm": ' + b"9" * 5000 + b"}",
-    "nothing": b"",
-    "NUL": b"\0" * 100,
-    "another kind": b"[1, 2]",
-    "many bytes": b" " * (1 << 25) + b"{}",
-}
 
 
 def spoil(path, content):
@@ -59,15 +46,14 @@ def load_spoilt(directory, saved_model):
 
 
 @pytest.mark.parametrize("file", ["options", "training", "description"])
-@pytest.mark.parametrize("content", NO_JSON)
-def test_not_json(file, content, load_spoilt):
+def test_not_json(file, load_spoilt):
     """Invalid JSON is an error of one line that names the file."""
-    load_spoilt(file, NO_JSON[content])
+    load_spoilt(file, INVALID_JSON["nested objects"])
 
 
 def test_command(directory, tmp_path):
     """The command says it, and leaves nothing."""
-    spoil(directory.options, NO_JSON["nested objects"])
+    spoil(directory.options, INVALID_JSON["nested objects"])
     out = tmp_path / "out"
     result = command("export", "--model", directory.path, "--out", out)
     assert_one_line(*result, directory.options)
@@ -104,8 +90,10 @@ def options_with(section, key, value):
     return options
 
 
-@pytest.mark.parametrize("file", ["options", "description"])
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize(
+    ("file", "size"),
+    [*(("options", size) for size in SIZES), ("description", "units")],
+)
 def test_sizes(file, size, load_spoilt):
     """Impossible sizes are a short error, and nothing of such a size is allocated."""
     options = options_with(*SIZES[size])

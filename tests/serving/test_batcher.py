@@ -23,11 +23,10 @@ LIMITS = Limits(tokens=1000, waiting=10)
 WORDS = st.text(st.sampled_from("ab배쓰 .\u3000"), max_size=40)
 
 
-def of_strings(model, texts, outputs):
+def of_strings(signature, texts, outputs=("default",)):
     strings = np.array([text.encode() for text in texts], object)
     longest = max(map(len, strings), default=0)
-    inputs = {"strings": strings}
-    return Request(model.signatures["default"], inputs, outputs, len(texts), longest)
+    return Request(signature, {"strings": strings}, outputs, len(texts), longest)
 
 
 def of_tokens(model, rows, extra, outputs):
@@ -66,7 +65,9 @@ def test_batch_equals_single(data, model):
     wanted = st.lists(names, min_size=1, unique=True)
     if data.draw(st.booleans()):
         texts = st.lists(WORDS, max_size=4)
-        one = st.builds(lambda t, o: of_strings(model, t, o), texts, wanted)
+        one = st.builds(
+            lambda t, o: of_strings(model.signatures["default"], t, o), texts, wanted
+        )
     else:
         word = st.text(st.sampled_from("ab배"), min_size=1, max_size=9)
         rows = st.lists(st.lists(word, max_size=5), max_size=4)
@@ -104,9 +105,15 @@ def held(model):
     return Held(model.signatures["default"])
 
 
+@pytest.fixture
+def batcher():
+    batcher = Batcher(LIMITS)
+    yield batcher
+    batcher.close()
+
+
 def request(signature, text="a bank", sentences=1):
-    strings = np.array([text.encode()] * sentences, object)
-    return Request(signature, {"strings": strings}, ["default"], sentences, len(text))
+    return of_strings(signature, [text] * sentences)
 
 
 def submit_and_hold(batcher, held):
@@ -127,19 +134,16 @@ def submit_behind(batcher, held, requests):
     return futures
 
 
-def test_requests_that_wait_share_a_batch(held):
-    batcher = Batcher(LIMITS)
+def test_requests_that_wait_share_a_batch(batcher, held):
     for future in submit_behind(batcher, held, [request(held)] * 5):
         assert future.result(30)["default"].shape == (1, 14)
-    batcher.close()
     assert held.batches == [1, 5]
 
 
-def test_batch_waits_for_last_clients(held, monkeypatch):
+def test_batch_waits_for_last_clients(batcher, held, monkeypatch):
     """The first client to come back is computed alone only if the others stay away."""
     # Twice the time of a batch: enough on a busy machine, too.
     monkeypatch.setattr("keras_elmo.serving.batcher._WAIT_SHARE", 2.0)
-    batcher = Batcher(LIMITS)
     held.seconds = 1.0
     for future in submit_behind(batcher, held, [request(held)] * 3):
         future.result(30)
@@ -151,20 +155,17 @@ def test_batch_waits_for_last_clients(held, monkeypatch):
         future.result(30)
     held.seconds = 0.0
     batcher.submit(request(held)).result(30)
-    batcher.close()
     assert held.batches == [1, 3, 3, 1]
 
 
-def test_single_client_never_waits(held, monkeypatch):
+def test_single_client_never_waits(batcher, held, monkeypatch):
     monkeypatch.setattr("keras_elmo.serving.batcher._WAIT_SHARE", 1000.0)
-    batcher = Batcher(LIMITS)
     held.go_on.set()
     held.seconds = 1.0
     batcher.submit(request(held)).result(30)
     held.seconds = 0.0
     # Waiting would take a thousand seconds.
     batcher.submit(request(held)).result(30)
-    batcher.close()
 
 
 def test_max_tokens_of_batch(held):
@@ -183,18 +184,16 @@ def test_max_tokens_of_batch(held):
     assert metric("batch_sentences_sum") - counted[1] == sum(held.batches)
 
 
-def test_one_signature_per_batch(held, model):
+def test_one_signature_per_batch(batcher, held, model):
     other = Held(model.signatures["default"])
     other.go_on.set()
-    batcher = Batcher(LIMITS)
     requests = [request(held), request(other), request(held), request(other)]
     for future in submit_behind(batcher, held, requests):
         future.result(30)
-    batcher.close()
     assert (held.batches, other.batches) == ([1, 2], [2])
 
 
-def test_layer_norm_is_not_batchable(tmp_path, monkeypatch):
+def test_layer_norm_is_not_batchable(batcher, tmp_path, monkeypatch):
     """Layer normalisation takes one mean over the whole batch."""
     monkeypatch.setattr(Signature, "warm_up", lambda signature: None)
     layer = ElmoEmbedding(embedding().encoder, layer_norm=True)
@@ -213,23 +212,19 @@ def test_layer_norm_is_not_batchable(tmp_path, monkeypatch):
     held.batches.clear()
     # Sharing a batch does change the outputs.
     assert max(apart) > 1e-3
-    batcher = Batcher(LIMITS)
     for future, each in zip(
         submit_behind(batcher, held, requests), wanted, strict=True
     ):
         np.testing.assert_allclose(future.result(30)["default"], each, atol=1e-5)
-    batcher.close()
     assert held.batches == [1, 1, 1, 1]
 
 
-def test_bad_request_fails_alone(held):
-    batcher = Batcher(LIMITS)
+def test_bad_request_fails_alone(batcher, held):
     requests = [request(held), request(held, "bad"), request(held)]
     good, bad, too = submit_behind(batcher, held, requests)
     assert good.result(30) and too.result(30)
     with pytest.raises(RuntimeError, match="bad"):
         bad.result(30)
-    batcher.close()
 
 
 def test_max_waiting(held):
@@ -267,8 +262,7 @@ def test_max_waiting_counts_those_in_the_tokenizer(held, model):
     batcher.close()
 
 
-def test_cancelled_request_is_dropped(held):
-    batcher = Batcher(LIMITS)
+def test_cancelled_request_is_dropped(batcher, held):
     first = submit_and_hold(batcher, held)
     futures = [batcher.submit(request(held)) for _ in range(3)]
     assert futures[1].cancel()
@@ -286,7 +280,6 @@ def test_cancelled_request_is_dropped(held):
     held.go_on.set()
     first.result(30)
     batcher.submit(request(held)).result(30)
-    batcher.close()
     assert held.batches == [1, 2, 1, 1]
 
 
@@ -296,12 +289,6 @@ class Kept:
     in_use = contextlib.nullcontext
 
 
-def long_request(held, texts, outputs=("default",)):
-    strings = np.array([text.encode() for text in texts], object)
-    longest = max(map(len, strings))
-    return Request(held, {"strings": strings}, outputs, len(strings), longest)
-
-
 @pytest.fixture
 def small_parts(monkeypatch):
     """Requests of more than 40 tokens are long."""
@@ -309,29 +296,26 @@ def small_parts(monkeypatch):
     monkeypatch.setattr("keras_elmo.serving.batcher.PART_TOKENS", 40)
 
 
-def test_parts_equal_whole(held, model, small_parts):
+def test_parts_equal_whole(batcher, held, model, small_parts):
     """Sentences keep their order; each output is padded as if computed at once."""
     texts = ["a bank", "", "the river of a boat", "a", "a b c d e f g h", "of", "the"]
     outputs = model.signatures["default"].outputs
-    whole = long_request(model.signatures["default"], texts, outputs)
+    whole = of_strings(model.signatures["default"], texts, outputs)
     held.go_on.set()
-    batcher = Batcher(LIMITS)
-    answer = batcher.submit(long_request(held, texts, outputs)).result(30)
+    answer = batcher.submit(of_strings(held, texts, outputs)).result(30)
     rows = [text.split() for text in texts]
     tokens = of_tokens(model, rows, 3, model.signatures["tokens"].outputs)
     of_those = batcher.submit(tokens).result(30)
-    batcher.close()
     # The longest has 19 bytes.
     assert held.batches == [2, 2, 2, 1]
     assert_as_if_alone([whole, tokens], [answer, of_those])
 
 
-def test_short_request_behind_long_one(held, model, small_parts):
+def test_short_request_behind_long_one(batcher, held, model, small_parts):
     """It is answered while the first part of the long one is computed."""
     other = Held(model.signatures["default"])
     other.go_on.set()
-    batcher = Batcher(LIMITS)
-    longs = [batcher.submit(long_request(held, ["a bank"] * 20)) for _ in range(2)]
+    longs = [batcher.submit(of_strings(held, ["a bank"] * 20)) for _ in range(2)]
     while not held.batches:
         time.sleep(0.001)
     assert batcher.submit(request(other)).result(30)["default"].shape == (1, 14)
@@ -340,35 +324,30 @@ def test_short_request_behind_long_one(held, model, small_parts):
     held.go_on.set()
     for future in longs:
         assert future.result(30)["default"].shape == (20, 14)
-    batcher.close()
     # One after the other.
     assert held.batches == [6, 6, 6, 2] * 2
 
 
-def test_bad_sentence_of_long_request(held, small_parts):
-    batcher = Batcher(LIMITS)
+def test_bad_sentence_of_long_request(batcher, held, small_parts):
     held.go_on.set()
     texts = ["a bank"] * 20
-    bad = batcher.submit(long_request(held, [*texts[:8], "bad", *texts[9:]]))
-    good = batcher.submit(long_request(held, texts))
+    bad = batcher.submit(of_strings(held, [*texts[:8], "bad", *texts[9:]]))
+    good = batcher.submit(of_strings(held, texts))
     with pytest.raises(RuntimeError, match="bad"):
         bad.result(30)
     assert good.result(30)["default"].shape == (20, 14)
-    batcher.close()
     # No part after the bad one is computed.
     assert held.batches == [6, 6, 6, 6, 6, 2]
 
 
-def test_client_of_long_request_leaves(held, small_parts):
+def test_client_of_long_request_leaves(batcher, held, small_parts):
     """The part under way is the last."""
-    batcher = Batcher(LIMITS)
-    long = batcher.submit(long_request(held, ["a bank"] * 20))
+    long = batcher.submit(of_strings(held, ["a bank"] * 20))
     while not held.batches:
         time.sleep(0.001)
     assert long.cancel()
     held.go_on.set()
-    batcher.submit(long_request(held, ["a bank"] * 7)).result(30)
-    batcher.close()
+    batcher.submit(of_strings(held, ["a bank"] * 7)).result(30)
     assert held.batches == [6, 6, 1]
 
 
@@ -398,13 +377,11 @@ def test_empty_sentences_fill_a_batch(held):
     ],
     ids=["a long word", "one long text beside short ones"],
 )
-def test_bytes_of_text(texts, size, held):
+def test_bytes_of_text(batcher, texts, size, held):
     """What the tokenizer would read is bounded before it reads anything."""
-    batcher = Batcher(LIMITS)
     inputs = {"strings": np.array(texts, object)}
     with pytest.raises(ServingError, match="of 48 bytes for each, .* " + size):
         asyncio.run(batcher.predict(Kept(), held, inputs))
-    batcher.close()
     assert held.batches == []
 
 
@@ -420,20 +397,18 @@ def test_bytes_of_word(held):
     batcher.close()
 
 
-def test_bytes_of_text_cut_parts(held, small_parts):
+def test_bytes_of_text_cut_parts(batcher, held, small_parts):
     """Few tokens of many bytes are a long request, too."""
-    batcher = Batcher(LIMITS)
     held.go_on.set()
     inputs = {"strings": np.array([b"x" * 48 * 20] * 6, object)}
     asyncio.run(batcher.predict(Kept(), held, inputs, ["default"]))
-    batcher.close()
     # All are counted; then there are parts of two.
     assert held.batches == [6, 2, 2, 2]
 
 
 def test_long_requests_wait_are_dropped_and_are_counted(held, small_parts):
     batcher = Batcher(Limits(tokens=1000, waiting=2))
-    whole = long_request(held, ["a bank"] * 7)
+    whole = of_strings(held, ["a bank"] * 7)
     first = batcher.submit(whole)
     while not held.batches:
         time.sleep(0.001)
@@ -448,12 +423,10 @@ def test_long_requests_wait_are_dropped_and_are_counted(held, small_parts):
     assert held.batches == [6, 1, 6, 1]
 
 
-def test_long_request_of_layer_norm_is_whole(held, small_parts):
+def test_long_request_of_layer_norm_is_whole(batcher, held, small_parts):
     held.batchable = False
     held.go_on.set()
-    batcher = Batcher(LIMITS)
-    batcher.submit(long_request(held, ["a bank"] * 20)).result(30)
-    batcher.close()
+    batcher.submit(of_strings(held, ["a bank"] * 20)).result(30)
     assert held.batches == [20]
 
 
@@ -470,7 +443,10 @@ def test_many_threads(model):
     """Answers go to those who asked."""
     batcher = Batcher(Limits(tokens=2000, waiting=1000))
     texts = [f"word{k} " * (1 + k % 7) for k in range(200)]
-    requests = [of_strings(model, [text], ["elmo", "word_emb"]) for text in texts]
+    requests = [
+        of_strings(model.signatures["default"], [text], ["elmo", "word_emb"])
+        for text in texts
+    ]
     with ThreadPoolExecutor(16) as threads:
         answers = list(
             threads.map(lambda each: batcher.submit(each).result(60), requests)

@@ -11,14 +11,14 @@ from keras_elmo.serving.limits import Code, Limits, ServingError
 LIMITS = Limits(body_bytes=10)
 
 
-def request(*chunks):
+def request(*chunks, headers=()):
     messages = [{"type": "http.request", "body": x, "more_body": True} for x in chunks]
     messages.append({"type": "http.request", "body": b""})
 
     async def receive():
         return messages.pop(0)
 
-    return Request({"type": "http", "method": "POST", "headers": []}, receive)
+    return Request({"type": "http", "method": "POST", "headers": [*headers]}, receive)
 
 
 def test_together():
@@ -47,6 +47,19 @@ def test_together():
 
     for _ in range(2):
         asyncio.run(fill(_TOGETHER))
+
+
+def test_content_encoding():
+    """A few bytes could become many."""
+
+    async def read():
+        compressed = [(b"content-encoding", b"gzip")]
+        async with Bodies(LIMITS).read(request(b"\x1f\x8b", headers=compressed)):
+            pass
+
+    with pytest.raises(ServingError, match="without a Content-Encoding") as error:
+        asyncio.run(read())
+    assert error.value.code is Code.INVALID_ARGUMENT
 
 
 def test_refused_bodies_do_not_count():

@@ -19,6 +19,8 @@ import threading
 import time
 from collections import Counter
 
+from tests.serving.test_rest import head, tokens
+
 REQUESTS = int(os.environ.get("KERAS_ELMO_REQUESTS", 60))
 # As on a slow machine: a good request must arrive within it.
 RECEIVE_SECONDS = 4
@@ -122,11 +124,6 @@ def text(chance):
     return "".join(chance.choices("ab배 .\n\0\u2028😀", k=chance.randint(0, 40)))
 
 
-def tokens(rows, lengths):
-    columns = {"tokens": rows, "sequence_len": lengths}
-    return {"signature_name": "tokens", "inputs": columns}
-
-
 def wrong_type(chance):
     rows = [text(chance) for _ in range(chance.randint(1, 5))]
     wrong = [1, 1.5, None, True, [], {}, ["a"], {"b64": 1}, -(2**70)]
@@ -134,41 +131,34 @@ def wrong_type(chance):
     return {chance.choice(("instances", "inputs")): rows}
 
 
-def wrong_integer(chance):
-    wrong = ["1", None, True, 1.0, 2**31, -(2**40), [1], {"b64": "AA=="}]
-    return tokens([["a"]], [chance.choice(wrong)])
-
-
-def ragged(chance):
-    return tokens([["a"] * width for width in chance.sample(range(6), 2)], [1, 1])
-
-
 def unequal(chance):
     rows, lengths = chance.sample(range(1, 9), 2)
     return tokens([["a"]] * rows, [1] * lengths)
 
 
-def wrong_keys(chance):
-    key = "".join(chance.choices("abc", k=5))
-    return chance.choice(
-        [
-            *([], "a", 1, None, {}, {key: ["a"]}),
-            {"instances": ["a"], "inputs": ["a"]},
-            {"inputs": {key: ["a"]}},
-            {"inputs": {"strings": ["a"], key: ["a"]}},
-            {"instances": [{key: "a"}]},
-            {"instances": [{"strings": "a"}, {key: "a"}]},
-            {"signature_name": "tokens", "instances": [{"tokens": ["a"]}]},
-            {"signature_name": "tokens", "inputs": ["a"]},
-        ]
-    )
-
-
-def unknown(chance):
-    name = "".join(chance.choices("abc/:%", k=5))
-    wrong = [{"signature_name": s} for s in (name, 1, "__saved_model_init_op")]
-    wrong += [{"output_filter": f} for f in ([name], ["elmo", "elmo"], "elmo")]
-    return GOOD | chance.choice(wrong)
+NO_INTEGERS = ["1", None, True, 1.0, 2**31, -(2**40), [1], {"b64": "AA=="}]
+WRONG_KEYS = [
+    *([], "a", 1, None, {}, {"c": ["a"]}),
+    {"instances": ["a"], "inputs": ["a"]},
+    {"inputs": {"c": ["a"]}},
+    {"inputs": {"strings": ["a"], "c": ["a"]}},
+    {"instances": [{"c": "a"}]},
+    {"instances": [{"strings": "a"}, {"c": "a"}]},
+    {"signature_name": "tokens", "instances": [{"tokens": ["a"]}]},
+    {"signature_name": "tokens", "inputs": ["a"]},
+]
+UNKNOWN = [
+    *({"signature_name": name} for name in ("/:%", 1, "__saved_model_init_op")),
+    *({"output_filter": names} for names in (["c"], ["elmo", "elmo"], "elmo")),
+]
+NO_UTF8 = [b"\xff", b"\xc3", b"\xed\xa0\x80", b"\xf5\x80\x80\x80", b"\x80"]
+LONG_WORDS = ["%", "_", ".", "-", "@", "\u0301\u0316", "배", "http://"]
+UNKNOWN_PATHS = [
+    *("~", "~/", "~:classify", "~/versions/2:predict", "~/versions/x:predict"),
+    *("/v1/models/other:predict", "/v1", "/", "/%00", "/../../etc/passwd", "/?~"),
+    *(f"~/versions/{'9' * 40}:predict", "~/labels/stable:predict"),
+]
+METHODS = ["GET", "PUT", "DELETE", "PATCH", "OPTIONS"]
 
 
 def bad_base64(chance):
@@ -178,18 +168,9 @@ def bad_base64(chance):
     return {"inputs": [{"b64": code}]}
 
 
-def bad_utf8(chance):
-    wrong = [b"\xff", b"\xc3", b"\xed\xa0\x80", b"\xf5\x80\x80\x80", b"\x80"]
-    return b'{"inputs": ["a%sb"]}' % chance.choice(wrong)
-
-
 def cut(chance):
     body = json.dumps({"inputs": [text(chance)], "signature_name": "default"}).encode()
     return body[: chance.randrange(len(body))]
-
-
-def noise(chance):
-    return b"\0" + chance.randbytes(chance.randint(0, 2000))
 
 
 def deep(chance):
@@ -199,37 +180,10 @@ def deep(chance):
     return b'{"inputs": 1, "%s": %s}' % (key, begin * depth + b"1" + end * depth)
 
 
-def many_sentences(chance):
-    return {"inputs": ["a"] * chance.randint(1025, 200_000)}
-
-
 def many_tokens(chance):
     if chance.random() < 0.5:
         return {"inputs": ["a " * 1_000_000]}
     return tokens([["a"] * 1_000_000], [1])
-
-
-def long_word(chance):
-    mark = chance.choice(["%", "_", ".", "-", "@", "\u0301\u0316", "배", "http://"])
-    return {"inputs": [mark * chance.randint(5_000, 200_000)]}
-
-
-def large_body(chance):
-    return b" " * 100_000_000
-
-
-def wrong_path(chance):
-    path = chance.choice(
-        ["~", "~/", "~:classify", "~/versions/2:predict", "~/versions/x:predict"]
-        + ["/v1/models/other:predict", "/v1", "/", "/%00", "/../../etc/passwd", "/?~"]
-        + [f"~/versions/{'9' * 40}:predict", "~/labels/stable:predict"]
-    )
-    return GOOD, path
-
-
-def wrong_method(chance):
-    methods = ["GET", "PUT", "DELETE", "PATCH", "OPTIONS"]
-    return GOOD, "~:predict", chance.choice(methods)
 
 
 # ---------------------------------------------------------------- bare connections
@@ -237,11 +191,6 @@ def wrong_method(chance):
 
 def connected(server):
     return socket.create_connection((server.host, server.port), timeout=60)
-
-
-def head(server, *fields):
-    line = f"POST /v1/models/{server.name}:predict HTTP/1.1"
-    return "\r\n".join([line, "Host: localhost", *fields, "", ""]).encode()
 
 
 def answered(connection):
@@ -326,23 +275,61 @@ def gone(server, chance):
 # How often each kind is sent, what makes it, and its answers. What makes it returns a
 # body, perhaps with a path and a method, or sends the request and returns the answer.
 KINDS = {
-    "no string where one has to be": (10, wrong_type, {"400"}),
-    "no integer where one has to be": (5, wrong_integer, {"400"}),
-    "tokens that are no rectangle": (5, ragged, {"400"}),
-    "more lengths than sentences, or less": (5, unequal, {"400"}),
-    "keys missing, or others": (10, wrong_keys, {"400"}),
-    "a signature or an output there is not": (5, unknown, {"400"}),
+    "no string where one is required": (10, wrong_type, {"400"}),
+    "no integer where one is required": (
+        5,
+        lambda chance: tokens([["a"]], [chance.choice(NO_INTEGERS)]),
+        {"400"},
+    ),
+    "rows of tokens with different lengths": (
+        5,
+        lambda chance: tokens([["a"] * k for k in chance.sample(range(6), 2)], [1, 1]),
+        {"400"},
+    ),
+    "more or fewer lengths than sentences": (5, unequal, {"400"}),
+    "missing or unknown keys": (10, lambda chance: chance.choice(WRONG_KEYS), {"400"}),
+    "unknown signature or output": (
+        5,
+        lambda chance: GOOD | chance.choice(UNKNOWN),
+        {"400"},
+    ),
     "invalid base64": (10, bad_base64, {"400"}),
-    "invalid UTF-8": (10, bad_utf8, {"400"}),
+    "invalid UTF-8": (
+        10,
+        lambda chance: b'{"inputs": ["a%sb"]}' % chance.choice(NO_UTF8),
+        {"400"},
+    ),
     "JSON cut short": (10, cut, {"400"}),
-    "random bytes": (10, noise, {"400"}),
+    "random bytes": (
+        10,
+        lambda chance: b"\0" + chance.randbytes(chance.randint(0, 2000)),
+        {"400"},
+    ),
     "lists or objects 3 to 100,000 deep": (10, deep, {"400"}),
-    "too many sentences": (1, many_sentences, {"400", "413"}),
+    "too many sentences": (
+        1,
+        lambda chance: {"inputs": ["a"] * chance.randint(1025, 200_000)},
+        {"400", "413"},
+    ),
     "a million tokens": (0.3, many_tokens, {"400", "413"}),
-    "a word of 5 kB to 1 MB": (1, long_word, {"400", "413"}),
-    "a body of 100 MB": (0.1, large_body, {"413"}),
-    "a path there is not": (5, wrong_path, {"400", "404"}),
-    "another method": (5, wrong_method, {"400"}),
+    "a word of 5 kB to 1 MB": (
+        1,
+        lambda chance: {
+            "inputs": [chance.choice(LONG_WORDS) * chance.randint(5_000, 200_000)]
+        },
+        {"400", "413"},
+    ),
+    "a body of 100 MB": (0.1, lambda chance: b" " * 100_000_000, {"413"}),
+    "unknown path": (
+        5,
+        lambda chance: (GOOD, chance.choice(UNKNOWN_PATHS)),
+        {"400", "404"},
+    ),
+    "another method": (
+        5,
+        lambda chance: (GOOD, "~:predict", chance.choice(METHODS)),
+        {"400"},
+    ),
     "invalid HTTP": (5, bad_http, {"400", "413", "431"}),
     "endless trailers, extensions, blank lines": (1, endless, {CLOSED}),
     "a page of another site": (5, other_site, {"403", "421"}),

@@ -90,8 +90,7 @@ def test_card(run):
         "the exact softmax 50.0 (forward 61.0, backward 59.0)",
         f"keras_elmo.load_language_model({str(run)!r})".replace("'", '"'),
         '`Tokenizer("whitespace")`',
-        "keras-elmo pretrain --options options.json "
-        "--corpus diary-0.txt diary-1.txt diary-2.txt ... ",
+        "keras-elmo pretrain --options options.json --corpus 'diary-*.txt' ",
         "--num-sampled 4 --dtype float32 --seed 7 --steps 300\n",
     ):
         assert text in card, text
@@ -168,6 +167,17 @@ def test_command_of_card(run, given, recipe):
     for name, value in {**again, "learning_rate": rate}.items():
         assert value == manifest[name], name
     assert options.batch_tokens == manifest["batch_tokens"]
+
+
+def test_command_of_card_of_a_corpus(run):
+    """Its sizes are those of the `Corpus`, whatever a recipe would choose."""
+    manifest = begin(run)
+    sizes = {"batch_tokens": 99, "max_tokens": 33}
+    manifest |= {f"corpus.{name}": size for name, size in sizes.items()}
+    del manifest["batch_tokens"]
+    write_json(run / "training.json", {**manifest, "kind_of_corpus": "a Corpus"})
+    options, _ = commanded(run)
+    assert {name: getattr(options, name) for name in sizes} == sizes
 
 
 @pytest.mark.parametrize(

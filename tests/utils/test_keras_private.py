@@ -30,7 +30,7 @@ OF_KERAS = {
 }
 OF_PYTHON = {
     *("_asdict", "_fields", "_replace", "_getframe"),
-    *("_actions", "_fill_text", "_option_string_actions", "_SubParsersAction"),
+    *("_actions", "_option_string_actions", "_SubParsersAction"),
 }
 # scikit-learn documents it, for classes of estimators.
 OF_SKLEARN = {"_n_features_out"}

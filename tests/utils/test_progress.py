@@ -1,14 +1,10 @@
 import io
+from types import SimpleNamespace
 
 import pytest
 
 from keras_elmo.utils import progress
 from keras_elmo.utils.progress import Progress
-
-
-class Terminal(io.StringIO):
-    def isatty(self):
-        return True
 
 
 @pytest.fixture
@@ -23,10 +19,25 @@ def clock(monkeypatch):
     return move
 
 
-def test_plain_lines(clock):
-    """Without a terminal, a line every ten seconds."""
+@pytest.fixture
+def stream(monkeypatch):
+    """Standard error, which is no terminal."""
     stream = io.StringIO()
-    with Progress("Training", total=100, stream=stream) as bar:
+    monkeypatch.setattr(progress, "sys", SimpleNamespace(stderr=stream))
+    return stream
+
+
+@pytest.fixture
+def terminal(stream, monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "120")
+    stream.isatty = lambda: True
+    return stream
+
+
+def test_plain_lines(clock, stream):
+    """Without a terminal, a line every ten seconds."""
+    with Progress("Training", total=100) as bar:
         for step in range(1, 101):
             clock(0.5)
             bar.update(200, position=step, loss=8 - step / 50, perplexity=1234.5)
@@ -41,21 +52,23 @@ def test_plain_lines(clock):
 
 
 @pytest.mark.parametrize(
-    ("words", "seconds", "line"),
-    [(10, 2, "5 words/s, 10 words in 0:02"), (1, 4, "0.2 words/s, 1 word in 0:04")],
+    ("total", "words", "seconds", "line"),
+    [
+        (None, 10, 2, "5 words/s, 10 words in 0:02"),
+        (None, 1, 4, "0.2 words/s, 1 word in 0:04"),
+        (0, 0, 0, "100 %, 0 words in 0:00"),
+    ],
 )
-def test_short_task(clock, words, seconds, line):
-    stream = io.StringIO()
-    with Progress("Embedding", stream=stream) as bar:
+def test_short_task(total, words, seconds, line, clock, stream):
+    with Progress("Embedding", total) as bar:
         clock(seconds)
         bar.update(words)
     assert stream.getvalue() == f"Embedding: {line}\n"
 
 
-def test_metrics_stay(clock):
+def test_metrics_stay(clock, stream):
     """Until they are given again."""
-    stream = io.StringIO()
-    with Progress("Training", stream=stream) as bar:
+    with Progress("Training") as bar:
         bar.update(1, loss=2.0, rate=0.00025)
         bar.update(1, loss=float("nan"))
         clock(1)
@@ -64,10 +77,9 @@ def test_metrics_stay(clock):
     )
 
 
-def test_speed_and_time_left(clock):
+def test_speed_and_time_left(clock, stream):
     """The speed is the recent one; the time left counts from the start."""
-    stream = io.StringIO()
-    with Progress("Training", total=1000, start=900, stream=stream) as bar:
+    with Progress("Training", total=1000, start=900) as bar:
         clock(60)
         bar.update(10)
         for _ in range(60):
@@ -80,65 +92,34 @@ def test_speed_and_time_left(clock):
     assert "70 words in 2:00" in lines[-1]
 
 
-def test_empty_task(clock):
-    stream = io.StringIO()
-    with Progress("Counting", total=0, stream=stream):
-        pass
-    assert stream.getvalue() == "Counting: 100 %, 0 words in 0:00\n"
-
-
-def test_interrupted_task(clock):
-    """It has no last line."""
-    stream = io.StringIO()
-    with pytest.raises(KeyboardInterrupt), Progress("Training", stream=stream):
+def test_interrupted_task(clock, stream):
+    """It has no last line; hours are told where they are left."""
+    with pytest.raises(KeyboardInterrupt), Progress("Training", total=3) as bar:
+        clock(3725)
+        bar.update(1)
         raise KeyboardInterrupt
-    assert stream.getvalue() == ""
+    assert stream.getvalue() == "Training: 33 %, 0.0003 words/s, 2:04:10 left, 1 word\n"
 
 
-def test_bar_on_terminal(clock, monkeypatch):
-    monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setenv("COLUMNS", "120")
-    stream = Terminal()
-    with Progress("Training [a]", total=10, stream=stream) as bar:
+def test_bar_on_terminal(clock, terminal):
+    with Progress("Training [a]", total=10) as bar:
         clock(5)
         bar.update(500, position=5, loss=4.25, perplexity=70.105)
-        shown = stream.getvalue()
-        assert "Training [a]" in shown
-        assert "50%" in shown
+        shown = terminal.getvalue()
+        assert "Training [a]" in shown and "50%" in shown
         assert "100 words/s, 0:05 left, loss 4.25, perplexity 70.11" in shown
         clock(0.01)
         bar.update(1, position=6)
-        assert stream.getvalue() == shown
+        assert terminal.getvalue() == shown
         clock(5)
         bar.update(1, position=10)
-    assert "100%" in stream.getvalue()
+    assert "100%" in terminal.getvalue()
     # The cursor is shown again, and the prompt starts on a line of its own.
-    assert "\x1b[?25h" in stream.getvalue()
-    assert "\n" in stream.getvalue()
+    assert "\x1b[?25h" in terminal.getvalue() and "\n" in terminal.getvalue()
 
 
-def test_bar_without_total(clock, monkeypatch):
-    monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setenv("COLUMNS", "120")
-    stream = Terminal()
-    with Progress("Reading", stream=stream) as bar:
+def test_bar_without_total(clock, terminal):
+    with Progress("Reading") as bar:
         clock(1)
         bar.update(7)
-    assert "7 words/s" in stream.getvalue()
-    assert "left" not in stream.getvalue()
-
-
-def test_hours_left(clock):
-    stream = io.StringIO()
-    with Progress("Training", total=3, stream=stream) as bar:
-        clock(3725)
-        bar.update(1)
-    assert stream.getvalue().splitlines()[0].endswith("2:04:10 left, 1 word")
-
-
-def test_standard_error_by_default(clock, capsys):
-    with Progress("Training"):
-        pass
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert captured.err.startswith("Training: ")
+    assert "7 words/s" in terminal.getvalue() and "left" not in terminal.getvalue()

@@ -1,15 +1,140 @@
-"""The subcommands of `keras-elmo` that read models of other programs."""
+"""The subcommands of `keras-elmo` that pass models on, and tell what they are."""
 
+import dataclasses
 import json
+import math
 import os
+import shlex
 from collections.abc import Iterator
 
 import keras_elmo
-from keras_elmo.cli.parsing import Arguments, check_model, command, import_keras
+from keras_elmo.cli.parsing import (
+    MODEL,
+    Arguments,
+    check_model,
+    check_new,
+    command,
+    import_keras,
+)
+from keras_elmo.cli.tasks import LITERT_SUFFIX, export_trained
 from keras_elmo.config import TOKENIZERS
-from keras_elmo.files.finding import FOREIGN_FORMATS
-from keras_elmo.utils.files import check_free
+from keras_elmo.files.exported_sources import KerasFile
+from keras_elmo.files.finding import FOREIGN_FORMATS, check_folder_name, is_onnx
+from keras_elmo.utils.checks import received
 from keras_elmo.utils.options import Option
+
+_ONNX = (
+    Option(
+        "quantize",
+        "Store matrices in 8 bits, a quarter of the room, and faster",
+        group="ONNX file",
+        choices=("int8",),
+    ),
+)
+_SAVED_MODEL = (
+    Option(
+        "tokenizer",
+        "How signature default, and every command, splits text; if not given, as "
+        "the training text was split, or by whitespace where that is not known; none "
+        "leaves the signature out",
+        group="SavedModel",
+        choices=(*TOKENIZERS, "none"),
+    ),
+    Option(
+        "dtype",
+        "What the model computes in; bfloat16 has half the size",
+        group="SavedModel",
+        choices=("float32", "bfloat16"),
+    ),
+    Option(
+        "half_weights",
+        "Store the encoder's weights in float16, whatever it computes in",
+        group="SavedModel",
+        type=bool,
+    ),
+    Option(
+        "language_model",
+        "Keep the vocabulary and the softmax, too, for perplexity, substitutes "
+        "and further training",
+        group="SavedModel",
+        type=bool,
+    ),
+)
+
+
+@command(
+    "export",
+    "write a SavedModel, an ONNX or a LiteRT file",
+    "export --model runs/my-elmo --out saved_models/my-elmo",
+    dataclasses.replace(
+        MODEL,
+        name="source",
+        help=f"{MODEL.help}; or a .keras file of tag or classify",
+        check=None,
+    ),
+    Option(
+        "average",
+        "Average the weights with those of earlier stages of the same training: "
+        "runs, checkpoints or models exported with --language-model",
+        "DIR",
+        many=True,
+        check=check_model,
+    ),
+    Option(
+        "path",
+        "The folder to write, or a name in .onnx, or, of a tagger or a classifier, "
+        "in .tflite",
+        "DIR",
+        flag="--out",
+        required=True,
+        check=check_new,
+    ),
+    *_ONNX,
+    *_SAVED_MODEL,
+    models="--average",
+)
+def _export(arguments: Arguments) -> None:
+    """Writes a SavedModel with the signatures of the TF Hub module, or an ONNX file.
+
+    The signatures are default, which takes strings, and tokens. An ONNX file, if --out
+    ends in .onnx, takes character ids. docs/models.md compares their speed, their size
+    and what they need. A tagger or a classifier is written whole.
+    """
+    out = arguments["path"]
+    to_onnx = is_onnx(out)
+    is_task = KerasFile.matches(arguments["source"]) and "average" not in arguments
+    is_file = to_onnx or (is_task and out.endswith(LITERT_SUFFIX))
+    for option in _SAVED_MODEL if is_file else _ONNX:
+        if option.name in arguments:
+            rule = "applies only to an ONNX file"
+            if is_file:
+                kind = "an ONNX file" if to_onnx else "a LiteRT file"
+                rule = f"applies only to a SavedModel; {kind} takes character ids"
+                rule += " and computes in float32"
+            raise ValueError(f"{option.flag} {rule}. {received(path=out)}")
+    if not is_file:
+        check_folder_name(path=out)
+    if is_task:
+        export_trained(arguments)
+        return
+    check_model("source", arguments["source"])
+    others = arguments.pop("average", [])
+    import_keras()
+    if others:
+        stages = [arguments["source"], *others]
+        arguments["source"] = keras_elmo.average_models(stages)
+    if to_onnx:
+        for name, cosine in keras_elmo.export_onnx(**arguments).items():
+            least = math.floor(cosine * 1e4) / 1e4
+            print(f"{name}: cosine with float32 {least:.4f} or more")
+    else:
+        if arguments.get("tokenizer") == "none":
+            arguments["tokenizer"] = None
+        keras_elmo.export_saved_model(**arguments)
+    print(f"wrote {out}, {'an ONNX file' if to_onnx else 'a SavedModel'}")
+    shown = shlex.join(["embed", "--model", out, "--input", "text.txt"])
+    print(f"next: keras-elmo {shown} --out vectors.hdf5")
+
 
 _FORMATS = [
     Option(key, foreign.help, "DIR", one_of="what")
@@ -44,7 +169,14 @@ _FLAGS = ", ".join(option.flag for option in _FORMATS)
         "original English models; if not given, text is taken as tokenized",
         choices=TOKENIZERS,
     ),
-    Option("directory", "The directory to write", "DIR", flag="--out", required=True),
+    Option(
+        "directory",
+        "The directory to write",
+        "DIR",
+        flag="--out",
+        required=True,
+        check=check_new,
+    ),
     kind=f"{_FLAGS}, or --options with --weights,",
 )
 def _import(arguments: Arguments) -> None:
@@ -53,7 +185,6 @@ def _import(arguments: Arguments) -> None:
     From a TF Hub module, that is an exported model; from all others, a directory that
     embed, export and pretrain --init take.
     """
-    check_free(arguments["directory"])
     if ("options" in arguments) != ("weights" in arguments):
         raise ValueError("--options and --weights must be given together")
     if "options" in arguments:
@@ -92,7 +223,7 @@ def _inspect(arguments: Arguments) -> None:
     The model may be of another program: then it has to be imported first.
     """
     if not os.path.exists(arguments["model"]):
-        check_model(arguments["model"])
+        check_model("model", arguments["model"])
     import_keras()
     described = keras_elmo.inspect_model(arguments["model"])
     if "json" in arguments:
