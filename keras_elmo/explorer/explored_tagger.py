@@ -1,13 +1,11 @@
 """What the page asks of a tagger."""
 
 import os
-from functools import cached_property
 
 import keras
 import numpy as np
 
 from keras_elmo.downstream.tagger import Tagger
-from keras_elmo.embedding.parts import encoder_hash
 from keras_elmo.explorer.explorer import Answer
 from keras_elmo.files.encoder_tokenizer import tokenizer_of
 from keras_elmo.files.exported_sources import KerasFile
@@ -34,14 +32,10 @@ class ExploredTagger:
     def __init__(self, tagger: Tagger, name: str, tokenizer: str | None = None) -> None:
         self._tagger = tagger
         self._name = name
-        self._tokenizer = tokenizer_of(tagger.elmo.encoder, tokenizer)
+        self.encoder = tagger.elmo.encoder
+        self._tokenizer = tokenizer_of(self.encoder, tokenizer)
         self._tags = tagger.tags or []
         self._has_spans = scheme_of_names(self._tags) is not None
-
-    @cached_property
-    def encoder_hash(self) -> str:
-        """Tells whether a model has the tagger's biLM."""
-        return encoder_hash(self._tagger.elmo.encoder)
 
     @classmethod
     def load(cls, path: str, tokenizer: str | None = None) -> "ExploredTagger":

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from keras_elmo.embedding.embedder import Embedder
-from keras_elmo.embedding.parts import encoder_hash
 from keras_elmo.explorer.examples import EXAMPLES, language
 from keras_elmo.explorer.explored_text import ExploredText, traits
 from keras_elmo.explorer.plane import context_words
@@ -98,11 +97,6 @@ class Explorer:
         except NoLanguageModel:
             model = source.encoder()
         return cls(model, *args, **kwargs)
-
-    @functools.cached_property
-    def encoder_hash(self) -> str:
-        """Tells whether a tagger has the model's biLM."""
-        return encoder_hash(self.encoder)
 
     def _tokens(self, text: str) -> tuple[str, ...]:
         return tuple(read_sentence(text, self._tokenizer))
