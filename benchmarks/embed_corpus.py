@@ -68,7 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def write(corpus: str, count: str, text: str) -> None:
     """Writes `count` sentences, one per line; prints the number of words."""
-    from keras_elmo.text.batching import token_chunks
+    from keras_elmo.text.batching import tokenized_lines
     from keras_elmo.text.lines import expand_files, read_lines
     from keras_elmo.text.stats import CorpusStats
 
@@ -76,7 +76,7 @@ def write(corpus: str, count: str, text: str) -> None:
     with open(text, "w", encoding="utf-8") as file:
         file.writelines(f"{line}\n" for line in islice(sentences, int(count)))
     stats = CorpusStats()
-    for _ in token_chunks(read_lines([text], stats), "unicode", stats):
+    for _ in tokenized_lines(read_lines([text], stats), "unicode", stats):
         pass
     print(json.dumps({"lines": stats.lines, "words": stats.words}))
 

@@ -135,7 +135,8 @@ def train(arguments: Sequence[str]) -> None:
         def on_train_begin(self, logs: object = None) -> None:
             moments.append(time.monotonic() - _BEGAN)
             # Some steps, however long the first one took to compile.
-            seconds = max(5.0, 60 * options.minutes - moments[0])
+            least = min(5.0, 60 * options.minutes)
+            seconds = max(least, 60 * options.minutes - moments[0])
             timer = Timer(seconds, setattr, (self.model, "stop_training", True))
             timer.daemon = True
             timer.start()

@@ -1,4 +1,4 @@
-"""The figures of docs/figures: scores by layer and by size, and perplexities."""
+"""The figures of docs/figures: scores by layer, and perplexities."""
 
 import contextlib
 import csv
@@ -86,67 +86,6 @@ def draw_layers(
         axes.grid(alpha=0.3, axis="x")
         labelled = dict(zip(*axes.get_legend_handles_labels()[::-1], strict=True))
         axes.legend(labelled.values(), labelled, ncols=len(labelled), **_ABOVE)
-
-
-def draw_sizes(
-    curves: Mapping[str, Mapping[int, Sequence[float]]], path: Path, title: str
-) -> None:
-    """Draws the score against the number of training sentences, a line per model.
-
-    The line is the mean of the seeds, the band about it is their range. `curves` are,
-    for each model and number of sentences, the scores of the seeds.
-
-    Reference: Peters et al. 2018, figure 1.
-    """
-    with _picture(path, 5.5, 3.8) as figure:
-        axes = figure.subplots()
-        for name, curve in curves.items():
-            sizes = sorted(curve)
-            means, below, above = _spread([curve[size] for size in sizes])
-            (line,) = axes.plot(sizes, means, marker="o", label=name)
-            band = {"color": line.get_color(), "alpha": 0.2}
-            axes.fill_between(sizes, means - below, means + above, **band)
-        axes.set(xlabel="training sentences", ylabel="score, %", title=title)
-        axes.set_xscale("log")
-        axes.xaxis.set_major_formatter("{x:,.0f}")
-        axes.grid(alpha=0.3)
-        axes.legend(frameon=False)
-
-
-def draw_robustness(
-    measured: Mapping[str, Mapping[str, Mapping[str, Sequence[float]]]], path: Path
-) -> None:
-    """Draws the score against the share of misspelt words, a line per kind of vectors.
-
-    Args:
-        measured: for each task, each kind of vectors and each noise, such as "clean"
-            or "typos 10%", the scores of the seeds.
-        path: of the picture.
-    """
-    kinds = {"typos": "typing errors", "OCR": "errors of OCR"}
-    with _picture(path, 8, 3.4 * len(measured)) as figure:
-        rows = figure.subplots(len(measured), len(kinds), sharey="row", squeeze=False)
-        for (task, lines), row in zip(measured.items(), rows, strict=True):
-            for axes, (kind, title) in zip(row, kinds.items(), strict=True):
-                for name, scores in lines.items():
-                    shares = {0: scores["clean"]} | {
-                        int(noise.removeprefix(kind).rstrip("%")): seeds
-                        for noise, seeds in scores.items()
-                        if noise.startswith(kind)
-                    }
-                    means, below, above = _spread(list(shares.values()))
-                    (line,) = axes.plot(list(shares), means, marker="o", label=name)
-                    band = {"color": line.get_color(), "alpha": 0.2}
-                    axes.fill_between(
-                        list(shares), means - below, means + above, **band
-                    )
-                axes.set(xlabel=f"words with {title}, %", title=task)
-                axes.grid(alpha=0.3)
-            row[0].set(ylabel="score, %")
-        handles, names = rows[0][0].get_legend_handles_labels()
-        figure.legend(
-            handles, names, loc="outside lower center", ncols=4, frameon=False
-        )
 
 
 def draw_perplexities(measured: Path, folder: Path) -> None:

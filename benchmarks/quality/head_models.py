@@ -7,7 +7,6 @@ import keras
 import numpy as np
 import tensorflow as tf
 from data_sets import Task, Training
-from experiments import Head
 from keras import ops
 from word_vectors import Words
 
@@ -67,33 +66,19 @@ def padded_labels(task: Task, places: np.ndarray) -> np.ndarray:
     return batch
 
 
-def build_model(
-    head: Head, task: Task, below: Words, above: Words | None, dropout: float
-) -> Any:
-    """Returns a model: word vectors, dropout, a biLSTM, a softmax.
+def build_model(head: str, task: Task, words: Words, dropout: float) -> Any:
+    """Returns a model: word vectors, dropout, a biLSTM if it is the head, a softmax.
 
-    `below` is the input of the biLSTM, `above` is joined to its output. Each kind of
-    vectors is normalised by itself: those of random weights are ten times smaller than
-    those of a trained model, which alone should be no disadvantage.
+    Each kind of vectors is normalised by itself: those of random weights are ten times
+    smaller than those of a trained model, which alone should be no disadvantage.
     """
-
-    def normalised(vectors: list[Any]) -> Any:
-        parts = [keras.layers.LayerNormalization()(each) for each in vectors]
-        return ops.concatenate(parts, axis=-1)
-
     mask = keras.Input((None,), dtype="bool")
-    inputs, vectors = below.vectors(head.mix_l2)
-    x = keras.layers.Dropout(dropout)(normalised(vectors))
-    if head.kind == "bilstm":
+    inputs, vectors = words.vectors()
+    normalised = [keras.layers.LayerNormalization()(each) for each in vectors]
+    x = keras.layers.Dropout(dropout)(ops.concatenate(normalised, axis=-1))
+    if head == "bilstm":
         lstm = keras.layers.LSTM(UNITS, return_sequences=True)
         x = keras.layers.Bidirectional(lstm)(x, mask=mask)
-    if above is not None:
-        more, vectors = above.vectors(head.mix_l2)
-        inputs = [*inputs, *more]
-        # A value dropped from some of the words alone would change their maximum.
-        layers = keras.layers
-        drop = layers.Dropout if task.is_tagging else layers.SpatialDropout1D
-        x = ops.concatenate([x, drop(dropout)(normalised(vectors))], axis=-1)
     if not task.is_tagging:
         x = MaxAndMean()(x, mask)
     classes = keras.layers.Dense(len(task.classes), activation="softmax")(x)
@@ -101,17 +86,16 @@ def build_model(
 
 
 def train(
-    head: Head,
+    head: str,
     task: Task,
-    below: Words,
-    above: Words | None,
+    words: Words,
     places: np.ndarray,
     seed: int,
     training: Training,
 ) -> Any:
     """Returns a new model that was trained on the sentences at `places`."""
     keras.utils.set_random_seed(seed)
-    model = build_model(head, task, below, above, training.dropout)
+    model = build_model(head, task, words, training.dropout)
     batch_size = training.batch_size
     per_epoch = -(-len(places) // batch_size)
     epochs = max(training.epochs, -(-LEAST_UPDATES // per_epoch))
@@ -122,10 +106,10 @@ def train(
 
     def examples() -> Iterator[Any]:
         for _ in range(epochs):
-            for batch in batches(below.lengths, places, random, batch_size=batch_size):
+            for batch in batches(words.lengths, places, random, batch_size=batch_size):
                 labels = padded_labels(task, batch)
                 known = labels >= 0
-                inputs = tuple(_inputs(batch, below, above))
+                inputs = tuple(_inputs(batch, words))
                 yield inputs, np.where(known, labels, 0), known.astype(np.float32)
 
     labels = [None, None] if task.is_tagging else [None]
@@ -144,7 +128,7 @@ def train(
 
 
 def predict(
-    model: Any, task: Task, below: Words, above: Words | None, batch_size: int
+    model: Any, task: Task, words: Words, batch_size: int
 ) -> dict[int, np.ndarray]:
     """Returns the classes of the development sentences, by their places."""
     compute = tf.function(
@@ -153,10 +137,10 @@ def predict(
         autograph=False,
     )
     found = {}
-    for batch in batches(below.lengths, task.dev, batch_size=batch_size):
-        classes = compute(*_inputs(batch, below, above)).numpy().argmax(axis=-1)
+    for batch in batches(words.lengths, task.dev, batch_size=batch_size):
+        classes = compute(*_inputs(batch, words)).numpy().argmax(axis=-1)
         for place, row in zip(batch.tolist(), classes, strict=True):
-            found[place] = row[: below.lengths[place]] if task.is_tagging else row
+            found[place] = row[: words.lengths[place]] if task.is_tagging else row
     return found
 
 
@@ -165,8 +149,5 @@ def _signature(model: Any) -> list[tf.TensorSpec]:
     return [tf.TensorSpec(each.shape, each.dtype) for each in model.inputs]
 
 
-def _inputs(places: np.ndarray, below: Words, above: Words | None) -> list[np.ndarray]:
-    inputs = below.batch(places)
-    if above is not None:
-        inputs = [*inputs, *above.batch(places)]
-    return [*inputs, below.mask(places)]
+def _inputs(places: np.ndarray, words: Words) -> list[np.ndarray]:
+    return [*words.batch(places), words.mask(places)]

@@ -85,9 +85,7 @@ KINDS: dict[str, Callable[[str, Random], str]] = {
     "OCR": misread,
     "lower case": lowered,
 }
-CLEAN = "clean"
 RATES = (0.1, 0.2, 0.4)
-# By the names that the figure and the table have for them.
 NOISES = {
     **{
         f"{kind} {rate:.0%}": Noise(kind, rate)

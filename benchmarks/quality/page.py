@@ -15,7 +15,6 @@ from data_sets import DATA_SETS
 from experiments import (
     EXPERIMENTS,
     FIRST_SENSE,
-    METHODS,
     MOST_FREQUENT,
     NUM_LAYERS,
     PAIR_PROBES,
@@ -45,11 +44,6 @@ _DIRECTIONS = ("forward", "backward", "sum")
 _BY_PHENOMENON = itemgetter("phenomenon")
 _NOT_YET = "Not measured yet."
 _OF_BEFORE = "† Measured with an earlier model than the one that is shipped."
-# By the digest of the encoder. A table of methods says with which it was measured.
-_MODELS = {
-    "b122af81807c": "elmo-en after its seventh run",
-    "7879b189624b": "elmo-ko after its fifth run",
-}
 _PERPLEXITIES = ROOT / "benchmarks" / "results" / "training_curves.csv"
 _TABLE = re.compile("<!-- table (.+?) -->\n.*?<!-- end -->", flags=re.DOTALL)
 
@@ -110,8 +104,7 @@ class Found:
         vectors = self._scores.get(run.key(0), {}).get("vectors")
         if not vectors:
             return set()
-        names = f"{run.words} above {run.above}" if run.above else run.words
-        kinds = zip(_split(names), _split(vectors), strict=True)
+        kinds = zip(run.words.split("+"), vectors.split("+"), strict=True)
         return {digest for name, digest in kinds if name.startswith("elmo")}
 
     def of_language(self, key: str, language: str) -> list[tuple[dict[str, Any], str]]:
@@ -156,13 +149,7 @@ def _table(name: str, language: str, found: Found, words: Sequence[str]) -> str:
             header.append(f"Errors fewer than static, {WORDS[name]}")
             for row, runs in zip(rows, compared.values(), strict=True):
                 row.append(_fewer_errors(found, runs[0], name))
-    table = _shown(header, rows)
-    if name in METHODS:
-        of_row = (run for runs in compared.values() for run in runs)
-        models = set().union(*map(found.models, of_row))
-        names = sorted(_MODELS.get(each, f"the model {each}") for each in models)
-        table += f"\n\nMeasured with {' and '.join(names)}."
-    return table
+    return _shown(header, rows)
 
 
 def _shown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -210,11 +197,6 @@ def _phenomenon_row(name: str, paradigms: Sequence[dict[str, Any]]) -> list[str]
 
 # Tables of a language model.
 _OF_LANGUAGE = {"perplexity": _perplexities, "blimp": _blimp}
-
-
-def _split(vectors: str) -> list[str]:
-    """Returns each kind of vectors of a run, of those at the input first."""
-    return re.split(r"\+| above ", vectors)
 
 
 def _cell(scores: Sequence[float]) -> str:
@@ -292,20 +274,3 @@ def draw(folder: Path, scores: Scores, seeds: int) -> None:
         titles = [PROBES[probe] for probe in SENSE_PROBES.values()]
         baselines = {t: score for t in titles for score in found.one(MOST_FREQUENT)}
         figures.draw_layers(layers, folder / "layers.png", baselines)
-
-    curves: dict[str, dict[str, dict[int, list[float]]]] = {}
-    for runs in EXPERIMENTS["samples"]([]).rows.values():
-        for run in runs:
-            scores_of_run = found.all(run)
-            # A curve is of one model.
-            if scores_of_run and not found.is_of_before(run):
-                size = found.all(run, "sentences")[0]
-                of_words = curves.setdefault(run.task, {}).setdefault(
-                    WORDS[run.words], {}
-                )
-                of_words[size] = scores_of_run
-    for task, of_task in curves.items():
-        # Some may have been measured with all sentences only.
-        if any(len(curve) > 1 for curve in of_task.values()):
-            picture = folder / f"sample-efficiency-{task}.png"
-            figures.draw_sizes(of_task, picture, TITLES[task])

@@ -1,21 +1,13 @@
 """What single layers know of senses, without any training of a head."""
 
 from collections.abc import Callable
-from pathlib import Path
 
 import common
 import numpy as np
 import senses
 import word_in_context
 from encoders import Encoders
-from experiments import (
-    FIRST_SENSE,
-    MOST_FREQUENT,
-    PAIR_PROBES,
-    SENSE_PROBES,
-    UNMET_LEMMAS,
-    probe_key,
-)
+from experiments import MOST_FREQUENT, PAIR_PROBES, SENSE_PROBES, probe_key
 from scores import Scores
 
 _ENCODERS = ("elmo", "random")
@@ -39,23 +31,6 @@ def measure(
             )
             for key, score in found.items():
                 say(f"{key}: {score:.2f}")
-
-
-def measure_first_senses(wordnet: Path, scores: Scores) -> None:
-    """Adds what WordNet's first sense is worth, of all lemmas and of unmet ones.
-
-    No vector takes part.
-    """
-    folder = common.data_folder() / "semcor"
-    train, dev = (
-        senses.read_senses(folder / f"{split}.jsonl.xz")[1]
-        for split in ("train", "dev")
-    )
-    lexicon = senses.SenseLexicon(train, np.ones((len(train), 1), "float32"))
-    first = senses.first_senses(wordnet)
-    right = [first.get(mention.lemma) == mention.sense for mention in dev]
-    scores[FIRST_SENSE] = {"score": 100 * float(np.mean(right))}
-    scores[UNMET_LEMMAS] = {"score": lexicon.unmet(dev, first)}
 
 
 def _senses(encoder: str, encoders: Encoders) -> dict[str, float]:

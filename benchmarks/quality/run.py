@@ -2,8 +2,7 @@
 
 Trains small heads on frozen vectors, three seeds of each; what was measured before is
 kept in the file of scores and not measured again. Then fills the tables of
-docs/results.md and of the models' cards, and draws the figures. Tables of methods
-(`mixes`, `places`, `samples`) are measured if they are named, and name their model.
+docs/results.md and of the models' cards, and draws the figures.
 
     python benchmarks/quality/run.py \\
         --elmo en=saved_models/elmo-en ko=saved_models/elmo-ko \\
@@ -20,7 +19,7 @@ sys.path.append(str(Path(__file__).parents[1]))
 
 import common
 from data_sets import of_a_language
-from experiments import COMPARED, EXPERIMENTS, METHODS, TITLES, Run
+from experiments import COMPARED, EXPERIMENTS, TITLES, Run
 from scores import Scores
 
 
@@ -34,16 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         arguments,
         elmo=([], "models; without any, only the page is written", of_languages),
         static=([], "files of static vectors", of_languages),
-        wordnet=(
-            None,
-            "folder of WordNet 3.0's database, index.noun and others",
-            {"type": common.existing, "metavar": "FOLDER"},
-        ),
-        experiments=(
-            [name for name in names if name not in METHODS],
-            "",
-            {"choices": names, "nargs": "*"},
-        ),
+        experiments=(names, "", {"choices": names, "nargs": "*"}),
         tasks=(list(TITLES), "to measure", {"choices": TITLES, "nargs": "*"}),
         words=(list(COMPARED), "what `main` and `linear` compare"),
         seeds=3,
@@ -66,10 +56,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     if options.elmo:
         _measure(list(runs), options, scores)
-    if options.wordnet:
-        from probes import measure_first_senses
-
-        measure_first_senses(options.wordnet, scores)
     import page
 
     for path in (options.page, *options.cards):

@@ -10,10 +10,9 @@ the vote of neighbours.
 import json
 import lzma
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
 
 import numpy as np
 
@@ -55,60 +54,6 @@ def read_senses(path: Path) -> tuple[list[list[str]], list[Mention]]:
                 mentions.append(Mention(len(sentences), tokens, lemma, sense))
             sentences.append([word for token in words for word in token])
     return sentences, mentions
-
-
-# WordNet's files by the first letters of the tags, and its numbers of parts of speech.
-_FILES = {"N": "noun", "V": "verb", "J": "adj", "R": "adv"}
-_NUMBERS = {"n": 1, "v": 2, "a": 3, "r": 4, "s": 5}
-
-
-def first_senses(wordnet: Path) -> dict[Lemma, str]:
-    """Reads the first sense of each lemma from the folder of WordNet's database.
-
-    WordNet orders them by their counts in SemCor, the held-out documents included, and
-    by its makers' judgement.
-    """
-    found = {}
-    for letter, name in _FILES.items():
-        index = (wordnet / f"index.{name}").read_text(encoding="utf-8")
-        with open(wordnet / f"data.{name}", "rb") as file:
-            for line in index.splitlines():
-                # Those of the licence begin with spaces.
-                if not line.startswith(" "):
-                    lemma, _, num_senses, *rest = line.split()
-                    synset = int(rest[-int(num_senses)])
-                    found[lemma, letter] = _sense_key(file, synset, lemma)
-    return found
-
-
-def _sense_key(file: BinaryIO, synset: int, lemma: str) -> str:
-    """The key of a lemma in a synset, without the lemma itself."""
-    lexicographer, kind, words, pointers = _synset(file, synset)
-    number = next(n for word, n in words if word.partition("(")[0] == lemma)
-    head = ":"
-    if kind == "s":
-        first, of_first = _synset(file, pointers["&"])[2][0]
-        head = f"{first}:{of_first:02}"
-    return f"{_NUMBERS[kind]}:{lexicographer}:{number:02}:{head}"
-
-
-def _synset(
-    file: BinaryIO, offset: int
-) -> tuple[str, str, list[tuple[str, int]], dict[str, int]]:
-    """A synset's file of lexicographers, kind, words with numbers, and pointers.
-
-    Of several pointers of a kind the last one.
-    """
-    file.seek(offset)
-    _, lexicographer, kind, count, *fields = file.readline().decode().split()
-    end = 2 * int(count, 16)
-    # Adjectives may say where they stand: "afraid(p)"; keys keep that of a head.
-    words = [word.lower() for word in fields[:end:2]]
-    numbers = [int(number, 16) for number in fields[1:end:2]]
-    num_pointers = int(fields[end])
-    pointers = fields[end + 1 : end + 1 + 4 * num_pointers]
-    targets = dict(zip(pointers[::4], map(int, pointers[1::4]), strict=True))
-    return lexicographer, kind, list(zip(words, numbers, strict=True)), targets
 
 
 def mention_vectors(
@@ -171,18 +116,6 @@ class SenseLexicon:
             lemma: Entry([mentions[place].sense for place in own], vectors[own])
             for lemma, own in places.items()
         }
-
-    def unmet(self, mentions: Sequence[Mention], first: Mapping[Lemma, str]) -> float:
-        """Returns the points that the first sense of unmet lemmas adds to any method.
-
-        It is what the paper takes for a lemma that the training text does not have.
-        """
-        right = sum(
-            mention.lemma not in self.entries
-            and first.get(mention.lemma) == mention.sense
-            for mention in mentions
-        )
-        return 100 * right / len(mentions)
 
     def accuracy(
         self, method: str, mentions: Sequence[Mention], vectors: np.ndarray

@@ -70,10 +70,9 @@ def _measure(
         vectors = encoders.pooled(run.words, task)
         found, chosen = logistic.predict(vectors, task, seed)
         return _result(task, found, indices, began) | chosen
-    below = encoders.words(run.words, task)
-    above = encoders.words(run.above, task) if run.above else None
-    model = head_models.train(run.head, task, below, above, indices, seed, training)
-    found = head_models.predict(model, task, below, above, training.batch_size)
+    words = encoders.words(run.words, task)
+    model = head_models.train(run.head, task, words, indices, seed, training)
+    found = head_models.predict(model, task, words, training.batch_size)
     mixes = (layer for layer in model.layers if isinstance(layer, ScalarMix))
     return _result(task, found, indices, began) | {
         "mixes": [_mix(layer) for layer in mixes],
@@ -93,9 +92,8 @@ def _result(
 
 def _conditions(run: Run, encoders: Encoders) -> dict[str, Any]:
     """What the score depends on beside the run."""
-    names = [run.words, run.above] if run.above else [run.words]
     return {
-        "vectors": " above ".join(map(encoders.digest, names)),
+        "vectors": encoders.digest(run.words),
         "training": logistic.PROTOCOL
         if run.is_regression
         else asdict(DATA_SETS[run.task].training),

@@ -44,11 +44,8 @@ class Words(ABC):
         return np.arange(lengths.max()) < lengths[:, np.newaxis]
 
     @abstractmethod
-    def vectors(self, mix_l2: float) -> Vectors:
-        """Returns a new model's inputs, and `(batch, tokens, units)` of each kind.
-
-        `mix_l2` regularizes the raw mix weights, where there is a mix.
-        """
+    def vectors(self) -> Vectors:
+        """Returns a new model's inputs, and `(batch, tokens, units)` of each kind."""
 
     @abstractmethod
     def batch(self, indices: np.ndarray) -> list[np.ndarray]:
@@ -79,13 +76,12 @@ class FrozenWords(Words):
         """Yields `(layers, tokens, units)` of each sentence."""
         return (self._table[rows].transpose(1, 0, 2) for rows in self.rows)
 
-    def vectors(self, mix_l2: float) -> Vectors:
+    def vectors(self) -> Vectors:
         _, num_layers, units = self._table.shape
         layers = keras.Input((None, num_layers, units))
         if num_layers == 1:
             return [layers], [layers[:, :, 0]]
-        regularizer = keras.regularizers.L2(mix_l2) if mix_l2 else None
-        mix = keras_elmo.ScalarMix(regularizer=regularizer)
+        mix = keras_elmo.ScalarMix()
         return [layers], [mix([layers[:, :, k] for k in range(num_layers)])]
 
     def batch(self, indices: np.ndarray) -> list[np.ndarray]:
@@ -103,8 +99,8 @@ class JoinedWords(Words):
         super().__init__(parts[0].rows)
         self._parts = parts
 
-    def vectors(self, mix_l2: float) -> Vectors:
-        parts = (part.vectors(mix_l2) for part in self._parts)
+    def vectors(self) -> Vectors:
+        parts = (part.vectors() for part in self._parts)
         inputs, vectors = zip(*parts, strict=True)
         return sum(inputs, []), sum(vectors, [])
 

@@ -22,10 +22,10 @@ from keras_elmo.files.onnx_session import (
 from keras_elmo.files.task_description import STATIC_IDS, TAGGER, task_of
 from keras_elmo.text.answers import LabelsTexts, Row, TagsSentences
 from keras_elmo.text.batching import Tokens, batches_of_like_length, split_stream
+from keras_elmo.text.labelled_files import Columns
 from keras_elmo.text.labelled_texts import ExampleReader, Label
 from keras_elmo.text.plain_ids import StaticIds
 from keras_elmo.text.plain_tokenizer import PlainTokenizer
-from keras_elmo.text.table_rows import Columns
 from keras_elmo.text.token_lists import Sentence, read_sentences
 from keras_elmo.utils.reading import reading
 from keras_elmo.utils.types import Config, StrPath, Tensor

@@ -18,7 +18,7 @@ from keras_elmo.scale.shared_files import (
     read_chunks,
     write_whole,
 )
-from keras_elmo.text.batching import token_chunks
+from keras_elmo.text.batching import tokenized_lines
 from keras_elmo.text.lines import Files
 from keras_elmo.text.vocabulary import SPECIALS, Vocabulary, check_sizes
 from keras_elmo.utils.checks import check_choice, check_path
@@ -113,7 +113,7 @@ class CountWords(beam.PTransform):
 def _count(chunk: TextChunk, tokenizer: str) -> Iterable[tuple[bytes, int]]:
     """Counts a chunk where it is read, so that a word travels once per chunk."""
     counts = Counter({b"": 0})
-    for tokens, _ in token_chunks(chunk.lines, tokenizer):
+    for tokens in tokenized_lines(chunk.lines, tokenizer):
         counts.update(tokens)
     return counts.items()
 
@@ -128,15 +128,11 @@ def _save(
     words: Iterable[tuple[bytes, int]]
     words = (pair for pair in counts if pair[1] >= min_count)
     if max_size is not None:
-        # More by the specials, which a text may hold, though they are no words.
-        words = heapq.nsmallest(max_size + len(SPECIALS), words, key=_order)
+        # The most frequent first; more by the specials, which a text may hold, though
+        # they are no words.
+        room = max_size + len(SPECIALS)
+        words = heapq.nsmallest(room, words, key=lambda pair: (-pair[1], pair[0]))
     vocabulary = Vocabulary.from_counts(dict(words), max_size, min_count)
     # One file is written, and how many words were left out is not known here.
     vocabulary.counts = None
     write_whole(out, vocabulary.save)
-
-
-def _order(word: tuple[bytes, int]) -> tuple[int, bytes]:
-    """Sorts the most frequent word first."""
-    spelling, count = word
-    return -count, spelling

@@ -23,15 +23,8 @@ from keras_elmo.text.part_dictionaries import join_parts
 from keras_elmo.text.preparing import split_parts
 from keras_elmo.text.stats import CorpusStats
 from keras_elmo.utils.checks import check_choice, check_path, refuse
-from keras_elmo.utils.files import (
-    check_free,
-    read_json_object,
-    write_json,
-)
+from keras_elmo.utils.files import check_free, read_json_object, write_json
 from keras_elmo.utils.types import StrPath
-
-_BEGUN = "begun.json"
-_JOINED = "prepared"
 
 
 def prepare_text(
@@ -78,9 +71,9 @@ def prepare_text(
     check_free(out)
     parts = f"{out}.parts"
     os.makedirs(parts, exist_ok=True)
-    text = [(json_path(os.path.basename(path)), size) for path, size in texts.items()]
-    manifest = {"tokenizer": tokenizer, "files": [list(file) for file in text]}
-    begin(os.path.join(parts, _BEGUN), manifest, parts)
+    text = [[json_path(os.path.basename(path)), size] for path, size in texts.items()]
+    manifest = {"tokenizer": tokenizer, "files": text}
+    begin(os.path.join(parts, "begun.json"), manifest, parts)
     split = partial(_split, parts, tokenizer)
     with beam.Pipeline(options=options) as pipeline:
         paths = pipeline | beam.Create(list(enumerate(texts)))
@@ -93,13 +86,12 @@ def prepare_text(
     folders: list[str] = []
     for number in range(len(text)):
         done = read_json_object(_done(parts, number))
-        for name, count in done["stats"].items():
-            setattr(stats, name, getattr(stats, name) + count)
+        stats.add(done["stats"])
         folders += (_part(parts, number, k) for k in range(done["parts"]))
     if not folders:
         shutil.rmtree(parts)
         raise ValueError(f"there is no word in {', '.join(texts)}")
-    joined = os.path.join(parts, _JOINED)
+    joined = os.path.join(parts, "prepared")
     join_parts(folders, joined, text, tokenizer, stats)
     check_free(out)
     os.replace(joined, out)

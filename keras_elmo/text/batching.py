@@ -1,10 +1,9 @@
 """Lines to batches: tokenized many lines at a time, shuffled, grouped by length."""
 
 import os
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sized
 from heapq import heappop, heapreplace
-from itertools import islice, pairwise
+from itertools import chain, islice
 from random import Random
 from typing import TypeVar
 
@@ -61,23 +60,31 @@ def split_stream(
 
 
 def token_chunks(
-    lines: Iterable[str],
+    lines: Iterable[tuple[T, str]],
     tokenizer: str | PlainTokenizer,
     stats: CorpusStats | None = None,
     num_threads: int = 0,
-) -> Iterator[tuple[list[bytes], list[int]]]:
-    """Yields the tokens of some lines at a time, and where each line ends.
+) -> Iterator[list[tuple[T, Tokens]]]:
+    """Yields some lines at a time, each with its tokens in place of its text.
 
-    Of n lines there are n + 1 limits: line k has `tokens[limits[k] : limits[k + 1]]`.
+    What stands before the text, such as the line's position, stays beside the tokens.
     Some threads, if any, tokenize ahead.
     """
     stats = CorpusStats() if stats is None else stats
-    chunk_of = text_splitter(tokenizer)
-    chunks = split_stream(lines, len, _CHUNK_CHARACTERS, _CHUNK_LINES)
-    for tokens, limits in prefetch_map(chunk_of, chunks, num_threads):
-        stats.words += len(tokens)
-        stats.truncated_words += sum(map(MAX_BYTES.__lt__, map(len, tokens)))
-        yield tokens, limits
+    split = text_splitter(tokenizer)
+
+    def split_chunk(chunk: list[tuple[T, str]]) -> list[tuple[T, Tokens]]:
+        places, texts = zip(*chunk, strict=True)
+        return list(zip(places, split(texts), strict=True))
+
+    chunks = split_stream(
+        lines, lambda line: len(line[1]), _CHUNK_CHARACTERS, _CHUNK_LINES
+    )
+    for chunk in prefetch_map(split_chunk, chunks, num_threads):
+        lengths = [len(token) for _, tokens in chunk for token in tokens]
+        stats.words += len(lengths)
+        stats.truncated_words += sum(map(MAX_BYTES.__lt__, lengths))
+        yield chunk
 
 
 def tokenized_lines(
@@ -86,14 +93,9 @@ def tokenized_lines(
     stats: CorpusStats | None = None,
 ) -> Iterator[Tokens]:
     """Yields the tokens of each line; takes the arguments of `token_chunks`."""
-    return lines_of(token_chunks(lines, tokenizer, stats))
-
-
-def lines_of(chunks: Iterable[tuple[list[bytes], list[int]]]) -> Iterator[Tokens]:
-    """Yields the tokens of each line of chunks."""
-    for tokens, limits in chunks:
-        for start, end in pairwise(limits):
-            yield tokens[start:end]
+    for chunk in token_chunks(enumerate(lines), tokenizer, stats):
+        for _, tokens in chunk:
+            yield tokens
 
 
 class TokenizedFile:
@@ -112,16 +114,10 @@ class TokenizedFile:
 
     def __iter__(self) -> Iterator[Tokens]:
         self.stats = CorpusStats()
-        positions: deque[int] = deque()
-
-        def lines() -> Iterator[str]:
-            for position, line in positioned_lines(self.path, self.stats, True):
-                positions.append(position)
-                yield line
-
-        chunks = token_chunks(lines(), self.tokenizer, self.stats, TOKENIZER_THREADS)
-        for tokens in lines_of(chunks):
-            self.position = positions.popleft()
+        lines = positioned_lines(self.path, self.stats, keep_blank=True)
+        chunks = token_chunks(lines, self.tokenizer, self.stats, TOKENIZER_THREADS)
+        for position, tokens in chain.from_iterable(chunks):
+            self.position = position
             yield tokens
 
 

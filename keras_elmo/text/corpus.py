@@ -12,7 +12,7 @@ import numpy as np
 from keras_elmo.config import TOKENIZERS
 from keras_elmo.text.batch_shapes import BatchShapes, few_shapes, form_batch
 from keras_elmo.text.batching import MAX_BATCH_TOKENS, length_batches
-from keras_elmo.text.corpus_text import Row, open_text
+from keras_elmo.text.corpus_text import Row, open_text, rows_of
 from keras_elmo.text.lines import Files
 from keras_elmo.text.plain_ids import PlainIds
 from keras_elmo.text.stats import CorpusStats
@@ -252,7 +252,7 @@ class Corpus:
 
     def _rows(self, stats: CorpusStats, random: Random | None) -> Iterator[Row]:
         most = self.max_tokens - _NUM_BOUNDARIES
-        return self._text.rows(most, stats, random, self.shard)
+        return rows_of(self._text, most, stats, random, self.shard)
 
     def _arrays(
         self, epoch: int, shuffle: bool, skip: int, shapes: BatchShapes | None

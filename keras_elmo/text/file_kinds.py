@@ -1,13 +1,14 @@
 """Tells by the first bytes of a file whether it is text, and of which form."""
 
+import codecs
 import csv
 import json
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
 from typing import Literal, TypeVar
-
-from keras_elmo.text.encodings import likely_encoding, wide_encoding
 
 T = TypeVar("T")
 
@@ -47,7 +48,7 @@ def check_start(start: bytes, name: str, is_whole: bool) -> str | None:
         # Three letters are too few to tell, without the level of compression.
         if start.startswith(magic) and (magic != b"BZh" or start[3:4].isdigit()):
             raise ValueError(f"{name} must be UTF-8 text; it is {kind}")
-    if encoding := wide_encoding(start):
+    if encoding := _wide_encoding(start):
         _refuse_encoding(name, "it looks like", encoding)
     if b"\0" in start[:_NUL_BYTES]:
         raise ValueError(
@@ -56,7 +57,7 @@ def check_start(start: bytes, name: str, is_whole: bool) -> str | None:
         )
     lines = [line for line in _lines(start, is_whole) if line.strip()]
     others = [line for line in lines if not line.isascii()]
-    invalid = [line for line in others if not _is_valid(line)]
+    invalid = [line for line in others if _decoded(line, "UTF-8", True) is None]
     # A few broken lines are counted where they are read.
     if len(invalid) > max(len(others) / 2, len(lines) / 100):
         first = "" if is_whole else "first "
@@ -78,14 +79,6 @@ def _lines(start: bytes, is_whole: bool) -> list[bytes]:
         return [*lines, last] if last else lines
     # Of a single line, all but its last character.
     return lines or [re.sub(rb"[\xc0-\xff][\x80-\xbf]{0,2}\Z", b"", last)]
-
-
-def _is_valid(line: bytes) -> bool:
-    try:
-        line.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _form(start: bytes, raw: Sequence[bytes]) -> str | None:
@@ -140,36 +133,28 @@ def _columns(lines: Sequence[str], blank: int) -> str | None:
     # Of words, each on its line, with a blank line between them.
     has_sentences = 2 < len(lines) / max(blank, 1) < 200 and blank > 0
     for delimiter, name in {"\t": "tabs", ",": "commas", ";": "semicolons"}.items():
-        rows = _rows(
-            csv.reader(lines, delimiter=delimiter, quoting=_quoting(delimiter))
-        )
+        quoting: Literal[0, 3]
+        quoting = csv.QUOTE_NONE if delimiter == "\t" else csv.QUOTE_MINIMAL
+        rows = _rows(csv.reader(lines, delimiter=delimiter, quoting=quoting))
         # In a sentence, a space follows.
         if not rows or any(cell[:1] == " " for row in rows for cell in row[1:]):
             continue
-        if delimiter == "\t" and (has_sentences or (blank and _is_conllu(rows))):
+        # Of CoNLL-U, sentences may be of a word: each begins with 1.
+        starts = [row[0] for row in rows].count("1") if len(rows[0]) == 10 else 0
+        is_conllu = blank and starts > 1 and _are_numbered(rows)
+        if delimiter == "\t" and (has_sentences or is_conllu):
             return _conll(rows)
         sizes = [sum(map(len, column)) for column in zip(*rows, strict=True)]
         best = 1 + sizes.index(max(sizes))
-        how = (
-            f", such as by `cut -f {best}`" if delimiter == "\t" else f", number {best}"
-        )
+        how = f"such as by `cut -f {best}`" if delimiter == "\t" else f"number {best}"
         return (
             f"looks like a table whose columns are separated by {name}: give the "
-            f"column of text alone{how}"
+            f"column of text alone, {how}"
         )
     rows = _rows(line.split() for line in lines)
     # Points and commas may be their own tags.
-    if (
-        rows
-        and has_sentences
-        and _share([row[-1] for row in rows], _TAG.fullmatch, 0.7)
-    ):
-        return _conll(rows)
-    return None
-
-
-def _quoting(delimiter: str) -> Literal[0, 3]:
-    return csv.QUOTE_NONE if delimiter == "\t" else csv.QUOTE_MINIMAL
+    has_tags = _share([row[-1] for row in rows], _TAG.fullmatch, 0.7)
+    return _conll(rows) if rows and has_sentences and has_tags else None
 
 
 def _rows(rows: Iterable[list[str]]) -> list[list[str]]:
@@ -189,12 +174,6 @@ def _are_numbered(rows: Sequence[Sequence[str]]) -> bool:
     return _share([row[0] for row in rows], re.compile(r"\d+([-.]\d+)?").fullmatch)
 
 
-def _is_conllu(rows: Sequence[Sequence[str]]) -> bool:
-    """Whether rows have ten columns and sentences begin with 1, however short."""
-    numbers = [row[0] for row in rows]
-    return len(rows[0]) == 10 and numbers.count("1") > 1 and _are_numbered(rows)
-
-
 def _conll(rows: Sequence[Sequence[str]]) -> str:
     awk = 'NF {printf "%s ", $1} !NF {print ""}'
     if _are_numbered(rows):
@@ -204,3 +183,111 @@ def _conll(rows: Sequence[Sequence[str]]) -> str:
         "looks like CoNLL, one word per line: give one sentence per line, and the "
         f"tokenizer whitespace, such as by `awk '{awk}'`"
     )
+
+
+# === Encodings ===
+#
+# charset-normalizer 3.5, which TensorFlow brings, reads 5 of 20 samples wrongly, among
+# them French in ISO-8859-1, the most common case.
+
+_BYTE_ORDER_MARKS = {
+    b"\xff\xfe\0\0": "UTF-32",
+    b"\0\0\xfe\xff": "UTF-32",
+    b"\xff\xfe": "UTF-16",
+    b"\xfe\xff": "UTF-16",
+}
+# By the names of Python and of iconv; of equally likely ones the first is taken.
+_WIDE = ("UTF-16LE", "UTF-16BE")
+_CHINESE, _JAPANESE = ("GB18030", "BIG5"), ("CP932", "EUC-JP")
+_ENCODINGS = (
+    *("ISO-8859-1", "CP1252", "ISO-8859-2", "CP1250", "CP1251", "KOI8-R"),
+    *("ISO-8859-7", "CP949", *_CHINESE, *_JAPANESE, *_WIDE),
+)
+# Characters that are looked at.
+_CHARACTERS = 4000
+
+
+def _wide_encoding(start: bytes) -> str | None:
+    """Returns UTF-16 or UTF-32 if the bytes are of it, with a mark or without."""
+    for mark, encoding in _BYTE_ORDER_MARKS.items():
+        if start.startswith(mark):
+            return encoding
+    nuls = start.count(0)
+    if not nuls:
+        return None
+    without = _decoded(start.replace(b"\0", b""), "UTF-8")
+    if nuls < len(start) / 4 and without is not None and _is_readable(without):
+        # Text with NULs in it.
+        return None
+    texts = {
+        encoding: start[: len(start) // 2 * 2].decode(encoding, "replace")
+        for encoding in _WIDE
+    }
+    # Spaces, line ends and letters of ASCII tell which byte comes first.
+    encoding, text = max(texts.items(), key=lambda item: sum(map(str.isascii, item[1])))
+    is_text = _is_readable(text) and 49 * sum(map(str.isascii, text)) > len(text)
+    return encoding if is_text else None
+
+
+def _is_readable(text: str) -> bool:
+    readable = sum(letter.isprintable() or letter.isspace() for letter in text)
+    return readable > 0.98 * len(text)
+
+
+def _decoded(text: bytes, encoding: str, is_whole: bool = False) -> str | None:
+    """Decodes a text, whose last character may be cut; `None` if that is not valid."""
+    try:
+        return codecs.getincrementaldecoder(encoding)().decode(text, is_whole)
+    except UnicodeDecodeError:
+        return None
+
+
+def likely_encoding(text: bytes) -> str | None:
+    """Returns the encoding in which bytes make the most sense; `None` if in none."""
+    scores = {encoding: _sense(text, encoding) for encoding in _ENCODINGS}
+    best = max(scores, key=scores.__getitem__)
+    return best if scores[best] > 0.5 else None
+
+
+def _sense(text: bytes, encoding: str) -> float:
+    """Returns how well letters fit their neighbours in an encoding, up to 1."""
+    letters = _decoded(text, encoding)
+    if letters is None:
+        return -1.0
+    letters = letters[:_CHARACTERS]
+    # Japanese is written in three scripts, Chinese in one.
+    kana = "KANA" if encoding in _CHINESE else "CJK"
+    fits = [
+        _fit(*pair, kana)
+        for pair in pairwise(f" {letters} ")
+        if not (pair[0].isascii() and pair[1].isascii())
+    ]
+    known = [fit for fit in fits if fit is not None]
+    # Bytes of Japanese are Chinese, too, but not the other way round.
+    hiragana = sum("\u3041" <= letter <= "\u3096" for letter in letters)
+    bonus = hiragana / max(len(letters), 1) if encoding in _JAPANESE else 0.0
+    return sum(known) / max(len(known), 1) + bonus
+
+
+def _fit(first: str, second: str, kana: str) -> int | None:
+    """Returns 1 for characters that may follow each other in a word, else -1."""
+    if first.isalpha() and second.isalpha():
+        scripts = {_script(letter, kana) for letter in (first, second)}
+        if len(scripts) > 1 or (first.islower() and second.isupper()):
+            return -1
+        # Few words have two letters with accents one after the other.
+        accents = not (first.isascii() or second.isascii())
+        return 0 if scripts == {"LATIN"} and accents else 1
+    if any("\u2010" <= letter <= "\u2027" for letter in (first, second)):
+        # Dashes and quotes, which no other encoding puts where it has letters.
+        return 1
+    if any(unicodedata.category(letter)[0] in "CSN" for letter in (first, second)):
+        symbol, letter = sorted((first, second), key=str.isalpha)
+        # Such as a sign for a currency beside a number, but not within a word.
+        return -1 if letter.isalpha() and not symbol.isascii() else None
+    return None
+
+
+def _script(letter: str, kana: str) -> str:
+    name = unicodedata.name(letter, "").split(" ")[0]
+    return kana if name in ("HIRAGANA", "KATAKANA") else name

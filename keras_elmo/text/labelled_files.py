@@ -1,30 +1,45 @@
-"""Files of texts with labels."""
+"""Files of texts with labels: TSV, CSV and JSON lines."""
 
+import csv
 import warnings
-from collections.abc import Iterator, Sequence
-from typing import Any, BinaryIO, NamedTuple, TypeAlias
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from typing import Any, BinaryIO, Literal, NamedTuple, TypeAlias
 
-from keras_elmo.text.lines import Files, expand_files, strict_lines
-from keras_elmo.text.table_rows import Columns, Row, TableRows, form_of
-from keras_elmo.utils.checks import called
+from keras_elmo.text.lines import Files, Line, expand_files, refuse_line, strict_lines
+from keras_elmo.utils.checks import called, did_you_mean, received, refuse
+from keras_elmo.utils.files import parse_json_object
 
-# A text or two, and a label or any number of them.
-Texts: TypeAlias = Any
-Labels: TypeAlias = Texts
+Form: TypeAlias = Literal["tsv", "csv", "jsonl"]
+# Texts, pairs of them, or labels.
+Values: TypeAlias = Any
+# The number of a row's first line, and its values by `text`, `pair` and `label`.
+Row: TypeAlias = tuple[int, dict[str, object]]
 
-ANY_COLUMNS = Columns()
-
+_SUFFIXES: dict[str, Form] = {
+    ".tsv": "tsv",
+    ".csv": "csv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "jsonl",
+}
 # A file of more examples, whose first label comes once, may have a header.
 _FEW_EXAMPLES = 10
-# Of a text, or of a word of one.
-_NOT_EMPTY = "that is not empty"
 
 
-class LabelledTexts(NamedTuple):
-    """Texts, or pairs of them, with a label or a list of labels for each."""
+class Columns(NamedTuple):
+    """Names of columns, or places from 0 on in a file without a header.
 
-    texts: list[Texts]
-    labels: list[Labels]
+    Without any, a header has the names `text`, `pair` and `label`; a file without one
+    has the text first, the second text of a pair after it, and the label last.
+    """
+
+    text: str | int | None = None
+    pair: str | int | None = None
+    label: str | int | None = None
+
+
+ANY_COLUMNS = Columns()
 
 
 def read_labelled(
@@ -32,8 +47,8 @@ def read_labelled(
     columns: Columns = ANY_COLUMNS,
     pairs: bool = False,
     multi_label: bool = False,
-) -> LabelledTexts:
-    """Reads texts, or pairs of them, and their labels.
+) -> tuple[list[Values], list[Values]]:
+    """Reads texts, or pairs of them, and a label or a list of labels for each.
 
     The form follows from the name, `.tsv`, `.csv` or `.jsonl`, perhaps with `.gz` or
     `.xz` after it, or else from the first line. In TSV a quotation mark is a character
@@ -41,24 +56,24 @@ def read_labelled(
     a list of words. With `multi_label` a row has any number of labels: in JSON a list
     of them, otherwise with commas between.
     """
-    texts: list[Texts] = []
-    labels: list[Labels] = []
+    texts: list[Values] = []
+    labels: list[Values] = []
     for path in expand_files(files, of_sentences=False):
-        rows = TableRows(path, columns, [*_text_names(pairs), "label"])
+        table = _Table(path, columns, pairs, has_labels=True)
         kinds: set[type] = set()
         first = len(texts)
-        for row in rows:
-            texts.append(_texts(rows, row, pairs))
-            labels.append(_label(rows, row, multi_label))
+        for row in table.rows():
+            texts.append(table.text(row))
+            labels.append(table.label(row, multi_label))
             kinds.update(map(type, labels[-1] if multi_label else labels[-1:]))
             if len(kinds) > 1:
                 rule = "have labels of the type that other lines have"
-                rows.refuse(row, rule, row.values["label"])
+                refuse_line(path, row[0], rule, row[1]["label"])
         if len(texts) == first:
             raise ValueError(f"{path}: must hold texts with labels. Received: none")
-        if not rows.has_header:
+        if not table.has_header:
             _warn_of_header(path, labels[first:])
-    return LabelledTexts(texts, labels)
+    return texts, labels
 
 
 def read_texts(
@@ -72,50 +87,18 @@ def read_texts(
     Unless there are pairs or columns are given, a name that tells no form is that of
     text: one on each line, `None` for a blank one.
     """
-    if pairs or form_of(path) or columns.text is not None:
-        rows = TableRows(path, columns, _text_names(pairs), stream)
-        for row in rows:
-            yield _texts(rows, row, pairs)
+    if pairs or _form_of(path) or columns.text is not None:
+        table = _Table(path, columns, pairs, has_labels=False, stream=stream)
+        yield from map(table.text, table.rows())
         return
     for _, line in strict_lines(path, stream):
         yield line if line.strip() else None
 
 
-def _text_names(pairs: bool) -> list[str]:
-    return ["text", "pair"] if pairs else ["text"]
-
-
-def _texts(rows: TableRows, row: Row, pairs: bool) -> object:
-    """Returns the text of a row, or a tuple of two."""
-    texts = []
-    for name in _text_names(pairs):
-        text = row.values[name]
-        words = [text] if isinstance(text, str) else text
-        if not isinstance(words, list) or not words:
-            rows.refuse(row, f"have a {name} {_NOT_EMPTY}", text)
-        if not all(isinstance(word, str) and word.strip() for word in words):
-            rows.refuse(row, f"have a {name} {_NOT_EMPTY}", text)
-        texts.append(text)
-    return tuple(texts) if pairs else texts[0]
-
-
-def _label(rows: TableRows, row: Row, multi_label: bool) -> object:
-    """Returns the label of a row, or the list of them with `multi_label`."""
-    value = row.values["label"]
-    label = value.strip() if isinstance(value, str) else value
-    if not multi_label:
-        if isinstance(label, str | int) and label != "":
-            return label
-        rows.refuse(row, "have a label: a string or an integer", value)
-    if isinstance(label, str) and rows.form != "jsonl":
-        label = [part.strip() for part in label.split(",") if part.strip()]
-    if not isinstance(label, list) or not all(
-        isinstance(part, str | int) and part != "" for part in label
-    ):
-        rows.refuse(row, "have a list of labels, strings or integers", value)
-    if len({*label}) < len(label):
-        rows.refuse(row, "have distinct labels", value)
-    return label
+def _form_of(path: str) -> Form | None:
+    """Returns the form that the name of a file tells, if any."""
+    path = path.lower().removesuffix(".gz").removesuffix(".xz")
+    return next((_SUFFIXES[end] for end in _SUFFIXES if path.endswith(end)), None)
 
 
 def _warn_of_header(path: str, labels: Sequence[object]) -> None:
@@ -129,3 +112,175 @@ def _warn_of_header(path: str, labels: Sequence[object]) -> None:
             f"header, name a column of it with {called('label_column')}",
             stacklevel=4,
         )
+
+
+class _Table:
+    """A file, or a stream; see `read_labelled`.
+
+    Its form, and whether it has a header, are known once the first row is read.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        columns: Columns,
+        pairs: bool,
+        has_labels: bool,
+        stream: BinaryIO | None = None,
+    ) -> None:
+        self._path = path
+        self._texts = ["text", "pair"] if pairs else ["text"]
+        wanted = [*self._texts, "label"] if has_labels else self._texts
+        self._given = {name: getattr(columns, name) for name in wanted}
+        self._lines = strict_lines(path, stream)
+        self._form = _form_of(path)
+        self.has_header = True
+
+    def rows(self) -> Iterator[Row]:
+        """Yields the wanted values of each row."""
+        first = next((line for line in self._lines if line[1].strip()), None)
+        if first is None:
+            return
+        if self._form is None:
+            is_json = first[1].lstrip().startswith("{")
+            self._form = "jsonl" if is_json else "tsv" if "\t" in first[1] else "csv"
+        lines = chain([first], self._lines)
+        if self._form == "jsonl":
+            yield from self._objects(lines)
+        elif self._form == "csv":
+            yield from self._cells(self._comma_separated(first[0], lines), "commas")
+        else:
+            split = ((k, line.split("\t")) for k, line in lines if line.strip())
+            yield from self._cells(split, "tabs")
+
+    def text(self, row: Row) -> object:
+        """Returns the text of a row, or a tuple of two."""
+        number, values = row
+        for name in self._texts:
+            text = values[name]
+            words = text if isinstance(text, list) else [text]
+            if not words or not all(
+                isinstance(word, str) and word.strip() for word in words
+            ):
+                rule = f"have a {name} that is not empty"
+                refuse_line(self._path, number, rule, text)
+        texts = tuple(values[name] for name in self._texts)
+        return texts if len(texts) > 1 else texts[0]
+
+    def label(self, row: Row, multi_label: bool) -> object:
+        """Returns the label of a row, or the list of them with `multi_label`."""
+        number, values = row
+        value = values["label"]
+        label = value.strip() if isinstance(value, str) else value
+        rule = "have a list of labels, strings or integers"
+        if not multi_label:
+            rule, label = "have a label: a string or an integer", [label]
+        elif isinstance(label, str) and self._form != "jsonl":
+            label = [part.strip() for part in label.split(",") if part.strip()]
+        if not isinstance(label, list) or not all(
+            isinstance(part, str | int) and part != "" for part in label
+        ):
+            refuse_line(self._path, number, rule, value)
+        if len({*label}) < len(label):
+            refuse_line(self._path, number, "have distinct labels", value)
+        return label if multi_label else label[0]
+
+    def _objects(self, lines: Iterable[Line]) -> Iterator[Row]:
+        names = {
+            name: name if given is None else str(given)
+            for name, given in self._given.items()
+        }
+        for number, line in lines:
+            if not line.strip():
+                continue
+            row = parse_json_object(line.encode(), f"{self._path}, line {number}")
+            for name in names.values():
+                if name not in row:
+                    refuse_line(self._path, number, f"have the key {name}", line)
+            yield number, {name: row[key] for name, key in names.items()}
+
+    def _cells(
+        self, rows: Iterable[tuple[int, list[str]]], separator: str
+    ) -> Iterator[Row]:
+        places: dict[str, int] = {}
+        width = 0
+        for number, cells in rows:
+            if not width:
+                width = len(cells)
+                places = self._places(number, cells)
+                if self.has_header:
+                    continue
+            if len(cells) != width:
+                rule = f"have {width} columns, with {separator} between them"
+                refuse_line(self._path, number, rule, cells)
+            yield number, {name: cells[place] for name, place in places.items()}
+
+    def _comma_separated(
+        self, first: int, lines: Iterable[Line]
+    ) -> Iterator[tuple[int, list[str]]]:
+        rows = csv.reader((f"{line}\n" for _, line in lines), strict=True)
+        while True:
+            number = first + rows.line_num
+            try:
+                cells = next(rows, None)
+            except csv.Error as error:
+                refuse_line(self._path, number, f"begin a row of CSV ({error})", "")
+            if cells is None:
+                return
+            if any(map(str.strip, cells)):
+                yield number, cells
+
+    def _places(self, number: int, cells: list[str]) -> dict[str, int]:
+        """Returns the places of the columns by the first row, perhaps a header."""
+        where = f"{self._path}, line {number}"
+        names, given = [cell.strip() for cell in cells], [*self._given.values()]
+        is_default = not any(column is not None for column in given)
+        self.has_header = any(isinstance(column, str) for column in given) or (
+            is_default and not {*names}.isdisjoint(Columns._fields)
+        )
+        if self.has_header:
+            return named_places(names, self._given, where)
+        defaults = {"text": 0, "pair": 1, "label": len(cells) - 1}
+        places = {name: defaults[name] for name in self._given}
+        for name, place in self._given.items():
+            if place is not None and not 0 <= int(place) < len(cells):
+                rule = f"from 0 to {len(cells) - 1} in {where}"
+                refuse(f"{name}_column", rule, place)
+            places[name] = places[name] if place is None else int(place)
+        # A label may stand beside texts that are read alone.
+        most = len(places) + ("label" not in places)
+        if len({*places.values()}) < len(places) or (is_default and len(cells) > most):
+            flags = ", ".join(called(f"{name}_column") for name in places)
+            rule = f"have a {' and a '.join(places)} alone, or a header that names the "
+            rule += f"columns; or give {flags}"
+            refuse_line(self._path, number, rule, cells)
+        return places
+
+
+def named_places(
+    names: Sequence[str], given: dict[str, str | int | None], where: str
+) -> dict[str, int]:
+    """Returns the places of columns in a header, by the fields of `Columns`.
+
+    `given` has the column for each field that is wanted, if it is known.
+    """
+    places: dict[str, int] = {}
+    columns = {name: name if x is None else str(x) for name, x in given.items()}
+    # Those that are there by their names come first.
+    for name in sorted(given, key=lambda name: columns[name] not in names):
+        column = columns[name]
+        free = [place for place in range(len(names)) if place not in places.values()]
+        if given[name] is None and column not in names and len(free) == 1:
+            # Whatever it is called.
+            column = names[free[0]]
+        if column not in names:
+            argument = f"{name}_column"
+            raise ValueError(
+                f"{called(argument)} must be one of {', '.join(names)}, in {where}. "
+                f"{received(**{argument: given[name]})}{did_you_mean(column, names)}"
+            )
+        if names.count(column) > 1:
+            rule = f"a column that is there once, in {where}"
+            refuse(f"{name}_column", rule, column)
+        places[name] = names.index(column)
+    return places

@@ -7,8 +7,12 @@ from typing import NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
 
-from keras_elmo.text.labelled_files import ANY_COLUMNS, Texts, read_labelled
-from keras_elmo.text.table_rows import Columns, named_places
+from keras_elmo.text.labelled_files import (
+    ANY_COLUMNS,
+    Columns,
+    named_places,
+    read_labelled,
+)
 from keras_elmo.text.token_lists import as_list
 from keras_elmo.utils.checks import called, check_type, received, refuse
 from keras_elmo.utils.types import Tensor
@@ -39,7 +43,7 @@ class ExampleReader:
         self,
         texts: object,
         labels: object,
-        validation_data: Texts,
+        validation_data: Tensor,
         share: float,
         columns: Columns = ANY_COLUMNS,
     ) -> list[Examples]:
@@ -59,7 +63,7 @@ class ExampleReader:
 
     def examples(
         self,
-        texts: Texts,
+        texts: Tensor,
         labels: object,
         argument: str = "",
         columns: Columns = ANY_COLUMNS,
@@ -90,15 +94,16 @@ class ExampleReader:
         return Examples(read, rows, argument)
 
     def _of_frame(
-        self, frame: Texts, columns: Columns, argument: str
+        self, frame: Tensor, columns: Columns, argument: str
     ) -> tuple[object, object]:
         given = columns._asdict()
         if not self._pairs:
             del given["pair"]
         places = named_places([*map(str, frame.columns)], given, called(argument))
         parts = {name: frame[frame.columns[place]] for name, place in places.items()}
-        pairs = zip(parts["text"], parts.get("pair", ()), strict=self._pairs)
-        return list(pairs) if self._pairs else parts["text"], parts["label"]
+        if not self._pairs:
+            return parts["text"], parts["label"]
+        return list(zip(parts["text"], parts["pair"], strict=True)), parts["label"]
 
     def texts(self, texts: object, argument: str = "texts") -> list[list[Text]]:
         """Returns the texts; of pairs, the first ones and the second ones."""
@@ -106,43 +111,36 @@ class ExampleReader:
         if hasattr(texts, "columns") and not self._pairs:
             told = received(**{argument: type(texts)})
             raise TypeError(f"{called(argument)} must be a column of a table. {told}")
-        rows = values = _values(texts, argument, rule)
-        if self._pairs:
-            rows = [x.tolist() if isinstance(x, np.ndarray) else x for x in values]
-            for place, row in enumerate(rows):
+        rows = []
+        for place, value in enumerate(_values(texts, argument, rule)):
+            row = [value]
+            if self._pairs:
+                row = value.tolist() if isinstance(value, np.ndarray) else value
                 if not isinstance(row, list | tuple) or len(row) != 2:
                     _refuse_item(argument, rule, place, row)
-        else:
-            rows = [[value] for value in values]
-        for place, row in enumerate(rows):
             for text in row:
                 if not _is_text(text):
-                    rule = "texts, or lists of words, that are not empty"
-                    _refuse_item(argument, rule, place, text)
+                    empty = "texts, or lists of words, that are not empty"
+                    _refuse_item(argument, empty, place, text)
+            rows.append(row)
         if not rows:
             refuse(argument, f"{rule}, one at least", texts)
         return [list(column) for column in zip(*rows, strict=True)]
 
     def labels(self, labels: object, argument: str = "labels") -> list[list[Label]]:
         """Returns the labels of each text."""
-        rule = "a label for each text"
-        if not self._multi_label:
-            rows = [[value] for value in _values(labels, argument, rule)]
-        else:
-            rule = "a list of labels for each text"
-            rows = _values(labels, argument, rule)
-            shape = tuple(getattr(labels, "shape", ()))
-            # Of a ragged tensor one is not known.
-            if len(shape) == 2 and None not in shape:
-                told = received(**{argument: labels})
-                rule += ", no table of zeros and ones"
-                raise ValueError(f"{called(argument)} must be {rule}. {told}")
-            for place, row in enumerate(rows):
-                if isinstance(row, str | bytes) or not isinstance(row, Iterable):
-                    _refuse_item(argument, rule, place, row)
+        rule = f"a {'list of labels' if self._multi_label else 'label'} for each text"
+        values = _values(labels, argument, rule)
+        shape = tuple(getattr(labels, "shape", ()))
+        # Of a ragged tensor one is not known.
+        if self._multi_label and len(shape) == 2 and None not in shape:
+            refuse(argument, f"{rule}, no table of zeros and ones", labels)
         read: list[list[Label]] = []
         kinds: set[type] = set()
-        for place, row in enumerate(rows):
+        for place, value in enumerate(values):
+            row = value if self._multi_label else [value]
+            if isinstance(row, str | bytes) or not isinstance(row, Iterable):
+                _refuse_item(argument, rule, place, row)
             read.append([_label(label, argument, place) for label in row])
             kinds.update(map(type, read[-1]))
             if len(kinds) > 1:
@@ -152,7 +150,7 @@ class ExampleReader:
         return read
 
 
-def _is_table(texts: Texts) -> bool:
+def _is_table(texts: Tensor) -> bool:
     """Whether these are files or a data frame, which may hold labels, too."""
     if isinstance(texts, list | tuple) and texts:
         return all(isinstance(path, os.PathLike) for path in texts)
@@ -167,10 +165,9 @@ def _split(examples: Examples, share: float) -> list[Examples]:
     if not 0 < place < len(examples.labels):
         refuse("validation_split", "a share that leaves texts on both sides", share)
     return [
-        Examples(
-            [column[part] for column in examples.texts],
-            examples.labels[part],
-            examples.argument,
+        examples._replace(
+            texts=[column[part] for column in examples.texts],
+            labels=examples.labels[part],
         )
         for part in (slice(place), slice(place, None))
     ]
@@ -227,10 +224,8 @@ def _is_text(value: object) -> bool:
 
 
 def _label(value: object, argument: str, place: int) -> Label:
-    # Of NumPy.
     value = value.item() if isinstance(value, np.generic) else value
-    if isinstance(value, bytes):
-        value = value.decode()
+    value = value.decode() if isinstance(value, bytes) else value
     if isinstance(value, str | int) and value != "":
         return value
     rule = "strings, integers or booleans that are not empty"

@@ -2,10 +2,9 @@
 
 import os
 import reprlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, TypeAlias, cast
 
 from keras_elmo.text.lines import (
     Files,
@@ -22,19 +21,16 @@ from keras_elmo.utils.lazy import import_extra
 from keras_elmo.utils.reading import reading
 from keras_elmo.utils.types import StrPath
 
+# As JSON has them.
+NamesAndSizes: TypeAlias = list[list[Any]]
+
 _PARQUET = b"PAR1"
 _PARQUET_ROWS = 1024
 _LINE_ENDS = (b"\n", b"\r", b"\0")
 
 
 class SourceLine(NamedTuple):
-    """A line that is not blank.
-
-    Attributes:
-        file: the number of its file.
-        position: bytes of the file before the line.
-        content: the text, or its tokens.
-    """
+    """A line that is not blank, text or tokens, after `position` bytes of a file."""
 
     file: int
     position: int
@@ -53,17 +49,17 @@ class LineSource(NamedTuple):
 
     Attributes:
         name: of all files, for messages.
-        files: the name and the size of each file; positions are up to the size.
+        files: positions of lines are up to the size of their file.
         is_split: whether lines are tokens.
         is_stored: whether equal names and sizes mean equal lines.
-        lines: yields them; called once.
+        lines: to be read once.
     """
 
     name: str
-    files: list[tuple[str, int]]
+    files: NamesAndSizes
     is_split: bool
     is_stored: bool
-    lines: Callable[[CorpusStats], Iterator[SourceLine]]
+    lines: Iterator[SourceLine]
 
 
 def with_kind(corpus: Any, argument: str = "corpus") -> tuple[Any, str | None]:
@@ -101,62 +97,59 @@ class Row(NamedTuple):
     value: object
 
 
-def open_source(corpus: Files | Iterable[object], column: str | None) -> LineSource:
-    """Opens what the `corpus` of `prepare` is."""
-    if not are_files(corpus):
-        check_type(Iterable, "text files or an iterable", corpus=corpus)
-        rows = _rows_of_items(cast(Iterable[object], corpus), column)
-        return _in_rows(rows, "`corpus`", [("iterable", 0)], is_stored=False)
-    if column is None:
-        paths = expand_files(corpus)
-        lines = partial(_lines_of_files, paths)
-        return LineSource(", ".join(paths), names_and_sizes(paths), False, True, lines)
-    paths = matching_files(corpus)
-    # Another column is another text.
-    files = [(f"{name}:{column}", size) for name, size in names_and_sizes(paths)]
-    rows = (
-        Row(number, *row)
-        for number, path in enumerate(paths)
-        for row in _rows_of(path, column)
-    )
-    return _in_rows(rows, ", ".join(paths), files, is_stored=True)
-
-
-def _lines_of_files(paths: list[str], stats: CorpusStats) -> Iterator[SourceLine]:
-    for number, path in enumerate(paths):
-        for position, line in positioned_lines(path, stats):
-            yield SourceLine(number, position, line)
-
-
-def _in_rows(
-    rows: Iterator[Row], name: str, files: list[tuple[str, int]], is_stored: bool
+def open_source(
+    corpus: Files | Iterable[object], column: str | None, stats: CorpusStats
 ) -> LineSource:
-    """Opens texts that stand in rows. A row of `None` has no line."""
+    """Opens what the `corpus` of `prepare` is; `stats` counts the lines that are read.
+
+    A row of `None` has no line.
+    """
+    if are_files(corpus) and column is None:
+        paths = expand_files(corpus)
+        lines = (
+            SourceLine(number, *line)
+            for number, path in enumerate(paths)
+            for line in positioned_lines(path, stats)
+        )
+        return LineSource(", ".join(paths), names_and_sizes(paths), False, True, lines)
+    if are_files(corpus):
+        paths = matching_files(corpus)
+        name, column = ", ".join(paths), str(column)
+        # Another column is another text.
+        files = [[f"{file}:{column}", size] for file, size in names_and_sizes(paths)]
+        opened = (_rows_of(k, path, column) for k, path in enumerate(paths))
+        rows: Iterator[Row] = chain.from_iterable(opened)
+    else:
+        check_type(Iterable, "text files or an iterable", corpus=corpus)
+        name, files = "`corpus`", [["iterable", 0]]
+        rows = _rows_of_items(cast(Iterable[object], corpus), column)
     rows = (row for row in rows if row.value is not None)
     first = next(rows, None)
     if first is None:
         raise ValueError(f"there is no text in {name}")
     is_split = not isinstance(first.value, str | bytes)
-    lines = partial(_lines_of_rows, chain([first], rows), is_split)
-    return LineSource(name, files, is_split, is_stored, lines)
+    lines = (
+        SourceLine(row.file, row.position, content)
+        for row in chain([first], rows)
+        for content in _contents(row, is_split, stats)
+    )
+    return LineSource(name, files, is_split, are_files(corpus), lines)
 
 
-def _lines_of_rows(
-    rows: Iterable[Row], is_split: bool, stats: CorpusStats
-) -> Iterator[SourceLine]:
-    for file, position, where, value in rows:
-        if is_split:
-            tokens = _tokens(value, where)
-            stats.lines += bool(tokens)
-            contents: Iterable[str | list[bytes]] = [tokens] if tokens else []
-        elif isinstance(value, str | bytes):
-            if isinstance(value, str):
-                value = value.encode(errors="surrogatepass")
-            contents = text_lines(value.split(b"\n"), stats)
-        else:
-            raise _wrong(where, "text, as the first row is", value)
-        for content in contents:
-            yield SourceLine(file, position, content)
+def _contents(
+    row: Row, is_split: bool, stats: CorpusStats
+) -> Iterable[str | list[bytes]]:
+    """Returns the lines of a row, as texts or as tokens."""
+    value = row.value
+    if is_split:
+        tokens = _tokens(value, row.where)
+        stats.lines += bool(tokens)
+        return [tokens] if tokens else []
+    if isinstance(value, str):
+        value = value.encode(errors="surrogatepass")
+    if not isinstance(value, bytes):
+        raise _wrong(row.where, "text, as the first row is", value)
+    return text_lines(value.split(b"\n"), stats)
 
 
 def _rows_of_items(corpus: Iterable[object], column: str | None) -> Iterator[Row]:
@@ -169,29 +162,28 @@ def _rows_of_items(corpus: Iterable[object], column: str | None) -> Iterator[Row
         yield Row(0, 0, where, value)
 
 
-def _rows_of(path: str, column: str) -> Iterator[tuple[int, str, object]]:
-    """Yields the position, the place and the value of each row of a file."""
-    with open(path, "rb") as file:
-        is_parquet = file.read(len(_PARQUET)) == _PARQUET
-    return _parquet_rows(path, column) if is_parquet else _json_rows(path, column)
-
-
-def _json_rows(path: str, column: str) -> Iterator[tuple[int, str, object]]:
+def _rows_of(file: int, path: str, column: str) -> Iterator[Row]:
+    """Yields the rows of a file of Parquet or of JSON lines."""
+    with open(path, "rb") as stream:
+        is_parquet = stream.read(len(_PARQUET)) == _PARQUET
+    if is_parquet:
+        yield from _parquet_rows(file, path, column)
+        return
     lines = enumerate(positioned_lines(path, keep_blank=True), start=1)
     for number, (position, line) in lines:
         if line and not line.isspace():
             where = f"{path}: line {number}"
             row = parse_json_object(line.encode(), where)
-            yield position, where, _cell(row, column, where)
+            yield Row(file, position, where, _cell(row, column, where))
 
 
-def _parquet_rows(path: str, column: str) -> Iterator[tuple[int, str, object]]:
+def _parquet_rows(file: int, path: str, column: str) -> Iterator[Row]:
     parquet = import_extra("pyarrow.parquet", "Reading Parquet", "parquet")
     size, number = os.path.getsize(path), 0
     with reading(path):
-        file = parquet.ParquetFile(path)
-        _cell(dict.fromkeys(file.schema_arrow.names), column, path)
-        batches = file.iter_batches(_PARQUET_ROWS, columns=[column])
+        table = parquet.ParquetFile(path)
+        _cell(dict.fromkeys(table.schema_arrow.names), column, path)
+        batches = table.iter_batches(_PARQUET_ROWS, columns=[column])
     while True:
         with reading(path):
             batch = next(batches, None)
@@ -199,9 +191,9 @@ def _parquet_rows(path: str, column: str) -> Iterator[tuple[int, str, object]]:
                 return
             values = batch.column(0).to_pylist()
         for value in values:
-            position = size * number // file.metadata.num_rows
+            position = size * number // table.metadata.num_rows
             number += 1
-            yield position, f"{path}: row {number}", value
+            yield Row(file, position, f"{path}: row {number}", value)
 
 
 def _cell(row: object, column: str, where: str) -> object:
@@ -234,10 +226,10 @@ def _wrong(where: str, rule: str, value: object) -> ValueError:
     return ValueError(f"{where} must be {rule}. Received: {reprlib.repr(value)}")
 
 
-def names_and_sizes(paths: list[str]) -> list[tuple[str, int]]:
+def names_and_sizes(paths: list[str]) -> NamesAndSizes:
     """Returns each file's name and bytes; without folders, which may change."""
     return [
-        (json_path(os.path.basename(path)), os.path.getsize(path)) for path in paths
+        [json_path(os.path.basename(path)), os.path.getsize(path)] for path in paths
     ]
 
 

@@ -1,5 +1,6 @@
 """Text files to lines."""
 
+import contextlib
 import glob
 import gzip
 import io
@@ -54,7 +55,7 @@ def expand_files(files: Files, of_sentences: bool = True) -> list[str]:
 
 def matching_files(files: Files) -> list[str]:
     """Returns what `expand_files` does, whatever the files hold."""
-    return sorted({path for each in patterns_of(files) for path in _matches(each)})
+    return sorted({path for x in patterns_of(files) for path in _matches(x)})
 
 
 def patterns_of(files: Files) -> list[str]:
@@ -94,8 +95,9 @@ def check_files(
 def _matches(pattern: str) -> list[str]:
     pattern = os.path.expanduser(pattern)
     # The name of a file may contain the characters of a pattern.
-    found = [pattern] if os.path.isfile(pattern) else glob.glob(pattern, recursive=True)
-    paths = [path for path in found if os.path.isfile(path)]
+    paths = [pattern]
+    if not os.path.isfile(pattern):
+        paths = [*filter(os.path.isfile, glob.glob(pattern, recursive=True))]
     if not paths:
         hint = " (it is a folder: add /*)" if os.path.isdir(pattern) else ""
         if is_prepared(pattern):
@@ -105,13 +107,28 @@ def _matches(pattern: str) -> list[str]:
 
 
 def _form(path: str, name: str, open_file: Callable[[str], BinaryIO]) -> str | None:
-    with open_file(path) as file, _decompressed(file, path) as stream:
+    with _opened(path, open_file) as (_, stream):
+        start = stream.read(_CHECKED_BYTES)
+        is_whole = not stream.read(1)
+    return check_start(start, name, is_whole)
+
+
+@contextlib.contextmanager
+def _opened(
+    path: str, open_file: Callable[[str], BinaryIO]
+) -> Iterator[tuple[BinaryIO, BinaryIO]]:
+    """Yields a file, and its decompressed content; names one that is damaged."""
+    with open_file(path) as file:
+        stream = file
+        if path.endswith(".gz"):
+            short_reads = cast(BinaryIO, _ShortReads(file))
+            stream = cast(BinaryIO, gzip.GzipFile(fileobj=short_reads))
+        elif path.endswith(".xz"):
+            stream = cast(BinaryIO, lzma.LZMAFile(file))
         try:
-            start = stream.read(_CHECKED_BYTES)
-            is_whole = not stream.read(1)
+            yield file, stream
         except (EOFError, gzip.BadGzipFile, lzma.LZMAError, zlib.error) as error:
             raise ValueError(f"{path}: cut short or damaged: {error}") from error
-    return check_start(start, name, is_whole)
 
 
 def read_lines(
@@ -157,7 +174,15 @@ def _positioned(
     raw_lines: Iterable[tuple[int, bytes]], stats: CorpusStats, keep_blank: bool
 ) -> Iterator[tuple[int, str]]:
     for position, raw in raw_lines:
-        line = _decode(raw.removesuffix(b"\n").removesuffix(b"\r"), stats)
+        raw = raw.removesuffix(b"\n").removesuffix(b"\r")
+        if b"\0" in raw:
+            stats.lines_with_nul += 1
+            raw = raw.replace(b"\0", b" ")
+        try:
+            line = raw.decode()
+        except UnicodeDecodeError:
+            stats.invalid_lines += 1
+            line = raw.decode(errors="replace")
         blank = not line or line.isspace()
         stats.lines += not blank
         if keep_blank or not blank:
@@ -167,15 +192,12 @@ def _positioned(
 def _raw_lines(
     path: str, open_file: Callable[[str], BinaryIO]
 ) -> Iterator[tuple[int, bytes]]:
-    with open_file(path) as file, _decompressed(file, path) as stream:
-        position, mark = 0, BYTE_ORDER_MARK
-        try:
-            for raw in stream:
-                yield position, raw.removeprefix(mark)
-                mark = b""
-                position = file.tell()
-        except (EOFError, gzip.BadGzipFile, lzma.LZMAError, zlib.error) as error:
-            raise ValueError(f"{path}: cut short or damaged: {error}") from error
+    position, mark = 0, BYTE_ORDER_MARK
+    with _opened(path, open_file) as (file, stream):
+        for raw in stream:
+            yield position, raw.removeprefix(mark)
+            mark = b""
+            position = file.tell()
 
 
 class _ShortReads:
@@ -189,25 +211,6 @@ class _ShortReads:
 
     def read(self, size: int) -> bytes:
         return self._file.read(min(size, io.DEFAULT_BUFFER_SIZE))
-
-
-def _decompressed(file: BinaryIO, path: str) -> BinaryIO:
-    if path.endswith(".gz"):
-        return cast(BinaryIO, gzip.GzipFile(fileobj=cast(BinaryIO, _ShortReads(file))))
-    if path.endswith(".xz"):
-        return cast(BinaryIO, lzma.LZMAFile(file))
-    return file
-
-
-def _decode(raw: bytes, stats: CorpusStats) -> str:
-    if b"\0" in raw:
-        stats.lines_with_nul += 1
-        raw = raw.replace(b"\0", b" ")
-    try:
-        return raw.decode()
-    except UnicodeDecodeError:
-        stats.invalid_lines += 1
-        return raw.decode(errors="replace")
 
 
 def strict_lines(path: str, stream: BinaryIO | None = None) -> Iterator[Line]:
@@ -226,9 +229,8 @@ def strict_lines(path: str, stream: BinaryIO | None = None) -> Iterator[Line]:
         if stats.invalid_lines or stats.lines_with_nul:
             refuse_line(path, number, "be UTF-8 text without NULs", line)
         if "\r" in line:
-            rule = (
-                r"hold no CR but at its end (`tr '\r' '\n'` converts old Macs' files)"
-            )
+            rule = "hold no CR but at its end "
+            rule += r"(`tr '\r' '\n'` converts old Macs' files)"
             refuse_line(path, number, rule, line)
         yield number, line
 

@@ -16,8 +16,7 @@ from itertools import islice, repeat
 import numpy as np
 
 from keras_elmo.config import MAX_BYTES
-from keras_elmo.text.distinct_words import DistinctWords, read_words, write_words
-from keras_elmo.text.line_sources import SourceLine
+from keras_elmo.text.line_sources import NamesAndSizes, SourceLine
 from keras_elmo.text.lines import MANIFEST
 from keras_elmo.text.prepared import (
     CHANGES,
@@ -28,7 +27,11 @@ from keras_elmo.text.prepared import (
     VERSION,
     WORD_TYPE,
     WORDS,
+    DistinctWords,
+    data_files,
+    read_words,
     shard_files,
+    write_words,
 )
 from keras_elmo.text.stats import CorpusStats
 from keras_elmo.utils.arrays import map_array, write_array
@@ -42,39 +45,35 @@ _SOURCE_LINE = np.dtype([("file", "<u4"), ("check", "<u4")])
 
 
 class Part:
-    """Some lines that follow each other; `num_words` is of all of them."""
+    """Some lines that follow each other."""
 
     def __init__(self) -> None:
         self._numbers: defaultdict[bytes, int] = defaultdict()
         # A new word gets the next number.
         self._numbers.default_factory = self._numbers.__len__
-        self._words: list[np.ndarray] = []
+        self._words = array("I")
         self._lines: list[tuple[int, int, int]] = []
         self._source: list[tuple[int, int]] = []
-        self.num_words = 0
+
+    @property
+    def num_words(self) -> int:
+        return len(self._words)
 
     @property
     def num_lines(self) -> int:
         return len(self._lines)
 
-    def add(
-        self, tokens: list[bytes], limits: Sequence[int], lines: Sequence[SourceLine]
-    ) -> None:
-        """Adds the tokens of some lines: from each limit to the next."""
-        first, last = limits[0], limits[-1]
-        numbers = map(self._numbers.__getitem__, tokens[first:last])
-        self._words.append(np.fromiter(numbers, WORD_TYPE, count=last - first))
-        for end, line in zip(limits[1:], lines, strict=True):
-            end += self.num_words - first
-            self._lines.append((end, len(line.text), line.position))
-            self._source.append(_source(line))
-        self.num_words += last - first
+    def add(self, line: SourceLine, tokens: list[bytes]) -> None:
+        """Adds a line with its tokens."""
+        self._words.extend(map(self._numbers.__getitem__, tokens))
+        self._lines.append((self.num_words, len(line.text), line.position))
+        self._source.append(_source(line))
 
     def write(self, path: str) -> None:
         """Writes a folder, all of it or nothing."""
         words = list(self._numbers)
         order = sorted(range(len(words)), key=words.__getitem__)
-        numbers = _inverse(order)[np.concatenate(self._words)]
+        numbers = _inverse(order)[np.asarray(self._words)]
         with replacing(path) as temporary:
             os.makedirs(temporary)
             write_words(os.path.join(temporary, WORDS), map(words.__getitem__, order))
@@ -106,7 +105,7 @@ def check_part(path: str, lines: Iterator[SourceLine], parts: str) -> SourceLine
 def join_parts(
     parts: list[str],
     folder: str,
-    text: Sequence[tuple[str, int]],
+    text: NamesAndSizes,
     tokenizer: str,
     stats: CorpusStats,
 ) -> None:
@@ -128,25 +127,23 @@ def join_parts(
     write_words(os.path.join(folder, WORDS), (words[number] for number in order))
     _save(os.path.join(folder, COUNTS), counts[order])
     number_of = _inverse(order)
-    shards, files = [], [WORDS, COUNTS]
+    shards = []
     num_lines = np.zeros(len(text), "int64")
     for number, (part, rank) in enumerate(zip(parts, ranks, strict=True)):
         words_file, lines_file = shard_files(number)
         lines = map_array(os.path.join(part, _LINES), LINE)
         _save(os.path.join(folder, lines_file), lines)
-        numbers = os.path.join(part, _NUMBERS)
-        shard = os.path.join(folder, words_file)
+        numbers, shard = os.path.join(part, _NUMBERS), os.path.join(folder, words_file)
         if not os.path.exists(shard):
             _save(shard, number_of[rank][map_array(numbers, WORD_TYPE)])
         if os.path.exists(numbers):
             os.remove(numbers)
-        files += [words_file, lines_file]
         shards.append([len(lines), int(lines["end"][-1])])
         source_lines = map_array(os.path.join(part, _SOURCE), _SOURCE_LINE)
         num_lines += np.bincount(source_lines["file"], minlength=len(num_lines))
     stats.words += int(counts.sum())
     stats.truncated_words += int(counts[words.num_bytes() > MAX_BYTES].sum())
-    paths = {name: os.path.join(folder, name) for name in files}
+    paths = {name: os.path.join(folder, name) for name in data_files(len(parts))}
     manifest = {
         "format": FORMAT,
         "version": VERSION,

@@ -41,33 +41,13 @@ class PlainIds:
         self, sentences: Sequence[Sequence[bytes]], width: int = 0
     ) -> np.ndarray:
         """Returns `(sentences, tokens + 2, ids)` int32, of `width` tokens at least."""
-        words, positions = self.distinct(sentences, width)
-        return words[positions]
+        words, positions = distinct_words(sentences, width)
+        return self.table(self.encode(words))[positions]
 
-    def distinct(
-        self, sentences: Sequence[Sequence[bytes]], width: int = 0
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Returns the ids of each distinct word, and the words of the sentences.
-
-        The first are `(words, ids)` int32, the masked word's first; the others
-        `(sentences, tokens + 2)` int32, the place of each word among them.
-        """
-        words = dict.fromkeys(chain.from_iterable(sentences))
-        if b"" in words:
-            wrong = next(tokens for tokens in sentences if b"" in tokens)
-            raise ValueError(
-                "`sentences` must hold tokens that are not empty. "
-                f"Received: a sentence {list(wrong)}"
-            )
-        table = np.array([[0] * self.num_ids, self.begin, self.end], "int32")
-        if words:
-            table = np.concatenate([table, self.encode(list(words))])
-        rows = {word: row for row, word in enumerate(words, start=3)}
-        longest = max(map(len, sentences), default=0)
-        positions = np.zeros((len(sentences), max(longest, width) + 2), "int32")
-        for row, tokens in zip(positions, sentences, strict=True):
-            row[: len(tokens) + 2] = [1, *(rows[word] for word in tokens), 2]
-        return table, positions
+    def table(self, ids: np.ndarray) -> np.ndarray:
+        """Returns the ids of the masked word, both boundaries, and some words."""
+        first = np.array([[0] * self.num_ids, self.begin, self.end], "int32")
+        return np.concatenate([first, ids])
 
     def encode(self, words: list[bytes]) -> np.ndarray:
         """Returns the ids of words, `(words, ids)`."""
@@ -75,7 +55,7 @@ class PlainIds:
             return _bytes(words)
         tokens = [word.decode(errors="replace") for word in words]
         ids = [self._look_up(token, self._vocabulary) for token in tokens]
-        return np.array(ids, "int32")
+        return np.array(ids, "int32").reshape(-1, self.num_ids)
 
     def _look_up(self, token: str, vocabulary: TokenVocabulary) -> list[int]:
         is_boundary = token in (vocabulary.begin, vocabulary.end)
@@ -94,6 +74,42 @@ class PlainIds:
             ids.append(row[vocabulary.end_of_word])
             ids += [row[vocabulary.padding]] * (self.num_ids - len(ids))
         return ids
+
+
+def distinct_words(
+    sentences: Sequence[Sequence[bytes]], width: int = 0
+) -> tuple[list[bytes], np.ndarray]:
+    """Returns the words in the order in which they occur, and `place_words` of them."""
+    words = dict.fromkeys(chain.from_iterable(sentences))
+    if b"" in words:
+        wrong = next(tokens for tokens in sentences if b"" in tokens)
+        raise ValueError(
+            "`sentences` must hold tokens that are not empty. "
+            f"Received: a sentence {list(wrong)}"
+        )
+    numbers = {word: number for number, word in enumerate(words)}
+    flat = np.fromiter(
+        map(numbers.__getitem__, chain.from_iterable(sentences)), "int32"
+    )
+    return list(words), place_words([*map(len, sentences)], flat, width)
+
+
+def place_words(
+    lengths: Sequence[int], words: np.ndarray, width: int = 0
+) -> np.ndarray:
+    """Places words, numbers of distinct ones, in padded rows between the boundaries.
+
+    Returns `(rows, tokens + 2)` int32: places in a table of the masked word, the
+    boundaries, and the distinct words. `width` is the least number of tokens.
+    """
+    sizes = np.array(lengths, int)
+    longest = sizes.max(initial=width)
+    inside = np.arange(longest) < sizes[:, np.newaxis]
+    places = np.zeros((len(sizes), longest + 2), "int32")
+    places[:, 0] = 1
+    places[:, 1:-1][inside] = words + 3
+    places[np.arange(len(sizes)), sizes + 1] = 2
+    return places
 
 
 class StaticIds:
@@ -124,7 +140,7 @@ def _bytes(words: list[bytes]) -> np.ndarray:
     """Returns the ids of the published models, `(words, 50)`."""
     # NumPy cuts longer words, and fills shorter ones with zeros.
     content = np.array(words, f"S{MAX_BYTES}").view("uint8").reshape(-1, MAX_BYTES)
-    lengths = np.minimum([len(word) for word in words], MAX_BYTES)[:, np.newaxis]
+    lengths = np.minimum(np.fromiter(map(len, words), int), MAX_BYTES)[:, np.newaxis]
     ids = np.full((len(words), MAX_CHARACTERS), PADDING, "int32")
     ids[:, 0] = BEGIN_OF_WORD
     inside = np.arange(MAX_BYTES) < lengths

@@ -49,7 +49,11 @@ class PlainTokenizer:
     def __call__(self, texts: Sequence[str | bytes]) -> list[list[bytes]]:
         """Returns the tokens of each text, in UTF-8."""
         known: dict[bytes, list[bytes]] = {}
-        return [self._tokens(_decoded(text), known) for text in texts]
+        encoded = (
+            text if isinstance(text, bytes) else text.encode(errors="surrogatepass")
+            for text in texts
+        )
+        return [self._tokens(text.decode(errors="replace"), known) for text in encoded]
 
     def _tokens(self, text: str, known: dict[bytes, list[bytes]]) -> list[bytes]:
         if self.kind == "whitespace":
@@ -62,11 +66,6 @@ class PlainTokenizer:
                 known[word] = [part.encode() for part in parts]
             tokens += known[word]
         return tokens
-
-
-def _decoded(text: str | bytes) -> str:
-    encoded = text if isinstance(text, bytes) else text.encode(errors="surrogatepass")
-    return encoded.decode(errors="replace")
 
 
 def _words(text: str) -> list[bytes]:
@@ -105,13 +104,11 @@ def _scripts() -> Any:
 def _split_unicode(word: str) -> list[str]:
     """Splits a word as `Tokenizer("unicode")` does."""
     word = unicodedata.normalize("NFC", word)
-    parts = _replace(rules.NUMBER_OR_MARK, r" \0 ", word).split(" ")
-    return [token for part in parts if part for token in _split_at_scripts(part)]
-
-
-def _split_at_scripts(part: str) -> list[str]:
-    # Latin letters alone.
-    return [part] if part.isascii() else _scripts().findall(part)
+    tokens: list[str] = []
+    for part in filter(None, _replace(rules.NUMBER_OR_MARK, r" \0 ", word).split(" ")):
+        # ASCII has letters of one script.
+        tokens += [part] if part.isascii() else _scripts().findall(part)
+    return tokens
 
 
 def _split_english(kind: str, word: str) -> list[str]:

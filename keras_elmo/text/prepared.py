@@ -13,19 +13,19 @@ It takes the standard library and NumPy, no Keras and no TensorFlow.
 import functools
 import os
 from collections import Counter
-from collections.abc import Iterator
-from itertools import islice, pairwise
+from collections.abc import Iterable, Iterator
+from itertools import chain, islice, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from keras_elmo.config import TOKENIZERS
-from keras_elmo.text.distinct_words import DistinctWords
 from keras_elmo.text.lines import MANIFEST
 from keras_elmo.text.stats import CorpusStats
 from keras_elmo.utils.arrays import map_array
 from keras_elmo.utils.checks import is_integer, refuse
-from keras_elmo.utils.files import file_hash, read_json_object, read_key
+from keras_elmo.utils.files import file_hash, read_json_object, read_key, replacing
+from keras_elmo.utils.reading import reading
 from keras_elmo.utils.types import StrPath
 
 FORMAT = "keras_elmo prepared text"
@@ -44,16 +44,57 @@ CHANGES = ("invalid_lines", "lines_with_nul", "truncated_words")
 # Shards that are mapped at a time: each takes two of the process's open files.
 _MAPPED_SHARDS = 64
 _LINES_AT_A_TIME = 4096
+_READ_BYTES = 1 << 16
+
+
+class DistinctWords:
+    """The words of a file, mapped into memory: their number costs 8 bytes a word."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        with reading(path):
+            self._bytes = np.asarray(np.memmap(path, "uint8", mode="r"))
+        self._ends = np.flatnonzero(self._bytes == ord("\n"))
+
+    def __len__(self) -> int:
+        return len(self._ends)
+
+    def __getitem__(self, number: int) -> bytes:
+        start = self._ends[number - 1] + 1 if number else 0
+        return self._bytes[start : self._ends[number]].tobytes()
+
+    def __iter__(self) -> Iterator[bytes]:
+        return read_words(self._path)
+
+    def num_bytes(self) -> np.ndarray:
+        """Returns the number of bytes of each word."""
+        return np.diff(self._ends, prepend=-1) - 1
+
+
+def read_words(path: str) -> Iterator[bytes]:
+    """Yields the words of a file, which is open only while a block of it is read.
+
+    So a process can read more files at a time than it may have open.
+    """
+    position = 0
+    while True:
+        with open(path, "rb") as file:
+            file.seek(position)
+            lines = file.readlines(_READ_BYTES)
+            position = file.tell()
+        if not lines:
+            return
+        yield from (line.removesuffix(b"\n") for line in lines)
+
+
+def write_words(path: str, words: Iterable[bytes]) -> None:
+    """Writes a file of words, which hold no line end."""
+    with replacing(path) as temporary, open(temporary, "wb") as file:
+        file.writelines(word + b"\n" for word in words)
 
 
 class TextFile(NamedTuple):
-    """A file that was prepared.
-
-    Attributes:
-        name: without its folder.
-        size: in bytes, or whatever positions of lines are counted in.
-        num_lines: of its lines that are not blank.
-    """
+    """A file that was prepared; `num_lines` are those that are not blank."""
 
     name: str
     size: int
@@ -74,13 +115,17 @@ def shard_files(number: int) -> tuple[str, str]:
     return f"shard-{number:05}.words.npy", f"shard-{number:05}.lines.npy"
 
 
+def data_files(num_shards: int) -> list[str]:
+    """Returns the names of all files but the manifest."""
+    shards = map(shard_files, range(num_shards))
+    return [WORDS, COUNTS, *chain.from_iterable(shards)]
+
+
 class PreparedText:
     """A folder that `prepare` wrote; `ValueError` if another `tokenizer` split it.
 
-    Attributes:
-        files: the `TextFile`s that the text was, in order.
-        num_words: of the text.
-        words: the distinct ones, the most frequent first.
+    `files` are the `TextFile`s that the text was, in order; `words` the distinct words,
+    the most frequent first.
     """
 
     def __init__(self, path: StrPath, tokenizer: str | None = None) -> None:
@@ -120,9 +165,7 @@ class PreparedText:
         self._check_hash(WORDS)
         self.words = DistinctWords(os.path.join(self.path, WORDS))
         self._counts = self._array(COUNTS, COUNT_TYPE, len(self.words))
-        if sum(self._num_words) != self.num_words or self._counts.sum() != (
-            self.num_words
-        ):
+        if not sum(self._num_words) == self.num_words == self._counts.sum():
             self._refuse("words", "the number of words in all shards", self.num_words)
 
     @property
@@ -139,37 +182,30 @@ class PreparedText:
 
         `stats` counts the lines and words.
         """
-        stats.lines += self.num_lines
-        stats.words += self.num_words
+        stats.add({"lines": self.num_lines, "words": self.num_words})
         self.count_changes(stats, *CHANGES)
         counts = self._counts[:most].tolist()
         return Counter(dict(zip(self.words, counts, strict=False)))
 
     def count_changes(self, stats: CorpusStats, *names: str) -> None:
         """Adds to fields what had to be changed in the text when it was prepared."""
-        for name in names:
-            before = getattr(stats, name)
-            setattr(stats, name, before + self._number("stats", name))
+        stats.add({name: self._number("stats", name) for name in names})
 
     def lines(self, start: int, stop: int, step: int = 1) -> Iterator[tuple[Line, int]]:
         """Yields the lines of some numbers, and their positions in their file."""
         # A multiple of `step`.
         many = step * max(1, _LINES_AT_A_TIME // step)
-        number = int(np.searchsorted(self._limits, start, side="right")) - 1
-        while start < stop:
-            first, end = self._limits[number : number + 2].tolist()
-            last = min(end, stop)
-            while start < last:
+        for number, (first, end) in enumerate(pairwise(self._limits.tolist())):
+            last = min(stop, end) - first
+            for begin in range(max(start - first, (start - first) % step), last, many):
                 _, lines = self._shard(number)
                 # With the line before each of them, which ends where it begins.
-                part = lines[max(start - first - 1, 0) : last - first][: many + 1]
-                read = [(0, 0, 0)] * (start == first) + part.tolist()
-                for before, (end, characters, position) in islice(
-                    pairwise(read[: many + 1]), None, None, step
+                read = lines[max(begin - 1, 0) : min(begin + many, last)].tolist()
+                pairs = pairwise(read if begin else [(0, 0, 0), *read])
+                for before, (line_end, characters, position) in islice(
+                    pairs, None, None, step
                 ):
-                    yield Line(number, before[0], end, characters), position
-                start = min(start + many, last + (start - last) % step)
-            number += 1
+                    yield Line(number, before[0], line_end, characters), position
 
     def words_of(self, line: Line) -> np.ndarray:
         """Returns the words of a line, as numbers of distinct words."""
@@ -217,10 +253,7 @@ class PreparedText:
         self._checked.add(name)
 
     def _check_sizes(self) -> None:
-        names = [WORDS, COUNTS]
-        for number in range(len(self._num_words)):
-            names += shard_files(number)
-        for name in names:
+        for name in data_files(len(self._num_words)):
             path = os.path.join(self.path, name)
             row = read_key(self._manifest, self._where, "files", name)
             (size, _), *_ = self._checked_rows(f"files.{name}", [row], [int, str])

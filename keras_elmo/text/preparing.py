@@ -1,28 +1,37 @@
 """Splits a text into words once, part by part."""
 
+import contextlib
 import os
+import shutil
 import sys
-from bisect import bisect_left
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from itertools import accumulate, chain
+from itertools import accumulate
 from types import NoneType
-from typing import cast
+from typing import Any
 
 from keras_elmo.config import TOKENIZERS
 from keras_elmo.text.batching import TOKENIZER_THREADS, split_stream, token_chunks
 from keras_elmo.text.line_sources import LineSource, SourceLine, open_source
-from keras_elmo.text.lines import Files
-from keras_elmo.text.part_dictionaries import Part, check_part
-from keras_elmo.text.parts_folder import PartsFolder
+from keras_elmo.text.lines import Files, is_prepared
+from keras_elmo.text.part_dictionaries import SORTED_WORDS, Part, check_part, join_parts
+from keras_elmo.text.prepared import VERSION, PreparedText
 from keras_elmo.text.stats import CorpusStats
 from keras_elmo.utils.checks import (
+    called,
     check_boolean,
     check_choice,
     check_path,
     check_type,
+    received,
     refuse,
 )
+from keras_elmo.utils.files import (
+    check_free,
+    read_json_object,
+    remove_leftovers,
+    write_json,
+)
+from keras_elmo.utils.locks import held
 from keras_elmo.utils.progress import Progress
 from keras_elmo.utils.types import StrPath
 
@@ -88,7 +97,8 @@ def prepare(
     check_choice((*TOKENIZERS, None), tokenizer=tokenizer)
     check_type((str, NoneType), "a name or None", column=column)
     check_boolean(progress=progress)
-    source = open_source(corpus, column)
+    stats = CorpusStats()
+    source = open_source(corpus, column, stats)
     if source.is_split:
         if tokenizer not in (None, "whitespace"):
             refuse("tokenizer", "None for text that is split already", tokenizer)
@@ -98,10 +108,9 @@ def prepare(
         if progress:
             print(f"{folder.out} is complete; nothing to do", file=sys.stderr)
         return
-    stats = CorpusStats()
     try:
         with folder.opened():
-            _split(source, tokenizer or "unicode", folder, stats, progress)
+            _split(source, tokenizer or "unicode", folder, progress)
             if progress:
                 print("Joining the parts", file=sys.stderr)
             folder.finish(stats)
@@ -112,19 +121,126 @@ def prepare(
             print(message, file=sys.stderr)
 
 
+class PartsFolder:
+    """`OUT.parts`: the parts of a text that is being prepared."""
+
+    def __init__(self, out: str, source: LineSource, tokenizer: str) -> None:
+        self.out = out
+        self._source = source
+        self._tokenizer = tokenizer
+        self.path = f"{out}.parts"
+        self._begun = os.path.join(self.path, "begun.json")
+        self._joined = os.path.join(self.path, "prepared")
+
+    def is_complete(self) -> bool:
+        """Whether `out` holds the text already; raises if it holds anything else."""
+        if not is_prepared(self.out):
+            check_free(self.out)
+            return False
+        if self._source.is_stored:
+            text = PreparedText(self.out)
+            before = text.tokenizer, text.names_and_sizes()
+            is_same = before == (self._tokenizer, self._source.files)
+        else:
+            # Complete, but killed before the parts were removed.
+            is_same = os.path.exists(self.path)
+        if not is_same:
+            check_free(self.out)
+        self._remove()
+        return True
+
+    @contextlib.contextmanager
+    def opened(self) -> Iterator[None]:
+        """Locks the folder for this process, and removes it if it gets no part."""
+        os.makedirs(self.path, exist_ok=True)
+        used = f"{self.path} must not be in use: another process writes it"
+        with held(self.path, used):
+            check_free(self.out)
+            if self.parts():
+                self._check_begun()
+            else:
+                write_json(self._begun, self._expected())
+            remove_leftovers(self.path)
+            try:
+                yield
+            finally:
+                if not self.parts():
+                    self._remove()
+
+    def parts(self) -> list[str]:
+        """Returns the paths of the parts, of which none is missing."""
+        paths: list[str] = []
+        while os.path.isdir(path := self._part(len(paths))):
+            paths.append(path)
+        return paths
+
+    def write(self, part: Part) -> None:
+        """Writes the next part."""
+        part.write(self._part(len(self.parts())))
+
+    def finish(self, stats: CorpusStats) -> None:
+        """Joins the parts, and renames what they become to `out`."""
+        files = self._source.files
+        join_parts(self.parts(), self._joined, files, self._tokenizer, stats)
+        check_free(self.out)
+        os.replace(self._joined, self.out)
+        self._remove()
+
+    def kept(self) -> str:
+        """Describes which parts are already saved."""
+        number = len(self.parts())
+        if not number:
+            return "nothing is kept"
+        parts = "1 part is" if number == 1 else f"{number:,} parts are"
+        return f"{parts} kept in {self.path}; the same call goes on from there"
+
+    def _part(self, number: int) -> str:
+        return os.path.join(self.path, f"part-{number:05}")
+
+    def _expected(self) -> dict[str, object]:
+        return {
+            "version": VERSION,
+            "tokenizer": self._tokenizer,
+            "corpus": self._source.files,
+        }
+
+    def _check_begun(self) -> None:
+        begun = read_json_object(self._begun)
+        for name, value in self._expected().items():
+            if begun.get(name) == value:
+                continue
+            again = f"or remove {self.path} to begin again"
+            if name == "corpus":
+                rule = f"the files that {self._begun} names, with their sizes"
+                raise ValueError(
+                    f"{called(name)} must be {rule}; {again}. "
+                    + received(corpus=self._source.name)
+                )
+            refuse(name, f"{begun.get(name)!r}, as in {self._begun}; {again}", value)
+
+    def _remove(self) -> None:
+        """Removes the folder, unless it holds other files."""
+        with contextlib.suppress(FileNotFoundError):
+            remove_leftovers(self.path)
+            # From the last on, so that none is missing if this is interrupted.
+            for path in (self._joined, *reversed(self.parts())):
+                if os.path.isdir(path):
+                    shutil.rmtree(path)
+            for path in (os.path.join(self.path, SORTED_WORDS), self._begun):
+                if os.path.exists(path):
+                    os.remove(path)
+        with contextlib.suppress(OSError):
+            os.rmdir(self.path)
+
+
 def _split(
-    source: LineSource,
-    tokenizer: str,
-    folder: PartsFolder,
-    stats: CorpusStats,
-    progress: bool,
+    source: LineSource, tokenizer: str, folder: PartsFolder, progress: bool
 ) -> None:
     """Writes the parts that are missing."""
-    lines = source.lines(stats)
     offsets = [0, *accumulate(size for _, size in source.files)]
     position = 0
     for path in folder.parts():
-        last_line = check_part(path, lines, folder.path)
+        last_line = check_part(path, source.lines, folder.path)
         position = offsets[last_line.file] + last_line.position
     with Progress("Preparing", offsets[-1] or None, visible=progress) as bar:
         bar.update(0, position)
@@ -132,7 +248,7 @@ def _split(
         def show(words: int, line: SourceLine) -> None:
             bar.update(words, offsets[line.file] + line.position)
 
-        for part in split_parts(lines, source.is_split, tokenizer, show):
+        for part in split_parts(source.lines, source.is_split, tokenizer, show):
             # Lines of no word at all make no text.
             if part.num_words or folder.parts():
                 folder.write(part)
@@ -142,7 +258,7 @@ def _split(
 
 
 def split_parts(
-    lines: Iterator[SourceLine],
+    lines: Iterable[SourceLine],
     is_split: bool,
     tokenizer: str,
     show: Callable[[int, SourceLine], None] = lambda words, line: None,
@@ -151,43 +267,22 @@ def split_parts(
 
     `show` is called now and then, with the number of new words and the last line.
     """
-    waiting: deque[SourceLine] = deque()
-    noted = _noted(lines, waiting)
+    contents: Iterable[tuple[SourceLine, Any]] = (
+        (line, line.content) for line in lines
+    )
     if is_split:
-        chunks = _chunks(cast(Iterator[list[bytes]], noted))
+        chunks = split_stream(
+            contents, lambda line: len(line[1]), _CHUNK_TOKENS, _CHUNK_LINES
+        )
     else:
-        texts = cast(Iterator[str], noted)
-        chunks = token_chunks(texts, tokenizer, None, TOKENIZER_THREADS)
+        chunks = token_chunks(contents, tokenizer, None, TOKENIZER_THREADS)
     part = Part()
-    for tokens, limits in chunks:
-        first = 0
-        while first < len(limits) - 1:
-            # Up to the line that fills the part.
-            full = limits[first] + _PART_WORDS - part.num_words
-            last = min(bisect_left(limits, full, first + 1), len(limits) - 1)
-            read = [waiting.popleft() for _ in range(last - first)]
-            part.add(tokens, limits[first : last + 1], read)
-            first = last
+    for chunk in chunks:
+        for line, tokens in chunk:
+            part.add(line, tokens)
             if part.num_words >= _PART_WORDS:
                 yield part
                 part = Part()
-        show(len(tokens), read[-1])
+        show(sum(len(tokens) for _, tokens in chunk), chunk[-1][0])
     if part.num_lines:
         yield part
-
-
-def _chunks(
-    sentences: Iterable[list[bytes]],
-) -> Iterator[tuple[list[bytes], list[int]]]:
-    """Yields what `token_chunks` does, of lines that are tokens."""
-    for part in split_stream(sentences, len, _CHUNK_TOKENS, _CHUNK_LINES):
-        yield list(chain.from_iterable(part)), [0, *accumulate(map(len, part))]
-
-
-def _noted(
-    lines: Iterator[SourceLine], waiting: deque[SourceLine]
-) -> Iterator[str | list[bytes]]:
-    """Yields the content of lines, and keeps what else is known until it is split."""
-    for line in lines:
-        waiting.append(line)
-        yield line.content

@@ -14,14 +14,10 @@ _CLOSING = "\"'”’»)]}」』）】"
 
 
 class Marks(NamedTuple):
-    """What a token has to do with the end of a sentence.
+    """What a token has to do with the end of a sentence."""
 
-    Attributes:
-        begins: whether it begins with a final or a closing mark.
-        closes: whether it has closing marks alone.
-        ends: whether it ends with a final mark, closing ones left out.
-    """
-
+    # Whether it begins with a final or a closing mark, has closing marks alone, and
+    # ends with a final mark, closing ones left out.
     begins: bool
     closes: bool
     ends: bool

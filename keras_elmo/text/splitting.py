@@ -6,14 +6,14 @@ Warns of text of languages that put no spaces between words.
 import re
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from itertools import accumulate, chain
+from itertools import pairwise
 from typing import Any
 
 from keras_elmo.text.plain_tokenizer import PlainTokenizer
 from keras_elmo.utils.lazy import has_tensorflow, tf
 
-# The tokens of n texts one after the other, and n + 1 limits.
-Splitter = Callable[[Sequence[Any]], tuple[list[bytes], list[int]]]
+# Texts to the tokens of each.
+Splitter = Callable[[Sequence[Any]], list[list[bytes]]]
 
 # Thai and Lao; Burmese; Khmer; kana; Chinese characters.
 _LETTERS = re.compile(
@@ -32,29 +32,19 @@ def text_splitter(tokenizer: str | PlainTokenizer) -> Splitter:
 
     Where TensorFlow is not installed, every kind is split without it.
     """
-    if isinstance(tokenizer, str) and not has_tensorflow():
-        tokenizer = PlainTokenizer(tokenizer)
-    split = (
-        _plain(tokenizer)
-        if isinstance(tokenizer, PlainTokenizer)
-        else _with_tensorflow(tokenizer)
-    )
+    split: Splitter
+    if isinstance(tokenizer, PlainTokenizer):
+        split = tokenizer
+    else:
+        kind = _with_tensorflow if has_tensorflow() else PlainTokenizer
+        split = kind(tokenizer)
     look_at = FirstText()
 
-    def split_texts(texts: Sequence[Any]) -> tuple[list[bytes], list[int]]:
+    def split_texts(texts: Sequence[Any]) -> list[list[bytes]]:
         look_at(texts)
         return split(texts)
 
     return split_texts
-
-
-def _plain(tokenizer: PlainTokenizer) -> Splitter:
-    def split(texts: Sequence[Any]) -> tuple[list[bytes], list[int]]:
-        sentences = tokenizer(texts)
-        limits = [0, *accumulate(map(len, sentences))]
-        return list(chain.from_iterable(sentences)), limits
-
-    return split
 
 
 def _with_tensorflow(tokenizer: str) -> Splitter:
@@ -62,11 +52,13 @@ def _with_tensorflow(tokenizer: str) -> Splitter:
 
     tokenize = Tokenizer(tokenizer).ragged
 
-    def split(texts: Sequence[Any]) -> tuple[list[bytes], list[int]]:
+    def split(texts: Sequence[Any]) -> list[list[bytes]]:
         # On a GPU the index arithmetic would cost transfers.
         with tf.device("CPU"):
             ragged = tokenize(texts)
-            return ragged.values.numpy().tolist(), ragged.row_splits.numpy().tolist()
+            tokens = ragged.values.numpy().tolist()
+            limits = ragged.row_splits.numpy().tolist()
+        return [tokens[start:end] for start, end in pairwise(limits)]
 
     return split
 
@@ -74,8 +66,8 @@ def _with_tensorflow(tokenizer: str) -> Splitter:
 def unspaced(texts: Iterable[str | bytes]) -> str | None:
     """Returns a warning if words of texts have no spaces between them, else `None`."""
     text = ""
-    for each in texts:
-        text += " " + (each if isinstance(each, str) else each.decode(errors="replace"))
+    for part in texts:
+        text += " " + (part if isinstance(part, str) else part.decode(errors="replace"))
         if len(text) >= _CHARACTERS:
             break
     text = text[:_CHARACTERS]

@@ -1,6 +1,7 @@
 """Counts of what was read."""
 
 import dataclasses
+from collections.abc import Mapping
 
 from keras_elmo.config import MAX_BYTES, ElmoConfig
 
@@ -40,6 +41,11 @@ class CorpusStats:
     max_count_error: int = 0
     positions: int = 0
     padding_positions: int = 0
+
+    def add(self, counts: Mapping[str, int]) -> None:
+        """Adds to the counts of these names."""
+        for name, count in counts.items():
+            setattr(self, name, getattr(self, name) + count)
 
     def messages(self, config: ElmoConfig | None = None) -> list[str]:
         """Returns a sentence for each change that the user should know of.

@@ -5,7 +5,7 @@ Tags are counted as the script conlleval of the CoNLL shared tasks does.
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import chain
 from typing import Any
 
@@ -15,12 +15,9 @@ from keras_elmo.utils.types import Config
 
 @dataclass(frozen=True)
 class Scores:
-    """Numbers of items, such as spans, and the scores that follow from them.
+    """Numbers of items, such as spans: correct, predicted, and in the reference.
 
-    Attributes:
-        correct: items that were predicted and are right.
-        predicted: items that were predicted.
-        reference: items that are right.
+    Where there are none, the scores that follow from them are 0.
     """
 
     correct: int
@@ -29,51 +26,35 @@ class Scores:
 
     @property
     def precision(self) -> float:
-        """The share of the predicted items that are right; 0 if there are none."""
         return self.correct / max(self.predicted, 1)
 
     @property
     def recall(self) -> float:
-        """The share of the right items that were predicted; 0 if there are none."""
         return self.correct / max(self.reference, 1)
 
     @property
     def f1(self) -> float:
-        """The harmonic mean of precision and recall."""
         return 2 * self.correct / max(self.predicted + self.reference, 1)
 
     def as_dict(self) -> dict[str, float]:
         """Returns scores and numbers by name, for JSON."""
-        return {
-            "precision": self.precision,
-            "recall": self.recall,
-            "f1": self.f1,
-            "correct": self.correct,
-            "predicted": self.predicted,
-            "reference": self.reference,
-        }
+        scores = {"precision": self.precision, "recall": self.recall, "f1": self.f1}
+        return {**scores, **asdict(self)}
 
     def columns(self) -> str:
         """Returns the scores in percent, as conlleval prints them."""
-        numbers = {
-            "precision": f"{100 * self.precision:6.2f}%",
-            "recall": f"{100 * self.recall:6.2f}%",
-            "FB1": f"{100 * self.f1:6.2f}",
-        }
-        return "; ".join(f"{name}: {number}" for name, number in numbers.items())
+        return (
+            f"precision: {100 * self.precision:6.2f}%; "
+            f"recall: {100 * self.recall:6.2f}%; FB1: {100 * self.f1:6.2f}"
+        )
 
 
 class TagScores:
     """Compares predicted tags with the right ones.
 
     Tags in a scheme (BIO, IOB1, BIOES) are compared by the spans that they mark. Of
-    others, such as parts of speech, each word is a span.
-
-    Attributes:
-        accuracy: the share of the tokens with the right tag.
-        overall: the `Scores` of all spans together.
-        by_type: the `Scores` of the spans of each type, by its name.
-        has_spans: whether the tags are in a scheme.
+    others, such as parts of speech, each word is a span. `accuracy` is the share of the
+    tokens with the right tag.
     """
 
     def __init__(
@@ -103,16 +84,21 @@ class TagScores:
 
 def conlleval_table(scores: Config) -> str:
     """Returns the lines that conlleval prints, from `TagScores.as_dict`."""
-    all_, by_type = _scores(scores), scores["by_type"].items()
-    lines = [
+    all_ = _scores(scores)
+    return (
         f"processed {scores['tokens']} tokens with {all_.reference} phrases; "
-        f"found: {all_.predicted} phrases; correct: {all_.correct}.",
-        f"accuracy: {100 * scores['accuracy']:6.2f}%; {all_.columns()}",
-    ]
-    for name, of_type in by_type:
-        row = _scores(of_type)
-        lines.append(f"{name:>17}: {row.columns()}  {row.predicted}")
-    return "\n".join(lines)
+        f"found: {all_.predicted} phrases; correct: {all_.correct}.\n"
+        f"accuracy: {100 * scores['accuracy']:6.2f}%; {all_.columns()}"
+        f"{_rows(scores['by_type'])}"
+    )
+
+
+def _rows(by_name: dict[object, Config]) -> str:
+    rows = {name: _scores(numbers) for name, numbers in by_name.items()}
+    return "".join(
+        f"\n{name!s:>17}: {row.columns()}  {row.predicted}"
+        for name, row in rows.items()
+    )
 
 
 def _scores(numbers: Config) -> Scores:
@@ -137,7 +123,7 @@ def scores_by_type(
 
 def total_of(scores: Iterable[Scores]) -> Scores:
     """Returns the scores of all items together."""
-    rows = [(each.correct, each.predicted, each.reference) for each in scores]
+    rows = [(score.correct, score.predicted, score.reference) for score in scores]
     return Scores(*map(sum, zip(*rows, strict=True))) if rows else Scores(0, 0, 0)
 
 
@@ -150,13 +136,9 @@ def _difference(right: list[list[str]], guessed: list[list[str]]) -> str:
     rule = "`reference` and `predicted` must have the same numbers of"
     if len(right) != len(guessed):
         return f"{rule} sentences. Received: {len(right)} and {len(guessed)}"
-    place = next(
-        place
-        for place, (row, guess) in enumerate(zip(right, guessed, strict=True))
-        if len(row) != len(guess)
-    )
-    sizes = f"{len(right[place])} and {len(guessed[place])}"
-    return f"{rule} tags. Received: {sizes} in sentence {place}"
+    sizes = enumerate(zip(map(len, right), map(len, guessed), strict=True))
+    place, (one, other) = next(row for row in sizes if len({*row[1]}) > 1)
+    return f"{rule} tags. Received: {one} and {other} in sentence {place}"
 
 
 def label_scores(
@@ -173,24 +155,17 @@ def label_scores(
     return {
         "accuracy": sum(same) / len(same),
         "micro_f1": total_of(by_label.values()).f1,
-        "macro_f1": sum(each.f1 for each in by_label.values()) / max(len(by_label), 1),
-        "by_label": {label: each.as_dict() for label, each in by_label.items()},
+        "macro_f1": sum(score.f1 for score in by_label.values())
+        / max(len(by_label), 1),
+        "by_label": {label: score.as_dict() for label, score in by_label.items()},
     }
 
 
 def label_table(scores: Config) -> str:
     """Returns lines for a terminal, in percent as conlleval has them."""
-    lines = [
-        "; ".join(
-            f"{name}: {100 * scores[key]:6.2f}{end}"
-            for name, key, end in (
-                ("accuracy", "accuracy", "%"),
-                ("micro F1", "micro_f1", ""),
-                ("macro F1", "macro_f1", ""),
-            )
-        )
-    ]
-    for label, numbers in scores["by_label"].items():
-        row = _scores(numbers)
-        lines.append(f"{label!s:>17}: {row.columns()}  {row.predicted}")
-    return "\n".join(lines)
+    return (
+        f"accuracy: {100 * scores['accuracy']:6.2f}%; "
+        f"micro F1: {100 * scores['micro_f1']:6.2f}; "
+        f"macro F1: {100 * scores['macro_f1']:6.2f}"
+        f"{_rows(scores['by_label'])}"
+    )

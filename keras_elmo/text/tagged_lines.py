@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import chain
 from typing import BinaryIO, Literal, NamedTuple, TypeAlias
 
@@ -26,11 +27,14 @@ _ENDINGS = (".conll", ".bio", ".iob", ".iob2", ".bioes")
 
 
 class _Block(NamedTuple):
-    """Lines that are one sentence at most; the columns of its words by their lines."""
+    """Lines that are one sentence at most.
+
+    `tagged` makes the line of a word with its tag, by the number of its line.
+    """
 
     lines: list[Line]
-    cells: dict[int, list[str]]
     sentence: str | list[str]
+    tagged: dict[int, Callable[[str], str]]
 
 
 def tagged_lines(
@@ -53,18 +57,19 @@ def tagged_lines(
     if first is None:
         return
     lines = chain([first], lines)
-    format = format or _format_of(path, first)
+    if format is None:
+        name = path.lower().removesuffix(".gz").removesuffix(".xz")
+        format = "columns" if name.endswith(_ENDINGS) else "text"
+        format = "conllu" if is_treebank(path, first) else format
     if column is not None and format != "conllu":
         told = received(column=column)
         raise ValueError(f"{called('column')} applies only to CoNLL-U. {told}")
     if format == "text":
-        blocks: Iterable[_Block] = (_Block([line], {}, line[1]) for line in lines)
-        # A blank line follows each sentence.
+        blocks: Iterable[_Block] = (_Block([line], line[1], {}) for line in lines)
         output = _words_and_tags
     else:
-        writer = _ColumnWriter(path, format == "conllu", column)
-        blocks = writer.blocks(lines)
-        output = writer.output
+        blocks = _column_blocks(path, lines, format == "conllu", column)
+        output = _lines_with_tags
     waiting: deque[_Block] = deque()
 
     def sentences() -> Iterator[str | list[str]]:
@@ -76,70 +81,40 @@ def tagged_lines(
         yield from output(waiting.popleft(), words, tags)
 
 
-def _format_of(path: str, first: Line) -> Format:
-    if is_treebank(path, first):
-        return "conllu"
-    name = path.lower().removesuffix(".gz").removesuffix(".xz")
-    return "columns" if name.endswith(_ENDINGS) else "text"
-
-
 def _words_and_tags(
     block: _Block, words: Sequence[str], tags: Sequence[str]
 ) -> Iterator[str]:
     yield from map("\t".join, zip(words, tags, strict=True))
+    # A blank line follows each sentence.
     yield ""
 
 
-class _ColumnWriter:
-    """Reads the words of columns, and writes the columns with tags."""
+def _lines_with_tags(
+    block: _Block, words: Sequence[str], tags: Sequence[str]
+) -> Iterator[str]:
+    rest = iter(tags)
+    for number, line in block.lines:
+        tagged = block.tagged.get(number)
+        yield line if tagged is None else tagged(next(rest))
 
-    def __init__(self, path: str, is_treebank: bool, column: str | int | None) -> None:
-        self._path = path
-        self._is_treebank = is_treebank
-        self._column = column
-        self._table: WordColumns | None = None
-        self._place = 0
 
-    def blocks(self, lines: Iterable[Line]) -> Iterator[_Block]:
-        """Yields sentences and what is between them."""
-        for between, block in blocks_of(lines):
-            if self._table is None and not between:
-                self._set_table(block)
-            cells: dict[int, list[str]] = {}
-            sentence = []
-            if self._table is not None and not between:
-                for row in self._table.rows(block):
-                    word, _ = self._table.word_and_tag(row, self._table.word)
-                    sentence.append(word)
-                    cells[row[0]] = row[1]
-            yield _Block(block, cells, sentence)
-
-    def _set_table(self, block: list[Line]) -> None:
-        first = next((line for line in block if not line[1].startswith("#")), None)
-        if first is not None:
-            kind = TreebankColumns if self._is_treebank else WordColumns
-            self._table = kind(self._path, first)
-            if self._is_treebank:
-                self._place = self._table.place(self._column)
-
-    def output(
-        self, block: _Block, words: Sequence[str], tags: Sequence[str]
-    ) -> Iterator[str]:
-        """Yields the lines of a block with the tags of its words."""
-        rest = iter(tags)
-        for number, line in block.lines:
-            if number not in block.cells:
-                yield line
-            elif self._is_treebank:
-                cells = list(block.cells[number])
-                cells[self._place] = next(rest)
-                yield "\t".join(cells)
-            else:
-                yield f"{line.rstrip(' ')}{self._between}{next(rest)}"
-
-    @property
-    def _between(self) -> str:
-        is_tabs = self._table is not None and self._table.separator == "tabs"
-        # Of words alone, too.
-        is_word = self._table is not None and self._table.width == 1
-        return "\t" if is_tabs or is_word else " "
+def _column_blocks(
+    path: str, lines: Iterable[Line], is_treebank: bool, column: str | int | None
+) -> Iterator[_Block]:
+    """Yields sentences in columns, and what is between them."""
+    table, place = None, 0
+    for between, block in blocks_of(lines):
+        if table is None and not between:
+            first = next((line for line in block if not line[1].startswith("#")), None)
+            if first is not None:
+                table = (TreebankColumns if is_treebank else WordColumns)(path, first)
+                place = table.place(column) if is_treebank else 0
+        words = []
+        tagged: dict[int, Callable[[str], str]] = {}
+        if table is not None and not between:
+            texts = dict(block)
+            for row in table.rows(block):
+                word, _ = table.word_and_tag(row, table.word)
+                words.append(word)
+                tagged[row[0]] = partial(table.with_tag, texts[row[0]], place)
+        yield _Block(block, words, tagged)

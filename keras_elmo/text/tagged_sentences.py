@@ -138,7 +138,7 @@ def _pairs(x: Data, argument: str) -> Iterator[tuple[Data, Data]]:
         _refuse(argument, x)
     for place, item in enumerate(items):
         if not isinstance(item, tuple | list) or len(item) != 2:
-            _refuse(f"{argument}, item {place}", item)
+            _refuse(argument, item, f", item {place}")
         words, tags = item
         if is_dataset and len(words.shape) > 1:
             yield from _zipped(words, tags, argument)
@@ -191,7 +191,5 @@ def _texts(values: Data, where: str) -> list[str]:
     return texts
 
 
-def _refuse(argument: str, value: Data) -> NoReturn:
-    name = argument.partition(",")[0]
-    place = argument.removeprefix(name)
-    raise TypeError(f"`{name}`{place} must be {_FORMS}. Received: {value!r}")
+def _refuse(argument: str, value: Data, place: str = "") -> NoReturn:
+    raise TypeError(f"`{argument}`{place} must be {_FORMS}. Received: {value!r}")

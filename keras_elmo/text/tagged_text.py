@@ -175,6 +175,12 @@ class WordColumns:
                 refuse_line(self.path, number, rule, "\t".join(cells))
         return cells[self.word], cells[place]
 
+    def with_tag(self, line: str, place: int, tag: str) -> str:
+        """Returns the line of a word with a tag as its last column."""
+        # Also after words alone.
+        is_tab = self.separator == "tabs" or self.width == 1
+        return line.rstrip(" ") + ("\t" if is_tab else " ") + tag
+
 
 class TreebankColumns(WordColumns):
     """Rows of CoNLL-U."""
@@ -212,3 +218,9 @@ class TreebankColumns(WordColumns):
                 refuse_line(self.path, number, rule, line)
             following += 1
             yield number, cells
+
+    def with_tag(self, line: str, place: int, tag: str) -> str:
+        """Returns the line of a word with a tag in a column."""
+        cells = self.cells(line)
+        cells[place] = tag
+        return "\t".join(cells)

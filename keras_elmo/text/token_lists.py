@@ -6,7 +6,7 @@ from typing import Any, NoReturn, TypeAlias, cast
 
 import numpy as np
 
-from keras_elmo.text.batching import Tokens, lines_of, split_stream
+from keras_elmo.text.batching import Tokens, split_stream
 from keras_elmo.text.plain_tokenizer import PlainTokenizer
 from keras_elmo.text.splitting import text_splitter
 from keras_elmo.utils.types import Tensor
@@ -39,7 +39,7 @@ def _tokenized(
             yield from map(utf8_tokens, group)
             continue
         chunks = split_stream(group, len, _CHUNK_CHARACTERS, max_ahead)
-        yield from lines_of(map(text_splitter(tokenizer), chunks))
+        yield from chain.from_iterable(map(text_splitter(tokenizer), chunks))
 
 
 def _rows(sentences: Iterable[Sentence] | Tensor) -> Iterable[Sentence]:

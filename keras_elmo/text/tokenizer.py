@@ -130,7 +130,7 @@ class Tokenizer(StringLayer):
             A `tf.RaggedTensor` of shape `(batch, None)`.
         """
         strings = tf.convert_to_tensor(strings, tf.string)
-        strings = _valid(strings)
+        strings = tf.strings.unicode_transcode(strings, "UTF-8", "UTF-8")
         if self.kind == "whitespace":
             return _split(strings, rules.OTHER_SPACES)
         strings = tf.strings.regex_replace(strings, rules.INVISIBLE, "")
@@ -208,10 +208,6 @@ def _each_word(strings: Tensor, split: Callable[[Tensor], Tensor]) -> Tensor:
     words = _split(strings, rules.SPACES)
     unique, indices = tf.unique(words.values)
     return tf.gather(split(unique), words.with_values(indices)).merge_dims(1, 2)
-
-
-def _valid(strings: Tensor) -> Tensor:
-    return tf.strings.unicode_transcode(strings, "UTF-8", "UTF-8", errors="replace")
 
 
 def _split(strings: Tensor, spaces: str) -> Tensor:

@@ -3,7 +3,7 @@
 import os
 import reprlib
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -18,35 +18,33 @@ _FLOAT32_MAX = float(np.finfo("float32").max)
 def read_vector_file(
     path: StrPath, max_words: int | None = None
 ) -> tuple[list[str], np.ndarray]:
-    """Reads a word and its vector from each line.
+    """Returns the words of a file, each once, and their `(words, units)` float32.
 
     A line is the word and the numbers, separated by single spaces. In files of word2vec
-    and fastText the first line is the number of words and the length of the vectors.
-
-    Args:
-        path: the file; `.gz` and `.xz` are decompressed.
-        max_words: number of words at most; such files begin with the most frequent.
-
-    Returns:
-        The words, each once, and an array `(words, units)`, float32. A repeated word
-        has its first vector.
+    and fastText the first line is the number of words and the length of the vectors. A
+    repeated word has its first vector. Such files begin with the most frequent words,
+    of which `max_words` are read.
 
     Raises:
         ValueError: a line is not a word and as many finite numbers as the first line
-            has, or there are no lines, or fewer than the first one says; names the
-            file and the line.
+            has, or lines are missing; names the file and the line.
     """
     check_path(path=path)
     path = os.fspath(path)
     check_positive(max_words=max_words)
     rows: dict[str, None] = {}
     numbers = array("f")
-    units, announced, header, num_lines = None, 0, 0, 0
-    for place, line in _numbered_lines(path):
+    units, announced, header, num_lines = 0, 0, 0, 0
+    if not os.path.isfile(path):
+        raise ValueError(f"no file {path}")
+    for place, line in enumerate(read_lines([path], keep_blank=True), 1):
         # Some words of GloVe contain spaces; lines of word2vec end with one.
         fields = line.rstrip(" ").split(" ")
-        if units is None:
-            if _is_header(fields):
+        if fields == [""]:
+            continue
+        if not num_lines and not header:
+            # Vectors of one number would look the same.
+            if len(fields) == 2 and all(map(str.isdecimal, fields)):
                 announced, units = map(int, fields)
                 header = place
                 continue
@@ -73,32 +71,15 @@ def read_vector_file(
 def write_vector_file(
     path: StrPath, words: Sequence[str], vectors: Iterable[np.ndarray], units: int
 ) -> None:
-    """Writes words and their vectors in word2vec's text format.
+    """Writes distinct words and their vectors, `(units,)`, in word2vec's text format.
 
-    Args:
-        path: the file to write or to replace.
-        words: distinct words, the most frequent first, without white space of ASCII.
-        vectors: float32 `(units,)` of each word.
-        units: length of a vector.
+    The words come by their frequency, and have no white space of ASCII.
     """
     with replacing_text(path) as file:
         file.write(f"{len(words)} {units}\n")
         for word, vector in zip(words, vectors, strict=True):
             # As few digits as tell one float32 from the next.
             file.write(f"{word} {' '.join(map(str, vector))}\n")
-
-
-def _numbered_lines(path: str) -> Iterator[tuple[int, str]]:
-    if not os.path.isfile(path):
-        raise ValueError(f"no file {path}")
-    for place, line in enumerate(read_lines([path], keep_blank=True), 1):
-        if line.strip(" "):
-            yield place, line
-
-
-def _is_header(fields: list[str]) -> bool:
-    # Vectors of one number would look the same.
-    return len(fields) == 2 and fields[0].isdecimal() and fields[1].isdecimal()
 
 
 def _word_and_vector(

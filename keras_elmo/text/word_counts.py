@@ -2,7 +2,7 @@
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
 from keras_elmo.text.batching import TOKENIZER_THREADS, token_chunks
@@ -31,22 +31,19 @@ class WordCounts:
 
     def read(self, paths: Sequence[str], tokenizer: str, progress: bool) -> None:
         """Counts the words of text files, with or without a progress bar on stderr."""
-        bytes_read = 0
         *starts, size = accumulate(map(os.path.getsize, paths), initial=0)
-
-        def lines() -> Iterator[str]:
-            nonlocal bytes_read
-            for path, start in zip(paths, starts, strict=True):
-                for position, line in positioned_lines(path, self._stats):
-                    bytes_read = start + position
-                    yield line
-            bytes_read = size
-
-        chunks = token_chunks(lines(), tokenizer, self._stats, TOKENIZER_THREADS)
+        lines = (
+            (start + position, line)
+            for path, start in zip(paths, starts, strict=True)
+            for position, line in positioned_lines(path, self._stats)
+        )
+        chunks = token_chunks(lines, tokenizer, self._stats, TOKENIZER_THREADS)
         with Progress("Counting words", size, visible=progress) as bar:
-            for tokens, _ in chunks:
-                self.update(tokens)
-                bar.update(len(tokens), position=bytes_read)
+            for chunk in chunks:
+                words = [token for _, tokens in chunk for token in tokens]
+                self.update(words)
+                bar.update(len(words), position=chunk[-1][0])
+            bar.update(0, position=size)
 
     def update(self, words: Iterable[bytes]) -> None:
         """Counts more words; until it returns, all of them may be in memory."""

@@ -9,10 +9,11 @@ from keras import ops
 from keras.optimizers.schedules import CosineDecay, LearningRateSchedule
 
 from keras_elmo.training.keras_configs import object_of
-from keras_elmo.training.option_checks import FALLS_FROM
 from keras_elmo.training.training_options import LEARNING_RATES, TrainingOptions
 from keras_elmo.utils.checks import called
 
+# The key of a learning rate that falls, in a manifest.
+FALLS_FROM = "falls_from"
 _RISING_STEPS = 50
 _SLOW_AFTER = 1000
 # What the rate of Adam and Muon falls from in LSTMs of so many units; it is divided by

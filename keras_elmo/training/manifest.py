@@ -163,8 +163,6 @@ def prepare_run_directory(
     if files.holds_a_run():
         chosen = {name: files.read_manifest().get(name) for name in CHOSEN}
     else:
-        if exists:
-            vocabulary = files.read_vocabulary()
         chosen = choose(vocabulary)
     is_new_folder = not os.path.exists(files.path)
     os.makedirs(files.path, exist_ok=True)

@@ -4,8 +4,6 @@ from numbers import Real
 
 from keras_elmo.utils.checks import called, received, refuse
 
-# The key of a learning rate that falls, in a manifest.
-FALLS_FROM = "falls_from"
 DTYPES = ("float32", "mixed_bfloat16")
 _REASONS_AGAINST = {
     "bfloat16": ": updates smaller than a weight's last digit would be lost",

@@ -22,7 +22,6 @@ from keras_elmo.training.beginning import (
     starting_point,
     with_prepared_text,
 )
-from keras_elmo.training.closing import closing_messages
 from keras_elmo.training.devices import choose_devices
 from keras_elmo.training.learning_rates import (
     FallingRate,
@@ -31,10 +30,14 @@ from keras_elmo.training.learning_rates import (
 )
 from keras_elmo.training.loop import TrainingLoop
 from keras_elmo.training.manifest import DirectoryLock, prepare_run_directory
-from keras_elmo.training.memory_estimate import memory_message
+from keras_elmo.training.messages import (
+    closing_messages,
+    memory_message,
+    recipe_message,
+)
 from keras_elmo.training.optimizers import build_optimizer
 from keras_elmo.training.option_checks import check_dtype
-from keras_elmo.training.recipes import completed, recipe_message, recipe_of
+from keras_elmo.training.recipes import completed, recipe_of
 from keras_elmo.training.recorder import RunRecorder
 from keras_elmo.training.run_callbacks import RunCallbacks, check_callbacks
 from keras_elmo.training.run_clock import RunClock

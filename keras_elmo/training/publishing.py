@@ -14,7 +14,7 @@ from keras_elmo.files.loading import open_model
 from keras_elmo.files.run_history import HistoryRow, read_history
 from keras_elmo.files.run_sources import Run
 from keras_elmo.text.vocabulary import SPECIALS, Vocabulary, counts_file
-from keras_elmo.training.option_checks import FALLS_FROM
+from keras_elmo.training.learning_rates import FALLS_FROM
 from keras_elmo.training.training_options import TrainingOptions
 from keras_elmo.utils.checks import called, received, refuse
 from keras_elmo.utils.files import read_json_object

@@ -7,9 +7,7 @@ import keras
 from keras_elmo.text.corpus import Corpus
 from keras_elmo.text.vocabulary import SPECIALS, UNKNOWN, Vocabulary
 from keras_elmo.training.keras_configs import object_of
-from keras_elmo.training.learning_rates import FallingRate, LearningRate
 from keras_elmo.training.training_options import BATCH_TOKENS, TrainingOptions
-from keras_elmo.utils.checks import FLAGS, called
 from keras_elmo.utils.types import Config
 
 # A row of the softmax learns from words that occur so often, unless few words do.
@@ -28,23 +26,23 @@ class Recipe:
     Attributes:
         name: for messages.
         optimizer: one of `OPTIMIZERS`.
+        most_sampled: candidates of the sampled softmax, at most.
+        sampled_share: the same, for each word of the vocabulary.
         batch_tokens: positions of a batch.
         dtype: dtype policy, or `None` for that of Keras.
         most_words: of a vocabulary that is counted.
         fits_text: whether a vocabulary of no given size leaves out rare words, and
             candidates are fewer for fewer words.
-        most_sampled: candidates of the sampled softmax, at most.
-        sampled_share: the same, for each word of the vocabulary.
     """
 
     name: str
     optimizer: str
-    batch_tokens: int
-    dtype: str | None
-    most_words: int
-    fits_text: bool
     most_sampled: int
     sampled_share: float
+    batch_tokens: int = BATCH_TOKENS
+    dtype: str | None = None
+    most_words: int = 50_000
+    fits_text: bool = True
 
     def vocabulary(self, counted: Vocabulary, is_size_given: bool) -> Vocabulary:
         """Returns the words of a text that are worth a row of the softmax."""
@@ -72,33 +70,22 @@ class Recipe:
 PUBLISHED = Recipe(
     "the published models",
     optimizer="adagrad",
-    batch_tokens=BATCH_TOKENS,
-    dtype=None,
-    most_words=50_000,
-    fits_text=False,
     most_sampled=8192,
     sampled_share=1.0,
+    fits_text=False,
 )
 _PROCESSOR = Recipe(
-    "a processor",
-    optimizer="adam",
-    batch_tokens=BATCH_TOKENS,
-    dtype=None,
-    most_words=50_000,
-    fits_text=True,
-    most_sampled=1024,
-    sampled_share=0.1,
+    "a processor", optimizer="adam", most_sampled=1024, sampled_share=0.1
 )
 # The softmax of up to 100,000 words costs less there than what sampling loses.
 _GPU = Recipe(
     "a GPU",
     optimizer="muon",
+    most_sampled=100_000,
+    sampled_share=1.0,
     batch_tokens=32_768,
     dtype="mixed_bfloat16",
     most_words=100_000,
-    fits_text=True,
-    most_sampled=100_000,
-    sampled_share=1.0,
 )
 
 
@@ -135,41 +122,3 @@ def completed(
     if options.vocabulary_size is None and not isinstance(options.corpus, Corpus):
         values["vocabulary_size"] = recorded.get("vocabulary_size")
     return dataclasses.replace(options, **values)
-
-
-def recipe_message(
-    recipe: Recipe,
-    options: TrainingOptions,
-    learning_rate: LearningRate | None,
-    num_words: int,
-    num_sampled: int,
-    is_resumed: bool,
-) -> str:
-    """Returns a line on what was chosen, and how to choose otherwise."""
-    optimizer = options.optimizer
-    name = optimizer if isinstance(optimizer, str) else type(optimizer).__name__
-    facts = [f"{name}"]
-    if learning_rate is not None:
-        facts[0] += f" with a learning rate{_told(learning_rate)}"
-    facts.append(f"batches of {options.batch_tokens:,} positions")
-    softmax = f"{num_sampled:,} candidates"
-    if num_sampled >= num_words:
-        softmax = "a softmax of all"
-    facts.append(f"{num_words:,} words to predict by {softmax}")
-    if is_resumed:
-        return f"Recipe of the run: {', '.join(facts)}"
-    change = ", ".join(
-        called(name)
-        for name in ("optimizer", "learning_rate", "vocabulary_size", "num_sampled")
-    )
-    message = f"Recipe for {recipe.name}: {', '.join(facts)}. {change} and others"
-    if recipe is PUBLISHED:
-        return f"{message} change it"
-    published = "--recipe published" if FLAGS.get() else '`recipe="published"`'
-    return f"{message} change it; {published} is the paper's"
-
-
-def _told(rate: LearningRate) -> str:
-    if isinstance(rate, FallingRate):
-        return f" that falls from {rate.peak:g}"
-    return f" of {rate:g}" if isinstance(rate, float | int) else " by a schedule"

@@ -1,8 +1,10 @@
 """The state of a run: what is measured, kept and restored."""
 
 import dataclasses
+import glob
 import math
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from time import monotonic
 from typing import NoReturn
@@ -10,21 +12,24 @@ from typing import NoReturn
 import numpy as np
 
 from keras_elmo.files.checkpoint import Checkpoints
+from keras_elmo.files.finding import RunFiles
 from keras_elmo.files.run_directory import PretrainingDirectory
-from keras_elmo.files.run_history import HistoryRow
+from keras_elmo.files.run_history import HistoryRow, write_history
 from keras_elmo.models.pretraining import PretrainingModel
-from keras_elmo.training.curves import write_curves
+from keras_elmo.plots import plot_history
 from keras_elmo.training.devices.base import Devices
 from keras_elmo.training.pending_steps import Step
 from keras_elmo.training.perplexity import perplexity
 from keras_elmo.training.training_data import Batches
 from keras_elmo.utils.large_variables import blocks_of
+from keras_elmo.utils.lazy import tf
 from keras_elmo.utils.types import Config
 
 # Weight of a step in the running mean of the loss: a mean of some 100 steps.
 _MEAN_LOSS_WEIGHT = 0.01
 # A run has diverged if its loss exceeds the running mean by this factor.
 _DIVERGED = 10.0
+_NO_CURVES = ("step", "epoch", "words", "seconds")
 
 
 class Diverged(RuntimeError):
@@ -33,7 +38,7 @@ class Diverged(RuntimeError):
 
 @dataclasses.dataclass
 class Interval:
-    """Sums over the steps since the last row of the history.
+    """Sums over some steps: since the last row of the history, or of an epoch.
 
     Python's floats and JSON's have 64 bits: restored sums are exact.
     """
@@ -97,8 +102,8 @@ class RunState:
         return value
 
     @classmethod
-    def from_json(cls, value: Config) -> "RunState":
-        """Returns the state that `to_json` was called on, or raises ValueError."""
+    def from_json(cls, value: Config, where: str) -> "RunState":
+        """Returns the state that `to_json` was called on; `where` is for the error."""
         try:
             value = dict(value)
             positions = [(epoch, batch) for epoch, batch in value.pop("places")]
@@ -106,7 +111,7 @@ class RunState:
             rows = [HistoryRow(**row) for row in value.pop("rows")]
             return cls(positions=positions, interval=interval, rows=rows, **value)
         except (KeyError, TypeError, ValueError) as error:
-            raise ValueError(f"not the state of a run: {error!r}") from error
+            raise ValueError(f"{where}: not the state of a run: {error!r}") from error
 
     def diverges(self, loss: float) -> bool:
         """Whether a step's loss has diverged; else adds it to the running mean."""
@@ -157,7 +162,7 @@ class RunRecorder:
         workers = self.devices.num_workers
 
         def check_words(progress: Config) -> None:
-            state = self._state(progress)
+            state = RunState.from_json(progress, self.files.checkpoints)
             if state.vocabulary != vocabulary:
                 raise ValueError(
                     f"{self.files.vocabulary} is not the one that the run began with: "
@@ -168,7 +173,7 @@ class RunRecorder:
         self.devices.after_restore(self.model)
         if progress is None:
             return RunState(positions=[(0, 0)] * workers, vocabulary=vocabulary)
-        state = self._state(progress)
+        state = RunState.from_json(progress, self.files.checkpoints)
         if len(state.positions) != workers:
             # Each has another share of the text now.
             epoch = min(epoch for epoch, _ in state.positions)
@@ -178,12 +183,6 @@ class RunRecorder:
             )
             state.positions = [(epoch, 0)] * workers
         return state
-
-    def _state(self, progress: Config) -> RunState:
-        try:
-            return RunState.from_json(progress)
-        except ValueError as error:
-            raise ValueError(f"{self.files.checkpoints}: {error}") from error
 
     def last_measured(self) -> int:
         """Returns the step of the last measurement."""
@@ -265,3 +264,34 @@ class RunRecorder:
     def _write_curves(self) -> None:
         if self.devices.is_chief:
             write_curves(self.files, self.state.rows, self.tensorboard)
+
+
+def write_curves(
+    files: RunFiles, rows: Sequence[HistoryRow], tensorboard: bool = False
+) -> None:
+    """Writes history.csv, its plot, and TensorBoard's scalars.
+
+    All rows each time: a run that repeats steps after it was killed leaves neither a
+    gap nor a point twice.
+    """
+    write_history(files.history, rows)
+    plot_history(rows, files.curves)
+    if tensorboard:
+        _write_scalars(files.tensorboard, rows)
+
+
+def _write_scalars(folder: str, rows: Sequence[HistoryRow]) -> None:
+    before = glob.glob(os.path.join(glob.escape(folder), "events.*"))
+    # tf.summary.scalar does the same, but needs TensorBoard.
+    metadata = tf.compat.v1.SummaryMetadata()
+    metadata.plugin_data.plugin_name = "scalars"
+    writer = tf.summary.create_file_writer(folder)
+    with writer.as_default():
+        for row in rows:
+            for name, value in dataclasses.asdict(row).items():
+                if value is not None and name not in _NO_CURVES:
+                    number = tf.constant(value, "float32")
+                    tf.summary.write(name, number, step=row.step, metadata=metadata)
+    writer.close()
+    for path in before:
+        os.remove(path)

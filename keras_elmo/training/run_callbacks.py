@@ -7,9 +7,9 @@ from keras.callbacks import Callback, CallbackList
 
 from keras_elmo.models.pretraining import PretrainingModel
 from keras_elmo.training.pending_steps import Step
+from keras_elmo.training.recorder import Interval
 from keras_elmo.utils.checks import refuse
 
-_LOSSES = ("loss", "forward_loss", "backward_loss")
 _OF_BATCHES = (
     "on_batch_begin",
     "on_batch_end",
@@ -20,12 +20,9 @@ _OF_BATCHES = (
 
 def check_callbacks(callbacks: object) -> list[Callback]:
     """Returns the callbacks of `pretrain`, or raises unless they are some."""
-    items = [] if callbacks is None else callbacks
-    if isinstance(items, Callback):
-        items = [items]
-    if not isinstance(items, Iterable):
-        refuse("callbacks", "a list of Keras callbacks", callbacks)
-    items = list(items)
+    if callbacks is None:
+        return []
+    items = list(callbacks) if isinstance(callbacks, Iterable) else [callbacks]
     if not all(isinstance(item, Callback) for item in items):
         refuse("callbacks", "a list of Keras callbacks", callbacks)
     return items
@@ -64,8 +61,7 @@ class RunCallbacks:
         )
         self._epoch: int | None = None
         self._batch = 0
-        self._sums: dict[str, float] = {}
-        self._predictions = 0
+        self._interval = Interval()
         self._measured: dict[str, float] = {}
 
     def begin(self) -> None:
@@ -84,10 +80,7 @@ class RunCallbacks:
 
     def end_step(self, step: Step) -> None:
         """Called with the metrics of a step."""
-        for name in _LOSSES:
-            value = step.predictions * step.metrics[name]
-            self._sums[name] = self._sums.get(name, 0.0) + value
-        self._predictions += step.predictions
+        self._interval.add(step.metrics, step.words, step.predictions)
         if self.read_batches:
             self._list.on_train_batch_end(self._batch, dict(step.metrics))
         self._batch += 1
@@ -109,12 +102,17 @@ class RunCallbacks:
     def _end_epoch(self) -> dict[str, float]:
         if self._epoch is None:
             return {}
-        count = max(self._predictions, 1)
-        logs = {name: value / count for name, value in self._sums.items()}
-        logs |= self._measured
+        means = self._interval.means()
+        forward, backward = means["loss_forward"], means["loss_backward"]
+        logs = {
+            "loss": (forward + backward) / 2,
+            "forward_loss": forward,
+            "backward_loss": backward,
+            **self._measured,
+        }
         self._list.on_epoch_end(self._epoch, logs)
-        self._epoch, self._batch, self._predictions = None, 0, 0
-        self._sums, self._measured = {}, {}
+        self._epoch, self._batch = None, 0
+        self._interval, self._measured = Interval(), {}
         return logs
 
 

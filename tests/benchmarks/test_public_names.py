@@ -12,9 +12,8 @@ INTERNAL = {
     "keras_elmo.text.batching": {"token_chunks", "tokenized_lines"},
     "keras_elmo.text.stats": {"CorpusStats"},
     "keras_elmo.text.vector_file": {"read_vector_file"},
-    # Tags are read and scored as the commands do.
+    # Tags are read as the commands do.
     "keras_elmo.text.tagged_text": {"read_tagged"},
-    "keras_elmo.text.tag_scores": {"TagScores"},
     # Ids in NumPy, and which of them are no words.
     "keras_elmo.text.plain_ids": {"PlainIds"},
     "keras_elmo.text.vocabulary": {"PADDING_ID"},
@@ -24,8 +23,6 @@ INTERNAL = {
     "keras_elmo.cli": {"main"},
     # The batches of `pretrain`, for its speed without its loop.
     "keras_elmo.training.training_data": {"Batch", "EpochIterator"},
-    # The update of `pretrain`, which is timed with its loop and without.
-    "keras_elmo.training": {"devices", "pretrain"},
     # Scores belong to vectors: the same hashes as in the files of `embed`.
     "keras_elmo.embedding.parts": {"encoder_hash", "file_hash"},
     # Layers that one process has stored are read by the next.

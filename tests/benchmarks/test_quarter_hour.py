@@ -1,5 +1,6 @@
 """What is carried to another machine is there as it was, and a run comes back."""
 
+import json
 import re
 
 import ml_dtypes
@@ -12,7 +13,7 @@ from tests.benchmarks.conftest import BENCHMARKS
 from tests.helpers.fresh_process import run_python
 from tests.helpers.installed import require_installed
 from tests.helpers.pretrained import model_of, write_pretrained
-from tests.helpers.runs import CONFIG, write_text
+from tests.helpers.runs import CONFIG, SMALLER, write_text
 from tests.words.test_substitutes import ALL_WORDS
 
 ARRAYS = [
@@ -106,10 +107,12 @@ def test_two_stages(quarter_hour, tmp_path, monkeypatch):
     text = write_text(tmp_path / "text.txt")
     keras_elmo.prepare(text, tmp_path / "prepared")
     given = ["--corpus", tmp_path / "prepared", "--validation", tmp_path / "prepared"]
-    sizes = "--sizes tiny --words 20 --batch-tokens 132 --max-tokens 34"
-    sizes += " --dtype float32 --minutes 0.1 --plan 9"
+    options = tmp_path / "options.json"
+    options.write_text(json.dumps(SMALLER.to_options()), encoding="utf-8")
+    sizes = "--words 20 --batch-tokens 132 --max-tokens 34"
+    sizes += " --dtype float32 --minutes 0.01 --plan 9"
     steps = []
-    for stage in ("one", "two"):
+    for stage, ready in (("one", 0), ("two", 1)):
         folder = tmp_path / stage
         folder.mkdir()
 
@@ -121,7 +124,8 @@ def test_two_stages(quarter_hour, tmp_path, monkeypatch):
         host = folder / "host"
         printed = run_python(
             *("-c", _TRAIN, BENCHMARKS, "train", "--host", host),
-            *("--out", host / "run", *sizes.split(), "--ready", "1"),
+            *("--out", host / "run", "--sizes", options, *sizes.split()),
+            *("--ready", ready),
             cwd=tmp_path,
             KERAS_BACKEND="jax",
         )

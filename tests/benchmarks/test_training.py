@@ -162,16 +162,6 @@ def test_every_batch_is_used_once(benchmark):
 
 
 @pytest.mark.benchmark
-def test_training_goes_through_the_batches_once(benchmark, corpus, tmp_path):
-    trainer = benchmark("trainer_keras_elmo")
-    batches = trainer.TimedBatches(corpus, NUM_TOKENS)
-    directory = tmp_path / "model"
-    model = trainer.train("tiny", batches, len(corpus.vocabulary), str(directory))
-    assert sum(batches.tokens) == NUM_TOKENS
-    assert int(model.optimizer.iterations) == len(batches.tokens)
-
-
-@pytest.mark.benchmark
 def test_the_whole_benchmark(benchmark, files, peer, tmp_path, capsys):
     command, _ = peer
     out = tmp_path / "out.json"

@@ -22,7 +22,7 @@ import keras_elmo
 from keras_elmo.files.published import load_published_weights, save_published_weights
 from keras_elmo.models.pretraining import PretrainingModel
 from keras_elmo.text.batch_shapes import BatchShapes, form_batch
-from keras_elmo.text.plain_ids import PlainIds
+from keras_elmo.text.plain_ids import PlainIds, distinct_words
 from keras_elmo.training import pretrain as pretrain_module
 from keras_elmo.training.devices import choose_devices
 from tests.helpers import numpy_reference
@@ -72,25 +72,23 @@ def refused(error_class, message, function, *args):
         raise AssertionError("no error")
 
 
-def check_encoder():
-    encoder = random_encoder()
-    options, weights = published(encoder)
-    layers = numpy_of(encoder(char_ids(SENTENCES, extra=2)))
-    predicted = encoder.predict(char_ids(SENTENCES), batch_size=2, verbose=0)
-    for row, tokens in enumerate(SENTENCES):
-        wanted, _ = numpy_reference.encode(tokens, options, weights)
-        for found, by_predict, layer in zip(layers, predicted, wanted, strict=True):
-            close(found[row, : len(layer)], layer)
-            close(by_predict[row, : len(layer)], layer)
-            assert not found[row, len(layer) :].any()
+def computed(model, ids):
+    """What a model returns; on JAX as one program: it compiles each part of a call."""
+    on_jax = keras.backend.backend() == "jax"
+    return numpy_of(model.predict_on_batch(ids) if on_jax else model(ids))
+
+
+def computed_by(layer, ids):
+    inputs = keras.Input(ids.shape[1:], dtype="int32")
+    return computed(keras.Model(inputs, layer(inputs)), ids)
 
 
 def check_combinations():
     # JAX compiles each shape and type anew, so these are not all of them.
-    for name in ("shortest first", "words of fifty bytes"):
-        check_combination(BATCHES[name], "float32")
+    sentences = [*BATCHES["shortest first"], *BATCHES["words of fifty bytes"]]
+    check_combination(sentences, "float32")
     for dtype in DTYPES[1:]:
-        check_combination(BATCHES["natural order"], dtype)
+        check_combination(sentences, dtype, eagerly=False)
 
 
 def check_character_gradient():
@@ -100,7 +98,7 @@ def check_character_gradient():
     steps = []
     for dtype in ("float32", "mixed_bfloat16"):
         keras.utils.set_random_seed(0)
-        layer = keras_elmo.CharCNNEmbedding([[1, 8], [3, 16]], 8, dtype=dtype)
+        layer = keras_elmo.CharCNNEmbedding([[3, 16]], 8, dtype=dtype)
         inputs = keras.Input((None, 50), dtype="int32")
         pooled = keras.layers.GlobalAveragePooling1D()(layer(inputs))
         model = keras.Model(inputs, pooled)
@@ -117,10 +115,10 @@ def check_mix():
     options, weights = published(encoder)
     layer = keras_elmo.ElmoEmbedding(encoder)
     ids = char_ids(SENTENCES)
-    layer(ids)
+    layer.build(ids.shape)
     layer.mixes[0].scalars.assign([0.5, -1.0, 2.0])
     layer.mixes[0].gamma.assign(1.5)
-    found = numpy_of(layer(ids))
+    found = computed_by(layer, ids)
     for row, tokens in enumerate(SENTENCES):
         layers, _ = numpy_reference.encode(tokens, options, weights)
         wanted = numpy_reference.scalar_mix(
@@ -163,30 +161,30 @@ def check_downstream():
         model.save(path)
         loaded = keras.saving.load_model(path)
     ids = char_ids(SENTENCES)
-    close(numpy_of(loaded(ids)), numpy_of(model(ids)))
+    close(computed(loaded, ids), computed(model, ids))
 
 
 def check_in_models():
     """In a `Sequential` without an `Input`, and on documents of sentences."""
     ids = char_ids(SENTENCES)
-    for policy, tolerance in (("float32", TOLERANCE), ("mixed_bfloat16", 0.05)):
-        layer = keras_elmo.ElmoEmbedding(random_encoder(SMALLER), dtype=policy)
-        wanted = numpy_of(layer(ids))
-        model = keras.Sequential([layer, keras.layers.GlobalAveragePooling1D()])
-        lengths = np.array([[max(len(tokens), 1)] for tokens in SENTENCES])
-        found = model.predict(ids, verbose=0)
-        close(found, wanted.sum(axis=1) / lengths, tolerance)
-        inputs = keras.Input((2, None, 50), dtype="int32")
-        model = keras.Model(inputs, keras.layers.TimeDistributed(layer)(inputs))
-        found = model.predict(np.stack([ids, ids], axis=1), verbose=0)
-        close(found, np.stack([wanted, wanted], axis=1), tolerance)
+    layer = keras_elmo.ElmoEmbedding(random_encoder(SMALLER), dtype="mixed_bfloat16")
+    model = keras.Sequential([layer, keras.layers.GlobalAveragePooling1D()])
+    lengths = np.array([[max(len(tokens), 1)] for tokens in SENTENCES])
+    found = model.predict(ids, verbose=0)
+    close(found, computed_by(layer, ids).sum(axis=1) / lengths, 0.05)
+    layer = keras_elmo.ElmoEmbedding(random_encoder(SMALLER))
+    found = computed_by(
+        keras.layers.TimeDistributed(layer), np.stack([ids, ids], axis=1)
+    )
+    wanted = computed_by(layer, ids)
+    close(found, np.stack([wanted, wanted], axis=1))
 
 
 def check_padding():
     """Refused in front where known; in a graph, a sentence ends there."""
     encoder = random_encoder(SMALLER)
     ids = char_ids([["the", "bank", "the"], ["the", "bank", "the"]])
-    wanted = numpy_of(encoder(ids[:, :2]))
+    wanted = computed(encoder, ids[:, :2])
     ids[0, 2], ids[1, 0] = 0, 0
     # PyTorch has no graph.
     if keras.backend.backend() != "torch":
@@ -201,7 +199,7 @@ def check_looked_up():
     """Words and characters that are looked up: the layers, training, and its file."""
     encoder = random_encoder(LOOKED_UP)
     ids = looked_up_ids(LOOKED_UP_SENTENCES, VOCABULARY)
-    layers = numpy_of(encoder(ids))
+    layers = computed(encoder, ids)
     for row, sentence in enumerate(ids):
         wanted = expected_layers(encoder, sentence[sentence[:, 0] > 0])
         for found, layer in zip(layers, wanted, strict=True):
@@ -220,12 +218,12 @@ def check_looked_up():
         path = Path(folder) / "model.keras"
         model.save(path)
         loaded = keras.saving.load_model(path)
-    close(numpy_of(loaded(ids)), numpy_of(model(ids)))
+    close(computed(loaded, ids), computed(model, ids))
 
 
 def check_freezing():
     with tempfile.TemporaryDirectory() as folder:
-        check_unfreezing(Path(folder) / "model.keras")
+        check_unfreezing(Path(folder) / "model.keras", SMALLER)
 
 
 def check_copies():
@@ -235,21 +233,23 @@ def check_copies():
     first = keras_elmo.ElmoEmbedding(encoder, trainable_encoder=True)
     model = compiled(regressor(first))
     model.fit(IDS, TARGETS, verbose=0)
-    trained = numpy_of(model(IDS))
+    trained = computed(model, IDS)
     # Another fold, and a layer of a trained layer.
     for source in (encoder, first):
         layer = keras_elmo.ElmoEmbedding(source, trainable_encoder=True)
         fold = compiled(regressor(layer))
         fold.fit(IDS, TARGETS, verbose=0)
-        close(numpy_of(model(IDS)), trained, 0)
+        close(computed(model, IDS), trained, 0)
         for weight, values in zip(encoder.weights, before, strict=True):
             np.testing.assert_array_equal(numpy_of(weight), values)
     assert len(encoder.get_weights()) == len(before)
     (vectors,) = keras_elmo.embed(encoder, [SENTENCES[0]])
-    close(vectors, np.stack(numpy_of(encoder(char_ids(SENTENCES[:1]))))[:, 0, 1:-1])
+    wanted = computed(encoder, char_ids(SENTENCES[:1]))
+    close(vectors, np.stack(wanted)[:, 0, 1:-1])
     # A copy of the same type.
     copy = encoder.with_dtype("float32")
-    compiled(copy).fit(IDS, [values * 0 for values in numpy_of(copy(IDS))], verbose=0)
+    zeros = [values * 0 for values in computed(copy, IDS)]
+    compiled(copy).fit(IDS, zeros, verbose=0)
     for weight, values in zip(encoder.weights, before, strict=True):
         np.testing.assert_array_equal(numpy_of(weight), values)
 
@@ -284,7 +284,8 @@ def check_classifier():
     classifier = keras_elmo.TextClassifier(
         random_encoder(SMALLER), lstm_units=3, hidden=4
     )
-    texts = [tokens for tokens in SENTENCES if tokens]
+    # JAX compiles for each length.
+    texts = [["The", "bank"], ["배", "가"], ["I", "sat"], ["the", "river"]]
     labels = ["a", "b", "a", "b"]
     classifier.fit(texts, labels, epochs=2, batch_size=4, verbose=0)
     wanted = classifier.predict_proba(texts)
@@ -292,7 +293,7 @@ def check_classifier():
     with tempfile.TemporaryDirectory() as folder:
         classifier.save(f"{folder}/model.keras")
         loaded = keras.models.load_model(f"{folder}/model.keras")
-    close(loaded.predict_proba(texts[:2], batch_size=1), wanted[:2])
+    close(loaded.predict_proba(texts), wanted)
 
 
 def check_pretraining():
@@ -312,14 +313,15 @@ def check_distinct_words():
     """
     batch = batch_of(SENTENCES)
     tokens = [[token.encode() for token in tokens] for tokens in SENTENCES]
-    words, positions = PlainIds().distinct(tokens)
+    words, positions = distinct_words(tokens)
+    words = PlainIds().table(PlainIds().encode(words))
     np.testing.assert_array_equal(words[positions], batch["char_ids"])
     shapes = BatchShapes((4, 13), 24)
     padded = form_batch(words, positions, batch["token_ids"], 91, shapes)
     assert padded["token_ids"].shape == (7, 13) and len(padded["words"]) == 24
     updates = []
     for inputs in (batch, padded):
-        model = random_model(num_sampled=VOCABULARY_SIZE)
+        model = random_model(SMALLER, num_sampled=VOCABULARY_SIZE)
         model.compile(keras.optimizers.SGD(1.0))
         before = numpy_of(model.trainable_weights)
         losses = model.train_on_batch(inputs, return_dict=True)
@@ -371,6 +373,7 @@ def check_run():
                 text,
                 directory=Path(folder) / directory,
                 tokenizer="whitespace",
+                optimizer="adagrad",
                 num_sampled=4,
                 batch_tokens=44,
                 max_tokens=11,
@@ -388,7 +391,10 @@ def check_run():
     for tolerance, arrays in zip((0, TOLERANCE), others, strict=False):
         assert arrays.keys() == whole.keys()
         for name, array in whole.items():
-            close(arrays[name], array, tolerance)
+            # The sums of Adagrad are large.
+            np.testing.assert_allclose(
+                arrays[name], array, atol=tolerance, rtol=tolerance, err_msg=name
+            )
     PretrainingModel.train_step = step
     if on_jax:
         assert manifest["shapes"]["lengths"] == [5, 11]
@@ -490,7 +496,6 @@ def main():
         other = {"jax": "torch", "torch": "jax"}[backend]
         assert importlib.util.find_spec(other) is None
         checks += [
-            check_encoder,
             check_combinations,
             check_character_gradient,
             check_mix,

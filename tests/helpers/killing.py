@@ -87,7 +87,7 @@ def _print_phases():
     from keras_elmo.files import checkpoint
     from keras_elmo.files.run_directory import PretrainingDirectory
     from keras_elmo.text import part_dictionaries
-    from keras_elmo.text.parts_folder import PartsFolder
+    from keras_elmo.text.preparing import PartsFolder
     from keras_elmo.text.vocabulary import Vocabulary
     from keras_elmo.training import recorder
     from keras_elmo.training.devices.base import Devices

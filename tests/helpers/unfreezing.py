@@ -8,7 +8,7 @@ import numpy as np
 
 from keras_elmo.downstream.elmo_embedding import ElmoEmbedding
 from tests.helpers.layer_checks import numpy_of
-from tests.helpers.small import SENTENCES, char_ids, random_encoder
+from tests.helpers.small import CONFIG, SENTENCES, char_ids, random_encoder
 
 IDS = char_ids([tokens for tokens in SENTENCES if tokens])
 TARGETS = np.arange(4.0)
@@ -49,9 +49,9 @@ def top_layers(layer):
     return bilm.forward_layers[-1], bilm.backward_layers[-1]
 
 
-def check_unfreezing(path):
+def check_unfreezing(path, config=CONFIG):
     """From the top down, before and after `compile`, and in a file."""
-    layer = ElmoEmbedding(random_encoder())
+    layer = ElmoEmbedding(random_encoder(config))
     model = compiled(regressor(layer))
     head = paths(layer.mixes[0], model.get_layer("head"))
     # After compile, as long as nothing was trained.

@@ -162,9 +162,9 @@ def test_bad_progress_json(state, model, members, tmp_path):
 )
 def test_bad_state(change):
     state = json.loads(json.dumps(RunState(positions=[(0, 0)]).to_json()))
-    assert RunState.from_json(state) == RunState(positions=[(0, 0)])
+    assert RunState.from_json(state, "run") == RunState(positions=[(0, 0)])
     with pytest.raises(ValueError, match="not the state of a run"):
-        RunState.from_json({**state, **change})
+        RunState.from_json({**state, **change}, "run")
 
 
 @pytest.mark.usefixtures("eagerly")

@@ -282,7 +282,7 @@ def test_fit_to_corpus(tmp_path):
     text.write_text("a bank\nshe sat by a bank\n" * 4)
     words = Vocabulary.count(text, "whitespace")
     corpus = Corpus(text, words, "whitespace", batch_tokens=14, max_tokens=7)
-    model = build_pretraining_model(CONFIG, len(words), num_sampled=4)
+    model = build_pretraining_model(SMALLER, len(words), num_sampled=4)
     model.compile("sgd", run_eagerly=True)
     path = tmp_path / "model.keras"
     callbacks = [orders := Orders(corpus), keras.callbacks.ModelCheckpoint(path)]

@@ -30,19 +30,7 @@ pytestmark = pytest.mark.graph
 
 
 # Words that a vocabulary may stumble over, too.
-WORDS = [
-    "the",
-    "bank",
-    "of",
-    "a",
-    "river",
-    "배",
-    "가",
-    "고프다",
-    "<S>",
-    "saw",
-    "x" * 70,
-]
+WORDS = [*"the bank of a river 배 가 고프다 <S> saw".split(), "x" * 70]
 BY_PLACE = ["file", "line", "position"]
 
 

@@ -14,9 +14,14 @@ from keras_elmo.text.batch_shapes import (
     form_batch,
     pad_batch,
 )
-from keras_elmo.text.plain_ids import PlainIds
+from keras_elmo.text.plain_ids import PlainIds, distinct_words
 
 ROWS = [[b"the", b"bank", b"of", b"the"], [b"the"]]
+
+
+def words_and_positions():
+    words, positions = distinct_words(ROWS)
+    return PlainIds().table(PlainIds().encode(words)), positions
 
 
 def padding_of(rows, lengths):
@@ -63,7 +68,7 @@ def test_few_shapes():
 def test_masked_batches():
     """They have the shapes of batches to come, and nothing in them."""
     shapes = BatchShapes((4, 6), 8)
-    words, positions = PlainIds().distinct(ROWS)
+    words, positions = words_and_positions()
     token_ids = np.zeros(positions.shape, "int32")
     batch = form_batch(words, positions, token_ids, 20, shapes)
     masked = shapes.masked_batches(20, 50)
@@ -91,7 +96,7 @@ def test_masked_batches():
 )
 def test_form_batch(shapes, rows, tokens, num_words):
     """Words, positions and rows that are added are masked."""
-    words, positions = PlainIds().distinct(ROWS)
+    words, positions = words_and_positions()
     token_ids = np.where(positions > 0, positions, -1)
     plain = form_batch(words, positions, token_ids, 30, None)
     batch = form_batch(words, positions, token_ids, 30, shapes)
@@ -107,7 +112,7 @@ def test_form_batch(shapes, rows, tokens, num_words):
 
 def test_pad_batch():
     """Padding is masked, and nothing is cut."""
-    words, positions = PlainIds().distinct(ROWS)
+    words, positions = words_and_positions()
     batch = {"char_ids": words[positions], "token_ids": positions}
     wide = pad_batch(batch, rows=3, tokens=9)
     assert wide["token_ids"].shape == (3, 9)

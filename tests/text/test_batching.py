@@ -1,6 +1,7 @@
 import gzip
 import random
 from collections import Counter
+from itertools import chain
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,36 +13,31 @@ from keras_elmo.text.batching import (
     length_batches,
     shuffled,
     token_chunks,
+    tokenized_lines,
 )
 from keras_elmo.text.stats import CorpusStats
 
 
-def split_chunks(chunks):
-    return [
-        tokens[start:end]
-        for tokens, limits in chunks
-        for start, end in zip(limits, limits[1:], strict=False)
-    ]
-
-
 def test_chunks_change_nothing(monkeypatch):
     lines = ["a b.", "\u200b\u2003", "배를 먹다", "c", "\ue000"]
-    whole = split_chunks(token_chunks(lines, "unicode", CorpusStats()))
-    assert whole[0] == [b"a", b"b", b"."]
-    assert len(whole) == 5
+
+    def split():
+        return [*chain.from_iterable(token_chunks(enumerate(lines), "unicode"))]
+
+    whole = split()
+    assert whole[0] == (0, [b"a", b"b", b"."])
+    assert [place for place, _ in whole] == [*range(5)]
     for name, value in (("_CHUNK_LINES", 2), ("_CHUNK_CHARACTERS", 3)):
         monkeypatch.setattr(batching, name, value)
-        assert split_chunks(token_chunks(lines, "unicode", CorpusStats())) == whole
+        assert split() == whole
+    assert list(tokenized_lines(lines, "unicode")) == [tokens for _, tokens in whole]
+    assert list(token_chunks([], "unicode")) == []
 
 
 def test_words_are_counted():
     report = CorpusStats()
-    list(token_chunks(["a b", "x" * 48, "가" * 17], "whitespace", report))
+    list(tokenized_lines(["a b", "x" * 48, "가" * 17], "whitespace", report))
     assert (report.words, report.truncated_words) == (4, 1)
-
-
-def test_no_lines():
-    assert list(token_chunks([], "unicode", CorpusStats())) == []
 
 
 def test_each_iteration_begins_anew(tmp_path):

@@ -89,13 +89,6 @@ def test_empty_string_before_a_token(row):
             run()
 
 
-def test_a_long_word_is_cut_after_48_bytes():
-    # 16 Korean syllables are 48 bytes.
-    cut, whole = CharacterIds()([["가" * 17, "가" * 16]]).numpy()[0, 1:3]
-    assert cut.tolist() == whole.tolist()
-    assert cut[-1] == 260
-
-
 def test_graphs_and_pipelines(caplog):
     layer = CharacterIds()
     tokens = tf.constant([["a", "bc"], ["d", ""]])

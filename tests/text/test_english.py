@@ -1,5 +1,6 @@
 """English as the published models had it, and as the treebanks have it."""
 
+import functools
 import lzma
 import re
 
@@ -47,8 +48,11 @@ WHOLE = (
 )
 
 
+tokenizer = functools.cache(Tokenizer)
+
+
 def cut(kind, text):
-    (tokens,) = Tokenizer(kind).ragged([text]).to_list()
+    (tokens,) = tokenizer(kind).ragged([text]).to_list()
     return " ".join(token.decode() for token in tokens)
 
 
@@ -118,7 +122,7 @@ def test_characters_stay(text):
         joined = cut(kind, text).replace(" ", "")
         assert joined.replace('"', "''") == changed.replace('"', "''")
         # A second time, or in a pipeline with other text, nothing else is cut.
-        pair = Tokenizer(kind).ragged([text, "a"]).to_list()
+        pair = tokenizer(kind).ragged([text, "a"]).to_list()
         assert " ".join(token.decode() for token in pair[0]) == cut(kind, text)
 
 

@@ -12,8 +12,7 @@ from random import Random
 
 import pytest
 
-from keras_elmo.text.encodings import likely_encoding
-from keras_elmo.text.file_kinds import check_start
+from keras_elmo.text.file_kinds import check_start, likely_encoding
 from tests.helpers.installed import import_installed
 
 TEXTS = {

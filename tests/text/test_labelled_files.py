@@ -1,13 +1,11 @@
 import gzip
 import io
 import json
-import lzma
 import re
 
 import pytest
 
-from keras_elmo.text.labelled_files import read_labelled, read_texts
-from keras_elmo.text.table_rows import Columns
+from keras_elmo.text.labelled_files import Columns, read_labelled, read_texts
 
 TEXTS = ['a "warm" film', "dull , long"]
 LABELS = ["good", "bad"]
@@ -19,7 +17,6 @@ FORMS = {
         for text, label in zip(TEXTS, LABELS, strict=True)
     ),
 }
-WRITERS = {"": open, ".gz": gzip.open, ".xz": lzma.open}
 
 
 @pytest.fixture(autouse=True)
@@ -35,9 +32,8 @@ def read(content, *columns, name="file.tsv", **kinds):
     return read_labelled(name, Columns(*columns), **kinds)
 
 
-@pytest.mark.parametrize("kind", WRITERS)
 @pytest.mark.parametrize("form", FORMS)
-def test_forms(form, kind):
+def test_forms(form):
     text = FORMS[form]
     for variant in (
         text,
@@ -46,9 +42,10 @@ def test_forms(form, kind):
         text.removesuffix("\n"),
         f"\n \n{text}\n\n".replace("\ngood", "\n\ngood"),
     ):
-        with WRITERS[kind](f"file.{form}{kind}", "wb") as file:
-            file.write(variant.encode())
-        assert read_labelled(f"file.{form}{kind}") == (TEXTS, LABELS)
+        assert read(variant, name=f"file.{form}") == (TEXTS, LABELS)
+    with gzip.open(f"file.{form}.gz", "wb") as file:
+        file.write(text.encode())
+    assert read_labelled(f"file.{form}.gz") == (TEXTS, LABELS)
     # By the first line, where the name tells nothing.
     assert read(text, name="file.txt") == (TEXTS, LABELS)
 
@@ -86,10 +83,10 @@ def test_pairs():
 
 def test_multi_label():
     content = "text\tlabel\na\tx, y\nb\t\nc\ty\n"
-    assert read(content, multi_label=True).labels == [["x", "y"], [], ["y"]]
+    assert read(content, multi_label=True)[1] == [["x", "y"], [], ["y"]]
     rows = [{"text": "a", "label": ["x,y"]}, {"text": "b", "label": []}]
     content = "\n".join(map(json.dumps, rows))
-    labels = read(content, name="file.jsonl", multi_label=True).labels
+    labels = read(content, name="file.jsonl", multi_label=True)[1]
     assert labels == [["x,y"], []]
 
 
@@ -99,11 +96,11 @@ def test_values_of_json():
     assert read(content, name="file.json") == ([["a", "film"], "b"], [3, 4])
     rows = [{"text": "a", "label": True}, {"text": "b", "label": False}]
     content = "\n".join(map(json.dumps, rows))
-    assert read(content, name="file.ndjson").labels == [True, False]
+    assert read(content, name="file.ndjson")[1] == [True, False]
 
 
 def test_csv_of_several_lines():
-    assert read('"a\nb",x\nc,y\n', name="file.csv").texts == ["a\nb", "c"]
+    assert read('"a\nb",x\nc,y\n', name="file.csv")[0] == ["a\nb", "c"]
     with pytest.raises(ValueError, match=r"line 4: must have 2 columns"):
         read('"a\n\nb",x\nc\n', name="file.csv")
 
@@ -160,11 +157,7 @@ MALFORMED = {
     ),
     "negative place": (LINE, (-1,), "`text_column` must be from 0 to 1 in file.tsv"),
     "same place": (LINE, (1, None, 1), "line 1: must have a text and a label alone"),
-    "byte": (LINE.encode() * 300 + b"h\xe9\tx\n", (), "line 301: must be UTF-8 text"),
-    "latin-1": ("é\tx\n".encode("latin-1") * 9, (), "file.tsv must be UTF-8 text; 9"),
-    "utf-16": (LINE.encode("utf-16"), (), "file.tsv must be UTF-8 text; it looks"),
     "nul": (LINE.encode() * 20_000 + b"b\0\ty\n", (), "line 20001: must be UTF-8"),
-    "old mac": ("a\tx\rb\ty\r", (), "line 1: must hold no CR but at its end"),
     "gzip": (gzip.compress(LINE.encode()), (), "is compressed by gzip: decompress"),
     "labels twice": ("text\tlabel\na\tx,x\n", (), "line 2: must have distinct labels"),
 }
@@ -227,19 +220,12 @@ def test_malformed_lists_of_labels():
             read(content, name="file.jsonl", multi_label=True)
 
 
-def test_malformed_compressed(folder):
-    path = folder / "file.tsv.gz"
-    path.write_bytes(gzip.compress(LINE.encode() * 9)[:-9])
-    with pytest.raises(ValueError, match=r"file\.tsv\.gz: cut short or damaged"):
-        read_labelled(path)
-
-
 def test_a_header_that_is_not_told():
     content = "review\tmood\n" + "a\tx\nb\ty\n" * 9
     with pytest.warns(UserWarning, match="'mood' comes in the first line alone"):
-        assert len(read(content).texts) == 19
+        assert len(read(content)[0]) == 19
     # Every label comes once.
-    assert len(read("".join(f"a\t{k}\n" for k in range(19))).texts) == 19
+    assert len(read("".join(f"a\t{k}\n" for k in range(19)))[0]) == 19
 
 
 def test_texts_alone():

@@ -3,13 +3,13 @@ import re
 import numpy as np
 import pytest
 
+from keras_elmo.text.labelled_files import Columns
 from keras_elmo.text.labelled_texts import (
     ExampleReader,
     Examples,
     label_names,
     targets_of,
 )
-from keras_elmo.text.table_rows import Columns
 
 TEXTS = ["a warm film", "a dull film", "long"]
 

@@ -1,4 +1,5 @@
 import gzip
+import io
 import lzma
 import os
 
@@ -11,6 +12,7 @@ from keras_elmo.text.lines import (
     expand_files,
     positioned_lines,
     read_lines,
+    strict_lines,
 )
 from keras_elmo.text.stats import CorpusStats
 
@@ -148,6 +150,9 @@ def test_expand_files(tmp_path):
         expand_files(tmp_path)
     with pytest.raises(ValueError, match="`files` must be a path or glob pattern"):
         expand_files([])
+    for wrong in (3, [3], None):
+        with pytest.raises(TypeError, match="`files` must be a path or glob pattern"):
+            expand_files(wrong)
 
 
 LINES = [f"line {k} of a text that is long enough" for k in range(100_000)]
@@ -174,3 +179,24 @@ def test_positions(name, tmp_path):
 def test_an_empty_file(tmp_path):
     (tmp_path / "empty.txt").touch()
     assert list(positioned_lines(str(tmp_path / "empty.txt"))) == []
+    assert list(strict_lines("-", io.BytesIO())) == []
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"a\n" * 300 + b"h\xe9\n", "line 301: must be UTF-8 text without NULs"),
+        (b"a\n\nb\0\n", "line 3: must be UTF-8 text without NULs. Received: 'b '"),
+        (b"a\rb\r", "line 1: must hold no CR but at its end"),
+    ],
+)
+def test_strict_lines(content, said, tmp_path):
+    """What is replaced elsewhere is an error with the line, of files and of streams."""
+    path = write(tmp_path, content)
+    for name, stream in ((path, None), ("-", io.BytesIO(content))):
+        with pytest.raises(ValueError, match=f"^{name}, {said}"):
+            list(strict_lines(name, stream))
+    fine = "\ufeffa\r\n\n배\u2028b".encode()
+    wanted = [(1, "a"), (2, ""), (3, "배\u2028b")]
+    assert list(strict_lines(write(tmp_path, fine))) == wanted
+    assert list(strict_lines("-", io.BytesIO(fine))) == wanted

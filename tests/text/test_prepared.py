@@ -96,13 +96,13 @@ import sys
 from random import Random
 
 before = set(sys.modules)
-from keras_elmo.text.corpus_text import open_text
+from keras_elmo.text.corpus_text import open_text, rows_of
 from keras_elmo.text.stats import CorpusStats
 from keras_elmo.text.vocabulary import Vocabulary
 
 vocabulary = Vocabulary.count({str(original)!r}, max_size=9)
 text = open_text({str(original)!r}, None)
-rows = list(text.rows(20, CorpusStats(), Random(0), (0, 1)))
+rows = list(rows_of(text, 20, CorpusStats(), Random(0), (0, 1)))
 text.encoder(vocabulary, None)(rows[:3])
 packages = {{name.partition(".")[0] for name in set(sys.modules) - before}}
 print(*sorted(packages - sys.stdlib_module_names))

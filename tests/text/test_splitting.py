@@ -55,6 +55,6 @@ def test_whatever_is_split(tokenizer):
     split = text_splitter(tokenizer)
     with warnings.catch_warnings(record=True, action="always") as warned:
         for text in ("ascii", WITHOUT["Chinese"], WITHOUT["Thai"]):
-            tokens, limits = split([text])
-            assert limits == [0, len(tokens)]
+            (tokens,) = split([text])
+            assert tokens
     assert len(warned) == 1 and "each phrase becomes one word" in str(warned[0].message)

@@ -1,5 +1,4 @@
 import gzip
-import lzma
 import re
 import warnings
 
@@ -29,7 +28,6 @@ CONLL_U = """\
 
 1\t#\t#\tSYM\tNN\t_\t0\troot\t_\t_
 """
-WRITERS = {"": open, ".gz": gzip.open, ".xz": lzma.open}
 
 
 @pytest.fixture(autouse=True)
@@ -118,9 +116,8 @@ def test_comments():
     assert read(multiconer) == [(["we", "#"], ["O", "O"])]
 
 
-@pytest.mark.parametrize("kind", WRITERS)
 @pytest.mark.parametrize("text", [CONLL_2003, WNUT, CONLL_U])
-def test_forms_of_files(text, kind):
+def test_forms_of_files(text):
     """Byte order mark, CR LF, no line end at the end; compressed; and no warning."""
     expected = read(text)
     variants = [
@@ -130,11 +127,11 @@ def test_forms_of_files(text, kind):
         text + "\n\n",
     ]
     for variant in variants:
-        with WRITERS[kind](f"file.conll{kind}", "wb") as file:
+        with gzip.open("file.conll.gz", "wb") as file:
             file.write(variant.encode())
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            assert read_tagged(f"file.conll{kind}") == expected
+            assert read_tagged("file.conll.gz") == expected
 
 
 def test_several_files(folder):
@@ -167,21 +164,11 @@ MALFORMED = {
     "tag empty": ("We\tO\nsat\t\n", "line 2: must have a tag that is not empty"),
     "comment below": ("a b O\n# c\n", "line 2: must have 3 columns"),
     "csv": ("word,tag\nWe,O\n", "line 1: must have a word and its tag"),
-    "byte": (
-        b"sat O\n" * 200 + b"h\xe9 O\n",
-        "line 201: must be UTF-8 text without NULs",
-    ),
-    "latin-1": ("hé O\n".encode("latin-1") * 9, "file.conll must be UTF-8 text; 9 of"),
-    "utf-16": ("We O\n".encode("utf-16"), "file.conll must be UTF-8 text; it looks"),
     "nul": (
         b"We O\n" * 2000 + b"s\0t O\n",
         "line 2001: must be UTF-8 text without NUL",
     ),
-    "gzip": (
-        gzip.compress(b"We O\n"),
-        "is compressed by gzip: decompress it, or let its name end in .gz",
-    ),
-    "old mac": ("We O\rsat O\r", "line 1: must hold no CR but at its end"),
+    "gzip": (gzip.compress(b"We O\n"), "is compressed by gzip: decompress it, or let"),
 }
 MALFORMED_CONLL_U = {
     "9 columns": (WORD + "2" + 8 * "\t_", "line 2: must have 10 columns between tabs"),
@@ -217,14 +204,6 @@ def test_malformed(kind):
         read(text, name=name)
 
 
-def test_malformed_compressed(folder):
-    for kind, compress in {"gz": gzip.compress, "xz": lzma.compress}.items():
-        path = folder / f"file.conll.{kind}"
-        path.write_bytes(compress(CONLL_2003.encode())[:-9])
-        with pytest.raises(ValueError, match=rf"file\.conll\.{kind}: cut short or dam"):
-            read_tagged(path)
-
-
 @pytest.mark.parametrize(
     ("text", "column", "message"),
     [
@@ -247,14 +226,9 @@ def test_no_such_column(text, column, message):
         read(text, column)
 
 
-def test_no_such_files(folder):
-    with pytest.raises(ValueError, match="it is a folder: add /"):
-        read_tagged(folder)
-    with pytest.raises(ValueError, match="`files` must be a path or glob pattern"):
-        read_tagged([])
-    for wrong in (3, [3], None):
-        with pytest.raises(TypeError, match="`files` must be a path or glob pattern"):
-            read_tagged(wrong)
+def test_wrong_arguments():
+    with pytest.raises(ValueError, match="no file matches"):
+        read_tagged("nowhere.conll")
     with pytest.raises(TypeError, match="`column` must be the name or the place"):
         read(WNUT, column=1.0)
 

@@ -158,8 +158,8 @@ def test_whitespace_keeps_marks():
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_unicode_space_and_nul_split(kind):
-    for space in SPACES + "\0":
-        assert words(Tokenizer(kind)([f"a{space}{space}b"])) == [["a", "b"]], space
+    texts = [f"a{space}{space}b" for space in SPACES + "\0"]
+    assert words(Tokenizer(kind)(texts)) == [["a", "b"]] * len(texts)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -218,7 +218,7 @@ def test_graphs_and_pipelines(kind, caplog):
     assert not caplog.records
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ["unicode", "published"])
 def test_keras_file(kind, tmp_path):
     text = keras.Input((), dtype="string")
     tokens = Tokenizer(kind, name="split")(text)

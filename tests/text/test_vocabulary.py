@@ -71,33 +71,6 @@ def test_too_many_words(tmp_path, monkeypatch):
     assert report.messages()[0].startswith("36 % of words were dropped")
 
 
-@given(st.integers(0, 2**32), st.integers(4, 20), st.integers(0, 100))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
-def test_frequent_words_kept(tmp_path, monkeypatch, seed, max_size, more_room):
-    """A word frequent enough is never missing."""
-    monkeypatch.setattr(batching, "_CHUNK_LINES", 20)
-    draw = Random(seed).paretovariate
-    text = [str(int(draw(0.7))) for _ in range(300)]
-    path = tmp_path / "text.txt"
-    path.write_text("\n".join(text), encoding="utf-8")
-    report = CorpusStats()
-    vocabulary = Vocabulary.count(
-        path,
-        "whitespace",
-        max_size,
-        max_distinct=2 * max_size + more_room,
-        report=report,
-    )
-    words = vocabulary.words[3:]
-    exact = Counter(text)
-    top = sorted(exact, key=lambda word: (-exact[word], word))[: max_size - 3]
-    assert len(words) == len(top)
-    if not report.dropped_words:
-        assert words == top
-    least = exact[words[-1]] + report.max_count_error
-    assert {word for word in top if exact[word] > least} <= set(words)
-
-
 def test_too_little_room_for_the_vocabulary(text):
     rule = "`max_distinct` must be at least {}, twice .* max_distinct={}, max_size={}$"
     for room, size, least in ((0, None, 8), (7, None, 8), (-1, 4, 8), (9, 5, 10)):
@@ -297,6 +270,23 @@ def test_count_error(chunks, max_distinct):
     if len(exact) > max_distinct:
         assert len(counts) >= max_distinct / 2
         assert report.dropped_words
+
+
+@given(st.integers(0, 2**32), st.integers(4, 20), st.integers(0, 100))
+def test_frequent_words_kept(seed, max_size, more_room):
+    """A word frequent enough is never missing."""
+    draw = Random(seed).paretovariate
+    text = [b"%d" % int(draw(0.7)) for _ in range(300)]
+    parts = [text[k : k + 20] for k in range(0, 300, 20)]
+    counts, report = counted(parts, 2 * max_size + more_room)
+    words = [word.encode() for word in Vocabulary.from_counts(counts, max_size).words]
+    words, exact = words[3:], Counter(text)
+    top = sorted(exact, key=lambda word: (-exact[word], word))[: max_size - 3]
+    assert len(words) == len(top)
+    if not report.dropped_words:
+        assert words == top
+    least = exact[words[-1]] + report.max_count_error
+    assert {word for word in top if exact[word] > least} <= set(words)
 
 
 @given(chunks)

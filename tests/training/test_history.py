@@ -8,7 +8,7 @@ from tensorflow.core.util import event_pb2
 
 from keras_elmo.files.run_directory import PretrainingDirectory
 from keras_elmo.files.run_history import HistoryRow, read_history, write_history
-from keras_elmo.training.curves import write_curves
+from keras_elmo.training.recorder import write_curves
 
 FIRST = HistoryRow(
     10, 0, 1200, 3.5, 342.9, 0.2, 1.5, 6.123456789, 6.25, 400.0, 410.5, 405.2

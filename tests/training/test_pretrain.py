@@ -19,7 +19,6 @@ from keras_elmo.text.batch_shapes import BatchShapes
 from keras_elmo.text.corpus import Corpus
 from keras_elmo.text.preparing import prepare
 from keras_elmo.text.vocabulary import SPECIALS, Vocabulary
-from keras_elmo.training import curves
 from keras_elmo.training import recorder as record
 from keras_elmo.training.perplexity import perplexity
 from keras_elmo.training.pretrain import pretrain
@@ -119,7 +118,7 @@ def on_batches(corpus, directory, **arguments):
 @pytest.fixture(autouse=True)
 def no_pictures(monkeypatch):
     """Draws the curves of `whole` alone: a picture a measurement adds up to seconds."""
-    monkeypatch.setattr(curves, "plot_history", lambda rows, path: False)
+    monkeypatch.setattr(record, "plot_history", lambda rows, path: False)
 
 
 @pytest.fixture(scope="module")
@@ -134,6 +133,20 @@ def folder(tmp_path_factory):
 def whole(folder):
     """A run on text, from the first step to the twelfth; its model."""
     return on_text(folder, folder / "whole", steps=12)
+
+
+@pytest.fixture(scope="module")
+def seven(folder):
+    """Its first seven steps alone; copies of this folder go on."""
+    on_text(folder, folder / "seven", steps=7)
+    return folder / "seven"
+
+
+@pytest.fixture(scope="module")
+def parts(seven, folder):
+    """Seven steps and five more; the model."""
+    shutil.copytree(seven, folder / "parts")
+    return on_text(folder, folder / "parts", steps=12, resume=True)
 
 
 @pytest.fixture(scope="module")
@@ -193,21 +206,19 @@ def test_load_trained_model(whole, folder):
 
 
 @pytest.mark.slow
-def test_resume_is_bit_identical(whole, folder):
+def test_resume_is_bit_identical(whole, parts, folder):
     """Seven steps and five more: the twelve, bit for bit."""
-    on_text(folder, folder / "parts", steps=7)
-    model = on_text(folder, folder / "parts", steps=12, resume=True)
-    for found, wanted in zip(model.weights, whole.weights, strict=True):
+    for found, wanted in zip(parts.weights, whole.weights, strict=True):
         np.testing.assert_array_equal(numpy_of(found), numpy_of(wanted))
-    parts, wanted = timeless(folder / "parts"), timeless(folder / "whole")
-    assert [row.step for row in parts] == [5, 7, 10, 12]
+    rows, wanted = timeless(folder / "parts"), timeless(folder / "whole")
+    assert [row.step for row in rows] == [5, 7, 10, 12]
     # The end of a run is measured, so the means that follow begin there.
     loss = {"loss_forward": 0.0, "loss_backward": 0.0, "gradient_norm": 0.0}
-    assert parts[0] == wanted[0]
-    assert dataclasses.replace(parts[2], **loss) == dataclasses.replace(
+    assert rows[0] == wanted[0]
+    assert dataclasses.replace(rows[2], **loss) == dataclasses.replace(
         wanted[1], **loss
     )
-    assert parts[3] == wanted[2]
+    assert rows[3] == wanted[2]
     (arrays, _), (others, _) = state_of(folder / "parts"), state_of(folder / "whole")
     for name, array in arrays.items():
         np.testing.assert_array_equal(array, others[name], err_msg=name)
@@ -746,17 +757,17 @@ def test_resume_schedule(tmp_path, optimizer):
         "validation": None,
         "optimizer": optimizer,
         "learning_rate": keras.optimizers.schedules.CosineDecay(
-            0.0, 6, warmup_target=0.1, warmup_steps=2
+            0.0, 2, warmup_target=0.1, warmup_steps=1
         ),
         "epochs": None,
-        "validate_every": 5,
+        "validate_every": 2,
     }
-    on_batches(ready_made(4), tmp_path / "run", steps=8, **arguments)
+    on_batches(ready_made(4), tmp_path / "run", steps=3, **arguments)
     rows = timeless(tmp_path / "run")
-    assert [row.step for row in rows] == [5, 8]
+    assert [row.step for row in rows] == [2, 3]
     assert [row.learning_rate for row in rows] == pytest.approx([0.05, 0.0], abs=1e-6)
-    on_batches(ready_made(4), tmp_path / "parts", steps=5, **arguments)
-    on_batches(ready_made(4), tmp_path / "parts", steps=8, resume=True, **arguments)
+    on_batches(ready_made(4), tmp_path / "parts", steps=2, **arguments)
+    on_batches(ready_made(4), tmp_path / "parts", steps=3, resume=True, **arguments)
     assert_same_state(state_of(tmp_path / "parts"), state_of(tmp_path / "run"))
     for other, said in [
         ({"learning_rate": 0.2}, "`learning_rate` must be"),
@@ -767,18 +778,18 @@ def test_resume_schedule(tmp_path, optimizer):
                 ready_made(4),
                 tmp_path / "run",
                 **{**arguments, **other},
-                steps=9,
+                steps=4,
                 resume=True,
             )
 
 
 @pytest.mark.slow
-def test_resumed_on_the_prepared_text(whole, folder, tmp_path):
-    on_text(folder, tmp_path / "run", steps=5)
+def test_resumed_on_the_prepared_text(seven, parts, folder, tmp_path):
+    shutil.copytree(seven, tmp_path / "run")
     for name in ("text.txt", "held-out.txt"):
         prepare(folder / name, tmp_path / name)
     on_text(tmp_path, tmp_path / "run", steps=12, resume=True)
-    assert_same_state(state_of(tmp_path / "run"), state_of(folder / "whole"))
+    assert_same_state(state_of(tmp_path / "run"), state_of(folder / "parts"))
     prepare(folder / "text.txt", tmp_path / "other" / "text.txt", "whitespace")
     with pytest.raises(ValueError, match="`tokenizer` must be 'whitespace', wit"):
         on_text(tmp_path / "other", tmp_path / "run", steps=12, resume=True)
@@ -799,8 +810,10 @@ PHASES = {
 @pytest.mark.parametrize("devices", [1, pytest.param(2, marks=pytest.mark.benchmark)])
 def test_killed_process(devices, folder, tmp_path):
     """SIGKILL in any phase, on the text and on the prepared text: the same bits."""
+    options = tmp_path / "options.json"
+    options.write_text(json.dumps(CONFIG.to_options()), encoding="utf-8")
     arguments = [
-        *("--preset", "tiny", "--num-sampled", 8, "--batch-tokens", 132),
+        *("--options", options, "--num-sampled", 8, "--batch-tokens", 132),
         *("--devices", devices, "--steps", 10 * (killing.KILLS + 1)),
         *("--validate-every", 10, "--checkpoint-every", 3),
     ]

@@ -1,8 +1,7 @@
 import pytest
 
 from keras_elmo.text.vocabulary import SPECIALS, Vocabulary
-from keras_elmo.training.learning_rates import FallingRate
-from keras_elmo.training.recipes import completed, recipe_message, recipe_of
+from keras_elmo.training.recipes import completed, recipe_of
 from keras_elmo.training.training_options import TrainingOptions
 from tests.helpers.small import CONFIG
 
@@ -77,18 +76,3 @@ def test_what_is_given_stands_before_all():
     full = completed(options(), recipe_of(options(), on_gpu=True), {}, "")
     assert (full.optimizer, full.batch_tokens) == ("muon", 32_768)
     assert full.dtype == "mixed_bfloat16"
-
-
-def test_line_on_what_was_chosen():
-    recipe = recipe_of(options(), on_gpu=False)
-    full = completed(options(), recipe, {}, "")
-    line = recipe_message(recipe, full, FallingRate(0.008), 6457, 645, False)
-    for said in (
-        "a processor: adam with a learning rate that falls from 0.008",
-        "batches of 1,280 positions, 6,457 words to predict by 645 candidates",
-        '`num_sampled` and others change it; `recipe="published"` is the paper\'s',
-    ):
-        assert said in line
-    line = recipe_message(recipe, full, 0.2, 200, 256, True)
-    assert line.startswith("Recipe of the run: adam with a learning rate of 0.2")
-    assert line.endswith("200 words to predict by a softmax of all")

@@ -17,7 +17,7 @@ def test_state_json_round_trip():
     state.mean_loss = 1 / 3
     state.rows = [FIRST, SECOND]
     state.interval.add(FIGURES, words=10, predictions=12)
-    assert RunState.from_json(json.loads(json.dumps(state.to_json()))) == state
+    assert RunState.from_json(json.loads(json.dumps(state.to_json())), "run") == state
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ def test_other_number_of_workers(workers, positions):
     recorder = RunRecorder(
         SimpleNamespace(vocabulary=None),
         validation=None,
-        files=None,
+        files=SimpleNamespace(checkpoints="run"),
         checkpoints=SimpleNamespace(restore=lambda *arguments: progress),
         devices=SimpleNamespace(
             num_workers=workers, is_chief=False, after_restore=lambda model: None

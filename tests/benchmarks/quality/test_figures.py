@@ -42,27 +42,11 @@ def test_layers(figures, drawn, tmp_path):
     assert sorted(labels) == ["baseline", "layer 1", "layer 2"]
 
 
-def test_sizes(figures, drawn, tmp_path):
-    curves = {
-        "ELMo": {1000: [80, 82], 100: [70, 72]},
-        "static": {100: [50], 1000: [75]},
-    }
-    figures.draw_sizes(curves, tmp_path / "a.png", "NSMC")
-    size_of_png(tmp_path / "a.png")
-    (axes,) = drawn[0].axes
-    elmo, _ = axes.lines
-    assert elmo.get_xydata().tolist() == [[100, 71], [1000, 81]]
-    assert axes.get_title() == "NSMC"
-    assert [text.get_text() for text in axes.get_legend().get_texts()] == list(curves)
-
-
 @pytest.mark.parametrize("score", [99.9, 0.1])
 def test_equal_seeds(score, figures, tmp_path):
     """Their mean may be beside them by a rounding error."""
     figures.draw_layers({"tags": [[score] * 3] * 2}, tmp_path / "a.png", {})
-    figures.draw_sizes({"ELMo": {9: [score] * 3}}, tmp_path / "b.png", "")
-    for name in "ab":
-        size_of_png(tmp_path / f"{name}.png")
+    size_of_png(tmp_path / "a.png")
 
 
 def test_perplexities(figures, drawn, tmp_path):

@@ -97,41 +97,6 @@ def test_the_sense_of_a_word(quality):
     assert entry.voted(np.array([0.1, 1.0])) == "money"
 
 
-def test_first_senses_of_unmet_lemmas(quality, tmp_path):
-    senses = quality("senses")
-    # A synset begins with its place in the file; numbers of words are hexadecimal.
-    land = "00000000 17 n 01 bank 1 000 | sloping land  \n"
-    house = f"{len(land):08} 14 n 02 money_box 0 Bank a 001 @ 00000000 n 0000 | a\n"
-    large = "00000000 00 a 01 large(a) 2 000 | of some size\n"
-    big = f"{len(large):08} 00 s 01 big(p) 1 001 & 00000000 a 0000 | significant\n"
-    files = {
-        "data.noun": land + house,
-        "index.noun": f"  1 A licence.\nbank n 2 1 @ 2 1 {len(land):08} 00000000  \n",
-        "data.adj": large + big,
-        "index.adj": f"big a 1 1 & 1 0 {len(large):08}\n",
-        "data.verb": "00000000 40 v 01 bank 0 000 02 + 02 00 + 08 00 | put\n",
-        "index.verb": "bank v 1 0 1 0 00000000\n",
-        "data.adv": "",
-        "index.adv": "",
-    }
-    for name, text in files.items():
-        (tmp_path / name).write_text(text, encoding="utf-8")
-    first = senses.first_senses(tmp_path)
-    assert first == {
-        ("bank", "N"): "1:14:10::",
-        ("bank", "V"): "2:40:00::",
-        ("big", "J"): "5:00:01:large(a):02",
-    }
-    met = senses.Mention(0, (0, 1), ("bank", "N"), "1:14:10::")
-    lexicon = senses.SenseLexicon([met], np.ones((1, 2)))
-    dev = [
-        senses.Mention(0, (0, 1), lemma, sense)
-        for lemma, sense in {**first, ("pear", "N"): "1:13:00::"}.items()
-    ]
-    # Of four, "bank" was met and "pear" is in neither.
-    assert lexicon.unmet(dev, first) == 50
-
-
 def test_the_nearest_vote(quality):
     mention = quality("senses").Mention
     module = quality("senses")

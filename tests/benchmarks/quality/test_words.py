@@ -24,7 +24,7 @@ def test_a_mix_of_cached_layers_is_elmo_embedding(contextual, encoder):
     embedding.mixes[0].scalars.assign(scalars)
     tokens = [[*each, *[""] * (3 - len(each))] for each in SENTENCES]
     expected = embedding(keras_elmo.CharacterIds()(tokens))
-    model = keras.Model(*contextual.vectors(0.0))
+    model = keras.Model(*contextual.vectors())
     (mix,) = (each for each in model.layers if isinstance(each, keras_elmo.ScalarMix))
     mix.scalars.assign(scalars)
     places = np.arange(4)
@@ -41,13 +41,13 @@ def test_a_mix_of_cached_layers_is_elmo_embedding(contextual, encoder):
 
 
 def test_one_layer_alone(contextual, encoder):
-    model = keras.Model(*contextual.layer(2).vectors(0.0))
+    model = keras.Model(*contextual.layer(2).vectors())
     expected = list(keras_elmo.embed(encoder, SENTENCES))[1][2]
     places = np.array([1])
     found = model(contextual.layer(2).batch(places))[0]
     np.testing.assert_allclose(found, expected, rtol=2e-3, atol=1e-4)
     assert not model.trainable_weights
-    last = keras.Model(*contextual.layer(-1).vectors(0.0))
+    last = keras.Model(*contextual.layer(-1).vectors())
     again = last(contextual.layer(-1).batch(places))[0]
     np.testing.assert_array_equal(again, found)
 
@@ -57,7 +57,7 @@ def test_static_vectors_and_what_they_are_joined_with(quality, contextual, tmp_p
     path = tmp_path / "vectors.txt"
     path.write_text("river 1 2\nThe 5 5\nbank 3 4\n", encoding="utf-8")
     static = words.static_words(path, [["River", "bank"], ["the", "x"], []])
-    found = keras.Model(*static.vectors(0.0))(static.batch(np.arange(3)))
+    found = keras.Model(*static.vectors())(static.batch(np.arange(3)))
     assert np.asarray(found).tolist() == [
         [[1, 2], [3, 4]],
         [[0, 0], [0, 0]],
@@ -65,11 +65,11 @@ def test_static_vectors_and_what_they_are_joined_with(quality, contextual, tmp_p
     ]
     static = words.static_words(path, SENTENCES)
     joined = words.JoinedWords([static, contextual])
-    model = keras.Model(*joined.vectors(0.0))
+    model = keras.Model(*joined.vectors())
     places = np.array([0, 1])
     first, second = model(joined.batch(places))
     np.testing.assert_array_equal(first[0, :2], [[0, 0], [1, 2]])
-    alone = keras.Model(*contextual.vectors(0.0))(contextual.batch(places))
+    alone = keras.Model(*contextual.vectors())(contextual.batch(places))
     np.testing.assert_allclose(second, alone)
 
 
@@ -83,7 +83,7 @@ def test_names_of_words(quality, encoder, data, tmp_path):
 
     def size(name):
         words = encoders.words(name, task)
-        inputs, vectors = words.vectors(0.0)
+        inputs, vectors = words.vectors()
         assert len(inputs) == len(vectors) == 1 + name.count("+")
         return sum(each.shape[-1] for each in vectors)
 

@@ -1,0 +1,150 @@
+"""What a run tells: its recipe and memory at the beginning, its outcome at the end."""
+
+import math
+import shlex
+from collections.abc import Iterable
+
+from keras_elmo.models.pretraining import PretrainingModel
+from keras_elmo.text.lines import are_files
+from keras_elmo.training.learning_rates import FallingRate, LearningRate
+from keras_elmo.training.recipes import PUBLISHED, Recipe
+from keras_elmo.training.recorder import RunState
+from keras_elmo.training.training_options import TrainingOptions
+from keras_elmo.utils.checks import FLAGS, called
+
+_FLOAT_BYTES = 4
+# The process with TensorFlow, its graphs, and the reader of the text.
+_PROCESS_BYTES = 1_100_000_000
+# Numbers that a backward pass needs of each position, relative to the size of a layer.
+# Fitted to the measured memory of the presets `mini` to `original`.
+_GATES = 9
+_UNIQUE_WORDS = 0.5
+_LOGITS = 3
+# From fewer words a model learns what they are, and little of their language.
+_LITTLE_TEXT = 30_000
+
+
+def recipe_message(
+    recipe: Recipe,
+    options: TrainingOptions,
+    learning_rate: LearningRate | None,
+    num_words: int,
+    num_sampled: int,
+    is_resumed: bool,
+) -> str:
+    """Returns a line on what was chosen, and how to choose otherwise."""
+    optimizer = options.optimizer
+    name = optimizer if isinstance(optimizer, str) else type(optimizer).__name__
+    facts = [f"{name}"]
+    if learning_rate is not None:
+        facts[0] += f" with a learning rate{_told(learning_rate)}"
+    facts.append(f"batches of {options.batch_tokens:,} positions")
+    softmax = f"{num_sampled:,} candidates"
+    if num_sampled >= num_words:
+        softmax = "a softmax of all"
+    facts.append(f"{num_words:,} words to predict by {softmax}")
+    if is_resumed:
+        return f"Recipe of the run: {', '.join(facts)}"
+    change = ", ".join(
+        called(name)
+        for name in ("optimizer", "learning_rate", "vocabulary_size", "num_sampled")
+    )
+    message = f"Recipe for {recipe.name}: {', '.join(facts)}. {change} and others"
+    if recipe is PUBLISHED:
+        return f"{message} change it"
+    published = "--recipe published" if FLAGS.get() else '`recipe="published"`'
+    return f"{message} change it; {published} is the paper's"
+
+
+def _told(rate: LearningRate) -> str:
+    if isinstance(rate, FallingRate):
+        return f" that falls from {rate.peak:g}"
+    return f" of {rate:g}" if isinstance(rate, float | int) else " by a schedule"
+
+
+def memory_message(
+    model: PretrainingModel, batch_tokens: int, num_replicas: int
+) -> str:
+    """Returns one line on the memory that training needs."""
+    weights = sum(math.prod(weight.shape) for weight in model.trainable_variables)
+    kept = sum(math.prod(variable.shape) for variable in model.optimizer.variables)
+    num_slots = round(kept / weights)
+    parts = estimate_memory(model, num_slots, batch_tokens, num_replicas)
+    megabytes = [f"{name} {_megabytes(size)}" for name, size in parts.items()]
+    total = _megabytes(sum(parts.values()))
+    return f"Memory: about {total} MB ({', '.join(megabytes)})"
+
+
+def _megabytes(size: float) -> str:
+    return "under 1" if 0 < size < 5e5 else f"{size / 1e6:,.0f}"
+
+
+def estimate_memory(
+    model: PretrainingModel, num_slots: int, batch_tokens: int, num_replicas: int
+) -> dict[str, float]:
+    """Returns the bytes that training on a CPU needs, by purpose."""
+    config = model.config
+    encoder, softmax = model.encoder.count_params(), model.head.count_params()
+    weights = _FLOAT_BYTES * (encoder + softmax) * num_replicas
+    filters = sum(count for _, count in config.filters)
+    position = (
+        2 * config.num_layers * _GATES * config.units
+        + _UNIQUE_WORDS * model.config.ids_per_token * filters
+        + 2 * _LOGITS * model.head.num_sampled
+    )
+    return {
+        "process": _PROCESS_BYTES,
+        "weights": weights,
+        "optimizer": num_slots * weights,
+        # The softmax has gradients for the rows of a batch's words alone.
+        "gradients": _FLOAT_BYTES * encoder * num_replicas,
+        "a batch": _FLOAT_BYTES * batch_tokens * position,
+    }
+
+
+def closing_messages(
+    options: TrainingOptions,
+    state: RunState,
+    words_per_epoch: int | None,
+    first_step: int = 0,
+) -> list[str]:
+    """Returns what came out, what to beware of, and what to do next.
+
+    `first_step` is the last step of the process before.
+    """
+    measured = [row.perplexity_mean for row in state.rows]
+    known = [perplexity for perplexity in measured if perplexity is not None]
+    messages = [f"{state.step:,} updates on {state.words:,} words"]
+    if known:
+        messages[0] += f"; the lowest validation perplexity is {min(known):,.4g}"
+    if state.step == first_step:
+        ends = f"{called('steps')}, {called('epochs')} or {called('minutes')}"
+        messages.append(f"The run had ended before. To go on, give it more {ends}")
+    words = words_per_epoch
+    if words is None and state.positions[0][0]:
+        words = state.words // state.positions[0][0]
+    if words is not None and words < _LITTLE_TEXT and options.init is None:
+        messages.append(
+            f"Warning: the text has {words:,} words, too few to learn a language from: "
+            f"about {_LITTLE_TEXT:,} are the least. Its perplexity says little. More "
+            "text helps, or --init with a model of the language; see "
+            "docs/low_resource.md"
+        )
+    return [*messages, *_next_commands(options)]
+
+
+def _next_commands(options: TrainingOptions) -> list[str]:
+    run = shlex.quote(str(options.directory))
+    text = "TEXT"
+    if options.validation is not None and are_files(options.validation):
+        paths = options.validation
+        if not isinstance(paths, Iterable) or isinstance(paths, str):
+            paths = [paths]
+        # A pattern in quotes is expanded by the command.
+        text = " ".join(shlex.quote(str(path)) for path in paths)
+    return [
+        "Next:",
+        f"  keras-elmo evaluate --model {run} --corpus {text}",
+        f"  keras-elmo explore --model {run}",
+        f"  keras-elmo export --model {run} --out saved_models/my-elmo",
+    ]
