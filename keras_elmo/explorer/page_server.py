@@ -134,7 +134,7 @@ async def _refuse_route(request: Request, error: Exception) -> Response:
     """Answers where there is no such file, or none for such a request."""
     if not isinstance(error, HTTPException):
         raise error
-    path, headers = request.url.path, dict(error.headers or {})
+    path, headers = request.url.path[:100], dict(error.headers or {})
     message = f"There is no {path}"
     if "Allow" in headers:
         rule = f"{path} must be asked by {headers['Allow']}"
