@@ -62,8 +62,8 @@ _KINDS = {
 
 
 @contextlib.contextmanager
-def explored(model: str, tree: Path) -> Iterator[tuple[str, float]]:
-    """Yields the address of the explorer, and the seconds until it is printed."""
+def explored(model: str, tree: Path) -> Iterator[tuple[str, float, int]]:
+    """Yields an explorer's address, the seconds until it is printed, the process."""
     command = [sys.executable, "-m", "keras_elmo", "explore", "--model", model]
     began = time.perf_counter()
     with subprocess.Popen(
@@ -71,14 +71,14 @@ def explored(model: str, tree: Path) -> Iterator[tuple[str, float]]:
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
-        env={**os.environ, "PYTHONPATH": str(tree)},
+        cwd=tree,
     ) as process:
         try:
             lines = iter(process.stdout or ())
             found = next(filter(None, (re.search("open (.+)", each) for each in lines)))
             seconds = time.perf_counter() - began
             next(each for each in lines if "ready" in each)
-            yield found[1], seconds
+            yield found[1], seconds, process.pid
         finally:
             process.send_signal(signal.SIGTERM)
 
@@ -105,22 +105,30 @@ def _measure(model: str, trees: dict[str, Path], count: int) -> dict[str, Any]:
     path = Path(keras_elmo.sample(model[-2:]))
     lines = path.read_text(encoding="utf-8").splitlines()
     found: dict[str, Any] = {
-        name: {"seconds": 0.0, "milliseconds": {kind: [] for kind in _KINDS}}
+        name: {kind: {"milliseconds": [], "processor": 0.0} for kind in _KINDS}
         for name in trees
     }
     with contextlib.ExitStack() as stack:
         windows = {}
         for name, tree in trees.items():
-            url, found[name]["seconds"] = stack.enter_context(explored(model, tree))
-            windows[name] = stack.enter_context(_window(url))
+            url, found[name]["seconds"], server = stack.enter_context(
+                explored(model, tree)
+            )
+            windows[name] = stack.enter_context(_window(url)), server
         for line in random.Random(0).sample(lines, count):
-            for name, driver in windows.items():
-                _click(driver, model, line, found[name]["milliseconds"])
+            for name, (driver, server) in windows.items():
+                _click(driver, server, model, line, found[name])
     return found
 
 
+def _processor_seconds(process: int) -> float:
+    stat = Path(f"/proc/{process}/stat").read_text(encoding="utf-8")
+    ticks = map(int, stat.rpartition(")")[2].split()[11:13])
+    return sum(ticks) / os.sysconf("SC_CLK_TCK")
+
+
 def _click(
-    driver: Any, model: str, line: str, milliseconds: dict[str, list[float]]
+    driver: Any, server: int, model: str, line: str, found: dict[str, Any]
 ) -> None:
     # Another sentence than that of the text, and a word of it.
     words = line.rstrip(".").split()
@@ -132,8 +140,10 @@ def _click(
         ("again", "word", at),
         ("layer", "layer", 0),
     ):
+        before = _processor_seconds(server)
         took = driver.execute_async_script(_TIMED, action, argument)
-        milliseconds[kind].append(took)
+        found[kind]["milliseconds"].append(took)
+        found[kind]["processor"] += _processor_seconds(server) - before
 
 
 @contextlib.contextmanager
@@ -161,17 +171,23 @@ def _window(url: str) -> Iterator[Any]:
 
 
 def table(result: common.Result) -> str:
-    """Returns a row a model and a checkout: medians, and the worst."""
-    header = ["Model", "", "Address, s"]
-    header += [f"{name}, ms" for name in _KINDS.values()]
+    """Returns a row a model, a kind of click, and a checkout."""
+    header = ["Model", "Click", "", "Address, s", "Milliseconds, median"]
+    header += ["least to most", "Processor time of the server, ms, mean"]
     rows = []
     for model, trees in result["measured"].items():
-        for name, measured in trees.items():
-            cells = [
-                f"{statistics.median(each):.0f} ({min(each):.0f} to {max(each):.0f})"
-                for each in measured["milliseconds"].values()
-            ]
-            rows.append([model, name, f"{measured['seconds']:.1f}", *cells])
+        for kind, title in _KINDS.items():
+            for name, measured in trees.items():
+                took = measured[kind]["milliseconds"]
+                processor = 1000 * measured[kind]["processor"] / len(took)
+                rows.append(
+                    [
+                        *(model, title, name, f"{measured['seconds']:.1f}"),
+                        f"{statistics.median(took):.0f}",
+                        f"{min(took):.0f} to {max(took):.0f}",
+                        f"{processor:.0f}",
+                    ]
+                )
     return markdown_table(header, rows)
 
 
