@@ -6,7 +6,7 @@ import os
 import sys
 import textwrap
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, NoReturn, TypeAlias
+from typing import Any, NamedTuple, NoReturn, TypeAlias, TypeVar
 
 from keras_elmo.cli.process import STANDARD
 from keras_elmo.embedding.embed_options import EmbedOptions
@@ -24,6 +24,7 @@ from keras_elmo.utils.options import Option, options_of
 # defaults: options that are left out are not passed on.
 Arguments: TypeAlias = dict[str, Any]
 Run: TypeAlias = Callable[[Arguments], None]
+T = TypeVar("T")
 
 
 class Command(NamedTuple):
@@ -224,7 +225,7 @@ def check_new(argument: str, path: str) -> None:
 # === Options that several subcommands take ===
 
 
-def option_of(options: Any, name: str, **settings: Any) -> Option:
+def option_of(options: type, name: str, **settings: Any) -> Option:
     """Returns one option of a dataclass."""
     return dataclasses.replace(options_of(options)[name], group="options", **settings)
 
@@ -258,7 +259,7 @@ TOKENIZER = option_of(EmbedOptions, "tokenizer")
 FORCE = Option("force", "Read files that do not look like UTF-8 text", type=bool)
 
 
-def take_options(options: Callable[..., Any], arguments: Arguments) -> Any:
+def take_options(options: Callable[..., T], arguments: Arguments) -> T:
     """Moves the options of a dataclass out of the arguments."""
     names = options_of(options).keys() & arguments.keys()
     return options(**{name: arguments.pop(name) for name in names})

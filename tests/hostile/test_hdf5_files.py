@@ -18,37 +18,21 @@ SHAPE = (15, 7)
 TRILLION = (10**6, 10**6)
 
 
-def replaced(change):
-    """Returns a change that first removes the dataset."""
-
-    def changed(file, folder):
-        del file[NAME]
-        change(file, folder)
-
-    return changed
-
-
-def another_file(folder):
+def external_file(folder):
     """A sound HDF5 file with a dataset of the right shape."""
     with h5py.File(folder / "secret.hdf5", "w") as file:
-        file["secret"] = np.ones(SHAPE, "float32")
+        file["secret"] = file["W_proj"] = np.ones(SHAPE, "float32")
+        file["b_proj"] = np.ones(SHAPE[1:], "float32")
     return str(folder / "secret.hdf5")
 
 
 def external_link(file, folder):
-    file[NAME] = h5py.ExternalLink(another_file(folder), "secret")
+    file[NAME] = h5py.ExternalLink(external_file(folder), "secret")
 
 
 def external_group(file, folder):
-    with h5py.File(folder / "secret.hdf5", "w") as other:
-        other["W_proj"] = np.ones(SHAPE, "float32")
-        other["b_proj"] = np.ones(SHAPE[1:], "float32")
     del file["CNN_proj"]
-    file["CNN_proj"] = h5py.ExternalLink(str(folder / "secret.hdf5"), "/")
-
-
-def link_to_a_device(file, folder):
-    file[NAME] = h5py.ExternalLink("/dev/zero", "secret")
+    file["CNN_proj"] = h5py.ExternalLink(external_file(folder), "/")
 
 
 def link_to_a_pipe(file, folder):
@@ -61,10 +45,6 @@ def soft_link(file, folder):
     file[NAME] = h5py.SoftLink("/elsewhere")
 
 
-def link_to_itself(file, folder):
-    file[NAME] = h5py.SoftLink(f"/{NAME}")
-
-
 def external_storage(file, folder):
     (folder / "secret.bin").write_bytes(b"s" * 4 * 105)
     where = [(str(folder / "secret.bin"), 0, 4 * 105)]
@@ -73,16 +53,8 @@ def external_storage(file, folder):
 
 def virtual(file, folder):
     layout = h5py.VirtualLayout(SHAPE, "float32")
-    layout[:] = h5py.VirtualSource(another_file(folder), "secret", SHAPE)
+    layout[:] = h5py.VirtualSource(external_file(folder), "secret", SHAPE)
     file.create_virtual_dataset(NAME, layout)
-
-
-def huge(file, folder):
-    file.create_dataset(NAME, TRILLION, "float32")
-
-
-def huge_in_chunks(file, folder):
-    file.create_dataset(NAME, TRILLION, "float32", chunks=(1000, 1000))
 
 
 def bomb(file, folder):
@@ -92,35 +64,6 @@ def bomb(file, folder):
         NAME, SHAPE, "float32", maxshape=(None, None), chunks=size, compression="gzip"
     )
     dataset.id.write_direct_chunk((0, 0), b"\0" * 100)
-
-
-def in_chunks(file, **options):
-    """A sound dataset of four chunks."""
-    ones = np.ones(SHAPE, "float32")
-    return file.create_dataset(NAME, data=ones, chunks=(8, 4), **options)
-
-
-def lzf(file, folder):
-    in_chunks(file, compression="lzf")
-
-
-def scale_offset(file, folder):
-    in_chunks(file, scaleoffset=3)
-
-
-def unpacks_to_more(file, folder):
-    """A chunk of 128 bytes, of which 300 MB are in the file."""
-    content = zlib.compress(b"\0" * 300_000_000, 9)[: 2 * 128 + 1024]
-    in_chunks(file, compression="gzip").id.write_direct_chunk((8, 4), content)
-
-
-def large_in_the_file(file, folder):
-    """A chunk of 128 bytes, for which 4 MB are in the file."""
-    in_chunks(file).id.write_direct_chunk((8, 4), b"\0" * (4 << 20))
-
-
-def damaged_chunk(file, folder):
-    in_chunks(file, compression="gzip").id.write_direct_chunk((8, 4), b"\0" * 100)
 
 
 def missing_chunk(file, folder):
@@ -140,76 +83,76 @@ def odd_floats(file, folder):
     file[NAME][...] = 1
 
 
-def left_empty(file, folder):
-    file.create_dataset(NAME, SHAPE, "float32")
+def value(value):
+    """A link, a scalar or a type in place of the dataset."""
+    return lambda file, folder: file.__setitem__(NAME, value)
 
 
-def strings(file, folder):
-    file.create_dataset(NAME, SHAPE, h5py.string_dtype())
+def dataset(shape=SHAPE, dtype="float32", **options):
+    return lambda file, folder: file.create_dataset(NAME, shape, dtype, **options)
 
 
-def integers(file, folder):
-    file.create_dataset(NAME, data=np.ones(SHAPE, "int64"))
+def chunks(content=None, **options):
+    """Four chunks, of which one may have other bytes than the file says."""
+
+    def change(file, folder):
+        ones = np.ones(SHAPE, "float32")
+        made = file.create_dataset(NAME, data=ones, chunks=(8, 4), **options)
+        if content is not None:
+            made.id.write_direct_chunk((8, 4), content)
+
+    return change
 
 
-def compound(file, folder):
-    file.create_dataset(NAME, SHAPE, np.dtype([("a", "f4"), ("b", "f8")]))
-
-
-def references(file, folder):
-    file.create_dataset(NAME, SHAPE, h5py.ref_dtype)
-
-
-def scalar(file, folder):
-    file[NAME] = np.float32(1)
-
-
-def no_space(file, folder):
-    file[NAME] = h5py.Empty("float32")
-
-
-def a_type(file, folder):
-    file[NAME] = np.dtype("float32")
+def unpacks_to_more(file, folder):
+    """A chunk of 128 bytes, of which 300 MB are in the file."""
+    content = zlib.compress(b"\0" * 300_000_000, 9)[: 2 * 128 + 1024]
+    chunks(content, compression="gzip")(file, folder)
 
 
 CHANGES = {
-    change.__name__.replace("_", " "): replaced(change)
-    for change in (
-        external_link,
-        link_to_a_device,
-        link_to_a_pipe,
-        soft_link,
-        link_to_itself,
-        external_storage,
-        virtual,
-        huge,
-        huge_in_chunks,
-        bomb,
-        lzf,
-        scale_offset,
-        unpacks_to_more,
-        large_in_the_file,
-        damaged_chunk,
-        missing_chunk,
-        odd_floats,
-        left_empty,
-        strings,
-        integers,
-        compound,
-        references,
-        scalar,
-        no_space,
-        a_type,
-    )
+    "external link": external_link,
+    "external group": external_group,
+    "link to a device": value(h5py.ExternalLink("/dev/zero", "secret")),
+    "link to a pipe": link_to_a_pipe,
+    "soft link": soft_link,
+    "link to itself": value(h5py.SoftLink(f"/{NAME}")),
+    "external storage": external_storage,
+    "virtual": virtual,
+    "huge": dataset(TRILLION),
+    "huge in chunks": dataset(TRILLION, chunks=(1000, 1000)),
+    "bomb": bomb,
+    "lzf": chunks(compression="lzf"),
+    "scale offset": chunks(scaleoffset=3),
+    "unpacks to more": unpacks_to_more,
+    # A chunk of 128 bytes, for which 4 MB are in the file.
+    "large in the file": chunks(b"\0" * (4 << 20)),
+    "damaged chunk": chunks(b"\0" * 100, compression="gzip"),
+    "missing chunk": missing_chunk,
+    "odd floats": odd_floats,
+    "left empty": dataset(),
+    "strings": dataset(dtype=h5py.string_dtype()),
+    "integers": dataset(data=np.ones(SHAPE, "int64"), dtype="int64"),
+    "compound": dataset(dtype=np.dtype([("a", "f4"), ("b", "f8")])),
+    "references": dataset(dtype=h5py.ref_dtype),
+    "scalar": value(np.float32(1)),
+    "no space": value(h5py.Empty("float32")),
+    "a type": value(np.dtype("float32")),
 }
-CHANGES["external group"] = external_group
+
+
+def spoil(path, change, folder):
+    """Replaces a dataset of the weights."""
+    with h5py.File(path, "a") as file:
+        if change != "external group":
+            del file[NAME]
+        CHANGES[change](file, folder)
 
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_dataset(change, directory, tmp_path):
     """A dataset that no trainer writes is an error of one line."""
-    with h5py.File(directory.weights, "a") as file:
-        CHANGES[change](file, tmp_path)
+    spoil(directory.weights, change, tmp_path)
     said = "CNN_proj" if change == "external group" else NAME
     with pytest.raises((ValueError, OSError)) as error:
         load(directory.path)
@@ -220,12 +163,11 @@ def test_dataset(change, directory, tmp_path):
 @pytest.mark.parametrize("change", ["external link", "bomb", "huge", "strings"])
 def test_dataset_of_warm_start(change, directory, tmp_path):
     """The same in the softmax that a run begins from, which is read on its own."""
+    spoil(directory.weights, change, tmp_path)
     with h5py.File(directory.weights, "a") as file:
-        file.move("softmax/W", "kept")
-        CHANGES[change](file, tmp_path)
+        del file["softmax/W"]
         file.move(NAME, "softmax/W")
         file[NAME] = np.ones(SHAPE, "float32")
-        del file["kept"]
     (tmp_path / "text.txt").write_text("the bank\n" * 20, encoding="utf-8")
     sizes = ("--steps", "1", "--num-sampled", "2", "--batch-tokens", "132")
     files = ("--corpus", tmp_path / "text.txt", "--init", directory.path)
@@ -241,9 +183,9 @@ def test_dataset_of_exported_softmax(change, originals, tmp_path):
     model = shutil.copytree(originals / "language_model", tmp_path / "model")
     softmax = model / "assets.extra" / "softmax.hdf5"
     with h5py.File(softmax, "a") as file:
-        file[NAME] = file["softmax/W"][...]
-        CHANGES[change](file, tmp_path)
-        del file["softmax/W"]
+        file.move("softmax/W", NAME)
+    spoil(softmax, change, tmp_path)
+    with h5py.File(softmax, "a") as file:
         file.move(NAME, "softmax/W")
     with pytest.raises(ValueError, match=f"{softmax}: .*softmax/W"):
         load_language_model(model)
