@@ -77,21 +77,6 @@ def update(model):
     return lambda: devices.update(model, batch, [])
 
 
-def tagger_epoch(encoder):
-    """Counts the pages of an epoch of one batch, whose LSTM has large results."""
-    tagger = keras_elmo.Tagger(encoder, ["O", "B-X"], lstm_units=512, crf=False)
-    counts = []
-
-    def count(*_):
-        counts.append(resource.getrusage(resource.RUSAGE_SELF).ru_minflt)
-
-    counting = keras.callbacks.LambdaCallback(on_epoch_end=count)
-    # 64 sentences of 40 words: 5 MB for each of an LSTM's seven results.
-    sentences = [((WORDS * 6)[:40], ["O", "B-X"] * 20)] * 64
-    tagger.fit(sentences, epochs=8, batch_size=64, callbacks=[counting], verbose=0)
-    return min(np.diff(counts)[3:].tolist())
-
-
 def main():
     folder = Path(sys.argv[1])
     new = keras_elmo.build_encoder(CONFIG)
@@ -105,8 +90,6 @@ def main():
     restore_checkpoint(folder / "checkpoint.npz", resumed)
     counts["fresh update"] = page_faults(update(fresh))
     counts["resumed update"] = page_faults(update(resumed))
-    # Last, as it sets for the process how freed memory is kept.
-    counts["Tagger.fit"] = tagger_epoch(new)
     print(json.dumps(counts))
 
 
