@@ -66,7 +66,10 @@ def main(
             layer.trainable = True
         # Only now is it known what is trained.
         optimizer = keras.optimizers.Adam(rate / 2.6**depth)
-        classifier.compile(optimizer, LOSS, metrics=["accuracy"])
+        accuracy = keras.metrics.SparseCategoricalAccuracy()
+        classifier.compile(optimizer, LOSS, metrics=[accuracy])
+        # Or Keras would make its variables in a graph, and trace another one.
+        optimizer.build(classifier.trainable_variables)
         classifier.fit(shuffled, shuffle=False, verbose=0)
         _, right = classifier.evaluate(batches(dev), verbose=0)
         print(f"{', '.join(layer.name for layer in unfrozen)}: {right:.1%} right")

@@ -231,6 +231,11 @@ def _new_index(path: str, arguments: Arguments, built: set[str]) -> "keras_elmo.
     Option(
         "min_count", "How often a word has to occur", default=5, check=_check_positive
     ),
+    Option(
+        "senses",
+        "Write a vector for each group that a word's occurrences form: word#1, word#2",
+        type=bool,
+    ),
     TOKENIZER,
     FORCE,
 )
@@ -241,8 +246,8 @@ def _distill(arguments: Arguments) -> None:
     frequency.
     """
     import_keras(arguments["model"])
-    num_words = keras_elmo.distill(**arguments, progress=True)
-    print(f"wrote {arguments['out']}; words: {num_words:,}")
+    num_vectors = keras_elmo.distill(**arguments, progress=True)
+    print(f"wrote {arguments['out']}; vectors: {num_vectors:,}")
 
 
 @contextlib.contextmanager

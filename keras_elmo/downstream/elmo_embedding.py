@@ -143,7 +143,8 @@ class ElmoEmbedding(StringsFirst, keras.layers.Layer):
                 mix.gamma.assign(stored[1])
         self.output_dropout = keras.layers.Dropout(dropout, dtype="float32")
         self._mask = CharacterMask(keep_boundaries)
-        self._frozen = OneGraph(self._encoded, (None, None, given.config.ids_per_token))
+        shape = (None, None, given.config.ids_per_token)
+        self._encode = OneGraph(self._encoded, shape)
         self.supports_jit = keras.backend.backend() != "tensorflow"
         self.supports_masking = True
         # Set to True it would unfreeze the encoder.
@@ -221,13 +222,18 @@ class ElmoEmbedding(StringsFirst, keras.layers.Layer):
         """Returns the layers of the biLM at the positions of the result."""
         if len(inputs.shape) == 4:
             return ops.unstack(inputs, self.layers_shape[0], axis=1)
-        if self.trainable_encoder:
-            return self._encoded(inputs, training)
         shape = (*self._mask.output_shape(inputs.shape), self.layers_shape[-1])
-        return [ops.stop_gradient(x) for x in self._frozen(inputs, shape)]
+        # A graph keeps the gradients of the weights that were trained.
+        trained = tuple(weight.trainable for weight in self.encoder.weights)
+        if any(trained):
+            return self._encode(inputs, shape, bool(training), trained)
+        layers = self._encode(inputs, shape, False, trained)
+        return [ops.stop_gradient(layer) for layer in layers]
 
-    def _encoded(self, inputs: Tensor, training: bool | None = False) -> list[Tensor]:
-        layers = self.encoder(inputs, training=bool(training))
+    def _encoded(
+        self, inputs: Tensor, training: bool, trained: tuple[bool, ...]
+    ) -> list[Tensor]:
+        layers = self.encoder(inputs, training=training)
         if not self.keep_boundaries:
             layers = [layer[:, 1:-1] for layer in layers]
         # The last boundary of a short sentence lies inside the row.

@@ -25,6 +25,7 @@ from keras_elmo.onnx_graphs.graph import OnnxGraph
 from keras_elmo.onnx_graphs.heads import add_bilstm, add_dense
 from keras_elmo.text.batching import Tokens, batches_of_like_length
 from keras_elmo.text.tagged_sentences import NO_TAG
+from keras_elmo.text.token_lists import utf8_tokens
 from keras_elmo.utils.checks import (
     called,
     check_at_least,
@@ -75,6 +76,7 @@ class TaggerModel(TaskModel):
         self._marginals = self._graph(
             lambda x: self._head().probabilities(self(x, training=False))
         )
+        self._both = self._graph(self._decode_both)
         if tags is not None:
             self._make_head(tags)
         # The clipping of the authors' taggers.
@@ -189,6 +191,15 @@ class TaggerModel(TaskModel):
         """Returns the `(batch, tokens, tags)` probabilities of all tags."""
         return self._marginals(x)
 
+    def tags_and_marginals(self, words: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+        """Returns the best tags of a sentence, `(words,)` indices, and its marginals.
+
+        `(words, tags)` probabilities come from the same pass of the biLM.
+        """
+        _, ((x,),) = self._prepared([utf8_tokens(words)], 1)
+        tags, marginals = map(ops.convert_to_numpy, self._both(x))
+        return tags[0, : len(words)], marginals[0, : len(words)]
+
     def _graph(self, function: Callable[..., Tensor]) -> Callable[..., Tensor]:
         """Returns a function of batches, as one graph on TensorFlow."""
         if keras.backend.backend() != "tensorflow":
@@ -199,6 +210,11 @@ class TaggerModel(TaskModel):
         """Returns the best tags of a batch, and what the loss is computed of."""
         outputs = self(x, training=False)
         return self._head().decode(outputs), outputs
+
+    def _decode_both(self, x: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
+        """Returns the best tags of a batch, and the probabilities of all tags."""
+        tags, outputs = self._decode(x)
+        return tags, self._head().probabilities(outputs)
 
     def _scored(self) -> Callable[[Tensor, Tensor], tuple[Tensor, float]]:
         """Returns what computes the best tags of a batch and its loss."""

@@ -15,6 +15,7 @@ from keras_elmo.files.sources import Source
 from keras_elmo.files.task_description import STATIC_IDS, Task
 from keras_elmo.onnx_graphs.graph import OnnxGraph
 from keras_elmo.utils.checks import check_at_least, check_type, refuse
+from keras_elmo.utils.memory import keep_freed_memory
 from keras_elmo.utils.types import StrPath, Tensor
 
 _CALLBACKS = (keras.callbacks.Callback, list, tuple, NoneType)
@@ -88,12 +89,24 @@ class TaskModel(keras.Model):
 
         `scoring` are callbacks that add scores to the logs.
         """
+        keep_freed_memory()
+        self._build_optimizer()
         best = BestEpoch(patience)
         called = [*scoring, best, *keras.tree.flatten(callbacks or ())]
         try:
             return super().fit(batches, callbacks=called, shuffle=False, **arguments)
         finally:
             best.restore()
+
+    def _build_optimizer(self) -> None:
+        """Makes the optimizer's variables before a graph is traced, not while it is.
+
+        Otherwise TensorFlow traces a second graph, in which they exist.
+        """
+        if keras.backend.backend() != "tensorflow" or self.optimizer.built:
+            return
+        with self.distribute_strategy.scope():
+            self.optimizer.build(self.trainable_variables)
 
     @property
     def task(self) -> Task:

@@ -1,10 +1,12 @@
 """The page's requests: JSON in, JSON out."""
 
+import functools
 import importlib.util
 from collections.abc import Callable, Mapping
 
 import orjson
 
+from keras_elmo.embedding.parts import encoder_hash
 from keras_elmo.explorer.explored_tagger import ExploredTagger
 from keras_elmo.explorer.explorer import Answer, Explorer
 from keras_elmo.explorer.mixes import Mixes, parse_mix_csv
@@ -43,6 +45,7 @@ class Api:
         self._mixes = mixes
         self._max_tokens = max_tokens
         self._tagger = tagger
+        self._hash = functools.cache(encoder_hash)
         self._methods: dict[str, Callable[[Answer], Answer]] = {
             "models": self._models,
             "tokens": self._tokens,
@@ -82,9 +85,18 @@ class Api:
             "models": described,
             "reading": self.reading,
             "mixes": self._mixes,
-            "tagger": self._tagger and self._tagger.describe(),
+            "tagger": self._tagger and self._described(self._tagger),
             "umap": importlib.util.find_spec("umap") is not None,
         }
+
+    def _described(self, tagger: ExploredTagger) -> Answer:
+        """Describes the tagger, with the model that has its biLM: of its language."""
+        models = (
+            name
+            for name, explorer in [*self._explorers.items()]
+            if self._hash(explorer.encoder) == self._hash(tagger.encoder)
+        )
+        return {**tagger.describe(), "model": next(models, None)}
 
     def _tokens(self, request: Answer) -> Answer:
         tokens = self._sentence(request, "text")

@@ -32,7 +32,8 @@ class ExploredTagger:
     def __init__(self, tagger: Tagger, name: str, tokenizer: str | None = None) -> None:
         self._tagger = tagger
         self._name = name
-        self._tokenizer = tokenizer_of(tagger.elmo.encoder, tokenizer)
+        self.encoder = tagger.elmo.encoder
+        self._tokenizer = tokenizer_of(self.encoder, tokenizer)
         self._tags = tagger.tags or []
         self._has_spans = scheme_of_names(self._tags) is not None
 
@@ -76,12 +77,12 @@ class ExploredTagger:
 
         Tags are numbers. A word joins the one before it if one span has both.
         """
-        ((_, tags),) = self._tagger.tag([tokens])
-        ((_, marginals),) = self._tagger.marginals([tokens])
-        joins = {k for span in self._spans(tags) for k in range(*span[1:])[1:]}
+        tags, marginals = self._tagger.tags_and_marginals(tokens)
+        spans_of_tags = self._spans([self._tags[tag] for tag in tags])
+        joins = {k for span in spans_of_tags for k in range(*span[1:])[1:]}
         words = []
-        for k, (word, row) in enumerate(zip(tokens, marginals, strict=True)):
-            tag = self._tags.index(tags[k])
+        rows = zip(tokens, tags.tolist(), marginals, strict=True)
+        for k, (word, tag, row) in enumerate(rows):
             likeliest = np.argsort(-row, kind="stable")[:_MOST_TAGS].tolist()
             if tag not in likeliest:
                 likeliest[-1] = tag

@@ -80,6 +80,7 @@ class Explorer:
             {} if corpus else sample_senses(self.language),
             progress,
         )
+        self.encoder = encoder
         self._embedder = Embedder(encoder)
         self.tokens = functools.lru_cache(_KEPT_SENTENCES)(self._tokens)
         self._layers = functools.lru_cache(_KEPT_SENTENCES)(self._embed)
@@ -252,12 +253,12 @@ class Explorer:
         }
 
     def warm_up(self) -> None:
-        """Answers an example, so that the first click finds all graphs compiled."""
-        text, word = EXAMPLES[self.language].words[0]
-        tokens = self.tokens(text)
-        position = find_word(word, list(tokens))
+        """Answers the examples: a click on one finds its map, others all graphs."""
+        for text, word in EXAMPLES[self.language].words:
+            tokens = self.tokens(text)
+            position = find_word(word, list(tokens))
+            self.map(tokens, position, self.text.usual_pattern(word))
         self.neighbours(tokens, position)
-        self.map(tokens, position, self.text.usual_pattern(word))
         if self.predictions:
             self.substitutes(tokens, position)
             self.score([tokens])

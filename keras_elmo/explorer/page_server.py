@@ -12,6 +12,7 @@ from importlib.resources import files
 from itertools import chain
 
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Mount, Route
@@ -28,6 +29,7 @@ from keras_elmo.serving.guard import Guard, names_of_machine
 from keras_elmo.serving.http import (
     address,
     bound_socket,
+    dumps,
     first_signal,
     http_server,
     json_response,
@@ -128,6 +130,18 @@ def _serving(
         thread.join()
 
 
+async def _refuse_route(request: Request, error: Exception) -> Response:
+    """Answers where there is no such file, or none for such a request."""
+    if not isinstance(error, HTTPException):
+        raise error
+    path, headers = request.url.path[:100], dict(error.headers or {})
+    message = f"There is no {path}"
+    if "Allow" in headers:
+        rule = f"{path} must be asked by {headers['Allow']}"
+        message = f"{rule}. Received: {request.method}"
+    return json_response(dumps({"error": message}), error.status_code, headers)
+
+
 def explore_app(api: Api, options: ExploreOptions) -> ASGIApp:
     """Returns the application: the page's files and the answers of the API."""
     # One request at a time has all processors.
@@ -157,9 +171,13 @@ def explore_app(api: Api, options: ExploreOptions) -> ASGIApp:
     static = StaticFiles(directory=str(files(__package__) / "static"), html=True)
     app = Starlette(
         routes=[
-            Route("/api/{method}", answer, methods=["POST"]),
+            # In a mount of its own: else the files answer what is no POST.
+            Mount("/api", routes=[Route("/{method}", answer, methods=["POST"])]),
             Mount("/", static),
         ],
-        exception_handlers=dict.fromkeys((ServingError, Exception), refuse),
+        exception_handlers={
+            **dict.fromkeys((ServingError, Exception), refuse),
+            HTTPException: _refuse_route,
+        },
     )
     return Guard(app, names_of_machine(options.host), _HEADERS)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence, Set
 
 import numpy as np
 
-from keras_elmo.explorer.clusters import Clusters, principal
+from keras_elmo.words.clusters import Clusters, principal
 
 # UMAP needs some neighbours.
 _FEWEST_OF_UMAP = 9

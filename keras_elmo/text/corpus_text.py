@@ -42,8 +42,10 @@ _TARGETS = np.array([PADDING_ID, START, END], "int32")
 # Of some rows: the ids of their distinct words, the place of each word among these, and
 # `token_ids`.
 Ids: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray]
+# A file or a line of a text, as `RawText` or `IndexedText` knows it.
+Part: TypeAlias = Any
 # The tokens of a row, or their numbers.
-Row: TypeAlias = Any
+Row: TypeAlias = Part
 
 
 class RawText:
@@ -179,14 +181,14 @@ def rows_of(
 
     Without `random` they are in the order of the text, always the same.
     """
-    parts: list[Any] = list(text.parts)
+    parts: list[Part] = list(text.parts)
     first, every = shard
     if len(parts) >= every:
         parts, first, every = parts[first::every], 0, 1
     if random is not None:
         parts = random.sample(parts, len(parts))
     files = (text.open(part, first, every, stats) for part in parts)
-    lines: Iterator[Any] = (line for file in files for _, line in file)
+    lines: Iterator[Part] = (line for file in files for _, line in file)
     if random is not None:
         lines = shuffled(interleaved(files), random, text.size)
     for tokens in text.split(lines, stats):

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from itertools import accumulate
 from types import NoneType
-from typing import Any
+from typing import cast
 
 from keras_elmo.config import TOKENIZERS
 from keras_elmo.text.batching import TOKENIZER_THREADS, split_stream, token_chunks
@@ -267,15 +267,15 @@ def split_parts(
 
     `show` is called now and then, with the number of new words and the last line.
     """
-    contents: Iterable[tuple[SourceLine, Any]] = (
-        (line, line.content) for line in lines
-    )
+    contents = ((line, line.content) for line in lines)
     if is_split:
+        words = cast(Iterable[tuple[SourceLine, list[bytes]]], contents)
         chunks = split_stream(
-            contents, lambda line: len(line[1]), _CHUNK_TOKENS, _CHUNK_LINES
+            words, lambda line: len(line[1]), _CHUNK_TOKENS, _CHUNK_LINES
         )
     else:
-        chunks = token_chunks(contents, tokenizer, None, TOKENIZER_THREADS)
+        texts = cast(Iterable[tuple[SourceLine, str]], contents)
+        chunks = token_chunks(texts, tokenizer, None, TOKENIZER_THREADS)
     part = Part()
     for chunk in chunks:
         for line, tokens in chunk:

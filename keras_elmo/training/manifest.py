@@ -158,8 +158,7 @@ def prepare_run_directory(
         # The same command then serves a machine that may be taken away at any time.
         log(f"{files.path} holds no run to resume: a new one begins")
     check_parent(files.training)
-    exists = os.path.exists(files.vocabulary)
-    vocabulary = None if exists else make_vocabulary()
+    vocabulary = None if os.path.exists(files.vocabulary) else make_vocabulary()
     if files.holds_a_run():
         chosen = {name: files.read_manifest().get(name) for name in CHOSEN}
     else:
@@ -173,7 +172,7 @@ def prepare_run_directory(
     if not files.holds_a_run():
         lock.push(partial(_remove_failed, files, is_new_folder))
     files.write_manifest(config, {**chosen, **manifest})
-    if vocabulary is not None and not exists:
+    if vocabulary is not None:
         vocabulary.save(files.vocabulary)
     for folder in (files.path, files.checkpoints):
         remove_leftovers(folder)

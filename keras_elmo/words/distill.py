@@ -1,7 +1,9 @@
 """Static vectors of words, made of their contextual ones."""
 
+import tempfile
+from array import array
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import tee
 
 import numpy as np
@@ -20,11 +22,17 @@ from keras_elmo.utils.checks import (
 )
 from keras_elmo.utils.files import check_parent
 from keras_elmo.utils.progress import Progress
+from keras_elmo.utils.temporary import naming_folder
 from keras_elmo.utils.types import StrPath
+from keras_elmo.words.clusters import Clusters
 from keras_elmo.words.sentences import Text, read_corpus
-from keras_elmo.words.token_vectors import layer_weights
+from keras_elmo.words.token_vectors import layer_weights, mapped, normalize
 
 _BATCH_SIZE = 128
+# Occurrences of a word that groups are found in; the others go to the nearest group.
+_GROUPED = 200
+# The number of a word, and the vector of an occurrence.
+_Occurrences = Iterator[tuple[int, np.ndarray]]
 
 
 def distill(
@@ -35,6 +43,7 @@ def distill(
     min_count: int = 5,
     progress: bool = False,
     *,
+    senses: bool = False,
     tokenizer: str | None = None,
 ) -> int:
     """Writes one vector for each word of a text, the mean of its contextual vectors.
@@ -53,10 +62,13 @@ def distill(
             layer; `None` is the model's mix of the layers, or their mean.
         min_count: how often a word has to occur to have a vector.
         progress: whether to show words/s on stderr.
+        senses: whether a word whose occurrences form groups has a vector for each
+            group, named `word#1` (the largest), `word#2` and so on. The vectors of all
+            occurrences stand in a temporary file meanwhile, 4 bytes a number.
         tokenizer: how the text is split, a kind of `Tokenizer`; the model's if `None`.
 
     Returns:
-        The number of words in the file.
+        The number of vectors in the file.
 
     Raises:
         TypeError: a sentence of `corpus` is not a list of tokens, or `model` is no
@@ -82,7 +94,7 @@ def distill(
     """
     check_path(out=out)
     check_at_least(1, min_count=min_count)
-    check_boolean(progress=progress)
+    check_boolean(progress=progress, senses=senses)
     if isinstance(corpus, Iterator):
         refuse("corpus", "files or a list, which can be read twice", corpus)
     check_parent(out)
@@ -98,18 +110,64 @@ def distill(
     words = _frequent_words(counts, min_count)
     rows = {word: row for row, word in enumerate(words)}
     units = 2 * encoder.config.projection_units
-    sums = np.zeros((len(words), units))
-    sentences, ahead = tee(read_corpus(corpus, splitting))
-    embedded = Embedder(encoder).embed(ahead, _BATCH_SIZE, mix)
-    with Progress("Distilling", counts.total(), visible=progress) as bar:
-        for tokens, vectors in zip(sentences, embedded, strict=True):
-            for token, vector in zip(tokens, vectors, strict=True):
-                if token in rows:
-                    sums[rows[token]] += vector
-            bar.update(len(tokens))
-    means = ((sums[rows[word]] / counts[word]).astype("float32") for word in words)
-    write_vector_file(out, words, means, units)
-    return len(words)
+
+    def occurrences() -> _Occurrences:
+        sentences, ahead = tee(read_corpus(corpus, splitting))
+        embedded = Embedder(encoder).embed(ahead, _BATCH_SIZE, mix)
+        with Progress("Distilling", counts.total(), visible=progress) as bar:
+            for tokens, vectors in zip(sentences, embedded, strict=True):
+                for token, vector in zip(tokens, vectors, strict=True):
+                    if token in rows:
+                        yield rows[token], vector
+                bar.update(len(tokens))
+
+    make = _means_of_groups if senses else _means
+    names, means = make(occurrences(), words, units)
+    write_vector_file(out, names, means, units)
+    return len(names)
+
+
+def _means(
+    occurrences: _Occurrences, words: Sequence[str], units: int
+) -> tuple[Sequence[str], Iterator[np.ndarray]]:
+    """Returns the words, and the mean vector of each."""
+    sums, counts = np.zeros((len(words), units)), [0] * len(words)
+    for row, vector in occurrences:
+        sums[row] += vector
+        counts[row] += 1
+    means = zip(sums, counts, strict=True)
+    return words, ((total / count).astype("float32") for total, count in means)
+
+
+def _means_of_groups(
+    occurrences: _Occurrences, words: Sequence[str], units: int
+) -> tuple[Sequence[str], Iterator[np.ndarray]]:
+    """Returns a name and the mean vector of each group of a word's occurrences."""
+    means: dict[str, np.ndarray] = {}
+    places = [array("q") for _ in words]
+    with naming_folder(), tempfile.TemporaryFile() as file:
+        for place, (row, vector) in enumerate(occurrences):
+            file.write(vector.astype("float32").tobytes())
+            places[row].append(place)
+        all_vectors = mapped(file, (sum(map(len, places)), units))
+        for word, own in zip(words, places, strict=True):
+            vectors = np.asarray(all_vectors[own])
+            groups = _groups(normalize(vectors))
+            sizes = Counter(groups).most_common()
+            for number, (group, _) in enumerate(sizes, 1):
+                name = word if len(sizes) == 1 else f"{word}#{number}"
+                of_group = vectors[np.equal(groups, group)]
+                means[name] = of_group.mean(axis=0, dtype="float64").astype("float32")
+    return [*means], iter(means.values())
+
+
+def _groups(vectors: np.ndarray) -> list[int]:
+    """Returns the group of each occurrence; `vectors` have length 1."""
+    spread = np.linspace(0, len(vectors) - 1, min(len(vectors), _GROUPED))
+    clusters = Clusters(vectors[spread.round().astype("int64")])
+    if len(spread) == len(vectors):
+        return clusters.labels.tolist()
+    return [clusters.nearest(vector) for vector in vectors]
 
 
 def _frequent_words(counts: Counter[str], min_count: int) -> list[str]:

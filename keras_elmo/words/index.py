@@ -264,12 +264,7 @@ class Index:
         more than `num`, `num` are taken from all over the text.
         """
         check_at_least(1, num=num)
-        rows = self._table.rows_of(word)
-        spread = np.linspace(0, len(rows) - 1, min(len(rows), num))
-        rows = rows[spread.round().astype("int64")]
-        places: dict[Place, int] = {}
-        for row in rows.tolist():
-            places.setdefault(self._table.place(row), row)
+        places = self._table.spread(word, num)
         return self._arrays["vectors"][[*places.values()]], [*places]
 
     def _closest(

@@ -1,6 +1,7 @@
 """What both directions of a language model expect at the places of a sentence."""
 
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 
 import numpy as np
 from keras import ops
@@ -51,17 +52,7 @@ class Predictions:
         """
         units = states.shape[1] // 2
         before, after = states[places - 1], states[(places + 1) % len(states)]
-        return self.of_contexts(
-            np.concatenate([before[:, :units], after[:, units:]], axis=1)
-        )
-
-    def of_contexts(self, contexts: np.ndarray) -> np.ndarray:
-        """Returns each direction's log probabilities, `(2, places, vocabulary)`.
-
-        A row of `contexts` is the half of the top layer that reads forward, from the
-        token before a place, and the other half, from the token after it.
-        """
-        hidden = np.stack(np.split(contexts, 2, axis=1))
+        hidden = np.stack([before[:, :units], after[:, units:]])
         return log_softmax(hidden @ self._kernel + self._bias)
 
     def of_both(self, directions: np.ndarray, first: int = UNKNOWN) -> np.ndarray:
@@ -78,12 +69,29 @@ class Predictions:
 
         It is the mean of the softmax's word vectors, with the square roots of the
         words' probabilities as weights: without the roots one word would be all.
+
+        Args:
+            contexts: as `contexts_of` returns.
         """
-        first = len(SPECIALS)
-        weights = np.exp(self.of_both(self.of_contexts(contexts), first) / 2)
+        words = self._kernel[:, len(SPECIALS) :]
+        # Half the logarithm of a probability given both sides. What normalises it, and
+        # each direction's, would scale the weights of all words alike: so one product
+        # does for both directions.
+        forward, backward = np.split(contexts, 2, axis=1)
+        weights = (forward + backward) / 2 @ words + self._bias_of_both
+        weights -= weights.max(axis=1, keepdims=True)
+        np.exp(weights, out=weights)
         weights /= weights.sum(axis=1, keepdims=True)
-        words = self._kernel[:, first:]
-        return normalize((weights @ words.T) - words.mean(axis=1))
+        return normalize(weights @ words.T - self._mean_word)
+
+    @cached_property
+    def _bias_of_both(self) -> np.ndarray:
+        return (self._bias - self._log_prior / 2)[len(SPECIALS) :]
+
+    @cached_property
+    def _mean_word(self) -> np.ndarray:
+        mean: np.ndarray = self._kernel[:, len(SPECIALS) :].mean(axis=1)
+        return mean
 
 
 def log_prior(vocabulary: Vocabulary) -> np.ndarray:

@@ -84,7 +84,7 @@ def token_arrays(
             limits.append(len(tokens))
             bar.update(len(sentence))
         shape = len(places), 2 * encoder.config.projection_units
-        stored = [_mapped(file, shape) for file in files]
+        stored = [mapped(file, shape) for file in files]
     encoded = [word.encode() for word in words]
     shared = {
         "places": np.array(places, "int64"),
@@ -110,7 +110,7 @@ def contexts_of(states: np.ndarray) -> np.ndarray:
     return np.concatenate([states[:-2, :units], states[2:, units:]], axis=1)
 
 
-def _mapped(file: BinaryIO, shape: tuple[int, int]) -> np.ndarray:
+def mapped(file: BinaryIO, shape: tuple[int, int]) -> np.ndarray:
     """Maps a file, which lives as long as its map."""
     file.flush()
     # A file without a byte cannot be mapped.
@@ -187,6 +187,19 @@ class TokenTable:
         if left_out is not None:
             unique.pop(left_out, None)
         return [Occurrence(c, list(words), at) for (at, words), c in unique.items()]
+
+    def spread(self, word: Words, num: int) -> dict[Place, int]:
+        """Returns the rows of a word, or of several, by their places.
+
+        Equal places come once. Of more than `num` rows, `num` are taken from all over
+        the text.
+        """
+        rows = self.rows_of(word)
+        taken = np.linspace(0, len(rows) - 1, min(len(rows), num))
+        places: dict[Place, int] = {}
+        for row in rows[taken.round().astype("int64")].tolist():
+            places.setdefault(self.place(row), row)
+        return places
 
     def rows_of(self, word: Words) -> np.ndarray:
         """Returns the rows of a word or of several, in upper or lower case."""

@@ -191,7 +191,7 @@ def test_distill(folder, tmp_path):
     out = tmp_path / "vectors.txt"
     ask = ["distill", "--model", folder / "run", "--corpus", folder / "text.txt"]
     status, printed, err = command(*ask, "--out", out, "--min-count", "2")
-    assert (status, printed) == (0, f"wrote {out}; words: 1\n")
+    assert (status, printed) == (0, f"wrote {out}; vectors: 1\n")
     assert "Distilling: 100 %" in err
     static = keras_elmo.StaticEmbedding.from_file(out)
     assert static.words == ["the"]

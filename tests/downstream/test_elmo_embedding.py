@@ -9,7 +9,14 @@ from keras_elmo.downstream.elmo_embedding import ElmoEmbedding
 from keras_elmo.layers.bilm import BiLM
 from tests.helpers import numpy_reference
 from tests.helpers.layer_checks import numpy_of
-from tests.helpers.small import CONFIG, SENTENCES, char_ids, published, random_encoder
+from tests.helpers.small import (
+    CONFIG,
+    SENTENCES,
+    SMALLER,
+    char_ids,
+    published,
+    random_encoder,
+)
 
 pytestmark = pytest.mark.graph
 
@@ -165,17 +172,23 @@ def count_calls(monkeypatch, cls):
     return calls
 
 
-def test_a_frozen_encoder_is_traced_once(monkeypatch):
-    """Keras traces a model up to twice in each of its methods."""
+@pytest.mark.parametrize("trained", [False, True])
+def test_an_encoder_is_traced_once(trained, monkeypatch):
+    """Keras traces a model up to twice in each of its methods.
+
+    If it is trained, with and without what its gradient needs.
+    """
     calls = count_calls(monkeypatch, BiLM)
-    layer = ElmoEmbedding(random_encoder())
+    layer = ElmoEmbedding(random_encoder(SMALLER), trainable_encoder=trained)
     ids = char_ids(SOME)
     model = classifier(layer)
+    # Another one makes its variables in a graph, which is traced again.
+    model.compile("adam", model.loss)
     # The last batch is a smaller one.
     model.fit(ids, LABELS, batch_size=3, validation_data=(ids, LABELS), verbose=0)
     model.predict(ids, batch_size=3, verbose=0)
     if keras.backend.backend() == "tensorflow":
-        assert len(calls) == 1
+        assert len(calls) == 1 + trained
 
 
 def test_a_graph_stays_right():

@@ -5,14 +5,15 @@ import numpy as np
 import pytest
 
 from keras_elmo.config import ElmoConfig
-from keras_elmo.downstream import task_batches
+from keras_elmo.downstream import task_batches, task_model
 from keras_elmo.downstream.elmo_embedding import ElmoEmbedding
 from keras_elmo.downstream.static_embedding import StaticEmbedding
 from keras_elmo.downstream.tagger import Tagger
+from keras_elmo.downstream.tagger_model import TaggerModel
 from keras_elmo.models.encoder import build_encoder
 from keras_elmo.text.tag_scores import TagScores
 from tests.helpers.layer_checks import numpy_of
-from tests.helpers.small import random_encoder
+from tests.helpers.small import SMALLER, random_encoder
 
 pytestmark = pytest.mark.graph
 
@@ -164,6 +165,27 @@ def test_frozen_encoder_runs_once():
         np.testing.assert_array_equal(now, old)
     # The mix, a dense layer, and a CRF.
     assert len(tagger.trainable_weights) == 2 + 2 + 3
+
+
+@on_tensorflow
+@pytest.mark.parametrize("trained", [False, True])
+def test_traces(trained):
+    """One graph to train and one to score, whatever the sizes and the epochs.
+
+    Their results use memory again that was freed.
+    """
+    tagger = make(random_encoder(SMALLER), trainable_encoder=trained)
+    calls = []
+    with (
+        mock.patch.object(Tagger, "call", autospec=True) as call,
+        mock.patch.object(task_model, "keep_freed_memory") as keep,
+    ):
+        call.side_effect = lambda self, x, training=None: (
+            calls.append(training) or TaggerModel.call(self, x, training)
+        )
+        tagger.fit(DATA, validation_data=DEV, epochs=2, batch_size=16, verbose=0)
+    assert calls == [True, False]
+    keep.assert_called_once_with()
 
 
 @pytest.mark.usefixtures("eagerly")

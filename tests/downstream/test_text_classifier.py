@@ -1,10 +1,14 @@
+from unittest import mock
+
 import keras
 import numpy as np
 import pytest
 
 from keras_elmo import ElmoEmbedding, StaticEmbedding, TextClassifier
+from keras_elmo.downstream.text_classifier_model import TextClassifierModel
 from tests.helpers.layer_checks import numpy_of
-from tests.helpers.small import random_encoder
+from tests.helpers.small import SMALLER, random_encoder
+from tests.helpers.without_graphs import with_graphs
 
 tf = pytest.importorskip("tensorflow")
 
@@ -294,9 +298,22 @@ def test_sizes_of_data(encoder):
     labels = [f"L{k}" for k in range(10_000)]
     classifier = made(encoder, labels=labels)
     classifier.fit(["warm", "w" * 500], labels[:2], epochs=1, verbose=0)
-    # Which one pass reads in seconds, and a gradient in minutes.
-    probabilities = classifier.predict_proba(["warm " * 5_000, "w" * 500])
+    with with_graphs():
+        probabilities = classifier.predict_proba(["warm " * 5_000, "w" * 500])
     assert probabilities.shape == (2, 10_000)
+
+
+def test_traces():
+    """A graph to train and one to score, whatever the sizes and the epochs."""
+    classifier = TextClassifier(random_encoder(SMALLER), lstm_units=2)
+    calls = []
+    with with_graphs(), mock.patch.object(TextClassifier, "call", autospec=True) as x:
+        x.side_effect = lambda self, inputs, training=None: (
+            calls.append(training) or TextClassifierModel.call(self, inputs, training)
+        )
+        data = TEXTS * 2, LABELS * 2
+        classifier.fit(*data, validation_data=data, epochs=2, batch_size=4, verbose=0)
+    assert calls == [True, False]
 
 
 def test_files_and_the_best_epoch(encoder, tmp_path):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from keras_elmo.downstream.tagger import Tagger
+from keras_elmo.downstream.task_batches import TaskInputs
 from keras_elmo.explorer.explored_tagger import ExploredTagger
 from keras_elmo.layers.crf_paths import crf_decode, crf_marginals
 from tests.helpers.layer_checks import numpy_of
@@ -96,11 +97,20 @@ def test_many_tags():
         assert [k for k, _ in word["marginals"]] == np.argsort(-row)[:24].tolist()
     # The best path may go through a tag that is unlikely by itself.
     unlikely = int(marginals[0].argmin())
-    best = [(("a", "b"), [tags[unlikely], tags[0]])]
-    with mock.patch.object(Tagger, "tag", return_value=best):
+    both = np.array([unlikely, 0]), marginals
+    with mock.patch.object(Tagger, "tags_and_marginals", return_value=both):
         word = explored.tag(("a", "b"))["words"][0]
     assert word["tag"] == unlikely and len(word["marginals"]) == 24
     assert word["marginals"][-1] == [unlikely, pytest.approx(marginals[0].min(), 0.1)]
+
+
+def test_one_pass(tagger):
+    """The biLM reads a sentence once for tags and probabilities."""
+    read = TaskInputs.precomputed
+    with mock.patch.object(TaskInputs, "precomputed", autospec=True) as passes:
+        passes.side_effect = read
+        ExploredTagger(tagger, "ner").tag(SENTENCES[0])
+    assert passes.call_count == 1
 
 
 def test_tokenizer(tagger):

@@ -1,12 +1,19 @@
 """The answers of the explorer, against the functions that a user calls."""
 
+from unittest import mock
+
 import numpy as np
 import pytest
 
 import keras_elmo
+from keras_elmo.embedding.embedder import Embedder
+from keras_elmo.explorer import explored_text
 from keras_elmo.explorer.explorer import Explorer
 from keras_elmo.words.index import Index
+from keras_elmo.words.predictions import Predictions
+from keras_elmo.words.token_vectors import contexts_of
 from tests.explorer.conftest import KOREAN, TEXT, WORDS, small_model
+from tests.helpers.layer_checks import numpy_of
 
 pytestmark = pytest.mark.graph
 
@@ -114,6 +121,40 @@ def test_forms(explorers):
     assert korean.text.usual_pattern("배를") == "배*"
     assert korean.map(("배를",), 0, "배*")["total"] == 3
     assert len(korean.neighbours(("배를",), 0, "배*")["layers"][2]) == 3
+
+
+def test_work_of_a_click(model):
+    """The biLM reads a sentence once; a word's map is computed once."""
+    explorer = Explorer(model, TEXT)
+    embed = mock.patch.object(
+        Embedder, "embed_window", autospec=True, side_effect=Embedder.embed_window
+    )
+    plane = mock.patch.object(explored_text, "WordMap", wraps=explored_text.WordMap)
+    with embed as passes, plane as maps:
+        for tokens, position, expected in (
+            (SENTENCE, 4, (1, 1)),
+            # Another word of the sentence, the same word in another one, and again.
+            (SENTENCE, 3, (1, 2)),
+            (("the", "bank"), 1, (2, 2)),
+            (SENTENCE, 4, (2, 2)),
+        ):
+            explorer.neighbours(tokens, position)
+            explorer.substitutes(tokens, position)
+            explorer.map(tokens, position, tokens[position])
+            assert (passes.call_count, maps.call_count) == expected
+
+
+def test_substitute_vectors(model):
+    """The mean of word vectors, by the roots of their probabilities on both sides."""
+    predictions = Predictions(model)
+    (states,) = predictions.states([list(SENTENCE)])
+    found = predictions.substitute_vectors(contexts_of(states))
+    directions = predictions.of_directions(states, np.arange(1, len(SENTENCE) + 1))
+    roots = np.exp(predictions.of_both(directions, first=3) / 2)
+    kernel = numpy_of(model.head.softmax.kernel)[3:]
+    expected = roots @ kernel / roots.sum(axis=1, keepdims=True) - kernel.mean(axis=0)
+    expected /= np.linalg.norm(expected, axis=1, keepdims=True)
+    np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
 def test_compare(explorer, model):

@@ -233,6 +233,17 @@ def test_examples(browser, page, view):
     assert browser.text(buttons) != before
 
 
+def test_back(browser, page):
+    """What was shown lately is there at once: nothing is asked again."""
+    browser.open(page.url, BANK)
+    shown = browser.text("#word")
+    browser.click("#tokens button", 0)
+    browser.run("void (window.fetch = () => { throw new Error('asked'); })")
+    browser.driver.back()
+    browser.wait("location.hash.includes('at=4')")
+    assert browser.text("#word") == shown
+
+
 def test_play(browser, page):
     """The button goes from layer 0 to the top."""
     browser.open(page.url, BANK)
@@ -314,7 +325,7 @@ def test_quiz(browser, start_page):
         verdict = browser.text("#question .verdict")
         assert verdict == (f"Right: {answer}." if right[-1] else f"It is {answer}.")
         tally = browser.text("#question .tally")
-        assert f"Of {number + 1} questions you have {sum(right)} right" in tally
+        assert f"Of {number + 1} answered you have {sum(right)} right" in tally
         assert not browser.all("#question .choices button:enabled")
         # The focus is on the next question.
         browser.press("ENTER")
@@ -433,6 +444,17 @@ def test_hundreds_of_tags(browser, explorers, start_page):
     assert len(browser.all(".marginals li")) == 25
     assert "276 other tags" in browser.text(".marginals")
     assert "many.keras: each word gets its own" in browser.text("#tagged .note")
+
+
+def test_language_of_the_tagger(browser, explorers, start_page):
+    """Its examples are in the language of the model that has its biLM."""
+    encoder = explorers["small"].encoder
+    tagger = Tagger(encoder, tags=["NOUN", "VERB"], lstm_units=0)
+    page = start_page(Api(explorers, [], 300, ExploredTagger(tagger, "pos")))
+    browser.expected = ["elsewhere:"]
+    for model in ("small", "korean"):
+        browser.open(page.url, f"view=tags&model={model}")
+        assert browser.text("#tags .examples button").startswith("Ada Lovelace")
 
 
 def test_no_tagger(browser, explorers, start_page):
@@ -597,15 +619,6 @@ def test_accessible(browser, page):
             assert not serious
 
 
-SHOTS = {
-    "word": ("view=word&same=1", 1220),
-    "compare": ("view=compare", 1640),
-    "surprise": ("view=surprise", 780),
-    "quiz": ("view=quiz", 690),
-    "tags": ("view=tags", 830),
-}
-
-
 @pytest.mark.skipif(
     "KERAS_ELMO_SCREENSHOTS" not in os.environ,
     reason="KERAS_ELMO_SCREENSHOTS names no folder, such as docs/figures",
@@ -617,13 +630,14 @@ def test_screenshots(browser, start_page):
     page = start_page(api)
     folder = Path(os.environ["KERAS_ELMO_SCREENSHOTS"])
     browser.expected = ["elsewhere:"]
-    for name, (fragment, height) in SHOTS.items():
-        browser.resize(1040, height)
-        browser.open(page.url, fragment)
+    for name in ("word", "compare", "surprise", "quiz", "tags"):
+        browser.resize(1040, 400)
+        browser.open(page.url, f"view={name}&same=1")
         if name == "quiz":
             browser.click("#question .choices button", 1)
+        browser.resize(1040, browser.run("document.documentElement.scrollHeight"))
         picture = Image.open(io.BytesIO(browser.driver.get_screenshot_as_png()))
-        # A palette takes half of the bytes.
-        picture.convert("RGB").quantize(128, dither=Image.Dither.NONE).save(
-            folder / f"explorer-{name}.png", optimize=True
-        )
+        # A palette takes half of the bytes; this one keeps the colours of few points.
+        picture.convert("RGB").quantize(
+            128, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE
+        ).save(folder / f"explorer-{name}.png", optimize=True)

@@ -141,14 +141,27 @@ def test_files(page):
         ("/style.css", 200),
         ("/../server.py", 404),
         ("/%2e%2e/server.py", 404),
-        ("/api/models", 404),
     ):
         connection.request("GET", path)
         answer = connection.getresponse()
         text = answer.read()
         assert answer.status == status, path
         assert b"<script>" not in text and b"style=" not in text
+        if status == 404:
+            assert b"There is no /" in orjson.loads(text)["error"].encode()
     connection.close()
+
+
+@pytest.mark.parametrize("method", ["GET", "PUT", "DELETE"])
+def test_other_methods(page, method):
+    """The API is asked by POST alone."""
+    connection = http.client.HTTPConnection(page.host, page.port)
+    connection.request(method, "/api/models")
+    answer = connection.getresponse()
+    said = orjson.loads(answer.read())["error"]
+    connection.close()
+    assert (answer.status, answer.headers["allow"]) == (405, "POST")
+    assert said == f"/api/models must be asked by POST. Received: {method}"
 
 
 def test_many_at_once(page):

@@ -19,6 +19,7 @@ FLAGS = (
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    "--hide-scrollbars",
     "--force-device-scale-factor=1",
 )
 

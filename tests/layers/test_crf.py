@@ -7,11 +7,15 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from keras import ops
 
+from keras_elmo.downstream.elmo_embedding import ElmoEmbedding
+from keras_elmo.downstream.precompute import precompute
+from keras_elmo.downstream.token_mask import CharacterMask
 from keras_elmo.layers.crf import CRF, CRFDecode, CRFLoss
 from keras_elmo.layers.crf_paths import crf_decode, crf_marginals
 from keras_elmo.utils.tag_schemes import convert
 from tests.helpers.installed import import_installed
 from tests.helpers.layer_checks import check_layer, numpy_of
+from tests.helpers.small import SMALLER, char_ids, random_encoder
 
 pytestmark = pytest.mark.graph
 
@@ -222,6 +226,54 @@ def test_in_a_model_with_a_mask():
     assert model.evaluate(tokens, tags, verbose=0) < 0.2 * first
     decoded = keras.Model(inputs, CRFDecode()(potentials)).predict(tokens, verbose=0)
     np.testing.assert_array_equal(decoded, tags * (tokens > 0))
+
+
+@pytest.mark.usefixtures("eagerly")
+def test_packed_layers_of_a_frozen_encoder():
+    """What the CRF learns from stored layers is what it learns from sentences.
+
+    They are stored without padding, and tell what is masked.
+    """
+    pytest.importorskip("tensorflow")
+    sentences = [["a", "bank"], ["closed"], [], ["the", "bank", "closed", "."]]
+    ids = char_ids(sentences)
+    mask = np.arange(4) < np.array([*map(len, sentences)])[:, None]
+    # Labels of padding are no tags.
+    tags = np.where(mask, np.arange(4) % 3, -1)
+    elmo = ElmoEmbedding(random_encoder(SMALLER))
+    dense, crf = keras.layers.Dense(3), CRF(3, ["O", "B-X", "I-X"])
+    inputs = {
+        "ids": keras.Input((None, ids.shape[-1]), dtype="int32"),
+        "layers": keras.Input(elmo.layers_shape),
+    }
+    models = {
+        name: keras.Model(x, crf(dense(elmo(x)), mask=CharacterMask().tokens(x)))
+        for name, x in inputs.items()
+    }
+    batches = {
+        "ids": [(ids, tags)],
+        "layers": precompute(elmo, [(ids, tags)]),
+    }
+    start, frozen = numpy_of([models["ids"].weights, elmo.encoder.weights])
+    results = []
+    for name, model in models.items():
+        for weight, value in zip(models["ids"].weights, start, strict=True):
+            weight.assign(value)
+        model.compile(keras.optimizers.SGD(0.1), CRFLoss("sum"))
+        losses = []
+        for _ in range(2):
+            ((x, y),) = batches[name]
+            losses.append(float(model.train_on_batch(x, y)))
+        assert losses[1] < losses[0]
+        potentials = model(x)
+        results.append(
+            [losses, numpy_of(potentials), numpy_of(crf_decode(potentials)[0])]
+        )
+    for found, wanted in zip(*results, strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
+    assert (results[0][2][~mask] == 0).all()
+    for weight, value in zip(elmo.encoder.weights, frozen, strict=True):
+        np.testing.assert_array_equal(numpy_of(weight), value)
 
 
 @pytest.mark.parametrize("shape", [(2, 0), (2, 1)])

@@ -13,6 +13,28 @@ pytestmark = pytest.mark.skipif(
     platform.libc_ver()[0] != "glibc", reason="mallopt and malloc_trim are glibc's"
 )
 
+# A block that glibc would return, whatever it has freed before.
+KEPT = """
+import resource, sys
+
+if sys.argv[1] == "kept":
+    from keras_elmo.utils.memory import keep_freed_memory
+
+    keep_freed_memory()
+
+def page_faults():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+
+def use():
+    b"x" * 100_000_000
+
+use()
+before = page_faults()
+for _ in range(5):
+    use()
+print(page_faults() - before)
+"""
+
 RETURNED = """
 from pathlib import Path
 from keras_elmo.utils.memory import return_freed_memory
@@ -60,6 +82,11 @@ print(open("pools.xml").read().count("<heap nr="))
 def run(program, folder, *arguments):
     (folder / "program.py").write_text(program, encoding="utf-8")
     return int(run_python("program.py", *arguments, cwd=folder))
+
+
+def test_a_freed_block_is_used_again(tmp_path):
+    # It has 24,415 pages of 4 KiB.
+    assert run(KEPT, tmp_path, "kept") < 1_000 < run(KEPT, tmp_path, "returned")
 
 
 def test_memory_between_blocks_that_stay_is_returned(tmp_path):

@@ -46,6 +46,30 @@ def test_graphs_of_all_shapes_share_one():
     assert layer.traces == 2
 
 
+def test_options_and_gradients():
+    """A graph for each option; its gradient is that of the call outside of a graph."""
+    variable = tf.Variable(3.0)
+    traced = []
+
+    def function(x, power):
+        traced.append(power)
+        return [variable * x**power]
+
+    graph = OneGraph(function, (None, 2))
+
+    @tf.function(reduce_retracing=True, autograph=False)
+    def gradient(x, power):
+        with tf.GradientTape() as tape:
+            (y,) = graph(x, x.shape, power)
+        return tape.gradient(y, variable)
+
+    for rows in (2, 3):
+        for power in (1, 2):
+            x = 2 * tf.ones((rows, 2))
+            np.testing.assert_allclose(gradient(x, power), 2 * rows * 2**power)
+    assert traced == [1, 2]
+
+
 def test_a_call_outside_of_a_graph_makes_none():
     layer = Scaled()
     for _ in range(2):

@@ -76,6 +76,29 @@ def test_means_of_files(encoder, tmp_path):
     assert out.read_bytes() == content
 
 
+@pytest.mark.parametrize("grouped", [200, 10])
+def test_senses(encoder, tmp_path, monkeypatch, grouped):
+    """A word with two groups of vectors has two, the mean of each; others one."""
+    monkeypatch.setattr(distilling, "_GROUPED", grouped)
+    river = [["the", "bank", "of", "the", "river", f"a{k}"] for k in range(12)]
+    money = [["lends", "money", "bank", "gold", f"b{k}"] for k in range(8)]
+    text, out = river + money, tmp_path / "vectors.txt"
+    arguments = {"layer": 2, "min_count": 8}
+    count = keras_elmo.distill(encoder, text, out, **arguments, senses=True)
+    words, vectors = read_vector_file(out)
+    assert count == len(words) and [w for w in words if w.startswith("bank")] == [
+        "bank#1",
+        "bank#2",
+    ]
+    assert {"of", "river", "money"} <= {*words}
+    found = dict(zip(words, vectors, strict=True))
+    for name, sentences, place in (("bank#1", river, 1), ("bank#2", money, 2)):
+        rows = [each[2, place] for each in keras_elmo.embed(encoder, sentences)]
+        np.testing.assert_allclose(
+            found[name], np.mean(rows, axis=0), rtol=1e-4, atol=1e-5
+        )
+
+
 def test_read_by_others(encoder, tmp_path):
     out = tmp_path / "vectors.txt"
     keras_elmo.distill(encoder, SENTENCES, out, min_count=2)

@@ -82,6 +82,9 @@ export async function ask(method, body = {}) {
 }
 
 const loaded = new WeakMap();
+// What was loaded lately: going back asks nothing.
+const answers = new Map();
+const KEPT = 100;
 
 // Draws what `load` returns; what has the same key is there already.
 export async function fill(panel, key, load, draw) {
@@ -93,11 +96,14 @@ export async function fill(panel, key, load, draw) {
   }
   const mine = { key };
   loaded.set(panel, mine);
-  panel.setAttribute("aria-busy", "true");
+  const name = `${panel.id} ${key}`;
+  panel.setAttribute("aria-busy", String(!answers.has(name)));
   try {
-    const data = await load();
+    const data = answers.get(name) ?? (await load());
     if (loaded.get(panel) !== mine) return;
     mine.data = data;
+    answers.set(name, data);
+    if (answers.size > KEPT) answers.delete(answers.keys().next().value);
     draw(body, data);
   } catch (error) {
     if (loaded.get(panel) !== mine) return;

@@ -5,7 +5,6 @@ const KOREAN = {
   "explorer": "탐색기",
   "Views": "화면",
   "A word in context": "문맥 속의 단어",
-  "Sentences compared": "문장 견주기",
   "Surprise": "놀라움",
   "Tags": "태그",
   "Trained mix": "학습된 혼합",
@@ -99,7 +98,7 @@ const KOREAN = {
   "The model says {0}.": "모델의 답: {0}.",
   "Cosine to the mean of each sense’s other sentences": "뜻마다 다른 문장들의 평균과의 코사인",
   "The sentence that is nearest to the model: ": "모델이 보기에 가장 가까운 문장: ",
-  "Of {0} questions you have {1} right, the model {2}.": "{0}문제 가운데 {1}개를 맞혔고, 모델은 {2}개를 맞혔습니다.",
+  "Of {0} answered you have {1} right, the model {2}.": "{0}문제 가운데 {1}개를 맞혔고, 모델은 {2}개를 맞혔습니다.",
   "This model predicts no words: it has no softmax (export one with --language-model).":
     "이 모델은 소프트맥스가 없어 단어를 예측하지 못합니다 (--language-model로 내보내세요).",
   "Not in the vocabulary: taken to be as rare as the rarest word in it":

@@ -69,6 +69,6 @@ function drawResult(result, choices, { answer, guess, senses, nearest }, { chose
     element("p", { className: "note" }, t("The sentence that is nearest to the model: "), word(nearest)));
   const all = [...answered.values()];
   const right = (who) => all.filter((each) => each[who] === each.answer).length;
-  lines.push(element("p", { className: "tally", textContent: t("Of {0} questions you have {1} right, the model {2}.", all.length, right("chosen"), right("guess")) }));
+  lines.push(element("p", { className: "tally", textContent: t("Of {0} answered you have {1} right, the model {2}.", all.length, right("chosen"), right("guess")) }));
   result.replaceChildren(...lines);
 }

@@ -11,9 +11,12 @@ const input = document.getElementById("sentence");
 const COLOURS = 5;
 const GOLDEN_ANGLE = 137.5;
 let tagger = null;
+// Of the model that has the tagger's biLM: they are in its language.
+let own = null;
 
 export function startTags(info) {
   ({ tagger } = info);
+  own = info.models[tagger?.model]?.examples.tagged;
   document.querySelector("[data-view=tags]").hidden = !tagger;
   section.querySelector("form").addEventListener("submit", (event) => {
     event.preventDefault();
@@ -22,12 +25,13 @@ export function startTags(info) {
 }
 
 export function renderTags(model) {
-  if (!state.tagged && model.examples.tagged.length) {
-    change({ tagged: model.examples.tagged[0] }, { replace: true });
+  const sentences = own ?? model.examples.tagged;
+  if (!state.tagged && sentences.length) {
+    change({ tagged: sentences[0] }, { replace: true });
     return;
   }
   if (document.activeElement !== input) input.value = state.tagged;
-  examples(section.querySelector(".examples"), model.examples.tagged, (text) => {
+  examples(section.querySelector(".examples"), sentences, (text) => {
     const button = element("button", { type: "button", dir: "auto", textContent: text });
     button.addEventListener("click", () => change({ tagged: text, chosen: null }));
     return button;

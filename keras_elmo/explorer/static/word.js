@@ -69,16 +69,17 @@ export function renderWord(model) {
   const forms = state.pattern ? { ...place, pattern: state.pattern } : place;
   const near = { ...forms, same_word: state.same };
   const mapped = { ...forms, method: state.method };
+  fill(panels[1], JSON.stringify(near), () => ask("neighbours", near), drawNeighbours);
+  if (model.predicts) {
+    fill(panels[2], JSON.stringify(place), () => ask("substitutes", place), drawSubstitutes);
+  }
+  // Last, for it may take longest.
   fill(panels[0], JSON.stringify(mapped), () => ask("map", mapped), (body, data) => {
     find(".pattern").value = data.pattern;
     find(".colour").parentElement.hidden = !data.senses.length;
     find(".colour").value = state.colour;
     drawMap(body, data);
   });
-  fill(panels[1], JSON.stringify(near), () => ask("neighbours", near), drawNeighbours);
-  if (model.predicts) {
-    fill(panels[2], JSON.stringify(place), () => ask("substitutes", place), drawSubstitutes);
-  }
 }
 
 function drawTokens(body, { tokens, warning }) {

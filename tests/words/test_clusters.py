@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from keras_elmo.explorer.clusters import Clusters
+from keras_elmo.words.clusters import Clusters
 
 
 def groups(sizes, spread, seed=0):
