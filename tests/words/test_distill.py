@@ -77,26 +77,34 @@ def test_means_of_files(encoder, tmp_path):
 
 
 @pytest.mark.parametrize("grouped", [200, 10])
-def test_senses(encoder, tmp_path, monkeypatch, grouped):
-    """A word with two groups of vectors has two, the mean of each; others one."""
+def test_groups_of_a_word(monkeypatch, grouped):
+    """A word with two groups of vectors has two, the mean of each; another has one."""
     monkeypatch.setattr(distilling, "_GROUPED", grouped)
-    river = [["the", "bank", "of", "the", "river", f"a{k}"] for k in range(12)]
-    money = [["lends", "money", "bank", "gold", f"b{k}"] for k in range(8)]
-    text, out = river + money, tmp_path / "vectors.txt"
-    arguments = {"layer": 2, "min_count": 8}
-    count = keras_elmo.distill(encoder, text, out, **arguments, senses=True)
-    words, vectors = read_vector_file(out)
-    assert count == len(words) and [w for w in words if w.startswith("bank")] == [
-        "bank#1",
-        "bank#2",
+    rng = np.random.default_rng(0)
+    centres = rng.normal(scale=3, size=(2, 16))
+    river, money = (
+        (centre + rng.normal(scale=0.1, size=(count, 16))).astype("float32")
+        for centre, count in zip(centres, (12, 9), strict=True)
+    )
+    noise = rng.normal(size=(12, 16)).astype("float32")
+    occurrences = [
+        *((0, vector) for vector in river),
+        *((1, vector) for vector in noise),
+        *((0, vector) for vector in money),
     ]
-    assert {"of", "river", "money"} <= {*words}
-    found = dict(zip(words, vectors, strict=True))
-    for name, sentences, place in (("bank#1", river, 1), ("bank#2", money, 2)):
-        rows = [each[2, place] for each in keras_elmo.embed(encoder, sentences)]
-        np.testing.assert_allclose(
-            found[name], np.mean(rows, axis=0), rtol=1e-4, atol=1e-5
-        )
+    names, means = distilling._means_of_groups(iter(occurrences), ["bank", "of"], 16)
+    assert names == ["bank#1", "bank#2", "of"]
+    expected = [vectors.mean(axis=0) for vectors in (river, money, noise)]
+    np.testing.assert_allclose([*means], expected, rtol=1e-4, atol=1e-5)
+
+
+def test_senses(encoder, tmp_path):
+    """All words are in the file; those with groups under several names."""
+    out = tmp_path / "vectors.txt"
+    count = keras_elmo.distill(encoder, SENTENCES, out, min_count=2, senses=True)
+    words, _ = read_vector_file(out)
+    assert count == len(words)
+    assert list(dict.fromkeys(word.split("#")[0] for word in words)) == FREQUENT
 
 
 def test_read_by_others(encoder, tmp_path):
