@@ -76,14 +76,13 @@ def test_formulas_are_drawn(browser, url):
 
 def test_pages_are_accessible(browser, url):
     """axe-core finds nothing serious, and in dark no colours that are hard to read."""
-    script = axe_core()
+    browser.add_script(axe_core())
     serious = []
     for number, page in enumerate(PAGES):
         # The navigation is the same on all pages.
         context = {"exclude": [".sidebar-drawer"]} if number % 8 else {}
         browser.scheme("light")
         browser.open(url + page)
-        browser.driver.execute_script(script)
         for scheme, rules in (("light", {}), ("dark", {"runOnly": COLOURS})):
             browser.scheme(scheme)
             found = browser.driver.execute_async_script(

@@ -53,7 +53,7 @@ class Guard:
 
     def _is_here(self, host: str) -> bool:
         name = _without_port(host)
-        return name in self._names or _is_address(name)
+        return name in self._names or _address(name) is not None
 
 
 def names_of_machine(host: str) -> set[str]:
@@ -73,10 +73,8 @@ def names_for(host: str, others: Collection[str] | None) -> set[str] | None:
 
 
 def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host.lower() == "localhost"
+    address = _address(host)
+    return host.lower() == "localhost" if address is None else address.is_loopback
 
 
 def _without_port(host: str) -> str:
@@ -86,9 +84,8 @@ def _without_port(host: str) -> str:
 
 
 @functools.lru_cache(64)
-def _is_address(name: str) -> bool:
+def _address(name: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     try:
-        ipaddress.ip_address(name)
+        return ipaddress.ip_address(name)
     except ValueError:
-        return False
-    return True
+        return None

@@ -89,6 +89,10 @@ class Browser:
         agent = self.run("navigator.userAgent")
         self._cdp("Network.setUserAgentOverride", userAgent=agent, acceptLanguage=value)
 
+    def add_script(self, source):
+        """Runs a script in every page that is loaded from now on, before its own."""
+        self._cdp("Page.addScriptToEvaluateOnNewDocument", source=source)
+
     def _cdp(self, command, **parameters):
         self.driver.execute_cdp_cmd(command, parameters)
 
