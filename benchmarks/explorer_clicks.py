@@ -4,7 +4,7 @@ Starts `keras-elmo explore` with its sample text, and clicks in Chromium. A clic
 when all panels have been drawn. With `--before`, another checkout's explorer runs
 beside this one's, and they take turns.
 
-    python benchmarks/explorer.py --models elmo-en elmo-ko --out explorer.json
+    python benchmarks/explorer_clicks.py --models elmo-en elmo-ko --out clicks.json
 """
 
 import contextlib
