@@ -15,7 +15,6 @@ from keras_elmo.files.sources import Source
 from keras_elmo.files.task_description import STATIC_IDS, Task
 from keras_elmo.onnx_graphs.graph import OnnxGraph
 from keras_elmo.utils.checks import check_at_least, check_type, refuse
-from keras_elmo.utils.memory import keep_freed_memory
 from keras_elmo.utils.types import StrPath, Tensor
 
 _CALLBACKS = (keras.callbacks.Callback, list, tuple, NoneType)
@@ -89,7 +88,6 @@ class TaskModel(keras.Model):
 
         `scoring` are callbacks that add scores to the logs.
         """
-        keep_freed_memory()
         self._build_optimizer()
         best = BestEpoch(patience)
         called = [*scoring, best, *keras.tree.flatten(callbacks or ())]

@@ -1,8 +1,7 @@
 """Loops over the tokens of a batch that other runtimes have, too.
 
 While a file for LiteRT, ONNX or OpenVINO is written, outputs are concatenated: LiteRT
-has no arrays of tensors whose size is not known. Everywhere else Keras has the loops,
-and TensorFlow an LSTM without one on a processor.
+has no arrays of tensors whose size is not known. Everywhere else Keras has the loops.
 """
 
 from collections.abc import Callable
@@ -65,59 +64,17 @@ def run_bilstm(
 
     The result is `(batch, tokens, 2 * units)`, anything where masked.
     """
-    if export_format() is not None:
-        run = _run_in_loop
-    elif _has_operator(x):
-        run = _run_operator
-    else:
+    if export_format() is None:
         return layer(x, mask=mask, training=training)
     lengths = tf.reduce_sum(tf.cast(mask, tf.int32), axis=1)
     backwards = tf.reverse_sequence(x, lengths, seq_axis=1, batch_axis=0)
-    forward = run(layer.forward_layer.cell, x)
-    backward = run(layer.backward_layer.cell, backwards)
+    forward = _run_lstm(layer.forward_layer.cell, x)
+    backward = _run_lstm(layer.backward_layer.cell, backwards)
     backward = tf.reverse_sequence(backward, lengths, seq_axis=1, batch_axis=0)
     return tf.concat([forward, backward], axis=-1)
 
 
-def _has_operator(x: Tensor) -> bool:
-    """Whether one operator of TensorFlow runs an LSTM, and is the fastest way."""
-    return (
-        keras.backend.backend() == "tensorflow"
-        and keras.backend.standardize_dtype(x.dtype) == "float32"
-        # Keras has cuDNN there.
-        and not tf.config.list_logical_devices("GPU")
-    )
-
-
-def _run_operator(cell: keras.layers.LSTMCell, x: Tensor) -> Tensor:
-    """Runs an LSTM in one operator: a tenth of the graph of a loop and its gradient."""
-    x = tf.transpose(x, [1, 0, 2])
-    kernel = tf.concat([cell.kernel, cell.recurrent_kernel], axis=0)
-    zeros, no_peephole = tf.zeros((tf.shape(x)[1], cell.units)), tf.zeros(cell.units)
-    # BlockLSTMV2 has Keras's order of the gates, but the gradient of this one.
-    outputs = tf.raw_ops.BlockLSTM(
-        seq_len_max=tf.shape(x, tf.int64)[0],
-        x=x,
-        cs_prev=zeros,
-        h_prev=zeros,
-        w=_reordered(kernel),
-        wci=no_peephole,
-        wcf=no_peephole,
-        wco=no_peephole,
-        b=_reordered(cell.bias),
-        forget_bias=0.0,
-        cell_clip=-1.0,
-    )
-    return tf.transpose(outputs.h, [1, 0, 2])
-
-
-def _reordered(gates: Tensor) -> Tensor:
-    """Swaps the gates f and c of i, f, c, o."""
-    i, f, c, o = tf.split(gates, 4, axis=-1)
-    return tf.concat([i, c, f, o], axis=-1)
-
-
-def _run_in_loop(cell: keras.layers.LSTMCell, x: Tensor) -> Tensor:
+def _run_lstm(cell: keras.layers.LSTMCell, x: Tensor) -> Tensor:
     # Read once, not at every step.
     recurrent_kernel = tf.convert_to_tensor(cell.recurrent_kernel)
     gates = tf.transpose(ops.matmul(x, cell.kernel) + cell.bias, [1, 0, 2])

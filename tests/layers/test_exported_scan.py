@@ -57,36 +57,3 @@ def test_bilstm():
     wanted = numpy_of(run_bilstm(layer, x, mask))
     np.testing.assert_allclose(numpy_of(found)[mask], wanted[mask], atol=1e-5)
     assert not [kind for kind in kinds if "TensorList" in kind]
-
-
-def test_bilstm_in_one_operator():
-    """As Keras's own way, with the gradients of all weights, and no loop."""
-    import tensorflow as tf
-
-    layer = keras.layers.Bidirectional(keras.layers.LSTM(4, return_sequences=True))
-    layer.build((None, None, 3))
-    rng = np.random.default_rng(0)
-    randomise(layer, rng, 0.7)
-    mask = np.arange(5) < np.array([[5], [0], [2]])
-    x = tf.constant(rng.normal(size=(3, 5, 3)).astype("float32"))
-    upstream = rng.normal(size=(3, 5, 8)) * mask[..., None]
-
-    def results(function):
-        with tf.GradientTape() as tape:
-            tape.watch(x)
-            y = function(x) * upstream.astype("float32")
-        gradients = tape.gradient(y, [x, *(w.value for w in layer.weights)])
-        return numpy_of([y, *gradients])
-
-    found = results(lambda x: run_bilstm(layer, x, mask))
-    wanted = results(lambda x: layer(x, mask=mask))
-    assert len(found) == 2 + 6
-    for ours, theirs in zip(found, wanted, strict=True):
-        np.testing.assert_allclose(ours, theirs, atol=1e-5)
-    graph = tf.function(lambda x: run_bilstm(layer, x, mask), autograph=False)
-    operations = graph.get_concrete_function(x).graph.get_operations()
-    kinds = [operation.type for operation in operations]
-    assert kinds.count("BlockLSTM") == 2 and "While" not in kinds
-    for shape in [(0, 5, 3), (2, 0, 3)]:
-        empty = run_bilstm(layer, tf.zeros(shape), tf.ones(shape[:2], bool))
-        assert empty.shape == (*shape[:2], 8)
