@@ -9,7 +9,7 @@ INTERNAL = {
     # Compressed files, and folders and patterns of files, are read as the commands do.
     "keras_elmo.text.lines": {"expand_files", "read_lines"},
     # Words are counted, and vectors are compared, of the tokens that the commands see.
-    "keras_elmo.text.batching": {"token_chunks", "tokenized_lines"},
+    "keras_elmo.text.batching": {"tokenized_lines"},
     "keras_elmo.text.stats": {"CorpusStats"},
     "keras_elmo.text.vector_file": {"read_vector_file"},
     # Tags are read as the commands do.
