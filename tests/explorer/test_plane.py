@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from keras_elmo.explorer.plane import WordMap, context_words
-from tests.explorer.test_clusters import groups
+from tests.words.test_clusters import groups
 
 
 def layers(sizes):
