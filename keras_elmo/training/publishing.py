@@ -67,7 +67,7 @@ language_model = keras_elmo.load_language_model("{name}")
 
 ## Training
 
-As many updates as this run made:
+{how}:
 
 ```
 {command}
@@ -121,6 +121,12 @@ def run_card(
     )
     vocabulary = Vocabulary.load(files.vocabulary)
     command, in_python = _command(config, manifest, len(vocabulary), rows[-1])
+    how = "As many updates as this run made"
+    if "--schedule falling" in command:
+        how += (
+            ". The rate falls to 0 only with `--minutes` or `--epochs`,\n"
+            "as it did here; give one of them instead of `--steps`"
+        )
     head = {"language": language, "license": license}
     return _CARD.format(
         head="".join(f"{key}: {value}\n" for key, value in head.items() if value),
@@ -130,6 +136,7 @@ def run_card(
         units=2 * config.projection_units,
         best=best,
         num_words=len(vocabulary) - len(SPECIALS),
+        how=how,
         command=command,
         in_python="".join(f"\nIn Python, with {each}.\n" for each in in_python),
     )

@@ -3,7 +3,7 @@
 import tempfile
 from array import array
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import tee
 
 import numpy as np
@@ -62,7 +62,7 @@ def distill(
             layer; `None` is the model's mix of the layers, or their mean.
         min_count: how often a word has to occur to have a vector.
         progress: whether to show words/s on stderr.
-        senses: whether a word whose occurrences form groups has a vector for each
+        senses: whether a word whose occurrences form groups also has a vector for each
             group, named `word#1` (the largest), `word#2` and so on. The vectors of all
             occurrences stand in a temporary file meanwhile, 4 bytes a number.
         tokenizer: how the text is split, a kind of `Tokenizer`; the model's if `None`.
@@ -109,6 +109,8 @@ def distill(
             bar.update(len(tokens))
     words = _frequent_words(counts, min_count)
     rows = {word: row for row, word in enumerate(words)}
+    if senses:
+        _check_names(words)
     units = 2 * encoder.config.projection_units
 
     def occurrences() -> _Occurrences:
@@ -142,32 +144,61 @@ def _means(
 def _means_of_groups(
     occurrences: _Occurrences, words: Sequence[str], units: int
 ) -> tuple[Sequence[str], Iterator[np.ndarray]]:
-    """Returns a name and the mean vector of each group of a word's occurrences."""
+    """Returns names and vectors: of each word, and of each group of its occurrences."""
     means: dict[str, np.ndarray] = {}
     places = [array("q") for _ in words]
     with naming_folder(), tempfile.TemporaryFile() as file:
         for place, (row, vector) in enumerate(occurrences):
             file.write(vector.astype("float32").tobytes())
             places[row].append(place)
-        all_vectors = mapped(file, (sum(map(len, places)), units))
+        vectors = mapped(file, (sum(map(len, places)), units))
         for word, own in zip(words, places, strict=True):
-            vectors = np.asarray(all_vectors[own])
-            groups = _groups(normalize(vectors))
-            sizes = Counter(groups).most_common()
-            for number, (group, _) in enumerate(sizes, 1):
-                name = word if len(sizes) == 1 else f"{word}#{number}"
-                of_group = vectors[np.equal(groups, group)]
-                means[name] = of_group.mean(axis=0, dtype="float64").astype("float32")
-    return [*means], iter(means.values())
+            sums, counts = _sums_of_groups(vectors, own, _has_letter(word))
+            means[word] = sums.sum(axis=0) / len(own)
+            if len(counts) > 1:
+                for number, group in enumerate(np.argsort(-counts, kind="stable"), 1):
+                    means[f"{word}#{number}"] = sums[group] / counts[group]
+    return [*means], (vector.astype("float32") for vector in means.values())
 
 
-def _groups(vectors: np.ndarray) -> list[int]:
-    """Returns the group of each occurrence; `vectors` have length 1."""
-    spread = np.linspace(0, len(vectors) - 1, min(len(vectors), _GROUPED))
-    clusters = Clusters(vectors[spread.round().astype("int64")])
-    if len(spread) == len(vectors):
-        return clusters.labels.tolist()
-    return [clusters.nearest(vector) for vector in vectors]
+def _sums_of_groups(
+    vectors: np.ndarray, own: Sequence[int], is_grouped: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Returns the sum of the vectors of each group, and their number.
+
+    `own` are the places of a word's vectors; all are one group unless `is_grouped`.
+    """
+    num_spread = min(len(own), _GROUPED) if is_grouped else 0
+    spread = np.linspace(0, len(own) - 1, num_spread).round().astype("int64")
+    clusters = Clusters(normalize(vectors[[own[k] for k in spread]]))
+    labels = dict(zip(spread.tolist(), clusters.labels.tolist(), strict=True))
+    num_groups = 1 + max(labels.values(), default=0)
+    sums = np.zeros((num_groups, vectors.shape[1]))
+    counts = np.zeros(num_groups, "int64")
+    for k, place in enumerate(own):
+        vector = vectors[place]
+        group = labels.get(k, 0)
+        if num_groups > 1 and k not in labels:
+            group = clusters.nearest(normalize(vector[np.newaxis])[0])
+        sums[group] += vector
+        counts[group] += 1
+    return sums, counts
+
+
+def _has_letter(word: str) -> bool:
+    return any(map(str.isalpha, word))
+
+
+def _check_names(words: Iterable[str]) -> None:
+    """Raises if the name of a group could be a word of the text."""
+    known = set(words)
+    for word in known:
+        stem, sign, number = word.rpartition("#")
+        if sign and stem in known and number.isdecimal():
+            raise ValueError(
+                f"{called('senses')} must be False for this text: its word {word!r} "
+                f"could be the name of a group of {stem!r}"
+            )
 
 
 def _frequent_words(counts: Counter[str], min_count: int) -> list[str]:

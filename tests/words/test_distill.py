@@ -78,7 +78,7 @@ def test_means_of_files(encoder, tmp_path):
 
 @pytest.mark.parametrize("grouped", [200, 10])
 def test_groups_of_a_word(monkeypatch, grouped):
-    """A word with two groups of vectors has two, the mean of each; another has one."""
+    """A word with two groups of vectors has theirs, too; another has its mean alone."""
     monkeypatch.setattr(distilling, "_GROUPED", grouped)
     rng = np.random.default_rng(0)
     centres = rng.normal(scale=3, size=(2, 16))
@@ -93,8 +93,9 @@ def test_groups_of_a_word(monkeypatch, grouped):
         *((0, vector) for vector in money),
     ]
     names, means = distilling._means_of_groups(iter(occurrences), ["bank", "of"], 16)
-    assert names == ["bank#1", "bank#2", "of"]
-    expected = [vectors.mean(axis=0) for vectors in (river, money, noise)]
+    assert names == ["bank", "bank#1", "bank#2", "of"]
+    both = np.concatenate([river, money])
+    expected = [vectors.mean(axis=0) for vectors in (both, river, money, noise)]
     np.testing.assert_allclose([*means], expected, rtol=1e-4, atol=1e-5)
 
 
@@ -104,7 +105,20 @@ def test_senses(encoder, tmp_path):
     count = keras_elmo.distill(encoder, SENTENCES, out, min_count=2, senses=True)
     words, _ = read_vector_file(out)
     assert count == len(words)
-    assert list(dict.fromkeys(word.split("#")[0] for word in words)) == FREQUENT
+    assert [word for word in words if "#" not in word] == FREQUENT
+
+
+def test_senses_without_a_name(encoder, tmp_path):
+    """Groups would take the name of a word; marks of punctuation have none."""
+    out = tmp_path / "vectors.txt"
+    with pytest.raises(ValueError, match=r"'a#1' could be the name of a group of 'a'"):
+        keras_elmo.distill(encoder, [["a", "a#1"]] * 5, out, senses=True)
+    assert not out.exists()
+    rng = np.random.default_rng(0)
+    parts = rng.normal(size=(2, 1, 16)) + rng.normal(scale=0.01, size=(2, 10, 16))
+    vectors = [(0, vector) for vector in parts.reshape(20, 16)]
+    assert distilling._means_of_groups(iter(vectors), [","], 16)[0] == [","]
+    assert len(distilling._means_of_groups(iter(vectors), ["a"], 16)[0]) == 3
 
 
 def test_read_by_others(encoder, tmp_path):
