@@ -167,6 +167,11 @@ def train(
     if dev is not None:
         best = scores.index(max(scores)) + 1
         kept = f"{out} has the weights of epoch {best}, the best of {len(scores)}"
+        if max(scores)[0] == 0:
+            kept += (
+                "; its score is 0: a greater --epochs and --patience, "
+                "or a smaller --batch-size, may help"
+            )
     if stopped:
         raise KeyboardInterrupt(f"{stopped}; {kept}")
     print(kept, file=sys.stderr)

@@ -53,6 +53,7 @@ def test_train(folder, trained):
     *_, best = [line for line in (first, second) if line.endswith(", best so far")]
     number = best.removeprefix("Epoch ").partition(":")[0]
     assert f"has the weights of epoch {number}, the best of 2" in last
+    assert ("its score is 0: a greater --epochs" in last) == (", F1 0.00," in best)
     assert hint == f"next: keras-elmo tag predict --model {path} --input text.txt"
     assert_one_line(*train(folder, path), "ner.keras exists already")
     assert names(folder) == ["dev.conll", "ner.keras", "run", "train.conll"]
