@@ -198,6 +198,8 @@ def test_classifier_elsewhere(multi_label, tmp_path):
     assert found["labels"].tolist() == expected.tolist()
     none = of_saved_model(tmp_path / "film", [[], []])
     assert np.isfinite(none["probabilities"]).all()
+    if multi_label:
+        return
     interpreters = import_installed("ai_edge_litert.interpreter")
     classifier.export(tmp_path / "film.tflite")
     file = str(tmp_path / "film.tflite")

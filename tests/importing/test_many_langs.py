@@ -70,6 +70,7 @@ def folder(model, tmp_path):
     return model.write(tmp_path / "model")
 
 
+@pytest.mark.usefixtures("eagerly")
 @pytest.mark.parametrize("kind", KINDS)
 def test_layers(kind, tmp_path):
     """Of each sentence, alone and in a batch, and from our own files."""
