@@ -70,7 +70,6 @@ def folder(model, tmp_path):
     return model.write(tmp_path / "model")
 
 
-@pytest.mark.usefixtures("eagerly")
 @pytest.mark.parametrize("kind", KINDS)
 def test_layers(kind, tmp_path):
     """Of each sentence, alone and in a batch, and from our own files."""
