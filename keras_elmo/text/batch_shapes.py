@@ -24,6 +24,16 @@ _MORE_WORDS = 1.1
 _MULTIPLE = 64
 
 
+def rounded_up(size: int) -> int:
+    """Returns the next of a few sizes: powers of two and, from 8 on, some between.
+
+    Those are the multiples of 8 up to 64, and then eighths of the next power of two.
+    """
+    power = 1 << (size - 1).bit_length()
+    step = min(power, max(8, power // 8))
+    return -(-size // step) * step
+
+
 class BatchShapes(NamedTuple):
     """The shapes of batches that list each distinct word once.
 

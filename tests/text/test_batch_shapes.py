@@ -13,10 +13,24 @@ from keras_elmo.text.batch_shapes import (
     few_shapes,
     form_batch,
     pad_batch,
+    rounded_up,
 )
 from keras_elmo.text.plain_ids import PlainIds, distinct_words
 
 ROWS = [[b"the", b"bank", b"of", b"the"], [b"the"]]
+
+
+@given(st.integers(1, 10_000))
+def test_rounded_up(size):
+    rounded = rounded_up(size)
+    # One of few sizes, less than 8 above, or a fifth of what it is above 64.
+    assert size <= rounded < size + max(8, size / 4 + 1)
+    assert rounded_up(rounded) == rounded
+    assert size > 8 or rounded in (1, 2, 4, 8)
+
+
+def test_sizes_are_few():
+    assert len(set(map(rounded_up, range(1, 129)))) == 15
 
 
 def words_and_positions():
