@@ -378,6 +378,25 @@ def check_distinct_words():
     refused(ValueError, "of `char_ids` and `token_ids`", model, {"char_ids": words})
 
 
+def check_measuring():
+    """A short text, of eight lengths, is measured; on JAX by one program."""
+    model = random_model(SMALLER)
+    words = [f"word{k}" for k in range(VOCABULARY_SIZE - 3)]
+    vocabulary = keras_elmo.Vocabulary(["<S>", "</S>", "<UNK>", *words])
+    sentences = [words[:length] for length in range(1, 9)]
+    corpus = keras_elmo.Corpus(sentences, vocabulary, batch_tokens=20, max_tokens=10)
+    nats = []
+    for batch in corpus.batches(shuffle=False, shapes=BatchShapes()):
+        ids = {**batch, "char_ids": batch["words"][batch["positions"]]}
+        nats += [np.sum(directions) for directions in expected_nll(model, ids)]
+    with counted_programs() as programs:
+        found = keras_elmo.perplexity(model, corpus)
+        assert keras_elmo.perplexity(model, corpus) == found
+    assert found["tokens"] == sum(len(sentence) + 1 for sentence in sentences)
+    close(np.log(found["mean"]), sum(nats) / (2 * found["tokens"]))
+    assert len(programs) == (keras.backend.backend() == "jax"), programs
+
+
 def check_run():
     """A run compiles few steps, and a resumed one ends with the same bits.
 
@@ -558,6 +577,7 @@ def main():
             check_training,
             check_published,
             check_seeded,
+            check_measuring,
             check_run,
             check_host,
             check_what_needs_tensorflow,

@@ -79,6 +79,15 @@ def test_few_shapes():
     assert shapes.num_words == 896
 
 
+def test_few_shapes_of_a_measured_text():
+    """One length for ten batches, and one at least; a long text has all."""
+    rows = [[b"w"] * (k % 20 + 1) for k in range(400)]
+    every = few_shapes(rows, 1000, longest=22).lengths
+    for batch_tokens, number in ((1000, 1), (500, 1), (200, 2), (100, 5), (10, 99)):
+        few = few_shapes(rows, batch_tokens, longest=22, measured=True).lengths
+        assert len(few) == min(number, len(every)) and few[-1] == 22
+
+
 def test_masked_batches():
     """They have the shapes of batches to come, and nothing in them."""
     shapes = BatchShapes((4, 6), 8)
