@@ -110,9 +110,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             {
                 "f1_by_epoch": [float(row[column]) for row in rows],
                 "seconds": round(seconds),
-                "parameters": sum(
-                    weights.numel() for weights in tagger.parameters()
-                ),
+                "parameters": sum(weights.numel() for weights in tagger.parameters()),
                 "flair": flair.__version__,
                 "environment": common.environment(),
             }

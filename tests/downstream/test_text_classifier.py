@@ -23,11 +23,10 @@ SEVERAL = [["a", "b"], ["a"], [], ["b"], ["b", "a"]]
 
 @pytest.fixture(scope="module")
 def encoder():
-    return random_encoder()
+    return random_encoder(SMALLER)
 
 
 def made(encoder, **arguments):
-    keras.utils.set_random_seed(0)
     return TextClassifier(encoder, **{"lstm_units": 0, "dropout": 0.0, **arguments})
 
 
