@@ -49,7 +49,7 @@ from keras_elmo.training.training_data import (
     SHAPES,
     TrainingData,
 )
-from keras_elmo.training.training_options import TrainingOptions
+from keras_elmo.training.training_options import ENDS, TrainingOptions
 from keras_elmo.utils.memory import keep_freed_memory
 from keras_elmo.utils.options import takes_options
 from keras_elmo.utils.progress import BEGAN
@@ -185,6 +185,7 @@ def pretrain(options: TrainingOptions) -> PretrainingModel:
                         lock,
                         config,
                         manifest,
+                        {name: getattr(options, name) for name in ENDS},
                         make_vocabulary,
                         choose,
                         options.resume,

@@ -15,7 +15,7 @@ from keras_elmo.files.run_history import HistoryRow, read_history
 from keras_elmo.files.run_sources import Run
 from keras_elmo.text.vocabulary import SPECIALS, Vocabulary, counts_file
 from keras_elmo.training.learning_rates import FALLS_FROM
-from keras_elmo.training.training_options import TrainingOptions
+from keras_elmo.training.training_options import ENDS, TrainingOptions
 from keras_elmo.utils.checks import called, received, refuse
 from keras_elmo.utils.files import read_json_object
 from keras_elmo.utils.lazy import import_extra
@@ -122,10 +122,13 @@ def run_card(
     vocabulary = Vocabulary.load(files.vocabulary)
     command, in_python = _command(config, manifest, len(vocabulary), rows[-1])
     how = "As many updates as this run made"
-    if "--schedule falling" in command:
+    if "--minutes" in command or "--epochs" in command:
+        how = f"Until the learning rate is 0, here after {rows[-1].step:,} updates"
+    elif "--schedule falling" in command and "steps" not in manifest:
+        # The run did not record what was to end it.
         how += (
-            ". The rate falls to 0 only with `--minutes` or `--epochs`,\n"
-            "as it did here; give one of them instead of `--steps`"
+            ". The rate falls to 0 only with `--minutes` or `--epochs`;\n"
+            "if it did here, give one of them instead of `--steps`"
         )
     head = {"language": language, "license": license}
     return _CARD.format(
@@ -152,7 +155,12 @@ def _command(
     names = [name for name, preset in PRESETS.items() if preset == config]
     sizes = ["--preset", names[0]] if names else ["--options", "options.json"]
     rate, in_python = _rate_options(manifest.get("learning_rate"))
-    values = {**manifest, "learning_rate": None, "steps": last.step, **rate}
+    ends = {name: manifest.get(name) for name in ENDS}
+    falls = rate.get("schedule") == "falling"
+    if not (falls and (ends["minutes"] or ends["epochs"])):
+        # The updates are the same, whatever ended them.
+        ends = {**dict.fromkeys(ENDS), "steps": last.step}
+    values = {**manifest, "learning_rate": None, **ends, **rate}
     for name in ("batch_tokens", "max_tokens"):
         # Of a `Corpus` that was made in Python.
         values.setdefault(name, manifest.get(f"corpus.{name}"))

@@ -16,7 +16,7 @@ from keras_elmo.training.learning_rates import (
 )
 from keras_elmo.training.publishing import run_card
 from keras_elmo.training.recipes import completed, recipe_of
-from keras_elmo.training.training_options import TrainingOptions
+from keras_elmo.training.training_options import ENDS, TrainingOptions
 from keras_elmo.utils.files import write_json
 from tests.files.test_finding import point_to
 from tests.helpers.command_line import assert_one_line, command
@@ -125,6 +125,7 @@ def begin(run, **given):
         "learning_rate": rate,
         "tokenizer": "whitespace",
         "batch_tokens": options.batch_tokens,
+        **{name: getattr(options, name) for name in ENDS},
     }
     write_json(run / "training.json", manifest)
     return manifest
@@ -149,6 +150,9 @@ def commanded(run):
         {"optimizer": "muon", "seed": 3},
         {"optimizer": "adam", "schedule": "constant"},
         {"optimizer": "adagrad", "schedule": "falling", "learning_rate": 0.3},
+        {"epochs": 3, "learning_rate": 0.01},
+        {"epochs": 3, "schedule": "falling"},
+        {"minutes": 1.5, "epochs": 7, "steps": 900, "schedule": "falling"},
         {"schedule": "cosine", "steps": 400},
         {"schedule": "cosine", "steps": 400, "warmup_steps": 20, "learning_rate": 0.1},
     ],
@@ -159,7 +163,10 @@ def test_command_of_card(run, given, recipe):
     manifest = begin(run, recipe=recipe, **given)
     options, below = commanded(run)
     assert below == ""
-    assert options.steps == given.get("steps", 300)
+    ends = {name: manifest[name] for name in ENDS}
+    if "falls_from" not in str(manifest["learning_rate"]):
+        ends = {**dict.fromkeys(ENDS), "steps": given.get("steps", 300)}
+    assert {name: getattr(options, name) for name in ENDS} == ends
     again = fixed_options(options)
     # Those that the recipe chose for this text.
     assert again.pop("vocabulary_size") == len(WORDS)
@@ -167,6 +174,16 @@ def test_command_of_card(run, given, recipe):
     for name, value in {**again, "learning_rate": rate}.items():
         assert value == manifest[name], name
     assert options.batch_tokens == manifest["batch_tokens"]
+
+
+def test_card_of_old_run(run):
+    """A run that has not recorded its end tells its updates, and what to beware of."""
+    manifest = begin(run)
+    write_json(
+        run / "training.json", {k: v for k, v in manifest.items() if k not in ENDS}
+    )
+    assert "if it did here, give one of them instead of" in run_card(run)
+    assert commanded(run)[0].steps == 300
 
 
 def test_command_of_card_of_a_corpus(run):
