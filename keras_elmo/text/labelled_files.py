@@ -24,14 +24,21 @@ _SUFFIXES: dict[str, Form] = {
     ".json": "jsonl",
 }
 # A file of more examples, whose first label comes once, may have a header.
-_FEW_EXAMPLES = 10
+_FEW_EXAMPLES = 4
+# What headers call columns, and their plurals.
+_NAMES = {
+    "text": ("text", "sentence", "document", "review", "comment", "message", "tweet"),
+    "pair": ("pair",),
+    "label": ("label", "class", "category", "sentiment", "target", "intent"),
+}
 
 
 class Columns(NamedTuple):
     """Names of columns, or places from 0 on in a file without a header.
 
-    Without any, a header has the names `text`, `pair` and `label`; a file without one
-    has the text first, the second text of a pair after it, and the label last.
+    Without any, a header has the names `text`, `pair` and `label`, or usual ones such
+    as `Review` and `sentiment`; a file without one has the text first, the second text
+    of a pair after it, and the label last.
     """
 
     text: str | int | None = None
@@ -101,12 +108,26 @@ def _form_of(path: str) -> Form | None:
     return next((_SUFFIXES[end] for end in _SUFFIXES if path.endswith(end)), None)
 
 
+def _field_of(column: str) -> str | None:
+    """Returns the field of `Columns` that a name of a header stands for, if any."""
+    column = column.casefold()
+    singular = column.removesuffix("s")
+    return next((x for x in _NAMES if {column, singular} & {*_NAMES[x]}), None)
+
+
+def _is_header(cells: Sequence[str]) -> bool:
+    """Whether cells are names of columns: a field's own, or two usual ones."""
+    fields = {_field_of(cell) for cell in cells} - {None}
+    is_plain = any(cell.casefold() in Columns._fields for cell in cells)
+    return is_plain or len(fields) >= min(2, len(cells))
+
+
 def _warn_of_header(path: str, labels: Sequence[object]) -> None:
     """Warns if the first label of a file without a header looks like a name."""
     first, *others = map(repr, labels)
     if len(others) < _FEW_EXAMPLES or first in others:
         return
-    if len({*others}) < len(others):
+    if 2 * len({*others}) <= len(others):
         warnings.warn(
             f"{path}: the label {first} comes in the first line alone; if that is a "
             f"header, name a column of it with {called('label_column')}",
@@ -218,13 +239,22 @@ class _Table:
     def _comma_separated(
         self, first: int, lines: Iterable[Line]
     ) -> Iterator[tuple[int, list[str]]]:
-        rows = csv.reader((f"{line}\n" for _, line in lines), strict=True)
+        row: list[str] = []
+
+        def ended() -> Iterator[str]:
+            for _, line in lines:
+                row.append(line)
+                yield f"{line}\n"
+
+        rows = csv.reader(ended(), strict=True)
         while True:
             number = first + rows.line_num
+            row.clear()
             try:
                 cells = next(rows, None)
             except csv.Error as error:
-                refuse_line(self._path, number, f"begin a row of CSV ({error})", "")
+                rule = f"begin a row of CSV, each quotation mark closed ({error})"
+                refuse_line(self._path, number, rule, row[0])
             if cells is None:
                 return
             if any(map(str.strip, cells)):
@@ -236,7 +266,7 @@ class _Table:
         names, given = [cell.strip() for cell in cells], [*self._given.values()]
         is_default = not any(column is not None for column in given)
         self.has_header = any(isinstance(column, str) for column in given) or (
-            is_default and not {*names}.isdisjoint(Columns._fields)
+            is_default and _is_header(names)
         )
         if self.has_header:
             return named_places(names, self._given, where)
@@ -270,9 +300,11 @@ def named_places(
     for name in sorted(given, key=lambda name: columns[name] not in names):
         column = columns[name]
         free = [place for place in range(len(names)) if place not in places.values()]
-        if given[name] is None and column not in names and len(free) == 1:
-            # Whatever it is called.
-            column = names[free[0]]
+        usual = [place for place in free if _field_of(names[place]) == name]
+        for likely in (usual, free):
+            if given[name] is None and column not in names and len(likely) == 1:
+                # The last one, whatever it is called.
+                column = names[likely[0]]
         if column not in names:
             argument = f"{name}_column"
             raise ValueError(

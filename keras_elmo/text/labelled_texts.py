@@ -79,6 +79,12 @@ class ExampleReader:
             else:
                 kinds = self._pairs, self._multi_label
                 texts, labels = read_labelled(texts, columns, *kinds)
+        elif labels is None:
+            raise ValueError(
+                f"{called('labels')} may be left out only where "
+                f"{called(argument or 'texts')} is a file, a list of `pathlib.Path`, "
+                f"or a data frame. {received(**{argument or 'texts': texts})}"
+            )
         elif columns != ANY_COLUMNS:
             given = next(name for name, x in columns._asdict().items() if x is not None)
             rule = "None unless a file or a data frame is given"

@@ -241,9 +241,7 @@ def publish(
             of the Hub is here.
         OSError: the Hub refuses, or cannot be reached.
     """
-    name, revision = repository_of(repository, "repository")
-    if revision:
-        refuse("repository", "hf://OWNER/NAME, without a revision", repository)
+    name, _ = repository_of(repository, "repository", may_be_old=False)
     card = run_card(run, repository, license, language)
     files = RunFiles(run)
     own = Path(files.path) / "README.md"

@@ -183,6 +183,14 @@ def test_one_label_for_each_text():
             reader().parts(TEXTS, ["a", "b", "a"], wrong, 0)
 
 
+def test_names_of_files_are_texts(tmp_path):
+    """Without labels, they are asked for by the name of what was given."""
+    with pytest.raises(
+        ValueError, match=r"`labels` may .*: texts=\['a\.tsv', 'b\.tsv'\]"
+    ):
+        reader().examples(["a.tsv", "b.tsv"], None)
+
+
 def test_split():
     train, validation = reader().parts(TEXTS, ["a", "b", "a"], None, 0.3)
     assert train.texts == [TEXTS[:2]]

@@ -251,10 +251,9 @@ def test_refusals(run, hub, monkeypatch, tmp_path):
     for result in (ask("elmo-en"), command("card", "elmo-en")):
         said = "elmo-en: is a shipped model; RUN must be a run of keras_elmo\n"
         assert_one_line(*result, said)
-    assert_one_line(
-        *ask(run, name="someone/elmo"), "REPOSITORY must have the form hf://"
-    )
-    assert_one_line(*ask(run, name=f"{NAME}@v1"), "without a revision")
+    for wrong in ("someone/elmo", f"{NAME}@v1"):
+        said = "must have the form hf://OWNER/NAME. Received: REPOSITORY "
+        assert_one_line(*ask(run, name=wrong), said)
     for language in ("en: x", "Klingon", "EN", "e", "english"):
         result = ask(run, "--language", language)
         assert_one_line(*result, "--language must be a code of two or three letters")
