@@ -23,6 +23,7 @@ from keras_elmo.utils.checks import (
     refuse,
 )
 from keras_elmo.utils.files import replacing_text
+from keras_elmo.utils.plural import counted
 from keras_elmo.utils.types import StrPath
 
 START, END, UNKNOWN = 0, 1, 2
@@ -198,7 +199,7 @@ class Vocabulary:
         if not kept:
             raise ValueError(
                 "`min_count` must leave a word; the most frequent one was counted "
-                f"{max((counts[word] for word in words), default=0)} times. "
+                f"{counted(max((counts[word] for word in words), default=0), 'time')}. "
                 f"Received: min_count={min_count}"
             )
         if max_size is not None:

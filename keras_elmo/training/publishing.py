@@ -20,6 +20,7 @@ from keras_elmo.utils.checks import called, received, refuse
 from keras_elmo.utils.files import read_json_object
 from keras_elmo.utils.lazy import import_extra
 from keras_elmo.utils.options import options_of
+from keras_elmo.utils.plural import counted
 from keras_elmo.utils.types import Config, StrPath
 
 # What a model needs to be read again.
@@ -49,7 +50,7 @@ tags:
 
 | | |
 | --- | --- |
-| Words read | {best.words:,}, in {best.step:,} updates |
+| Words read | {best.words:,}, in {updates} |
 | Words predicted | the {num_words:,} most frequent |
 | Perplexity | of the validation text, by the exact softmax {best.perplexity_mean:.1f} \
 (forward {best.perplexity_forward:.1f}, backward {best.perplexity_backward:.1f}) |
@@ -113,7 +114,8 @@ def run_card(
     if count := sum(number for _, number in config.filters):
         below = f"a character CNN ({count:,} filters)"
     about = (
-        f"ELMo (Peters et al. 2018): a biLM with {config.num_layers} layers of "
+        "ELMo (Peters et al. 2018): a biLM with "
+        f"{counted(config.num_layers, 'layer')} of "
         f"bidirectional LSTMs ({config.units:,} cells, projected to "
         f"{config.projection_units:,} numbers a direction) above {below}, "
         f"{config.num_weights:,} weights. Text is cut by "
@@ -121,9 +123,10 @@ def run_card(
     )
     vocabulary = Vocabulary.load(files.vocabulary)
     command, in_python = _command(config, manifest, len(vocabulary), rows[-1])
+    made = counted(rows[-1].step, "update")
     how = "As many updates as this run made"
     if "--minutes" in command or "--epochs" in command:
-        how = f"Until the learning rate is 0, here after {rows[-1].step:,} updates"
+        how = f"Until the learning rate is 0, here after {made}"
     elif "--schedule falling" in command and "steps" not in manifest:
         # The run did not record what was to end it.
         how += (
@@ -138,6 +141,7 @@ def run_card(
         about=textwrap.fill(about, 88),
         units=2 * config.projection_units,
         best=best,
+        updates=counted(best.step, "update"),
         num_words=len(vocabulary) - len(SPECIALS),
         how=how,
         command=command,
