@@ -127,8 +127,8 @@ def closing_messages(
     if words is not None and words < _LITTLE_TEXT and options.init is None:
         messages.append(
             f"Warning: the text has {counted(words, 'word')}, too few to learn a "
-            f"language from: about {_LITTLE_TEXT:,} are the least. Its perplexity says little. More "
-            "text helps, or --init with a model of the language; see "
+            f"language from: about {_LITTLE_TEXT:,} are the least. Its perplexity says "
+            "little. More text helps, or --init with a model of the language; see "
             "docs/low_resource.md"
         )
     return [*messages, *_next_commands(options)]

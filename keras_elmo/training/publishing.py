@@ -5,6 +5,7 @@ import os
 import re
 import shlex
 import textwrap
+import warnings
 from pathlib import Path
 
 from keras_elmo.config import PRESETS, ElmoConfig
@@ -97,6 +98,7 @@ def run_card(
     ):
         if value and not re.fullmatch(form, value):
             refuse(argument, f"{rule}, as the Hub calls it", value)
+    _warn_of_license(license)
     path = open_model(run, "run", kinds=(Run,)).path
     files = RunFiles(path)
     rows = read_history(files.history)
@@ -147,6 +149,27 @@ def run_card(
         command=command,
         in_python="".join(f"\nIn Python, with {each}.\n" for each in in_python),
     )
+
+
+def _warn_of_license(license: str) -> None:
+    """Warns of a licence that SPDX does not list, as far as its list is installed."""
+    try:
+        from packaging.licenses import (
+            InvalidLicenseExpression,
+            canonicalize_license_expression,
+        )
+    except ImportError:
+        # Before version 24.2 of packaging, which Keras brings.
+        return
+    try:
+        canonicalize_license_expression(license or "mit")
+    except InvalidLicenseExpression:
+        if license != "other":
+            warnings.warn(
+                f"{license}: SPDX lists no licence of this name; unless the Hub does, "
+                f"say other as {called('license')}",
+                stacklevel=3,
+            )
 
 
 def _command(
