@@ -14,7 +14,7 @@ from keras_elmo.files.encoder_tokenizer import tokenizer_of
 from keras_elmo.files.sources import Source
 from keras_elmo.text.answers import LabelsTexts, numbers_of_words
 from keras_elmo.text.batching import Tokens
-from keras_elmo.text.labelled_files import Columns
+from keras_elmo.text.columns import Columns
 from keras_elmo.text.labelled_texts import ExampleReader, Label, Text, targets_of
 from keras_elmo.text.token_lists import read_sentences
 from keras_elmo.utils.checks import (

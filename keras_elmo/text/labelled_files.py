@@ -4,10 +4,11 @@ import csv
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
-from typing import Any, BinaryIO, Literal, NamedTuple, TypeAlias
+from typing import Any, BinaryIO, Literal, TypeAlias
 
+from keras_elmo.text.columns import ANY_COLUMNS, Columns, is_header, named_places
 from keras_elmo.text.lines import Files, Line, expand_files, refuse_line, strict_lines
-from keras_elmo.utils.checks import called, did_you_mean, received, refuse
+from keras_elmo.utils.checks import called, refuse
 from keras_elmo.utils.files import parse_json_object
 
 Form: TypeAlias = Literal["tsv", "csv", "jsonl"]
@@ -25,28 +26,6 @@ _SUFFIXES: dict[str, Form] = {
 }
 # A file of more examples, whose first label comes once, may have a header.
 _FEW_EXAMPLES = 4
-# What headers call columns, and their plurals.
-_NAMES = {
-    "text": ("text", "sentence", "document", "review", "comment", "message", "tweet"),
-    "pair": ("pair",),
-    "label": ("label", "class", "category", "sentiment", "target", "intent"),
-}
-
-
-class Columns(NamedTuple):
-    """Names of columns, or places from 0 on in a file without a header.
-
-    Without any, a header has the names `text`, `pair` and `label`, or usual ones such
-    as `Review` and `sentiment`; a file without one has the text first, the second text
-    of a pair after it, and the label last.
-    """
-
-    text: str | int | None = None
-    pair: str | int | None = None
-    label: str | int | None = None
-
-
-ANY_COLUMNS = Columns()
 
 
 def read_labelled(
@@ -106,20 +85,6 @@ def _form_of(path: str) -> Form | None:
     """Returns the form that the name of a file tells, if any."""
     path = path.lower().removesuffix(".gz").removesuffix(".xz")
     return next((_SUFFIXES[end] for end in _SUFFIXES if path.endswith(end)), None)
-
-
-def _field_of(column: str) -> str | None:
-    """Returns the field of `Columns` that a name of a header stands for, if any."""
-    column = column.casefold()
-    singular = column.removesuffix("s")
-    return next((x for x in _NAMES if {column, singular} & {*_NAMES[x]}), None)
-
-
-def _is_header(cells: Sequence[str]) -> bool:
-    """Whether cells are names of columns: a field's own, or two usual ones."""
-    fields = {_field_of(cell) for cell in cells} - {None}
-    is_plain = any(cell.casefold() in Columns._fields for cell in cells)
-    return is_plain or len(fields) >= min(2, len(cells))
 
 
 def _warn_of_header(path: str, labels: Sequence[object]) -> None:
@@ -266,7 +231,7 @@ class _Table:
         names, given = [cell.strip() for cell in cells], [*self._given.values()]
         is_default = not any(column is not None for column in given)
         self.has_header = any(isinstance(column, str) for column in given) or (
-            is_default and _is_header(names)
+            is_default and is_header(names)
         )
         if self.has_header:
             return named_places(names, self._given, where)
@@ -285,34 +250,3 @@ class _Table:
             rule += f"columns; or give {flags}"
             refuse_line(self._path, number, rule, cells)
         return places
-
-
-def named_places(
-    names: Sequence[str], given: dict[str, str | int | None], where: str
-) -> dict[str, int]:
-    """Returns the places of columns in a header, by the fields of `Columns`.
-
-    `given` has the column for each field that is wanted, if it is known.
-    """
-    places: dict[str, int] = {}
-    columns = {name: name if x is None else str(x) for name, x in given.items()}
-    # Those that are there by their names come first.
-    for name in sorted(given, key=lambda name: columns[name] not in names):
-        column = columns[name]
-        free = [place for place in range(len(names)) if place not in places.values()]
-        usual = [place for place in free if _field_of(names[place]) == name]
-        for likely in (usual, free):
-            if given[name] is None and column not in names and len(likely) == 1:
-                # The last one, whatever it is called.
-                column = names[likely[0]]
-        if column not in names:
-            argument = f"{name}_column"
-            raise ValueError(
-                f"{called(argument)} must be one of {', '.join(names)}, in {where}. "
-                f"{received(**{argument: given[name]})}{did_you_mean(column, names)}"
-            )
-        if names.count(column) > 1:
-            rule = f"a column that is there once, in {where}"
-            refuse(f"{name}_column", rule, column)
-        places[name] = names.index(column)
-    return places

@@ -7,12 +7,8 @@ from typing import NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
 
-from keras_elmo.text.labelled_files import (
-    ANY_COLUMNS,
-    Columns,
-    named_places,
-    read_labelled,
-)
+from keras_elmo.text.columns import ANY_COLUMNS, Columns, named_places
+from keras_elmo.text.labelled_files import read_labelled
 from keras_elmo.text.token_lists import as_list
 from keras_elmo.utils.checks import called, check_type, received, refuse
 from keras_elmo.utils.types import Tensor

@@ -23,7 +23,6 @@ from keras_elmo.utils.checks import (
     refuse,
 )
 from keras_elmo.utils.files import replacing_text
-from keras_elmo.utils.plural import counted
 from keras_elmo.utils.types import StrPath
 
 START, END, UNKNOWN = 0, 1, 2
@@ -198,8 +197,8 @@ class Vocabulary:
         kept.sort(key=counts.__getitem__, reverse=True)
         if not kept:
             raise ValueError(
-                "`min_count` must leave a word; the most frequent one was counted "
-                f"{counted(max((counts[word] for word in words), default=0), 'time')}. "
+                "`min_count` must leave a word; the greatest count is "
+                f"{max((counts[word] for word in words), default=0)}. "
                 f"Received: min_count={min_count}"
             )
         if max_size is not None:

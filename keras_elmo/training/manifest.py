@@ -17,6 +17,9 @@ from keras_elmo.utils.files import check_parent, is_leftover, remove_leftovers
 from keras_elmo.utils.locks import held
 from keras_elmo.utils.types import Config
 
+# The options that end a run. A resumed one may end otherwise.
+ENDS = ("steps", "epochs", "minutes", "patience")
+
 
 class DirectoryLock(ExitStack):
     """Keeps other processes out of a directory until its `with` block ends.

@@ -29,7 +29,11 @@ from keras_elmo.training.learning_rates import (
     learning_rate_config,
 )
 from keras_elmo.training.loop import TrainingLoop
-from keras_elmo.training.manifest import DirectoryLock, prepare_run_directory
+from keras_elmo.training.manifest import (
+    ENDS,
+    DirectoryLock,
+    prepare_run_directory,
+)
 from keras_elmo.training.messages import (
     closing_messages,
     memory_message,
@@ -49,7 +53,7 @@ from keras_elmo.training.training_data import (
     SHAPES,
     TrainingData,
 )
-from keras_elmo.training.training_options import ENDS, TrainingOptions
+from keras_elmo.training.training_options import TrainingOptions
 from keras_elmo.utils.memory import keep_freed_memory
 from keras_elmo.utils.options import takes_options
 from keras_elmo.utils.progress import BEGAN

@@ -2,10 +2,8 @@
 
 import json
 import os
-import re
 import shlex
 import textwrap
-import warnings
 from pathlib import Path
 
 from keras_elmo.config import PRESETS, ElmoConfig
@@ -15,9 +13,11 @@ from keras_elmo.files.loading import open_model
 from keras_elmo.files.run_history import HistoryRow, read_history
 from keras_elmo.files.run_sources import Run
 from keras_elmo.text.vocabulary import SPECIALS, Vocabulary, counts_file
+from keras_elmo.training.hub_identifiers import check_identifiers
 from keras_elmo.training.learning_rates import FALLS_FROM
-from keras_elmo.training.training_options import ENDS, TrainingOptions
-from keras_elmo.utils.checks import called, received, refuse
+from keras_elmo.training.manifest import ENDS
+from keras_elmo.training.training_options import TrainingOptions
+from keras_elmo.utils.checks import called, received
 from keras_elmo.utils.files import read_json_object
 from keras_elmo.utils.lazy import import_extra
 from keras_elmo.utils.options import options_of
@@ -27,15 +27,6 @@ from keras_elmo.utils.types import Config, StrPath
 # What a model needs to be read again.
 _KEYS = ("tokenizer", "vocabulary_size", "num_sampled")
 _MOST_FILES = 3
-# Forms of what the Hub calls licences and languages, whose lists grow.
-_LICENSE = (
-    r"[a-z0-9][a-z0-9.+-]*",
-    "an identifier in lower case, such as cc-by-sa-4.0, mit or other",
-)
-_LANGUAGE = (
-    r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*|multilingual",
-    "a code of two or three letters, such as en",
-)
 
 _CARD = """\
 ---
@@ -92,13 +83,7 @@ def run_card(
         ValueError: there is no such run, no validation has measured its perplexity, or
             a licence or language has another form than the Hub's.
     """
-    for argument, value, (form, rule) in (
-        ("license", license, _LICENSE),
-        ("language", language, _LANGUAGE),
-    ):
-        if value and not re.fullmatch(form, value):
-            refuse(argument, f"{rule}, as the Hub calls it", value)
-    _warn_of_license(license)
+    check_identifiers(license, language)
     path = open_model(run, "run", kinds=(Run,)).path
     files = RunFiles(path)
     rows = read_history(files.history)
@@ -149,27 +134,6 @@ def run_card(
         command=command,
         in_python="".join(f"\nIn Python, with {each}.\n" for each in in_python),
     )
-
-
-def _warn_of_license(license: str) -> None:
-    """Warns of a licence that SPDX does not list, as far as its list is installed."""
-    try:
-        from packaging.licenses import (
-            InvalidLicenseExpression,
-            canonicalize_license_expression,
-        )
-    except ImportError:
-        # Before version 24.2 of packaging, which Keras brings.
-        return
-    try:
-        canonicalize_license_expression(license or "mit")
-    except InvalidLicenseExpression:
-        if license != "other":
-            warnings.warn(
-                f"{license}: SPDX lists no licence of this name; unless the Hub does, "
-                f"say other as {called('license')}",
-                stacklevel=3,
-            )
 
 
 def _command(

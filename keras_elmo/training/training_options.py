@@ -27,8 +27,6 @@ LEARNING_RATES = {"adagrad": 0.2, "adam": 0.002, "muon": 0.002}
 EPOCHS = 10
 BATCH_TOKENS = 1280
 VALIDATE_EVERY = 1000
-# What ends a run. A resumed one may end otherwise.
-ENDS = ("steps", "epochs", "minutes", "patience")
 
 _TEXT = "text"
 _MODEL = "model and vocabulary"

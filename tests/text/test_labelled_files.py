@@ -5,7 +5,8 @@ import re
 
 import pytest
 
-from keras_elmo.text.labelled_files import Columns, read_labelled, read_texts
+from keras_elmo.text.columns import Columns
+from keras_elmo.text.labelled_files import read_labelled, read_texts
 
 TEXTS = ['a "warm" film', "dull , long"]
 LABELS = ["good", "bad"]

@@ -3,7 +3,7 @@ import re
 import numpy as np
 import pytest
 
-from keras_elmo.text.labelled_files import Columns
+from keras_elmo.text.columns import Columns
 from keras_elmo.text.labelled_texts import (
     ExampleReader,
     Examples,

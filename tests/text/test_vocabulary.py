@@ -54,7 +54,7 @@ def test_pruning(text):
             Vocabulary.count(text, max_size=size)
     with pytest.raises(ValueError, match="`min_count` must be at least 1"):
         Vocabulary.count(text, min_count=0)
-    with pytest.raises(ValueError, match="counted 3 times. Received: min_count=4"):
+    with pytest.raises(ValueError, match="count is 3. Received: min_count=4"):
         Vocabulary.count(text, min_count=4)
 
 

@@ -15,9 +15,10 @@ from keras_elmo.training.learning_rates import (
     build_learning_rate,
     learning_rate_config,
 )
+from keras_elmo.training.manifest import ENDS
 from keras_elmo.training.publishing import run_card
 from keras_elmo.training.recipes import completed, recipe_of
-from keras_elmo.training.training_options import ENDS, TrainingOptions
+from keras_elmo.training.training_options import TrainingOptions
 from keras_elmo.utils.files import write_json
 from tests.files.test_finding import point_to
 from tests.helpers.command_line import assert_one_line, command
