@@ -27,7 +27,6 @@ def encoder():
 
 
 def made(encoder, **arguments):
-    keras.utils.set_random_seed(0)
     return TextClassifier(encoder, **{"lstm_units": 0, "dropout": 0.0, **arguments})
 
 
