@@ -22,7 +22,7 @@ from keras_elmo.files.onnx_session import (
 from keras_elmo.files.task_description import STATIC_IDS, TAGGER, task_of
 from keras_elmo.text.answers import LabelsTexts, Row, TagsSentences
 from keras_elmo.text.batching import Tokens, batches_of_like_length, split_stream
-from keras_elmo.text.labelled_files import Columns
+from keras_elmo.text.columns import Columns
 from keras_elmo.text.labelled_texts import ExampleReader, Label
 from keras_elmo.text.plain_ids import StaticIds
 from keras_elmo.text.plain_tokenizer import PlainTokenizer

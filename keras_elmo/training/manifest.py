@@ -17,6 +17,9 @@ from keras_elmo.utils.files import check_parent, is_leftover, remove_leftovers
 from keras_elmo.utils.locks import held
 from keras_elmo.utils.types import Config
 
+# The options that end a run. A resumed one may end otherwise.
+ENDS = ("steps", "epochs", "minutes", "patience")
+
 
 class DirectoryLock(ExitStack):
     """Keeps other processes out of a directory until its `with` block ends.
@@ -137,6 +140,7 @@ def prepare_run_directory(
     lock: DirectoryLock,
     config: ElmoConfig,
     manifest: Manifest,
+    ends: Config,
     make_vocabulary: Callable[[], Vocabulary | None],
     choose: Callable[[Vocabulary | None], Config],
     resume: bool,
@@ -146,6 +150,7 @@ def prepare_run_directory(
 
     Nothing is written before the words are counted, so nothing can be lost until then.
     `choose` returns the entries `CHOSEN` of a new run, which depend on its words.
+    `ends` may differ from those of the run to resume, and replace them.
 
     Raises:
         ValueError: the directory holds something else, or another run; or another
@@ -171,7 +176,7 @@ def prepare_run_directory(
     check_manifest(files, config, manifest)
     if not files.holds_a_run():
         lock.push(partial(_remove_failed, files, is_new_folder))
-    files.write_manifest(config, {**chosen, **manifest})
+    files.write_manifest(config, {**chosen, **ends, **manifest})
     if vocabulary is not None:
         vocabulary.save(files.vocabulary)
     for folder in (files.path, files.checkpoints):

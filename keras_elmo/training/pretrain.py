@@ -29,7 +29,11 @@ from keras_elmo.training.learning_rates import (
     learning_rate_config,
 )
 from keras_elmo.training.loop import TrainingLoop
-from keras_elmo.training.manifest import DirectoryLock, prepare_run_directory
+from keras_elmo.training.manifest import (
+    ENDS,
+    DirectoryLock,
+    prepare_run_directory,
+)
 from keras_elmo.training.messages import (
     closing_messages,
     memory_message,
@@ -185,6 +189,7 @@ def pretrain(options: TrainingOptions) -> PretrainingModel:
                         lock,
                         config,
                         manifest,
+                        {name: getattr(options, name) for name in ENDS},
                         make_vocabulary,
                         choose,
                         options.resume,
