@@ -53,3 +53,22 @@ def test_stored_layers(run, tmp_path, data_set):
 def test_static_vectors_alone(run, data_set):
     (result,) = run(data_set, "static", "--head", "softmax")
     assert result["elmo"] is None and result["head"] == "softmax"
+
+
+def test_the_table_has_the_mean_of_each_head(quality, tmp_path, monkeypatch):
+    """Short runs of this script, as above, are left out."""
+    page = quality("page")
+    run = {"data_set": "wnut17", "head": "crf", "epochs": None, "train": None}
+    run |= {"seconds": {"training": 90.4}, "bytes": 52e6}
+    runs = [
+        {**run, "vectors": "elmo", "scores": {"f1": 0.4, "accuracy": 0.9}},
+        {**run, "vectors": "elmo", "scores": {"f1": 0.5, "accuracy": 0.9}},
+        {**run, "vectors": "both", "scores": {"f1": 0.6, "accuracy": 0.9}},
+        {**run, "vectors": "both", "scores": {"f1": 0.1}, "epochs": 2},
+    ]
+    monkeypatch.setattr(page, "_HEADS", tmp_path / "heads.jsonl")
+    page._HEADS.write_text("\n".join(map(json.dumps, runs)))
+    _, rows = page._heads(page.Found({}, 3), "")
+    title = page.TITLES["wnut17"]
+    cells = ["", "45.00 ± 7.07", "60.00", "90", "52"]
+    assert rows == [[title, "biLSTM, CRF", *cells]]
