@@ -136,8 +136,7 @@ def embed_file(
 def check_out(out: str, options: EmbedOptions, resume: bool) -> PartFolder | None:
     """Checks the file before its content is computed.
 
-    Returns:
-        The folder of its parts; `None` for standard output.
+    Returns the folder of its parts; `None` for standard output.
     """
     if out == STANDARD:
         if resume:
@@ -164,11 +163,7 @@ def check_out(out: str, options: EmbedOptions, resume: bool) -> PartFolder | Non
 
 @contextlib.contextmanager
 def _text_file(input: str) -> Iterator[str]:
-    """Yields the path of the text; standard input is copied to a temporary file.
-
-    Raises:
-        ValueError: there is no text, or more than one file.
-    """
+    """Yields the path of the text; standard input is copied to a temporary file."""
     with contextlib.ExitStack() as stack:
         if input == STANDARD:
             path, name = stack.enter_context(kept(sys.stdin.buffer)), "standard input"
@@ -246,11 +241,7 @@ def expected_bytes(
 ) -> int:
     """Returns about how many bytes of vectors a text has, judged by its first lines.
 
-    Args:
-        lines: the tokens of each line.
-        read: the part of the text before the last of them; 0 if they are all of it.
-        shape: of a token's vectors.
-        options: rows and type.
+    `read` is the share of the text before the last of them; 0 if they are all of it.
     """
     if read:
         lines = lines[:-1]
@@ -260,11 +251,7 @@ def expected_bytes(
 
 
 def _check_room(out: str, size: int, written: int, progress: bool) -> None:
-    """Says how much room the file takes.
-
-    Raises:
-        OSError: the disk has less, beside the parts that are written already.
-    """
+    """Says how much room the file takes; `OSError` if the disk has less."""
     free = shutil.disk_usage(os.path.dirname(out) or ".").free
     room = f"takes about {_in_units(size)}, twice as much while it is written"
     if 2 * size - written > free:
