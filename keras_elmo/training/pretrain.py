@@ -29,7 +29,7 @@ from keras_elmo.training.learning_rates import (
     learning_rate_config,
 )
 from keras_elmo.training.loop import TrainingLoop
-from keras_elmo.training.manifest import DirectoryLock, prepare_run_directory
+from keras_elmo.training.manifest import prepare_run_directory
 from keras_elmo.training.messages import (
     closing_messages,
     memory_message,
@@ -174,7 +174,7 @@ def pretrain(options: TrainingOptions) -> PretrainingModel:
 
     with (
         SignalGuard() as guard,
-        DirectoryLock(files.path) as lock,
+        ExitStack() as until_end,
         ExitStack() as random_state,
     ):
         if devices.is_chief:
@@ -182,7 +182,7 @@ def pretrain(options: TrainingOptions) -> PretrainingModel:
                 with guard.interruptible():
                     prepare_run_directory(
                         files,
-                        lock,
+                        until_end,
                         config,
                         manifest,
                         make_vocabulary,
