@@ -18,12 +18,7 @@ def check_schedule(
     steps: int | None,
     warmup_steps: int,
 ) -> None:
-    """Checks the learning rate and its schedule.
-
-    Raises:
-        TypeError: the optimizer is none.
-        ValueError: they do not go together, or with the optimizer.
-    """
+    """Raises unless the learning rate, its schedule and the optimizer go together."""
     if not isinstance(optimizer, str | None):
         if not hasattr(optimizer, "apply_gradients"):
             raise TypeError(
@@ -58,11 +53,7 @@ def check_schedule(
 
 
 def check_dtype(dtype: str) -> None:
-    """Raises for dtype policies that do not learn.
-
-    Raises:
-        ValueError: with the reason.
-    """
+    """Raises a `ValueError` for dtype policies that do not learn."""
     if dtype not in DTYPES:
         reason = _REASONS_AGAINST.get(str(dtype).removeprefix("mixed_"), "")
         refuse("dtype", f"{' or '.join(map(repr, DTYPES))}{reason}", dtype)

@@ -31,22 +31,14 @@ SHAPES, NUM_SAMPLED, NUM_WORDS = CHOSEN = (
 class TrainingData:
     """The training and validation data of a run: text files, `Corpus` or batches.
 
-    Args:
-        corpus: the training data.
-        validation: the validation data, of the same kind, or `None`.
-        vocabulary_size: number of target ids, needed for batches alone.
-        shard: which of how many equal parts of the text files is read.
-        compiles: whether a program is compiled for each shape of a batch.
-        **options: arguments of `Corpus`, for text files.
+    `compiles` says whether a program is compiled for each shape of a batch; `options`
+    are arguments of `Corpus`, for text files.
 
     Attributes:
         tokenizer: the tokenizer of a text or `Corpus`, else `None`.
         vocabulary: the words of a `Corpus`; `None` for batches and uncounted text.
         shapes: those of the batches of a text or `Corpus`, after `open`.
         manifest: the part of the run's manifest that describes the data.
-
-    Raises:
-        ValueError: names the argument.
     """
 
     def __init__(
@@ -137,11 +129,7 @@ class TrainingData:
     def open(
         self, files: PretrainingDirectory
     ) -> tuple[Vocabulary | None, Batches, Batches | None]:
-        """Returns the run's vocabulary, training data and validation data.
-
-        Raises:
-            ValueError: the run has another vocabulary than the `Corpus`.
-        """
+        """Returns the run's vocabulary, training data and validation data."""
         if self._is_text:
             self.vocabulary = files.read_vocabulary()
             for corpus in (self._corpus, self._validation):

@@ -37,11 +37,7 @@ _FILES = "measurements and files"
 
 @dataclasses.dataclass(frozen=True)
 class TrainingOptions:
-    """What `pretrain` takes. Each field has its own description.
-
-    Raises:
-        ValueError: a value is not allowed, alone or with the others.
-    """
+    """What `pretrain` takes. Each field has its own description."""
 
     config: ElmoConfig | None = required_option(
         "Sizes and dropout rate (on the command line, `--preset` or `--options`); "
