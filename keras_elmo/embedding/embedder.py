@@ -1,7 +1,7 @@
 """Contextual vectors of sentences, computed window by window."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Literal, overload
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Literal, TypeVar, overload
 
 import numpy as np
 
@@ -13,9 +13,16 @@ from keras_elmo.files.onnx_session import OnnxEncoder
 from keras_elmo.files.sources import AnyEncoder, ModelSource, Source
 from keras_elmo.text.batching import Tokens, batches_of_like_length, split_stream
 from keras_elmo.text.token_lists import Sentence, read_sentences, utf8_tokens
-from keras_elmo.utils.checks import called, check_at_least, check_choice, received
+from keras_elmo.utils.checks import (
+    called,
+    check_at_least,
+    check_choice,
+    received,
+    refuse,
+)
 from keras_elmo.utils.types import Tensor
 
+T = TypeVar("T")
 # Batches per window, whose sentences are sorted by length to save padding.
 _WINDOW_BATCHES = 16
 # The most positions of a window, and of a padded batch with ONNX Runtime, whose outputs
@@ -193,7 +200,7 @@ class Embedder:
     ) -> Iterator[np.ndarray]:
         """Yields the vectors of each sentence; see `embed_window`."""
         check_at_least(1, batch_size=batch_size)
-        for window in windows(map(utf8_tokens, sentences), batch_size):
+        for window in windows(map(utf8_tokens, sentences), batch_size, len):
             yield from self.embed_window(
                 window, batch_size, mix, keep_boundaries=keep_boundaries
             )
@@ -226,10 +233,8 @@ class Embedder:
         if self._onnx is None:
             layers_of = self._keras.prepare(window, keep_words)
         elif keep_boundaries:
-            raise ValueError(
-                "`keep_boundaries` must be False for an .onnx file, which has none. "
-                "Received: keep_boundaries=True"
-            )
+            rule = "False for an .onnx file, which has none"
+            refuse("keep_boundaries", rule, keep_boundaries)
         else:
             layers_of, before, most = self._onnx.layers, 0, _ONNX_POSITIONS
         results: dict[int, np.ndarray] = {}
@@ -253,9 +258,11 @@ def _weighted_sum(layers: list[np.ndarray], weights: np.ndarray) -> np.ndarray:
     return total
 
 
-def windows(sentences: Iterable[Tokens], batch_size: int) -> Iterator[list[Tokens]]:
+def windows(
+    sentences: Iterable[T], batch_size: int, length: Callable[[T], int]
+) -> Iterator[list[T]]:
     """Cuts a stream of sentences; the same text gives the same windows."""
     max_sentences = batch_size * _WINDOW_BATCHES
     return split_stream(
-        sentences, lambda tokens: len(tokens) + 2, _MAX_POSITIONS, max_sentences
+        sentences, lambda x: length(x) + 2, _MAX_POSITIONS, max_sentences
     )

@@ -15,7 +15,7 @@ import numpy as np
 from keras_elmo.embedding.embedder import Embedder, windows
 from keras_elmo.files.onnx_session import OnnxEncoder
 from keras_elmo.files.sources import AnyEncoder
-from keras_elmo.text.batching import TokenizedFile, Tokens
+from keras_elmo.text.batching import Tokens
 from keras_elmo.utils.arrays import write_blocks
 from keras_elmo.utils.checks import called
 from keras_elmo.utils.files import (
@@ -223,10 +223,13 @@ class Part(NamedTuple):
     position: int
 
 
-def windows_of(text: TokenizedFile) -> Iterator[tuple[list[Tokens], int]]:
+def windows_of(
+    text: Iterable[tuple[int, Tokens]],
+) -> Iterator[tuple[list[Tokens], int]]:
     """Yields the lines of each part, and the position in the text."""
-    for window in windows(text, BATCH_SIZE):
-        yield window, text.position
+    for window in windows(text, BATCH_SIZE, lambda line: len(line[1])):
+        positions, lines = zip(*window, strict=True)
+        yield list(lines), positions[-1]
 
 
 def compute_parts(

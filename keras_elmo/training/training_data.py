@@ -11,7 +11,7 @@ from keras_elmo.text.batching import MAX_BATCH_TOKENS
 from keras_elmo.text.corpus import Corpus
 from keras_elmo.text.lines import Files, are_files
 from keras_elmo.text.vocabulary import SPECIALS, Vocabulary
-from keras_elmo.utils.checks import called
+from keras_elmo.utils.checks import called, refuse
 from keras_elmo.utils.types import Config, Tensor
 
 # `char_ids` and `token_ids` of some sentences.
@@ -57,10 +57,7 @@ class TrainingData:
             and are_files(validation, "validation") != self._is_text
         ):
             kind = "text files" if self._is_text else "batches or a Corpus"
-            raise ValueError(
-                f"`validation` must be {kind}, as `corpus` is. "
-                f"Received: validation={validation!r}"
-            )
+            refuse("validation", f"{kind}, as `corpus` is", validation)
         if self._is_text:
             # Bad arguments are reported before the words are counted.
             nothing = Vocabulary(SPECIALS)
@@ -76,10 +73,8 @@ class TrainingData:
             self.vocabulary = corpus.vocabulary
             num_words = len(corpus.vocabulary)
             if vocabulary_size not in (None, num_words):
-                raise ValueError(
-                    f"`vocabulary_size` must be {num_words}, the words of `corpus`, or "
-                    f"None. Received: vocabulary_size={vocabulary_size}"
-                )
+                rule = f"{num_words}, the words of `corpus`, or None"
+                refuse("vocabulary_size", rule, vocabulary_size)
             vocabulary_size = num_words
             if isinstance(validation, Corpus):
                 if validation.vocabulary.words != corpus.vocabulary.words:
@@ -87,10 +82,8 @@ class TrainingData:
                         "`validation` must have the vocabulary of `corpus`"
                     )
         elif not self._is_text and vocabulary_size is None:
-            raise ValueError(
-                "`vocabulary_size` must be the number of target ids, where `corpus` is "
-                "batches. Received: vocabulary_size=None"
-            )
+            rule = "the number of target ids, where `corpus` is batches"
+            refuse("vocabulary_size", rule, None)
         self.manifest = {"vocabulary_size": vocabulary_size, **self._describe()}
 
     def _describe(self) -> Manifest:
@@ -177,43 +170,28 @@ def check_batch(batch: object) -> None:
         )
 
 
-class EpochIterator:
-    """Iterates over a corpus from a position, until some epochs are over, if given.
+def batches_from(
+    corpus: Batches,
+    position: tuple[int, int] = (0, 0),
+    epochs: int | None = None,
+    shapes: BatchShapes | None = None,
+) -> Iterator[tuple[Batch, tuple[int, int]]]:
+    """Yields batches after a position, until some epochs are over, if that is given.
 
-    The batches of a `Corpus` have some `shapes`.
+    Each comes with the position behind it: an epoch, and how many of its batches were
+    read. The batches of a `Corpus` have some `shapes`.
     """
-
-    def __init__(
-        self,
-        corpus: Batches,
-        epochs: int | None = None,
-        epoch: int = 0,
-        batch: int = 0,
-        shapes: BatchShapes | None = None,
-    ) -> None:
-        self._corpus = corpus
-        self._shapes = shapes
-        self._epochs = epochs
-        self.epoch = epoch
-        self.batch = batch
-
-    def __iter__(self) -> Iterator[Batch]:
-        first, end = self.epoch, self._epochs
-        for epoch in count(first) if end is None else range(first, end):
-            # Not at the end of an epoch: a run that ends with one does not repeat it.
-            if epoch > self.epoch:
-                self.epoch, self.batch = epoch, 0
-            empty = self.batch == 0
-            for batch in self._one_epoch(epoch, skip=self.batch):
-                empty = False
-                self.batch += 1
-                yield batch
-            if empty:
-                raise ValueError(
-                    f"{called('corpus')} must hold a sentence. Received: no batch"
-                )
-
-    def _one_epoch(self, epoch: int, skip: int) -> Iterator[Batch]:
-        if isinstance(self._corpus, Corpus):
-            return self._corpus.batches(epoch, skip=skip, shapes=self._shapes)
-        return islice(self._corpus, skip, None)
+    first, skip = position
+    for epoch in count(first) if epochs is None else range(first, epochs):
+        if isinstance(corpus, Corpus):
+            batches = corpus.batches(epoch, skip=skip, shapes=shapes)
+        else:
+            batches = islice(corpus, skip, None)
+        number = skip
+        for number, batch in enumerate(batches, skip + 1):
+            yield batch, (epoch, number)
+        if not number:
+            raise ValueError(
+                f"{called('corpus')} must hold a sentence. Received: no batch"
+            )
+        skip = 0
