@@ -15,7 +15,7 @@ from keras_elmo.models.encoder import Encoder
 from keras_elmo.models.language_model_head import LanguageModelHead, predicted_pairs
 from keras_elmo.text.corpus import Corpus
 from keras_elmo.text.vocabulary import Vocabulary
-from keras_elmo.utils.checks import check_at_least, check_type
+from keras_elmo.utils.checks import check_at_least, check_type, refuse
 from keras_elmo.utils.fixed import fixed_arguments
 from keras_elmo.utils.one_graph import BatchGraph
 from keras_elmo.utils.types import Config, DType, StrPath, Tensor
@@ -148,10 +148,7 @@ class PretrainingModel(keras.Model):
         words, size = corpus.vocabulary, self.head.vocabulary_size
         known = self.vocabulary or words
         if len(words) != size or words.words != known.words:
-            raise ValueError(
-                f"`x` must be a Corpus with the {size:,} words of the model. "
-                f"Received: x={corpus!r}"
-            )
+            refuse("x", f"a Corpus with the {size:,} words of the model", corpus)
         self.vocabulary = known
         self.encoder.tokenizer = self.encoder.tokenizer or corpus.tokenizer
         return corpus

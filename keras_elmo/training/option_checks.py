@@ -2,7 +2,7 @@
 
 from numbers import Real
 
-from keras_elmo.utils.checks import called, received, refuse
+from keras_elmo.utils.checks import called, check_type, received, refuse
 
 DTYPES = ("float32", "mixed_bfloat16")
 _REASONS_AGAINST = {
@@ -21,10 +21,7 @@ def check_schedule(
     """Raises unless the learning rate, its schedule and the optimizer go together."""
     if not isinstance(optimizer, str | None):
         if not hasattr(optimizer, "apply_gradients"):
-            raise TypeError(
-                f"{called('optimizer')} must be a name or a Keras optimizer. "
-                + received(optimizer=optimizer)
-            )
+            check_type(str, "a name or a Keras optimizer", optimizer=optimizer)
         for name, value in {"learning_rate": rate, "schedule": schedule}.items():
             if value is not None:
                 refuse(name, "None where `optimizer` is an object, which has it", value)

@@ -29,10 +29,7 @@ def read_sentence(sentence: Sentence, tokenizer: Splitting) -> list[str]:
     check_type(Iterable, "text or a list of tokens", sentence=sentence)
     tokens = list(sentence)
     if not _are_tokens(tokens):
-        raise ValueError(
-            "`sentence` must be text, or hold tokens that are not empty. "
-            f"Received: sentence={tokens}"
-        )
+        refuse("sentence", "text, or hold tokens that are not empty", tokens)
     return tokens
 
 
