@@ -3,13 +3,13 @@
 import keras
 from keras import ops
 
+from keras_elmo.layers.bilm import run_bilstm
 from keras_elmo.layers.crf import CRF, CRFLoss
 from keras_elmo.layers.crf_paths import (
     crf_decode,
     crf_marginals,
     place_of_greatest,
 )
-from keras_elmo.layers.exported_scan import run_bilstm
 from keras_elmo.utils.types import Shape, Tensor
 
 

@@ -7,7 +7,7 @@ from keras import ops
 
 from keras_elmo.downstream.elmo_embedding import ElmoEmbedding
 from keras_elmo.downstream.static_embedding import StaticEmbedding
-from keras_elmo.layers.exported_scan import run_bilstm
+from keras_elmo.layers.bilm import run_bilstm
 from keras_elmo.utils.types import Tensor
 
 # Less than any value.

@@ -35,6 +35,40 @@ def batch_layout(
     return packed_layout.PackedLayout(batch, time, mask)
 
 
+def run_bilstm(
+    layer: keras.layers.Bidirectional,
+    x: Tensor,
+    mask: Tensor,
+    training: bool | None = None,
+) -> Tensor:
+    """Runs Keras's LSTMs in both directions on `(batch, tokens, features)`.
+
+    A row ends before its first masked position. Returns `(batch, tokens, 2 * units)`, 0
+    where masked. The layer itself would multiply by all its weights at each step, and
+    add up their gradients there.
+    """
+    x = ops.cast(x, layer.compute_dtype)
+    layout = batch_layout(*ops.shape(x)[:2], leading(mask))
+    cells = [layer.forward_layer.cell, layer.backward_layer.cell]
+    packed = [layout.pack(x), layout.pack(x, reverse=True)]
+    lstms = [_lstm_inputs(*pair) for pair in zip(cells, packed, strict=True)]
+    forward, backward = layout.run_lstm(lstms, training)
+    both = [layout.unpack(forward), layout.unpack(backward, reverse=True)]
+    return ops.concatenate(both, axis=-1)
+
+
+def _lstm_inputs(cell: keras.layers.LSTMCell, inputs: Tensor) -> LSTMInputs:
+    """Puts Keras's gates i, f, j, o in our order; a step adds 1 to f."""
+    weights = (cell.kernel, cell.recurrent_kernel, cell.bias)
+    kernel, recurrent_kernel, bias = (
+        ops.convert_to_tensor(weight, inputs.dtype) for weight in weights
+    )
+    i, f, j, o = ops.split(ops.matmul(inputs, kernel) + bias, 4, axis=-1)
+    gates = ops.concatenate([i, j, f - 1, o], axis=-1)
+    i, f, j, o = ops.split(recurrent_kernel, 4, axis=-1)
+    return LSTMInputs(gates, Cell(ops.concatenate([i, j, f, o], axis=-1), None))
+
+
 @freezable
 class ProjectedLSTM(keras.layers.Layer):
     """The weights of an LSTM whose output is projected before it is fed back.

@@ -6,7 +6,6 @@ has no arrays of tensors whose size is not known. Everywhere else Keras has the 
 
 from collections.abc import Callable
 
-import keras
 from keras import ops
 
 from keras_elmo.utils.keras_private import export_format
@@ -52,40 +51,3 @@ def scan(
         ),
     )
     return state, outputs[:-1] if reverse else outputs[1:]
-
-
-def run_bilstm(
-    layer: keras.layers.Bidirectional,
-    x: Tensor,
-    mask: Tensor,
-    training: bool | None = None,
-) -> Tensor:
-    """Runs a bidirectional LSTM on `(batch, tokens, features)`; padding comes last.
-
-    The result is `(batch, tokens, 2 * units)`, anything where masked.
-    """
-    if export_format() is None:
-        return layer(x, mask=mask, training=training)
-    lengths = tf.reduce_sum(tf.cast(mask, tf.int32), axis=1)
-    backwards = tf.reverse_sequence(x, lengths, seq_axis=1, batch_axis=0)
-    forward = _run_lstm(layer.forward_layer.cell, x)
-    backward = _run_lstm(layer.backward_layer.cell, backwards)
-    backward = tf.reverse_sequence(backward, lengths, seq_axis=1, batch_axis=0)
-    return tf.concat([forward, backward], axis=-1)
-
-
-def _run_lstm(cell: keras.layers.LSTMCell, x: Tensor) -> Tensor:
-    # Read once, not at every step.
-    recurrent_kernel = tf.convert_to_tensor(cell.recurrent_kernel)
-    gates = tf.transpose(ops.matmul(x, cell.kernel) + cell.bias, [1, 0, 2])
-
-    def step(state: list[Tensor], gates: Tensor) -> tuple[list[Tensor], Tensor]:
-        h, c = state
-        i, f, j, o = tf.split(gates + tf.matmul(h, recurrent_kernel), 4, axis=-1)
-        c = tf.sigmoid(f) * c + tf.sigmoid(i) * tf.tanh(j)
-        h = tf.sigmoid(o) * tf.tanh(c)
-        return [h, c], h
-
-    zeros = tf.zeros((tf.shape(x)[0], cell.units), gates.dtype)
-    _, outputs = scan(step, [zeros, zeros], gates)
-    return tf.transpose(outputs, [1, 0, 2])

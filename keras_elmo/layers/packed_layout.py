@@ -93,11 +93,8 @@ class CompiledLayout(ExportedLayout):
 
 def _read(lstm: LSTMInputs) -> LSTMInputs:
     """Reads variables once for all steps."""
-    cell = lstm.cell._replace(
-        kernel=tf.convert_to_tensor(lstm.cell.kernel),
-        projection_kernel=tf.convert_to_tensor(lstm.cell.projection_kernel),
-    )
-    return lstm._replace(cell=cell)
+    read = map(tf.convert_to_tensor, lstm.cell.weights)
+    return lstm._replace(cell=lstm.cell.of_weights(*read))
 
 
 def _run_exported(lstm: LSTMInputs) -> Tensor:
@@ -122,9 +119,7 @@ def _as_graph(
     """Outside of a graph every op of every step would be a call from Python."""
     if tf.inside_function():
         return function
-    return _graph_of_sizes(
-        function, *(tuple(lstm.cell.projection_kernel.shape) for lstm in lstms)
-    )
+    return _graph_of_sizes(function, *(lstm.cell.sizes for lstm in lstms))
 
 
 @functools.cache

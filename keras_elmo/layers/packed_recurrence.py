@@ -96,17 +96,16 @@ def run_lstm_with_gradient(steps: Steps, lstms: Sequence[LSTMInputs]) -> list[Te
     Reference: Hochreiter and Schmidhuber 1997, Long Short-Term Memory, appendix.
     """
 
+    tensors = [[lstm.gates, *lstm.cell.weights] for lstm in lstms]
+
     # TensorFlow wants flat lists here: one LSTM's tensors, then the next one's.
     @tf.custom_gradient
-    def recurrence(*tensors: Tensor) -> Tensor:
+    def recurrence(*flat: Tensor) -> Tensor:
         own = [
-            LSTMInputs(
-                tensors[3 * k],
-                lstm.cell._replace(
-                    kernel=tensors[3 * k + 1], projection_kernel=tensors[3 * k + 2]
-                ),
+            LSTMInputs(gates, lstm.cell.of_weights(*weights))
+            for lstm, (gates, *weights) in zip(
+                lstms, tf.nest.pack_sequence_as(tensors, flat), strict=True
             )
-            for k, lstm in enumerate(lstms)
         ]
         recorded = _recorded(steps, own, record=True)
         outputs = [steps.joined(h) for h, *_ in recorded]
@@ -116,7 +115,6 @@ def run_lstm_with_gradient(steps: Steps, lstms: Sequence[LSTMInputs]) -> list[Te
 
         return outputs, gradient
 
-    tensors = [[gates, cell.kernel, cell.projection_kernel] for gates, cell in lstms]
     return recurrence(*tf.nest.flatten(tensors))
 
 
@@ -127,7 +125,7 @@ def _gradient(
     recorded: Sequence[Sequence[tf.TensorArray]],
     d_outputs: Sequence[Tensor],
 ) -> list[Tensor]:
-    """Of each LSTM's gates, kernel and projection."""
+    """Of each LSTM's gates, kernel and, if there is one, projection."""
     zeros = [zero_state(lstm, steps.num_rows) for lstm in lstms]
     earlier = [
         steps.previous(zero.h, later)
@@ -135,11 +133,7 @@ def _gradient(
     ]
     # Transposed once, not by the product of each step.
     transposed = [
-        cell._replace(
-            kernel=tf.transpose(cell.kernel),
-            projection_kernel=tf.transpose(cell.projection_kernel),
-        )
-        for _, cell in lstms
+        cell.of_weights(*map(tf.transpose, cell.weights)) for _, cell in lstms
     ]
 
     def back(t: Tensor, states: list[State]) -> tuple[list[State], list[list[Tensor]]]:
@@ -156,21 +150,19 @@ def _gradient(
         return d_states, values
 
     output_spec = []
-    for h, c in zeros:
+    for (h, c), (_, cell) in zip(zeros, lstms, strict=True):
         hidden = tf.cast(c, h.dtype)
-        output_spec.append([tf.concat([hidden] * 4, axis=-1), h, hidden])
+        projected = [] if cell.projection_kernel is None else [h, hidden]
+        output_spec.append([tf.concat([hidden] * 4, axis=-1), *projected])
     arrays = _scan(steps, back, zeros, output_spec, reverse=True)
     computed = tf.nest.map_structure(steps.joined, arrays)
-    return tf.nest.flatten(
-        [
-            [
-                d_z,
-                tf.matmul(h_before, d_z, transpose_a=True),
-                tf.matmul(hidden, d_h, transpose_a=True),
-            ]
-            for (d_z, d_h, hidden), h_before in zip(computed, earlier, strict=True)
-        ]
-    )
+    gradients = []
+    for (d_z, *projected), h_before in zip(computed, earlier, strict=True):
+        gradients += [d_z, tf.matmul(h_before, d_z, transpose_a=True)]
+        if projected:
+            d_h, hidden = projected
+            gradients.append(tf.matmul(hidden, d_h, transpose_a=True))
+    return gradients
 
 
 def _step_back(
@@ -186,12 +178,16 @@ def _step_back(
 ) -> tuple[State, list[Tensor]]:
     """Returns the gradient of the state before a step, and what the weights' need.
 
-    That is the gradients of the gates and of the output, and the projection's input.
+    That is the gradient of the gates; with a projection also that of the output, and
+    the projection's input.
     """
     # Kernels that multiply by the derivative of an activation whose value is y.
     sigmoid, tanh = tf.raw_ops.SigmoidGrad, tf.raw_ops.TanhGrad
     d_h = _clip_gradient(h, cell.projection_clip, d.h)
-    d_hidden = tf.cast(tf.matmul(d_h, cell.projection_kernel), c.dtype)
+    d_hidden = d_h
+    if cell.projection_kernel is not None:
+        d_hidden = tf.matmul(d_h, cell.projection_kernel)
+    d_hidden = tf.cast(d_hidden, c.dtype)
     tanh_c = tf.tanh(c)
     d_c = _clip_gradient(c, cell.cell_clip, d.c + tanh(y=tanh_c, dy=d_hidden * o))
     d_z = tf.concat(
@@ -205,6 +201,8 @@ def _step_back(
     )
     d_z = tf.cast(d_z, d_h.dtype)
     d_before = State(tf.matmul(d_z, cell.kernel), d_c * f)
+    if cell.projection_kernel is None:
+        return d_before, [d_z]
     return d_before, [d_z, d_h, tf.cast(o * tanh_c, d_h.dtype)]
 
 

@@ -1,4 +1,4 @@
-"""The recurrence of an LSTM with projection: its step, and the loop on any backend."""
+"""The recurrence of an LSTM: its step, and the loop on any backend."""
 
 from typing import NamedTuple
 
@@ -11,7 +11,7 @@ class State(NamedTuple):
     """What a step passes on to the next one.
 
     Attributes:
-        h: `(rows, projection_units)`, the output.
+        h: `(rows, projection_units)`, the output; without a projection `(rows, units)`.
         c: `(rows, units)` float32, the cell state.
     """
 
@@ -28,15 +28,32 @@ class Cell(NamedTuple):
     Attributes:
         kernel: `(projection_units, 4 * units)`, from the previous output to the gates
             i, j, f, o. Further columns are ignored.
-        projection_kernel: `(units, projection_units)`.
+        projection_kernel: `(units, projection_units)`, or `None`.
         cell_clip: bound on every element of the cell state, or `None`.
         projection_clip: bound on every element of the output, or `None`.
     """
 
     kernel: Tensor
-    projection_kernel: Tensor
-    cell_clip: float | None
-    projection_clip: float | None
+    projection_kernel: Tensor | None
+    cell_clip: float | None = None
+    projection_clip: float | None = None
+
+    @property
+    def weights(self) -> list[Tensor]:
+        """The kernel and, if there is one, the projection."""
+        weights = [self.kernel, self.projection_kernel]
+        return [weight for weight in weights if weight is not None]
+
+    def of_weights(self, kernel: Tensor, projection_kernel: Tensor = None) -> "Cell":
+        """Returns a cell with other weights."""
+        return self._replace(kernel=kernel, projection_kernel=projection_kernel)
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """The units of the state, and of the output."""
+        if self.projection_kernel is None:
+            return (self.kernel.shape[-2],) * 2
+        return tuple(self.projection_kernel.shape[-2:])
 
 
 class LSTMInputs(NamedTuple):
@@ -53,9 +70,9 @@ class LSTMInputs(NamedTuple):
 
 def zero_state(lstm: LSTMInputs, *rows: Tensor) -> State:
     """Returns the state before the first step; `rows` are its leading axes."""
-    units, projection_units = lstm.cell.projection_kernel.shape
+    units, output_units = lstm.cell.sizes
     return State(
-        ops.zeros((*rows, projection_units), lstm.gates.dtype),
+        ops.zeros((*rows, output_units), lstm.gates.dtype),
         ops.zeros((*rows, units), "float32"),
     )
 
@@ -78,7 +95,9 @@ def lstm_step(x: Tensor, state: State, cell: Cell) -> tuple[State, list[Tensor]]
     i, j, f, o = ops.split(z, 4, axis=-1)
     i, j, f, o = ops.sigmoid(i), ops.tanh(j), ops.sigmoid(f + 1), ops.sigmoid(o)
     new_c = _clip(f * c + i * j, cell.cell_clip)
-    new_h = ops.matmul(ops.cast(o * ops.tanh(new_c), h.dtype), cell.projection_kernel)
+    new_h = ops.cast(o * ops.tanh(new_c), h.dtype)
+    if cell.projection_kernel is not None:
+        new_h = ops.matmul(new_h, cell.projection_kernel)
     return State(_clip(new_h, cell.projection_clip), new_c), [i, j, f, o]
 
 
@@ -132,10 +151,8 @@ class PaddedLayout:
         for; the results are the same.
         """
         # One product of stacked weights keeps a GPU busier than one for each LSTM.
-        cell = lstms[0].cell._replace(
-            kernel=ops.stack([lstm.cell.kernel for lstm in lstms]),
-            projection_kernel=ops.stack([x.cell.projection_kernel for x in lstms]),
-        )
+        weights = zip(*(lstm.cell.weights for lstm in lstms), strict=True)
+        cell = lstms[0].cell.of_weights(*map(ops.stack, weights))
 
         # Padding follows a row's positions in both directions, so it reaches nothing.
         def step(state: list[Tensor], gates: Tensor) -> tuple[list[Tensor], Tensor]:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keras_elmo.layers.bilm import BiLM
+from keras_elmo.layers.bilm import BiLM, run_bilstm
 from tests.helpers import numpy_reference
 from tests.helpers.layer_checks import check_layer, numpy_of
 from tests.helpers.small import options_of, randomise, weights_of
@@ -302,3 +302,56 @@ def test_low_precision_has_a_gradient():
 def test_only_static_shapes_are_left_to_xla():
     """Which Keras turns on by itself where there is a GPU."""
     assert BiLM(2, 2).supports_jit == (keras.backend.backend() != "tensorflow")
+
+
+# ---------------------------------------------------------------- Keras's LSTMs
+
+
+def keras_bilstm(rng, dtype="float32"):
+    lstm = keras.layers.LSTM(5, return_sequences=True, dtype=dtype)
+    layer = keras.layers.Bidirectional(lstm, dtype=dtype)
+    layer.build((None, None, 3))
+    randomise(layer, rng, 0.8)
+    return layer
+
+
+@pytest.mark.parametrize("training", [False, True])
+def test_bilstm_is_that_of_keras(training):
+    rng = np.random.default_rng(9)
+    layer = keras_bilstm(rng)
+    x, mask = batch_of(rng, [6, 1, 0, 4], extra=1)
+    found = numpy_of(run_bilstm(layer, x, mask, training))
+    wanted = numpy_of(layer(x, mask=keras.ops.convert_to_tensor(mask)))
+    np.testing.assert_allclose(found[mask], wanted[mask], atol=1e-5)
+    assert (found[~mask] == 0).all()
+
+
+def test_bilstm_has_the_gradient_of_keras():
+    tf = pytest.importorskip("tensorflow")
+    rng = np.random.default_rng(9)
+    layer = keras_bilstm(rng)
+    x, mask = batch_of(rng, [6, 1, 4])
+    upstream = rng.normal(size=(3, 6, 10)) * mask[..., None]
+    x = tf.constant(x)
+
+    def gradients(function):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            loss = tf.reduce_sum(function() * upstream)
+        over = [*(weight.value for weight in layer.weights), x]
+        return numpy_of(tape.gradient(loss, over))
+
+    found = gradients(lambda: run_bilstm(layer, x, mask, training=True))
+    wanted = gradients(lambda: layer(x, mask=tf.constant(mask), training=True))
+    for one, other in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-5 * np.abs(other).max())
+
+
+def test_bilstm_computes_in_the_dtype_of_the_layer():
+    rng = np.random.default_rng(9)
+    layer = keras_bilstm(rng, "mixed_bfloat16")
+    x, mask = batch_of(rng, [6, 4])
+    found = run_bilstm(layer, x, mask)
+    assert keras.backend.standardize_dtype(found.dtype) == "bfloat16"
+    wanted = layer(x, mask=keras.ops.convert_to_tensor(mask))
+    np.testing.assert_allclose(numpy_of(found)[mask], numpy_of(wanted)[mask], atol=0.05)

@@ -2,9 +2,9 @@ import keras
 import numpy as np
 import pytest
 
+from keras_elmo.layers.bilm import run_bilstm
 from keras_elmo.layers.crf import CRF
 from keras_elmo.layers.crf_paths import crf_decode, crf_marginals
-from keras_elmo.layers.exported_scan import run_bilstm
 from keras_elmo.utils.keras_private import export_format, exporting
 from tests.helpers.layer_checks import numpy_of
 from tests.helpers.small import randomise
