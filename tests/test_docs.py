@@ -21,18 +21,19 @@ from tests.helpers.fresh_process import HELPERS, run_script
 from tests.helpers.wheel import install_wheel
 
 ROOT = Path(__file__).parents[1]
-# These load a shipped model and train a classifier on it, whose graph alone takes 10 s,
-# or export a model.
 NOTEBOOKS = [
     *("vectors", "vectors.ko", "classifier", "classifier.ko", "tagger", "pretraining")
 ]
-LONG = (
+PAGES = (
     "README.md",
     "README.ko.md",
+    "docs/api.md",
     "docs/classifying.md",
     "docs/coming_from.md",
     "docs/coming_from_taggers.md",
     "docs/explore.md",
+    "docs/faq.md",
+    "docs/how_it_works.md",
     "docs/index.md",
     "docs/keras.md",
     "docs/models.md",
@@ -42,10 +43,8 @@ LONG = (
     "docs/tagging.md",
     "docs/training.md",
 )
-SHORT = ("docs/api.md", "docs/faq.md", "docs/how_it_works.md")
 # One needs a cluster, one goes on from the reader's own program.
 NOT_RUN = ("docs/bring_your_model.md", "docs/scale.md")
-PAGES = [pytest.param(page, marks=pytest.mark.slow) for page in LONG] + [*SHORT]
 # Commands run, too: they start no server and need no model of another program.
 COMMANDS_RUN = ("README.md", "docs/explore.md")
 # The reader's own text, where they look for it.
@@ -102,7 +101,7 @@ def nearly(number):
 
 def test_every_page_is_run():
     pages = (path.relative_to(ROOT).as_posix() for path in all_pages())
-    assert sorted(filter(blocks, pages)) == sorted([*LONG, *SHORT, *NOT_RUN])
+    assert sorted(filter(blocks, pages)) == sorted([*PAGES, *NOT_RUN])
 
 
 @pytest.fixture(scope="session")
@@ -114,6 +113,8 @@ def site(tmp_path_factory):
     return install_wheel(folder)
 
 
+# Most train a classifier on a shipped model, whose graph alone takes 10 s.
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES)
 def test_blocks_run(page, site, tmp_path):
     """In an empty folder, with nothing but the wheel."""

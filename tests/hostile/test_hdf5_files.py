@@ -105,8 +105,8 @@ def chunks(content=None, **options):
 
 
 def unpacks_to_more(file, folder):
-    """A chunk of 128 bytes, of which 300 MB are in the file."""
-    content = zlib.compress(b"\0" * 300_000_000, 9)[: 2 * 128 + 1024]
+    """A chunk of 128 bytes, of which more than a megabyte is in the file."""
+    content = zlib.compress(b"\0" * 3_000_000, 9)[: 2 * 128 + 1024]
     chunks(content, compression="gzip")(file, folder)
 
 

@@ -41,7 +41,8 @@ def test_paths(tags, scale):
     crf.build((None, None, 4))
     randomise(crf, rng, 1.0)
     run = paths(crf)
-    for lengths in ([3, 0, 1, 7, 7], [0, 0], [1], [400]):
+    # In a loop that Keras makes step by step: one long sentence is enough.
+    for lengths in ([3, 0, 1, 7, 7], [0, 0], [1], [400 if scale > 1 and tags else 40]):
         lengths = np.array(lengths, "int32")
         shape = (len(lengths), lengths.max() + 2, 4)
         scores = rng.normal(0, scale, shape).astype("float32")

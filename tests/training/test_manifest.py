@@ -1,8 +1,7 @@
 import os
 import signal
-import subprocess
-import sys
-from contextlib import ExitStack
+import time
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
@@ -11,39 +10,36 @@ from keras_elmo.files.run_directory import PretrainingDirectory
 from keras_elmo.text.vocabulary import SPECIALS, Vocabulary
 from keras_elmo.training.manifest import prepare_run_directory
 from keras_elmo.utils.locks import held
-from tests.helpers.fresh_process import environment
 from tests.helpers.runs import CONFIG, ready_made
 from tests.training.test_pretrain import on_batches
-
-_HOLD = (
-    "import sys, time\n"
-    "from keras_elmo.utils.locks import held\n"
-    "with held(sys.argv[1], ''):\n"
-    "    print('held', flush=True)\n"
-    "    time.sleep(1000)\n"
-)
 
 
 @pytest.fixture
 def another_process(tmp_path):
-    """Holds the folder until it is killed."""
-    command = [sys.executable, "-c", _HOLD, str(tmp_path)]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, env=environment(), text=True
-    ) as process:
-        assert process.stdout.readline() == "held\n"
-        yield process
-        process.kill()
+    """Holds the folder until it is killed; its number."""
+    seen, told = os.pipe()
+    child = os.fork()
+    if not child:
+        with suppress(BaseException), held(str(tmp_path), "in use"):
+            os.write(told, b"!")
+            time.sleep(100)
+        os._exit(1)
+    os.close(told)
+    assert os.read(seen, 1) == b"!"
+    os.close(seen)
+    return child
 
 
+# Of Python 3.12 about threads, which the other process does not use.
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_lock_is_held_until_death(another_process, tmp_path):
     """Another process is noticed until it dies."""
     with pytest.raises(ValueError, match=f"another process trains in {tmp_path}"):
         on_batches(ready_made(4), tmp_path, steps=1, resume=True)
     assert os.listdir(tmp_path) == []
-    another_process.send_signal(signal.SIGKILL)
-    another_process.wait()
-    with held(tmp_path, "in use"):
+    os.kill(another_process, signal.SIGKILL)
+    os.waitpid(another_process, 0)
+    with held(str(tmp_path), "in use"):
         pass
 
 

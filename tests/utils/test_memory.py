@@ -120,3 +120,5 @@ def test_frozen_cycles_are_freed_by_the_next_call():
         assert frozen > 10_000
     finally:
         gc.unfreeze()
+        # As `conftest.py` has it.
+        gc.freeze()
