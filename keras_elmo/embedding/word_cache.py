@@ -10,6 +10,7 @@ import keras
 import numpy as np
 
 from keras_elmo.models.encoder import Encoder
+from keras_elmo.text.batch_shapes import rounded_up
 from keras_elmo.text.plain_ids import PlainIds
 from keras_elmo.utils.forks import check_not_forked
 from keras_elmo.utils.one_graph import BatchGraph
@@ -18,8 +19,8 @@ from keras_elmo.utils.types import Tensor
 # Sentences to their ids, `(sentences, words + 2, ids)`.
 Encode: TypeAlias = Callable[[list[list[bytes]]], np.ndarray]
 # Words a pass through the character CNN: the convolutions of the published models take
-# up to 400 KB a word.
-_CNN_BATCH_SIZE = 512
+# up to 400 KB a word. With the two boundaries they are a power of two.
+_CNN_BATCH_SIZE = 510
 # Words whose vectors a cache keeps.
 _CACHED_WORDS = 65_536
 
@@ -102,21 +103,37 @@ def as_float32(values: Tensor) -> np.ndarray:
 class CompiledLayer(keras.Model):
     """A layer as a compiled model of a list of arrays `(batch, tokens, ...)`.
 
-    On TensorFlow it has one graph for all shapes, which Keras would not have.
+    On TensorFlow it has one graph for all shapes, which Keras would not have. On JAX,
+    which compiles a program for each shape, it pads the arrays to few shapes.
     """
 
     def __init__(self, layer: keras.layers.Layer) -> None:
         super().__init__(name=f"compiled_{layer.name}")
         self.layer = layer
+        # Otherwise Keras calls it once to build it, operation by operation.
+        self.built = layer.built
         self._graph = BatchGraph(lambda *inputs: self([*inputs], training=False))
 
     def call(self, inputs: list[Tensor]) -> Tensor:
         return self.layer(*inputs)
 
     def predict_on_batch(self, x: list[np.ndarray]) -> Tensor:
-        if keras.backend.backend() != "tensorflow":
+        backend = keras.backend.backend()
+        if backend == "jax":
+            batch, tokens = x[0].shape[:2]
+            sizes = rounded_up(batch), rounded_up(tokens)
+            outputs = super().predict_on_batch([_padded(array, *sizes) for array in x])
+            return keras.tree.map_structure(lambda y: y[:batch, :tokens], outputs)
+        if backend != "tensorflow":
             return super().predict_on_batch(x)
         return self._graph(*x)
+
+
+def _padded(array: np.ndarray, batch: int, tokens: int) -> np.ndarray:
+    """Pads `(batch, tokens, ...)` with zeros, which are masked."""
+    padded = np.zeros((batch, tokens, *array.shape[2:]), array.dtype)
+    padded[: len(array), : array.shape[1]] = array
+    return padded
 
 
 # Compiled once an encoder, not once a call.

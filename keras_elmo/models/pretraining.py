@@ -220,7 +220,8 @@ class PretrainingModel(keras.Model):
 
 
 def _in_order(corpus: Corpus) -> Tensor:
-    return corpus.dataset(shuffle=False, shapes=corpus.choose_shapes())
+    shapes = corpus.choose_shapes(measured=True)
+    return corpus.dataset(shuffle=False, shapes=shapes)
 
 
 @contextmanager

@@ -16,12 +16,25 @@ _SAMPLE_ROWS = 8192
 # Share of the positions of a sample that may be padding. Batches in which rows of two
 # lengths meet add less than 1 %.
 _MAX_PADDING = 0.07
+# Batches of each length that a measured text should have: on a GPU, or for a small
+# model, a program takes as long to compile as many batches to compute.
+_BATCHES_OF_LENGTH = 10
 # Longer rows are rounded before they are compared, which takes the square of this.
 _MAX_COMPARED = 256
 # Room for batches with more distinct words than the sample's batches have; and what the
 # room is a multiple of, for products on a GPU.
 _MORE_WORDS = 1.1
 _MULTIPLE = 64
+
+
+def rounded_up(size: int) -> int:
+    """Returns the next of a few sizes: powers of two and, from 8 on, some between.
+
+    Those are the multiples of 8 up to 64, and then eighths of the next power of two.
+    """
+    power = 1 << (size - 1).bit_length()
+    step = min(power, max(8, power // 8))
+    return -(-size // step) * step
 
 
 class BatchShapes(NamedTuple):
@@ -102,14 +115,19 @@ def pad_batch(
     return padded
 
 
-def few_shapes(rows: Iterable[Tokens], batch_tokens: int, longest: int) -> BatchShapes:
+def few_shapes(
+    rows: Iterable[Tokens], batch_tokens: int, longest: int, measured: bool = False
+) -> BatchShapes:
     """Returns shapes for the batches of a text, by its first rows.
 
-    `longest` is the most positions that a row may have.
+    `longest` is the most positions that a row may have. A short text has fewer lengths
+    if it is `measured`, not trained on, and more padding.
     """
     # With the boundaries, which are words of each batch, too, as is the masked one.
     sample = list(islice(rows, _SAMPLE_ROWS))
-    shapes = BatchShapes(choose_lengths([len(row) + 2 for row in sample], longest))
+    sizes = [len(row) + 2 for row in sample]
+    most = sum(sizes) // (_BATCHES_OF_LENGTH * batch_tokens) if measured else None
+    shapes = BatchShapes(choose_lengths(sizes, longest, most))
     batches = length_batches(sample, batch_tokens, None, shapes.length_of)
     most = max(
         (len(set(chain.from_iterable(batch))) + 3 for batch in batches), default=0
@@ -118,10 +136,13 @@ def few_shapes(rows: Iterable[Tokens], batch_tokens: int, longest: int) -> Batch
     return shapes._replace(num_words=_MULTIPLE * multiples)
 
 
-def choose_lengths(rows: Sequence[int], longest: int) -> tuple[int, ...]:
+def choose_lengths(
+    rows: Sequence[int], longest: int, most: int | None = None
+) -> tuple[int, ...]:
     """Returns the fewest lengths with which little of some rows is padding.
 
-    `longest` is one of them.
+    Rows have at most `most` of them, if that is a number, and at least one; `longest`
+    is one of them, whether it has rows or not.
     """
     step = -(-longest // _MAX_COMPARED)
     rounded = np.minimum(-(-np.asarray(rows, "int64") // step) * step, longest)
@@ -135,7 +156,8 @@ def choose_lengths(rows: Sequence[int], longest: int) -> tuple[int, ...]:
     # more in each round; and where the last but one of these lengths ends.
     least = np.array([0.0, *np.full(len(lengths), np.inf)])
     ends: list[np.ndarray] = []
-    while len(ends) < len(lengths) and sum(rows) < (1 - _MAX_PADDING) * least[-1]:
+    bound = len(lengths) if most is None else min(max(most, 1), len(lengths))
+    while len(ends) < bound and sum(rows) < (1 - _MAX_PADDING) * least[-1]:
         positions = least[:-1] + padded
         ends.append(positions.argmin(axis=1))
         least = np.array([np.inf, *positions.min(axis=1)])

@@ -137,13 +137,15 @@ class Corpus:
         self.token_vocabulary = token_vocabulary
         self.report = CorpusStats()
         self.error: Exception | None = None
-        self._shapes: BatchShapes | None = None
+        self._shapes: dict[bool, BatchShapes] = {}
 
     def names_and_sizes(self) -> list[list[object]]:
         """Returns the name and the bytes of each text file, without folders."""
         return self._text.names_and_sizes()
 
-    def choose_shapes(self, few: bool | None = None) -> BatchShapes | None:
+    def choose_shapes(
+        self, few: bool | None = None, measured: bool = False
+    ) -> BatchShapes | None:
         """Returns the `shapes` of batches that suit the Keras backend.
 
         Where a program is compiled for each they are few, and leave at most 8 % of
@@ -152,14 +154,18 @@ class Corpus:
 
         Args:
             few: whether a program is compiled for each; on JAX alone if `None`.
+            measured: whether the text is not trained on. Then a short one has fewer
+                shapes, one for ten batches, and more padding.
         """
         backend = keras.backend.backend()
         if not (backend == "jax" if few is None else few):
             return None if backend == "tensorflow" else BatchShapes()
-        if self._shapes is None:
+        if measured not in self._shapes:
             rows = self._rows(CorpusStats(), Random(self.seed << 32))
-            self._shapes = few_shapes(rows, self.batch_tokens, self.max_tokens)
-        return self._shapes
+            self._shapes[measured] = few_shapes(
+                rows, self.batch_tokens, self.max_tokens, measured
+            )
+        return self._shapes[measured]
 
     def dataset(
         self,

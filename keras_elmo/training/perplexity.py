@@ -86,7 +86,7 @@ def perplexity(
         known = model.vocabulary
         if known is not None and given.vocabulary.words != known.words:
             raise ValueError("`corpus` must have the vocabulary of `model`")
-        shapes = given.choose_shapes()
+        shapes = given.choose_shapes(measured=True)
         batches = given.batches(shuffle=False, shapes=shapes)
     else:
         batches = iter(given)

@@ -6,6 +6,7 @@ A script and not a test, because a process has one backend. Where TensorFlow is
 installed, it checks only what is different there. Prints `ok` at the end.
 """
 
+import contextlib
 import dataclasses
 import importlib.util
 import json
@@ -264,6 +265,49 @@ def check_strings():
         np.testing.assert_array_equal(found, char_ids([["The", "bank"], ["bank"]]))
 
 
+def check_few_programs():
+    """Batches of thirteen shapes have the encoder's vectors.
+
+    On JAX, four programs compute them and one their words.
+    """
+    encoder = random_encoder(SMALLER)
+    words = "I sat by the bank of a river and saw another boat".split()
+    sentences = [words[:length] for length in range(len(words) + 1)]
+    ids = char_ids(sentences)
+    wanted = computed(encoder, ids)
+    with counted_programs() as programs:
+        found = list(keras_elmo.embed(encoder, sentences, batch_size=1))
+    on_jax = keras.backend.backend() == "jax"
+    assert len(programs) == 5 * on_jax, programs
+    elmo = keras_elmo.ElmoEmbedding(encoder)
+    with counted_programs() as programs:
+        ((layers, _),) = keras_elmo.precompute(elmo, [(ids, np.arange(13.0))])
+    # All in one batch, of another encoder.
+    assert len(programs) == 2 * on_jax, programs
+    for row, (vectors, stored) in enumerate(zip(found, layers, strict=True)):
+        close(vectors, [layer[row, 1 : row + 1] for layer in wanted])
+        close(numpy_of(stored)[:, :row], vectors)
+
+
+@contextlib.contextmanager
+def counted_programs():
+    """Yields a list to which every program that JAX compiles is added."""
+    programs = []
+
+    def count(event, seconds, **names):
+        if event.endswith("backend_compile_duration"):
+            programs.append(names)
+
+    if keras.backend.backend() != "jax":
+        yield programs
+        return
+    import jax
+
+    jax.monitoring.register_event_duration_secs_listener(count)
+    yield programs
+    jax.monitoring.unregister_event_duration_listener(count)
+
+
 def check_precompute():
     layer = keras_elmo.ElmoEmbedding(random_encoder(SMALLER))
     ids, targets = char_ids(SENTENCES), np.arange(5.0)
@@ -332,6 +376,25 @@ def check_distinct_words():
     for wanted, found in zip(*updates, strict=True):
         close(found, wanted)
     refused(ValueError, "of `char_ids` and `token_ids`", model, {"char_ids": words})
+
+
+def check_measuring():
+    """A short text, of eight lengths, is measured; on JAX by one program."""
+    model = random_model(SMALLER)
+    words = [f"word{k}" for k in range(VOCABULARY_SIZE - 3)]
+    vocabulary = keras_elmo.Vocabulary(["<S>", "</S>", "<UNK>", *words])
+    sentences = [words[:length] for length in range(1, 9)]
+    corpus = keras_elmo.Corpus(sentences, vocabulary, batch_tokens=20, max_tokens=10)
+    nats = []
+    for batch in corpus.batches(shuffle=False, shapes=BatchShapes()):
+        ids = {**batch, "char_ids": batch["words"][batch["positions"]]}
+        nats += [np.sum(directions) for directions in expected_nll(model, ids)]
+    with counted_programs() as programs:
+        found = keras_elmo.perplexity(model, corpus)
+        assert keras_elmo.perplexity(model, corpus) == found
+    assert found["tokens"] == sum(len(sentence) + 1 for sentence in sentences)
+    close(np.log(found["mean"]), sum(nats) / (2 * found["tokens"]))
+    assert len(programs) == (keras.backend.backend() == "jax"), programs
 
 
 def check_run():
@@ -505,6 +568,7 @@ def main():
             check_looked_up,
             check_freezing,
             check_copies,
+            check_few_programs,
             check_precompute,
             check_classifier,
             check_pretraining,
@@ -513,6 +577,7 @@ def main():
             check_training,
             check_published,
             check_seeded,
+            check_measuring,
             check_run,
             check_host,
             check_what_needs_tensorflow,

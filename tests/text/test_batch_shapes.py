@@ -13,10 +13,24 @@ from keras_elmo.text.batch_shapes import (
     few_shapes,
     form_batch,
     pad_batch,
+    rounded_up,
 )
 from keras_elmo.text.plain_ids import PlainIds, distinct_words
 
 ROWS = [[b"the", b"bank", b"of", b"the"], [b"the"]]
+
+
+@given(st.integers(1, 10_000))
+def test_rounded_up(size):
+    rounded = rounded_up(size)
+    # One of few sizes, less than 8 above, or a fifth of what it is above 64.
+    assert size <= rounded < size + max(8, size / 4 + 1)
+    assert rounded_up(rounded) == rounded
+    assert size > 8 or rounded in (1, 2, 4, 8)
+
+
+def test_sizes_are_few():
+    assert len(set(map(rounded_up, range(1, 129)))) == 15
 
 
 def words_and_positions():
@@ -63,6 +77,15 @@ def test_few_shapes():
     assert shapes.lengths == (10, 12)
     # 800 words in a batch, the boundaries and the masked one: 803, and a tenth more.
     assert shapes.num_words == 896
+
+
+def test_few_shapes_of_a_measured_text():
+    """One length for ten batches, and one at least; a long text has all."""
+    rows = [[b"w"] * (k % 20 + 1) for k in range(400)]
+    every = few_shapes(rows, 1000, longest=22).lengths
+    for batch_tokens, number in ((1000, 1), (500, 1), (200, 2), (100, 5), (10, 99)):
+        few = few_shapes(rows, batch_tokens, longest=22, measured=True).lengths
+        assert len(few) == min(number, len(every)) and few[-1] == 22
 
 
 def test_masked_batches():
