@@ -101,8 +101,7 @@ def test_the_mask_leaves_the_tokens():
 
 
 def test_pooling():
-    """Pooling downstream is the mean over tokens."""
-    """What the mask is for."""
+    """Pooling downstream is the mean over tokens: what the mask is for."""
     ids = keras.Input((None, 50), dtype="int32")
     words = ElmoEmbedding(random_encoder())(ids)
     assert words.shape == (None, None, SIZE)
@@ -149,8 +148,9 @@ def changed_weights(model, epochs=3):
     ]
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_frozen_by_default():
-    layer = ElmoEmbedding(random_encoder())
+    layer = ElmoEmbedding(random_encoder(SMALLER))
     model = classifier(layer)
     changed = changed_weights(model)
     head = model.get_layer("head").weights
@@ -193,7 +193,7 @@ def test_an_encoder_is_traced_once(trained, monkeypatch):
 
 def test_a_graph_stays_right():
     """Whatever is trained and assigned after it was traced."""
-    layer = ElmoEmbedding(random_encoder())
+    layer = ElmoEmbedding(random_encoder(SMALLER))
     model = classifier(layer)
     ids = char_ids(SOME)
     for trained in (False, True, False):
@@ -209,7 +209,7 @@ def test_a_graph_stays_right():
 
 def test_fine_tuning():
     """Fine tuning reaches all weights of a copy; the given encoder stays as it was."""
-    encoder = random_encoder()
+    encoder = random_encoder(SMALLER)
     layer = ElmoEmbedding(encoder, trainable_encoder=True)
     before = encoder.get_weights()
     changed = {id(weight) for weight in changed_weights(classifier(layer))}
@@ -263,10 +263,11 @@ def test_mix_weights_are_readable():
         assert gamma == pytest.approx(wanted)
 
 
+@pytest.mark.usefixtures("eagerly")
 @pytest.mark.parametrize("fit_first", [False, True])
 def test_a_keras_file_holds_all_of_it(fit_first, tmp_path):
     layer = ElmoEmbedding(
-        random_encoder(),
+        random_encoder(SMALLER),
         dropout=0.1,
         mix_regularizer=keras.regularizers.L2(0.001),
     )
@@ -286,7 +287,7 @@ def test_a_keras_file_holds_all_of_it(fit_first, tmp_path):
 
 
 def test_clone_and_json():
-    model = classifier(ElmoEmbedding(random_encoder(), num_representations=1))
+    model = classifier(ElmoEmbedding(random_encoder(SMALLER)))
     ids = char_ids(SOME)
     for copy in (
         keras.models.clone_model(model),

@@ -8,7 +8,7 @@ import tensorflow as tf
 from keras_elmo.downstream.elmo_embedding import ElmoEmbedding
 from keras_elmo.models.encoder import Encoder
 from tests.helpers.layer_checks import numpy_of
-from tests.helpers.small import CONFIG, random_encoder
+from tests.helpers.small import SMALLER, random_encoder
 from tests.helpers.unfreezing import (
     IDS,
     check_unfreezing,
@@ -29,7 +29,7 @@ def test_unfreezing(tmp_path):
 
 def test_layer_as_a_whole():
     """`layer.trainable` is that of all in it; frozen is the default."""
-    layer = ElmoEmbedding(random_encoder())
+    layer = ElmoEmbedding(random_encoder(SMALLER))
     assert len(layer.trainable_weights) == 2 and not layer.trainable_encoder
     layer.trainable = True
     assert len(layer.trainable_weights) == len(layer.weights)
@@ -40,7 +40,7 @@ def test_layer_as_a_whole():
 
 def test_inner_layers_follow():
     """Also where the outer one does not change; Keras on TensorFlow leaves them."""
-    layer = ElmoEmbedding(random_encoder())
+    layer = ElmoEmbedding(random_encoder(SMALLER))
     bilm = layer.encoder.get_layer("bilm")
     for outer in (bilm, layer.encoder):
         for top in top_layers(layer):
@@ -57,7 +57,7 @@ def test_inner_layers_follow():
 
 def test_variables_follow():
     """TensorFlow's own variables, too, as soon as any layer is set, and in copies."""
-    layer = ElmoEmbedding(random_encoder())
+    layer = ElmoEmbedding(random_encoder(SMALLER))
     embedding = layer.encoder.get_layer("char_cnn_embedding")
 
     def check():
@@ -80,8 +80,8 @@ def test_variables_follow():
 
 def test_encoder_in_a_model():
     """An encoder that was made frozen, without ElmoEmbedding."""
-    encoder = Encoder(CONFIG, trainable=False)
-    encoder.set_weights(random_encoder().get_weights())
+    encoder = Encoder(SMALLER, trainable=False)
+    encoder.set_weights(random_encoder(SMALLER).get_weights())
     ids = keras.Input((None, 50), dtype="int32")
     pooled = keras.layers.GlobalAveragePooling1D()(encoder(ids)[-1])
     model = keras.Model(ids, keras.layers.Dense(1, name="head")(pooled))
@@ -92,7 +92,7 @@ def test_encoder_in_a_model():
 
 def test_dropout_follows():
     """The biLM drops, in training, while any of it is trained."""
-    config = dataclasses.replace(CONFIG, dropout=0.5)
+    config = dataclasses.replace(SMALLER, dropout=0.5)
     layer = ElmoEmbedding(random_encoder(config))
 
     def drops():
@@ -110,7 +110,7 @@ def test_dropout_follows():
 @pytest.mark.parametrize("unfrozen", [False, True])
 def test_copies(unfrozen):
     """Copies keep what is frozen, layer by layer, and the mix, too."""
-    layer = ElmoEmbedding(random_encoder(), trainable_encoder=unfrozen)
+    layer = ElmoEmbedding(random_encoder(SMALLER), trainable_encoder=unfrozen)
     layer.mixes[0].trainable = False
     top_layers(layer)[0].trainable = True
     copy = ElmoEmbedding.from_config(layer.get_config())
@@ -125,7 +125,7 @@ def test_copies(unfrozen):
 @pytest.mark.slow
 def test_model_export(tmp_path):
     """A SavedModel has the trainable variables of the moment; training goes on."""
-    layer = ElmoEmbedding(random_encoder())
+    layer = ElmoEmbedding(random_encoder(SMALLER))
     model = compiled(regressor(layer))
 
     def exported():

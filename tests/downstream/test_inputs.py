@@ -11,7 +11,7 @@ from keras_elmo.models.pretraining import LanguageModelHead
 from keras_elmo.text.character_ids import CharacterIds
 from keras_elmo.text.tokenizer import Tokenizer
 from tests.helpers.layer_checks import numpy_of
-from tests.helpers.small import char_ids, random_encoder
+from tests.helpers.small import SMALLER, char_ids, random_encoder
 
 pytestmark = pytest.mark.graph
 
@@ -64,7 +64,7 @@ def test_in_a_model(shape, name, layer, wanted, tmp_path):
 
 def test_one_column():
     """A column has words, in every call; `Tokenizer` takes it for text."""
-    layer = ElmoEmbedding(random_encoder())
+    layer = ElmoEmbedding(random_encoder(SMALLER))
     layer.encoder.tokenizer = "unicode"
     column = [["don't"], ["e-mail"]]
     beside = numpy_of(layer([*column, ["a", "longer", "row"]]))[:2, :1]
@@ -101,7 +101,7 @@ def test_sequential(layer, wanted):
 )
 def test_sequential_without_input(name, first, policy, tmp_path):
     """As `TextVectorization` allows; numbers are not taken for strings."""
-    elmo = ElmoEmbedding(random_encoder(), dtype=policy)
+    elmo = ElmoEmbedding(random_encoder(SMALLER), dtype=policy)
     inputs = char_ids(TOKENS) if name == "ids" else INPUTS[name]
     pooling = keras.layers.GlobalAveragePooling1D()
     model = keras.Sequential([*first, elmo, pooling])
@@ -120,7 +120,7 @@ def test_sequential_without_input(name, first, policy, tmp_path):
 
 def test_input_without_a_type():
     """Keras makes numbers of ids then, which the policy must not round."""
-    elmo = ElmoEmbedding(random_encoder(), dtype="mixed_bfloat16")
+    elmo = ElmoEmbedding(random_encoder(SMALLER), dtype="mixed_bfloat16")
     ids = keras.Input((None, 50))
     found = keras.Model(ids, elmo(ids))(char_ids(TOKENS))
     np.testing.assert_array_equal(*numpy_of([found, elmo(char_ids(TOKENS))]))
@@ -250,7 +250,7 @@ def test_summary_of_a_model_that_is_no_graph_of_layers():
             super().__init__()
             self.tokenizer = Tokenizer("whitespace")
             self.ids = CharacterIds()
-            self.elmo = ElmoEmbedding(random_encoder())
+            self.elmo = ElmoEmbedding(random_encoder(SMALLER))
 
         def call(self, text):
             return self.elmo(self.ids(self.tokenizer(text)))

@@ -6,7 +6,7 @@ import tensorflow as tf
 from keras_elmo import CharacterIds, ElmoEmbedding, StaticEmbedding, Tokenizer
 from keras_elmo.text.plain_ids import StaticIds
 from tests.helpers.layer_checks import numpy_of
-from tests.helpers.small import random_encoder
+from tests.helpers.small import SMALLER, random_encoder
 
 pytestmark = pytest.mark.graph
 
@@ -61,7 +61,7 @@ def classifier(static, with_elmo=True):
     tokens = Tokenizer("whitespace")(text)
     words = static(tokens)
     if with_elmo:
-        elmo = ElmoEmbedding(random_encoder())(CharacterIds()(tokens))
+        elmo = ElmoEmbedding(random_encoder(SMALLER))(CharacterIds()(tokens))
         words = keras.layers.Concatenate()([words, elmo])
     words = keras.layers.Dropout(0.1)(words)
     pooled = keras.layers.GlobalAveragePooling1D()(words)
@@ -73,8 +73,7 @@ def classifier(static, with_elmo=True):
 TEXTS = ["the 배", "", "Seoul zebra the the"]
 
 
-@pytest.mark.parametrize("with_elmo", [False, True])
-@pytest.mark.parametrize("trainable", [False, True])
+@pytest.mark.parametrize(("trainable", "with_elmo"), [(False, False), (True, True)])
 def test_in_a_model(path, trainable, with_elmo):
     static = StaticEmbedding.from_file(path, trainable=trainable)
     before = numpy_of(static.vectors)

@@ -23,7 +23,7 @@ SEVERAL = [["a", "b"], ["a"], [], ["b"], ["b", "a"]]
 
 @pytest.fixture(scope="module")
 def encoder():
-    return random_encoder()
+    return random_encoder(SMALLER)
 
 
 def made(encoder, **arguments):

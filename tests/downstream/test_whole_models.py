@@ -10,10 +10,10 @@ import tensorflow as tf
 from keras_elmo.downstream.elmo_embedding import ElmoEmbedding
 from keras_elmo.export.saved_model import export_saved_model
 from tests.helpers.exports import SENTENCES, embedding
-from tests.helpers.fresh_process import run_python
+from tests.helpers.fresh_process import run_script
 from tests.helpers.layer_checks import numpy_of
 from tests.helpers.looked_up import LOOKED_UP
-from tests.helpers.small import random_encoder
+from tests.helpers.small import SMALLER, random_encoder
 
 pytestmark = pytest.mark.slow
 
@@ -31,7 +31,7 @@ def from_saved_model(folder):
 
 
 def fine_tuned(folder):
-    return ElmoEmbedding(random_encoder(), trainable_encoder=True)
+    return ElmoEmbedding(random_encoder(SMALLER), trainable_encoder=True)
 
 
 def looked_up(folder):
@@ -87,7 +87,7 @@ def test_trained_saved_and_exported(make, tmp_path):
     wanted = model.predict(BATCH, verbose=0)
     model.save(tmp_path / "model.keras")
     (tmp_path / "sentences.txt").write_text("\n".join(SENTENCES), encoding="utf-8")
-    run_python("-c", RELOAD, len(moved), cwd=tmp_path)
+    run_script("-c", RELOAD, len(moved), cwd=tmp_path)
     np.testing.assert_allclose(np.load(tmp_path / "found.npy"), wanted, atol=1e-5)
 
     if make is looked_up:

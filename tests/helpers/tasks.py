@@ -7,7 +7,7 @@ from keras_elmo.downstream.static_embedding import StaticEmbedding
 from keras_elmo.downstream.tagger import Tagger
 from keras_elmo.downstream.text_classifier import TextClassifier
 from keras_elmo.text.plain_ids import PlainIds
-from tests.helpers.small import random_encoder, randomise
+from tests.helpers.small import SMALLER, random_encoder, randomise
 
 TAGS = ["O", "B-PER", "I-PER", "B-LOC", "I-LOC"]
 WORDS = ["the", "bank", "Ada", "배"]
@@ -24,7 +24,7 @@ def static_vectors():
 def random_tagger(seed=0, **arguments):
     """A tagger with the constraints of BIO."""
     arguments = {"static": static_vectors(), "lstm_units": 6, **arguments}
-    tagger = Tagger(random_encoder(), tags=TAGS, **arguments)
+    tagger = Tagger(random_encoder(SMALLER), tags=TAGS, **arguments)
     rng = np.random.default_rng(seed)
     # A larger bias, or larger transitions, would give all words one tag.
     for layer, scale in ((tagger.head.lstm, 0.7), (tagger.head.scores, 0.5)):
@@ -39,7 +39,7 @@ def random_tagger(seed=0, **arguments):
 def random_classifier(labels=("bad", "good", "so-so"), **arguments):
     """A classifier; its biLSTM and its hidden layer are small."""
     arguments = {"static": static_vectors(), "lstm_units": 3, "hidden": 4, **arguments}
-    classifier = TextClassifier(random_encoder(), labels=labels, **arguments)
+    classifier = TextClassifier(random_encoder(SMALLER), labels=labels, **arguments)
     rng = np.random.default_rng(3)
     for layer in (classifier.text_vectors, classifier.output_layer):
         for weight in layer.weights:
