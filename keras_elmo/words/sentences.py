@@ -29,7 +29,10 @@ def read_sentence(sentence: Sentence, tokenizer: Splitting) -> list[str]:
     check_type(Iterable, "text or a list of tokens", sentence=sentence)
     tokens = list(sentence)
     if not _are_tokens(tokens):
-        refuse("sentence", "text, or hold tokens that are not empty", tokens)
+        raise ValueError(
+            "`sentence` must be text, or hold tokens that are not empty. "
+            f"Received: sentence={tokens}"
+        )
     return tokens
 
 
