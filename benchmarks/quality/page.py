@@ -1,5 +1,6 @@
 """The tables of docs/results.md and of the models' cards, and the figures."""
 
+import json
 import re
 import statistics
 from collections.abc import Sequence
@@ -45,6 +46,14 @@ _BY_PHENOMENON = itemgetter("phenomenon")
 _NOT_YET = "Not measured yet."
 _OF_BEFORE = "† Measured with an earlier model than the one that is shipped."
 _PERPLEXITIES = ROOT / "benchmarks" / "results" / "training_curves.csv"
+_HEADS = Path(__file__).with_name("tasks_heads.jsonl")
+_HEAD_WORDS = ("static", "elmo", "both")
+_HEAD_TITLES = {
+    "ewt-upos": "UD EWT, universal parts of speech",
+    "ewt-xpos": "UD EWT, parts of speech of the Penn Treebank",
+    "gsd-upos": "UD GSD, universal parts of speech (Korean)",
+    "gsd-xpos": "UD GSD, parts of speech of Sejong (Korean)",
+} | {name: TITLES[name] for name in ("wnut17", "sst2", "sst5", "nsmc")}
 _TABLE = re.compile("<!-- table (.+?) -->\n.*?<!-- end -->", flags=re.DOTALL)
 
 
@@ -195,8 +204,39 @@ def _phenomenon_row(name: str, paradigms: Sequence[dict[str, Any]]) -> list[str]
     return cells
 
 
-# Tables of a language model.
-_OF_LANGUAGE = {"perplexity": _perplexities, "blimp": _blimp}
+def _heads(found: Found, language: str) -> tuple[list[str], list[list[str]]]:
+    """`Tagger` and `TextClassifier`, a row for each data set and head."""
+    rows: dict[tuple[str, str], dict[str, list[dict[str, Any]]]] = {}
+    for line in _HEADS.read_text(encoding="utf-8").splitlines():
+        run = json.loads(line)
+        head = "biLSTM, CRF" if run["head"] == "crf" else "biLSTM, softmax"
+        if run["epochs"] is None and run["train"] is None:
+            kept = rows.setdefault((_HEAD_TITLES[run["data_set"]], head), {})
+            kept.setdefault(run["vectors"], []).append(run)
+    order = list(_HEAD_TITLES.values())
+    header = ["Task", "Head", "Static", "ELMo", "[static; ELMo]", "Seconds", "MB"]
+    return header, [
+        [*names, *(_head_cell(kept.get(words, [])) for words in _HEAD_WORDS), *cost]
+        for names, kept in sorted(rows.items(), key=lambda row: order.index(row[0][0]))
+        for cost in [_head_cost(kept.get("both", []))]
+    ]
+
+
+def _head_cell(runs: Sequence[dict[str, Any]]) -> str:
+    scores = [run["scores"] for run in runs]
+    return _cell([100 * each.get("f1", each["accuracy"]) for each in scores])
+
+
+def _head_cost(runs: Sequence[dict[str, Any]]) -> list[str]:
+    """Seconds of training, and megabytes of the file."""
+    if not runs:
+        return ["", ""]
+    seconds = statistics.median(run["seconds"]["training"] for run in runs)
+    return [f"{seconds:,.0f}", f"{runs[0]['bytes'] / 1e6:,.0f}"]
+
+
+# Tables that have one row for each model or head.
+_OF_LANGUAGE = {"perplexity": _perplexities, "blimp": _blimp, "heads": _heads}
 
 
 def _cell(scores: Sequence[float]) -> str:

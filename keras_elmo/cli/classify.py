@@ -18,7 +18,8 @@ from keras_elmo.cli.tasks import (
     train,
     train_options,
 )
-from keras_elmo.text.labelled_files import Columns, read_labelled, read_texts
+from keras_elmo.text.columns import Columns
+from keras_elmo.text.labelled_files import read_labelled, read_texts
 from keras_elmo.utils.options import Option
 
 if TYPE_CHECKING:

@@ -22,6 +22,7 @@ from keras_elmo.files.exported_sources import KerasFile
 from keras_elmo.files.finding import FOREIGN_FORMATS, check_folder_name, is_onnx
 from keras_elmo.utils.checks import received
 from keras_elmo.utils.options import Option
+from keras_elmo.utils.plural import counted
 
 _ONNX = (
     Option(
@@ -241,7 +242,8 @@ def _lines(model: Arguments) -> Iterator[tuple[str, str]]:
     yield "kind", model["kind"]
     yield (
         "sizes",
-        f"{lstm['n_layers']} layers of {lstm['dim']:,} LSTM units, projected to "
+        f"{counted(lstm['n_layers'], 'layer')} of {lstm['dim']:,} LSTM units, "
+        "projected to "
         f"{lstm['projection_dim']:,}; {lstm['n_layers'] + 1} vectors of "
         f"{model['vector_units']:,} for each word",
     )
@@ -251,7 +253,7 @@ def _lines(model: Arguments) -> Iterator[tuple[str, str]]:
             "characters",
             f"{count:,} filters of widths "
             f"{', '.join(str(w) for w, _ in cnn['filters'])}, "
-            f"{cnn['n_highway']} highway layer{'s' * (cnn['n_highway'] != 1)}",
+            f"{counted(cnn['n_highway'], 'highway layer')}",
         )
     if table := model["config"].get("token_vocabulary"):
         looked_up = (

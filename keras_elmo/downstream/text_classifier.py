@@ -16,13 +16,15 @@ from keras_elmo.files.encoder_tokenizer import tokenizer_of
 from keras_elmo.files.sources import Source
 from keras_elmo.text.answers import LabelsTexts, numbers_of_words
 from keras_elmo.text.batching import Tokens
-from keras_elmo.text.labelled_files import Columns
+from keras_elmo.text.columns import Columns
 from keras_elmo.text.labelled_texts import ExampleReader, Label, Text, targets_of
 from keras_elmo.text.token_lists import read_sentences
 from keras_elmo.utils.checks import (
+    called,
     check_at_least,
     check_boolean,
     check_rate,
+    received,
     refuse,
 )
 from keras_elmo.utils.fixed import fixed_arguments
@@ -185,7 +187,12 @@ class TextClassifier(TextClassifierModel):
         parts = self._read.parts(*given, columns)
         distinct = {label for row in parts[0].labels for label in row}
         if len(distinct) < 2 - self.multi_label:
-            refuse("labels", "of two kinds at least", labels)
+            argument = parts[0].argument
+            told = received(**{argument: texts if labels is None else labels})
+            raise ValueError(
+                f"{called(argument)} must have labels of two kinds at least. {told}, "
+                f"where all are {next(iter(distinct), None)!r}"
+            )
         known = self.labels or sorted(distinct)
         targets = [targets_of(part, known, self.multi_label) for part in parts]
         if self.labels is None:

@@ -45,14 +45,15 @@ def download(name: str, argument: str = "model") -> Path:
     return folder
 
 
-def repository_of(name: str, argument: str) -> tuple[str, str | None]:
+def repository_of(
+    name: str, argument: str, may_be_old: bool = True
+) -> tuple[str, str | None]:
     """Returns the repository and the revision of `hf://OWNER/NAME[@REVISION]`."""
     form = re.fullmatch(r"hf://([\w.-]+/[\w.-]+?)(?:@([\w./-]+))?", name)
-    if form is None:
-        raise ValueError(
-            f"{called(argument)} must have the form hf://OWNER/NAME or "
-            f"hf://OWNER/NAME@REVISION. {received(**{argument: name})}"
-        )
+    if form is None or (form[2] and not may_be_old):
+        forms = "hf://OWNER/NAME" + " or hf://OWNER/NAME@REVISION" * may_be_old
+        told = received(**{argument: name})
+        raise ValueError(f"{called(argument)} must have the form {forms}. {told}")
     return form[1], form[2]
 
 

@@ -48,7 +48,8 @@ def run_bilstm(
     add up their gradients there.
     """
     x = ops.cast(x, layer.compute_dtype)
-    layout = batch_layout(*ops.shape(x)[:2], leading(mask))
+    batch, tokens = ops.shape(x)[:2]
+    layout = batch_layout(batch, tokens, leading(mask))
     cells = [layer.forward_layer.cell, layer.backward_layer.cell]
     packed = [layout.pack(x), layout.pack(x, reverse=True)]
     lstms = [_lstm_inputs(*pair) for pair in zip(cells, packed, strict=True)]

@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from keras_elmo.text.batching import Tokens, batches_of_like_length, split_stream
-from keras_elmo.text.labelled_files import Columns
+from keras_elmo.text.columns import Columns
 from keras_elmo.text.labelled_texts import ExampleReader, Examples, Label, targets_of
 from keras_elmo.text.plain_tokenizer import PlainTokenizer
 from keras_elmo.text.tag_scores import TagScores, label_scores

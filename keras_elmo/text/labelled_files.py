@@ -4,10 +4,11 @@ import csv
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
-from typing import Any, BinaryIO, Literal, NamedTuple, TypeAlias
+from typing import Any, BinaryIO, Literal, TypeAlias
 
+from keras_elmo.text.columns import ANY_COLUMNS, Columns, is_header, named_places
 from keras_elmo.text.lines import Files, Line, expand_files, refuse_line, strict_lines
-from keras_elmo.utils.checks import called, did_you_mean, received, refuse
+from keras_elmo.utils.checks import called, refuse
 from keras_elmo.utils.files import parse_json_object
 
 Form: TypeAlias = Literal["tsv", "csv", "jsonl"]
@@ -24,22 +25,7 @@ _SUFFIXES: dict[str, Form] = {
     ".json": "jsonl",
 }
 # A file of more examples, whose first label comes once, may have a header.
-_FEW_EXAMPLES = 10
-
-
-class Columns(NamedTuple):
-    """Names of columns, or places from 0 on in a file without a header.
-
-    Without any, a header has the names `text`, `pair` and `label`; a file without one
-    has the text first, the second text of a pair after it, and the label last.
-    """
-
-    text: str | int | None = None
-    pair: str | int | None = None
-    label: str | int | None = None
-
-
-ANY_COLUMNS = Columns()
+_FEW_EXAMPLES = 4
 
 
 def read_labelled(
@@ -106,7 +92,7 @@ def _warn_of_header(path: str, labels: Sequence[object]) -> None:
     first, *others = map(repr, labels)
     if len(others) < _FEW_EXAMPLES or first in others:
         return
-    if len({*others}) < len(others):
+    if 2 * len({*others}) <= len(others):
         warnings.warn(
             f"{path}: the label {first} comes in the first line alone; if that is a "
             f"header, name a column of it with {called('label_column')}",
@@ -218,13 +204,22 @@ class _Table:
     def _comma_separated(
         self, first: int, lines: Iterable[Line]
     ) -> Iterator[tuple[int, list[str]]]:
-        rows = csv.reader((f"{line}\n" for _, line in lines), strict=True)
+        row: list[str] = []
+
+        def ended() -> Iterator[str]:
+            for _, line in lines:
+                row.append(line)
+                yield f"{line}\n"
+
+        rows = csv.reader(ended(), strict=True)
         while True:
             number = first + rows.line_num
+            row.clear()
             try:
                 cells = next(rows, None)
             except csv.Error as error:
-                refuse_line(self._path, number, f"begin a row of CSV ({error})", "")
+                rule = f"begin a row of CSV, each quotation mark closed ({error})"
+                refuse_line(self._path, number, rule, row[0])
             if cells is None:
                 return
             if any(map(str.strip, cells)):
@@ -236,7 +231,7 @@ class _Table:
         names, given = [cell.strip() for cell in cells], [*self._given.values()]
         is_default = not any(column is not None for column in given)
         self.has_header = any(isinstance(column, str) for column in given) or (
-            is_default and not {*names}.isdisjoint(Columns._fields)
+            is_default and is_header(names)
         )
         if self.has_header:
             return named_places(names, self._given, where)
@@ -255,32 +250,3 @@ class _Table:
             rule += f"columns; or give {flags}"
             refuse_line(self._path, number, rule, cells)
         return places
-
-
-def named_places(
-    names: Sequence[str], given: dict[str, str | int | None], where: str
-) -> dict[str, int]:
-    """Returns the places of columns in a header, by the fields of `Columns`.
-
-    `given` has the column for each field that is wanted, if it is known.
-    """
-    places: dict[str, int] = {}
-    columns = {name: name if x is None else str(x) for name, x in given.items()}
-    # Those that are there by their names come first.
-    for name in sorted(given, key=lambda name: columns[name] not in names):
-        column = columns[name]
-        free = [place for place in range(len(names)) if place not in places.values()]
-        if given[name] is None and column not in names and len(free) == 1:
-            # Whatever it is called.
-            column = names[free[0]]
-        if column not in names:
-            argument = f"{name}_column"
-            raise ValueError(
-                f"{called(argument)} must be one of {', '.join(names)}, in {where}. "
-                f"{received(**{argument: given[name]})}{did_you_mean(column, names)}"
-            )
-        if names.count(column) > 1:
-            rule = f"a column that is there once, in {where}"
-            refuse(f"{name}_column", rule, column)
-        places[name] = names.index(column)
-    return places

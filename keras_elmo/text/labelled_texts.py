@@ -7,12 +7,8 @@ from typing import NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
 
-from keras_elmo.text.labelled_files import (
-    ANY_COLUMNS,
-    Columns,
-    named_places,
-    read_labelled,
-)
+from keras_elmo.text.columns import ANY_COLUMNS, Columns, named_places
+from keras_elmo.text.labelled_files import read_labelled
 from keras_elmo.text.token_lists import as_list
 from keras_elmo.utils.checks import called, check_type, received, refuse
 from keras_elmo.utils.types import Tensor
@@ -79,6 +75,12 @@ class ExampleReader:
             else:
                 kinds = self._pairs, self._multi_label
                 texts, labels = read_labelled(texts, columns, *kinds)
+        elif labels is None:
+            raise ValueError(
+                f"{called('labels')} may be left out only where "
+                f"{called(argument or 'texts')} is a file, a list of `pathlib.Path`, "
+                f"or a data frame. {received(**{argument or 'texts': texts})}"
+            )
         elif columns != ANY_COLUMNS:
             given = next(name for name, x in columns._asdict().items() if x is not None)
             rule = "None unless a file or a data frame is given"

@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Mapping
 
 from keras_elmo.config import MAX_BYTES, ElmoConfig
+from keras_elmo.utils.plural import counted
 
 
 @dataclasses.dataclass
@@ -53,15 +54,15 @@ class CorpusStats:
         `config` describes the model that read the words, if it is known.
         """
         by_bytes = config is None or config.token_vocabulary is None
-        split = f"{_lines(self.split_lines)} of {self.used_lines:,}"
+        split = f"{counted(self.split_lines, 'line')} of {self.used_lines:,}"
         truncated = _percent(self.truncated_words, self.words)
         unknown = _percent(self.unknown_words, self.batched_words)
         dropped = _percent(self.dropped_words, self.words)
         messages = {
-            f"{self.invalid_lines:,} of {_lines(self.lines)} held invalid UTF-8; the "
-            "bad bytes were replaced by U+FFFD": self.invalid_lines,
-            f"{_lines(self.lines_with_nul)} held NUL bytes, which were taken for "
-            "spaces": self.lines_with_nul,
+            f"{self.invalid_lines:,} of {counted(self.lines, 'line')} held invalid "
+            "UTF-8; the bad bytes were replaced by U+FFFD": self.invalid_lines,
+            f"{counted(self.lines_with_nul, 'line')} held NUL bytes, which were taken "
+            "for spaces": self.lines_with_nul,
             f"{split} had more words than a row holds and became several "
             "rows": self.split_lines,
             f"{truncated} of words are longer than {MAX_BYTES} bytes and are "
@@ -72,10 +73,6 @@ class CorpusStats:
             f"{self.max_count_error:,}": self.dropped_words,
         }
         return [message for message, count in messages.items() if count]
-
-
-def _lines(count: int) -> str:
-    return "1 line" if count == 1 else f"{count:,} lines"
 
 
 def _percent(part: int, whole: int) -> str:

@@ -10,7 +10,13 @@ from keras_elmo.text.batching import Tokens
 from keras_elmo.text.tagged_text import TaggedSentence, read_tagged
 from keras_elmo.text.token_lists import as_list, utf8_tokens
 from keras_elmo.utils.checks import called, refuse
-from keras_elmo.utils.tag_schemes import Scheme, are_span_tags, convert, scheme_of
+from keras_elmo.utils.tag_schemes import (
+    Scheme,
+    are_span_tags,
+    convert,
+    scheme_of,
+    strange_tags,
+)
 
 # Of a word whose tag is not known, and of padding.
 NO_TAG = -1
@@ -91,7 +97,7 @@ def in_scheme(
     if not are_span_tags(tags):
         raise ValueError(
             f"{called(argument)} must have tags that mark spans, as the tagger's do "
-            f"({scheme}). Received: tags {reprlib.repr(tags)}"
+            f"({scheme}). Received: tags {reprlib.repr(strange_tags(tags) or tags)}"
         )
     return [TaggedSentence(row.words, convert(row.tags, scheme)) for row in sentences]
 

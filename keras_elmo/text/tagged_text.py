@@ -17,6 +17,9 @@ _COLUMN = "the name or the place of a column"
 _BLANKS = re.compile("[ \t]+")
 # In CoNLL-U, what has not been annotated.
 _UNSPECIFIED = "_"
+# What a header calls columns.
+_WORD_NAMES = {"word", "words", "token", "tokens", "form", "text"}
+_TAG_NAMES = {"tag", "tags", "label", "labels", "lemma", "upos", "xpos", "entity"}
 
 
 class TaggedSentence(NamedTuple):
@@ -33,6 +36,8 @@ def read_tagged(files: Files, column: str | int | None = None) -> list[TaggedSen
     forms. In columns, the word is the first, and between them are tabs, or spaces in a
     file without tabs. CoNLL-U is recognised by a name that ends in `.conllu`, or by a
     first line of 10 columns, of which the first is a number.
+
+    Columns may have a header, such as `token`, `pos` and `tag`, with their names.
 
     Skipped are `-DOCSTART-` lines and comments: lines that begin with `#`, above a
     sentence and not of the right columns. In CoNLL-U, words written as one (1-2) and
@@ -110,7 +115,12 @@ class WordColumns:
         self.path = path
         self.first = first
         self.separator = "tabs" if "\t" in first[1] else "spaces"
-        self.width = len(self.cells(first[1]))
+        names = [cell.casefold() for cell in self.cells(first[1])]
+        self.width = len(names)
+        self.header: Mapping[str, int] = {}
+        word, *tags = names
+        if tags and word in _WORD_NAMES and {*tags} <= _TAG_NAMES | {*self.names}:
+            self.header = {name: place for place, name in enumerate(names)}
 
     def cells(self, line: str) -> list[str]:
         """Returns the columns of a line."""
@@ -122,6 +132,8 @@ class WordColumns:
         """Yields the columns of the words of a sentence."""
         is_above = True
         for number, line in block:
+            if self.header and number == self.first[0]:
+                continue
             cells = self.cells(line)
             # Rows between tabs are read between spaces, too, but no comment is.
             is_row = len(cells) == self.width and (
@@ -141,7 +153,7 @@ class WordColumns:
 
         If it has columns as text has: many, and spaces between them.
         """
-        if self.width > 2 and self.separator == "spaces":
+        if self.width > 2 and self.separator == "spaces" and not self.header:
             warnings.warn(
                 f"{self.path}: every tag occurs once; is it text rather than a word "
                 "and its tag on each line?",
@@ -154,7 +166,8 @@ class WordColumns:
             number, line = self.first
             refuse_line(self.path, number, "have a word and its tag", line)
         place = self.default if column is None else column
-        names = {name: k for name, k in self.names.items() if k < self.width}
+        names = self.header or self.names
+        names = {name: k for name, k in names.items() if self.word != k < self.width}
         if isinstance(place, str):
             place = names.get(place, self.width)
         if -self.width <= place < self.width and place % self.width != self.word:
@@ -200,6 +213,7 @@ class TreebankColumns(WordColumns):
     def __init__(self, path: str, first: Line) -> None:
         self.path = path
         self.separator = "tabs"
+        self.header = {}
 
     def rows(self, block: Sequence[Line]) -> Iterator[_Row]:
         """Yields the columns of the words of a sentence."""

@@ -197,8 +197,8 @@ class Vocabulary:
         kept.sort(key=counts.__getitem__, reverse=True)
         if not kept:
             raise ValueError(
-                "`min_count` must leave a word; the most frequent one was counted "
-                f"{max((counts[word] for word in words), default=0)} times. "
+                "`min_count` must leave a word; the greatest count is "
+                f"{max((counts[word] for word in words), default=0)}. "
                 f"Received: min_count={min_count}"
             )
         if max_size is not None:

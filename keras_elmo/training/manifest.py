@@ -17,6 +17,9 @@ from keras_elmo.utils.files import check_parent, is_leftover, remove_leftovers
 from keras_elmo.utils.locks import held
 from keras_elmo.utils.types import Config
 
+# The options that end a run. A resumed one may end otherwise.
+ENDS = ("steps", "epochs", "minutes", "patience")
+
 
 def check_manifest(
     files: PretrainingDirectory, config: ElmoConfig, manifest: Manifest
@@ -107,6 +110,7 @@ def prepare_run_directory(
     until_end: ExitStack,
     config: ElmoConfig,
     manifest: Manifest,
+    ends: Config,
     make_vocabulary: Callable[[], Vocabulary | None],
     choose: Callable[[Vocabulary | None], Config],
     resume: bool,
@@ -117,6 +121,7 @@ def prepare_run_directory(
     Nothing is written before the words are counted, so nothing can be lost until then.
     Other processes are kept out of the directory, as soon as it exists, `until_end`.
     `choose` returns the entries `CHOSEN` of a new run, which depend on its words.
+    `ends` may differ from those of the run to resume, and replace them.
     """
     used = f"{called('directory')} must not be in use: another process trains in "
     locked = partial(held, files.path, f"{used}{files.path}")
@@ -143,7 +148,7 @@ def prepare_run_directory(
     check_manifest(files, config, manifest)
     if not files.holds_a_run():
         until_end.push(partial(_remove_failed, files, is_new_folder))
-    files.write_manifest(config, {**chosen, **manifest})
+    files.write_manifest(config, {**chosen, **ends, **manifest})
     if vocabulary is not None:
         vocabulary.save(files.vocabulary)
     for folder in (files.path, files.checkpoints):

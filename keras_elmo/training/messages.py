@@ -11,6 +11,7 @@ from keras_elmo.training.recipes import PUBLISHED, Recipe
 from keras_elmo.training.recorder import RunState
 from keras_elmo.training.training_options import TrainingOptions
 from keras_elmo.utils.checks import FLAGS, called
+from keras_elmo.utils.plural import counted
 
 _FLOAT_BYTES = 4
 # The process with TensorFlow, its graphs, and the reader of the text.
@@ -114,7 +115,7 @@ def closing_messages(
     """
     measured = [row.perplexity_mean for row in state.rows]
     known = [perplexity for perplexity in measured if perplexity is not None]
-    messages = [f"{state.step:,} updates on {state.words:,} words"]
+    messages = [f"{counted(state.step, 'update')} on {counted(state.words, 'word')}"]
     if known:
         messages[0] += f"; the lowest validation perplexity is {min(known):,.4g}"
     if state.step == first_step:
@@ -125,9 +126,9 @@ def closing_messages(
         words = state.words // state.positions[0][0]
     if words is not None and words < _LITTLE_TEXT and options.init is None:
         messages.append(
-            f"Warning: the text has {words:,} words, too few to learn a language from: "
-            f"about {_LITTLE_TEXT:,} are the least. Its perplexity says little. More "
-            "text helps, or --init with a model of the language; see "
+            f"Warning: the text has {counted(words, 'word')}, too few to learn a "
+            f"language from: about {_LITTLE_TEXT:,} are the least. Its perplexity says "
+            "little. More text helps, or --init with a model of the language; see "
             "docs/low_resource.md"
         )
     return [*messages, *_next_commands(options)]

@@ -29,7 +29,7 @@ from keras_elmo.training.learning_rates import (
     learning_rate_config,
 )
 from keras_elmo.training.loop import TrainingLoop
-from keras_elmo.training.manifest import prepare_run_directory
+from keras_elmo.training.manifest import ENDS, prepare_run_directory
 from keras_elmo.training.messages import (
     closing_messages,
     memory_message,
@@ -185,6 +185,7 @@ def pretrain(options: TrainingOptions) -> PretrainingModel:
                         until_end,
                         config,
                         manifest,
+                        {name: getattr(options, name) for name in ENDS},
                         make_vocabulary,
                         choose,
                         options.resume,

@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import shlex
 import textwrap
 from pathlib import Path
@@ -14,26 +13,20 @@ from keras_elmo.files.loading import open_model
 from keras_elmo.files.run_history import HistoryRow, read_history
 from keras_elmo.files.run_sources import Run
 from keras_elmo.text.vocabulary import SPECIALS, Vocabulary, counts_file
+from keras_elmo.training.hub_identifiers import check_identifiers
 from keras_elmo.training.learning_rates import FALLS_FROM
+from keras_elmo.training.manifest import ENDS
 from keras_elmo.training.training_options import TrainingOptions
-from keras_elmo.utils.checks import called, received, refuse
+from keras_elmo.utils.checks import called, received
 from keras_elmo.utils.files import read_json_object
 from keras_elmo.utils.lazy import import_extra
 from keras_elmo.utils.options import options_of
+from keras_elmo.utils.plural import counted
 from keras_elmo.utils.types import Config, StrPath
 
 # What a model needs to be read again.
 _KEYS = ("tokenizer", "vocabulary_size", "num_sampled")
 _MOST_FILES = 3
-# Forms of what the Hub calls licences and languages, whose lists grow.
-_LICENSE = (
-    r"[a-z0-9][a-z0-9.+-]*",
-    "an identifier in lower case, such as cc-by-sa-4.0, mit or other",
-)
-_LANGUAGE = (
-    r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*|multilingual",
-    "a code of two or three letters, such as en",
-)
 
 _CARD = """\
 ---
@@ -49,7 +42,7 @@ tags:
 
 | | |
 | --- | --- |
-| Words read | {best.words:,}, in {best.step:,} updates |
+| Words read | {best.words:,}, in {updates} |
 | Words predicted | the {num_words:,} most frequent |
 | Perplexity | of the validation text, by the exact softmax {best.perplexity_mean:.1f} \
 (forward {best.perplexity_forward:.1f}, backward {best.perplexity_backward:.1f}) |
@@ -84,12 +77,7 @@ def run_card(
     The Hub's identifier of the license, such as `"cc-by-sa-3.0"`, and the code of the
     language are left out if they are empty.
     """
-    for argument, value, (form, rule) in (
-        ("license", license, _LICENSE),
-        ("language", language, _LANGUAGE),
-    ):
-        if value and not re.fullmatch(form, value):
-            refuse(argument, f"{rule}, as the Hub calls it", value)
+    check_identifiers(license, language)
     path = open_model(run, "run", kinds=(Run,)).path
     files = RunFiles(path)
     rows = read_history(files.history)
@@ -107,7 +95,8 @@ def run_card(
     if count := sum(number for _, number in config.filters):
         below = f"a character CNN ({count:,} filters)"
     about = (
-        f"ELMo (Peters et al. 2018): a biLM with {config.num_layers} layers of "
+        "ELMo (Peters et al. 2018): a biLM with "
+        f"{counted(config.num_layers, 'layer')} of "
         f"bidirectional LSTMs ({config.units:,} cells, projected to "
         f"{config.projection_units:,} numbers a direction) above {below}, "
         f"{config.num_weights:,} weights. Text is cut by "
@@ -115,11 +104,15 @@ def run_card(
     )
     vocabulary = Vocabulary.load(files.vocabulary)
     command, in_python = _command(config, manifest, len(vocabulary), rows[-1])
+    made = counted(rows[-1].step, "update")
     how = "As many updates as this run made"
-    if "--schedule falling" in command:
+    if "--minutes" in command or "--epochs" in command:
+        how = f"Until the learning rate is 0, here after {made}"
+    elif "--schedule falling" in command and "steps" not in manifest:
+        # The run did not record what was to end it.
         how += (
-            ". The rate falls to 0 only with `--minutes` or `--epochs`,\n"
-            "as it did here; give one of them instead of `--steps`"
+            ". The rate falls to 0 only with `--minutes` or `--epochs`;\n"
+            "if it did here, give one of them instead of `--steps`"
         )
     head = {"language": language, "license": license}
     return _CARD.format(
@@ -129,6 +122,7 @@ def run_card(
         about=textwrap.fill(about, 88),
         units=2 * config.projection_units,
         best=best,
+        updates=counted(best.step, "update"),
         num_words=len(vocabulary) - len(SPECIALS),
         how=how,
         command=command,
@@ -146,7 +140,12 @@ def _command(
     names = [name for name, preset in PRESETS.items() if preset == config]
     sizes = ["--preset", names[0]] if names else ["--options", "options.json"]
     rate, in_python = _rate_options(manifest.get("learning_rate"))
-    values = {**manifest, "learning_rate": None, "steps": last.step, **rate}
+    ends = {name: manifest.get(name) for name in ENDS}
+    falls = rate.get("schedule") == "falling"
+    if not (falls and (ends["minutes"] or ends["epochs"])):
+        # The updates are the same, whatever ended them.
+        ends = {**dict.fromkeys(ENDS), "steps": last.step}
+    values = {**manifest, "learning_rate": None, **ends, **rate}
     for name in ("batch_tokens", "max_tokens"):
         # Of a `Corpus` that was made in Python.
         values.setdefault(name, manifest.get(f"corpus.{name}"))
@@ -211,9 +210,7 @@ def publish(
     in place of `run_card`. The repository is made if it is not there. Returns the
     address of the commit.
     """
-    name, revision = repository_of(repository, "repository")
-    if revision:
-        refuse("repository", "hf://OWNER/NAME, without a revision", repository)
+    name, _ = repository_of(repository, "repository", may_be_old=False)
     card = run_card(run, repository, license, language)
     files = RunFiles(run)
     own = Path(files.path) / "README.md"

@@ -23,6 +23,7 @@ from keras_elmo.training.perplexity import perplexity
 from keras_elmo.training.training_data import Batches
 from keras_elmo.utils.large_variables import blocks_of
 from keras_elmo.utils.lazy import tf
+from keras_elmo.utils.plural import counted
 from keras_elmo.utils.types import Config
 
 # Weight of a step in the running mean of the loss: a mean of some 100 steps.
@@ -178,7 +179,8 @@ class RunRecorder:
             # Each has another share of the text now.
             epoch = min(epoch for epoch, _ in state.positions)
             self.log(
-                f"{len(state.positions)} workers became {workers}: epoch {epoch + 1} "
+                f"{counted(len(state.positions), 'worker')} became {workers}: epoch "
+                f"{epoch + 1} "
                 "begins anew"
             )
             state.positions = [(epoch, 0)] * workers

@@ -9,6 +9,7 @@ import secrets
 import shutil
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from numbers import Integral, Real
 from typing import Any, TextIO
 
 from keras_elmo.utils.types import StrPath
@@ -180,9 +181,18 @@ def file_hash(path: StrPath) -> str:
 _MAX_JSON_BYTES = 1 << 24
 
 
+def _plain(value: object) -> object:
+    """Returns a number of NumPy as JSON has it."""
+    if isinstance(value, Integral):
+        return int(value)
+    if isinstance(value, Real):
+        return float(value)
+    raise TypeError(f"{value!r} cannot be written as JSON")
+
+
 def write_json(path: StrPath, value: object) -> None:
     """Writes a value as indented JSON, unless `read_json_object` would refuse it."""
-    text = json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+    text = json.dumps(value, indent=2, ensure_ascii=False, default=_plain) + "\n"
     if (size := len(text.encode())) > _MAX_JSON_BYTES:
         raise ValueError(
             f"{os.fspath(path)}: must have at most {_MAX_JSON_BYTES:,} bytes, and "

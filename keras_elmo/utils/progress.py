@@ -7,6 +7,8 @@ from time import monotonic
 from types import TracebackType
 from typing import TYPE_CHECKING, TextIO
 
+from keras_elmo.utils.plural import counted
+
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
@@ -115,7 +117,7 @@ class Progress:
         if speed := (self._count - count) / max(now - then, 1e-9):
             digits = ",.0f" if speed >= 1 else ".1g"
             facts.append(f"{speed:{digits}} words/s")
-        words = "1 word" if self._count == 1 else f"{self._count:,.0f} words"
+        words = counted(round(self._count), "word")
         if finished:
             facts.append(f"{words} in {_time(elapsed)}")
         elif self._total is not None and self._position > self._start:

@@ -19,6 +19,7 @@ from keras_elmo.utils.checks import (
     refuse,
 )
 from keras_elmo.utils.lazy import import_extra
+from keras_elmo.utils.plural import counted
 from keras_elmo.utils.progress import Progress
 from keras_elmo.utils.types import Config, StrPath
 from keras_elmo.words.index_files import Arrays, build_graph, load_index, save_index
@@ -90,7 +91,7 @@ class Index:
 
     def __repr__(self) -> str:
         model = f"model={self.model!r}, layer={self.layer}"
-        return f"Index({len(self):,} vectors, {model})"
+        return f"Index({counted(len(self), 'vector')}, {model})"
 
     def __len__(self) -> int:
         """Returns the number of vectors."""

@@ -15,6 +15,7 @@ from keras_elmo.utils.checks import (
     is_integer,
     refuse,
 )
+from keras_elmo.utils.plural import counted
 from keras_elmo.words.predictions import Predictions, log_softmax
 from keras_elmo.words.sentences import (
     Sentence,
@@ -103,7 +104,8 @@ def substitutes(
     if isinstance(position, str):
         position = _only_position(position, tokens)
     if not is_integer(position) or not 0 <= position < len(tokens):
-        rule = f"from 0 to {len(tokens) - 1}: the sentence has {len(tokens)} tokens"
+        number = counted(len(tokens), "token")
+        rule = f"from 0 to {len(tokens) - 1}: the sentence has {number}"
         refuse("position", rule, position)
     replaced = tokens[position].casefold()
     (states,) = predictions.states([tokens])

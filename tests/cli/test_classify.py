@@ -97,7 +97,7 @@ def test_several_labels_and_pairs(folder, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--train", "one.tsv"], "--train must be of two kinds at least"),
+        (["--train", "one.tsv"], "--train must have labels of two kinds at least"),
         (["--train", "wrong.tsv"], "wrong.tsv, line 2: must have 2 columns"),
         (["--train", "one.tsv", "--text-column", "5"], "--text-column must be from 0"),
         (["--train", "one.tsv", "--dev", "wrong.tsv"], "wrong.tsv, line 2: must have"),

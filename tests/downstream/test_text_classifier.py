@@ -27,7 +27,6 @@ def encoder():
 
 
 def made(encoder, **arguments):
-    keras.utils.set_random_seed(0)
     return TextClassifier(encoder, **{"lstm_units": 0, "dropout": 0.0, **arguments})
 
 
@@ -214,7 +213,7 @@ def test_unusual_texts(encoder):
 @pytest.mark.parametrize(
     ("labels", "arguments", "message"),
     [
-        (["a"] * 5, {}, "`labels` must be of two kinds at least"),
+        (["a"] * 5, {}, "`labels` must have labels of two kinds at least"),
         (LABELS[:4], {}, "`labels` must have a label for each text"),
         (
             LABELS,
@@ -227,7 +226,7 @@ def test_unusual_texts(encoder):
             "`validation_data` must hold te",
         ),
         (LABELS, {"validation_split": 0.9}, "`validation_split` must be a share"),
-        (["a", "a", "a", "a", "b"], {"validation_split": 0.2}, "of two kinds at least"),
+        (["a", "a", "a", "a", "b"], {"validation_split": 0.2}, "where all are 'a'"),
         (LABELS, {"validation_split": 2}, "`validation_split` must be a number from 0"),
         (LABELS, {"epochs": 0}, "`epochs` must be at least 1"),
         (LABELS, {"batch_size": 0}, "`batch_size` must be at least 1"),

@@ -1,16 +1,28 @@
 """The page says everything in Korean, too."""
 
+import json
 import re
 from importlib.resources import files
+
+import pytest
+
+from keras_elmo.explorer.api import Api
+from keras_elmo.serving.limits import Limits, ServingError
+from keras_elmo.text.splitting import unspaced
 
 STATIC = files("keras_elmo.explorer") / "static"
 
 
+def table(name):
+    """The texts of a dictionary."""
+    text = (STATIC / "korean.js").read_text(encoding="utf-8")
+    entries = text.partition(f"const {name} = {{")[2].partition("};")[0]
+    return set(re.findall(r'^  "((?:[^"\\]|\\.)*)":', entries, re.MULTILINE))
+
+
 def test_all_texts_are_there():
     """Those of the program and of the page, and no other."""
-    dictionary = (STATIC / "korean.js").read_text(encoding="utf-8")
-    table = dictionary.partition("};")[0]
-    known = set(re.findall(r'^  "((?:[^"\\\\]|\\\\.)*)":', table, re.MULTILINE))
+    known = table("KOREAN")
     said = set()
     for path in STATIC.iterdir():
         if path.name.endswith(".js"):
@@ -35,3 +47,31 @@ def test_all_texts_are_there():
     # The names of two sentences in a verdict.
     said |= {"first", "second"}
     assert said - known == set() and known - said == set()
+
+
+@pytest.mark.graph
+def test_messages_of_the_server(explorer):
+    """What it says of what a reader can type or choose, and where it has no time."""
+    api = Api({"small": explorer}, [], 9)
+    said = [unspaced(["我们坐在河岸上看着船只慢慢驶过这座古老的城市"])]
+    for method, request in (
+        ("tokens", {"text": " "}),
+        ("tokens", {"text": 10 * "a "}),
+        ("tokens", {"text": 1000 * "a"}),
+        ("map", {"model": "gone", "text": "a"}),
+        ("mix", {"csv": "a,b", "name": "mix.csv"}),
+        ("mix", {"csv": "epoch,b\n1,x", "name": "mix.csv"}),
+        ("mix", {"csv": "epoch,b\n1,2", "name": "mix.csv"}),
+    ):
+        request = {"model": "small", **request}
+        with pytest.raises(ServingError) as refused:
+            api.answer(method, json.dumps(request).encode())
+        said.append(str(refused.value))
+    with pytest.raises(ServingError) as refused:
+        Limits(waiting=1).check_waiting(1)
+    said.append(str(refused.value))
+    patterns = [
+        re.sub(r"\\{\d\\}", "(.*)", re.escape(text)) for text in table("MESSAGES")
+    ]
+    for message in said:
+        assert any(re.fullmatch(each, message) for each in patterns), message

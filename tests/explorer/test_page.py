@@ -162,6 +162,9 @@ def test_korean(browser, page):
         text = browser.text(f"#{view} h2") + browser.text("nav")
         assert not re.search("[A-Za-z]{3}", text)
     assert "2층" in browser.text("#mixes")
+    browser.expected = ["status of 400"]
+    browser.open(page.url, "view=compare&first=a&second=+")
+    assert "문장에는 단어가 하나는" in browser.text("#heat [role=alert]")
 
 
 def test_sample_mix(browser, explorers, start_page):
@@ -317,7 +320,8 @@ def test_quiz(browser, start_page):
     right = []
     for number in range(3):
         assert not browser.text("#question .result")
-        browser.run("document.querySelector('#question .choices button').focus()")
+        if not number:
+            browser.run("document.querySelector('#question .choices button').focus()")
         browser.press("ENTER")
         chosen = browser.one("#question [aria-pressed=true]").text
         answer = browser.one("#question .right").text
@@ -327,8 +331,11 @@ def test_quiz(browser, start_page):
         tally = browser.text("#question .tally")
         assert f"Of {number + 1} answered you have {sum(right)} right" in tally
         assert not browser.all("#question .choices button:enabled")
-        # The focus is on the next question.
+        # The focus is on the next question, then on its first choice.
         browser.press("ENTER")
+        browser.wait()
+        focused = "document.activeElement.parentElement.className"
+        assert browser.run(focused) == "choices"
         assert f"question={number + 1}" in browser.run("location.hash")
     sentence = browser.text("#question .sentence")
     browser.driver.back()

@@ -5,7 +5,8 @@ import re
 
 import pytest
 
-from keras_elmo.text.labelled_files import Columns, read_labelled, read_texts
+from keras_elmo.text.columns import Columns
+from keras_elmo.text.labelled_files import read_labelled, read_texts
 
 TEXTS = ['a "warm" film', "dull , long"]
 LABELS = ["good", "bad"]
@@ -56,6 +57,11 @@ def test_forms(form):
         # By the names of a header, in any order, whatever else is there.
         ("label\tid\ttext\nx\t1\ta\ny\t2\tb\n", ()),
         ("id\treview\tmood\n1\ta\tx\n2\tb\ty\n", ("review", None, "mood")),
+        # By usual names.
+        ("Sentiment\tReview\nx\ta\ny\tb\n", ()),
+        ("id\tSentences\tclass\n1\ta\tx\n2\tb\ty\n", ()),
+        ("TEXT\tLabel\na\tx\nb\ty\n", ()),
+        ("comment\tmood\na\tx\nb\ty\n", (None, None, "mood")),
         # The only other column, whatever it is called.
         ("sentence\tlabel\na\tx\nb\ty\n", ()),
         ("mood\treview\nx\ta\ny\tb\n", (None, None, "mood")),
@@ -162,11 +168,20 @@ MALFORMED = {
     "labels twice": ("text\tlabel\na\tx,x\n", (), "line 2: must have distinct labels"),
 }
 MALFORMED_CSV = {
-    "open quote": ('a,x\n"b,y\nc,z\n', "line 2: must begin a row of CSV (unexpected"),
-    "quote inside": ('a,x\n"b"c,y\n', "line 2: must begin a row of CSV ('"),
+    "open quote": (
+        'a,x\n"b,y\nc,z\n',
+        "line 2: must begin a row of CSV, each quotation mark closed (unexpected end "
+        "of data). Received: '\"b,y'",
+    ),
+    "open quote of a label": (
+        '\ntext,label\n"a\nb",x\nc,"y\n"d",z\n',
+        "line 5: must begin a row of CSV, each quotation mark closed (',' expected "
+        "after '\"'). Received: 'c,\"y'",
+    ),
+    "quote inside": ('a,x\n"b"c,y\n', "closed (',' expected after '\"')"),
     "semicolons": ("a;x\nb;y\n", "line 1: must have a text and a label alone, or"),
     "column more": ("a,x\nb, or c,y\n", "line 2: must have 2 columns, with commas"),
-    "long field": (f"{'a' * 200_000},x\n", "line 1: must begin a row of CSV (field"),
+    "long field": (f"{'a' * 200_000},x\n", "mark closed (field larger"),
 }
 MALFORMED_JSON = {
     "no json": ("a\tx\n", "file.jsonl, line 1: not valid JSON"),
@@ -221,9 +236,10 @@ def test_malformed_lists_of_labels():
 
 
 def test_a_header_that_is_not_told():
-    content = "review\tmood\n" + "a\tx\nb\ty\n" * 9
-    with pytest.warns(UserWarning, match="'mood' comes in the first line alone"):
-        assert len(read(content)[0]) == 19
+    for count in (2, 9):
+        content = "review\tmood\n" + "a\tx\nb\ty\n" * count
+        with pytest.warns(UserWarning, match="'mood' comes in the first line alone"):
+            assert len(read(content)[0]) == 2 * count + 1
     # Every label comes once.
     assert len(read("".join(f"a\t{k}\n" for k in range(19)))[0]) == 19
 
@@ -235,8 +251,9 @@ def test_texts_alone():
     for content, columns in (("a\tx\n", ()), ("a\n", ()), ("1\ta\n", (1,))):
         stream = io.BytesIO(content.encode())
         assert list(read_texts("x.tsv", stream, Columns(*columns))) == ["a"]
-    stream = io.BytesIO(b"id\ttext\n1\ta\n")
-    assert list(read_texts("x.tsv", stream)) == ["a"]
+    for header in (b"id\ttext", b"sentiment\tReview"):
+        stream = io.BytesIO(header + b"\n1\ta\n")
+        assert list(read_texts("x.tsv", stream)) == ["a"]
     # Or by a column that is asked for.
     stream = io.BytesIO(b'{"review": "a"}\n')
     assert list(read_texts("-", stream, Columns("review"))) == ["a"]

@@ -3,7 +3,7 @@ import re
 import numpy as np
 import pytest
 
-from keras_elmo.text.labelled_files import Columns
+from keras_elmo.text.columns import Columns
 from keras_elmo.text.labelled_texts import (
     ExampleReader,
     Examples,
@@ -181,6 +181,14 @@ def test_one_label_for_each_text():
             (TypeError, ValueError), match="`validation_data` must be a"
         ):
             reader().parts(TEXTS, ["a", "b", "a"], wrong, 0)
+
+
+def test_names_of_files_are_texts(tmp_path):
+    """Without labels, they are asked for by the name of what was given."""
+    with pytest.raises(
+        ValueError, match=r"`labels` may .*: texts=\['a\.tsv', 'b\.tsv'\]"
+    ):
+        reader().examples(["a.tsv", "b.tsv"], None)
 
 
 def test_split():

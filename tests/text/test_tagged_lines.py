@@ -44,6 +44,9 @@ def test_text():
         # What is not a word stays as it is.
         ("-DOCSTART- O\n\n# a b c\na O\n", "-DOCSTART- O\n\n# a b c\na O T0\n"),
         ("# nothing\n\n\n", "# nothing\n\n\n"),
+        # A header, and a word.
+        ("word tag\na X\n", "word tag\na X T0\n"),
+        ("word\na\n", "word\tT0\na\tT1\n"),
         # A comment has other columns.
         ("# O\n#1 O\na O\n", "# O T0\n#1 O T1\na O T2\n"),
     ],

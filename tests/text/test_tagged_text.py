@@ -134,6 +134,26 @@ def test_forms_of_files(text):
             assert read_tagged("file.conll.gz") == expected
 
 
+@pytest.mark.parametrize(
+    ("header", "column", "expected"),
+    [
+        ("word\ttag\tner", None, ["Y", "B-X"]),
+        ("Token Tag NER", "tag", ["N", "V"]),
+        ("# text = a b\nword ner pos", "ner", ["N", "V"]),
+        ("word pos ner\n", 1, ["N", "V"]),
+    ],
+)
+def test_header(header, column, expected):
+    """Names of columns are no word, and say which is meant."""
+    rows = "a N Y\nb V B-X\n"
+    text = f"{header}\n{rows.replace(' ', chr(9)) if chr(9) in header else rows}"
+    assert read(text, column) == [(["a", "b"], expected)]
+    # A word beside real tags.
+    assert read("Word NN\nsat V\n")[0].words == ["Word", "sat"]
+    with pytest.raises(ValueError, match="did you mean label"):
+        read("token label\na X\n", "lable")
+
+
 def test_several_files(folder):
     for name, word in {"b.conll": "b", "a.conll": "a", "c.conllu": "c"}.items():
         row = f"1\t{word}\t_\tX" + 6 * "\t_" if name == "c.conllu" else f"{word} X"

@@ -49,14 +49,18 @@ def test_two_begin_in_new_directory(tmp_path):
     recipe = {"corpus": None, "seed": 0}
 
     def arguments(lock, recipe):
-        return files, lock, CONFIG, recipe
+        return files, lock, CONFIG, recipe, {}
 
     with ExitStack() as first, ExitStack() as second:
 
         def count():
             # Meanwhile the other has counted, too, and begins.
             prepare_run_directory(
-                *arguments(second, recipe), lambda: None, lambda words: {}, False, print
+                *arguments(second, recipe),
+                lambda: None,
+                lambda words: {},
+                False,
+                print,
             )
 
         with pytest.raises(ValueError, match="another process trains in"):
@@ -80,6 +84,7 @@ def begun(path, error):
             until_end,
             CONFIG,
             {"corpus": None},
+            {},
             lambda: words,
             lambda words: {},
             True,
@@ -118,6 +123,7 @@ def test_failed_run_keeps_checkpoints(tmp_path):
                 until_end,
                 CONFIG,
                 {"corpus": None},
+                {},
                 lambda: None,
                 lambda words: {},
                 False,

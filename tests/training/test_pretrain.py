@@ -547,7 +547,10 @@ def test_diverged_weights(tmp_path):
 
 @pytest.mark.usefixtures("eagerly")
 def test_run_of_few_shapes(folder, tmp_path):
-    """A run that began on JAX goes on with its shapes; all rows have one length."""
+    """A run that began on JAX goes on with its shapes; all rows have one length.
+
+    What ends it is what is asked for last.
+    """
     shapes = BatchShapes((9,), num_words=64)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(TrainingData, "choose_shapes", lambda data: shapes._asdict())
@@ -557,6 +560,8 @@ def test_run_of_few_shapes(folder, tmp_path):
     on_text(folder, tmp_path / "few", steps=4, resume=True)
     again = json.loads((tmp_path / "few" / "training.json").read_text())
     assert again["shapes"] == manifest["shapes"]
+    ends = [each["steps"] for each in (manifest, again)]
+    assert ends == [2, 4] and manifest["minutes"] is None
     on_text(folder, tmp_path / "any", steps=4)
     arrays, others = (state_of(tmp_path / name)[0] for name in ("few", "any"))
     for name, array in arrays.items():

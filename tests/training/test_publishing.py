@@ -1,5 +1,6 @@
 import dataclasses
 import json
+import re
 import shlex
 
 import keras
@@ -14,6 +15,7 @@ from keras_elmo.training.learning_rates import (
     build_learning_rate,
     learning_rate_config,
 )
+from keras_elmo.training.manifest import ENDS
 from keras_elmo.training.publishing import run_card
 from keras_elmo.training.recipes import completed, recipe_of
 from keras_elmo.training.training_options import TrainingOptions
@@ -98,11 +100,20 @@ def test_card(run):
     assert card.startswith("---\nlibrary_name: ")
 
 
-@pytest.mark.parametrize("license", ["mit", "cc-by-sa-4.0", "openrail++", "other"])
+@pytest.mark.parametrize("license", ["mit", "cc-by-sa-4.0", "gpl-3.0", "other"])
 @pytest.mark.parametrize("language", ["ko", "tlh", "zh-Hant", "multilingual"])
 def test_identifiers_of_the_hub(run, license, language):
     head = run_card(run, license=license, language=language)
     assert head.startswith(f"---\nlanguage: {language}\nlicense: {license}\n")
+
+
+@pytest.mark.parametrize("license", ["openrail++", "quatsch"])
+def test_license_that_spdx_does_not_list(run, license):
+    """The Hub has some of its own: a warning."""
+    pytest.importorskip("packaging.licenses")
+    with pytest.warns(UserWarning, match=f"^{re.escape(license)}: SPDX lists no "):
+        card = run_card(run, license=license)
+    assert f"license: {license}\n" in card
 
 
 @pytest.mark.parametrize("license", ["MIT", "my own", "cc by 4.0", "mit\nx: y", "-"])
@@ -125,6 +136,7 @@ def begin(run, **given):
         "learning_rate": rate,
         "tokenizer": "whitespace",
         "batch_tokens": options.batch_tokens,
+        **{name: getattr(options, name) for name in ENDS},
     }
     write_json(run / "training.json", manifest)
     return manifest
@@ -149,6 +161,9 @@ def commanded(run):
         {"optimizer": "muon", "seed": 3},
         {"optimizer": "adam", "schedule": "constant"},
         {"optimizer": "adagrad", "schedule": "falling", "learning_rate": 0.3},
+        {"epochs": 3, "learning_rate": 0.01},
+        {"epochs": 3, "schedule": "falling"},
+        {"minutes": 1.5, "epochs": 7, "steps": 900, "schedule": "falling"},
         {"schedule": "cosine", "steps": 400},
         {"schedule": "cosine", "steps": 400, "warmup_steps": 20, "learning_rate": 0.1},
     ],
@@ -159,7 +174,10 @@ def test_command_of_card(run, given, recipe):
     manifest = begin(run, recipe=recipe, **given)
     options, below = commanded(run)
     assert below == ""
-    assert options.steps == given.get("steps", 300)
+    ends = {name: manifest[name] for name in ENDS}
+    if "falls_from" not in str(manifest["learning_rate"]):
+        ends = {**dict.fromkeys(ENDS), "steps": given.get("steps", 300)}
+    assert {name: getattr(options, name) for name in ENDS} == ends
     again = fixed_options(options)
     # Those that the recipe chose for this text.
     assert again.pop("vocabulary_size") == len(WORDS)
@@ -167,6 +185,16 @@ def test_command_of_card(run, given, recipe):
     for name, value in {**again, "learning_rate": rate}.items():
         assert value == manifest[name], name
     assert options.batch_tokens == manifest["batch_tokens"]
+
+
+def test_card_of_old_run(run):
+    """A run that has not recorded its end tells its updates, and what to beware of."""
+    manifest = begin(run)
+    write_json(
+        run / "training.json", {k: v for k, v in manifest.items() if k not in ENDS}
+    )
+    assert "if it did here, give one of them instead of" in run_card(run)
+    assert commanded(run)[0].steps == 300
 
 
 def test_command_of_card_of_a_corpus(run):
@@ -234,10 +262,9 @@ def test_refusals(run, hub, monkeypatch, tmp_path):
     for result in (ask("elmo-en"), command("card", "elmo-en")):
         said = "elmo-en: is a shipped model; RUN must be a run of keras_elmo\n"
         assert_one_line(*result, said)
-    assert_one_line(
-        *ask(run, name="someone/elmo"), "REPOSITORY must have the form hf://"
-    )
-    assert_one_line(*ask(run, name=f"{NAME}@v1"), "without a revision")
+    for wrong in ("someone/elmo", f"{NAME}@v1"):
+        said = "must have the form hf://OWNER/NAME. Received: REPOSITORY "
+        assert_one_line(*ask(run, name=wrong), said)
     for language in ("en: x", "Klingon", "EN", "e", "english"):
         result = ask(run, "--language", language)
         assert_one_line(*result, "--language must be a code of two or three letters")

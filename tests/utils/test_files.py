@@ -2,6 +2,7 @@ import errno
 import json
 import os
 
+import numpy as np
 import pytest
 
 from keras_elmo.utils import files
@@ -221,6 +222,8 @@ def test_write_json(tmp_path):
     assert "배" in text
     assert text.count("\n") > 4 and text.endswith("}\n")
     assert read_json_object(tmp_path / "value.json") == json.loads(text)
+    write_json(tmp_path / "value.json", {"a": np.int64(3), "b": np.float32(0.5)})
+    assert read_json_object(tmp_path / "value.json") == {"a": 3, "b": 0.5}
 
 
 def test_write_json_that_cannot_be_read(tmp_path, monkeypatch):

@@ -1,3 +1,5 @@
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -147,3 +149,15 @@ def test_errors():
         convert([3], "BIO")
     with pytest.raises(ValueError, match="`tag_names` must be distinct"):
         allowed_transitions(["O", "O"])
+
+
+def test_tags_that_mark_no_spans():
+    """One beside spans makes all of them plain tags: a warning names it."""
+    rows = [["O", "B-PER", "I-PER"], ["B-", "X-LOC", "O"]]
+    with pytest.warns(UserWarning, match=r"plain tags because of B-, X-LOC$"):
+        assert scheme_of(rows) is None
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        # Parts of speech, and spans alone.
+        assert scheme_of([["NOUN", "X"], ["O", "-LRB-", "S"]]) is None
+        assert scheme_of(rows[:1]) == "BIO"

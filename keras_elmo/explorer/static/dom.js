@@ -1,6 +1,6 @@
 // Elements, requests, and panels that load.
 
-import { t } from "./korean.js";
+import { said, t } from "./korean.js";
 
 export function element(tag, properties = {}, ...children) {
   const made = Object.assign(document.createElement(tag), properties);
@@ -77,7 +77,7 @@ export async function ask(method, body = {}) {
   } catch {
     throw new Error(t("The server answered with status {0}.", answer.status));
   }
-  if (!answer.ok) throw new Error(found.error);
+  if (!answer.ok) throw new Error(said(found.error));
   return found;
 }
 
@@ -86,12 +86,19 @@ const loaded = new WeakMap();
 const answers = new Map();
 const KEPT = 100;
 
+// Changes what a panel shows. Whoever was in it with the keyboard stays in it.
+function redraw(body, change) {
+  const held = body.contains(document.activeElement);
+  change();
+  if (held && !body.contains(document.activeElement)) body.querySelector("button:enabled, [tabindex='0']")?.focus();
+}
+
 // Draws what `load` returns; what has the same key is there already.
 export async function fill(panel, key, load, draw) {
   const body = panel.querySelector(".body");
   const last = loaded.get(panel);
   if (last?.key === key) {
-    if (last.data) draw(body, last.data);
+    if (last.data) redraw(body, () => draw(body, last.data));
     return;
   }
   const mine = { key };
@@ -104,7 +111,7 @@ export async function fill(panel, key, load, draw) {
     mine.data = data;
     answers.set(name, data);
     if (answers.size > KEPT) answers.delete(answers.keys().next().value);
-    draw(body, data);
+    redraw(body, () => draw(body, data));
   } catch (error) {
     if (loaded.get(panel) !== mine) return;
     mine.data = null;
@@ -115,7 +122,7 @@ export async function fill(panel, key, load, draw) {
     });
     const sentence = element("p", { textContent: shown(error.message) });
     sentence.setAttribute("role", "alert");
-    body.replaceChildren(element("div", { className: "error" }, sentence, retry));
+    redraw(body, () => body.replaceChildren(element("div", { className: "error" }, sentence, retry)));
   }
   panel.setAttribute("aria-busy", "false");
 }

@@ -51,6 +51,7 @@ const KOREAN = {
   "Tag": "태그 달기",
   "Words and their tags": "단어와 태그",
   "Probabilities of all tags": "모든 태그의 확률",
+  "1 other tag": "다른 태그 1개",
   "{0} other tags": "다른 태그 {0}개",
   "{0}: a tag’s probability is summed over all sequences of tags that have it (CRF).":
     "{0}: 태그의 확률은 그 태그가 든 모든 태그열의 확률을 더한 것입니다 (CRF).",
@@ -112,6 +113,7 @@ const KOREAN = {
   "{0} times": "{0}배",
   "Of different lengths: the {0} sentence has {1} bits less a word than the {2}.":
     "길이가 다릅니다: {0} 문장이 {2} 문장보다 단어마다 {1}비트 적습니다.",
+  "Both sentences are about as likely.": "두 문장은 비슷하게 그럴듯합니다.",
   "The {0} sentence is {1} as likely as the {2}: {3} bits less.": "{0} 문장이 {2} 문장보다 {1} 그럴듯합니다: {3}비트 적습니다.",
   "A CSV file may have 4 MiB.": "CSV 파일은 4 MiB까지입니다.",
   "Sample: elmo-en, parts of speech (UD EWT)": "보기: elmo-en, 품사 (UD EWT)",
@@ -125,12 +127,41 @@ const KOREAN = {
   "The server answered with status {0}.": "서버가 상태 {0}(으)로 대답했습니다.",
 };
 
+// What the server says.
+const MESSAGES = {
+  "A sentence must have at least one word": "문장에는 단어가 하나는 있어야 합니다.",
+  "A sentence may have {0} tokens. Received: {1}": "문장은 토큰 {0}개까지입니다. 받은 것: {1}개.",
+  "A sentence may have {0} characters. Received: {1}": "문장은 글자 {0}개까지입니다. 받은 것: {1}개.",
+  "{0} requests wait already; try again later": "벌써 요청 {0}개가 기다립니다. 나중에 다시 하세요.",
+  "The body must have at most {0} bytes": "요청은 {0}바이트까지입니다.",
+  "'model' must be {0}. Received: {1}": "그런 모델이 없습니다: {1}. 있는 모델: {0}.",
+  "The body must arrive within {0} seconds": "요청은 {0}초 안에 와야 합니다.",
+  "Too many large requests wait; try again later": "큰 요청이 너무 많이 기다립니다. 나중에 다시 하세요.",
+  "The server failed; see its log": "서버에 오류가 났습니다. 서버의 기록을 보세요.",
+  "about {0} % of the letters are of a language without spaces between words, of which each phrase becomes one word: segment the text before, and give the tokenizer whitespace; docs/faq.md names segmenters":
+    "글자의 약 {0} %가 띄어 쓰지 않는 언어여서 구절마다 한 단어가 됩니다. 먼저 단어로 나누고 토크나이저 whitespace를 쓰세요. 도구는 docs/faq.md에 있습니다.",
+  "{0}: lacks the column {1}": "{0}: {1} 열이 없습니다.",
+  "{0}: line {1} must hold numbers: {2}": "{0}: {1}번째 줄에는 수가 있어야 합니다: {2}",
+  "{0}: has no columns NAME/layer_0, NAME/layer_1, ...": "{0}: NAME/layer_0, NAME/layer_1, ... 열이 없습니다.",
+};
+
 export const language = navigator.language.startsWith("ko") ? "ko" : "en";
 
 // Texts stand in the program in English; `{0}` is the first value.
 export function t(text, ...values) {
   const said = language === "ko" ? KOREAN[text] ?? text : text;
   return said.replace(/\{(\d)\}/g, (_, k) => values[k]);
+}
+
+// A message of the server, with the values that stand in it.
+export function said(message) {
+  if (language !== "ko") return message;
+  for (const [text, korean] of Object.entries(MESSAGES)) {
+    const pattern = text.replace(/[.()]/g, "\\$&").replace(/\{\d\}/g, "(.*)");
+    const found = new RegExp(`^${pattern}$`, "s").exec(message);
+    if (found) return korean.replace(/\{(\d)\}/g, (_, k) => found[+k + 1]);
+  }
+  return message;
 }
 
 // The texts of the page itself.

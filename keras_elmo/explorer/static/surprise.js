@@ -74,10 +74,11 @@ function drawBits(body, { sentences }) {
     const [a, b] = sums.map((sum, k) => (share ? sum / lengths[k] : sum));
     const names = (a <= b ? ["first", "second"] : ["second", "first"]).map((name) => t(name));
     const gap = Math.abs(a - b);
-    const times = gap > 30 ? t("a billion times and more") : t("{0} times", (2 ** gap).toLocaleString("en", { maximumSignificantDigits: 2 }));
-    const text = share
-      ? t("Of different lengths: the {0} sentence has {1} bits less a word than the {2}.", names[0], gap.toFixed(1), names[1])
-      : t("The {0} sentence is {1} as likely as the {2}: {3} bits less.", names[0], times, names[1], gap.toFixed(1));
+    const ratio = (2 ** gap).toLocaleString("en", { maximumSignificantDigits: 2 });
+    const times = gap > 30 ? t("a billion times and more") : t("{0} times", ratio);
+    let text = t("The {0} sentence is {1} as likely as the {2}: {3} bits less.", names[0], times, names[1], gap.toFixed(1));
+    if (ratio === "1") text = t("Both sentences are about as likely.");
+    if (share) text = t("Of different lengths: the {0} sentence has {1} bits less a word than the {2}.", names[0], gap.toFixed(1), names[1]);
     blocks.push(element("p", { className: "verdict", textContent: text }));
   }
   body.replaceChildren(...blocks);

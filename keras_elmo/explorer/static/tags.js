@@ -91,7 +91,7 @@ function marginalsOf({ word: text, tag, marginals }, others) {
   });
   if (others) {
     const rest = Math.max(0, 1 - marginals.reduce((sum, [, probability]) => sum + probability, 0));
-    const label = element("span", { textContent: t("{0} other tags", others.toLocaleString("en")) });
+    const label = element("span", { textContent: others === 1 ? t("1 other tag") : t("{0} other tags", others.toLocaleString("en")) });
     const row = element("li", {}, ...barOf(label, rest, percent(rest)));
     row.style.setProperty("--tag", colourOf(-1));
     rows.push(row);

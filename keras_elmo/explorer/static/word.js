@@ -1,7 +1,7 @@
 // A word in its sentence: neighbours, substitutes, and its map.
 
 import { arrows, ask, barOf, clear, element, examples, fill, percent, word } from "./dom.js";
-import { t } from "./korean.js";
+import { said, t } from "./korean.js";
 import { drawLayers, layerOf } from "./layers.js";
 import { download, drawMap } from "./map.js";
 import { change, state } from "./state.js";
@@ -95,7 +95,7 @@ function drawTokens(body, { tokens, warning }) {
     });
     arrows(group);
     body.replaceChildren(group);
-    if (warning) body.append(element("p", { className: "note", textContent: warning }));
+    if (warning) body.append(element("p", { className: "note", textContent: said(warning) }));
   }
   [...group.children].forEach((button, k) =>
     button.setAttribute("aria-pressed", String(k === state.at)));
