@@ -18,7 +18,7 @@ import numpy as np
 
 import keras_elmo
 from keras_elmo.text.vocabulary import PADDING_ID
-from keras_elmo.training.training_data import Batch, EpochIterator
+from keras_elmo.training.training_data import Batch, batches_from
 
 TOKENIZER = "whitespace"
 # What a batch of the published trainer predicts in a direction: 64 rows of 20 tokens.
@@ -43,7 +43,7 @@ class TimedBatches:
 
     def __iter__(self) -> Iterator[Batch]:
         self.tokens, self.moments = [], [time.perf_counter()]
-        for batch in EpochIterator(self._corpus):
+        for batch, _ in batches_from(self._corpus):
             tokens = count_predictions(batch)
             if sum(self.tokens) + tokens > self._most_tokens:
                 return
@@ -135,7 +135,7 @@ def compare_sources(
     """Trains on the same batches out of memory and out of files, in turn."""
     vocabulary = keras_elmo.Vocabulary.load(vocabulary_file)
     corpus = keras_elmo.Corpus(text, vocabulary, TOKENIZER)
-    kept = list(islice(EpochIterator(corpus), number))
+    kept = [batch for batch, _ in islice(batches_from(corpus), number)]
     with tempfile.TemporaryDirectory() as folder:
         # This also traces the graphs of every shape.
         model = train(preset, kept, len(vocabulary), f"{folder}/model")
@@ -146,7 +146,8 @@ def compare_sources(
     }
 
     def measure(source: Any, use: Callable[[Batch], Any]) -> float:
-        return seconds_a_batch(islice(EpochIterator(source), number), use)
+        batches = (batch for batch, _ in islice(batches_from(source), number))
+        return seconds_a_batch(batches, use)
 
     timed = {name: partial(measure, *kind) for name, kind in kinds.items()}
     seconds = common.in_turn(timed, repeats, "seconds a batch, ")

@@ -121,9 +121,7 @@ class EndingSignals:
 
     So a command removes temporary files and keeps parts, as after Ctrl-C. A second
     signal ends the process at once. Ignored signals, as under `nohup`, stay ignored.
-
-    Attributes:
-        number: the last signal; SIGINT until another comes.
+    `number` is the last signal; SIGINT until another comes.
     """
 
     def __init__(self) -> None:
@@ -153,11 +151,7 @@ class EndingSignals:
 
 
 def not_empty(lines: Iterable[T], path: str) -> Iterator[T]:
-    """Returns the lines of a text, once it has been seen that there is one.
-
-    Raises:
-        ValueError: there is none.
-    """
+    """Returns the lines of a text, or raises a `ValueError` if there is none."""
     lines = iter(lines)
     for first in lines:
         return chain([first], lines)

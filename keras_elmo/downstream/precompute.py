@@ -4,7 +4,6 @@ import tempfile
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from itertools import chain
 from types import NoneType
 from typing import TypeAlias
 
@@ -22,7 +21,7 @@ from keras_elmo.downstream.layer_batches import (
     layer_dataset,
 )
 from keras_elmo.downstream.token_mask import is_ids
-from keras_elmo.embedding.word_cache import WordCache, as_float32, compiled_halves
+from keras_elmo.embedding.word_cache import KerasRunner
 from keras_elmo.models.encoder import check_char_ids
 from keras_elmo.text.batching import batches_of_like_length, split_stream
 from keras_elmo.text.string_layer import are_strings
@@ -126,8 +125,7 @@ def precompute(
     batches: list[LayerBatch] = []
     sentences = _sentences(elmo, dataset, batches, inputs)
     windows = split_stream(sentences, len, _WINDOW_POSITIONS, _WINDOW_SENTENCES)
-    computed = chain.from_iterable(map(_LayersOfIds(elmo), windows))
-    packed = _stored(computed, batches, max_memory, directory)
+    packed = _stored(_layers_of(elmo, windows), batches, max_memory, directory)
     if not batches:
         raise ValueError("`dataset` must have a batch. Received: none")
     return layer_dataset(LayerBatches(elmo.layers_shape, packed, batches, shuffle))
@@ -211,33 +209,23 @@ def _is_read(value: Tensor, ids_per_token: int) -> bool:
     return len(shape) == 3 and shape[-1] == ids_per_token and is_ids(value)
 
 
-class _LayersOfIds:
-    """Computes the layers of sentences from the ids of their words."""
-
-    def __init__(self, elmo: ElmoEmbedding) -> None:
-        token_embedding, self._bilm = compiled_halves(elmo.encoder)
-        encode = partial(_ids_of, ids_per_word=elmo.encoder.config.ids_per_token)
-        self._cache = WordCache(token_embedding, encode)
-        self._inside = slice(None) if elmo.keep_boundaries else slice(1, -1)
-
-    def __call__(self, window: list[_Words]) -> list[np.ndarray]:
-        """Returns the layers of each sentence, `(layers, tokens, units)`."""
-        words = dict.fromkeys(chain.from_iterable(window))
-        # The first two rows are masked words.
-        table = self._cache.vectors(list(words), keep=True)
-        rows = {word: row for row, word in enumerate(words, start=2)}
+def _layers_of(
+    elmo: ElmoEmbedding, windows: Iterable[list[_Words]]
+) -> Iterator[np.ndarray]:
+    """Yields the layers of each sentence, `(layers, tokens, units)`."""
+    encode = partial(_ids_of, ids_per_word=elmo.encoder.config.ids_per_token)
+    runner = KerasRunner(elmo.encoder, encode)
+    inside = slice(None) if elmo.keep_boundaries else slice(1, -1)
+    for window in windows:
+        compute = runner.prepare(window, keep_words=True)
         results = [np.empty(0)] * len(window)
         lengths = [len(sentence) for sentence in window]
         for indices in batches_of_like_length(lengths, _BATCH_SIZE):
-            places = np.zeros((len(indices), max(lengths[k] for k in indices)), int)
-            for place, k in zip(places, indices, strict=True):
-                place[: lengths[k]] = [rows[word] for word in window[k]]
-            layers = self._bilm.predict_on_batch([table[places], places > 0])
-            arrays = [as_float32(layer) for layer in layers]
+            arrays = compute([window[k] for k in indices])
             for row, k in enumerate(indices):
-                parts = [array[row, : lengths[k]][self._inside] for array in arrays]
+                parts = [array[row, : lengths[k]][inside] for array in arrays]
                 results[k] = np.stack(parts)
-        return results
+        yield from results
 
 
 def _ids_of(sentences: list[_Words], ids_per_word: int) -> np.ndarray:

@@ -1,6 +1,6 @@
 """A Keras model from words to tags."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Sequence
 
 import keras
 import numpy as np
@@ -9,9 +9,8 @@ from keras import ops
 from keras_elmo.downstream.best_epoch import TagScoresByEpoch
 from keras_elmo.downstream.tagger_model import TaggerModel
 from keras_elmo.downstream.task_export import export
-from keras_elmo.embedding.embedder import windows
 from keras_elmo.files.encoder_tokenizer import tokenizer_of
-from keras_elmo.text.answers import Row, TagsSentences
+from keras_elmo.text.answers import TagsSentences
 from keras_elmo.text.batching import Tokens
 from keras_elmo.text.plain_tokenizer import PlainTokenizer
 from keras_elmo.text.tagged_sentences import (
@@ -154,19 +153,16 @@ class Tagger(TagsSentences, TaggerModel):
         self._head()
         return tokenizer_of(self.elmo.encoder)
 
-    def _rows(
-        self, sentences: Iterable[Tokens], batch_size: int, output: str
-    ) -> Iterator[Row]:
+    def _computed(
+        self, window: Sequence[Tokens], batch_size: int, output: str
+    ) -> Sequence[np.ndarray]:
         is_tags = output == "tags"
         compute = self.predict_on_batch if is_tags else self.marginals_on_batch
-        nothing = np.empty((0, len(self._tags)), "float32")
-        for window in windows(sentences, batch_size):
-            rows: dict[int, np.ndarray] = {}
-            if any(window):
-                groups, batches = self._prepared(window, batch_size)
-                for group, (x,) in zip(groups, batches, strict=True):
-                    values = ops.convert_to_numpy(compute(x))
-                    rows |= zip(group, values, strict=False)
-            for k, words in enumerate(window):
-                row = rows.get(k, nothing)[: len(words)]
-                yield [word.decode(errors="replace") for word in words], row
+        rows = [np.empty((0, len(self._tags)), "float32")] * len(window)
+        if any(window):
+            groups, batches = self._prepared(window, batch_size)
+            for group, (x,) in zip(groups, batches, strict=True):
+                values = ops.convert_to_numpy(compute(x))
+                for k, row in zip(group, values, strict=False):
+                    rows[k] = row
+        return rows

@@ -15,7 +15,7 @@ from keras_elmo.downstream.layer_batches import (
 )
 from keras_elmo.downstream.static_embedding import StaticEmbedding
 from keras_elmo.downstream.tagger_head import TaggerHead, tagger_loss
-from keras_elmo.downstream.task_batches import BatchGraph, TaskInputs
+from keras_elmo.downstream.task_batches import TaskInputs
 from keras_elmo.downstream.task_model import OnnxText, TaskModel
 from keras_elmo.downstream.token_mask import CharacterMask
 from keras_elmo.files.sources import Source
@@ -34,6 +34,7 @@ from keras_elmo.utils.checks import (
     check_type,
     refuse,
 )
+from keras_elmo.utils.one_graph import BatchGraph
 from keras_elmo.utils.types import Config, StrPath, Tensor
 
 # Half a gigabyte for 32 sentences of 50 words.
@@ -204,7 +205,7 @@ class TaggerModel(TaskModel):
         """Returns a function of batches, as one graph on TensorFlow."""
         if keras.backend.backend() != "tensorflow":
             return function
-        return BatchGraph(function, self.elmo.layers_shape)
+        return BatchGraph(function)
 
     def _decode(self, x: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
         """Returns the best tags of a batch, and what the loss is computed of."""

@@ -1,8 +1,7 @@
 """Words to the batches that a tagger or a classifier reads."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-import keras
 import numpy as np
 
 from keras_elmo.downstream.elmo_embedding import ElmoEmbedding
@@ -10,7 +9,6 @@ from keras_elmo.downstream.precompute import precompute
 from keras_elmo.downstream.static_embedding import StaticEmbedding
 from keras_elmo.text.batching import Tokens, batches_of_like_length
 from keras_elmo.text.plain_ids import PlainIds, StaticIds
-from keras_elmo.utils.lazy import tf
 from keras_elmo.utils.types import Tensor
 
 # Batches of texts that are sorted by length together.
@@ -69,31 +67,3 @@ def shuffled_groups(lengths: Sequence[int], batch_size: int) -> Iterator[list[in
         sizes = [lengths[place] for place in window]
         for batch in batches_of_like_length(sizes, batch_size):
             yield [window[k] for k in batch]
-
-
-class BatchGraph:
-    """A function of batches as one TensorFlow graph for all their sizes.
-
-    Keras would trace several, for seconds each.
-    """
-
-    def __init__(
-        self, function: Callable[..., Tensor], layers_shape: tuple[int, None, int]
-    ) -> None:
-        self._function = function
-        self._layers_shape = layers_shape
-        self._graphs: dict[int, Callable[..., Tensor]] = {}
-
-    def __call__(self, x: dict[str, Tensor], *labels: Tensor) -> Tensor:
-        batch = keras.tree.map_structure(tf.convert_to_tensor, (x, *labels))
-        # Layers, or the ids of a biLM that is fine-tuned.
-        rank = len(x["words"].shape)
-        if rank not in self._graphs:
-            specs = keras.tree.map_structure(self._spec, batch)
-            function = tf.function(self._function, specs, autograph=False)
-            self._graphs[rank] = function.get_concrete_function()
-        return self._graphs[rank](*keras.tree.flatten(batch))
-
-    def _spec(self, part: Tensor) -> "tf.TensorSpec":
-        sizes = self._layers_shape if len(part.shape) == 4 else (None, *part.shape[2:])
-        return tf.TensorSpec((None, *sizes), part.dtype)

@@ -3,28 +3,19 @@
 import json
 
 from keras_elmo.downstream.task_model import OnnxText, TaskModel
-from keras_elmo.files.onnx_session import CHAR_IDS, DESCRIPTION, FORMAT, WEIGHT_BITS
+from keras_elmo.files.onnx_session import CHAR_IDS, metadata_of
 from keras_elmo.onnx_graphs.encoder import add_encoder
 from keras_elmo.onnx_graphs.graph import Axes, OnnxGraph, check_size, write_onnx
 from keras_elmo.onnx_graphs.heads import add_static
-from keras_elmo.utils.types import Config, StrPath
+from keras_elmo.utils.types import StrPath
 
 
 def write_task_onnx(model: TaskModel, path: StrPath, quantize: str | None) -> None:
     """Writes an ONNX file; `quantize` is `"int8"`, or `None` for float32."""
     check_size(model.weights, path)
     encoder = model.elmo.encoder
-    about: Config = {
-        "format": FORMAT,
-        "options": encoder.config.to_options(),
-        "layer_norm": model.elmo.layer_norm,
-        **model.task.as_dict(),
-    }
-    if quantize is not None:
-        about |= {"quantize": quantize, "weight_bits": WEIGHT_BITS}
-    metadata = {DESCRIPTION: json.dumps(about)}
-    if encoder.tokenizer:
-        metadata["tokenizer"] = encoder.tokenizer
+    about = {"layer_norm": model.elmo.layer_norm, **model.task.as_dict()}
+    metadata = metadata_of(encoder.config, encoder.tokenizer, quantize, **about)
     if model.static is not None:
         metadata["static_words"] = json.dumps(model.static.words, ensure_ascii=False)
     write_onnx(path, _graph(model, quantize is not None), metadata)

@@ -1,6 +1,8 @@
 """A Keras model from texts to labels."""
 
+import functools
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import keras
 import numpy as np
@@ -26,7 +28,7 @@ from keras_elmo.utils.checks import (
     refuse,
 )
 from keras_elmo.utils.fixed import fixed_arguments
-from keras_elmo.utils.types import StrPath, Tensor
+from keras_elmo.utils.types import Config, StrPath, Tensor
 
 _POOLS = ["mean"], ["max"], ["mean", "max"], ["max", "mean"]
 # Texts that are split into words at a time.
@@ -35,7 +37,7 @@ _AHEAD = 512
 
 @keras.saving.register_keras_serializable("keras_elmo")
 @fixed_arguments
-class TextClassifier(LabelsTexts, TextClassifierModel):
+class TextClassifier(TextClassifierModel):
     """Labels texts by their pooled word vectors.
 
     Normalises ELMo's vectors, and static ones beside them if there are any, runs a
@@ -231,36 +233,9 @@ class TextClassifier(LabelsTexts, TextClassifierModel):
     def probabilities(self, *texts: Sequence[Tokens]) -> np.ndarray:
         return self.predict_on_batch(self._inputs(texts, width=1))
 
-    def evaluate(
-        self,
-        texts: object = None,
-        labels: object = None,
-        *,
-        text_column: str | int | None = None,
-        pair_column: str | int | None = None,
-        label_column: str | int | None = None,
-        batch_size: int = 32,
-        **kwargs: object,
-    ) -> dict[str, object]:
-        """Compares predicted labels with the right ones.
+    def evaluate(self, *args: Any, **kwargs: Any) -> Config:
+        # `fit` of Keras calls it with the validation data as `x`.
+        evaluates = keras.Model if "x" in kwargs else LabelsTexts
+        return evaluates.evaluate(self, *args, **kwargs)
 
-        Args:
-            texts: see `fit`.
-            labels: see `fit`.
-            text_column: see `fit`.
-            pair_column: see `fit`.
-            label_column: see `fit`.
-            batch_size: number of texts in a batch.
-
-        Returns:
-            `accuracy`, the fraction of texts with exactly the right labels; `micro_f1`
-            over all labels together; `macro_f1`, the mean over the labels; and
-            `by_label`, with precision, recall and F1.
-        """
-        if "x" in kwargs:
-            # `fit` of Keras calls it so, with the validation data.
-            return super().evaluate(batch_size=batch_size, **kwargs)
-        columns = Columns(text_column, pair_column, label_column)
-        right = self._read.examples(texts, labels, columns=columns)
-        self._known()
-        return self.scores(right, batch_size)
+    functools.update_wrapper(evaluate, LabelsTexts.evaluate)

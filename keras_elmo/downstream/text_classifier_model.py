@@ -20,12 +20,13 @@ from keras_elmo.onnx_graphs.heads import (
     add_normalization,
     add_pooling,
 )
+from keras_elmo.text.answers import LabelsTexts
 from keras_elmo.text.labelled_texts import Label, label_names
 from keras_elmo.text.tokenizer import Tokenizer
 from keras_elmo.utils.types import Config, Tensor
 
 
-class TextClassifierModel(TaskModel):
+class TextClassifierModel(LabelsTexts, TaskModel):
     """What `TextClassifier` says of its arguments and calls holds here."""
 
     # `None` until they are known.
@@ -49,11 +50,6 @@ class TextClassifierModel(TaskModel):
         dense.build((None, self.text_vectors.units))
         self.output_layer = dense
         self.built = True
-
-    def _known(self) -> list[Label]:
-        if self.labels is None:
-            raise ValueError("a TextClassifier without `labels` must be trained first")
-        return self.labels
 
     def call(self, inputs: Tensor, training: bool | None = None) -> Tensor:
         if isinstance(inputs, Mapping):

@@ -33,8 +33,9 @@ from keras_elmo.embedding.writers import (
 from keras_elmo.files.encoder_tokenizer import tokenizer_of
 from keras_elmo.files.loading import open_model
 from keras_elmo.files.sources import AnyEncoder, Source
-from keras_elmo.text.batching import TokenizedFile, Tokens
+from keras_elmo.text.batching import Tokens, tokenized_file
 from keras_elmo.text.lines import check_files, expand_files, read_lines
+from keras_elmo.text.stats import CorpusStats
 from keras_elmo.utils.checks import called, received
 from keras_elmo.utils.files import check_parent, file_hash
 from keras_elmo.utils.lazy import import_extra
@@ -108,9 +109,11 @@ def embed_file(
         source = open_model(model)
         encoder = source.encoder()
         mix = layer_factors(source, encoder.config) if layers == "mix" else None
-        text = TokenizedFile(path, tokenizer_of(encoder, tokenizer))
+        stats = CorpusStats()
+        text = tokenized_file(path, tokenizer_of(encoder, tokenizer), stats)
+        lines = windows_of(text)
         if parts is None:
-            _to_stdout(text, encoder, mix, options, progress)
+            _to_stdout(path, lines, encoder, mix, options, progress)
         else:
             manifest = {
                 **dataclasses.asdict(options),
@@ -125,19 +128,20 @@ def embed_file(
                 return
             try:
                 with parts.opened(manifest):
-                    _to_file(text, encoder, mix, options, progress, parts, manifest)
+                    _to_file(
+                        path, lines, encoder, mix, options, progress, parts, manifest
+                    )
             except KeyboardInterrupt:
                 raise KeyboardInterrupt(f"stopped; {parts.kept()}") from None
     if progress:
-        for message in text.stats.messages(encoder.config):
+        for message in stats.messages(encoder.config):
             print(message, file=sys.stderr)
 
 
 def check_out(out: str, options: EmbedOptions, resume: bool) -> PartFolder | None:
     """Checks the file before its content is computed.
 
-    Returns:
-        The folder of its parts; `None` for standard output.
+    Returns the folder of its parts; `None` for standard output.
     """
     if out == STANDARD:
         if resume:
@@ -164,11 +168,7 @@ def check_out(out: str, options: EmbedOptions, resume: bool) -> PartFolder | Non
 
 @contextlib.contextmanager
 def _text_file(input: str) -> Iterator[str]:
-    """Yields the path of the text; standard input is copied to a temporary file.
-
-    Raises:
-        ValueError: there is no text, or more than one file.
-    """
+    """Yields the path of the text; standard input is copied to a temporary file."""
     with contextlib.ExitStack() as stack:
         if input == STANDARD:
             path, name = stack.enter_context(kept(sys.stdin.buffer)), "standard input"
@@ -187,7 +187,8 @@ def _text_file(input: str) -> Iterator[str]:
 
 
 def _to_stdout(
-    text: TokenizedFile,
+    path: str,
+    lines: Iterator[tuple[list[Tokens], int]],
     encoder: AnyEncoder,
     mix: np.ndarray | None,
     options: EmbedOptions,
@@ -201,11 +202,12 @@ def _to_stdout(
         writer.append(part.lines, exact.numbers(part.vectors or []))
         return part
 
-    _run(map(write, compute_parts(windows_of(text), encoder, mix)), text.path, progress)
+    _run(map(write, compute_parts(lines, encoder, mix)), path, progress)
 
 
 def _to_file(
-    text: TokenizedFile,
+    path: str,
+    lines: Iterator[tuple[list[Tokens], int]],
     encoder: AnyEncoder,
     mix: np.ndarray | None,
     options: EmbedOptions,
@@ -214,9 +216,8 @@ def _to_file(
     manifest: Manifest,
 ) -> None:
     shape = options.shape(encoder.config)
-    ahead = windows_of(text)
-    first, position = next(ahead)
-    size = expected_bytes(first, position / os.path.getsize(text.path), shape, options)
+    first, position = next(lines)
+    size = expected_bytes(first, position / os.path.getsize(path), shape, options)
     _check_room(parts.out, size, parts.num_bytes(), progress)
     with parts.writing():
         writer = open_writer(parts.joined, shape, options, manifest)
@@ -233,9 +234,9 @@ def _to_file(
         return part
 
     with contextlib.closing(writer):
-        computed = compute_parts(chain([(first, position)], ahead), encoder, mix, parts)
+        computed = compute_parts(chain([(first, position)], lines), encoder, mix, parts)
         # Each is written in a thread while the next one is computed.
-        _run(prefetch_map(write, computed, num_threads=1), text.path, progress)
+        _run(prefetch_map(write, computed, num_threads=1), path, progress)
         with parts.writing():
             writer.finish()
             parts.complete()
@@ -246,11 +247,7 @@ def expected_bytes(
 ) -> int:
     """Returns about how many bytes of vectors a text has, judged by its first lines.
 
-    Args:
-        lines: the tokens of each line.
-        read: the part of the text before the last of them; 0 if they are all of it.
-        shape: of a token's vectors.
-        options: rows and type.
+    `read` is the share of the text before the last of them; 0 if they are all of it.
     """
     if read:
         lines = lines[:-1]
@@ -260,11 +257,7 @@ def expected_bytes(
 
 
 def _check_room(out: str, size: int, written: int, progress: bool) -> None:
-    """Says how much room the file takes.
-
-    Raises:
-        OSError: the disk has less, beside the parts that are written already.
-    """
+    """Says how much room the file takes; `OSError` if the disk has less."""
     free = shutil.disk_usage(os.path.dirname(out) or ".").free
     room = f"takes about {_in_units(size)}, twice as much while it is written"
     if 2 * size - written > free:

@@ -15,11 +15,7 @@ _FILE = "contents of the file"
 
 @dataclasses.dataclass(frozen=True)
 class EmbedOptions:
-    """Options that decide what a file of vectors holds.
-
-    Raises:
-        ValueError: a value is not allowed.
-    """
+    """Options that decide what a file of vectors holds."""
 
     layers: str = option(
         "all",
@@ -62,12 +58,7 @@ class EmbedOptions:
         return len(tokens) if self.rows == "tokens" else 1
 
     def numbers(self, vectors: Sequence["np.ndarray"]) -> list["np.ndarray"]:
-        """Returns what is written of each line: its rows, in the type of the file.
-
-        Args:
-            vectors: an array for each line, `(tokens, units)` or
-                `(layers, tokens, units)`.
-        """
+        """Returns what is written of each line: its rows, in the type of the file."""
         if self.rows == "sentences":
             vectors = [mean_over_tokens(line) for line in vectors]
         return [line.astype(self.dtype, copy=False) for line in vectors]

@@ -1,25 +1,34 @@
 """Contextual vectors of sentences, computed window by window."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Literal, overload
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Literal, TypeVar, overload
 
 import numpy as np
 
 from keras_elmo.config import ElmoConfig
 from keras_elmo.embedding.embed_options import EmbedOptions, mean_over_tokens
-from keras_elmo.embedding.runners import runner_of
 from keras_elmo.files.encoder_tokenizer import tokenizer_of
 from keras_elmo.files.loading import open_model
+from keras_elmo.files.onnx_session import OnnxEncoder
 from keras_elmo.files.sources import AnyEncoder, ModelSource, Source
 from keras_elmo.text.batching import Tokens, batches_of_like_length, split_stream
 from keras_elmo.text.token_lists import Sentence, read_sentences, utf8_tokens
-from keras_elmo.utils.checks import called, check_at_least, check_choice, received
+from keras_elmo.utils.checks import (
+    called,
+    check_at_least,
+    check_choice,
+    received,
+    refuse,
+)
 from keras_elmo.utils.types import Tensor
 
+T = TypeVar("T")
 # Batches per window, whose sentences are sorted by length to save padding.
 _WINDOW_BATCHES = 16
-# The most positions of a window.
+# The most positions of a window, and of a padded batch with ONNX Runtime, whose outputs
+# are all in memory; one sentence alone may be longer.
 _MAX_POSITIONS = 16_384
+_ONNX_POSITIONS = 4_096
 
 
 @overload
@@ -140,14 +149,8 @@ def layer_factors(
 ) -> np.ndarray:
     """Returns the factor of each layer in the mix of a model; equal ones without a mix.
 
-    Args:
-        source: the model.
-        config: its sizes.
-        argument: what asked for the mix.
-        rule: what it has to be instead where there is no such mix.
-
-    Raises:
-        ValueError: its mix is more than a weighted sum.
+    A mix that is more than a weighted sum is a `ValueError`: `argument`, which asked
+    for it, must follow `rule`.
     """
     mix = source.mix()
     if mix is None:
@@ -175,14 +178,18 @@ class Embedder:
 
     The last bits of a word's vector depend on the words that the character CNN computes
     beside it. A window's vectors are the same to the bit if the cache was filled by
-    the same words in the same order.
-
-    Args:
-        model: what `load` returns; its weights must not change meanwhile.
+    the same words in the same order. The model's weights must not change meanwhile.
     """
 
     def __init__(self, model: AnyEncoder) -> None:
-        self._runner = runner_of(model)
+        self._onnx: OnnxEncoder | None = None
+        if isinstance(model, OnnxEncoder):
+            self._onnx = model
+        else:
+            # It imports Keras.
+            from keras_elmo.embedding.word_cache import KerasRunner
+
+            self._keras = KerasRunner(model)
 
     def embed(
         self,
@@ -193,14 +200,15 @@ class Embedder:
     ) -> Iterator[np.ndarray]:
         """Yields the vectors of each sentence; see `embed_window`."""
         check_at_least(1, batch_size=batch_size)
-        for window in windows(map(utf8_tokens, sentences), batch_size):
+        for window in windows(map(utf8_tokens, sentences), batch_size, len):
             yield from self.embed_window(
                 window, batch_size, mix, keep_boundaries=keep_boundaries
             )
 
     def cache_words(self, window: Sequence[Tokens]) -> None:
         """Computes the vectors of words and keeps them while there is room."""
-        self._runner.prepare(window, keep_words=True)
+        if self._onnx is None:
+            self._keras.prepare(window, keep_words=True)
 
     def embed_window(
         self,
@@ -221,18 +229,24 @@ class Embedder:
             keep_boundaries: whether the vectors of a sentence begin and end with those
                 of its boundaries.
         """
-        layers_of = self._runner.prepare(window, keep_words)
+        before, most = 0 if keep_boundaries else 1, _MAX_POSITIONS
+        if self._onnx is None:
+            layers_of = self._keras.prepare(window, keep_words)
+        elif keep_boundaries:
+            rule = "False for an .onnx file, which has none"
+            refuse("keep_boundaries", rule, keep_boundaries)
+        else:
+            layers_of, before, most = self._onnx.layers, 0, _ONNX_POSITIONS
         results: dict[int, np.ndarray] = {}
         lengths = [len(sentence) for sentence in window]
-        most = min(self._runner.max_positions, _MAX_POSITIONS)
         for indices in batches_of_like_length(lengths, batch_size, most):
-            layers = layers_of([window[k] for k in indices], keep_boundaries)
+            layers = layers_of([window[k] for k in indices])
             if mix is not None:
                 # Once a batch is less work than once a sentence.
                 layers = [_weighted_sum(layers, mix)]
             for row, index in enumerate(indices):
-                end = lengths[index] + (2 if keep_boundaries else 0)
-                vectors = np.stack([layer[row, :end] for layer in layers])
+                end = before + lengths[index] + 2 * keep_boundaries
+                vectors = np.stack([layer[row, before:end] for layer in layers])
                 results[index] = vectors if mix is None else vectors[0]
         return [results[k] for k in range(len(window))]
 
@@ -244,9 +258,11 @@ def _weighted_sum(layers: list[np.ndarray], weights: np.ndarray) -> np.ndarray:
     return total
 
 
-def windows(sentences: Iterable[Tokens], batch_size: int) -> Iterator[list[Tokens]]:
+def windows(
+    sentences: Iterable[T], batch_size: int, length: Callable[[T], int]
+) -> Iterator[list[T]]:
     """Cuts a stream of sentences; the same text gives the same windows."""
     max_sentences = batch_size * _WINDOW_BATCHES
     return split_stream(
-        sentences, lambda tokens: len(tokens) + 2, _MAX_POSITIONS, max_sentences
+        sentences, lambda x: length(x) + 2, _MAX_POSITIONS, max_sentences
     )

@@ -15,7 +15,8 @@ import numpy as np
 from keras_elmo.embedding.embedder import Embedder, windows
 from keras_elmo.files.onnx_session import OnnxEncoder
 from keras_elmo.files.sources import AnyEncoder
-from keras_elmo.text.batching import TokenizedFile, Tokens
+from keras_elmo.text.batching import Tokens
+from keras_elmo.utils.arrays import write_blocks
 from keras_elmo.utils.checks import called
 from keras_elmo.utils.files import (
     file_hash,
@@ -63,11 +64,7 @@ def encoder_hash(encoder: AnyEncoder, *arrays: Tensor) -> str:
 
 
 def check_manifest(begun: Manifest, expected: Manifest, where: str) -> None:
-    """Compares what an output was begun with.
-
-    Raises:
-        ValueError: an option, the text or the model differs.
-    """
+    """Raises a `ValueError` unless an output was begun with the same."""
     for name, value in expected.items():
         if begun.get(name) != value:
             rule = f"`{name}` must be what it was when {where} was begun"
@@ -84,16 +81,8 @@ def part_name(first_line: int, suffix: str) -> str:
 class PartFolder:
     """`OUT.parts`: the parts of a file that is not complete, and their manifest.
 
-    Args:
-        out: path of the file.
-        resume: whether to continue with the parts of an interrupted run.
-
-    Attributes:
-        out: as given.
-        joined: path of the file in the folder that is to become `out`.
-
-    Raises:
-        ValueError: `out` or its parts exist, and `resume` is not set.
+    `joined` is the path of the file in the folder that is to become `out`. Unless an
+    interrupted run is resumed, neither `out` nor its parts may exist.
     """
 
     def __init__(self, out: str, resume: bool) -> None:
@@ -122,12 +111,7 @@ class PartFolder:
 
     @contextlib.contextmanager
     def opened(self, manifest: Manifest) -> Iterator[None]:
-        """Locks the folder for this process, and removes it if it gets no part.
-
-        Raises:
-            ValueError: the parts are of another text, model or option, or another
-                process writes them.
-        """
+        """Locks the folder for this process, and removes it if it gets no part."""
         with self.writing():
             os.makedirs(self._path, exist_ok=True)
         used = f"{self._path} must not be in use: another process writes it"
@@ -165,11 +149,7 @@ class PartFolder:
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[None]:
-        """Makes an error within say which parts are kept.
-
-        Raises:
-            OSError: a file cannot be written.
-        """
+        """Makes an `OSError` within say which parts are kept."""
         try:
             yield
         except OSError as error:
@@ -197,26 +177,11 @@ class PartFolder:
     def write(self, part: str, numbers: Sequence[np.ndarray]) -> None:
         """Writes the numbers of each line of a part, as one array."""
         size = sum(line.size for line in numbers)
-        about = {
-            "descr": numbers[0].dtype.str,
-            "fortran_order": False,
-            "shape": (size,),
-        }
         with replacing(part) as temporary, open(temporary, "wb") as file:
-            np.lib.format.write_array_header_1_0(file, about)
-            # Without a copy of all.
-            file.writelines(line.data for line in numbers)
+            write_blocks(file, numbers[0].dtype, [size], numbers)
 
     def read(self, part: str, rows: Sequence[int]) -> list[np.ndarray]:
-        """Returns the numbers of each line of a part.
-
-        Args:
-            part: its path.
-            rows: how many rows each line has.
-
-        Raises:
-            ValueError: the part is damaged.
-        """
+        """Returns the numbers of each line of a part, by how many rows each has."""
         with reading(part, "is damaged; remove it to compute it again"):
             with open(part, "rb") as file:
                 numbers = np.lib.format.read_array(file, allow_pickle=False)
@@ -258,10 +223,13 @@ class Part(NamedTuple):
     position: int
 
 
-def windows_of(text: TokenizedFile) -> Iterator[tuple[list[Tokens], int]]:
+def windows_of(
+    text: Iterable[tuple[int, Tokens]],
+) -> Iterator[tuple[list[Tokens], int]]:
     """Yields the lines of each part, and the position in the text."""
-    for window in windows(text, BATCH_SIZE):
-        yield window, text.position
+    for window in windows(text, BATCH_SIZE, lambda line: len(line[1])):
+        positions, lines = zip(*window, strict=True)
+        yield list(lines), positions[-1]
 
 
 def compute_parts(

@@ -4,6 +4,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from itertools import chain
+from typing import TypeAlias
 
 import keras
 import numpy as np
@@ -12,32 +13,28 @@ from keras_elmo.models.encoder import Encoder
 from keras_elmo.text.batch_shapes import rounded_up
 from keras_elmo.text.plain_ids import PlainIds
 from keras_elmo.utils.forks import check_not_forked
-from keras_elmo.utils.lazy import tf
+from keras_elmo.utils.one_graph import BatchGraph
 from keras_elmo.utils.types import Tensor
 
+# Sentences to their ids, `(sentences, words + 2, ids)`.
+Encode: TypeAlias = Callable[[list[list[bytes]]], np.ndarray]
 # Words a pass through the character CNN: the convolutions of the published models take
 # up to 400 KB a word. With the two boundaries they are a power of two.
 _CNN_BATCH_SIZE = 510
 # Words whose vectors a cache keeps.
 _CACHED_WORDS = 65_536
-# Ids of the published models.
-_BYTES = PlainIds()
 
 
 class WordCache:
-    """Vectors of words, from the token embedding.
+    """Vectors of words, from the token embedding; the first `capacity` are kept.
 
-    Args:
-        token_embedding: computes them from character ids of shape `(1, words, ids)`.
-        encode: returns the ids of sentences with their boundaries,
-            `(sentences, words + 2, ids)`.
-        capacity: number of words to keep; those that come later are not kept.
+    `encode` returns the ids of sentences with their boundaries.
     """
 
     def __init__(
         self,
         token_embedding: "CompiledLayer",
-        encode: Callable[[list[list[bytes]]], np.ndarray] = _BYTES,
+        encode: Encode,
         capacity: int = _CACHED_WORDS,
     ) -> None:
         self._token_embedding = token_embedding
@@ -51,15 +48,10 @@ class WordCache:
         return len(self._rows)
 
     def vectors(self, words: Sequence[bytes], keep: bool) -> np.ndarray:
-        """Returns the vectors of distinct words.
+        """Returns the vectors of distinct words, `(2 + words, projection_units)`.
 
-        Args:
-            words: distinct words, cached or not.
-            keep: whether new ones are cached while there is room.
-
-        Returns:
-            An array of shape `(2 + words, projection_units)`; the first two rows are
-            the beginning and the end of a sentence.
+        The first two rows are the beginning and the end of a sentence. With `keep`, new
+        words are cached while there is room.
         """
         rows = np.array([0, 1, *(self._rows.get(word, -1) for word in words)])
         new = np.flatnonzero(rows < 0)
@@ -120,7 +112,7 @@ class CompiledLayer(keras.Model):
         self.layer = layer
         # Otherwise Keras calls it once to build it, operation by operation.
         self.built = layer.built
-        self._graph: Callable[[list[np.ndarray]], Tensor] | None = None
+        self._graph = BatchGraph(lambda *inputs: self([*inputs], training=False))
 
     def call(self, inputs: list[Tensor]) -> Tensor:
         return self.layer(*inputs)
@@ -134,16 +126,7 @@ class CompiledLayer(keras.Model):
             return keras.tree.map_structure(lambda y: y[:batch, :tokens], outputs)
         if backend != "tensorflow":
             return super().predict_on_batch(x)
-        if self._graph is None:
-            specs = [tf.TensorSpec((None, None, *a.shape[2:]), a.dtype) for a in x]
-            function = tf.function(
-                lambda *inputs: self([*inputs], training=False),
-                input_signature=specs,
-                autograph=False,
-            )
-            # Called itself, it would warn of retracing where there are many models.
-            self._graph = function.get_concrete_function()
-        return self._graph(*map(tf.constant, x))
+        return self._graph(*x)
 
 
 def _padded(array: np.ndarray, batch: int, tokens: int) -> np.ndarray:
@@ -171,44 +154,50 @@ def compiled_halves(model: Encoder) -> list[CompiledLayer]:
 class KerasRunner:
     """Computes layers with Keras, the vectors of words once a window.
 
-    Args:
-        model: the encoder.
+    Sentences get boundaries, unless `encode` is given, which makes ids of theirs.
     """
 
-    max_positions = 16_384
-
-    def __init__(self, model: Encoder) -> None:
+    def __init__(self, model: Encoder, encode: Encode | None = None) -> None:
         token_embedding, self._bilm = compiled_halves(model)
-        self._cache = WordCache(token_embedding, _ids(model.config.token_vocabulary))
+        self._adds_boundaries = encode is None
+        encode = encode or _ids(model.config.token_vocabulary)
+        self._cache = WordCache(token_embedding, encode)
 
     def prepare(
         self, window: Sequence[Sequence[bytes]], keep_words: bool
-    ) -> Callable[[Sequence[Sequence[bytes]], bool], list[np.ndarray]]:
-        """Computes the words of a window; returns what computes layers of batches."""
+    ) -> Callable[[Sequence[Sequence[bytes]]], list[np.ndarray]]:
+        """Computes the words of a window; returns what computes layers of batches.
+
+        The layers have the boundaries of the sentences.
+        """
         check_not_forked(keras.backend.backend())
         # In the order of the text, so that the same text gives the same bits.
         words = list(dict.fromkeys(chain.from_iterable(window)))
         table = self._cache.vectors(words, keep_words)
         rows = {word: row for row, word in enumerate(words, start=2)}
 
-        def layers(
-            sentences: Sequence[Sequence[bytes]], keep_boundaries: bool
-        ) -> list[np.ndarray]:
-            first = 0 if keep_boundaries else 1
-            computed = self._bilm.predict_on_batch(_batch(table, rows, sentences))
-            return [as_float32(layer)[:, first:] for layer in computed]
+        def layers(sentences: Sequence[Sequence[bytes]]) -> list[np.ndarray]:
+            batch = _batch(table, rows, sentences, int(self._adds_boundaries))
+            computed = self._bilm.predict_on_batch(batch)
+            return list(map(as_float32, computed))
 
         return layers
 
 
 def _batch(
-    table: np.ndarray, rows: dict[bytes, int], sentences: Sequence[Sequence[bytes]]
+    table: np.ndarray,
+    rows: dict[bytes, int],
+    sentences: Sequence[Sequence[bytes]],
+    added: int,
 ) -> list[np.ndarray]:
-    """Returns the token vectors of sentences with their boundaries, and the mask."""
-    lengths = np.array([len(sentence) + 2 for sentence in sentences])
+    """Returns the token vectors of sentences with their boundaries, and the mask.
+
+    As many boundaries are `added` on each side.
+    """
+    lengths = np.array([len(sentence) + 2 * added for sentence in sentences])
     mask = np.arange(lengths.max()) < lengths[:, np.newaxis]
     indices = np.zeros(mask.shape, "int64")
     for row, sentence in zip(indices, sentences, strict=True):
-        row[1 : len(sentence) + 1] = [rows[word] for word in sentence]
-        row[len(sentence) + 1] = 1
+        row[added : len(sentence) + added] = [rows[word] for word in sentence]
+        row[len(sentence) + added : len(sentence) + 2 * added] = 1
     return [table[indices], mask]

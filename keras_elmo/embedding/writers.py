@@ -44,13 +44,7 @@ def read_manifest(path: str) -> Manifest | None:
 
 
 class VectorWriter:
-    """Writes lines and their vectors.
-
-    Args:
-        shape: of a token's vectors, `(units,)` or `(layers, units)`.
-        options: rows and type of the numbers.
-        first_line: number of the first line.
-    """
+    """Writes lines and their vectors, `shape` being that of a token's vectors."""
 
     def __init__(
         self, shape: tuple[int, ...], options: EmbedOptions, first_line: int = 0
@@ -77,11 +71,7 @@ class VectorWriter:
         raise NotImplementedError
 
     def finish(self) -> None:
-        """Writes what is left.
-
-        Raises:
-            OSError: the disk is full.
-        """
+        """Writes what is left, or raises `OSError`."""
 
     def close(self) -> None:
         """Closes the file, complete or not."""
@@ -91,13 +81,7 @@ class Hdf5Writer(VectorWriter):
     """Writes dataset `k` for line k: `(tokens, units)`, or `(layers, tokens, units)`.
 
     Its attribute `tokens` is a JSON list of the words: an attribute, because a reader
-    may take every name in the file for a line.
-
-    Args:
-        path: of the file; one that exists is replaced.
-        shape: as of `VectorWriter`.
-        options: the type of the numbers.
-        manifest: what the file is made from.
+    may take every name in the file for a line. A file that exists is replaced.
     """
 
     def __init__(
@@ -157,17 +141,8 @@ class ParquetWriter(VectorWriter):
     A row a token has the columns `line`, `position` (the token's place in the line),
     `token`, and its vectors; a row a line has `line`, `num_tokens`, and the mean of
     its tokens' vectors, which is zero for a line without tokens. Vectors are
-    fixed-size lists, `layer_0`, `layer_1`, ..., or `mix`.
-
-    Args:
-        path: of the file; one that exists is replaced.
-        shape: as of `VectorWriter`.
-        options: rows and type of the numbers.
-        manifest: what the file is made from, if it is to say so.
-        first_line: number of the first line.
-
-    Raises:
-        ImportError: pyarrow is not installed.
+    fixed-size lists, `layer_0`, `layer_1`, ..., or `mix`. A file that exists is
+    replaced.
     """
 
     def __init__(
@@ -252,11 +227,6 @@ class JsonLinesWriter(VectorWriter):
     It has `line`, `tokens`, and the vectors: `layer_0`, `layer_1`, ..., or `mix`, of
     shape `(tokens, units)`, or `(units,)` if they are the mean over the tokens; float32
     is rounded to 7 decimals, float16 to 4.
-
-    Args:
-        stream: is written to.
-        shape: as of `VectorWriter`.
-        options: rows and type of the numbers.
     """
 
     def __init__(

@@ -20,17 +20,10 @@ _SHOWN = 60
 
 
 class Api:
-    """Checks requests and asks the explorers.
+    """Checks requests and asks the explorers, which are known by their models' names.
 
-    Args:
-        explorers: by the names of the models.
-        mixes: to show from the start.
-        max_tokens: of a sentence.
-        tagger: to show, if any.
-
-    Attributes:
-        reading: the model that is read now, which one it is and of how many; `None`
-            if all are there.
+    `reading` is the model that is read now, which one it is and of how many; `None` if
+    all are there.
     """
 
     def __init__(
@@ -60,11 +53,7 @@ class Api:
         }
 
     def answer(self, method: str, body: bytes | bytearray) -> bytes:
-        """Answers a request.
-
-        Raises:
-            ServingError: it is refused; the message is for the page.
-        """
+        """Answers a request, or raises a `ServingError` for the page to show."""
         if method not in self._methods:
             raise ServingError(Code.NOT_FOUND, f"There is no /api/{method[:_SHOWN]}")
         try:

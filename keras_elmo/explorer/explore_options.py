@@ -11,11 +11,7 @@ _LIMITS = "limits"
 
 @dataclasses.dataclass(frozen=True)
 class ExploreOptions(Limits):
-    """Where the page is, and what a request may take.
-
-    Raises:
-        ValueError: a limit is not positive.
-    """
+    """Where the page is, and what a request may take."""
 
     sentences: int = option(
         5000,

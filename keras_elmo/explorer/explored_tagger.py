@@ -22,11 +22,7 @@ _MOST_TAGS = 24
 class ExploredTagger:
     """Tags a sentence, and tells the probabilities of all tags.
 
-    Args:
-        tagger: has tags.
-        name: what the page calls it.
-        tokenizer: how texts are split, a kind of `Tokenizer`; the tagger's if
-            `None`.
+    The page calls it `name`. Texts are split by `tokenizer`, or as the tagger does.
     """
 
     def __init__(self, tagger: Tagger, name: str, tokenizer: str | None = None) -> None:
@@ -39,11 +35,7 @@ class ExploredTagger:
 
     @classmethod
     def load(cls, path: str, tokenizer: str | None = None) -> "ExploredTagger":
-        """Loads a `.keras` file of a `Tagger`.
-
-        Raises:
-            ValueError: the file holds something else, or a tagger without tags.
-        """
+        """Loads a `.keras` file of a `Tagger`, which must have tags."""
         _, task = open_trained(path, "Tagger", (KerasFile,), "tagger")
         if not task.names:
             raise ValueError(f"{path}: must hold a Tagger that was trained")

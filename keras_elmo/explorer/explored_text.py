@@ -20,12 +20,8 @@ _MOST = 200
 class ExploredText:
     """A text with the vectors of its tokens, and what else is known about them.
 
-    Args:
-        encoder: computes the vectors.
-        sentences: lists of tokens, read once.
-        senses: by the number of a sentence, the word that it was written for and its
-            sense.
-        progress: whether to show words/s on stderr.
+    `senses` has, by the number of a sentence, the word that it was written for and its
+    sense.
 
     Attributes:
         indexes: of each layer.

@@ -44,17 +44,10 @@ _KEPT_MAPS = 256
 class Explorer:
     """Answers questions about the words of a sentence.
 
-    A method takes tokens as a tuple. Recent results are cached.
-
-    Args:
-        model: a language model; or an encoder, without `substitutes` and `score`.
-        corpus: the text to look for neighbours in; if `None`, the sample text in the
-            language of the words that the model predicts, or in English if it
-            predicts none.
-        max_sentences: greatest number of sentences to read from the text.
-        progress: whether to show words/s on stderr.
-        tokenizer: how texts are split, a kind of `Tokenizer`; the model's if
-            `None`.
+    A method takes tokens as a tuple. Recent results are cached. An encoder alone has no
+    `substitutes` and no `score`. Neighbours are looked for in the first `max_sentences`
+    of `corpus`; if that is `None`, of the sample text in the language of the words that
+    the model predicts, or in English if it predicts none.
     """
 
     def __init__(
@@ -264,11 +257,7 @@ class Explorer:
             self.score([tokens])
 
     def language_model(self) -> Predictions:
-        """Returns what predicts words.
-
-        Raises:
-            ValueError: the model is an encoder alone.
-        """
+        """Returns what predicts words, or raises `ValueError` for an encoder alone."""
         if self.predictions is None:
             raise ValueError(
                 "This model predicts no words: it has no softmax (export one with "

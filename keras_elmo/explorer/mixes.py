@@ -16,12 +16,7 @@ Mixes = list[dict[str, Any]]
 
 
 def read_mix_file(path: str) -> Mixes:
-    """Returns the mixes of a `.keras` model, or of a CSV of `MixWeightsLogger`.
-
-    Raises:
-        ValueError: there is no mix, or the file holds something else.
-        FileNotFoundError: there is no such file.
-    """
+    """Returns the mixes of a `.keras` model, or of a CSV of `MixWeightsLogger`."""
     if not os.path.exists(path):
         raise FileNotFoundError(f"there is no file {path}")
     name = os.path.basename(path)

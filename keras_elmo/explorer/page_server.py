@@ -61,26 +61,10 @@ def explore(
     tokenizer: str | None = None,
     tagger: str | None = None,
 ) -> signal.Signals:
-    """Serves the page until SIGINT or SIGTERM.
+    """Serves the page until SIGINT or SIGTERM, and returns that signal.
 
-    Args:
-        models: names or paths, as of `load_language_model` or `load`.
-        log: called with the address, then with the model that is being read, and last
-            when all are there.
-        text: files or glob patterns, one sentence per line; the samples if `None`.
-        mix: `.keras` models, and CSV files of `MixWeightsLogger`.
-        browser: whether to open the page.
-        options: where the page is, and what requests may ask for.
-        tokenizer: how texts are split, a kind of `Tokenizer`; each model's if
-            `None`.
-        tagger: a `.keras` file of a `Tagger`, to show its tags.
-
-    Returns:
-        The signal that ended it.
-
-    Raises:
-        OSError: the port is not free, or there is no such file.
-        ValueError: there is no such model, text, mix or tagger.
+    `log` is called with the address, then with the model that is being read, and last
+    when all are there. The arguments are otherwise those of the command.
     """
     options = options or ExploreOptions()
     # The port first, for loading takes long: in this thread, which Ctrl-C interrupts.

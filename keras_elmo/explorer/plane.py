@@ -24,17 +24,12 @@ class WordMap:
     that points that are near each other in a layer look so; or those of UMAP, each on
     its own scale. Each plane is turned to lie like the plane of the layer above.
 
-    Args:
-        vectors: of length 1, `(layers, points, units)`.
-        traits: of length 1, `(points, units)`: what the clusters are made by.
-        umap: whether the planes are those of UMAP.
+    Vectors `(layers, points, units)`, and traits `(points, units)`, by which the
+    clusters are made, have length 1.
 
     Attributes:
         points: `(layers, points, 2)`, within -1 and 1.
         labels: the number of each point's cluster.
-
-    Raises:
-        ImportError: `umap` without the package umap-learn.
     """
 
     def __init__(
@@ -113,13 +108,8 @@ def context_words(
 ) -> list[list[str]]:
     """Returns the words that tell each cluster's sentences from the others'.
 
-    They are rare in the text, as words of content are.
-
-    Args:
-        sentences: of each point.
-        labels: the cluster of each point.
-        forms: the word itself in lower case, which is left out.
-        num_sentences: how many sentences of the text have a word in lower case.
+    They are rare in the text, as words of content are. `forms` are the word itself,
+    which is left out; `num_sentences` is how many sentences of the text have a word.
     """
     inside = [Counter[str]() for _ in range(int(labels.max(initial=0)) + 1)]
     for sentence, label in zip(sentences, labels.tolist(), strict=True):

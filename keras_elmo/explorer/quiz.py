@@ -22,9 +22,6 @@ class Quiz:
     The model's answer is the sense whose other sentences are nearest: by the cosine of
     their mean to the question, of what the model knows about the word's place without
     the word.
-
-    Args:
-        text: in which the senses of some sentences are known.
     """
 
     def __init__(self, text: ExploredText) -> None:

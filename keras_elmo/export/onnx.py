@@ -10,7 +10,7 @@ import numpy as np
 from keras_elmo.config import ElmoConfig
 from keras_elmo.downstream.elmo_embedding import ElmoEmbedding
 from keras_elmo.files.loading import open_model
-from keras_elmo.files.onnx_session import DESCRIPTION, WEIGHT_BITS, describe
+from keras_elmo.files.onnx_session import metadata_of
 from keras_elmo.files.sources import LayerInMemory, Source
 from keras_elmo.models.encoder import Encoder
 from keras_elmo.models.pretraining import PretrainingModel
@@ -20,7 +20,7 @@ from keras_elmo.text.plain_ids import PlainIds
 from keras_elmo.utils.checks import called, check_choice, check_path, received, refuse
 from keras_elmo.utils.files import replacing
 from keras_elmo.utils.lazy import import_extra
-from keras_elmo.utils.types import StrPath
+from keras_elmo.utils.types import Config, StrPath
 
 # What the cost of 8 bits is measured on, in several languages.
 _SAMPLE = [
@@ -122,21 +122,17 @@ def export_onnx(
         return {}
     embedding = ElmoEmbedding(open_model(source, "source"))
     check_size(embedding.encoder.weights, path)
-    tokenizer = embedding.encoder.tokenizer
     graph = _graph(embedding, quantize is not None)
+    config, tokenizer = embedding.encoder.config, embedding.encoder.tokenizer
+    scalars, gamma, layer_norm = LayerInMemory(embedding, "source").mix()
+    about: Config = {"mix": [scalars.tolist(), float(gamma), layer_norm]}
     cosines: dict[str, float] = {}
-    about: dict[str, object] = {}
     if quantize is not None:
         exact = _graph(embedding).serialize({})
-        cosines = _cosines(exact, graph.serialize({}), embedding.encoder.config)
-        about = {"quantize": quantize, "weight_bits": WEIGHT_BITS}
+        cosines = _cosines(exact, graph.serialize({}), config)
         about["least_cosines"] = cosines
         del exact
-    config, mix = embedding.encoder.config, LayerInMemory(embedding, "source").mix()
-    metadata = {DESCRIPTION: describe(config, mix, **about)}
-    if tokenizer:
-        metadata["tokenizer"] = tokenizer
-    write_onnx(path, graph, metadata)
+    write_onnx(path, graph, metadata_of(config, tokenizer, quantize, **about))
     return cosines
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from keras_elmo.files.finding import checkpoint_steps
 from keras_elmo.models.pretraining import PretrainingModel
+from keras_elmo.utils.arrays import write_blocks
 from keras_elmo.utils.files import parse_json_object, replacing
 from keras_elmo.utils.large_variables import block_starts, blocks_of, fill
 from keras_elmo.utils.reading import reading
@@ -35,19 +36,9 @@ def save_checkpoint(path: StrPath, model: PretrainingModel, progress: Config) ->
         file.writestr(PROGRESS, json.dumps(progress))
         for name, variable in _variables(model):
             with file.open(name, "w", force_zip64=True) as stream:
-                _write(stream, variable)
-
-
-def _write(stream: IO[bytes], variable: keras.Variable) -> None:
-    """Writes an .npy, in blocks: the softmax of many words is large."""
-    header = {
-        "descr": np.lib.format.dtype_to_descr(np.dtype(variable.dtype)),
-        "fortran_order": False,
-        "shape": tuple(variable.shape),
-    }
-    np.lib.format.write_array_header_1_0(stream, header)
-    for block in blocks_of(variable):
-        stream.write(np.ascontiguousarray(block).data)
+                # The softmax of many words is large.
+                blocks = blocks_of(variable)
+                write_blocks(stream, variable.dtype, variable.shape, blocks)
 
 
 def restore_checkpoint(

@@ -55,15 +55,6 @@ def open_model(
         kinds: the kinds of files that the caller takes. Of those that match, the first
             is the one. A model in memory is always taken.
         named: the kinds that an error names; `kinds` if empty.
-
-    Returns:
-        A `ModelSource`: what the caller asks for is asked of it.
-
-    Raises:
-        TypeError: `source` is something else.
-        ValueError: there is no such model, it is of another kind, or its folder holds
-            models of several other programs.
-        OSError: it cannot be downloaded.
     """
     if isinstance(source, ModelSource):
         return source

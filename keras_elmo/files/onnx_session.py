@@ -157,15 +157,15 @@ class OnnxSession:
                 self._refuse(f"{name} must have {len(sizes)} axes{last}")
 
 
-def describe(config: ElmoConfig, mix: Mix, **others: object) -> str:
-    """Returns the description of a file, as JSON for its metadata."""
-    scalars, gamma, layer_norm = mix
-    about = {
-        "format": FORMAT,
-        "options": config.to_options(),
-        "mix": [scalars.tolist(), float(gamma), layer_norm],
-    }
-    return json.dumps({**about, **others})
+def metadata_of(
+    config: ElmoConfig, tokenizer: str | None, quantize: str | None, **about: object
+) -> dict[str, str]:
+    """Returns the metadata of a file: its description, and its tokenizer if known."""
+    about = {"format": FORMAT, "options": config.to_options(), **about}
+    if quantize is not None:
+        about |= {"quantize": quantize, "weight_bits": WEIGHT_BITS}
+    metadata = {DESCRIPTION: json.dumps(about)}
+    return {**metadata, "tokenizer": tokenizer} if tokenizer else metadata
 
 
 class OnnxEncoder(OnnxSession):

@@ -2,7 +2,7 @@
 
 import json
 import reprlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import TypeAlias
 
@@ -20,21 +20,17 @@ from keras_elmo.files.onnx_session import (
     open_session,
 )
 from keras_elmo.files.task_description import STATIC_IDS, TAGGER, task_of
-from keras_elmo.text.answers import LabelsTexts, Row, TagsSentences
-from keras_elmo.text.batching import Tokens, batches_of_like_length, split_stream
-from keras_elmo.text.columns import Columns
-from keras_elmo.text.labelled_texts import ExampleReader, Label
+from keras_elmo.text.answers import LabelsTexts, TagsSentences
+from keras_elmo.text.batching import Tokens, batches_of_like_length
+from keras_elmo.text.labelled_texts import Examples
 from keras_elmo.text.plain_ids import StaticIds
 from keras_elmo.text.plain_tokenizer import PlainTokenizer
-from keras_elmo.text.token_lists import Sentence, read_sentences
+from keras_elmo.text.token_lists import read_sentences
 from keras_elmo.utils.reading import reading
-from keras_elmo.utils.types import Config, StrPath, Tensor
+from keras_elmo.utils.types import StrPath, Tensor
 
-Sentences: TypeAlias = Iterable[Sentence] | Tensor
 # The most positions of a padded batch, unless one sentence alone is longer.
 _MAX_POSITIONS = 4_096
-# Batches that are sorted by length together.
-_WINDOW = 16
 # Texts that are split into words at a time.
 _AHEAD = 512
 
@@ -118,19 +114,16 @@ class OnnxTagger(TagsSentences, OnnxTask):
         shapes = super().answer_shapes()
         return {name: shapes[name] for name in ("tags", "scores")}
 
-    def _rows(
-        self, sentences: Iterable[Tokens], batch_size: int, output: str
-    ) -> Iterator[Row]:
-        for window in split_stream(sentences, len, 2**14, _WINDOW * batch_size):
-            rows: dict[int, np.ndarray] = {}
-            lengths = list(map(len, window))
-            for places in batches_of_like_length(lengths, batch_size, _MAX_POSITIONS):
-                batch = [window[k] for k in places]
-                values = self.run(batch, [output])[output]
-                for k, row in zip(places, values, strict=True):
-                    rows[k] = row[: len(window[k])]
-            for k, words in enumerate(window):
-                yield [word.decode(errors="replace") for word in words], rows[k]
+    def _computed(
+        self, window: Sequence[Tokens], batch_size: int, output: str
+    ) -> Sequence[np.ndarray]:
+        rows = [np.empty(0)] * len(window)
+        lengths = list(map(len, window))
+        for places in batches_of_like_length(lengths, batch_size, _MAX_POSITIONS):
+            values = self.run([window[k] for k in places], [output])[output]
+            for k, row in zip(places, values, strict=True):
+                rows[k] = row
+        return rows
 
 
 class OnnxClassifier(LabelsTexts, OnnxTask):
@@ -154,23 +147,9 @@ class OnnxClassifier(LabelsTexts, OnnxTask):
             columns = [*zip(*texts, strict=True)]
         return [[*read_sentences(x, self.plain_tokenizer(), _AHEAD)] for x in columns]
 
-    def evaluate(
-        self,
-        texts: object,
-        labels: object = None,
-        *,
-        text_column: str | int | None = None,
-        pair_column: str | int | None = None,
-        label_column: str | int | None = None,
-        batch_size: int = 32,
-    ) -> Config:
-        """Compares labels with the right ones; see `TextClassifier.evaluate`."""
-        columns = Columns(text_column, pair_column, label_column)
-        reader = ExampleReader(self.pairs, self.multi_label)
-        right = reader.examples(texts, labels, columns=columns)
+    def _as_known(self, examples: Examples) -> Examples:
         # In a file every label is a string.
-        strings: list[list[Label]] = [[*map(str, row)] for row in right.labels]
-        return self.scores(right._replace(labels=strings), batch_size)
+        return examples._replace(labels=[[*map(str, row)] for row in examples.labels])
 
     def probabilities(self, *texts: Batch) -> np.ndarray:
         feeds = {}

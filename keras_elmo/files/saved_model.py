@@ -133,16 +133,8 @@ def add_signatures(
     """Adds the functions `tokens` and, with a tokenizer, `default` to what is saved.
 
     Concrete functions are saved as they are; others would be traced once more.
-
-    Args:
-        module: what is saved.
-        compute: takes `tokens`, `(batch, tokens)`, and `sequence_len` of each text;
-            returns outputs by name.
-        tokenizer: how `default` splits texts; `None` for no such signature.
-        prefixes: for each text of a pair, what the names of its arguments begin with.
-
-    Returns:
-        The signatures by name.
+    `compute` takes `tokens`, `(batch, tokens)`, and `sequence_len` of each text, and
+    returns outputs by name. The names of a text's arguments begin with its prefix.
     """
     register_operations(tokenizer)
 

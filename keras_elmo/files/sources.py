@@ -79,12 +79,9 @@ class ModelSource:
     A kind overrides what it can answer. The rest raises, with the name of the caller's
     argument. Nothing is read before it is asked for.
 
-    Args:
-        path: of the file or folder.
-        argument: name of the caller's argument, for messages.
-        name: what the caller named; the path if `None`.
-
     Attributes:
+        argument: name of the caller's argument, for messages.
+        name: what the caller named, or else the path.
         kind: what messages call it.
         is_foreign: whether another program wrote it. A folder of several such kinds
             is refused.

@@ -47,12 +47,7 @@ class Task(NamedTuple):
         return "Tagger" if self.kind == TAGGER else "TextClassifier"
 
     def describe(self, where: str, commands: Sequence[str]) -> Config:
-        """Returns what `inspect_model` tells.
-
-        Args:
-            where: the kind of file.
-            commands: those that take it, beside `serve`.
-        """
+        """Returns what `inspect_model` tells of a kind of file, and its commands."""
         return {
             "kind": f"{self.title} in {where}",
             "task": {**self._asdict(), "names": list(self.names)},

@@ -231,10 +231,8 @@ def draw_candidates(
 
     Every id has an exponential clock of rate `p(id)`; the first `num_sampled` to ring
     are drawn. That is drawing one by one without replacement, on any backend, and a
-    checkpoint of the Keras seed repeats it.
-
-    Returns:
-        `(num_sampled,)` int32 ids, and the time at which the next clock rings.
+    checkpoint of the Keras seed repeats it. Returns `(num_sampled,)` int32 ids, and the
+    time at which the next clock rings.
     """
     ids = ops.arange(vocabulary_size, dtype="int32")
     uniform = keras.random.uniform((vocabulary_size,), minval=1e-7, seed=seed)

@@ -2,7 +2,7 @@
 
 import os
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -15,9 +15,9 @@ from keras_elmo.models.encoder import Encoder
 from keras_elmo.models.language_model_head import LanguageModelHead, predicted_pairs
 from keras_elmo.text.corpus import Corpus
 from keras_elmo.text.vocabulary import Vocabulary
-from keras_elmo.utils.checks import check_at_least, check_type
+from keras_elmo.utils.checks import check_at_least, check_type, refuse
 from keras_elmo.utils.fixed import fixed_arguments
-from keras_elmo.utils.lazy import tf
+from keras_elmo.utils.one_graph import BatchGraph
 from keras_elmo.utils.types import Config, DType, StrPath, Tensor
 
 _WORDS = "vocabulary.txt"
@@ -86,7 +86,7 @@ class PretrainingModel(keras.Model):
         self.vocabulary: Vocabulary | None = None
         self.forward_loss = keras.metrics.Mean(name="forward_loss")
         self.backward_loss = keras.metrics.Mean(name="backward_loss")
-        self._exact: Callable[..., dict[str, Tensor]] | None = None
+        self._exact = BatchGraph(lambda batch: self(batch, training=False))
 
     def __repr__(self) -> str:
         return f"PretrainingModel({self.encoder!r}, {self.vocabulary!r})"
@@ -148,10 +148,7 @@ class PretrainingModel(keras.Model):
         words, size = corpus.vocabulary, self.head.vocabulary_size
         known = self.vocabulary or words
         if len(words) != size or words.words != known.words:
-            raise ValueError(
-                f"`x` must be a Corpus with the {size:,} words of the model. "
-                f"Received: x={corpus!r}"
-            )
+            refuse("x", f"a Corpus with the {size:,} words of the model", corpus)
         self.vocabulary = known
         self.encoder.tokenizer = self.encoder.tokenizer or corpus.tokenizer
         return corpus
@@ -182,17 +179,6 @@ class PretrainingModel(keras.Model):
         """
         if keras.backend.backend() != "tensorflow":
             return self.predict_on_batch(batch)
-        if self._exact is None:
-            # One graph for batches of all shapes.
-            signature = {
-                name: tf.TensorSpec(value.shape, value.dtype)
-                for name, value in self.input.items()
-            }
-            self._exact = tf.function(
-                lambda batch: self(batch, training=False),
-                input_signature=[signature],
-                autograph=False,
-            )
         return self._exact(
             {name: ops.convert_to_tensor(batch[name], "int32") for name in self.input}
         )

@@ -41,11 +41,7 @@ def absolute(path: str | os.PathLike[str]) -> str:
 
 
 def match_files(files: Files) -> dict[str, int]:
-    """Returns the paths that match patterns, sorted, with the sizes of the files.
-
-    Raises:
-        ValueError: no file matches one of the patterns.
-    """
+    """Returns the paths that match patterns, sorted, with the sizes of the files."""
     sizes: dict[str, int] = {}
     for pattern in patterns_of(files):
         if is_local(pattern):

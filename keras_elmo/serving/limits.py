@@ -61,11 +61,7 @@ _LIMITS = "limits"
 
 @dataclasses.dataclass(frozen=True)
 class ServeOptions:
-    """Where a model is served, and under which name.
-
-    Raises:
-        ValueError: a port is none.
-    """
+    """Where a model is served, and under which name."""
 
     name: str | None = option(
         None,
@@ -104,9 +100,6 @@ class Limits:
 
     Memory and time depend on the tokens with their padding: sentences times the longest
     one.
-
-    Raises:
-        ValueError: a limit is not positive.
     """
 
     body_bytes: int = option(

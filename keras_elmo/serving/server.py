@@ -48,10 +48,7 @@ def serve(
     It is an exported model by its name or path; an .onnx file, without gRPC; or a
     folder of exported models whose names are numbers: the newest one that loads is
     served. `log` is called with a sentence when the server is ready and when the
-    version changes.
-
-    Returns:
-        The signal that ended it.
+    version changes. Returns the signal that ended it.
     """
     share_freed_memory()
     host = options.host

@@ -5,8 +5,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from keras_elmo.text.batching import Tokens, batches_of_like_length
-from keras_elmo.text.labelled_texts import Examples, targets_of
+from keras_elmo.text.batching import Tokens, batches_of_like_length, split_stream
+from keras_elmo.text.columns import Columns
+from keras_elmo.text.labelled_texts import ExampleReader, Examples, Label, targets_of
 from keras_elmo.text.plain_tokenizer import PlainTokenizer
 from keras_elmo.text.tag_scores import TagScores, label_scores
 from keras_elmo.text.tagged_sentences import (
@@ -24,6 +25,8 @@ Sentences: TypeAlias = Iterable[Sentence] | Tensor
 Data: TypeAlias = Any
 # The words of a sentence, and what is computed for them.
 Row: TypeAlias = tuple[list[str], np.ndarray]
+# Words, and batches, of sentences that are sorted by length together.
+_WINDOW_WORDS, _WINDOW_BATCHES = 2**14, 16
 
 
 class TagsSentences:
@@ -35,10 +38,10 @@ class TagsSentences:
         """Returns what splits texts into words."""
         raise NotImplementedError
 
-    def _rows(
-        self, sentences: Iterable[Tokens], batch_size: int, output: str
-    ) -> Iterator[Row]:
-        """Yields words with `"tags"`, indices, or `"marginals"`, `(words, tags)`."""
+    def _computed(
+        self, window: Sequence[Tokens], batch_size: int, output: str
+    ) -> Sequence[np.ndarray]:
+        """Returns `"tags"`, indices, or `"marginals"`, `(words, tags)`, or longer."""
         raise NotImplementedError
 
     def predict(self, sentences: Sentences, batch_size: int = 64) -> list[list[str]]:
@@ -113,7 +116,14 @@ class TagsSentences:
     ) -> Iterator[Row]:
         check_at_least(1, batch_size=batch_size)
         read = read_sentences(sentences, self._splitter(), max_ahead=batch_size)
-        return self._rows(read, batch_size, output)
+        most = _WINDOW_BATCHES * batch_size
+        return (
+            ([word.decode(errors="replace") for word in words], row[: len(words)])
+            for window in split_stream(read, len, _WINDOW_WORDS, most)
+            for words, row in zip(
+                window, self._computed(window, batch_size, output), strict=True
+            )
+        )
 
 
 class LabelsTexts:
@@ -164,13 +174,49 @@ class LabelsTexts:
         labels = list(map(self.labels_of, self.predict_proba(texts, batch_size)))
         return labels if self.multi_label else [label for (label,) in labels]
 
-    def scores(self, right: Examples, batch_size: int) -> Config:
-        """Returns what `evaluate` does, for texts with their labels."""
-        targets_of(right, self.labels, self.multi_label)
+    def evaluate(
+        self,
+        texts: Data,
+        labels: Data = None,
+        *,
+        text_column: str | int | None = None,
+        pair_column: str | int | None = None,
+        label_column: str | int | None = None,
+        batch_size: int = 32,
+    ) -> Config:
+        """Compares predicted labels with the right ones.
+
+        Args:
+            texts: see `TextClassifier.fit`.
+            labels: see `TextClassifier.fit`.
+            text_column: see `TextClassifier.fit`.
+            pair_column: see `TextClassifier.fit`.
+            label_column: see `TextClassifier.fit`.
+            batch_size: number of texts in a batch.
+
+        Returns:
+            `accuracy`, the fraction of texts with exactly the right labels; `micro_f1`
+            over all labels together; `macro_f1`, the mean over the labels; and
+            `by_label`, with precision, recall and F1.
+        """
+        columns = Columns(text_column, pair_column, label_column)
+        reader = ExampleReader(self.pairs, self.multi_label)
+        right = self._as_known(reader.examples(texts, labels, columns=columns))
+        targets_of(right, self._known(), self.multi_label)
         texts = [*zip(*right.texts, strict=True)] if self.pairs else right.texts[0]
         predicted = self.predict(texts, batch_size)
         rows = predicted if self.multi_label else [[label] for label in predicted]
         return label_scores(right.labels, rows)
+
+    def _known(self) -> list[Label]:
+        """Returns the labels, which training may have to find first."""
+        if self.labels is None:
+            raise ValueError("a TextClassifier without `labels` must be trained first")
+        return self.labels
+
+    def _as_known(self, examples: Examples) -> Examples:
+        """Returns examples with labels of the type that the model has."""
+        return examples
 
     def labels_of(self, probabilities: np.ndarray) -> Data:
         """Returns the label of a text, or with `multi_label` any number of them.

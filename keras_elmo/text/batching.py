@@ -98,27 +98,16 @@ def tokenized_lines(
             yield tokens
 
 
-class TokenizedFile:
-    """An iterable of the tokens of each line of a file, blank lines included.
+def tokenized_file(
+    path: str, tokenizer: str | PlainTokenizer, stats: CorpusStats
+) -> Iterator[tuple[int, Tokens]]:
+    """Yields the tokens of each line of a file, blank ones too, after its position.
 
-    Each iteration begins anew, and tokenizes ahead in threads. `position` is the bytes
-    of the file, compressed if it is, before the line that was yielded last. `stats` are
-    those of the latest iteration, complete at its end.
+    That is the bytes of the file, compressed if it is, before the line. Threads
+    tokenize ahead.
     """
-
-    def __init__(self, path: str, tokenizer: str | PlainTokenizer) -> None:
-        self.path = path
-        self.tokenizer = tokenizer
-        self.position = 0
-        self.stats = CorpusStats()
-
-    def __iter__(self) -> Iterator[Tokens]:
-        self.stats = CorpusStats()
-        lines = positioned_lines(self.path, self.stats, keep_blank=True)
-        chunks = token_chunks(lines, self.tokenizer, self.stats, TOKENIZER_THREADS)
-        for position, tokens in chain.from_iterable(chunks):
-            self.position = position
-            yield tokens
+    lines = positioned_lines(path, stats, keep_blank=True)
+    return chain.from_iterable(token_chunks(lines, tokenizer, stats, TOKENIZER_THREADS))
 
 
 def interleaved(files: Iterable[Iterator[tuple[float, T]]]) -> Iterator[T]:

@@ -147,12 +147,7 @@ class IndexedText:
 def open_text(
     corpus: Files | Iterable[object], tokenizer: str | None
 ) -> RawText | IndexedText:
-    """Opens text files, a prepared text, or an iterable, which is prepared first.
-
-    Raises:
-        ValueError: no file matches, there is no text, or the folder is damaged or was
-            split by another tokenizer.
-    """
+    """Opens text files, a prepared text, or an iterable, which is prepared first."""
     files, kind = with_kind(corpus)
     if kind not in ("texts", "tokens"):
         folder = prepared_folder(files)

@@ -67,10 +67,8 @@ _CLITIC = r"'(?i:s|t|re|ve|ll|m|d|em)\b"
 def _tokens(titles: str, joiners: str, others: str) -> str:
     """One token of any kind.
 
-    Args:
-        titles: abbreviations that keep their point.
-        joiners: characters that may stand between two parts of a word.
-        others: patterns that a word may also continue with, or consist of.
+    `titles` are abbreviations that keep their point, `joiners` characters between two
+    parts of a word, `others` patterns that it may also continue with.
     """
     # U.S.A. and Ph.D.; an initial; a title; 5,300; letters.
     part = (

@@ -9,7 +9,7 @@ from typing import Any, NoReturn, TypeAlias
 from keras_elmo.text.batching import Tokens
 from keras_elmo.text.tagged_text import TaggedSentence, read_tagged
 from keras_elmo.text.token_lists import as_list, utf8_tokens
-from keras_elmo.utils.checks import called
+from keras_elmo.utils.checks import called, refuse
 from keras_elmo.utils.tag_schemes import (
     Scheme,
     are_span_tags,
@@ -45,10 +45,7 @@ def tagged_sentences(
     else:
         pairs = _pairs(x, argument)
     if column is not None:
-        raise ValueError(
-            f"`column` must be None where `{argument}` holds no files. "
-            f"Received: column={column!r}"
-        )
+        refuse("column", f"None where `{argument}` holds no files", column)
     sentences = [
         _checked(words, tags, f"`{argument}`, sentence {place}")
         for place, (words, tags) in enumerate(pairs)

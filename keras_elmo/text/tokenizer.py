@@ -10,6 +10,7 @@ import numpy as np
 from keras_elmo.config import TOKENIZERS
 from keras_elmo.text import rules
 from keras_elmo.text.string_layer import StringLayer, padded
+from keras_elmo.utils.checks import check_choice
 from keras_elmo.utils.fixed import fixed_arguments
 from keras_elmo.utils.lazy import do_not_convert, tf, tf_text
 from keras_elmo.utils.one_graph import OneGraph
@@ -111,11 +112,7 @@ class Tokenizer(StringLayer):
 
     def __init__(self, kind: str = "unicode", **kwargs: object) -> None:
         super().__init__(**kwargs)
-        if kind not in TOKENIZERS:
-            raise ValueError(
-                f"`kind` must be one of {', '.join(map(repr, TOKENIZERS))}. "
-                f"Received: kind={kind!r}"
-            )
+        check_choice(TOKENIZERS, kind=kind)
         self.kind = kind
         self._tokens = OneGraph(self._padded, (None,))
 

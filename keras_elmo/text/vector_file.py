@@ -24,10 +24,6 @@ def read_vector_file(
     and fastText the first line is the number of words and the length of the vectors. A
     repeated word has its first vector. Such files begin with the most frequent words,
     of which `max_words` are read.
-
-    Raises:
-        ValueError: a line is not a word and as many finite numbers as the first line
-            has, or lines are missing; names the file and the line.
     """
     check_path(path=path)
     path = os.fspath(path)

@@ -104,10 +104,8 @@ def with_prepared_text(
 ) -> tuple[TrainingOptions, str | None]:
     """Prepares an iterable of texts, or a column, as `DIRECTORY.corpus`.
 
-    A run that is resumed reads that folder again, and not the iterable.
-
-    Returns:
-        The options with folders in place of texts, and the tokenizer of these.
+    A run that is resumed reads that folder again, and not the iterable. Returns the
+    options with folders in place of texts, and the tokenizer of these.
     """
     for name in ("corpus", "validation"):
         text, column = getattr(options, name), options.column

@@ -12,11 +12,7 @@ from keras_elmo.utils.types import Config
 
 
 def config_of(keras_object: object, argument: str) -> Config:
-    """Returns the config of an object, from which a later process builds it anew.
-
-    Raises:
-        ValueError: Keras cannot do that; names the argument.
-    """
+    """Returns the config of an object, from which a later process builds it anew."""
     try:
         text = json.dumps(keras.saving.serialize_keras_object(keras_object))
         config: Config = json.loads(text)
@@ -33,11 +29,7 @@ def config_of(keras_object: object, argument: str) -> Config:
 
 
 def object_of(config: Config, where: str) -> object:
-    """Builds what `config_of` described; of Keras's and of registered classes alone.
-
-    Raises:
-        ValueError: names the file.
-    """
+    """Builds what `config_of` described; of Keras's and of registered classes alone."""
     for each in _configs(config):
         module, name = each.get("module"), each.get("registered_name")
         is_own = isinstance(module, str) and module.split(".")[0] == "keras"

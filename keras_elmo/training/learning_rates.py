@@ -50,14 +50,10 @@ def build_learning_rate(
     recorded: object = None,
     where: str = "",
 ) -> LearningRate:
-    """Returns the learning rate of a run.
+    """Returns the learning rate of a run whose LSTMs have so many `units`.
 
-    Args:
-        options: with an optimizer.
-        units: of an LSTM.
-        recorded: what `learning_rate_config` returned when a run to resume began; it
-            is the rate unless the options say another one.
-        where: the file that `recorded` is from.
+    `recorded` is what `learning_rate_config` returned when a run to resume began, from
+    the file `where`; it is the rate unless the options say another one.
     """
     rate, schedule, steps = options.learning_rate, options.schedule, options.steps
     if recorded is not None and rate is None and schedule is None:

@@ -25,7 +25,7 @@ from keras_elmo.training.recorder import RunRecorder
 from keras_elmo.training.run_callbacks import RunCallbacks, losses_of
 from keras_elmo.training.run_clock import MILLIONTHS, RunClock
 from keras_elmo.training.signals import Interrupted, SignalGuard, exit_for_signal
-from keras_elmo.training.training_data import Batch, Batches, EpochIterator
+from keras_elmo.training.training_data import Batch, Batches, batches_from
 from keras_elmo.training.training_options import TrainingOptions
 from keras_elmo.utils.checks import called
 from keras_elmo.utils.prefetch import prefetch_map
@@ -77,9 +77,6 @@ class TrainingLoop:
         self._loss = SmoothedMean()
         self._pending = PendingSteps()
         self._progress = 0.0
-        position = self._state.positions[self.devices.worker]
-        epochs = self.options.epochs
-        self._batches = EpochIterator(self.corpus, epochs, *position, self.shapes)
 
     def train(self, guard: SignalGuard) -> None:
         """Runs the loop."""
@@ -102,9 +99,14 @@ class TrainingLoop:
                 self.callbacks.end()
 
     def _read_batches(self) -> Iterator[tuple[Batch, WorkerStatus]]:
-        for batch in self._batches:
-            position = (self._batches.epoch, self._batches.batch)
+        start, epochs = self._position(), self.options.epochs
+        batches = batches_from(self.corpus, start, epochs, self.shapes)
+        for batch, position in batches:
             yield batch, WorkerStatus.of(batch, position, _CONTINUE)
+
+    def _position(self) -> tuple[int, int]:
+        """Returns the epoch of this worker, and the batches of it that were read."""
+        return self._state.positions[self.devices.worker]
 
     def _place(self, batch_and_status: Placed) -> Placed:
         batch, status = batch_and_status
@@ -143,8 +145,7 @@ class TrainingLoop:
             since = monotonic()
             batch, status = next(batches, (None, None))
             if status is None:
-                position = (self._batches.epoch, self._batches.batch)
-                status = WorkerStatus.of(None, position, _CONTINUE)
+                status = WorkerStatus.of(None, self._position(), _CONTINUE)
             status = dataclasses.replace(
                 status, stop=self._reason_to_stop(), progress=self.clock.progress()
             )

@@ -21,40 +21,10 @@ from keras_elmo.utils.types import Config
 ENDS = ("steps", "epochs", "minutes", "patience")
 
 
-class DirectoryLock(ExitStack):
-    """Keeps other processes out of a directory until its `with` block ends.
-
-    The system releases the lock of a process that was killed. Where the system or the
-    disk has no locks, nothing is locked.
-    """
-
-    def __init__(self, path: str) -> None:
-        super().__init__()
-        self._path = path
-        self._is_held = False
-
-    def acquire(self) -> None:
-        """Locks the directory, if it exists by now, or raises ValueError."""
-        if self._is_held or not os.path.isdir(self._path):
-            return
-        self.enter_context(
-            held(
-                self._path,
-                f"{called('directory')} must not be in use: another process trains in "
-                f"{self._path}",
-            )
-        )
-        self._is_held = True
-
-
 def check_manifest(
     files: PretrainingDirectory, config: ElmoConfig, manifest: Manifest
 ) -> None:
-    """Compares the sizes and arguments with those the run of a directory began with.
-
-    Raises:
-        ValueError: names the argument, or the file of the corpus, that differs.
-    """
+    """Compares the sizes and arguments with those the run of a directory began with."""
     if not files.holds_a_run():
         return
     before = files.read_manifest()
@@ -137,7 +107,7 @@ def _columns(
 
 def prepare_run_directory(
     files: PretrainingDirectory,
-    lock: DirectoryLock,
+    until_end: ExitStack,
     config: ElmoConfig,
     manifest: Manifest,
     ends: Config,
@@ -149,14 +119,15 @@ def prepare_run_directory(
     """Writes the manifest and the vocabulary, or checks those of the run to resume.
 
     Nothing is written before the words are counted, so nothing can be lost until then.
+    Other processes are kept out of the directory, as soon as it exists, `until_end`.
     `choose` returns the entries `CHOSEN` of a new run, which depend on its words.
     `ends` may differ from those of the run to resume, and replace them.
-
-    Raises:
-        ValueError: the directory holds something else, or another run; or another
-            process trains there.
     """
-    lock.acquire()
+    used = f"{called('directory')} must not be in use: another process trains in "
+    locked = partial(held, files.path, f"{used}{files.path}")
+    is_locked = os.path.isdir(files.path)
+    if is_locked:
+        until_end.enter_context(locked())
     _check_directory(files, resume)
     check_manifest(files, config, manifest)
     if resume and not files.holds_a_run():
@@ -170,12 +141,13 @@ def prepare_run_directory(
         chosen = choose(vocabulary)
     is_new_folder = not os.path.exists(files.path)
     os.makedirs(files.path, exist_ok=True)
-    lock.acquire()
+    if not is_locked:
+        until_end.enter_context(locked())
     # While the words were counted, the same command may have begun in a new directory.
     _check_directory(files, resume)
     check_manifest(files, config, manifest)
     if not files.holds_a_run():
-        lock.push(partial(_remove_failed, files, is_new_folder))
+        until_end.push(partial(_remove_failed, files, is_new_folder))
     files.write_manifest(config, {**chosen, **ends, **manifest})
     if vocabulary is not None:
         vocabulary.save(files.vocabulary)

@@ -2,7 +2,7 @@
 
 from numbers import Real
 
-from keras_elmo.utils.checks import called, received, refuse
+from keras_elmo.utils.checks import called, check_type, received, refuse
 
 DTYPES = ("float32", "mixed_bfloat16")
 _REASONS_AGAINST = {
@@ -18,18 +18,10 @@ def check_schedule(
     steps: int | None,
     warmup_steps: int,
 ) -> None:
-    """Checks the learning rate and its schedule.
-
-    Raises:
-        TypeError: the optimizer is none.
-        ValueError: they do not go together, or with the optimizer.
-    """
+    """Raises unless the learning rate, its schedule and the optimizer go together."""
     if not isinstance(optimizer, str | None):
         if not hasattr(optimizer, "apply_gradients"):
-            raise TypeError(
-                f"{called('optimizer')} must be a name or a Keras optimizer. "
-                + received(optimizer=optimizer)
-            )
+            check_type(str, "a name or a Keras optimizer", optimizer=optimizer)
         for name, value in {"learning_rate": rate, "schedule": schedule}.items():
             if value is not None:
                 refuse(name, "None where `optimizer` is an object, which has it", value)
@@ -58,11 +50,7 @@ def check_schedule(
 
 
 def check_dtype(dtype: str) -> None:
-    """Raises for dtype policies that do not learn.
-
-    Raises:
-        ValueError: with the reason.
-    """
+    """Raises a `ValueError` for dtype policies that do not learn."""
     if dtype not in DTYPES:
         reason = _REASONS_AGAINST.get(str(dtype).removeprefix("mixed_"), "")
         refuse("dtype", f"{' or '.join(map(repr, DTYPES))}{reason}", dtype)

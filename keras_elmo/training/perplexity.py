@@ -70,10 +70,8 @@ def perplexity(
     given, kind = with_kind(corpus)
     if kind is not None:
         if model.vocabulary is None:
-            raise ValueError(
-                "`corpus` must be a Corpus, or batches, for a model without a "
-                f"vocabulary. Received: corpus={corpus!r}"
-            )
+            rule = "a Corpus, or batches, for a model without a vocabulary"
+            refuse("corpus", rule, corpus)
         if kind != "tokens":
             tokenizer = str(tokenizer_of(model.encoder, tokenizer))
         given = Corpus(

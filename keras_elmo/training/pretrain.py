@@ -29,11 +29,7 @@ from keras_elmo.training.learning_rates import (
     learning_rate_config,
 )
 from keras_elmo.training.loop import TrainingLoop
-from keras_elmo.training.manifest import (
-    ENDS,
-    DirectoryLock,
-    prepare_run_directory,
-)
+from keras_elmo.training.manifest import ENDS, prepare_run_directory
 from keras_elmo.training.messages import (
     closing_messages,
     memory_message,
@@ -178,7 +174,7 @@ def pretrain(options: TrainingOptions) -> PretrainingModel:
 
     with (
         SignalGuard() as guard,
-        DirectoryLock(files.path) as lock,
+        ExitStack() as until_end,
         ExitStack() as random_state,
     ):
         if devices.is_chief:
@@ -186,7 +182,7 @@ def pretrain(options: TrainingOptions) -> PretrainingModel:
                 with guard.interruptible():
                     prepare_run_directory(
                         files,
-                        lock,
+                        until_end,
                         config,
                         manifest,
                         {name: getattr(options, name) for name in ENDS},

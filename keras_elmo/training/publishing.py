@@ -73,15 +73,9 @@ def run_card(
 ) -> str:
     """Returns the README.md of a run: what it is, has read and is worth, and its use.
 
-    Args:
-        run: folder of the run.
-        name: by which it will be loaded, `hf://OWNER/NAME`; its path if empty.
-        license: identifier of the Hub, such as `"cc-by-sa-3.0"`; left out if empty.
-        language: code of the language; left out if empty.
-
-    Raises:
-        ValueError: there is no such run, no validation has measured its perplexity, or
-            a licence or language has another form than the Hub's.
+    The run will be loaded by `name`, `hf://OWNER/NAME`, or its path if that is empty.
+    The Hub's identifier of the license, such as `"cc-by-sa-3.0"`, and the code of the
+    language are left out if they are empty.
     """
     check_identifiers(license, language)
     path = open_model(run, "run", kinds=(Run,)).path
@@ -213,24 +207,8 @@ def publish(
 
     The upload is one commit, of the sizes, the weights, the vocabulary and its counts;
     checkpoints and curves are left out. A README.md in the folder of the run is taken
-    in place of `run_card`.
-
-    Args:
-        run: folder of the run.
-        repository: `hf://OWNER/NAME`, which is made if it is not there.
-        license: as of `run_card`.
-        language: likewise.
-        private: whether a new repository is private.
-
-    Returns:
-        The address of the commit.
-
-    Raises:
-        ImportError: the extra `hub` is not installed.
-        ValueError: `repository` has another form, there is no such run, it has no
-            perplexity or is damaged, its README.md says another licence, or no token
-            of the Hub is here.
-        OSError: the Hub refuses, or cannot be reached.
+    in place of `run_card`. The repository is made if it is not there. Returns the
+    address of the commit.
     """
     name, _ = repository_of(repository, "repository", may_be_old=False)
     card = run_card(run, repository, license, language)

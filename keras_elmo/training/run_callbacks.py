@@ -32,15 +32,7 @@ class RunCallbacks:
     """Calls Keras callbacks in the order in which `fit` does.
 
     An epoch is a pass over the text; one that the end of a run cuts short ends there.
-
-    Args:
-        callbacks: of the user; one that fills `model.history` is added.
-        model: that is trained.
-        epochs: passes over the text, if they are known.
-        steps: updates, if they are known.
-
-    Attributes:
-        read_batches: whether one of them has methods for batches.
+    `read_batches` tells whether a callback has methods for batches.
     """
 
     def __init__(

@@ -22,15 +22,9 @@ MILLIONTHS = 1_000_000
 class RunClock:
     """Tells the time of a run, in the unit of what ends it.
 
-    Minutes are over when the time is left that the last measurement will take.
-
-    Args:
-        options: of the run.
-        state: of the run, which goes on.
-        words_per_epoch: if they are known.
-        began: when this process began, by `monotonic`.
-        is_falling: whether the learning rate falls until the end. Then the minutes are
-            of all processes of the run.
+    Minutes are over when the time is left that the last measurement will take. They are
+    of all processes of the run if the learning rate falls until the end. `began` is
+    when this process began, by `monotonic`.
     """
 
     def __init__(

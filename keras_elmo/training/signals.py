@@ -22,9 +22,6 @@ class SignalGuard(contextlib.ExitStack):
     The signal only sets `requested`: the run finishes its step, writes a checkpoint
     and then exits. A second Ctrl-C (SIGINT) interrupts at once. SIGTERM is what a
     preempted machine or a cluster's scheduler sends some seconds before it kills.
-
-    Attributes:
-        requested: the signal, or `None`.
     """
 
     def __init__(self) -> None:
@@ -63,12 +60,7 @@ class SignalGuard(contextlib.ExitStack):
 def exit_for_signal(
     number: signal.Signals, message: str, log: Callable[[str], None]
 ) -> NoReturn:
-    """Ends the process as a signal asks.
-
-    Raises:
-        SystemExit: with status 0, after SIGTERM.
-        KeyboardInterrupt: with the message, after SIGINT.
-    """
+    """Ends the process as a signal asks: with status 0 after SIGTERM."""
     if number == signal.SIGTERM:
         log(message)
         raise SystemExit(0)

@@ -11,7 +11,7 @@ from keras_elmo.text.batching import MAX_BATCH_TOKENS
 from keras_elmo.text.corpus import Corpus
 from keras_elmo.text.lines import Files, are_files
 from keras_elmo.text.vocabulary import SPECIALS, Vocabulary
-from keras_elmo.utils.checks import called
+from keras_elmo.utils.checks import called, refuse
 from keras_elmo.utils.types import Config, Tensor
 
 # `char_ids` and `token_ids` of some sentences.
@@ -31,22 +31,14 @@ SHAPES, NUM_SAMPLED, NUM_WORDS = CHOSEN = (
 class TrainingData:
     """The training and validation data of a run: text files, `Corpus` or batches.
 
-    Args:
-        corpus: the training data.
-        validation: the validation data, of the same kind, or `None`.
-        vocabulary_size: number of target ids, needed for batches alone.
-        shard: which of how many equal parts of the text files is read.
-        compiles: whether a program is compiled for each shape of a batch.
-        **options: arguments of `Corpus`, for text files.
+    `compiles` says whether a program is compiled for each shape of a batch; `options`
+    are arguments of `Corpus`, for text files.
 
     Attributes:
         tokenizer: the tokenizer of a text or `Corpus`, else `None`.
         vocabulary: the words of a `Corpus`; `None` for batches and uncounted text.
         shapes: those of the batches of a text or `Corpus`, after `open`.
         manifest: the part of the run's manifest that describes the data.
-
-    Raises:
-        ValueError: names the argument.
     """
 
     def __init__(
@@ -65,10 +57,7 @@ class TrainingData:
             and are_files(validation, "validation") != self._is_text
         ):
             kind = "text files" if self._is_text else "batches or a Corpus"
-            raise ValueError(
-                f"`validation` must be {kind}, as `corpus` is. "
-                f"Received: validation={validation!r}"
-            )
+            refuse("validation", f"{kind}, as `corpus` is", validation)
         if self._is_text:
             # Bad arguments are reported before the words are counted.
             nothing = Vocabulary(SPECIALS)
@@ -84,10 +73,8 @@ class TrainingData:
             self.vocabulary = corpus.vocabulary
             num_words = len(corpus.vocabulary)
             if vocabulary_size not in (None, num_words):
-                raise ValueError(
-                    f"`vocabulary_size` must be {num_words}, the words of `corpus`, or "
-                    f"None. Received: vocabulary_size={vocabulary_size}"
-                )
+                rule = f"{num_words}, the words of `corpus`, or None"
+                refuse("vocabulary_size", rule, vocabulary_size)
             vocabulary_size = num_words
             if isinstance(validation, Corpus):
                 if validation.vocabulary.words != corpus.vocabulary.words:
@@ -95,10 +82,8 @@ class TrainingData:
                         "`validation` must have the vocabulary of `corpus`"
                     )
         elif not self._is_text and vocabulary_size is None:
-            raise ValueError(
-                "`vocabulary_size` must be the number of target ids, where `corpus` is "
-                "batches. Received: vocabulary_size=None"
-            )
+            rule = "the number of target ids, where `corpus` is batches"
+            refuse("vocabulary_size", rule, None)
         self.manifest = {"vocabulary_size": vocabulary_size, **self._describe()}
 
     def _describe(self) -> Manifest:
@@ -137,11 +122,7 @@ class TrainingData:
     def open(
         self, files: PretrainingDirectory
     ) -> tuple[Vocabulary | None, Batches, Batches | None]:
-        """Returns the run's vocabulary, training data and validation data.
-
-        Raises:
-            ValueError: the run has another vocabulary than the `Corpus`.
-        """
+        """Returns the run's vocabulary, training data and validation data."""
         if self._is_text:
             self.vocabulary = files.read_vocabulary()
             for corpus in (self._corpus, self._validation):
@@ -189,43 +170,28 @@ def check_batch(batch: object) -> None:
         )
 
 
-class EpochIterator:
-    """Iterates over a corpus from a position, until some epochs are over, if given.
+def batches_from(
+    corpus: Batches,
+    position: tuple[int, int] = (0, 0),
+    epochs: int | None = None,
+    shapes: BatchShapes | None = None,
+) -> Iterator[tuple[Batch, tuple[int, int]]]:
+    """Yields batches after a position, until some epochs are over, if that is given.
 
-    The batches of a `Corpus` have some `shapes`.
+    Each comes with the position behind it: an epoch, and how many of its batches were
+    read. The batches of a `Corpus` have some `shapes`.
     """
-
-    def __init__(
-        self,
-        corpus: Batches,
-        epochs: int | None = None,
-        epoch: int = 0,
-        batch: int = 0,
-        shapes: BatchShapes | None = None,
-    ) -> None:
-        self._corpus = corpus
-        self._shapes = shapes
-        self._epochs = epochs
-        self.epoch = epoch
-        self.batch = batch
-
-    def __iter__(self) -> Iterator[Batch]:
-        first, end = self.epoch, self._epochs
-        for epoch in count(first) if end is None else range(first, end):
-            # Not at the end of an epoch: a run that ends with one does not repeat it.
-            if epoch > self.epoch:
-                self.epoch, self.batch = epoch, 0
-            empty = self.batch == 0
-            for batch in self._one_epoch(epoch, skip=self.batch):
-                empty = False
-                self.batch += 1
-                yield batch
-            if empty:
-                raise ValueError(
-                    f"{called('corpus')} must hold a sentence. Received: no batch"
-                )
-
-    def _one_epoch(self, epoch: int, skip: int) -> Iterator[Batch]:
-        if isinstance(self._corpus, Corpus):
-            return self._corpus.batches(epoch, skip=skip, shapes=self._shapes)
-        return islice(self._corpus, skip, None)
+    first, skip = position
+    for epoch in count(first) if epochs is None else range(first, epochs):
+        if isinstance(corpus, Corpus):
+            batches = corpus.batches(epoch, skip=skip, shapes=shapes)
+        else:
+            batches = islice(corpus, skip, None)
+        number = skip
+        for number, batch in enumerate(batches, skip + 1):
+            yield batch, (epoch, number)
+        if not number:
+            raise ValueError(
+                f"{called('corpus')} must hold a sentence. Received: no batch"
+            )
+        skip = 0

@@ -2,14 +2,15 @@
 
 import dataclasses
 from collections.abc import Iterable, Sequence
+from types import NoneType
 from typing import TYPE_CHECKING
 
 from keras_elmo.config import TOKENIZERS, ElmoConfig
 from keras_elmo.text.batching import MAX_BATCH_TOKENS
 from keras_elmo.text.vocabulary import SPECIALS
 from keras_elmo.training.option_checks import DTYPES, check_dtype, check_schedule
-from keras_elmo.utils.checks import called, received, refuse
-from keras_elmo.utils.options import check_options, option, required_option
+from keras_elmo.utils.checks import called, check_type, received, refuse
+from keras_elmo.utils.options import REQUIRED, check_options, option
 from keras_elmo.utils.types import StrPath
 
 if TYPE_CHECKING:
@@ -37,19 +38,17 @@ _FILES = "measurements and files"
 
 @dataclasses.dataclass(frozen=True)
 class TrainingOptions:
-    """What `pretrain` takes. Each field has its own description.
+    """What `pretrain` takes. Each field has its own description."""
 
-    Raises:
-        ValueError: a value is not allowed, alone or with the others.
-    """
-
-    config: ElmoConfig | None = required_option(
+    config: ElmoConfig | None = option(
+        REQUIRED,
         "Sizes and dropout rate (on the command line, `--preset` or `--options`); "
         "`None` for those of the run to resume, or of {init}. Training may go on "
         "from {init} with more `units`.",
         flag="",
     )
-    corpus: "Files | Corpus | Iterable[object]" = required_option(
+    corpus: "Files | Corpus | Iterable[object]" = option(
+        REQUIRED,
         "Text files, as paths or glob patterns: UTF-8, one sentence or paragraph per "
         "line, plain, .gz or .xz; or a folder that keras-elmo prepare wrote.",
         _TEXT,
@@ -273,11 +272,7 @@ class TrainingOptions:
     def __post_init__(self) -> None:
         if isinstance(self.dtype, str):
             check_dtype(self.dtype)
-        if not isinstance(self.config, ElmoConfig | None):
-            raise TypeError(
-                "`config` must be an ElmoConfig or None. "
-                f"Received: config={self.config!r}"
-            )
+        check_type((ElmoConfig, NoneType), "an ElmoConfig or None", config=self.config)
         check_options(self)
         if not 0 <= self.seed < 2**32:
             refuse("seed", f"at least 0 and below {2**32:,}", self.seed)

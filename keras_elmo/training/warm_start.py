@@ -20,18 +20,7 @@ from keras_elmo.utils.large_variables import blocks_of
 class WarmStart:
     """A pretraining directory, exported model, imported weights or model in memory.
 
-    Args:
-        source: what `keras_elmo.load` takes.
-
-    Attributes:
-        name: the path, or the class of a model in memory.
-        config: the model's sizes, and the dropout rate it was trained with.
-        tokenizer: the tokenizer of its text, or `None` if unknown.
-        vocabulary: the words of its softmax, or `None` if it has none.
-
-    Raises:
-        TypeError: `source` is no model.
-        ValueError: there is no such model, or it is damaged.
+    `vocabulary` has the words of its softmax, `None` without one.
     """
 
     def __init__(self, source: Source) -> None:

@@ -1,6 +1,8 @@
 """Files of one array each, in NumPy's format."""
 
 import os
+from collections.abc import Iterable, Sequence
+from typing import IO
 
 import numpy as np
 
@@ -23,8 +25,22 @@ def map_array(path: StrPath, dtype: np.dtype | str, num_axes: int = 1) -> np.nda
 
 def write_array(path: StrPath, values: np.ndarray) -> None:
     """Writes an array whole, or raises `OSError`; `np.save` may not notice that."""
-    values = np.ascontiguousarray(values)
     with open(path, "wb") as file:
-        about = np.lib.format.header_data_from_array_1_0(values)
-        np.lib.format.write_array_header_1_0(file, about)
-        file.write(values.data)
+        write_blocks(file, values.dtype, values.shape, [values])
+
+
+def write_blocks(
+    file: IO[bytes],
+    dtype: np.dtype | str,
+    shape: Sequence[int],
+    blocks: Iterable[np.ndarray],
+) -> None:
+    """Writes one array that comes in blocks, without a copy of all."""
+    about = {
+        "descr": np.lib.format.dtype_to_descr(np.dtype(dtype)),
+        "fortran_order": False,
+        "shape": tuple(shape),
+    }
+    np.lib.format.write_array_header_1_0(file, about)
+    for block in blocks:
+        file.write(np.ascontiguousarray(block).data)

@@ -28,11 +28,8 @@ def replacing(path: StrPath) -> Iterator[str]:
     the block raises, `path` is kept and what was written is removed.
 
     A process that is killed between the two renames of a folder leaves the former
-    folder beside it, under a hidden name that ends in `.part.old`.
-
-    Raises:
-        OSError: something cannot be written; names `path`, or the file within it, as
-            the caller named it.
+    folder beside it, under a hidden name that ends in `.part.old`. An `OSError` names
+    `path`, or the file within it, as the caller named it.
     """
     given, path = os.fspath(path), os.path.realpath(path)
     parent = os.path.dirname(path)

@@ -1,4 +1,4 @@
-"""A function as one graph, which all graphs that call it share."""
+"""A function as one graph: for all graphs that call it, or for batches of all sizes."""
 
 from collections.abc import Callable, Hashable
 from typing import Any
@@ -36,6 +36,36 @@ class OneGraph:
         for output in tf.nest.flatten(outputs):
             output.set_shape(output_shape)
         return outputs
+
+
+class BatchGraph:
+    """A function of batches as one TensorFlow graph for all their sizes.
+
+    Keras would trace several, for seconds each. Any number may be of rows, and of
+    tokens: the second axis, or of the layers from `precompute` the third.
+    """
+
+    def __init__(self, function: Callable[..., Tensor]) -> None:
+        self._function = function
+        self._graphs: dict[tuple[int, ...], Callable[..., Tensor]] = {}
+
+    def __call__(self, *batch: Tensor) -> Tensor:
+        batch = keras.tree.map_structure(tf.convert_to_tensor, batch)
+        parts = keras.tree.flatten(batch)
+        # Of layers, or of the ids of a biLM that is fine-tuned.
+        ranks = tuple(len(part.shape) for part in parts)
+        if ranks not in self._graphs:
+            specs = keras.tree.map_structure(_spec, batch)
+            function = tf.function(self._function, specs, autograph=False)
+            # Called itself, it would warn of retracing where there are many models.
+            self._graphs[ranks] = function.get_concrete_function()
+        return self._graphs[ranks](*parts)
+
+
+def _spec(part: Tensor) -> "tf.TensorSpec":
+    num_layers = part.shape[1:2] if len(part.shape) == 4 else ()
+    sizes = part.shape[2 + len(num_layers) :]
+    return tf.TensorSpec((None, *num_layers, None, *sizes), part.dtype)
 
 
 def _can_share() -> bool:

@@ -26,6 +26,8 @@ from keras_elmo.utils.types import StrPath
 P = ParamSpec("P")
 T = TypeVar("T")
 Options = TypeVar("Options")
+# In place of a default, of a field that has none.
+REQUIRED: Any = dataclasses.MISSING
 
 
 @dataclasses.dataclass(frozen=True)
@@ -92,16 +94,11 @@ class Option:
 
 
 def option(default: T, help: str, group: str = "options", **settings: Any) -> T:
-    """Returns a field with a default; `settings` are arguments of `Option`."""
+    """Returns a field with a default or `REQUIRED`, and with arguments of `Option`."""
+    settings = {"required": default is REQUIRED, **settings}
     metadata = {"option": Option("", help, group=group, **settings)}
     field = dataclasses.field(default=default, metadata=metadata)
     return field
-
-
-def required_option(help: str, group: str = "options", **settings: Any) -> Any:
-    """Returns a field without a default; `settings` are arguments of `Option`."""
-    declared = Option("", help, group=group, required=True, **settings)
-    return dataclasses.field(metadata={"option": declared})
 
 
 def options_of(options: Any) -> dict[str, Option]:

@@ -73,14 +73,8 @@ def scheme_of(sentences: Iterable[Sequence[str]]) -> Scheme | None:
     A span of BIO (IOB2) begins with B, one of IOB1 with I unless it follows another of
     its type. BIOES has the names of IOBES and BILOU, too: E or L for the last word of a
     span, S or U for its only one. Where sentences of BIO and IOB1 are mixed, most spans
-    decide; `spans` finds the same ones for both.
-
-    Args:
-        sentences: the tags of each sentence.
-
-    Returns:
-        `"BIO"`, also if every tag is `O`; `"IOB1"`; `"BIOES"`; or `None` for tags that
-        mark no spans.
+    decide; `spans` finds the same ones for both. It is BIO if every tag is `O`, and
+    `None` for tags that mark no spans.
     """
     rows = [_checked(sentences=tags) for tags in sentences]
     names = {tag for tags in rows for tag in tags}
@@ -109,13 +103,8 @@ def spans(tags: Sequence[str]) -> list[Span]:
     """Returns the spans that the tags of a sentence mark, as conlleval counts them.
 
     It reads every scheme, and sequences that are invalid in theirs: a span begins where
-    the type changes, or after `O`, whatever its first tag is.
-
-    Args:
-        tags: of a sentence.
-
-    Raises:
-        ValueError: a tag marks no span, such as a part of speech.
+    the type changes, or after `O`, whatever its first tag is. A tag that marks no span,
+    such as a part of speech, is a `ValueError`.
     """
     marked = []
     begin = 0
@@ -129,15 +118,7 @@ def spans(tags: Sequence[str]) -> list[Span]:
 
 
 def convert(tags: Sequence[str], to: Scheme) -> list[str]:
-    """Returns the tags of the same spans in another scheme.
-
-    Args:
-        tags: of a sentence, in any scheme, as `spans` takes them.
-        to: `"BIO"`, `"IOB1"` or `"BIOES"`.
-
-    Raises:
-        ValueError: a tag marks no span, or there is no such scheme.
-    """
+    """Returns the tags of the same spans in another scheme."""
     check_choice(SCHEMES, to=to)
     converted = [OUTSIDE] * len(tags)
     before = Span("", 0, 0)

@@ -19,13 +19,8 @@ class Clusters:
     """Clusters of vectors by average linkage of cosines, in few principal components.
 
     Their number is the one of the greatest mean silhouette (Rousseeuw 1987), or 1 if no
-    number has a silhouette that noise would not reach.
-
-    Args:
-        vectors: `(points, units)`, of length 1.
-
-    Attributes:
-        labels: the number of each point's cluster; cluster 0 is the largest.
+    number has a silhouette that noise would not reach. The vectors, `(points, units)`,
+    have length 1; `labels` are the number of each point's cluster, 0 being the largest.
     """
 
     def __init__(self, vectors: np.ndarray) -> None:

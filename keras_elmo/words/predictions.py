@@ -69,9 +69,7 @@ class Predictions:
 
         It is the mean of the softmax's word vectors, with the square roots of the
         words' probabilities as weights: without the roots one word would be all.
-
-        Args:
-            contexts: as `contexts_of` returns.
+        `contexts` are those of `contexts_of`.
         """
         words = self._kernel[:, len(SPECIALS) :]
         # Half the logarithm of a probability given both sides. What normalises it, and

@@ -97,14 +97,10 @@ def token_arrays(
 
 
 def contexts_of(states: np.ndarray) -> np.ndarray:
-    """Returns what the directions know at each token, which neither of them sees.
+    """Returns what the directions know at each token, which neither sees.
 
-    Args:
-        states: the top layer with its boundaries, `(tokens + 2, units)`.
-
-    Returns:
-        `(tokens, units)`: the half that reads forward from the place before, the other
-        half from the place after.
+    Of the top layer with its boundaries, `(tokens + 2, units)`, it has the half that
+    reads forward from the place before a token, the other half from the place after.
     """
     units = states.shape[1] // 2
     return np.concatenate([states[:-2, :units], states[2:, units:]], axis=1)
@@ -136,11 +132,7 @@ def check_among(among: Callable[[str], bool] | None) -> None:
 def layer_weights(
     layer: int | None, source: ModelSource, encoder: AnyEncoder
 ) -> np.ndarray:
-    """Returns the weights of a layer, or for `None` those of the model's mix.
-
-    Raises:
-        ValueError: there is no such layer, or the mix is no weighted sum.
-    """
+    """Returns the weights of a layer, or for `None` those of the model's mix."""
     if layer is None:
         return layer_factors(source, encoder.config, "layer", "a number")
     return one_layer(layer, encoder)

@@ -22,7 +22,7 @@ INTERNAL = {
     # A command in a process of its own.
     "keras_elmo.cli": {"main"},
     # The batches of `pretrain`, for its speed without its loop.
-    "keras_elmo.training.training_data": {"Batch", "EpochIterator"},
+    "keras_elmo.training.training_data": {"Batch", "batches_from"},
     # Scores belong to vectors: the same hashes as in the files of `embed`.
     "keras_elmo.embedding.parts": {"encoder_hash", "file_hash"},
     # Layers that one process has stored are read by the next.

@@ -25,7 +25,8 @@ from keras_elmo.files import finding
 from keras_elmo.files.loading import open_model
 from keras_elmo.files.published import save_published_weights
 from keras_elmo.files.run_directory import PretrainingDirectory
-from keras_elmo.text.batching import TokenizedFile
+from keras_elmo.text.batching import tokenized_file
+from keras_elmo.text.stats import CorpusStats
 from tests.helpers import killing
 from tests.helpers.exports import embedding
 from tests.helpers.installed import import_installed, require_installed
@@ -400,14 +401,14 @@ def test_progress(models, text, interrupt, tmp_path, monkeypatch, capsys):
 def test_text_is_tokenized_once(models, text, interrupt, tmp_path, monkeypatch):
     """Also where parts exist, whose words are cached again."""
     interrupt(tmp_path / "out.hdf5", 2)
-    read, iterate = [], TokenizedFile.__iter__
+    read = []
 
-    def noted(self):
-        for tokens in iterate(self):
+    def noted(*arguments):
+        for position, tokens in tokenized_file(*arguments):
             read.append([token.decode() for token in tokens])
-            yield tokens
+            yield position, tokens
 
-    monkeypatch.setattr(TokenizedFile, "__iter__", noted)
+    monkeypatch.setattr(module, "tokenized_file", noted)
     embed_file(models / "directory", text, tmp_path / "out.hdf5", resume=True)
     assert read == SENTENCES
 
@@ -516,7 +517,7 @@ def test_expected_bytes(rows, layer, tmp_path):
     path = tmp_path / "long.txt"
     for lines in (["a bank"], ["I sat on the bank .", "the bank", ""] * 5_000):
         path.write_text("\n".join(lines), encoding="utf-8")
-        text = TokenizedFile(os.fspath(path), "whitespace")
+        text = tokenized_file(os.fspath(path), "whitespace", CorpusStats())
         options = EmbedOptions("mix", rows, "float16")
         shape = options.shape(layer.encoder.config)
         first, position = next(windows_of(text))

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from keras_elmo.embedding import word_cache
 from keras_elmo.embedding.embedder import embed
 from keras_elmo.embedding.word_cache import WordCache
+from keras_elmo.text.plain_ids import PlainIds
 from tests.helpers.layer_checks import numpy_of
 from tests.helpers.small import char_ids, random_encoder
 
@@ -57,7 +58,7 @@ def vectors_of(encoder, sentence):
 )
 def test_vectors(encoder, batches, capacity, keep):
     """They are those of the layer, whatever is cached."""
-    cache = WordCache(Counted(encoder), capacity=capacity)
+    cache = WordCache(Counted(encoder), PlainIds(), capacity=capacity)
     for words in batches:
         table = cache.vectors(words, keep)
         found = np.concatenate([table[:1], table[2:], table[1:2]])
@@ -69,7 +70,7 @@ def test_vectors(encoder, batches, capacity, keep):
 
 def test_computed_once(encoder):
     counted = Counted(encoder)
-    cache = WordCache(counted, capacity=100)
+    cache = WordCache(counted, PlainIds(), capacity=100)
     cache.vectors([b"the", b"bank"], keep=True)
     cache.vectors([b"the", b"river"], keep=True)
     assert (counted.words, len(cache)) == (3, 3)
@@ -80,7 +81,7 @@ def test_computed_once(encoder):
 def test_boundaries_without_words(encoder):
     """A sentence without a word has boundaries; they are computed once."""
     counted = Counted(encoder)
-    cache = WordCache(counted, capacity=100)
+    cache = WordCache(counted, PlainIds(), capacity=100)
     for _ in range(2):
         table = cache.vectors([], keep=True)
         np.testing.assert_allclose(table, vectors_of(encoder, []), atol=1e-5)
@@ -90,7 +91,7 @@ def test_boundaries_without_words(encoder):
 def test_capacity(encoder):
     """The first words are kept; others are computed whenever they come."""
     counted = Counted(encoder)
-    cache = WordCache(counted, capacity=3)
+    cache = WordCache(counted, PlainIds(), capacity=3)
     cache.vectors([b"a", b"b"], keep=True)
     cache.vectors([b"c", b"d"], keep=True)
     assert (counted.words, len(cache)) == (4, 3)
@@ -101,7 +102,7 @@ def test_capacity(encoder):
 
 
 def test_keep_nothing(encoder):
-    cache = WordCache(Counted(encoder), capacity=100)
+    cache = WordCache(Counted(encoder), PlainIds(), capacity=100)
     cache.vectors([b"the", b"bank"], keep=False)
     assert len(cache) == 0
 

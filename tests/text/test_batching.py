@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from keras_elmo.text import batching
 from keras_elmo.text.batching import (
-    TokenizedFile,
     interleaved,
     length_batches,
     shuffled,
     token_chunks,
+    tokenized_file,
     tokenized_lines,
 )
 from keras_elmo.text.stats import CorpusStats
@@ -40,15 +40,15 @@ def test_words_are_counted():
     assert (report.words, report.truncated_words) == (4, 1)
 
 
-def test_each_iteration_begins_anew(tmp_path):
+def test_tokenized_file(tmp_path):
     path = tmp_path / "text.txt.gz"
     with gzip.open(path, "wb") as file:
         file.write(b"the bank\n\n\xff closed\n")
-    text = TokenizedFile(str(path), "whitespace")
-    for _ in range(2):
-        assert [len(tokens) for tokens in text] == [2, 0, 2]
-        assert text.position == path.stat().st_size
-        assert (text.stats.words, text.stats.invalid_lines) == (4, 1)
+    stats = CorpusStats()
+    *_, last = lines = list(tokenized_file(str(path), "whitespace", stats))
+    assert [len(tokens) for _, tokens in lines] == [2, 0, 2]
+    assert last[0] == path.stat().st_size
+    assert (stats.words, stats.invalid_lines) == (4, 1)
 
 
 def tokens(text):

@@ -1,14 +1,15 @@
-import contextlib
 import os
 import signal
 import time
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
 
 from keras_elmo.files.run_directory import PretrainingDirectory
 from keras_elmo.text.vocabulary import SPECIALS, Vocabulary
-from keras_elmo.training.manifest import DirectoryLock, prepare_run_directory
+from keras_elmo.training.manifest import prepare_run_directory
+from keras_elmo.utils.locks import held
 from tests.helpers.runs import CONFIG, ready_made
 from tests.training.test_pretrain import on_batches
 
@@ -16,15 +17,14 @@ from tests.training.test_pretrain import on_batches
 @pytest.fixture
 def another_process(tmp_path):
     """Holds the folder until it is killed; its number."""
-    seen, held = os.pipe()
+    seen, told = os.pipe()
     child = os.fork()
     if not child:
-        with contextlib.suppress(BaseException), DirectoryLock(str(tmp_path)) as lock:
-            lock.acquire()
-            os.write(held, b"!")
+        with suppress(BaseException), held(str(tmp_path), "in use"):
+            os.write(told, b"!")
             time.sleep(100)
         os._exit(1)
-    os.close(held)
+    os.close(told)
     assert os.read(seen, 1) == b"!"
     os.close(seen)
     return child
@@ -34,16 +34,13 @@ def another_process(tmp_path):
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_lock_is_held_until_death(another_process, tmp_path):
     """Another process is noticed until it dies."""
-    with DirectoryLock(str(tmp_path)) as lock:
-        with pytest.raises(ValueError, match=f"another process trains in {tmp_path}"):
-            lock.acquire()
-    with pytest.raises(ValueError, match="another process trains"):
+    with pytest.raises(ValueError, match=f"another process trains in {tmp_path}"):
         on_batches(ready_made(4), tmp_path, steps=1, resume=True)
     assert os.listdir(tmp_path) == []
     os.kill(another_process, signal.SIGKILL)
     os.waitpid(another_process, 0)
-    with DirectoryLock(str(tmp_path)) as lock:
-        lock.acquire()
+    with held(str(tmp_path), "in use"):
+        pass
 
 
 def test_two_begin_in_new_directory(tmp_path):
@@ -54,7 +51,7 @@ def test_two_begin_in_new_directory(tmp_path):
     def arguments(lock, recipe):
         return files, lock, CONFIG, recipe, {}
 
-    with DirectoryLock(files.path) as first, DirectoryLock(files.path) as second:
+    with ExitStack() as first, ExitStack() as second:
 
         def count():
             # Meanwhile the other has counted, too, and begins.
@@ -81,10 +78,10 @@ def begun(path, error):
     """Begins a run, which an error ends; returns what is left of it."""
     files = PretrainingDirectory(path)
     words = Vocabulary([*SPECIALS, "bank"], [0, 0, 1, 2])
-    with pytest.raises(error), DirectoryLock(files.path) as lock:
+    with pytest.raises(error), ExitStack() as until_end:
         prepare_run_directory(
             files,
-            lock,
+            until_end,
             CONFIG,
             {"corpus": None},
             {},
@@ -120,10 +117,10 @@ def test_failed_run_leaves_nothing(tmp_path):
 
 def test_failed_run_keeps_checkpoints(tmp_path):
     def fail_later(files):
-        with DirectoryLock(files.path) as lock:
+        with ExitStack() as until_end:
             prepare_run_directory(
                 files,
-                lock,
+                until_end,
                 CONFIG,
                 {"corpus": None},
                 {},
@@ -141,26 +138,3 @@ def test_failed_run_keeps_checkpoints(tmp_path):
     with pytest.raises(ValueError):
         fail_later(files)
     assert files.holds_a_run()
-
-
-def test_lock_of_new_directory(tmp_path):
-    path = str(tmp_path / "run")
-    with DirectoryLock(path) as lock:
-        lock.acquire()
-        os.mkdir(path)
-        lock.acquire()
-        with DirectoryLock(path) as other:
-            with pytest.raises(ValueError, match=f"another process trains in {path}"):
-                other.acquire()
-    # It is free again.
-    with DirectoryLock(path) as lock:
-        lock.acquire()
-
-
-def test_disk_without_locks(tmp_path, monkeypatch):
-    def refuse(descriptor, operation):
-        raise OSError("no locks available")
-
-    monkeypatch.setattr("fcntl.flock", refuse)
-    with DirectoryLock(str(tmp_path)) as lock:
-        lock.acquire()

@@ -21,3 +21,12 @@ def test_without_locks(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "open", None)
     with held(tmp_path, "in use"), held(tmp_path, "in use"):
         pass
+
+
+def test_disk_without_locks(tmp_path, monkeypatch):
+    def refuse(descriptor, operation):
+        raise OSError("no locks available")
+
+    monkeypatch.setattr("fcntl.flock", refuse)
+    with held(tmp_path, "in use"):
+        pass

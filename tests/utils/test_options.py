@@ -7,18 +7,18 @@ import pytest
 
 from keras_elmo.utils.checks import FLAGS, received
 from keras_elmo.utils.options import (
+    REQUIRED,
     check_options,
     option,
     options_of,
     python_help,
-    required_option,
     takes_options,
 )
 
 
 @dataclasses.dataclass(frozen=True)
 class Colours:
-    path: str = required_option("Where to paint, in {colour}.")
+    path: str = option(REQUIRED, "Where to paint, in {colour}.")
     _: dataclasses.KW_ONLY
     colour: str | None = option(None, "Which colour.", choices=("red", "blue"))
     coats: int = option(2, "How many.", in_python="As an integer.", flag="--layers")

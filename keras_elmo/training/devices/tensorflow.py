@@ -201,10 +201,8 @@ def choose_tensorflow_devices(
 ) -> Devices:
     """Returns the devices that `TF_CONFIG` and the user name.
 
-    Args:
-        count: as of `choose_devices`.
-        compiled: whether XLA compiles the gradients; on a GPU alone if `None`, because
-            on a processor its loops are slower.
+    XLA compiles the gradients if `compiled`; on a GPU alone if that is `None`, because
+    on a processor its loops are slower.
     """
     config = os.environ.get("TF_CONFIG") or "{}"
     try:
