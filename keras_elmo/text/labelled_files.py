@@ -1,8 +1,10 @@
 """Files of texts with labels: TSV, CSV and JSON lines."""
 
+import contextlib
 import csv
+import json
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any, BinaryIO, Literal, TypeAlias
 
@@ -67,18 +69,45 @@ def read_texts(
     stream: BinaryIO | None = None,
     columns: Columns = ANY_COLUMNS,
     pairs: bool = False,
+    labels: Container[object] = (),
 ) -> Iterator[object]:
     """Yields the texts of a file, or of a stream that `path` names in messages.
 
-    Unless there are pairs or columns are given, a name that tells no form is that of
-    text: one on each line, `None` for a blank one.
+    It is a table, as for `read_labelled`, if there are pairs, a column or a form are
+    named, or its first line is one of a table: with tabs, a JSON object, or in CSV a
+    header or a last column among the known `labels`. Otherwise there is a text on each
+    line, and `None` for a blank one.
     """
-    if pairs or _form_of(path) or columns.text is not None:
-        table = _Table(path, columns, pairs, has_labels=False, stream=stream)
+    lines = strict_lines(path, stream)
+    begun = []
+    for line in lines:
+        begun.append(line)
+        if line[1].strip():
+            break
+    lines = chain(begun, lines)
+    is_table = pairs or _form_of(path) or columns.text is not None
+    if is_table or (begun and _is_row(begun[-1][1], labels)):
+        table = _Table(path, columns, pairs, has_labels=False, lines=lines)
         yield from map(table.text, table.rows())
         return
-    for _, line in strict_lines(path, stream):
-        yield line if line.strip() else None
+    for _, text in lines:
+        yield text if text.strip() else None
+
+
+def _is_row(line: str, labels: Container[object]) -> bool:
+    """Whether a line without a known form is a row of a table, and no text."""
+    if "\t" in line.strip():
+        return True
+    if line.startswith("{"):
+        with contextlib.suppress(ValueError, RecursionError):
+            return isinstance(json.loads(line), dict)
+    with contextlib.suppress(csv.Error):
+        cells = next(csv.reader([line], strict=True))
+        # In a sentence, a space follows a comma.
+        if len(cells) > 1 and not any(cell.startswith(" ") for cell in cells):
+            last = [part.strip() for part in cells[-1].split(",")]
+            return is_header(cells) or all(label in labels for label in last)
+    return False
 
 
 def _form_of(path: str) -> Form | None:
@@ -101,7 +130,7 @@ def _warn_of_header(path: str, labels: Sequence[object]) -> None:
 
 
 class _Table:
-    """A file, or a stream; see `read_labelled`.
+    """A file, or the lines of one; see `read_labelled`.
 
     Its form, and whether it has a header, are known once the first row is read.
     """
@@ -112,13 +141,13 @@ class _Table:
         columns: Columns,
         pairs: bool,
         has_labels: bool,
-        stream: BinaryIO | None = None,
+        lines: Iterator[Line] | None = None,
     ) -> None:
         self._path = path
         self._texts = ["text", "pair"] if pairs else ["text"]
         wanted = [*self._texts, "label"] if has_labels else self._texts
         self._given = {name: getattr(columns, name) for name in wanted}
-        self._lines = strict_lines(path, stream)
+        self._lines = strict_lines(path) if lines is None else lines
         self._form = _form_of(path)
         self.has_header = True
 

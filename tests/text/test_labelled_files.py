@@ -260,3 +260,29 @@ def test_texts_alone():
     stream = io.BytesIO(b"a\tb\nc\td\n")
     assert list(read_texts("-", stream, pairs=True)) == [("a", "b"), ("c", "d")]
     assert list(read_texts("-", io.BytesIO())) == []
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_texts_of_a_table_without_its_name(form):
+    """A first line that tells a table; a text may have commas and braces."""
+    content = FORMS[form].encode()
+    assert list(read_texts("x.txt", io.BytesIO(content))) == TEXTS
+    headless = content.partition(b"\n")[2] if form != "jsonl" else content
+    kept = read_texts("x.txt", io.BytesIO(b"\n" + headless), labels=LABELS)
+    assert list(kept) == TEXTS
+    three = b"id\treview\tlabel\n1\ta film\tgood\n"
+    assert list(read_texts("-", io.BytesIO(three))) == ["a film"]
+    with pytest.raises(ValueError, match="x.txt, line 1: must have a text alone, or a"):
+        list(read_texts("x.txt", io.BytesIO(b"1\ta film\tgood\n")))
+    several = b'a film,"good, bad"\n'
+    assert list(read_texts("-", io.BytesIO(several), labels=LABELS)) == ["a film"]
+    for text in (
+        "good",
+        "not long, not good",
+        "a film,bad , long",
+        '"Good," he said,good',
+        "{good}",
+        "{",
+    ):
+        lines = io.BytesIO(f"{text}\n\nb\tc\n".encode())
+        assert list(read_texts("x.txt", lines, labels=LABELS)) == [text, None, "b\tc"]
