@@ -30,12 +30,20 @@ _SUFFIXES: dict[str, Form] = {
 _FEW_EXAMPLES = 4
 
 
+class FileLabels(list[Values]):
+    """Labels, and the file and the line of each."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines: list[tuple[str, int]] = []
+
+
 def read_labelled(
     files: Files,
     columns: Columns = ANY_COLUMNS,
     pairs: bool = False,
     multi_label: bool = False,
-) -> tuple[list[Values], list[Values]]:
+) -> tuple[list[Values], FileLabels]:
     """Reads texts, or pairs of them, and a label or a list of labels for each.
 
     The form follows from the name, `.tsv`, `.csv` or `.jsonl`, perhaps with `.gz` or
@@ -45,7 +53,7 @@ def read_labelled(
     of them, otherwise with commas between.
     """
     texts: list[Values] = []
-    labels: list[Values] = []
+    labels = FileLabels()
     for path in expand_files(files, of_sentences=False):
         table = _Table(path, columns, pairs, has_labels=True)
         kinds: set[type] = set()
@@ -53,6 +61,7 @@ def read_labelled(
         for row in table.rows():
             texts.append(table.text(row))
             labels.append(table.label(row, multi_label))
+            labels.lines.append((path, row[0]))
             kinds.update(map(type, labels[-1] if multi_label else labels[-1:]))
             if len(kinds) > 1:
                 rule = "have labels of the type that other lines have"
@@ -114,6 +123,10 @@ def _form_of(path: str) -> Form | None:
     """Returns the form that the name of a file tells, if any."""
     path = path.lower().removesuffix(".gz").removesuffix(".xz")
     return next((_SUFFIXES[end] for end in _SUFFIXES if path.endswith(end)), None)
+
+
+def _stripped(value: object) -> object:
+    return value.strip() if isinstance(value, str) else value
 
 
 def _warn_of_header(path: str, labels: Sequence[object]) -> None:
@@ -186,12 +199,14 @@ class _Table:
         """Returns the label of a row, or the list of them with `multi_label`."""
         number, values = row
         value = values["label"]
-        label = value.strip() if isinstance(value, str) else value
+        label = _stripped(value)
         rule = "have a list of labels, strings or integers"
         if not multi_label:
             rule, label = "have a label: a string or an integer", [label]
         elif isinstance(label, str) and self._form != "jsonl":
-            label = [part.strip() for part in label.split(",") if part.strip()]
+            label = [part for part in label.split(",") if part.strip()]
+        if isinstance(label, list):
+            label = [*map(_stripped, label)]
         if not isinstance(label, list) or not all(
             isinstance(part, str | int) and part != "" for part in label
         ):
@@ -259,10 +274,11 @@ class _Table:
         where = f"{self._path}, line {number}"
         names, given = [cell.strip() for cell in cells], [*self._given.values()]
         is_default = not any(column is not None for column in given)
-        self.has_header = any(isinstance(column, str) for column in given) or (
-            is_default and is_header(names)
-        )
-        if self.has_header:
+        is_named = any(isinstance(column, str) for column in given)
+        self.has_header = is_named or is_header(names)
+        if is_named or (is_default and self.has_header):
+            hint = f" (or, if that is no header, a number from 0 to {len(cells) - 1})"
+            where += "" if is_header(names) else hint
             return named_places(names, self._given, where)
         defaults = {"text": 0, "pair": 1, "label": len(cells) - 1}
         places = {name: defaults[name] for name in self._given}

@@ -70,6 +70,8 @@ def test_forms(form):
         ("x\ta\ny\tb\n", (1, None, 0)),
         ("1\ta\tx\n2\tb\ty\n", (1, None, 2)),
         ("1\ta\tx\n2\tb\ty\n", (1,)),
+        # Or with one, which is no example.
+        ("text\tlabel\na\tx\nb\ty\n", (0, None, 1)),
     ],
 )
 def test_columns(content, columns):
@@ -90,7 +92,7 @@ def test_pairs():
 def test_multi_label():
     content = "text\tlabel\na\tx, y\nb\t\nc\ty\n"
     assert read(content, multi_label=True)[1] == [["x", "y"], [], ["y"]]
-    rows = [{"text": "a", "label": ["x,y"]}, {"text": "b", "label": []}]
+    rows = [{"text": "a", "label": [" x,y "]}, {"text": "b", "label": []}]
     content = "\n".join(map(json.dumps, rows))
     labels = read(content, name="file.jsonl", multi_label=True)[1]
     assert labels == [["x,y"], []]
@@ -150,6 +152,12 @@ MALFORMED = {
         "review\tmood\na\tx\n",
         ("reveiw", None, "mood"),
         "Received: text_column='reveiw'; did you mean review?",
+    ),
+    "no header": (
+        f"{'a long film ' * 9}\tx\nb\ty\n",
+        (None, None, "mood"),
+        "`label_column` must be one of a long film a long film a long film a..., x, in "
+        "file.tsv, line 1 (or, if that is no header, a number from 0 to 1). Received: label_column='mo",
     ),
     "header twice": (
         "text\ttext\tlabel\na\tb\tx\n",
