@@ -141,7 +141,7 @@ def run_card(
         num_words=len(vocabulary) - len(SPECIALS),
         how=how,
         command=command,
-        in_python="".join(f"\nIn Python, with {each}.\n" for each in in_python),
+        in_python="".join(f"\nIn Python, with {option}.\n" for option in in_python),
     )
 
 
