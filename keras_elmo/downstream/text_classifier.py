@@ -194,6 +194,8 @@ class TextClassifier(TextClassifierModel):
                 f"where all are {next(iter(distinct), None)!r}"
             )
         known = self.labels or sorted(distinct)
+        if self.labels is None:
+            parts[0].counts().warn_of_spellings("labels", stacklevel=3)
         targets = [targets_of(part, known, self.multi_label) for part in parts]
         if self.labels is None:
             self._set_labels(known)

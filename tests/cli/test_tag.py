@@ -112,7 +112,9 @@ def test_exported(folder, trained, tmp_path, monkeypatch):
     ]
     assert scores[0] == scores[1] and json.loads(scores[0][1])["reference"] == 1
     wrong = ["--model", "ner.onnx", "--corpus", "text.txt"]
-    said = "--corpus must have tags that mark spans, as the tagger's do (BIO)"
+    said = (
+        "text.txt, line 1: must have a tag that marks a span, as the tagger's do (BIO)"
+    )
     assert_one_line(*command("tag", "evaluate", *wrong), said)
     asked = ["--model", "ner.onnx", "--corpus", "dev.tsv"]
     said = "ner.onnx: must hold a TextClassifier. Received: a Tagger"
