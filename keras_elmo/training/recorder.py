@@ -201,9 +201,9 @@ class RunRecorder:
         measured: dict[str, float] = {}
         if self.validation is not None:
             with interruptible:
-                found = perplexity(self.model, self.validation)
+                perplexities = perplexity(self.model, self.validation)
             measured = {
-                f"perplexity_{name}": found[name]
+                f"perplexity_{name}": perplexities[name]
                 for name in ("forward", "backward", "mean")
             }
         self._check_weights()

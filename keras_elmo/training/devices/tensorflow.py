@@ -173,13 +173,14 @@ def _compiled_step(model: PretrainingModel) -> TrainStep:
             losses = model(part, training=True)
             # The head takes the mean over the predictions of this part.
             loss = optimizer.scale_loss(factor * model.compute_loss(part))
-        found = tape.gradient(loss, [weight.value for weight in weights])
-        return found, *(tf.reduce_sum(losses[name]) for name in ("forward", "backward"))
+        computed = tape.gradient(loss, [weight.value for weight in weights])
+        sums = (tf.reduce_sum(losses[name]) for name in ("forward", "backward"))
+        return computed, *sums
 
     def train(part: Batch, count: Tensor, mean: Tensor) -> dict[str, Tensor]:
         factor = tf.maximum(count, 1.0) / tf.maximum(mean, 1.0)
-        found, *sums = gradients(part, factor)
-        optimizer.apply_gradients(zip(found, weights, strict=True))
+        computed, *sums = gradients(part, factor)
+        optimizer.apply_gradients(zip(computed, weights, strict=True))
         return dict(zip(_LOSSES, sums, strict=True))
 
     return train
