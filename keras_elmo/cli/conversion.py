@@ -20,9 +20,8 @@ from keras_elmo.cli.tasks import LITERT_SUFFIX, export_trained
 from keras_elmo.config import TOKENIZERS
 from keras_elmo.files.exported_sources import KerasFile
 from keras_elmo.files.finding import FOREIGN_FORMATS, check_folder_name, is_onnx
-from keras_elmo.utils.checks import received
+from keras_elmo.utils.checks import counted, received
 from keras_elmo.utils.options import Option
-from keras_elmo.utils.plural import counted
 
 _ONNX = (
     Option(
