@@ -4,7 +4,7 @@ import json
 
 from keras_elmo.downstream.task_model import OnnxText, TaskModel
 from keras_elmo.files.onnx_session import CHAR_IDS, metadata_of
-from keras_elmo.onnx_graphs.encoder import add_encoder
+from keras_elmo.onnx_graphs.encoder_graph import add_encoder
 from keras_elmo.onnx_graphs.graph import Axes, OnnxGraph, check_size, write_onnx
 from keras_elmo.onnx_graphs.heads import add_static
 from keras_elmo.utils.types import StrPath

@@ -2,7 +2,7 @@
 
 from keras_elmo.config import TOKENIZER_IF_UNKNOWN
 from keras_elmo.downstream.task_model import TaskModel
-from keras_elmo.files.saved_model import add_signatures, write_description
+from keras_elmo.files.saved_model_format import add_signatures, write_description
 from keras_elmo.files.task_description import TAGGER, Task
 from keras_elmo.text.character_ids import character_ids, vocabulary_encoding
 from keras_elmo.utils.files import replacing
