@@ -10,10 +10,15 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
 import keras_elmo
-from keras_elmo.cli.parsing import MODEL, Arguments, import_keras
+from keras_elmo.cli.parsing import MODEL, Arguments, import_keras, no_notes
 from keras_elmo.cli.process import STANDARD, not_empty, written
-from keras_elmo.files.exported_sources import KERAS_SUFFIX, KerasFile, OnnxFile
-from keras_elmo.files.finding import is_onnx
+from keras_elmo.files.exported_sources import (
+    KERAS_SUFFIX,
+    KerasFile,
+    LiteRtFile,
+    OnnxFile,
+)
+from keras_elmo.files.finding import needs_no_keras
 from keras_elmo.files.loading import open_trained
 from keras_elmo.files.sources import ModelSource
 from keras_elmo.files.task_description import Task
@@ -28,8 +33,6 @@ if TYPE_CHECKING:
 # A model, its examples or its scores: Keras is not imported yet.
 Data: TypeAlias = Any
 
-LITERT_SUFFIX = ".tflite"
-
 
 def _check_keras_name(argument: str, path: str) -> None:
     if not path.endswith(KERAS_SUFFIX):
@@ -39,12 +42,12 @@ def _check_keras_name(argument: str, path: str) -> None:
 
 PREDICTS = Option(
     "model",
-    "A .keras file that train has written, or an .onnx file of it",
+    "A .keras file that train has written, or an .onnx or .tflite file of it",
     "FILE",
     required=True,
 )
 # The files that it names.
-_KINDS = (KerasFile, OnnxFile)
+_KINDS = (KerasFile, OnnxFile, LiteRtFile)
 JSON = Option("json", "Print all scores as JSON", type=bool)
 TRAIN_OUT = Option(
     "out",
@@ -245,9 +248,10 @@ def export_trained(arguments: Arguments) -> None:
         options["tokenizer"] = None
     _load(source).export(out, **options)
     print(f"wrote {out}")
-    if not out.endswith(LITERT_SUFFIX):
-        serve = shlex.join(["serve", "--model", out])
-        print(f"next: keras-elmo {_predicting(task, out) if is_onnx(out) else serve}")
+    serve = shlex.join(["serve", "--model", out])
+    print(
+        f"next: keras-elmo {_predicting(task, out) if needs_no_keras(out) else serve}"
+    )
 
 
 def _load(source: ModelSource, tokenizer: str | None = None) -> Data:
@@ -262,7 +266,8 @@ def _load(source: ModelSource, tokenizer: str | None = None) -> Data:
         model = keras.models.load_model(source.path)
         splits = model.elmo.encoder
     else:
-        model = splits = source.loaded()
+        with no_notes():
+            model = splits = source.loaded()
     if tokenizer is not None:
         splits.tokenizer = tokenizer
     return model

@@ -9,13 +9,13 @@ from keras_elmo.downstream.task_litert import write_litert
 from keras_elmo.downstream.task_model import TaskModel
 from keras_elmo.downstream.task_onnx import write_task_onnx
 from keras_elmo.downstream.task_saved_model import write_saved_model
-from keras_elmo.files.finding import check_folder_name
+from keras_elmo.files.finding import LITERT_SUFFIX, ONNX_SUFFIX, check_folder_name
 from keras_elmo.utils.checks import check_choice, check_path, refuse
 from keras_elmo.utils.files import check_free
 from keras_elmo.utils.types import StrPath
 
 _SAVED_MODEL, _ONNX, _LITERT = "tf_saved_model", "onnx", "litert"
-_SUFFIXES = {_ONNX: ".onnx", _LITERT: ".tflite"}
+_SUFFIXES = {_ONNX: ONNX_SUFFIX, _LITERT: LITERT_SUFFIX}
 
 
 def export(
@@ -38,11 +38,11 @@ def export(
 
     An ONNX or a LiteRT file takes `char_ids`, `(batch, tokens + 2, 50)` int32 from
     `CharacterIds`, and with static vectors `static_ids`, `(batch, tokens)`, from
-    `StaticEmbedding.ids`. Its `tags` are indices, -1 where masked; ONNX also has
+    `StaticEmbedding.ids`. Its `tags` are indices, -1 where masked; it also has
     `marginals`, `(batch, tokens, tags)` probabilities. A classifier returns only
-    `probabilities`. The file has the names: `keras_elmo.load` reads an ONNX file
-    without TensorFlow and Keras; a LiteRT file is also a zip archive, with
-    `keras_elmo.json` in it.
+    `probabilities`. The file has the names: `keras_elmo.load` reads it without
+    TensorFlow and Keras, LiteRT with the package `ai-edge-litert`; a LiteRT file is
+    also a zip archive, with `keras_elmo.json` in it.
 
     Args:
         filepath: the folder or the file to write.

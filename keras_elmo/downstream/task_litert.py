@@ -1,25 +1,17 @@
 """A tagger or a classifier as a LiteRT file: ids in, Viterbi inside."""
 
-import json
 import tempfile
-import zipfile
 
 from keras_elmo.downstream.task_model import TaskModel
-from keras_elmo.files.onnx_session import FORMAT
+from keras_elmo.files.litert_graph import write_litert_file
 from keras_elmo.utils.files import replacing
 from keras_elmo.utils.keras_private import exporting
 from keras_elmo.utils.lazy import tf
 from keras_elmo.utils.types import StrPath, Tensor
 
-# The name of the description in the archive.
-_DESCRIPTION = "keras_elmo.json"
-
 
 def write_litert(model: TaskModel, path: StrPath, quantize: str | None) -> None:
-    """Writes a LiteRT file with operators that every interpreter has.
-
-    The description is appended as a zip archive, as LiteRT's own metadata are.
-    """
+    """Writes a LiteRT file with operators that every interpreter has."""
     encoder = model.elmo.encoder
     names = model.input_names()
     specs = []
@@ -45,15 +37,13 @@ def write_litert(model: TaskModel, path: StrPath, quantize: str | None) -> None:
             converter.optimizations = [tf.lite.Optimize.DEFAULT]
         content = converter.convert()
     about = {
-        "format": FORMAT,
         "options": encoder.config.to_options(),
         "tokenizer": encoder.tokenizer,
+        "quantize": quantize,
+        "layer_norm": model.elmo.layer_norm,
         **model.task.as_dict(),
     }
     if model.static is not None:
         about["static_words"] = model.static.words
     with replacing(path) as temporary:
-        with open(temporary, "wb") as file:
-            file.write(content)
-        with zipfile.ZipFile(temporary, "a") as archive:
-            archive.writestr(_DESCRIPTION, json.dumps(about, ensure_ascii=False))
+        write_litert_file(temporary, content, about)

@@ -204,8 +204,8 @@ def test_no_tagger(folder, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "text.txt").write_text("the bank\n")
     for path, said in {
-        "text.txt": "holds no model; --model must be a .keras file or an ONNX file",
-        folder / "run": "is a run of keras_elmo; --model must be a .keras file or",
+        "text.txt": "holds no model; --model must be a .keras file, an ONNX file or a",
+        folder / "run": "is a run of keras_elmo; --model must be a .keras file,",
         "elmo-ko": "elmo-ko: is a shipped model, not a tagger; train one on it with `k",
         "nowhere.keras": "no such file or folder. --model must be a .keras file",
     }.items():
