@@ -73,29 +73,32 @@ class ExportedModel(ModelSource):
         return self.encoder()
 
     def encoder(self) -> "Encoder":
-        from keras_elmo.files.saved_model import read_saved_model
+        from keras_elmo.files.saved_model_format import read_saved_model
 
         self.check()
         return read_saved_model(self.path)
 
     def mix(self) -> "Mix":
-        from keras_elmo.files.saved_model import read_mix
+        from keras_elmo.files.saved_model_format import read_mix
 
         return read_mix(self.path)
 
     def language_model(self) -> "PretrainingModel":
-        from keras_elmo.files.saved_model import read_language_model
+        from keras_elmo.files.saved_model_format import read_language_model
 
         self.check()
         return read_language_model(self.path)
 
     def softmax(self) -> Softmax | None:
-        from keras_elmo.files.saved_model import language_model_files
+        from keras_elmo.files.saved_model_format import language_model_files
 
         return open_softmax(*language_model_files(self.path))
 
     def describe(self) -> Config:
-        from keras_elmo.files.saved_model import language_model_files, read_description
+        from keras_elmo.files.saved_model_format import (
+            language_model_files,
+            read_description,
+        )
 
         stored = read_description(self.path)
         where = f"{self.path}: its description"

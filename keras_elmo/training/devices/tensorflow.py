@@ -19,8 +19,8 @@ from keras_elmo.training.devices.base import (
 from keras_elmo.training.training_data import Batch
 from keras_elmo.utils.checks import refuse
 from keras_elmo.utils.lazy import tf
+from keras_elmo.utils.one_graph import compiled_by_xla
 from keras_elmo.utils.types import Tensor
-from keras_elmo.utils.xla import compiled_by_xla
 
 _LOSSES = ("forward_loss", "backward_loss")
 # Updates a model by a replica's part of a batch, given the number of its predictions,
