@@ -7,9 +7,9 @@ import numpy as np
 
 from keras_elmo.downstream.tagger import Tagger
 from keras_elmo.explorer.explorer import Answer
-from keras_elmo.files.encoder_tokenizer import tokenizer_of
 from keras_elmo.files.exported_sources import KerasFile
 from keras_elmo.files.loading import open_trained
+from keras_elmo.files.sources import tokenizer_of
 from keras_elmo.text.tagged_sentences import scheme_of_names
 from keras_elmo.utils.reading import reading
 from keras_elmo.utils.tag_schemes import Span, spans

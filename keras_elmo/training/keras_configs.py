@@ -30,12 +30,12 @@ def config_of(keras_object: object, argument: str) -> Config:
 
 def object_of(config: Config, where: str) -> object:
     """Builds what `config_of` described; of Keras's and of registered classes alone."""
-    for each in _configs(config):
-        module, name = each.get("module"), each.get("registered_name")
+    for inner in _configs(config):
+        module, name = inner.get("module"), inner.get("registered_name")
         is_own = isinstance(module, str) and module.split(".")[0] == "keras"
         if not is_own and keras.saving.get_registered_object(str(name)) is None:
             raise ValueError(
-                f"{where}: the class {reprlib.repr(each.get('class_name'))} must be "
+                f"{where}: the class {reprlib.repr(inner.get('class_name'))} must be "
                 "registered by keras.saving.register_keras_serializable before"
             )
     try:

@@ -9,7 +9,7 @@ import keras_elmo
 from keras_elmo.files.published import ENCODER_NAMES
 from keras_elmo.layers.token_embedding import TokenEmbedding
 from keras_elmo.models.encoder import build_encoder
-from keras_elmo.onnx_graphs.encoder import embed_words
+from keras_elmo.onnx_graphs.encoder_graph import embed_words
 from keras_elmo.onnx_graphs.graph import OnnxGraph
 from tests.helpers.installed import import_installed
 from tests.helpers.looked_up import LOOKED_UP

@@ -19,8 +19,8 @@ from keras_elmo.training.devices.base import (
 from keras_elmo.training.training_data import Batch
 from keras_elmo.utils.checks import refuse
 from keras_elmo.utils.lazy import tf
+from keras_elmo.utils.one_graph import compiled_by_xla
 from keras_elmo.utils.types import Tensor
-from keras_elmo.utils.xla import compiled_by_xla
 
 _LOSSES = ("forward_loss", "backward_loss")
 # Updates a model by a replica's part of a batch, given the number of its predictions,
@@ -173,13 +173,14 @@ def _compiled_step(model: PretrainingModel) -> TrainStep:
             losses = model(part, training=True)
             # The head takes the mean over the predictions of this part.
             loss = optimizer.scale_loss(factor * model.compute_loss(part))
-        found = tape.gradient(loss, [weight.value for weight in weights])
-        return found, *(tf.reduce_sum(losses[name]) for name in ("forward", "backward"))
+        computed = tape.gradient(loss, [weight.value for weight in weights])
+        sums = (tf.reduce_sum(losses[name]) for name in ("forward", "backward"))
+        return computed, *sums
 
     def train(part: Batch, count: Tensor, mean: Tensor) -> dict[str, Tensor]:
         factor = tf.maximum(count, 1.0) / tf.maximum(mean, 1.0)
-        found, *sums = gradients(part, factor)
-        optimizer.apply_gradients(zip(found, weights, strict=True))
+        computed, *sums = gradients(part, factor)
+        optimizer.apply_gradients(zip(computed, weights, strict=True))
         return dict(zip(_LOSSES, sums, strict=True))
 
     return train
