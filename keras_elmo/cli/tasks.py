@@ -262,19 +262,14 @@ def export_trained(arguments: Arguments) -> None:
 def _load(source: ModelSource, tokenizer: str | None = None) -> Data:
     """Loads a model, which splits texts by `tokenizer` if one is given."""
     import_keras(source.path)
-    if isinstance(source, KerasFile):
-        import keras
-
+    is_keras = isinstance(source, KerasFile)
+    if is_keras:
         # Registers the classes.
-        from keras_elmo import Tagger, TextClassifier  # noqa: F401
-
-        model = keras.models.load_model(source.path)
-        splits = model.elmo.encoder
-    else:
-        with no_notes():
-            model = splits = source.loaded()
+        import keras_elmo.downstream  # noqa: F401
+    with contextlib.nullcontext() if is_keras else no_notes():
+        model = source.loaded()
     if tokenizer is not None:
-        splits.tokenizer = tokenizer
+        (model.elmo.encoder if is_keras else model).tokenizer = tokenizer
     return model
 
 

@@ -7,7 +7,7 @@ import json
 import os
 import zipfile
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from keras_elmo.config import read_options
 from keras_elmo.files.finding import (
@@ -220,7 +220,7 @@ class LiteRtFile(OnnxFile):
 class KerasFile(ModelSource):
     """A file that `save` of a tagger or a classifier wrote.
 
-    Its config is read, and no weights: Keras alone reads those.
+    `describe` and `task` read its config, without Keras.
     """
 
     kind = f"a {KERAS_SUFFIX} file"
@@ -242,6 +242,19 @@ class KerasFile(ModelSource):
                 bool(config.get("multi_label", False)),
                 bool(config.get("pairs", False)),
             )
+
+    def loaded(self) -> Any:
+        """Returns the model of Keras, whose class has been imported before.
+
+        In Keras's safe mode nothing in the file is run.
+        """
+        import keras
+
+        with reading(self.path, "cannot be loaded"):
+            model = keras.saving.load_model(self.path)
+            if (name := type(model).__name__) not in CLASSES:
+                raise ValueError(f"its model is a {name}")
+            return model
 
     def describe(self) -> Config:
         task = self.task()
