@@ -93,8 +93,8 @@ def _train(arguments: Arguments) -> None:
     PREDICTS,
     Option(
         "input",
-        "Text, one on each line, or by its name TSV, CSV or JSON lines; - for "
-        "standard input",
+        "Text, one on each line, or by its name or its first line TSV, CSV or JSON "
+        "lines; - for standard input",
         "FILE",
         required=True,
     ),
@@ -119,7 +119,7 @@ def _predict(arguments: Arguments) -> None:
         model: "keras_elmo.TextClassifier", path: str, stream: BinaryIO | None
     ) -> Iterator[str]:
         names = [*map(str, model.labels or ())]
-        texts = read_texts(path, stream, columns, model.pairs)
+        texts = read_texts(path, stream, columns, model.pairs, names)
         while window := list(itertools.islice(texts, _AHEAD)):
             kept = [text for text in window if text is not None]
             rows = iter(model.predict_proba(kept) if kept else [])

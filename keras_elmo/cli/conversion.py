@@ -16,13 +16,17 @@ from keras_elmo.cli.parsing import (
     command,
     import_keras,
 )
-from keras_elmo.cli.tasks import LITERT_SUFFIX, export_trained
+from keras_elmo.cli.tasks import export_trained
 from keras_elmo.config import TOKENIZERS
 from keras_elmo.files.exported_sources import KerasFile
-from keras_elmo.files.finding import FOREIGN_FORMATS, check_folder_name, is_onnx
-from keras_elmo.utils.checks import received
+from keras_elmo.files.finding import (
+    FOREIGN_FORMATS,
+    check_folder_name,
+    is_litert,
+    is_onnx,
+)
+from keras_elmo.utils.checks import counted, received
 from keras_elmo.utils.options import Option
-from keras_elmo.utils.plural import counted
 
 _ONNX = (
     Option(
@@ -104,7 +108,7 @@ def _export(arguments: Arguments) -> None:
     out = arguments["path"]
     to_onnx = is_onnx(out)
     is_task = KerasFile.matches(arguments["source"]) and "average" not in arguments
-    is_file = to_onnx or (is_task and out.endswith(LITERT_SUFFIX))
+    is_file = to_onnx or (is_task and is_litert(out))
     for option in _SAVED_MODEL if is_file else _ONNX:
         if option.name in arguments:
             rule = "applies only to an ONNX file"
@@ -279,4 +283,8 @@ def _lines(model: Arguments) -> Iterator[tuple[str, str]]:
     if model["perplexity"] is not None:
         yield "perplexity", f"{model['perplexity']:.2f}, the lowest of the run"
     yield "for", ", ".join(model["uses"])
-    yield "forms", "Keras, SavedModel, ONNX and int8: docs/models.md compares them"
+    more, page = (", LiteRT", "tagging") if model["task"] else ("", "models")
+    yield (
+        "forms",
+        f"Keras, SavedModel, ONNX{more} and int8: docs/{page}.md compares them",
+    )

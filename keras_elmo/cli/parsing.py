@@ -1,17 +1,18 @@
 """Declares subcommands and their options, parses them, checks their files."""
 
 import argparse
+import contextlib
 import dataclasses
 import os
 import sys
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, NoReturn, TypeAlias, TypeVar
 
 from keras_elmo.cli.process import STANDARD
 from keras_elmo.embedding.embed_options import EmbedOptions
 from keras_elmo.files.downloads import HUB
-from keras_elmo.files.finding import is_onnx
+from keras_elmo.files.finding import needs_no_keras
 from keras_elmo.files.loading import open_model
 from keras_elmo.text.lines import expand_files, prepared_folder, read_lines
 from keras_elmo.training.training_options import TrainingOptions
@@ -266,25 +267,32 @@ def take_options(options: Callable[..., T], arguments: Arguments) -> T:
 
 
 def import_keras(model: str = "") -> None:
-    """Imports Keras without the start-up notes of TensorFlow, unless a model is ONNX.
-
-    They come from C++ code that writes to standard error before it reads any log
-    level, and would stand above every error message.
+    """Imports Keras without TensorFlow's start-up notes, if a model needs it.
 
     Also turns oneDNN on. TensorFlow does so by itself only on processors with AVX-512
     VNNI, but products are faster with it on those with AVX2 as well.
     """
-    if "keras" in sys.modules or is_onnx(model):
+    if "keras" in sys.modules or needs_no_keras(model):
         return
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
+    with no_notes():
+        import_extra("keras", "A model that is no .onnx or .tflite file", "")
+
+
+@contextlib.contextmanager
+def no_notes() -> Iterator[None]:
+    """Keeps the notes of runtimes off standard error while they start.
+
+    They come from C++ code that writes there before it reads any log level, and would
+    stand above every error message. Exceptions are printed after the block.
+    """
     sys.stderr.flush()
     standard_error = os.dup(2)
     nothing = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nothing, 2)
     try:
-        # An exception is printed after file descriptor 2 is back.
-        import_extra("keras", "A model that is no .onnx file", "")
+        yield
     finally:
         os.dup2(standard_error, 2)
         os.close(standard_error)

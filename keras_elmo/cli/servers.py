@@ -19,7 +19,7 @@ from keras_elmo.cli.parsing import (
 )
 from keras_elmo.explorer.explore_options import ExploreOptions
 from keras_elmo.files.exported_sources import KerasFile
-from keras_elmo.files.finding import is_onnx
+from keras_elmo.files.finding import needs_no_keras
 from keras_elmo.files.loading import open_trained
 from keras_elmo.serving.limits import Limits, ServeOptions
 from keras_elmo.utils.lazy import import_extra
@@ -32,8 +32,9 @@ from keras_elmo.utils.options import Option, options_of
     "serve --model elmo-en --port 8501",
     dataclasses.replace(
         MODEL,
-        help="An exported model, a shipped model's name, an .onnx file (no gRPC), or a "
-        "folder of exported models named 1, 2, ...: the newest that loads is served",
+        help="An exported model, a shipped model's name, a .keras file of tag or "
+        "classify, an .onnx or .tflite file (no gRPC), or a folder of exported models "
+        "named 1, 2, ...: the newest that loads is served",
         check=None,
     ),
     *options_of(ServeOptions).values(),
@@ -45,7 +46,7 @@ def _serve(arguments: Arguments) -> None:
     SIGTERM finishes the requests under way. Needs the extra "serve".
     """
     needed = ["httptools", "orjson", "prometheus_client", "starlette", "uvicorn"]
-    if not is_onnx(arguments["model"]):
+    if not needs_no_keras(arguments["model"]):
         needed += ["grpc", "tensorflow_serving"]
     for module in needed:
         import_extra(module, "keras-elmo serve", "serve")

@@ -10,14 +10,19 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
 import keras_elmo
-from keras_elmo.cli.parsing import MODEL, Arguments, import_keras
+from keras_elmo.cli.parsing import MODEL, Arguments, import_keras, no_notes
 from keras_elmo.cli.process import STANDARD, not_empty, written
-from keras_elmo.files.exported_sources import KERAS_SUFFIX, KerasFile, OnnxFile
-from keras_elmo.files.finding import is_onnx
+from keras_elmo.files.exported_sources import (
+    KERAS_SUFFIX,
+    KerasFile,
+    LiteRtFile,
+    OnnxFile,
+)
+from keras_elmo.files.finding import needs_no_keras
 from keras_elmo.files.loading import open_trained
 from keras_elmo.files.sources import ModelSource
 from keras_elmo.files.task_description import Task
-from keras_elmo.text.lines import expand_files
+from keras_elmo.text.lines import expand_files, is_pipe
 from keras_elmo.utils.checks import called, refuse
 from keras_elmo.utils.files import check_free, replacing
 from keras_elmo.utils.options import Option
@@ -28,8 +33,6 @@ if TYPE_CHECKING:
 # A model, its examples or its scores: Keras is not imported yet.
 Data: TypeAlias = Any
 
-LITERT_SUFFIX = ".tflite"
-
 
 def _check_keras_name(argument: str, path: str) -> None:
     if not path.endswith(KERAS_SUFFIX):
@@ -39,12 +42,12 @@ def _check_keras_name(argument: str, path: str) -> None:
 
 PREDICTS = Option(
     "model",
-    "A .keras file that train has written, or an .onnx file of it",
+    "A .keras file that train has written, or an .onnx or .tflite file of it",
     "FILE",
     required=True,
 )
 # The files that it names.
-_KINDS = (KerasFile, OnnxFile)
+_KINDS = (KerasFile, OnnxFile, LiteRtFile)
 JSON = Option("json", "Print all scores as JSON", type=bool)
 TRAIN_OUT = Option(
     "out",
@@ -167,11 +170,13 @@ def train(
     if dev is not None:
         best = scores.index(max(scores)) + 1
         kept = f"{out} has the weights of epoch {best}, the best of {len(scores)}"
-        if max(scores)[0] == 0:
+        if max(scores)[0] == 0 and not stopped:
             kept += (
                 "; its score is 0: a greater --epochs and --patience, "
                 "or a smaller --batch-size, may help"
             )
+        elif best == len(scores) and not stopped:
+            kept += "; it is the last one: a greater --epochs may help"
     if stopped:
         raise KeyboardInterrupt(f"{stopped}; {kept}")
     print(kept, file=sys.stderr)
@@ -204,15 +209,18 @@ def predict(
     `lines` takes the model and the path of a file, or the stream that it names.
     """
     out, path = arguments.get("out", STANDARD), arguments["input"]
-    if path != STANDARD:
+    is_stream = path == STANDARD or is_pipe(path)
+    if not is_stream:
         path, *more = expand_files(path, of_sentences=False)
         if more:
             told = ", ".join([path, *more])
             raise ValueError(f"--input must be one file. Received: {told}")
     source, _ = open_trained(arguments["model"], name, _KINDS)
     model = _load(source, arguments.get("tokenizer"))
-    with written(out) as file:
+    with written(out) as file, contextlib.ExitStack() as opened:
         stream = sys.stdin.buffer if path == STANDARD else None
+        if is_stream and stream is None:
+            stream = opened.enter_context(open(path, "rb"))
         for line in not_empty(lines(model, path, stream), path):
             file.write(f"{line}\n")
 
@@ -245,26 +253,23 @@ def export_trained(arguments: Arguments) -> None:
         options["tokenizer"] = None
     _load(source).export(out, **options)
     print(f"wrote {out}")
-    if not out.endswith(LITERT_SUFFIX):
-        serve = shlex.join(["serve", "--model", out])
-        print(f"next: keras-elmo {_predicting(task, out) if is_onnx(out) else serve}")
+    serve = shlex.join(["serve", "--model", out])
+    print(
+        f"next: keras-elmo {_predicting(task, out) if needs_no_keras(out) else serve}"
+    )
 
 
 def _load(source: ModelSource, tokenizer: str | None = None) -> Data:
     """Loads a model, which splits texts by `tokenizer` if one is given."""
     import_keras(source.path)
-    if isinstance(source, KerasFile):
-        import keras
-
+    is_keras = isinstance(source, KerasFile)
+    if is_keras:
         # Registers the classes.
-        from keras_elmo import Tagger, TextClassifier  # noqa: F401
-
-        model = keras.models.load_model(source.path)
-        splits = model.elmo.encoder
-    else:
-        model = splits = source.loaded()
+        import keras_elmo.downstream  # noqa: F401
+    with contextlib.nullcontext() if is_keras else no_notes():
+        model = source.loaded()
     if tokenizer is not None:
-        splits.tokenizer = tokenizer
+        (model.elmo.encoder if is_keras else model).tokenizer = tokenizer
     return model
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from keras import ops
 
 from keras_elmo.text.tag_scores import TagScores
-from keras_elmo.text.tagged_text import TaggedSentence
+from keras_elmo.text.tagged_sentence import TaggedSentence
 from keras_elmo.utils.types import Tensor
 
 _NOT_SCORED = (-np.inf, -np.inf)
@@ -95,6 +95,7 @@ class TagScoresByEpoch(keras.callbacks.Callback):
         found = TagScores(
             (sentence.tags for sentence in self._sentences),
             (predicted[k] for k in range(len(self._sentences))),
+            self._tags,
         )
         scores = {"accuracy": found.accuracy}
         if found.has_spans:

@@ -89,21 +89,21 @@ class MixWeightsLogger(keras.callbacks.Callback):
 
 def _embeddings_of(model: keras.Model) -> dict[str, ElmoEmbedding]:
     """The layers by unique names, also those inside of other models and layers."""
-    found: dict[str, ElmoEmbedding] = {}
+    embeddings: dict[str, ElmoEmbedding] = {}
     # `model.layers` has the outermost ones alone.
     for layer in inner_layers(model):
         if isinstance(layer, ElmoEmbedding):
             name, numbers = layer.name, count(1)
             # Keras makes names unique within one model only.
-            while name in found:
+            while name in embeddings:
                 name = f"{layer.name}_{next(numbers)}"
-            found[name] = layer
-    if not found:
+            embeddings[name] = layer
+    if not embeddings:
         raise ValueError(
             "`model` must contain an ElmoEmbedding for MixWeightsLogger. "
             f"Received: model={model}"
         )
-    return found
+    return embeddings
 
 
 def _values_of(embedding: ElmoEmbedding) -> dict[str, float]:

@@ -108,11 +108,11 @@ class ElmoEmbedding(StringsFirst, keras.layers.Layer):
         check_rate(dropout=dropout)
         check_boolean(trainable_encoder=trainable_encoder)
         source = open_model(encoder, "encoder")
-        given = source.keras_encoder()
+        source_encoder = source.keras_encoder()
         stored = source.mix()
         if layer_norm is None:
             layer_norm = stored is not None and stored[2]
-        policy = given.layers_dtype
+        policy = source_encoder.layers_dtype
         if kwargs.get("dtype") is None and policy.name != "float32":
             kwargs["dtype"] = policy
         super().__init__(**kwargs)
@@ -121,15 +121,15 @@ class ElmoEmbedding(StringsFirst, keras.layers.Layer):
         self.layer_norm = layer_norm
         self.mix_regularizer = regularizer_of(mix_regularizer=mix_regularizer)
         self.keep_boundaries = keep_boundaries
-        # A copy: to freeze it leaves the given one as it is.
+        # A copy: to freeze it leaves that of the source as it is.
         self.encoder = Encoder(
-            given.config,
+            source_encoder.config,
             trainable=trainable_encoder,
-            tokenizer=given.tokenizer,
+            tokenizer=source_encoder.tokenizer,
             dtype=self.dtype_policy,
         )
-        copy_weights(given, self.encoder)
-        config, regularizer = given.config, self.mix_regularizer
+        copy_weights(source_encoder, self.encoder)
+        config, regularizer = source_encoder.config, self.mix_regularizer
         self.mixes = [
             # A handful of numbers that scale everything.
             ScalarMix(layer_norm, regularizer, name=f"mix_{k}", dtype="float32")
@@ -143,7 +143,7 @@ class ElmoEmbedding(StringsFirst, keras.layers.Layer):
                 mix.gamma.assign(stored[1])
         self.output_dropout = keras.layers.Dropout(dropout, dtype="float32")
         self._mask = CharacterMask(keep_boundaries)
-        shape = (None, None, given.config.ids_per_token)
+        shape = (None, None, source_encoder.config.ids_per_token)
         self._encode = OneGraph(self._encoded, shape)
         self.supports_jit = keras.backend.backend() != "tensorflow"
         self.supports_masking = True
@@ -266,7 +266,7 @@ class ElmoEmbedding(StringsFirst, keras.layers.Layer):
     @property
     def trainable_encoder(self) -> bool:
         """Whether any of the biLM is trained."""
-        return not freezing.is_frozen(self.encoder)
+        return any(weight.trainable for weight in self.encoder.weights)
 
     @property
     def mix_weights(self) -> list[tuple[np.ndarray, float]]:

@@ -149,10 +149,10 @@ class StaticEmbedding(StringLayer):
         """
         tokens = as_padded(tokens)
         table = self.table()
-        found = table.lookup(tokens)
+        ids = table.lookup(tokens)
         lower = table.lookup(tf.strings.lower(tokens, "utf-8"))
-        found = tf.where(found == _UNKNOWN, lower, found)
-        return tf.where(TokenMask().tokens(tokens), found, _PADDING)
+        ids = tf.where(ids == _UNKNOWN, lower, ids)
+        return tf.where(TokenMask().tokens(tokens), ids, _PADDING)
 
     def _as_ids(self, tokens: Tensor) -> Tensor:
         if is_ids(tokens):

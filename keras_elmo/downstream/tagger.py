@@ -9,7 +9,7 @@ from keras import ops
 from keras_elmo.downstream.best_epoch import TagScoresByEpoch
 from keras_elmo.downstream.tagger_model import TaggerModel
 from keras_elmo.downstream.task_export import export
-from keras_elmo.files.encoder_tokenizer import tokenizer_of
+from keras_elmo.files.sources import tokenizer_of
 from keras_elmo.text.answers import TagsSentences
 from keras_elmo.text.batching import Tokens
 from keras_elmo.text.plain_tokenizer import PlainTokenizer
@@ -17,11 +17,11 @@ from keras_elmo.text.tagged_sentences import (
     Data,
     check_known,
     in_parts,
-    in_scheme,
+    in_scheme_of,
     labels_of,
-    scheme_of_names,
     tagged_sentences,
     tags_of,
+    warn_of_unknown,
     words_of,
 )
 from keras_elmo.utils.fixed import fixed_arguments
@@ -127,14 +127,14 @@ class Tagger(TagsSentences, TaggerModel):
         self._check_fit(epochs, batch_size, patience, callbacks, verbose)
         train = tagged_sentences(x, y, column)
         tags = self.tags or tags_of(train)
-        scheme = scheme_of_names(tags)
-        train = in_scheme(train, scheme, "x")
-        check_known(train, tags)
+        train = in_scheme_of(tags, train)
+        check_known(train, tags, "x")
         dev = []
         if validation_data is not None:
             parts = in_parts(validation_data)
             dev = tagged_sentences(*parts, column, "validation_data")
-            dev = in_scheme(dev, scheme, "validation_data")
+            dev = in_scheme_of(tags, dev)
+            warn_of_unknown(dev, tags)
         if self.head is None:
             self._make_head(tags)
         scoring = []

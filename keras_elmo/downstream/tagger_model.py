@@ -20,7 +20,7 @@ from keras_elmo.downstream.task_model import OnnxText, TaskModel
 from keras_elmo.downstream.token_mask import CharacterMask
 from keras_elmo.files.sources import Source
 from keras_elmo.files.task_description import TAGGER, Task
-from keras_elmo.onnx_graphs.crf import TagPaths
+from keras_elmo.onnx_graphs.crf_graph import TagPaths
 from keras_elmo.onnx_graphs.graph import OnnxGraph
 from keras_elmo.onnx_graphs.heads import add_bilstm, add_dense
 from keras_elmo.text.batching import Tokens, batches_of_like_length
@@ -243,13 +243,14 @@ class TaggerModel(TaskModel):
         inputs = dict(zip(("words", "static"), ids, strict=False))
         head, outputs = self._head(), self(inputs, training=False)
         tags = ops.cast(head.decode(outputs), "int32")
-        scores = ops.take_along_axis(
-            head.probabilities(outputs), ops.expand_dims(tags, -1), axis=-1
-        )[..., 0]
+        marginals = head.probabilities(outputs)
+        places = ops.expand_dims(tags, -1)
+        scores = ops.take_along_axis(marginals, places, axis=-1)[..., 0]
         is_token = CharacterMask().tokens(ids[0])
         return {
             "tags": ops.where(is_token, tags, -1),
             "scores": ops.where(is_token, scores, 0.0),
+            "marginals": ops.where(ops.expand_dims(is_token, -1), marginals, 0.0),
         }
 
     def add_outputs(self, graph: OnnxGraph, text: OnnxText) -> dict[str, str]:

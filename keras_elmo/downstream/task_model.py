@@ -114,17 +114,17 @@ class TaskModel(keras.Model):
     def outputs_of_ids(self, texts: Sequence[Sequence[Tensor]]) -> dict[str, Tensor]:
         """Returns the outputs of an exported file that takes ids, by their names.
 
-        These are a tagger's `tags`, indices that are -1 where masked, and `scores`,
-        their probabilities; a classifier's `probabilities`. Each of the `texts` has
-        character ids and, if there are static vectors, their ids.
+        These are a tagger's `tags`, indices that are -1 where masked, `scores`, their
+        probabilities, and `marginals`, those of all tags; a classifier's
+        `probabilities`. Each of the `texts` has character ids and, if there are static
+        vectors, their ids.
         """
         raise NotImplementedError
 
     def add_outputs(self, graph: OnnxGraph, text: OnnxText) -> dict[str, str]:
         """Adds the operators above the words; returns outputs by their names.
 
-        They are those of `outputs_of_ids`, and a tagger's `marginals`, `(batch, tokens,
-        tags)`: ONNX Runtime computes only what it is asked for.
+        They are those of `outputs_of_ids`.
         """
         raise NotImplementedError
 

@@ -12,8 +12,7 @@ from keras_elmo.downstream.task_batches import TaskInputs, shuffled_groups
 from keras_elmo.downstream.task_export import export
 from keras_elmo.downstream.text_classifier_model import TextClassifierModel
 from keras_elmo.downstream.text_vectors import TextVectors
-from keras_elmo.files.encoder_tokenizer import tokenizer_of
-from keras_elmo.files.sources import Source
+from keras_elmo.files.sources import Source, tokenizer_of
 from keras_elmo.text.answers import LabelsTexts, numbers_of_words
 from keras_elmo.text.batching import Tokens
 from keras_elmo.text.columns import Columns
@@ -194,6 +193,8 @@ class TextClassifier(TextClassifierModel):
                 f"where all are {next(iter(distinct), None)!r}"
             )
         known = self.labels or sorted(distinct)
+        if self.labels is None:
+            parts[0].counts().warn_of_spellings("labels", stacklevel=3)
         targets = [targets_of(part, known, self.multi_label) for part in parts]
         if self.labels is None:
             self._set_labels(known)

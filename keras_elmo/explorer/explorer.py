@@ -14,9 +14,9 @@ from keras_elmo.explorer.examples import EXAMPLES, language
 from keras_elmo.explorer.explored_text import ExploredText, traits
 from keras_elmo.explorer.plane import context_words
 from keras_elmo.explorer.quiz import Quiz
-from keras_elmo.files.encoder_tokenizer import tokenizer_of
-from keras_elmo.files.exported_sources import OnnxFile
+from keras_elmo.files.exported_sources import LiteRtFile, OnnxFile
 from keras_elmo.files.loading import MODELS, open_model
+from keras_elmo.files.sources import tokenizer_of
 from keras_elmo.files.validation import NoLanguageModel
 from keras_elmo.models.encoder import Encoder
 from keras_elmo.models.pretraining import PretrainingModel
@@ -29,7 +29,7 @@ from keras_elmo.words.substitutes import word_probabilities
 from keras_elmo.words.token_vectors import contexts_of, normalize
 
 # An .onnx file gives no vectors of the ends of a sentence.
-_KINDS = tuple(kind for kind in MODELS if kind is not OnnxFile)
+_KINDS = tuple(kind for kind in MODELS if kind not in (OnnxFile, LiteRtFile))
 # JSON of an answer.
 Answer = dict[str, Any]
 

@@ -7,10 +7,15 @@ import json
 import os
 import zipfile
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from keras_elmo.config import read_options
-from keras_elmo.files.finding import description_file, is_onnx, is_saved_model
+from keras_elmo.files.finding import (
+    description_file,
+    is_litert,
+    is_onnx,
+    is_saved_model,
+)
 from keras_elmo.files.sources import (
     LANGUAGE_MODEL,
     WEIGHTS,
@@ -28,8 +33,8 @@ from keras_elmo.utils.reading import reading
 from keras_elmo.utils.types import Config
 
 if TYPE_CHECKING:
+    from keras_elmo.files.exported_tasks import InGraphFile
     from keras_elmo.files.onnx_session import Mix, OnnxEncoder
-    from keras_elmo.files.onnx_tasks import OnnxModel
     from keras_elmo.models.encoder import Encoder
     from keras_elmo.models.pretraining import PretrainingModel
 
@@ -68,29 +73,32 @@ class ExportedModel(ModelSource):
         return self.encoder()
 
     def encoder(self) -> "Encoder":
-        from keras_elmo.files.saved_model import read_saved_model
+        from keras_elmo.files.saved_model_format import read_saved_model
 
         self.check()
         return read_saved_model(self.path)
 
     def mix(self) -> "Mix":
-        from keras_elmo.files.saved_model import read_mix
+        from keras_elmo.files.saved_model_format import read_mix
 
         return read_mix(self.path)
 
     def language_model(self) -> "PretrainingModel":
-        from keras_elmo.files.saved_model import read_language_model
+        from keras_elmo.files.saved_model_format import read_language_model
 
         self.check()
         return read_language_model(self.path)
 
     def softmax(self) -> Softmax | None:
-        from keras_elmo.files.saved_model import language_model_files
+        from keras_elmo.files.saved_model_format import language_model_files
 
         return open_softmax(*language_model_files(self.path))
 
     def describe(self) -> Config:
-        from keras_elmo.files.saved_model import language_model_files, read_description
+        from keras_elmo.files.saved_model_format import (
+            language_model_files,
+            read_description,
+        )
 
         stored = read_description(self.path)
         where = f"{self.path}: its description"
@@ -120,22 +128,23 @@ class OnnxFile(ModelSource):
         return is_onnx(path) and os.path.isfile(path)
 
     @cached_property
-    def _session(self) -> "OnnxModel":
-        from keras_elmo.files.onnx_tasks import open_onnx
+    def _session(self) -> "InGraphFile":
+        from keras_elmo.files.exported_tasks import open_graph_file
 
-        return open_onnx(self.path)
+        return open_graph_file(self.path)
 
     @classmethod
-    def of(cls, session: "OnnxModel", argument: str) -> "OnnxFile":
+    def of(cls, session: "InGraphFile", argument: str) -> "OnnxFile":
         """Returns the source of a file that is open already."""
-        source = cls(session.path, argument)
+        kind = LiteRtFile if is_litert(session.path) else cls
+        source = kind(session.path, argument)
         source._session = session
         return source
 
     def task(self) -> Task | None:
         return task_of(self._session.about)
 
-    def loaded(self) -> "OnnxModel":
+    def loaded(self) -> "InGraphFile":
         return self._session
 
     def encoder(self) -> "OnnxEncoder":
@@ -147,8 +156,8 @@ class OnnxFile(ModelSource):
 
     def keras_encoder(self) -> "Encoder":
         raise ValueError(
-            f"{called(self.argument)} must have weights that Keras reads; an .onnx "
-            f"file has none. {received(**{self.argument: self.name})}"
+            f"{called(self.argument)} must have weights that Keras reads; {self.kind} "
+            f"has none. {received(**{self.argument: self.name})}"
         )
 
     def mix(self) -> "Mix":
@@ -156,8 +165,8 @@ class OnnxFile(ModelSource):
 
     def language_model(self) -> "PretrainingModel":
         raise ValueError(
-            f"{called(self.argument)} must have a language model; an .onnx file has an "
-            f"encoder alone. {received(**{self.argument: self.name})}"
+            f"{called(self.argument)} must have a language model; {self.kind} has "
+            f"none. {received(**{self.argument: self.name})}"
         )
 
     def describe(self) -> Config:
@@ -173,10 +182,45 @@ class OnnxFile(ModelSource):
         return {**about, "mix": self.mix(), "uses": uses}
 
 
+class LiteRtFile(OnnxFile):
+    """A file of a tagger or a classifier; to describe it, its graph is not read."""
+
+    kind = "a LiteRT file"
+
+    @staticmethod
+    def matches(path: str) -> bool:
+        return is_litert(path) and os.path.isfile(path)
+
+    @cached_property
+    def _description(self) -> tuple[Config, Task]:
+        from keras_elmo.files.litert_graph import read_litert_description
+
+        return read_litert_description(self.path)
+
+    def task(self) -> Task:
+        return self._description[1]
+
+    def check(self) -> None:
+        refuse_task(self.task(), self.name, self.argument)
+
+    def encoder(self) -> "OnnxEncoder":
+        refuse_task(self.task(), self.name, self.argument)
+
+    def describe(self) -> Config:
+        about, task = self._description
+        with reading(self.path, "its description is damaged"):
+            return {
+                "config": read_options(about["options"], self.path),
+                "dtype": "int8" if about["quantize"] == "int8" else "float32",
+                "tokenizer": check_tokenizer(about["tokenizer"], self.path),
+                **task.describe(self.kind, task.commands[:-1]),
+            }
+
+
 class KerasFile(ModelSource):
     """A file that `save` of a tagger or a classifier wrote.
 
-    Its config is read, and no weights: Keras alone reads those.
+    `describe` and `task` read its config, without Keras.
     """
 
     kind = f"a {KERAS_SUFFIX} file"
@@ -198,6 +242,19 @@ class KerasFile(ModelSource):
                 bool(config.get("multi_label", False)),
                 bool(config.get("pairs", False)),
             )
+
+    def loaded(self) -> Any:
+        """Returns the model of Keras, whose class has been imported before.
+
+        In Keras's safe mode nothing in the file is run.
+        """
+        import keras
+
+        with reading(self.path, "cannot be loaded"):
+            model = keras.saving.load_model(self.path)
+            if (name := type(model).__name__) not in CLASSES:
+                raise ValueError(f"its model is a {name}")
+            return model
 
     def describe(self) -> Config:
         task = self.task()

@@ -19,7 +19,7 @@ if not SHIPPED.is_dir():
 # What an exported SavedModel says of itself, in a folder that servers ignore.
 ASSETS = "assets.extra"
 DESCRIPTION = "keras_elmo.json"
-ONNX_SUFFIX = ".onnx"
+ONNX_SUFFIX, LITERT_SUFFIX = ".onnx", ".tflite"
 # Other names are those of folders, such as elmo-v1.0.
 _FILE_SUFFIXES = (
     *(".onnx", ".tflite", ".keras", ".h5", ".hdf5", ".pb", ".pt", ".pth", ".bin"),
@@ -124,13 +124,23 @@ def is_onnx(path: StrPath) -> bool:
     return os.fspath(path).endswith(ONNX_SUFFIX)
 
 
+def is_litert(path: StrPath) -> bool:
+    """Whether a path is named like a LiteRT file."""
+    return os.fspath(path).endswith(LITERT_SUFFIX)
+
+
+def needs_no_keras(path: StrPath) -> bool:
+    """Whether a path is named like a file that a runtime computes without Keras."""
+    return is_onnx(path) or is_litert(path)
+
+
 def check_folder_name(**arguments: StrPath) -> None:
     """Raises a `ValueError` if the folder of a SavedModel is named like a file."""
     for name, path in arguments.items():
         suffix = os.path.splitext(path)[1].lower()
         if suffix in _FILE_SUFFIXES:
             rule = f"the name of a folder, for a SavedModel, and not end in {suffix}"
-            if suffix == ".tflite":
+            if suffix == LITERT_SUFFIX:
                 rule += ": LiteRT is for taggers and classifiers"
             refuse(name, rule, path)
 

@@ -14,6 +14,7 @@ from keras_elmo.files.exported_sources import (
     CLASSES,
     ExportedModel,
     KerasFile,
+    LiteRtFile,
     OnnxFile,
 )
 from keras_elmo.files.finding import is_shipped, said_on, shipped_names
@@ -32,6 +33,7 @@ Kind: TypeAlias = type[ModelSource]
 MODELS: tuple[Kind, ...] = (
     ExportedModel,
     OnnxFile,
+    LiteRtFile,
     RunCheckpoint,
     Run,
     PublishedFolder,
@@ -59,10 +61,10 @@ def open_model(
     if isinstance(source, ModelSource):
         return source
     if not isinstance(source, str | os.PathLike):
+        from keras_elmo.files.exported_tasks import ExportedTask
         from keras_elmo.files.onnx_session import OnnxEncoder
-        from keras_elmo.files.onnx_tasks import OnnxTask
 
-        if isinstance(source, OnnxEncoder | OnnxTask):
+        if isinstance(source, OnnxEncoder | ExportedTask):
             return OnnxFile.of(source, argument)
         return in_memory(source, argument)
     name = os.fspath(source)
@@ -117,7 +119,7 @@ def _refusal(name: str, argument: str, kinds: tuple[Kind, ...]) -> str:
     *former, last = (kind.kind for kind in kinds)
     wanted = " or ".join([", ".join(former), last] if former else [last])
     exactly = f"{called(argument)} must be {wanted}"
-    taken = exactly if len(kinds) < 3 else f"{called(argument)} must be a model's path"
+    taken = exactly if len(kinds) < 4 else f"{called(argument)} must be a model's path"
     if is_shipped(name):
         return f"{name}: is a shipped model; {exactly}"
     if not os.path.exists(name):
@@ -162,23 +164,23 @@ def _model_in(folder: Path, kinds: tuple[Kind, ...]) -> str | None:
 
 
 def load(name_or_path: Source) -> Any:
-    """Loads an encoder, or a tagger or classifier in an .onnx file.
+    """Loads an encoder, or a tagger or classifier in an .onnx or .tflite file.
 
     Args:
         name_or_path: the name of a shipped model, `"elmo-en"` or `"elmo-ko"`; the path
             of a pretraining directory, of a checkpoint in it, of a folder written by
             `export_saved_model`, or of a .zip of such a folder; or `"hf://OWNER/NAME"`,
             a repository of such files on the Hugging Face Hub (extra `hub`), and
-            `"hf://OWNER/NAME@REVISION"` one revision of it; or an .onnx file that
-            `export_onnx` wrote. An `Encoder` is returned as it is, of an
-            `ElmoEmbedding` or a `PretrainingModel` the encoder.
+            `"hf://OWNER/NAME@REVISION"` one revision of it; or an .onnx or
+            .tflite file that `export` or `export_onnx` wrote. An `Encoder` is returned
+            as it is, of an `ElmoEmbedding` or a `PretrainingModel` the encoder.
 
     Returns:
         A frozen or trainable `Encoder`, as it was saved. Its `tokenizer` names how its
         training text was split into words. Of an .onnx file, an encoder for `embed`
-        and `nearest`, which ONNX Runtime runs without TensorFlow and Keras; of one that
-        `Tagger.export` or `TextClassifier.export` wrote, a tagger or a classifier, with
-        their methods `predict`, `tag` and `predict_proba`.
+        and `nearest`, which ONNX Runtime runs without TensorFlow and Keras; of an .onnx
+        or .tflite file that `Tagger.export` or `TextClassifier.export` wrote, a tagger
+        or a classifier, with their methods `predict`, `tag` and `predict_proba`.
 
     Raises:
         TypeError: `name_or_path` is something else.

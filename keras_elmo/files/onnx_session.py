@@ -1,10 +1,10 @@
-"""ONNX files of this package, run by ONNX Runtime without TensorFlow and Keras."""
+"""Files of this package that a runtime computes without TensorFlow and Keras."""
 
 import json
 import os
 import reprlib
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
@@ -27,8 +27,6 @@ CHAR_IDS = "char_ids"
 _NO_ONNX = ("Protobuf parsing failed", "No graph was found")
 _WORDS, _LAYER = "word_emb", "lstm_outputs"
 
-# ONNX Runtime's own, which has no types.
-Session: TypeAlias = Any
 Shapes: TypeAlias = dict[str, list[int | str | None]]
 Arrays: TypeAlias = dict[str, np.ndarray]
 Names: TypeAlias = Collection[str]
@@ -38,8 +36,32 @@ Batch: TypeAlias = Sequence[Sequence[bytes]]
 Mix: TypeAlias = tuple[np.ndarray, np.ndarray, bool]
 
 
-def open_session(path: StrPath) -> Session:
-    """Returns ONNX Runtime's session of a file; `ValueError` if it is damaged."""
+class Run(Protocol):
+    """Computes the named outputs."""
+
+    def __call__(self, outputs: list[str], feeds: Arrays) -> list[np.ndarray]: ...
+
+
+class Graph(NamedTuple):
+    """What a runtime tells of a file, and computes.
+
+    Attributes:
+        inputs: their shapes by their names.
+        outputs: the same; an axis of any size is no integer.
+        metadata: texts by their keys, as of `metadata_of`.
+        run: what computes it.
+        producer: the program that wrote it.
+    """
+
+    inputs: Shapes
+    outputs: Shapes
+    metadata: dict[str, str]
+    run: Run
+    producer: str = "keras_elmo"
+
+
+def open_onnx_graph(path: StrPath) -> Graph:
+    """Opens a file in ONNX Runtime; raises `ValueError` if it is damaged."""
     runtime = import_extra("onnxruntime", "Reading ONNX", "onnx")
     settings = runtime.SessionOptions()
     # Errors are raised; nothing is printed beside them.
@@ -48,7 +70,7 @@ def open_session(path: StrPath) -> Session:
     settings.enable_mem_pattern = False
     with reading(path):
         try:
-            return runtime.InferenceSession(
+            session = runtime.InferenceSession(
                 os.fspath(path),
                 settings,
                 providers=["CPUExecutionProvider"],
@@ -60,9 +82,25 @@ def open_session(path: StrPath) -> Session:
                 raise
             where = os.fspath(path)
             raise ValueError(f"{where}: not an ONNX file, or cut short") from error
+    with reading(path, "its description is damaged"):
+        metadata = session.get_modelmeta().custom_metadata_map
+    options = runtime.RunOptions()
+    # What is not asked for is not computed.
+    options.only_execute_path_to_fetches = True
+    inputs, outputs = (
+        {value.name: value.shape or [None] for value in values}
+        for values in (session.get_inputs(), session.get_outputs())
+    )
+    return Graph(
+        inputs,
+        outputs,
+        metadata,
+        lambda outputs, feeds: session.run(outputs, feeds, options),
+        session.get_modelmeta().producer_name,
+    )
 
 
-class OnnxSession:
+class GraphSession:
     """A file that keras_elmo wrote; base of a class for each kind of model.
 
     Attributes:
@@ -78,19 +116,14 @@ class OnnxSession:
     # What a file must be, for messages.
     rule = "must be a model that keras_elmo wrote"
 
-    def __init__(self, path: StrPath, session: Session = None) -> None:
+    def __init__(self, path: StrPath, graph: Graph) -> None:
         self.path = self.name = os.fspath(path)
-        self._session = open_session(path) if session is None else session
-        runtime = import_extra("onnxruntime", "Reading ONNX", "onnx")
-        # What is not asked for is not computed.
-        self._run_options = runtime.RunOptions()
-        self._run_options.only_execute_path_to_fetches = True
-        self.inputs = [value.name for value in self._session.get_inputs()]
+        self._graph = graph
+        self.inputs = [*graph.inputs]
         with reading(self.path, f"{self.rule}; its description is damaged"):
-            metadata = self._session.get_modelmeta()
-            if metadata.producer_name != "keras_elmo":
+            known = graph.metadata
+            if graph.producer != "keras_elmo":
                 self._refuse("its producer is another program")
-            known = metadata.custom_metadata_map
             self.tokenizer = check_tokenizer(known.get("tokenizer"), self.path)
             if DESCRIPTION not in known:
                 self._refuse("it has no description")
@@ -122,7 +155,7 @@ class OnnxSession:
 
     def _run(self, feeds: Arrays, outputs: Names) -> Arrays:
         with reading(self.path, "cannot be run"):
-            values = self._session.run(list(outputs), feeds, self._run_options)
+            values = self._graph.run([*outputs], feeds)
         return dict(zip(outputs, values, strict=True))
 
     @property
@@ -140,15 +173,11 @@ class OnnxSession:
 
     def answer_shapes(self) -> Shapes:
         """Returns the shapes of what `answer` does; a string is an axis of any size."""
-        return self._shapes(self._session.get_outputs())
-
-    def _shapes(self, arguments: Sequence[Session]) -> Shapes:
-        return {value.name: value.shape or [None] for value in arguments}
+        return dict(self._graph.outputs)
 
     def _check_shapes(self, expected: Mapping[str, list[int | None]]) -> None:
         """Checks the sizes of what is used, by name; `None` is any size."""
-        arguments = [*self._session.get_inputs(), *self._session.get_outputs()]
-        shapes = self._shapes(arguments)
+        shapes = {**self._graph.inputs, **self._graph.outputs}
         for name, sizes in expected.items():
             shape = shapes.get(name, [])
             pairs = zip(sizes, shape, strict=False)
@@ -168,7 +197,7 @@ def metadata_of(
     return {**metadata, "tokenizer": tokenizer} if tokenizer else metadata
 
 
-class OnnxEncoder(OnnxSession):
+class OnnxEncoder(GraphSession):
     """The encoder of a file that `export_onnx` wrote, with its `mix`."""
 
     rule = "must be an encoder that export_onnx wrote"

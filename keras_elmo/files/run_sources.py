@@ -138,11 +138,11 @@ class PublishedFolder(ModelSource):
 
     def _two_files(self) -> tuple[str, str]:
         files = published_files(self.path)
-        for found, what in zip(files, ("*options*.json", "*.hdf5"), strict=True):
-            if len(found) != 1:
+        for paths, what in zip(files, ("*options*.json", "*.hdf5"), strict=True):
+            if len(paths) != 1:
                 raise ValueError(
                     f"{self.path}: must hold one file {what}; else name the two files. "
-                    f"Received: {', '.join(found) or 'none'}"
+                    f"Received: {', '.join(paths) or 'none'}"
                 )
         return files[0][0], files[1][0]
 

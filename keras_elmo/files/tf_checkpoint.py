@@ -42,11 +42,11 @@ class TFCheckpoint:
         if name not in self.shapes:
             raise ValueError(f"{self.prefix}: lacks the variable {name}, {shape}")
         stored = name + self._suffix
-        found, dtype = self.shapes[name], self._dtypes[stored]
-        if found != shape or not dtype.is_floating:
+        stored_shape, dtype = self.shapes[name], self._dtypes[stored]
+        if stored_shape != shape or not dtype.is_floating:
             raise ValueError(
                 f"{self.prefix}: the variable {name} must hold floating-point "
-                f"numbers of shape {shape}, not {dtype.name} of {found}"
+                f"numbers of shape {shape}, not {dtype.name} of {stored_shape}"
             )
         with reading(self.prefix):
             return self._checkpoint.get_tensor(stored)

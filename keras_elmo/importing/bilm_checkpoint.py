@@ -57,9 +57,9 @@ def find_checkpoint(path: StrPath) -> str | None:
         # It names the folder in which the model was trained.
         names = [re.split(r"[/\\]", named[1])[-1]] if named else []
     steps = {
-        int(found[2]): found[1]
+        int(match[2]): match[1]
         for name in os.listdir(path)
-        if (found := re.fullmatch(r"(model\.ckpt-(\d{1,18}))\.index", name))
+        if (match := re.fullmatch(r"(model\.ckpt-(\d{1,18}))\.index", name))
     }
     names += [steps[step] for step in sorted(steps, reverse=True)]
     prefixes = (os.path.join(path, name) for name in names if name)
@@ -80,10 +80,10 @@ def open_checkpoint(
             "(model.ckpt-*.index)"
         )
     options = os.path.join(os.path.dirname(prefix), "options.json")
-    given = read_json_object(options)
-    if (found := given.get("bidirectional")) is not True:
+    described = read_json_object(options)
+    if (value := described.get("bidirectional")) is not True:
         raise ValueError(
-            f"{options}: bidirectional must be true. Received: {reprlib.repr(found)}"
+            f"{options}: bidirectional must be true. Received: {reprlib.repr(value)}"
         )
     variables = BilmVariables(prefix, TRAINED)
     if variables.token_embedding == "embedding":
@@ -93,8 +93,8 @@ def open_checkpoint(
                 f"words: {called('vocabulary')} must be the file of them. "
                 + received(vocabulary=None)
             )
-        given = with_words(given, options, vocabulary)
-    config = read_options(given, options)
+        described = with_words(described, options, vocabulary)
+    config = read_options(described, options)
     shape = variables.shape("softmax/W")
     if len(shape) != 2 or shape[1] != config.projection_units:
         raise ValueError(
@@ -152,15 +152,15 @@ def import_checkpoint(
             f"{called('vocabulary')} must be the file of the words that the softmax of "
             f"{os.fspath(checkpoint)} predicts. {received(vocabulary=None)}"
         )
-    prefix, given = variables.prefix, read_json_object(options)
+    prefix, described = variables.prefix, read_json_object(options)
     num_rows, _ = variables.shape("softmax/W")
     words, rows = read_vocabulary(vocabulary, num_rows, f"{prefix}: lm/softmax/W")
     num_weights = config.num_weights + num_rows * (config.projection_units + 1)
     check_size(num_weights, variables.files(), options)
-    num_sampled = int(_number(given, "n_negative_samples_batch", 8192, options))
-    rate = _number(given, "learning_rate", LEARNING_RATES["adagrad"], options)
+    num_sampled = int(_number(described, "n_negative_samples_batch", 8192, options))
+    rate = _number(described, "learning_rate", LEARNING_RATES["adagrad"], options)
     for name, of_recipe in (("unroll_steps", 20), ("all_clip_norm_val", 10)):
-        if (value := _number(given, name, of_recipe, options)) != of_recipe:
+        if (value := _number(described, name, of_recipe, options)) != of_recipe:
             warnings.warn(
                 f"{options}: {name} is {value:g}; a resumed run has {of_recipe}, as "
                 "published",
@@ -194,9 +194,9 @@ def import_checkpoint(
 
 
 def _number(
-    given: Mapping[str, object], name: str, default: float, where: str
+    described: Mapping[str, object], name: str, default: float, where: str
 ) -> float:
-    value = given.get(name, default)
+    value = described.get(name, default)
     if isinstance(value, int | float) and not isinstance(value, bool):
         # No comparison with NaN is true.
         if 0 < value < 1 << 31:
@@ -259,8 +259,8 @@ def _read_variables(
         )
     num_rows = variables.shape("softmax/W")[0]
     softmax = [
-        Dataset(each.name, each.weight, (num_rows, *each.shape[1:]))
-        for each in softmax_datasets(model.head)
+        Dataset(dataset.name, dataset.weight, (num_rows, *dataset.shape[1:]))
+        for dataset in softmax_datasets(model.head)
     ]
     for dataset in (*encoder, *softmax):
         _assign(dataset, variables.read_dataset(dataset), rows, 0.0)

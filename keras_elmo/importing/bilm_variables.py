@@ -30,13 +30,13 @@ class BilmVariables(TFCheckpoint):
         super().__init__(prefix)
         self.scope = scope
         kinds = ["char_embed", *(["embedding"] if scope == TRAINED else [])]
-        found = [name for name in kinds if self.find(name) in self.shapes]
-        if not found:
+        kinds_here = [name for name in kinds if self.find(name) in self.shapes]
+        if not kinds_here:
             raise ValueError(
                 f"{self.prefix}: lacks the variable {scope}char_embed: it holds no "
                 "variables of bilm-tf"
             )
-        self.token_embedding = found[0]
+        self.token_embedding = kinds_here[0]
 
     def find(self, dataset: str, suffix: str = "") -> str:
         """Returns the name of the variable that a dataset would be written from."""

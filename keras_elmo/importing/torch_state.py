@@ -69,10 +69,10 @@ class TorchState:
             raise ValueError(
                 f"{self.path}: lacks {name}, for which {self._described_by} asks"
             )
-        found = tuple(self._state[name].shape)
-        if found != shape:
+        stored = tuple(self._state[name].shape)
+        if stored != shape:
             raise ValueError(
-                f"{self.path}: {name} has the shape {found}, but {self._described_by} "
+                f"{self.path}: {name} has the shape {stored}, but {self._described_by} "
                 f"asks for {shape}"
             )
 

@@ -246,9 +246,9 @@ def check_char_ids(char_ids: Tensor) -> None:
 
 def copy_weights(source: keras.Model, target: keras.Model) -> None:
     """Copies all weights to a model of the same sizes, whatever its types are."""
-    for new, given in zip(target.weights, source.weights, strict=True):
+    for new, old in zip(target.weights, source.weights, strict=True):
         # A cast to the same dtype shares memory, which `fit` on JAX gives away.
-        new.assign(ops.copy(ops.cast(given, new.dtype)))
+        new.assign(ops.copy(ops.cast(old, new.dtype)))
 
 
 def build_encoder(

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 
 from keras_elmo.files.exported_sources import KERAS_SUFFIX
-from keras_elmo.files.finding import ONNX_SUFFIX, is_onnx
+from keras_elmo.files.finding import LITERT_SUFFIX, ONNX_SUFFIX, needs_no_keras
 from keras_elmo.files.loading import open_model
 from keras_elmo.serving import metrics
 from keras_elmo.serving.batcher import Batcher
@@ -45,7 +45,8 @@ def serve(
 ) -> signal.Signals:
     """Serves a model until SIGINT or SIGTERM, and finishes the requests it has then.
 
-    It is an exported model by its name or path; an .onnx file, without gRPC; or a
+    It is an exported model by its name or path; an .onnx or .tflite file,
+    without gRPC; a .keras file of a tagger or a classifier; or a
     folder of exported models whose names are numbers: the newest one that loads is
     served. `log` is called with a sentence when the server is ready and when the
     version changes. Returns the signal that ended it.
@@ -54,7 +55,8 @@ def serve(
     host = options.host
     name = options.name or os.path.basename(os.path.abspath(model))
     if not options.name:
-        name = name.removesuffix(ONNX_SUFFIX).removesuffix(KERAS_SUFFIX)
+        for suffix in (ONNX_SUFFIX, LITERT_SUFFIX, KERAS_SUFFIX):
+            name = name.removesuffix(suffix)
     # A folder of versions is no model by itself.
     folder = model
     if not numbered_folders(Path(model)):
@@ -68,7 +70,7 @@ def serve(
     # fails only when it listens.)
     with bound_socket(host, options.port) as listening:
         with contextlib.ExitStack() as until_loaded:
-            if not is_onnx(folder):
+            if not needs_no_keras(folder):
                 grpc_address = address(host, options.grpc_port)
                 # gRPC would say in the log, too, that the port is not free.
                 until_loaded.enter_context(bound_socket(host, options.grpc_port))

@@ -7,16 +7,21 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
-from keras_elmo.files.exported_sources import ExportedModel, KerasFile, OnnxFile
+from keras_elmo.files.exported_sources import (
+    ExportedModel,
+    KerasFile,
+    LiteRtFile,
+    OnnxFile,
+)
+from keras_elmo.files.finding import needs_no_keras
 from keras_elmo.files.loading import kind_of
 from keras_elmo.serving.limits import Code, ServingError
 from keras_elmo.serving.signatures import ServedModel
 from keras_elmo.utils.checks import refuse
 from keras_elmo.utils.memory import freeze_garbage
-from keras_elmo.utils.reading import reading
 
 # The kinds of models that are served.
-SERVED = (ExportedModel, OnnxFile, KerasFile)
+SERVED = (ExportedModel, OnnxFile, LiteRtFile, KerasFile)
 # Requests and answers have 63 bits for a version.
 _LAST = 2**63 - 1
 # Of each file: its path, its size, and when it and its permissions changed.
@@ -26,25 +31,21 @@ Errors = dict[int, Exception]
 
 def load_version(path: Path, version: int) -> ServedModel:
     """Loads a version of a model."""
-    if OnnxFile.matches(os.fspath(path)):
-        from keras_elmo.serving.onnx_model import OnnxModel
+    if needs_no_keras(path) and path.is_file():
+        from keras_elmo.serving.graph_model import GraphModel
 
-        return OnnxModel(path, version)
+        return GraphModel(path, version)
     from keras_elmo.serving.model import Model
 
     if not KerasFile.matches(os.fspath(path)):
         return Model(path, version)
+    # Registers the classes.
+    import keras_elmo.downstream  # noqa: F401
+
+    source = KerasFile(path)
     # Raises if its config is no tagger's.
-    KerasFile(path).describe()
-    import keras
-
-    from keras_elmo.downstream.tagger import Tagger
-    from keras_elmo.downstream.text_classifier import TextClassifier
-
-    with reading(path):
-        model = keras.saving.load_model(path)
-        if not isinstance(model, Tagger | TextClassifier):
-            raise ValueError(f"its model is a {type(model).__name__}")
+    source.describe()
+    model = source.loaded()
     with tempfile.TemporaryDirectory() as folder:
         model.export(exported := os.path.join(folder, "model"))
         return Model(exported, version)

@@ -11,9 +11,9 @@ from keras_elmo.text.labelled_texts import ExampleReader, Examples, Label, targe
 from keras_elmo.text.plain_tokenizer import PlainTokenizer
 from keras_elmo.text.tag_scores import TagScores, label_scores
 from keras_elmo.text.tagged_sentences import (
-    in_scheme,
-    scheme_of_names,
+    in_scheme_of,
     tagged_sentences,
+    warn_of_unknown,
     words_of,
 )
 from keras_elmo.text.token_lists import Sentence, read_sentences
@@ -107,9 +107,12 @@ class TagsSentences:
             `reference`; and `by_type` the same for each type.
         """
         sentences = tagged_sentences(x, y, column)
-        sentences = in_scheme(sentences, scheme_of_names(self.tags or ()), "x")
+        tags = self.tags or ()
+        sentences = in_scheme_of(tags, sentences)
         predicted = self.predict(words_of(sentences), batch_size)
-        return TagScores((row.tags for row in sentences), predicted).as_dict()
+        warn_of_unknown(sentences, tags)
+        right = (row.tags for row in sentences)
+        return TagScores(right, predicted, tags).as_dict()
 
     def _read(
         self, sentences: Sentences, batch_size: int, output: str

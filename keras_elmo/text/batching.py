@@ -120,7 +120,7 @@ def interleaved(files: Iterable[Iterator[tuple[float, T]]]) -> Iterator[T]:
     waiting = enumerate(files)
     # The time at which the next line is due, that at which the file began, and its
     # index. Each file takes a unit of time.
-    opened = [(0.0, 0.0, *each) for each in islice(waiting, _OPEN_SHARDS)]
+    opened = [(0.0, 0.0, *numbered) for numbered in islice(waiting, _OPEN_SHARDS)]
     while opened:
         _, began, index, file = opened[0]
         if (read := next(file, None)) is not None:

@@ -1,6 +1,7 @@
 """Columns of texts and labels, by the names of a header or by their places."""
 
 from collections.abc import Sequence
+from textwrap import shorten
 from typing import NamedTuple
 
 from keras_elmo.utils.checks import called, did_you_mean, received, refuse
@@ -52,8 +53,9 @@ def named_places(
     """
     places: dict[str, int] = {}
     columns = {name: name if x is None else str(x) for name, x in given.items()}
-    # Those that are there by their names come first.
-    for name in sorted(given, key=lambda name: columns[name] not in names):
+    # Those that are there by their names come first, then those that were asked for.
+    order = sorted(given, key=lambda x: (columns[x] not in names, given[x] is None))
+    for name in order:
         column = columns[name]
         free = [place for place in range(len(names)) if place not in places.values()]
         usual = [place for place in free if _field_of(names[place]) == name]
@@ -63,8 +65,10 @@ def named_places(
                 column = names[likely[0]]
         if column not in names:
             argument = f"{name}_column"
+            # A file without a header has texts there.
+            shown = (shorten(name, 40, placeholder="...") for name in names)
             raise ValueError(
-                f"{called(argument)} must be one of {', '.join(names)}, in {where}. "
+                f"{called(argument)} must be one of {', '.join(shown)}, in {where}. "
                 f"{received(**{argument: given[name]})}{did_you_mean(column, names)}"
             )
         if names.count(column) > 1:

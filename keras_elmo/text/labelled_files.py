@@ -1,8 +1,10 @@
 """Files of texts with labels: TSV, CSV and JSON lines."""
 
+import contextlib
 import csv
+import json
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any, BinaryIO, Literal, TypeAlias
 
@@ -28,12 +30,20 @@ _SUFFIXES: dict[str, Form] = {
 _FEW_EXAMPLES = 4
 
 
+class FileLabels(list[Values]):
+    """Labels, and the file and the line of each."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines: list[tuple[str, int]] = []
+
+
 def read_labelled(
     files: Files,
     columns: Columns = ANY_COLUMNS,
     pairs: bool = False,
     multi_label: bool = False,
-) -> tuple[list[Values], list[Values]]:
+) -> tuple[list[Values], FileLabels]:
     """Reads texts, or pairs of them, and a label or a list of labels for each.
 
     The form follows from the name, `.tsv`, `.csv` or `.jsonl`, perhaps with `.gz` or
@@ -43,7 +53,7 @@ def read_labelled(
     of them, otherwise with commas between.
     """
     texts: list[Values] = []
-    labels: list[Values] = []
+    labels = FileLabels()
     for path in expand_files(files, of_sentences=False):
         table = _Table(path, columns, pairs, has_labels=True)
         kinds: set[type] = set()
@@ -51,6 +61,7 @@ def read_labelled(
         for row in table.rows():
             texts.append(table.text(row))
             labels.append(table.label(row, multi_label))
+            labels.lines.append((path, row[0]))
             kinds.update(map(type, labels[-1] if multi_label else labels[-1:]))
             if len(kinds) > 1:
                 rule = "have labels of the type that other lines have"
@@ -67,24 +78,55 @@ def read_texts(
     stream: BinaryIO | None = None,
     columns: Columns = ANY_COLUMNS,
     pairs: bool = False,
+    labels: Container[object] = (),
 ) -> Iterator[object]:
     """Yields the texts of a file, or of a stream that `path` names in messages.
 
-    Unless there are pairs or columns are given, a name that tells no form is that of
-    text: one on each line, `None` for a blank one.
+    It is a table, as for `read_labelled`, if there are pairs, a column or a form are
+    named, or its first line is one of a table: with tabs, a JSON object, or in CSV a
+    header or a last column among the known `labels`. Otherwise there is a text on each
+    line, and `None` for a blank one.
     """
-    if pairs or _form_of(path) or columns.text is not None:
-        table = _Table(path, columns, pairs, has_labels=False, stream=stream)
+    lines = strict_lines(path, stream)
+    begun = []
+    for line in lines:
+        begun.append(line)
+        if line[1].strip():
+            break
+    lines = chain(begun, lines)
+    is_table = pairs or _form_of(path) or columns.text is not None
+    if is_table or (begun and _is_row(begun[-1][1], labels)):
+        table = _Table(path, columns, pairs, has_labels=False, lines=lines)
         yield from map(table.text, table.rows())
         return
-    for _, line in strict_lines(path, stream):
-        yield line if line.strip() else None
+    for _, text in lines:
+        yield text if text.strip() else None
+
+
+def _is_row(line: str, labels: Container[object]) -> bool:
+    """Whether a line without a known form is a row of a table, and no text."""
+    if "\t" in line.strip():
+        return True
+    if line.startswith("{"):
+        with contextlib.suppress(ValueError, RecursionError):
+            return isinstance(json.loads(line), dict)
+    with contextlib.suppress(csv.Error):
+        cells = next(csv.reader([line], strict=True))
+        # In a sentence, a space follows a comma.
+        if len(cells) > 1 and not any(cell.startswith(" ") for cell in cells):
+            last = [part.strip() for part in cells[-1].split(",")]
+            return is_header(cells) or all(label in labels for label in last)
+    return False
 
 
 def _form_of(path: str) -> Form | None:
     """Returns the form that the name of a file tells, if any."""
     path = path.lower().removesuffix(".gz").removesuffix(".xz")
     return next((_SUFFIXES[end] for end in _SUFFIXES if path.endswith(end)), None)
+
+
+def _stripped(value: object) -> object:
+    return value.strip() if isinstance(value, str) else value
 
 
 def _warn_of_header(path: str, labels: Sequence[object]) -> None:
@@ -101,7 +143,7 @@ def _warn_of_header(path: str, labels: Sequence[object]) -> None:
 
 
 class _Table:
-    """A file, or a stream; see `read_labelled`.
+    """A file, or the lines of one; see `read_labelled`.
 
     Its form, and whether it has a header, are known once the first row is read.
     """
@@ -112,13 +154,13 @@ class _Table:
         columns: Columns,
         pairs: bool,
         has_labels: bool,
-        stream: BinaryIO | None = None,
+        lines: Iterator[Line] | None = None,
     ) -> None:
         self._path = path
         self._texts = ["text", "pair"] if pairs else ["text"]
         wanted = [*self._texts, "label"] if has_labels else self._texts
         self._given = {name: getattr(columns, name) for name in wanted}
-        self._lines = strict_lines(path, stream)
+        self._lines = strict_lines(path) if lines is None else lines
         self._form = _form_of(path)
         self.has_header = True
 
@@ -157,12 +199,14 @@ class _Table:
         """Returns the label of a row, or the list of them with `multi_label`."""
         number, values = row
         value = values["label"]
-        label = value.strip() if isinstance(value, str) else value
+        label = _stripped(value)
         rule = "have a list of labels, strings or integers"
         if not multi_label:
             rule, label = "have a label: a string or an integer", [label]
         elif isinstance(label, str) and self._form != "jsonl":
-            label = [part.strip() for part in label.split(",") if part.strip()]
+            label = [part for part in label.split(",") if part.strip()]
+        if isinstance(label, list):
+            label = [*map(_stripped, label)]
         if not isinstance(label, list) or not all(
             isinstance(part, str | int) and part != "" for part in label
         ):
@@ -230,10 +274,11 @@ class _Table:
         where = f"{self._path}, line {number}"
         names, given = [cell.strip() for cell in cells], [*self._given.values()]
         is_default = not any(column is not None for column in given)
-        self.has_header = any(isinstance(column, str) for column in given) or (
-            is_default and is_header(names)
-        )
-        if self.has_header:
+        is_named = any(isinstance(column, str) for column in given)
+        self.has_header = is_named or is_header(names)
+        if is_named or (is_default and self.has_header):
+            hint = f" (or, if that is no header, a number from 0 to {len(cells) - 1})"
+            where += "" if is_header(names) else hint
             return named_places(names, self._given, where)
         defaults = {"text": 0, "pair": 1, "label": len(cells) - 1}
         places = {name: defaults[name] for name in self._given}

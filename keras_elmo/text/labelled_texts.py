@@ -8,7 +8,9 @@ from typing import NamedTuple, NoReturn, TypeAlias
 import numpy as np
 
 from keras_elmo.text.columns import ANY_COLUMNS, Columns, named_places
-from keras_elmo.text.labelled_files import read_labelled
+from keras_elmo.text.labelled_files import FileLabels, read_labelled
+from keras_elmo.text.lines import refuse_line
+from keras_elmo.text.name_counts import NameCounts
 from keras_elmo.text.token_lists import as_list
 from keras_elmo.utils.checks import called, check_type, received, refuse
 from keras_elmo.utils.types import Tensor
@@ -18,7 +20,7 @@ Label: TypeAlias = str | int
 
 
 class Examples(NamedTuple):
-    """Texts with labels, and the argument that had the labels.
+    """Texts with labels, the argument that had the labels, and their lines in files.
 
     Of pairs, `texts` are the first ones and the second ones.
     """
@@ -26,6 +28,22 @@ class Examples(NamedTuple):
     texts: list[list[Text]]
     labels: list[list[Label]]
     argument: str
+    lines: Sequence[tuple[str, int]] = ()
+
+    def counts(self) -> NameCounts:
+        """Returns how often labels come, and where they come first."""
+        counts = NameCounts()
+        for place, row in enumerate(self.labels):
+            for label in row:
+                counts.add(label, self.where, place)
+        return counts
+
+    def where(self, place: int) -> str:
+        """Returns where a label stands."""
+        if not self.lines:
+            return f"{self.argument}[{place}]"
+        path, number = self.lines[place]
+        return f"{path}, line {number}"
 
 
 class ExampleReader:
@@ -93,7 +111,8 @@ class ExampleReader:
                 f"{called(argument)} must have a label for each text. "
                 f"Received: {len(rows):,} labels of {len(read[0]):,} texts"
             )
-        return Examples(read, rows, argument)
+        lines = labels.lines if isinstance(labels, FileLabels) else ()
+        return Examples(read, rows, argument, lines)
 
     def _of_frame(
         self, frame: Tensor, columns: Columns, argument: str
@@ -146,6 +165,9 @@ class ExampleReader:
             read.append([_label(label, argument, place) for label in row])
             kinds.update(map(type, read[-1]))
             if len(kinds) > 1:
+                if isinstance(labels, FileLabels):
+                    path, number = labels.lines[place]
+                    refuse_line(path, number, "have labels of the same type", value)
                 _refuse_item(argument, "labels of one type", place, row)
             if len(set(read[-1])) < len(read[-1]):
                 _refuse_item(argument, "distinct labels of a text", place, row)
@@ -170,6 +192,7 @@ def _split(examples: Examples, share: float) -> list[Examples]:
         examples._replace(
             texts=[column[part] for column in examples.texts],
             labels=examples.labels[part],
+            lines=examples.lines[part],
         )
         for part in (slice(place), slice(place, None))
     ]
@@ -190,12 +213,19 @@ def targets_of(
     """Returns the places of labels in `known`; with `multi_label`, 0 or 1 for each."""
     rows = examples.labels
     places = {label: place for place, label in enumerate(known)}
-    for place, row in enumerate(rows):
-        for label in row:
-            # True equals 1, and is another label.
-            if label not in places or type(label) is not type(known[0]):
-                some = ", ".join(map(repr, known[:10])) + ", ..." * (len(known) > 10)
-                _refuse_item(examples.argument, f"known labels: {some}", place, label)
+    counts = examples.counts()
+    # True equals 1, and is another label.
+    unknown = [
+        label
+        for label in counts
+        if label not in places or type(label) is not type(known[0])
+    ]
+    if unknown:
+        some = ", ".join(map(repr, known[:10])) + ", ..." * (len(known) > 10)
+        raise ValueError(
+            f"{called(examples.argument)} must hold known labels: {some}. "
+            f"Received: {counts.told(unknown)}"
+        )
     if not multi_label:
         return np.array([places[label] for (label,) in rows], "int32")
     targets = np.zeros((len(rows), len(known)), "float32")

@@ -20,8 +20,9 @@ _LETTERS = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
     "\uf900-\ufaff\U00020000-\U0003ffff]"
 )
-# Characters that are looked at; a word has fewer than so many of them, on average.
+# Characters that are looked at.
 _CHARACTERS = 20_000
+# A word has fewer letters of these scripts, on average.
 _LONGEST = 8
 # Tenths of the letters; a name in brackets has fewer.
 _LEAST = 3

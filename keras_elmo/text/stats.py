@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Mapping
 
 from keras_elmo.config import MAX_BYTES, ElmoConfig
-from keras_elmo.utils.plural import counted
+from keras_elmo.utils.checks import counted
 
 
 @dataclasses.dataclass
@@ -23,7 +23,7 @@ class CorpusStats:
         batched_words: words of all batches.
         unknown_words: words of all batches that are not in the vocabulary.
         dropped_words: words dropped while counting: there were too many distinct ones.
-        max_count_error: the most by which the count of a word is too low therefore.
+        max_count_error: upper bound on how far the count of a word may be too low.
         positions: elements of `token_ids` of all batches.
         padding_positions: masked elements of `token_ids` of all batches.
     """

@@ -89,12 +89,12 @@ class StringLayer(StringsFirst, keras.layers.Layer):
 
     def _check(self, value: Tensor, argument: str, dtype: str = "string") -> None:
         """Checks type and axes of a tensor."""
-        given = "string" if are_strings(value) else standardize_dtype(value.dtype)
-        if given != dtype or not self._has_axes(value.shape):
+        received = "string" if are_strings(value) else standardize_dtype(value.dtype)
+        if received != dtype or not self._has_axes(value.shape):
             raise ValueError(
                 f"`{argument}` must have {self._num_axes} axes, of {dtype} values. "
                 f"Received: {argument}.shape={tuple(value.shape)}, "
-                f"{argument}.dtype={given}"
+                f"{argument}.dtype={received}"
             )
 
     def _has_axes(self, shape: Shape) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from itertools import chain
 from typing import Any
 
-from keras_elmo.utils.tag_schemes import Span, scheme_of, spans
+from keras_elmo.utils.tag_schemes import Span, are_span_tags, spans
 from keras_elmo.utils.types import Config
 
 
@@ -53,17 +53,21 @@ class TagScores:
     """Compares predicted tags with the right ones.
 
     Tags in a scheme (BIO, IOB1, BIOES) are compared by the spans that they mark. Of
-    others, such as parts of speech, each word is a span. `accuracy` is the share of the
-    tokens with the right tag.
+    others, such as parts of speech, each word is a span. `known` are tags that may come
+    in neither. `accuracy` is the share of the tokens with the right tag.
     """
 
     def __init__(
-        self, reference: Iterable[Sequence[str]], predicted: Iterable[Sequence[str]]
+        self,
+        reference: Iterable[Sequence[str]],
+        predicted: Iterable[Sequence[str]],
+        known: Iterable[str] = (),
     ) -> None:
         right, guessed = [*map(list, reference)], [*map(list, predicted)]
         if [*map(len, right)] != [*map(len, guessed)]:
             raise ValueError(_difference(right, guessed))
-        self.has_spans = scheme_of(right) is not None
+        tags = {*chain.from_iterable((*right, *guessed)), *known}
+        self.has_spans = bool(tags) and are_span_tags(tags)
         read = spans if self.has_spans else _words
         self.by_type = scores_by_type(map(read, right), map(read, guessed))
         self.overall = total_of(self.by_type.values())

@@ -2,12 +2,18 @@
 
 import os
 import reprlib
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
+from itertools import chain, groupby
 from typing import Any, NoReturn, TypeAlias
 
 from keras_elmo.text.batching import Tokens
-from keras_elmo.text.tagged_text import TaggedSentence, read_tagged
+from keras_elmo.text.tagged_sentence import (
+    TaggedSentence,
+    counts_of,
+    warn_of_names,
+)
+from keras_elmo.text.tagged_text import read_tagged
 from keras_elmo.text.token_lists import as_list, utf8_tokens
 from keras_elmo.utils.checks import called, refuse
 from keras_elmo.utils.tag_schemes import (
@@ -15,7 +21,6 @@ from keras_elmo.utils.tag_schemes import (
     are_span_tags,
     convert,
     scheme_of,
-    strange_tags,
 )
 
 # Of a word whose tag is not known, and of padding.
@@ -47,8 +52,10 @@ def tagged_sentences(
     if column is not None:
         refuse("column", f"None where `{argument}` holds no files", column)
     sentences = [
-        _checked(words, tags, f"`{argument}`, sentence {place}")
-        for place, (words, tags) in enumerate(pairs)
+        pair
+        if isinstance(pair, TaggedSentence)
+        else _checked(pair, f"{called(argument)}, sentence {place}")
+        for place, pair in enumerate(pairs)
     ]
     sentences = [sentence for sentence in sentences if sentence.words]
     if not sentences:
@@ -63,8 +70,9 @@ def in_parts(data: Data) -> tuple[Data, Data]:
     return data, None
 
 
-def tags_of(sentences: Iterable[TaggedSentence]) -> list[str]:
+def tags_of(sentences: Sequence[TaggedSentence]) -> list[str]:
     """Returns the tags of training data; of IOB1, those of BIO for the same spans."""
+    warn_of_names(sentences)
     rows = [sentence.tags for sentence in sentences]
     scheme = scheme_of(rows)
     if scheme is not None:
@@ -87,19 +95,54 @@ def _without_iob1(scheme: Scheme) -> Scheme:
     return "BIO" if scheme == "IOB1" else scheme
 
 
-def in_scheme(
-    sentences: list[TaggedSentence], scheme: Scheme | None, argument: str
+def in_scheme_of(
+    tags: Sequence[str], sentences: list[TaggedSentence]
 ) -> list[TaggedSentence]:
-    """Returns the sentences with their tags, which have to mark spans, in a scheme."""
+    """Returns the sentences in the scheme of a tagger's tags.
+
+    Raises a `ValueError` if these mark spans, and a tag of the sentences does not.
+    Warns of files in another scheme.
+    """
+    scheme = scheme_of_names(tags)
     if scheme is None:
         return sentences
-    tags = sorted({tag for sentence in sentences for tag in sentence.tags})
-    if not are_span_tags(tags):
-        raise ValueError(
-            f"{called(argument)} must have tags that mark spans, as the tagger's do "
-            f"({scheme}). Received: tags {reprlib.repr(strange_tags(tags) or tags)}"
+    for sentence in sentences:
+        for place, tag in enumerate(sentence.tags):
+            if not are_span_tags([tag]):
+                raise ValueError(
+                    f"{sentence.where(place)}: must have a tag that marks a span, as "
+                    f"the tagger's do ({scheme}): {reprlib.repr(tags)}. "
+                    f"Received: {tag!r}"
+                )
+    return [
+        row
+        for name, rows in groupby(sentences, lambda row: row.name)
+        for row in _converted(name, [*rows], scheme)
+    ]
+
+
+def _converted(
+    name: str, sentences: list[TaggedSentence], scheme: Scheme
+) -> list[TaggedSentence]:
+    converted = [row.with_tags(convert(row.tags, scheme)) for row in sentences]
+    changed = [
+        (tag, row.lines[place], now.tags[place])
+        for row, now in zip(sentences, converted, strict=True)
+        for place, tag in enumerate(row.tags)
+        if row.lines and tag != now.tags[place]
+    ]
+    if changed:
+        found = scheme_of(row.tags for row in sentences)
+        what = f"{found} is recognised and"
+        if found == scheme:
+            what = f"what {scheme} does not allow ({len(changed):,} in all) is"
+        tag, number, now = changed[0]
+        warnings.warn(
+            f"{name}: {what} converted to {scheme}, such as {tag} in line {number} to "
+            f"{now}",
+            stacklevel=4,
         )
-    return [TaggedSentence(row.words, convert(row.tags, scheme)) for row in sentences]
+    return converted
 
 
 def words_of(sentences: Iterable[TaggedSentence]) -> list[Tokens]:
@@ -115,16 +158,27 @@ def labels_of(
     return [[places.get(tag, NO_TAG) for tag in row.tags] for row in sentences]
 
 
-def check_known(sentences: Iterable[TaggedSentence], tags: Sequence[str]) -> None:
+def check_known(
+    sentences: Iterable[TaggedSentence], tags: Sequence[str], argument: str
+) -> None:
     """Raises a `ValueError` if training data have a tag that a tagger does not know."""
-    for place, sentence in enumerate(sentences):
-        for tag in sentence.tags:
-            if tag not in tags:
-                raise ValueError(
-                    f"{called('x')} must have tags that the tagger knows, "
-                    f"{reprlib.repr(tags)}. "
-                    f"Received: {tag!r} in sentence {place}"
-                )
+    counts = counts_of(sentences)
+    if unknown := counts.unknown({*tags}):
+        raise ValueError(
+            f"{called(argument)} must have tags that the tagger knows, "
+            f"{reprlib.repr(tags)}. Received: {counts.told(unknown)}"
+        )
+
+
+def warn_of_unknown(sentences: Iterable[TaggedSentence], tags: Sequence[str]) -> None:
+    """Warns of tags that a tagger does not know, in data that it is scored on."""
+    counts = counts_of(sentences)
+    if unknown := counts.unknown({*tags}):
+        warnings.warn(
+            "tags that the tagger does not know count as mistakes: "
+            f"{counts.told(unknown)}",
+            stacklevel=3,
+        )
 
 
 def _are_paths(x: Data) -> bool:
@@ -133,7 +187,7 @@ def _are_paths(x: Data) -> bool:
     return isinstance(x, str | os.PathLike)
 
 
-def _pairs(x: Data, argument: str) -> Iterator[tuple[Data, Data]]:
+def _pairs(x: Data, argument: str) -> Iterator[Sequence[Data]]:
     """Yields words and tags of each sentence."""
     is_dataset = hasattr(x, "element_spec")
     items = as_list(x)
@@ -146,10 +200,10 @@ def _pairs(x: Data, argument: str) -> Iterator[tuple[Data, Data]]:
         if is_dataset and len(words.shape) > 1:
             yield from _zipped(words, tags, argument)
         else:
-            yield words, tags
+            yield item
 
 
-def _zipped(x: Data, y: Data, argument: str) -> Iterator[tuple[Data, Data]]:
+def _zipped(x: Data, y: Data, argument: str) -> Iterator[Sequence[Data]]:
     words, tags = as_list(x), as_list(y)
     if words is None:
         _refuse(argument, x)
@@ -163,14 +217,15 @@ def _zipped(x: Data, y: Data, argument: str) -> Iterator[tuple[Data, Data]]:
     return zip(words, tags, strict=True)
 
 
-def _checked(words: Data, tags: Data, where: str) -> TaggedSentence:
+def _checked(pair: Sequence[Data], where: str) -> TaggedSentence:
+    words, tags = pair
     texts = _texts(words, f"{where}: words"), _texts(tags, f"{where}: tags")
     if len(texts[0]) != len(texts[1]):
         raise ValueError(
             f"{where}: must have one tag for each word. "
             f"Received: {len(texts[0])} words and {len(texts[1])} tags"
         )
-    return TaggedSentence(*texts)
+    return TaggedSentence(*texts, name=where)
 
 
 def _texts(values: Data, where: str) -> list[str]:

@@ -5,9 +5,14 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from types import NoneType
-from typing import ClassVar, NamedTuple, TypeAlias
+from typing import ClassVar, TypeAlias
 
 from keras_elmo.text.lines import Files, Line, expand_files, refuse_line, strict_lines
+from keras_elmo.text.tagged_sentence import (
+    TaggedSentence,
+    warn_of_header,
+    warn_of_unspecified,
+)
 from keras_elmo.utils.checks import called, check_type, did_you_mean, received, refuse
 
 # The columns of a line, and its number.
@@ -17,16 +22,11 @@ _COLUMN = "the name or the place of a column"
 _BLANKS = re.compile("[ \t]+")
 # In CoNLL-U, what has not been annotated.
 _UNSPECIFIED = "_"
+# Columns in which every word has a value; it may have no features.
+_ANNOTATED = ("lemma", "upos", "xpos", "head", "deprel")
 # What a header calls columns.
 _WORD_NAMES = {"word", "words", "token", "tokens", "form", "text"}
 _TAG_NAMES = {"tag", "tags", "label", "labels", "lemma", "upos", "xpos", "entity"}
-
-
-class TaggedSentence(NamedTuple):
-    """The words of a sentence, and the tag of each."""
-
-    words: list[str]
-    tags: list[str]
 
 
 def read_tagged(files: Files, column: str | int | None = None) -> list[TaggedSentence]:
@@ -57,28 +57,34 @@ def read_tagged(files: Files, column: str | int | None = None) -> list[TaggedSen
     ]
 
 
-def _read_file(path: str, column: str | int | None) -> Iterator[TaggedSentence]:
+def _read_file(path: str, column: str | int | None) -> list[TaggedSentence]:
     numbered = strict_lines(path)
     blocks = [block for between, block in blocks_of(numbered) if not between]
     lines = (line for block in blocks for line in block)
     first = next((line for line in lines if not line[1].startswith("#")), None)
-    tagged = []
+    sentences = []
+    is_conllu = first is not None and is_treebank(path, first)
     if first is not None:
-        columns = TreebankColumns if is_treebank(path, first) else WordColumns
-        table = columns(path, first)
+        table = (TreebankColumns if is_conllu else WordColumns)(path, first)
         place = table.place(column)
         for block in blocks:
-            tagged.append([table.word_and_tag(row, place) for row in table.rows(block)])
-    every_tag = [tag for sentence in tagged for _, tag in sentence]
-    tags = set(every_tag)
-    if tags <= {_UNSPECIFIED}:
-        kind = "tags but _" if tags else "words"
+            if rows := [*table.rows(block)]:
+                pairs = [table.word_and_tag(row, place) for row in rows]
+                words, tags = map(list, zip(*pairs, strict=True))
+                numbers = [number for number, _ in rows]
+                sentences.append(TaggedSentence(words, tags, path, numbers))
+    every_tag = [tag for sentence in sentences for tag in sentence.tags]
+    distinct = set(every_tag)
+    if distinct <= {_UNSPECIFIED}:
+        kind = f"tags but _ in column {table.called(place)}" if distinct else "words"
         raise ValueError(f"{path}: must hold words with tags. Received: no {kind}")
-    if len(blocks) == 1 and 1 < len(tags) == len(every_tag):
+    if len(blocks) == 1 and 1 < len(distinct) == len(every_tag):
         table.warn_of_text()
-    for sentence in filter(None, tagged):
-        words, sentence_tags = zip(*sentence, strict=True)
-        yield TaggedSentence(list(words), list(sentence_tags))
+    if not is_conllu:
+        warn_of_header(sentences)
+    elif _UNSPECIFIED in distinct and (name := table.called(place)) in _ANNOTATED:
+        warn_of_unspecified(sentences, _UNSPECIFIED, name)
+    return sentences
 
 
 def blocks_of(lines: Iterable[Line]) -> Iterator[tuple[bool, list[Line]]]:
@@ -160,6 +166,10 @@ class WordColumns:
                 stacklevel=4,
             )
 
+    def called(self, place: int) -> str:
+        """Returns the name of a column, or its place."""
+        return str(place)
+
     def place(self, column: str | int | None) -> int:
         """Returns the place of a column of tags, from 0 on."""
         if self.width == 1:
@@ -232,6 +242,9 @@ class TreebankColumns(WordColumns):
                 refuse_line(self.path, number, rule, line)
             following += 1
             yield number, cells
+
+    def called(self, place: int) -> str:
+        return next(name for name, k in self.names.items() if k == place)
 
     def with_tag(self, line: str, place: int, tag: str) -> str:
         """Returns the line of a word with a tag in a column."""

@@ -70,7 +70,7 @@ def _check_same(
     source: StrPath | PretrainingModel,
 ) -> None:
     config = dataclasses.replace(model.config, dropout=first.config.dropout)
-    words = [each.vocabulary and each.vocabulary.words for each in (first, model)]
+    words = [one.vocabulary and one.vocabulary.words for one in (first, model)]
     same = {
         "sizes": config == first.config,
         "words": words[0] == words[1],

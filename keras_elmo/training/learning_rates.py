@@ -16,7 +16,7 @@ from keras_elmo.utils.checks import called
 FALLS_FROM = "falls_from"
 _RISING_STEPS = 50
 _SLOW_AFTER = 1000
-# What the rate of Adam and Muon falls from in LSTMs of so many units; it is divided by
+# Where the rate of Adam and Muon begins to fall, in LSTMs of this many units; divide by
 # the cube root of their number. Less where a trained model goes on.
 _ADAM_FALLS_FROM, _UNITS = 0.01, 64
 _MOST_AFTER_INIT = 0.001
@@ -50,7 +50,7 @@ def build_learning_rate(
     recorded: object = None,
     where: str = "",
 ) -> LearningRate:
-    """Returns the learning rate of a run whose LSTMs have so many `units`.
+    """Returns the learning rate of a run whose LSTMs have `units` cells.
 
     `recorded` is what `learning_rate_config` returned when a run to resume began, from
     the file `where`; it is the rate unless the options say another one.

@@ -134,7 +134,7 @@ class TrainingLoop:
         if self.shapes is None or not isinstance(self.corpus, Corpus):
             return []
         sizes = self.corpus.batch_tokens, self.model.config.ids_per_token
-        return [self.devices.place(each) for each in self.shapes.masked_batches(*sizes)]
+        return [*map(self.devices.place, self.shapes.masked_batches(*sizes))]
 
     def _goes_on(self) -> bool:
         steps = self.options.steps

@@ -31,7 +31,7 @@ def check_manifest(
     if os.path.exists(files.options):
         begun = ElmoConfig.from_options(files.options)
         for field in dataclasses.fields(config):
-            was, now = (getattr(each, field.name) for each in (begun, config))
+            was, now = (getattr(sizes, field.name) for sizes in (begun, config))
             if now != was:
                 raise ValueError(
                     f"{called('config')} must be that of the run, {files.options}, "
@@ -64,24 +64,24 @@ def _check_files(argument: str, training: str, before: object, now: object) -> N
             "it"
         )
     names, sizes = _columns(argument, training, before)
-    found, found_sizes = _columns(argument, training, now)
-    if gone := sorted(set(names) - set(found)):
+    names_now, sizes_now = _columns(argument, training, now)
+    if gone := sorted(set(names) - set(names_now)):
         raise ValueError(
             f"{gone[0]}: this file of {called(argument)}, with which the run of "
             f"{training} began, is not there"
         )
-    if new := sorted(set(found) - set(names)):
+    if new := sorted(set(names_now) - set(names)):
         raise ValueError(
             f"{new[0]}: this file was not part of {called(argument)} when the run of "
             f"{training} began; a new run can start from its weights"
         )
-    if names != found:
+    if names != names_now:
         raise ValueError(
             f"the files of {called(argument)} come in another order, or more or less "
             f"often, than when the run of {training} began"
         )
     # Files of several folders may have one name.
-    for name, before_size, size in zip(names, sizes, found_sizes, strict=True):
+    for name, before_size, size in zip(names, sizes, sizes_now, strict=True):
         if before_size != size:
             raise ValueError(
                 f"{name}: this file of {called(argument)} had {before_size:,} bytes "

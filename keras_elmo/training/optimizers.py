@@ -114,8 +114,8 @@ class LazyAdam(ClippedOptimizer, keras.optimizers.Adam):
         correction /= 1 - ops.power(self.beta_1, step)
         rate = ops.cast(learning_rate, "float32") * correction
 
-        def updated(moment: keras.Variable, beta: float, found: Tensor) -> Tensor:
-            mean = beta * tf.gather(moment.value, rows) + (1 - beta) * found
+        def updated(moment: keras.Variable, beta: float, new: Tensor) -> Tensor:
+            mean = beta * tf.gather(moment.value, rows) + (1 - beta) * new
             moment.value.scatter_update(tf.IndexedSlices(mean, rows))
             return mean
 
@@ -205,7 +205,7 @@ def build_optimizer(
     A copy has its variables on the devices of the scope it is made in.
     """
     if not isinstance(optimizer, str):
-        return object_of(config_of(optimizer, "optimizer"), "optimizer")
+        return object_of(config_of(optimizer), "optimizer")
     if isinstance(learning_rate, FallingRate):
         learning_rate = learning_rate.peak
     return OPTIMIZERS[optimizer](learning_rate=learning_rate)

@@ -9,8 +9,8 @@ from keras import ops
 
 from keras_elmo.utils.types import Tensor
 
-# Metrics are fetched after so many steps, or the steps of so many seconds. Less would
-# keep a fast device waiting, and a signal waits for the steps that have begun.
+# Metrics are fetched after this many steps, or seconds. Less would keep a fast device
+# waiting, and a signal waits for the steps that have begun.
 _MOST_STEPS = 16
 _SECONDS = 0.5
 

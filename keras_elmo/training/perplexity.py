@@ -6,9 +6,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from keras_elmo.files.encoder_tokenizer import tokenizer_of
 from keras_elmo.files.loading import open_model
-from keras_elmo.files.sources import Source
+from keras_elmo.files.sources import Source, tokenizer_of
 from keras_elmo.text.corpus import Corpus
 from keras_elmo.text.line_sources import with_kind
 from keras_elmo.text.lines import Files
@@ -67,29 +66,29 @@ def perplexity(
         corpus=corpus,
     )
     model = open_model(model).language_model()
-    given, kind = with_kind(corpus)
+    text, kind = with_kind(corpus)
     if kind is not None:
         if model.vocabulary is None:
             rule = "a Corpus, or batches, for a model without a vocabulary"
             refuse("corpus", rule, corpus)
         if kind != "tokens":
             tokenizer = str(tokenizer_of(model.encoder, tokenizer))
-        given = Corpus(
-            given,
+        text = Corpus(
+            text,
             model.vocabulary,
             tokenizer,
             token_vocabulary=model.config.token_vocabulary,
         )
     elif tokenizer is not None:
         refuse("tokenizer", "None for a corpus that is split already", tokenizer)
-    if isinstance(given, Corpus):
+    if isinstance(text, Corpus):
         known = model.vocabulary
-        if known is not None and given.vocabulary.words != known.words:
+        if known is not None and text.vocabulary.words != known.words:
             raise ValueError("`corpus` must have the vocabulary of `model`")
-        shapes = given.choose_shapes(measured=True)
-        batches = given.batches(shuffle=False, shapes=shapes)
+        shapes = text.choose_shapes(measured=True)
+        batches = text.batches(shuffle=False, shapes=shapes)
     else:
-        batches = iter(given)
+        batches = iter(text)
     losses = dict.fromkeys(("forward", "backward"), 0.0)
     tokens = words = unknown = 0
     for batch in batches:

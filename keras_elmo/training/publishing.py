@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shlex
 import textwrap
 from pathlib import Path
@@ -13,20 +14,30 @@ from keras_elmo.files.loading import open_model
 from keras_elmo.files.run_history import HistoryRow, read_history
 from keras_elmo.files.run_sources import Run
 from keras_elmo.text.vocabulary import SPECIALS, Vocabulary, counts_file
-from keras_elmo.training.hub_identifiers import check_identifiers
 from keras_elmo.training.learning_rates import FALLS_FROM
 from keras_elmo.training.manifest import ENDS
 from keras_elmo.training.training_options import TrainingOptions
-from keras_elmo.utils.checks import called, received
+from keras_elmo.utils.checks import called, counted, received, refuse
 from keras_elmo.utils.files import read_json_object
 from keras_elmo.utils.lazy import import_extra
 from keras_elmo.utils.options import options_of
-from keras_elmo.utils.plural import counted
 from keras_elmo.utils.types import Config, StrPath
 
 # What a model needs to be read again.
 _KEYS = ("tokenizer", "vocabulary_size", "num_sampled")
 _MOST_FILES = 3
+# Forms of the Hub's names, whose lists grow: it checks the card before the upload.
+_IDENTIFIERS = {
+    "license": (
+        r"[a-z0-9][a-z0-9.+-]*",
+        "an identifier in lower case, such as cc-by-sa-4.0, mit or other, as the Hub "
+        "calls it",
+    ),
+    "language": (
+        r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*|multilingual",
+        "a code of two or three letters, such as en, as the Hub calls it",
+    ),
+}
 
 _CARD = """\
 ---
@@ -77,7 +88,11 @@ def run_card(
     The Hub's identifier of the license, such as `"cc-by-sa-3.0"`, and the code of the
     language are left out if they are empty.
     """
-    check_identifiers(license, language)
+    head = {"language": language, "license": license}
+    for key, value in head.items():
+        form, rule = _IDENTIFIERS[key]
+        if value and not re.fullmatch(form, value):
+            refuse(key, rule, value)
     path = open_model(run, "run", kinds=(Run,)).path
     files = RunFiles(path)
     rows = read_history(files.history)
@@ -114,7 +129,6 @@ def run_card(
             ". The rate falls to 0 only with `--minutes` or `--epochs`;\n"
             "if it did here, give one of them instead of `--steps`"
         )
-    head = {"language": language, "license": license}
     return _CARD.format(
         head="".join(f"{key}: {value}\n" for key, value in head.items() if value),
         title=os.path.basename(name or os.path.abspath(path)),
@@ -126,7 +140,7 @@ def run_card(
         num_words=len(vocabulary) - len(SPECIALS),
         how=how,
         command=command,
-        in_python="".join(f"\nIn Python, with {each}.\n" for each in in_python),
+        in_python="".join(f"\nIn Python, with {option}.\n" for option in in_python),
     )
 
 

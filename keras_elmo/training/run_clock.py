@@ -10,7 +10,7 @@ from keras_elmo.training.training_options import VALIDATE_EVERY, TrainingOptions
 # and between two measurements.
 _FIRST_MEASUREMENT = 0.05
 _MEASUREMENTS = 0.1
-# At least so many times as long as a measurement takes.
+# Training between two measurements takes at least this many times as long as one.
 _TRAINED_BETWEEN = 3.0
 # Of measurements in the time of the last one, as no two take the same.
 _MARGIN = 1.2

@@ -49,15 +49,15 @@ class WarmStart:
         same = dataclasses.replace(
             self.config, dropout=config.dropout, units=config.units
         )
-        for each in dataclasses.fields(config):
-            found, needed = getattr(config, each.name), getattr(same, each.name)
-            if each.name == "units":
-                needed = max(found, self.config.units)
-            if found != needed:
+        for field in dataclasses.fields(config):
+            size, needed = getattr(config, field.name), getattr(same, field.name)
+            if field.name == "units":
+                needed = max(size, self.config.units)
+            if size != needed:
                 raise ValueError(
                     f"{called('config')} must have the sizes of {self.name}, of which "
-                    f"only `units` may be larger. Received: {each.name} "
-                    f"{reprlib.repr(found)} instead of {reprlib.repr(needed)}"
+                    f"only `units` may be larger. Received: {field.name} "
+                    f"{reprlib.repr(size)} instead of {reprlib.repr(needed)}"
                 )
         return config
 

@@ -22,8 +22,8 @@ def multiplies_bfloat16(cpuinfo: Path = _CPUINFO) -> bool | None:
         text = cpuinfo.read_text(encoding="utf-8", errors="replace")
     except OSError:
         return None
-    found = re.search(r"^(?:flags|Features)\s*:(.*)$", text, re.MULTILINE)
-    return None if found is None else not _INSTRUCTIONS.isdisjoint(found[1].split())
+    flags = re.search(r"^(?:flags|Features)\s*:(.*)$", text, re.MULTILINE)
+    return None if flags is None else not _INSTRUCTIONS.isdisjoint(flags[1].split())
 
 
 def warn_if_slow(policy: keras.DTypePolicy) -> None:

@@ -31,7 +31,7 @@ def replacing(path: StrPath) -> Iterator[str]:
     folder beside it, under a hidden name that ends in `.part.old`. An `OSError` names
     `path`, or the file within it, as the caller named it.
     """
-    given, path = os.fspath(path), os.path.realpath(path)
+    name, path = os.fspath(path), os.path.realpath(path)
     parent = os.path.dirname(path)
     os.makedirs(parent, exist_ok=True)
     temporary = _temporary(path)
@@ -51,7 +51,7 @@ def replacing(path: StrPath) -> Iterator[str]:
         else:
             os.replace(temporary, path)
     except Exception as error:
-        if (named := _error_of(given, temporary, error)) is None:
+        if (named := _error_of(name, temporary, error)) is None:
             raise
         raise named from error
     finally:
@@ -71,8 +71,8 @@ def _error_of(path: str, temporary: str, error: Exception) -> OSError | None:
     if not isinstance(error, OSError) or error.errno is None:
         # TensorFlow's errors, and some of h5py's, name files in their message alone.
         message = str(error)
-        file, found, reason = message.partition("; ")
-        if found and temporary in file:
+        file, separator, reason = message.partition("; ")
+        if separator and temporary in file:
             # TensorFlow's, between its own words.
             why = reason.partition(" [Op:")[0]
             return OSError(f"{path}: cannot be written: {why}")

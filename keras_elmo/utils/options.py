@@ -120,8 +120,8 @@ def python_help(options: Any) -> dict[str, str]:
     declared = options_of(options)
     names = {name: f"`{name}`" for name in declared}
     return {
-        name: f"{each.help.format_map(names)} {each.in_python}".rstrip()
-        for name, each in declared.items()
+        name: f"{option.help.format_map(names)} {option.in_python}".rstrip()
+        for name, option in declared.items()
     }
 
 

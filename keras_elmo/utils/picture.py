@@ -49,9 +49,9 @@ def _hangul_font() -> list[str]:
     from matplotlib.font_manager import fontManager
 
     known = {font.name for font in fontManager.ttflist}
-    found = [name for name in _HANGUL_FONTS if name in known]
-    if not found and (package := find_spec(_FONT_PACKAGE)):
+    fonts = [name for name in _HANGUL_FONTS if name in known]
+    if not fonts and (package := find_spec(_FONT_PACKAGE)):
         for folder in package.submodule_search_locations or ():
             fontManager.addfont(Path(folder, _FONT_FILE))
-            found.append(_HANGUL_FONTS[0])
-    return found[:1]
+            fonts.append(_HANGUL_FONTS[0])
+    return fonts[:1]

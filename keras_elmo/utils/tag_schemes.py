@@ -1,15 +1,15 @@
 """Tags that mark spans of words: BIO, IOB1 and BIOES."""
 
 import re
-import warnings
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import pairwise, product
-from typing import Literal, NamedTuple, TypeAlias
-
-import numpy as np
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from keras_elmo.utils.checks import called, check_choice, received, refuse
+
+if TYPE_CHECKING:
+    import numpy as np
 
 Scheme: TypeAlias = Literal["BIO", "IOB1", "BIOES"]
 SCHEMES: tuple[Scheme, ...] = ("BIO", "IOB1", "BIOES")
@@ -38,9 +38,9 @@ class Transitions(NamedTuple):
         end: `(tags,)`, the tags that may end it.
     """
 
-    between: np.ndarray
-    start: np.ndarray
-    end: np.ndarray
+    between: "np.ndarray"
+    start: "np.ndarray"
+    end: "np.ndarray"
 
 
 class _Part(NamedTuple):
@@ -59,12 +59,17 @@ def are_span_tags(tags: Iterable[str]) -> bool:
 
 
 def strange_tags(tags: Iterable[str]) -> list[str]:
-    """Returns the tags that mark no spans, beside `O` and ones that do."""
-    names = {*tags}
-    marks = {name for name in names if _TAG.fullmatch(name)}
-    if OUTSIDE not in names or not any("-" in mark for mark in marks):
+    """Returns the tags that mark no spans, beside `O` and ones that do.
+
+    Also those that would in capitals, such as `b-per`.
+    """
+    names = dict.fromkeys(tags)
+    capitals = {name.upper() for name in names}
+    if OUTSIDE not in capitals or not any(
+        "-" in name and _TAG.fullmatch(name) for name in capitals
+    ):
         return []
-    return sorted(names - marks - {OUTSIDE})
+    return [name for name in names if not are_span_tags([name])]
 
 
 def scheme_of(sentences: Iterable[Sequence[str]]) -> Scheme | None:
@@ -79,13 +84,6 @@ def scheme_of(sentences: Iterable[Sequence[str]]) -> Scheme | None:
     rows = [_checked(sentences=tags) for tags in sentences]
     names = {tag for tags in rows for tag in tags}
     if not names or not are_span_tags(names):
-        if strange := strange_tags(names):
-            # The same place for all callers, so that it is shown once.
-            warnings.warn(
-                f"tags must be O, or B, I, E, S, L or U with - and a type, to mark "
-                f"spans; all are taken as plain tags because of {', '.join(strange)}",
-                stacklevel=1,
-            )
         return None
     if any(_part(name).place in "ES" for name in names):
         return "BIOES"
@@ -141,6 +139,9 @@ def allowed_transitions(tag_names: Sequence[str]) -> Transitions:
     The scheme is BIOES if a name says so, else BIO. Tags that mark no spans may follow
     each other in any order.
     """
+    # The commands read tags without it.
+    import numpy as np
+
     names = _checked(tag_names=tag_names)
     if len(set(names)) < len(names):
         refuse("tag_names", "distinct", tag_names)

@@ -2,7 +2,9 @@
 
 import io
 import json
+import os
 import sys
+from threading import Thread
 from unittest import mock
 
 import pytest
@@ -54,6 +56,8 @@ def test_train(folder, trained):
     number = best.removeprefix("Epoch ").partition(":")[0]
     assert f"has the weights of epoch {number}, the best of 2" in last
     assert ("its score is 0: a greater --epochs" in last) == (", F1 0.00," in best)
+    if ", F1 0.00," not in best:
+        assert ("the last one: a greater --epochs may" in last) == (number == "2")
     assert hint == f"next: keras-elmo tag predict --model {path} --input text.txt"
     assert_one_line(*train(folder, path), "ner.keras exists already")
     assert names(folder) == ["dev.conll", "ner.keras", "run", "train.conll"]
@@ -71,6 +75,13 @@ def test_predict(trained, tmp_path, monkeypatch):
     assert words == ["the", "bank's", "", "", "of", ""]
     status, out, _ = command(*asked, text, "--tokenizer", "published")
     assert [line.split("\t")[0] for line in out.splitlines()][1:3] == ["bank", "'s"]
+    status, out, _ = command(*asked, text, "--json")
+    first, blank, _ = map(json.loads, out.splitlines())
+    assert first["words"] == words[:2] and blank["words"] == []
+    told = [line.split("\t")[1] for line in lines[:2]]
+    assert (status, first["tags"]) == (0, told)
+    for tag, row in zip(told, first["probabilities"], strict=True):
+        assert tag in row and sum(row.values()) == pytest.approx(1, abs=1e-5)
     # Nothing is told of a file that holds tags already.
     status, _, err = command(*asked, path.parent / "train.conll")
     assert (status, err) == (0, "")
@@ -88,7 +99,12 @@ def test_predict(trained, tmp_path, monkeypatch):
     assert_one_line(*result, "there is no text in", "in.txt")
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO()))
     assert_one_line(*command(*asked, "-"), "there is no text in standard input")
-    assert names(tmp_path) == ["in.txt", "out.conll"]
+    assert_one_line(*command(*asked, os.devnull), f"there is no text in {os.devnull}")
+    os.mkfifo(tmp_path / "pipe")
+    Thread(target=(tmp_path / "pipe").write_text, args=["the bank"]).start()
+    status, out, _ = command(*asked, tmp_path / "pipe")
+    assert [line.split("\t")[0] for line in out.splitlines()] == ["the", "bank", ""]
+    assert names(tmp_path) == ["in.txt", "out.conll", "pipe"]
 
 
 def test_exported(folder, trained, tmp_path, monkeypatch):
@@ -112,7 +128,9 @@ def test_exported(folder, trained, tmp_path, monkeypatch):
     ]
     assert scores[0] == scores[1] and json.loads(scores[0][1])["reference"] == 1
     wrong = ["--model", "ner.onnx", "--corpus", "text.txt"]
-    said = "--corpus must have tags that mark spans, as the tagger's do (BIO)"
+    said = (
+        "text.txt, line 1: must have a tag that marks a span, as the tagger's do (BIO)"
+    )
     assert_one_line(*command("tag", "evaluate", *wrong), said)
     asked = ["--model", "ner.onnx", "--corpus", "dev.tsv"]
     said = "ner.onnx: must hold a TextClassifier. Received: a Tagger"
@@ -202,8 +220,8 @@ def test_no_tagger(folder, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "text.txt").write_text("the bank\n")
     for path, said in {
-        "text.txt": "holds no model; --model must be a .keras file or an ONNX file",
-        folder / "run": "is a run of keras_elmo; --model must be a .keras file or",
+        "text.txt": "holds no model; --model must be a .keras file, an ONNX file or a",
+        folder / "run": "is a run of keras_elmo; --model must be a .keras file,",
         "elmo-ko": "elmo-ko: is a shipped model, not a tagger; train one on it with `k",
         "nowhere.keras": "no such file or folder. --model must be a .keras file",
     }.items():

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from keras_elmo.downstream.best_epoch import BestEpoch, TagScoresByEpoch
-from keras_elmo.text.tagged_text import TaggedSentence
+from keras_elmo.text.tagged_sentence import TaggedSentence
 
 SENTENCES = [
     TaggedSentence(["a"], ["B-X"]),

@@ -209,6 +209,10 @@ def test_classifier_elsewhere(multi_label, tmp_path):
     np.testing.assert_allclose(
         outputs["probabilities"], found["probabilities"], atol=1e-5
     )
+    words = [words for words in SENTENCES if words]
+    loaded = keras_elmo.load(file)
+    np.testing.assert_allclose(loaded.predict_proba(words), wanted, atol=1e-5)
+    assert loaded.predict(words) == classifier.predict(words)
 
 
 _FRESH = """

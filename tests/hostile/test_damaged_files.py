@@ -40,6 +40,7 @@ from tests.helpers.installed import import_installed
 from tests.helpers.limits import memory_of_at_most
 from tests.helpers.many_langs_oracle import ManyLangs, sizes
 from tests.helpers.small import random_encoder
+from tests.helpers.tasks import random_tagger
 
 pytestmark = pytest.mark.graph
 
@@ -69,6 +70,11 @@ def onnx(**options):
         return folder / "model.onnx"
 
     return make
+
+
+def litert(folder, originals):
+    random_tagger(static=None).export(folder / "model.tflite")
+    return folder / "model.tflite"
 
 
 def checkpoint(folder, originals):
@@ -174,6 +180,10 @@ def read_checkpoint(path, models=[]):  # noqa: B006
     restore_checkpoint(path, models[0])
 
 
+def load_and_tag(path):
+    return load(path).predict([QUERY])
+
+
 def load_and_embed(path):
     return list(embed(load(path), [QUERY]))
 
@@ -215,6 +225,8 @@ KINDS = {
     ),
     "onnx": (onnx(), load_and_embed, ["."], 60),
     "onnx, int8": (onnx(quantize="int8"), load_and_embed, ["."], 30),
+    # The graph is traced and converted: 10 s.
+    "litert": (litert, load_and_tag, ["."], 60),
     "checkpoint": (checkpoint, read_checkpoint, ["."], 30),
     "bilm-tf": (
         copied("bilm"),

@@ -70,6 +70,8 @@ def test_forms(form):
         ("x\ta\ny\tb\n", (1, None, 0)),
         ("1\ta\tx\n2\tb\ty\n", (1, None, 2)),
         ("1\ta\tx\n2\tb\ty\n", (1,)),
+        # Or with one, which is no example.
+        ("text\tlabel\na\tx\nb\ty\n", (0, None, 1)),
     ],
 )
 def test_columns(content, columns):
@@ -90,7 +92,7 @@ def test_pairs():
 def test_multi_label():
     content = "text\tlabel\na\tx, y\nb\t\nc\ty\n"
     assert read(content, multi_label=True)[1] == [["x", "y"], [], ["y"]]
-    rows = [{"text": "a", "label": ["x,y"]}, {"text": "b", "label": []}]
+    rows = [{"text": "a", "label": [" x,y "]}, {"text": "b", "label": []}]
     content = "\n".join(map(json.dumps, rows))
     labels = read(content, name="file.jsonl", multi_label=True)[1]
     assert labels == [["x,y"], []]
@@ -150,6 +152,12 @@ MALFORMED = {
         "review\tmood\na\tx\n",
         ("reveiw", None, "mood"),
         "Received: text_column='reveiw'; did you mean review?",
+    ),
+    "no header": (
+        f"{'a long film ' * 9}\tx\nb\ty\n",
+        (None, None, "mood"),
+        "`label_column` must be one of a long film a long film a long film a..., x, in "
+        "file.tsv, line 1 (or, if that is no header, a number from 0 to 1). Received: ",
     ),
     "header twice": (
         "text\ttext\tlabel\na\tb\tx\n",
@@ -260,3 +268,29 @@ def test_texts_alone():
     stream = io.BytesIO(b"a\tb\nc\td\n")
     assert list(read_texts("-", stream, pairs=True)) == [("a", "b"), ("c", "d")]
     assert list(read_texts("-", io.BytesIO())) == []
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_texts_of_a_table_without_its_name(form):
+    """A first line that tells a table; a text may have commas and braces."""
+    content = FORMS[form].encode()
+    assert list(read_texts("x.txt", io.BytesIO(content))) == TEXTS
+    headless = content.partition(b"\n")[2] if form != "jsonl" else content
+    kept = read_texts("x.txt", io.BytesIO(b"\n" + headless), labels=LABELS)
+    assert list(kept) == TEXTS
+    three = b"id\treview\tlabel\n1\ta film\tgood\n"
+    assert list(read_texts("-", io.BytesIO(three))) == ["a film"]
+    with pytest.raises(ValueError, match="x.txt, line 1: must have a text alone, or a"):
+        list(read_texts("x.txt", io.BytesIO(b"1\ta film\tgood\n")))
+    several = b'a film,"good, bad"\n'
+    assert list(read_texts("-", io.BytesIO(several), labels=LABELS)) == ["a film"]
+    for text in (
+        "good",
+        "not long, not good",
+        "a film,bad , long",
+        '"Good," he said,good',
+        "{good}",
+        "{",
+    ):
+        lines = io.BytesIO(f"{text}\n\nb\tc\n".encode())
+        assert list(read_texts("x.txt", lines, labels=LABELS)) == [text, None, "b\tc"]

@@ -207,15 +207,46 @@ def test_targets():
     several = reader(multi_label=True).examples(TEXTS, [["b"], [], ["b", "a"]])
     found = targets_of(several, ["a", "b"], True)
     np.testing.assert_array_equal(found, [[0, 1], [0, 0], [1, 1]])
-    with pytest.raises(ValueError, match=r"known labels: 'a', 'c'.*labels\[0\]='b'"):
+    with pytest.raises(
+        ValueError, match=r"known labels: 'a', 'c'.*: 'b' \(2 .* labels\[0"
+    ):
         targets_of(examples, ["a", "c"], False)
     # Of another type, though equal.
     numbers = reader().examples(TEXTS, [1, 0, 1])
-    with pytest.raises(ValueError, match=r"known labels: False, True\. .*\[0\]=1"):
+    with pytest.raises(
+        ValueError, match=r"known labels: False, True\. .*: 1 \(2 .* labels"
+    ):
         targets_of(numbers, [False, True], False)
     many = [f"kind {k}" for k in range(10_000)]
     with pytest.raises(ValueError, match=r"'kind 9', \.\.\.\. Received"):
         targets_of(examples, many, False)
+
+
+def test_labels_of_files(tmp_path):
+    """A message names the file and the line, also of the part that is split off."""
+    path = tmp_path / "file.tsv"
+    path.write_text("text\tlabel\na\tgood\nb\tbad\n\nc\tGood \nd\tbad\n")
+    rows = reader().parts(path, None, None, 0.5)
+    assert [row.labels for row in rows] == [[["good"], ["bad"]], [["Good"], ["bad"]]]
+    said = f"labels: 'good'. Received: 'Good' (in {path}, line 5), 'bad' (in {path}, li"
+    with pytest.raises(ValueError, match=re.escape(said)):
+        targets_of(rows[1], ["good"], False)
+    numbers = tmp_path / "numbers.jsonl"
+    numbers.write_text('{"text": "a", "label": 1}\n')
+    with pytest.raises(ValueError, match=r"numbers.jsonl, line 1: must have labels"):
+        reader().examples([path, numbers], None)
+
+
+def test_spellings():
+    """Labels that differ by case or spaces alone; others are different enough."""
+    examples = reader().examples(TEXTS, ["OTHER", "Other", "OTHER "])
+    said = r"alone are different ones: 'OTHER' \(in labels\[0\]\), 'Other' .*'OTHER ' "
+    with pytest.warns(UserWarning, match=said):
+        examples.counts().warn_of_spellings("labels", stacklevel=1)
+    examples = reader().examples(TEXTS, ["other", "others", "other"])
+    examples.counts().warn_of_spellings("labels", stacklevel=1)
+    examples = reader().examples(TEXTS, [1, 2, 1])
+    examples.counts().warn_of_spellings("labels", stacklevel=1)
 
 
 def test_label_names():
@@ -237,8 +268,9 @@ def test_files_and_frames(tmp_path):
     path = tmp_path / "file.tsv"
     path.write_text("a film\tgood\ndull\tbad\n")
     expected = Examples([["a film", "dull"]], [["good"], ["bad"]], "texts")
-    assert reader().examples(str(path), None) == expected
-    assert reader().examples([path], None) == expected
+    lines = [(str(path), 1), (str(path), 2)]
+    assert reader().examples(str(path), None) == expected._replace(lines=lines)
+    assert reader().examples([path], None) == expected._replace(lines=lines)
     frame = Frame(id=[1, 2], text=["a film", "dull"], label=["good", "bad"])
     assert reader().examples(frame, None) == expected
     train, scored = reader().parts(path, None, frame, 0)

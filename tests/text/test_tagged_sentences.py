@@ -1,13 +1,16 @@
+import warnings
+
 import numpy as np
 import pytest
 
 from keras_elmo.text.tagged_sentences import (
     check_known,
-    in_scheme,
+    in_scheme_of,
     labels_of,
     scheme_of_names,
     tagged_sentences,
     tags_of,
+    warn_of_unknown,
 )
 
 WORDS = [["We", "sat"], ["Ada"]]
@@ -106,17 +109,82 @@ def test_schemes():
     assert scheme_of_names(["O", "S-X", "B-X", "I-X", "E-X"]) == "BIOES"
     assert scheme_of_names(["NOUN", "O"]) is scheme_of_names([]) is None
     sentences = tagged_sentences([(["a", "b"], ["I-X", "I-X"])])
-    (converted,) = in_scheme(sentences, "BIOES", "x")
+    bioes = ["O", "B-X", "E-X"]
+    (converted,) = in_scheme_of(bioes, sentences)
     assert converted.tags == ["B-X", "E-X"]
-    assert in_scheme(sentences, None, "x") is sentences
+    assert in_scheme_of(["NOUN", "VERB"], sentences) is sentences
     nouns = tagged_sentences([(["a"], ["NOUN"])])
-    with pytest.raises(ValueError, match=r"`x` must have tags that mark spans.*NOUN"):
-        in_scheme(nouns, "BIO", "x")
+    said = r"`x`, sentence 0: must have a tag that marks a span, .*\(BIO.*: 'NOUN'"
+    with pytest.raises(ValueError, match=said):
+        in_scheme_of(bioes, nouns)
+
+
+def from_files(folder, **files):
+    """Returns the sentences of files of words and tags."""
+    for name, text in files.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    return tagged_sentences([folder / name for name in sorted(files)])
+
+
+def test_schemes_of_files(tmp_path):
+    """A file in another scheme than the tagger's is named, and converted."""
+    files = {"bio": "a O\nb B-X\nc I-X\n", "iob1": "a O\nb I-X\n\nc I-X\n"}
+    sentences = from_files(tmp_path, **files, mixed="a B-X\n\nb B-X\nc O\nd I-X\n")
+    with pytest.warns(UserWarning, match="converted") as warned:
+        converted = in_scheme_of(["O", "B-X", "I-X"], sentences)
+    assert sum((row.tags for row in converted), []).count("I-X") == 1
+    said = [str(warning.message) for warning in warned]
+    assert len(said) == 2
+    assert said[0].endswith(
+        "iob1: IOB1 is recognised and converted to BIO, such as I-X in line 2 to B-X"
+    )
+    assert said[1].endswith(
+        "mixed: what BIO does not allow (1 in all) is converted to BIO, such as I-X in "
+        "line 5 to B-X"
+    )
+    bioes = ["O", "B-X", "I-X", "E-X", "S-X"]
+    with pytest.warns(UserWarning, match="bio: BIO is recognised and converted to BIO"):
+        assert in_scheme_of(bioes, sentences[:1])[0].tags == ["O", "B-X", "E-X"]
+    with pytest.raises(ValueError, match=r"pos, line 2: must have a tag .*: 'VERB'"):
+        in_scheme_of(bioes, from_files(tmp_path, pos="we O\nsat VERB\n"))
+
+
+def test_tags_that_are_not_known(tmp_path):
+    """One warning has how often each comes, and its first line."""
+    text = "We PRON\nsat VERB\nin ADP\n\nWe PRON\n"
+    sentences = from_files(tmp_path, a=text, b=text)
+    with pytest.warns(UserWarning, match="tags that the tagger does not know") as told:
+        warn_of_unknown(sentences, ["VERB"])
+    (message,) = [str(warning.message) for warning in told]
+    where = tmp_path / "a"
+    assert f"'PRON' (4 times, first in {where}, line 1), 'ADP' (2 times" in message
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warn_of_unknown(sentences, ["VERB", "PRON", "ADP"])
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "Wort Etikett\nAda B-PER\nsat O\n",
+            "some mark no span .*: 'Etikett' .in .*file, line 1.; if it is a header",
+        ),
+        ("Ada B-PER\nsat O\nX X-LOC\n", r"mark no span .*: 'X-LOC' \(in .*, line 3\)$"),
+        ("Ada b-per\nsat O\n", r"mark no span .*: 'b-per' \(in .*file, line 1\)"),
+        ("Ada b-per\nsat o\n", r"mark no span .*: 'b-per' .*, 'o' \(in .*, line 2\)"),
+        ("we P\nsat V\nus p\n", "tags that differ by case .*: 'P' .*, 'p' .*line 3"),
+    ],
+)
+def test_names_of_tags(tmp_path, text, said):
+    with pytest.warns(UserWarning, match=said) as warned:
+        tags_of(from_files(tmp_path, file=text))
+    assert len(warned) == 1
 
 
 def test_labels():
     sentences = tagged_sentences(PAIRS)
     assert labels_of(sentences, ["O", "B-LOC"]) == [[0, 0], [-1]]
-    check_known(sentences, ["O", "B-PER"])
-    with pytest.raises(ValueError, match="knows, .*: 'B-PER' in sentence 1"):
-        check_known(sentences, ["O"])
+    check_known(sentences, ["O", "B-PER"], "x")
+    with pytest.raises(ValueError, match=r"knows, .*: 'B-PER' \(in `x`, sentence 1\)"):
+        check_known(sentences, ["O"], "x")

@@ -89,6 +89,34 @@ def test_words_as_they_are():
     assert read("a\u00a0b O\n\u2028 O\n") == [(["a\u00a0b", "\u2028"], ["O", "O"])]
 
 
+def test_words_without_a_tag():
+    """In a treebank _ is no part of speech; a word may have no features."""
+    rows = [WORD, WORD.replace("AUX", "_").replace("1", "2", 1)] * 2
+    said = r"column upos has words .* _ is .*: '_' \(2 times, first in .*line 2\)$"
+    with pytest.warns(UserWarning, match=said):
+        assert len(read("\n\n".join(["".join(rows[:2]), "".join(rows[2:])]))) == 2
+    assert read(CONLL_U, "feats")
+    with pytest.raises(ValueError, match="no tags but _ in column xpos"):
+        read(WORD, "xpos")
+
+
+def test_header_that_is_not_known():
+    """Its tag comes once, in the first line, and looks like no other."""
+    rows = "wir PRON\nsaßen VERB\n\ndort ADV\nsaßen VERB\n"
+    said = "file.conll, line 2: the tag 'Wortart' comes in this line alone; if it is"
+    with pytest.warns(UserWarning, match=said):
+        read(f"# a b c\nWort Wortart\n{rows}")
+    with pytest.warns(UserWarning, match="line 1: the tag 'POS' comes in this line al"):
+        read(f"Wort POS\n{rows}{rows}")
+    # Tags that come once, too; a header that is skipped; tags of spans.
+    for text in (
+        "ach INTJ\n" + rows,
+        "token pos\n" + rows,
+        "Ada B-PER\n" + 9 * "sat O\n",
+    ):
+        assert read(text)
+
+
 PLAIN_TEXT = "We sat at the bank.\nThe bank lends us money.\nIt is good money .\n"
 
 
@@ -205,7 +233,7 @@ MALFORMED_CONLL_U = {
     "comments": ("# text = We sat\n", "file.conllu: must hold words with tags"),
     "no tags": (
         WORD.replace("AUX", "_"),
-        "file.conllu: must hold words with tags. Rec",
+        "file.conllu: must hold words with tags. Received: no tags but _ in column up",
     ),
     "ranges": (WORD.replace("1", "1-2"), "file.conllu: must hold words with tags"),
 }

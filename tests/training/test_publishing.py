@@ -1,6 +1,5 @@
 import dataclasses
 import json
-import re
 import shlex
 
 import keras
@@ -100,20 +99,11 @@ def test_card(run):
     assert card.startswith("---\nlibrary_name: ")
 
 
-@pytest.mark.parametrize("license", ["mit", "cc-by-sa-4.0", "gpl-3.0", "other"])
+@pytest.mark.parametrize("license", ["mit", "cc-by-sa-4.0", "openrail++", "other"])
 @pytest.mark.parametrize("language", ["ko", "tlh", "zh-Hant", "multilingual"])
 def test_identifiers_of_the_hub(run, license, language):
     head = run_card(run, license=license, language=language)
     assert head.startswith(f"---\nlanguage: {language}\nlicense: {license}\n")
-
-
-@pytest.mark.parametrize("license", ["openrail++", "quatsch"])
-def test_license_that_spdx_does_not_list(run, license):
-    """The Hub has some of its own: a warning."""
-    pytest.importorskip("packaging.licenses")
-    with pytest.warns(UserWarning, match=f"^{re.escape(license)}: SPDX lists no "):
-        card = run_card(run, license=license)
-    assert f"license: {license}\n" in card
 
 
 @pytest.mark.parametrize("license", ["MIT", "my own", "cc by 4.0", "mit\nx: y", "-"])

@@ -97,7 +97,7 @@ class JaxDevices(Devices):
         return self._divide(batch) if self.num_workers == 1 else spelled_out(batch)
 
     def _divide(self, batch: Batch, rows: int = 0, tokens: int = 0) -> Batch:
-        """Returns a batch with at least so many rows and positions, on the devices."""
+        """Returns a batch on the devices, padded up to `rows` and `tokens`."""
         import jax
 
         def divisible(size: int) -> int:
@@ -184,7 +184,7 @@ def _variables(model: PretrainingModel) -> tuple[list[keras.Variable], ...]:
 
 def _places(variables: list[keras.Variable], variable: object) -> list[int]:
     """Returns the place of a variable among others, if it is there."""
-    return [k for k, each in enumerate(variables) if each is variable]
+    return [k for k, other in enumerate(variables) if other is variable]
 
 
 def _update_of(

@@ -7,7 +7,7 @@ import onnx
 import pytest
 
 import keras_elmo
-from keras_elmo.files.onnx_session import OnnxSession
+from keras_elmo.files.onnx_session import GraphSession
 from tests.files.test_onnx_session import changed
 from tests.helpers.tasks import random_classifier, random_tagger
 
@@ -70,10 +70,10 @@ def test_too_few_names(files, tmp_path):
 def test_repr(files):
     tagger = keras_elmo.load(files / "tagger.onnx")
     tags = "['O', 'B-PER', 'I-PER', 'B-LOC', 'I-LOC']"
-    assert repr(tagger) == f"OnnxTagger({tagger.path!r}, tags={tags})"
+    assert repr(tagger) == f"ExportedTagger({tagger.path!r}, tags={tags})"
     classifier = keras_elmo.load(files / "classifier.onnx")
     labels = "labels=['bad', 'good', 'so-so'], multi_label=False, pairs=False"
-    assert repr(classifier) == f"OnnxClassifier({classifier.path!r}, {labels})"
+    assert repr(classifier) == f"ExportedClassifier({classifier.path!r}, {labels})"
 
 
 def test_static_words(files, tmp_path):
@@ -95,6 +95,6 @@ def test_tags_without_a_name(files, monkeypatch):
     tagger = keras_elmo.load(files / "tagger.onnx")
     for wrong in (len(tagger.tags), -2):
         found = {"tags": np.array([[wrong]], "int32")}
-        monkeypatch.setattr(OnnxSession, "run", lambda *_, found=found: found)
+        monkeypatch.setattr(GraphSession, "run", lambda *_, found=found: found)
         with pytest.raises(ValueError, match=r"tagger\.onnx: .* tags without a name"):
             tagger.predict([["Ada"]])

@@ -1,4 +1,4 @@
-"""A tagger or a classifier in an ONNX file, run without TensorFlow and Keras."""
+"""A tagger or a classifier in an ONNX or LiteRT file, run without Keras."""
 
 import json
 import reprlib
@@ -8,16 +8,18 @@ from typing import TypeAlias
 
 import numpy as np
 
+from keras_elmo.files.finding import is_litert
+from keras_elmo.files.litert_graph import open_litert_graph
 from keras_elmo.files.onnx_session import (
     CHAR_IDS,
     DESCRIPTION,
     Arrays,
     Batch,
+    GraphSession,
     Names,
     OnnxEncoder,
-    OnnxSession,
     Shapes,
-    open_session,
+    open_onnx_graph,
 )
 from keras_elmo.files.task_description import STATIC_IDS, TAGGER, task_of
 from keras_elmo.text.answers import LabelsTexts, TagsSentences
@@ -35,7 +37,7 @@ _MAX_POSITIONS = 4_096
 _AHEAD = 512
 
 
-class OnnxTask(OnnxSession):
+class ExportedTask(GraphSession):
     """A model that was exported whole, which does a `task`; base of both kinds."""
 
     def _read_description(self) -> None:
@@ -69,8 +71,7 @@ class OnnxTask(OnnxSession):
 
     @cached_property
     def _static(self) -> StaticIds | None:
-        known = self._session.get_modelmeta().custom_metadata_map
-        words = known.get("static_words")
+        words = self._graph.metadata.get("static_words")
         return None if words is None else StaticIds(json.loads(words))
 
     def feeds(self, sentences: Batch, width: int) -> Arrays:
@@ -80,13 +81,13 @@ class OnnxTask(OnnxSession):
         return ids
 
 
-class OnnxTagger(TagsSentences, OnnxTask):
+class ExportedTagger(TagsSentences, ExportedTask):
     """A `Tagger` in a file that its `export` wrote: `keras_elmo.load("names.onnx")`."""
 
     rule = "must be a tagger that Tagger.export wrote"
 
     def __repr__(self) -> str:
-        return f"OnnxTagger({self.path!r}, tags={reprlib.repr(self.tags)})"
+        return f"ExportedTagger({self.path!r}, tags={reprlib.repr(self.tags)})"
 
     @property
     def tags(self) -> list[str]:
@@ -126,7 +127,7 @@ class OnnxTagger(TagsSentences, OnnxTask):
         return rows
 
 
-class OnnxClassifier(LabelsTexts, OnnxTask):
+class ExportedClassifier(LabelsTexts, ExportedTask):
     """A `TextClassifier` in a file that its `export` wrote."""
 
     rule = "must be a classifier that TextClassifier.export wrote"
@@ -135,7 +136,7 @@ class OnnxClassifier(LabelsTexts, OnnxTask):
     def __repr__(self) -> str:
         kinds = f"multi_label={self.multi_label}, pairs={self.pairs}"
         labels = reprlib.repr(self.labels)
-        return f"OnnxClassifier({self.path!r}, labels={labels}, {kinds})"
+        return f"ExportedClassifier({self.path!r}, labels={labels}, {kinds})"
 
     @property
     def labels(self) -> list[str]:
@@ -175,17 +176,17 @@ class OnnxClassifier(LabelsTexts, OnnxTask):
         return {"labels": labels, "probabilities": shape}
 
 
-OnnxModel: TypeAlias = OnnxEncoder | OnnxTagger | OnnxClassifier
+InGraphFile: TypeAlias = OnnxEncoder | ExportedTagger | ExportedClassifier
 
 
-def open_onnx(path: StrPath) -> OnnxModel:
-    """Opens a file as what it holds, or raises `ValueError`."""
-    session = open_session(path)
+def open_graph_file(path: StrPath) -> InGraphFile:
+    """Opens an ONNX or LiteRT file as what it holds, or raises `ValueError`."""
+    graph = (open_litert_graph if is_litert(path) else open_onnx_graph)(path)
     task = None
     with reading(path, "its description is damaged"):
-        stored = session.get_modelmeta().custom_metadata_map.get(DESCRIPTION)
+        stored = graph.metadata.get(DESCRIPTION)
         about = json.loads(stored or "{}")
         task = task_of(about) if isinstance(about, dict) else None
     if task is None:
-        return OnnxEncoder(path, session)
-    return (OnnxTagger if task.kind == TAGGER else OnnxClassifier)(path, session)
+        return OnnxEncoder(path, graph)
+    return (ExportedTagger if task.kind == TAGGER else ExportedClassifier)(path, graph)

@@ -1,12 +1,12 @@
-"""An .onnx file, served by ONNX Runtime without TensorFlow."""
+"""An ONNX or LiteRT file, served without TensorFlow."""
 
 import os
 from collections.abc import Collection, Sequence
 
 import numpy as np
 
-from keras_elmo.files.onnx_session import Batch, OnnxSession, Shapes
-from keras_elmo.files.onnx_tasks import open_onnx
+from keras_elmo.files.exported_tasks import open_graph_file
+from keras_elmo.files.onnx_session import Batch, GraphSession, Shapes
 from keras_elmo.files.task_description import task_of
 from keras_elmo.serving.signatures import (
     DEFAULT,
@@ -22,12 +22,12 @@ from keras_elmo.text.plain_tokenizer import PlainTokenizer
 _STRING = np.dtype(object)
 
 
-class OnnxModel(ServedModel):
-    """An .onnx file with the two signatures of an exported SavedModel."""
+class GraphModel(ServedModel):
+    """A file with the two signatures of an exported SavedModel."""
 
     def __init__(self, path: str | os.PathLike[str], version: int) -> None:
         super().__init__(version)
-        session = open_onnx(path)
+        session = open_graph_file(path)
         strings = _Signature(session, session.plain_tokenizer())
         tokens = _Signature(session)
         signatures = {"default": strings, "tokens": tokens, DEFAULT: strings}
@@ -44,7 +44,7 @@ class _Signature(ServedSignature):
 
     def __init__(
         self,
-        session: OnnxSession,
+        session: GraphSession,
         tokenizer: PlainTokenizer | None = None,
     ) -> None:
         task = task_of(session.about)

@@ -11,10 +11,10 @@ from keras_elmo.export.onnx import export_onnx
 from keras_elmo.export.saved_model import export_saved_model
 from keras_elmo.serving import rest
 from keras_elmo.serving.batcher import Batcher, _count_longest
+from keras_elmo.serving.graph_model import GraphModel
 from keras_elmo.serving.json_request import JsonRequest
 from keras_elmo.serving.limits import Limits, ServingError
 from keras_elmo.serving.model import Model
-from keras_elmo.serving.onnx_model import OnnxModel
 from keras_elmo.serving.request import Request, compute
 from keras_elmo.serving.signatures import check_padding
 from keras_elmo.serving.versions import ModelManager
@@ -44,7 +44,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def models(folder):
-    return OnnxModel(folder / "model.onnx", 1), Model(folder / "saved_model", 1)
+    return GraphModel(folder / "model.onnx", 1), Model(folder / "saved_model", 1)
 
 
 @pytest.mark.parametrize("number", [0, 1])
@@ -84,7 +84,7 @@ def test_manager(folder):
     logged = []
     manager = ModelManager(folder / "model.onnx", "elmo", logged.append)
     model = manager.model
-    assert (type(model), model.version) == (OnnxModel, 1)
+    assert (type(model), model.version) == (GraphModel, 1)
     manager.refresh()
     assert manager.model is model and logged == []
 
@@ -162,7 +162,7 @@ def test_classifier_answers(tasks):
 
 def test_padded_to_own_longest(tasks):
     """What clients get does not tell who was answered with them."""
-    model = OnnxModel(tasks / "tagger.onnx", 1)
+    model = GraphModel(tasks / "tagger.onnx", 1)
     signature = model.signature("tokens")
     requests = []
     for words in (["Ada"], ["Ada", "sat", "here"]):
@@ -181,7 +181,7 @@ def test_pairs(tmp_path):
     """Each signature takes both texts; padding and limits are those of both."""
     classifier = random_classifier(static=None, pairs=True)
     classifier.export(tmp_path / "pairs.onnx")
-    check_pairs(OnnxModel(tmp_path / "pairs.onnx", 1), classifier)
+    check_pairs(GraphModel(tmp_path / "pairs.onnx", 1), classifier)
 
 
 def check_pairs(model, classifier):
@@ -259,7 +259,7 @@ def test_saved_model_of_pairs(tmp_path):
     classifier = random_classifier(static=None, pairs=True)
     classifier.export(tmp_path / "pairs")
     classifier.export(tmp_path / "pairs.onnx")
-    model, ours = Model(tmp_path / "pairs", 1), OnnxModel(tmp_path / "pairs.onnx", 1)
+    model, ours = Model(tmp_path / "pairs", 1), GraphModel(tmp_path / "pairs.onnx", 1)
     check_pairs(model, classifier)
     for signature in ("default", "tokens"):
         assert kinds(model, signature) == kinds(ours, signature)
@@ -268,9 +268,9 @@ def test_saved_model_of_pairs(tmp_path):
 _FRESH = """
 import sys
 import keras_elmo.serving.server
-from keras_elmo.serving.onnx_model import OnnxModel
+from keras_elmo.serving.graph_model import GraphModel
 from keras_elmo.serving.request import Request, compute
-OnnxModel(sys.argv[1], 1)
+GraphModel(sys.argv[1], 1)
 print(sorted({"tensorflow", "keras"} & sys.modules.keys()))
 """
 
@@ -287,5 +287,5 @@ def test_command(folder, served):
     with served(path) as server:
         assert (server.name, server.grpc_port) == ("model", None)
         found = server.predict(inputs=SENTENCES, output_filter=["default"])
-    wanted = OnnxModel(path, 1).signature("default")(INPUTS["default"], ["default"])
+    wanted = GraphModel(path, 1).signature("default")(INPUTS["default"], ["default"])
     np.testing.assert_allclose(found["default"], wanted["default"], atol=1e-5, rtol=0)
