@@ -217,7 +217,9 @@ def _heads(found: Found, language: str) -> tuple[list[str], list[list[str]]]:
     header = ["Task", "Head", "Static", "ELMo", "[static; ELMo]", "Seconds", "MB"]
     return header, [
         [*names, *(_head_cell(kept.get(words, [])) for words in _HEAD_WORDS), *cost]
-        for names, kept in sorted(rows.items(), key=lambda row: order.index(row[0][0]))
+        for names, kept in sorted(
+            rows.items(), key=lambda row: (order.index(row[0][0]), row[0][1])
+        )
         for cost in [_head_cost(kept.get("both", []))]
     ]
 
