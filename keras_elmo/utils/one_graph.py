@@ -1,4 +1,4 @@
-"""A function as one graph: for all graphs that call it, or for batches of all sizes."""
+"""A function as one graph: for all graphs that call it, or for many batches."""
 
 from collections.abc import Callable, Hashable
 from typing import Any
@@ -60,6 +60,28 @@ class BatchGraph:
             # Called itself, it would warn of retracing where there are many models.
             self._graphs[ranks] = function.get_concrete_function()
         return self._graphs[ranks](*parts)
+
+
+class JaxFunction:
+    """A function of batches and of a model's variables that JAX compiles by shapes."""
+
+    def __init__(self, model: keras.Model, function: Callable[..., Tensor]) -> None:
+        self._model = model
+        self._function = function
+        # A compiled function, whose type does not tell.
+        self._compiled: Any = None
+
+    def __call__(self, *batch: Tensor) -> Tensor:
+        if self._compiled is None:
+            import jax
+
+            self._compiled = jax.jit(self._stateless)
+        return self._compiled([x.value for x in self._model.variables], *batch)
+
+    def _stateless(self, values: list[Tensor], *batch: Tensor) -> Tensor:
+        pairs = zip(self._model.variables, values, strict=True)
+        with keras.StatelessScope(pairs):
+            return self._function(*batch)
 
 
 def _spec(part: Tensor) -> "tf.TensorSpec":
