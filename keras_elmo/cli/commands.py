@@ -143,8 +143,8 @@ def _pretrain(arguments: Arguments) -> None:
 def _evaluate(arguments: Arguments) -> None:
     """Prints the perplexity of each direction as JSON, by the exact softmax."""
     import_keras()
-    from keras_elmo.files.encoder_tokenizer import tokenizer_of
     from keras_elmo.files.loading import open_model
+    from keras_elmo.files.sources import tokenizer_of
 
     model = open_model(arguments["model"]).language_model()
     if model.vocabulary is None:

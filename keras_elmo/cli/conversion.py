@@ -25,9 +25,8 @@ from keras_elmo.files.finding import (
     is_litert,
     is_onnx,
 )
-from keras_elmo.utils.checks import received
+from keras_elmo.utils.checks import counted, received
 from keras_elmo.utils.options import Option
-from keras_elmo.utils.plural import counted
 
 _ONNX = (
     Option(

@@ -1,6 +1,8 @@
 """The subcommands of `keras-elmo tag`."""
 
 import dataclasses
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, BinaryIO
 
 from keras_elmo.cli.parsing import (
     CORPUS,
@@ -22,9 +24,12 @@ from keras_elmo.cli.tasks import (
     train,
     train_options,
 )
-from keras_elmo.text.tagged_lines import FORMATS, tagged_lines
+from keras_elmo.text.tagged_lines import FORMATS, json_lines, tagged_lines
 from keras_elmo.text.tagged_text import read_tagged
 from keras_elmo.utils.options import Option
+
+if TYPE_CHECKING:
+    import keras_elmo
 
 GROUPS["tag"] = "tag words, such as with parts of speech or named entities"
 
@@ -78,12 +83,18 @@ def _train(arguments: Arguments) -> None:
     Option(
         "format",
         "What the input is: text, a sentence on each line; columns, a word on each "
-        "line; or conllu. If not given, its name tells, such as .conll, or else a "
-        "first line of CoNLL-U",
+        "line; or conllu. If not given, its name tells, such as .conll, or else "
+        "its first lines",
         choices=FORMATS,
     ),
     dataclasses.replace(
         _COLUMN, help="Column of CoNLL-U to replace: upos if not given"
+    ),
+    Option(
+        "json",
+        "Write JSON lines, with the words of a sentence, their tags and the "
+        "probabilities of tags",
+        type=bool,
     ),
     TOKENIZER,
 )
@@ -94,12 +105,17 @@ def _predict(arguments: Arguments) -> None:
     column. Blank lines, comments and -DOCSTART- stay where they are. Sentences are
     written while others are still being read.
     """
-    options = {name: arguments.get(name) for name in ("format", "column")}
-    predict(
-        "Tagger",
-        arguments,
-        lambda tagger, path, stream: tagged_lines(path, tagger.tag, stream, **options),
-    )
+    options: Arguments = {name: arguments.get(name) for name in ("format", "column")}
+
+    def lines(
+        tagger: "keras_elmo.Tagger", path: str, stream: BinaryIO | None
+    ) -> Iterator[str]:
+        if "json" not in arguments:
+            return tagged_lines(path, tagger.tag, stream, **options)
+        both, names = (tagger.tag, tagger.marginals), tagger.tags or ()
+        return json_lines(path, *both, names, stream, **options)
+
+    predict("Tagger", arguments, lines)
 
 
 @command(

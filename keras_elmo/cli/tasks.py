@@ -22,7 +22,7 @@ from keras_elmo.files.finding import needs_no_keras
 from keras_elmo.files.loading import open_trained
 from keras_elmo.files.sources import ModelSource
 from keras_elmo.files.task_description import Task
-from keras_elmo.text.lines import expand_files
+from keras_elmo.text.lines import expand_files, is_pipe
 from keras_elmo.utils.checks import called, refuse
 from keras_elmo.utils.files import check_free, replacing
 from keras_elmo.utils.options import Option
@@ -170,11 +170,13 @@ def train(
     if dev is not None:
         best = scores.index(max(scores)) + 1
         kept = f"{out} has the weights of epoch {best}, the best of {len(scores)}"
-        if max(scores)[0] == 0:
+        if max(scores)[0] == 0 and not stopped:
             kept += (
                 "; its score is 0: a greater --epochs and --patience, "
                 "or a smaller --batch-size, may help"
             )
+        elif best == len(scores) and not stopped:
+            kept += "; it is the last one: a greater --epochs may help"
     if stopped:
         raise KeyboardInterrupt(f"{stopped}; {kept}")
     print(kept, file=sys.stderr)
@@ -207,15 +209,18 @@ def predict(
     `lines` takes the model and the path of a file, or the stream that it names.
     """
     out, path = arguments.get("out", STANDARD), arguments["input"]
-    if path != STANDARD:
+    is_stream = path == STANDARD or is_pipe(path)
+    if not is_stream:
         path, *more = expand_files(path, of_sentences=False)
         if more:
             told = ", ".join([path, *more])
             raise ValueError(f"--input must be one file. Received: {told}")
     source, _ = open_trained(arguments["model"], name, _KINDS)
     model = _load(source, arguments.get("tokenizer"))
-    with written(out) as file:
+    with written(out) as file, contextlib.ExitStack() as opened:
         stream = sys.stdin.buffer if path == STANDARD else None
+        if is_stream and stream is None:
+            stream = opened.enter_context(open(path, "rb"))
         for line in not_empty(lines(model, path, stream), path):
             file.write(f"{line}\n")
 
@@ -264,19 +269,14 @@ def export_trained(arguments: Arguments) -> None:
 def _load(source: ModelSource, tokenizer: str | None = None) -> Data:
     """Loads a model, which splits texts by `tokenizer` if one is given."""
     import_keras(source.path)
-    if isinstance(source, KerasFile):
-        import keras
-
+    is_keras = isinstance(source, KerasFile)
+    if is_keras:
         # Registers the classes.
-        from keras_elmo import Tagger, TextClassifier  # noqa: F401
-
-        model = keras.models.load_model(source.path)
-        splits = model.elmo.encoder
-    else:
-        with no_notes():
-            model = splits = source.loaded()
+        import keras_elmo.downstream  # noqa: F401
+    with contextlib.nullcontext() if is_keras else no_notes():
+        model = source.loaded()
     if tokenizer is not None:
-        splits.tokenizer = tokenizer
+        (model.elmo.encoder if is_keras else model).tokenizer = tokenizer
     return model
 
 

@@ -266,7 +266,7 @@ class ElmoEmbedding(StringsFirst, keras.layers.Layer):
     @property
     def trainable_encoder(self) -> bool:
         """Whether any of the biLM is trained."""
-        return not freezing.is_frozen(self.encoder)
+        return any(weight.trainable for weight in self.encoder.weights)
 
     @property
     def mix_weights(self) -> list[tuple[np.ndarray, float]]:

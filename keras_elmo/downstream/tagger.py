@@ -9,7 +9,7 @@ from keras import ops
 from keras_elmo.downstream.best_epoch import TagScoresByEpoch
 from keras_elmo.downstream.tagger_model import TaggerModel
 from keras_elmo.downstream.task_export import export
-from keras_elmo.files.encoder_tokenizer import tokenizer_of
+from keras_elmo.files.sources import tokenizer_of
 from keras_elmo.text.answers import TagsSentences
 from keras_elmo.text.batching import Tokens
 from keras_elmo.text.plain_tokenizer import PlainTokenizer

@@ -20,7 +20,7 @@ from keras_elmo.downstream.task_model import OnnxText, TaskModel
 from keras_elmo.downstream.token_mask import CharacterMask
 from keras_elmo.files.sources import Source
 from keras_elmo.files.task_description import TAGGER, Task
-from keras_elmo.onnx_graphs.crf import TagPaths
+from keras_elmo.onnx_graphs.crf_graph import TagPaths
 from keras_elmo.onnx_graphs.graph import OnnxGraph
 from keras_elmo.onnx_graphs.heads import add_bilstm, add_dense
 from keras_elmo.text.batching import Tokens, batches_of_like_length

@@ -18,8 +18,7 @@ from keras_elmo.downstream.task_batches import (
 from keras_elmo.downstream.task_export import export
 from keras_elmo.downstream.text_classifier_model import TextClassifierModel
 from keras_elmo.downstream.text_vectors import TextVectors
-from keras_elmo.files.encoder_tokenizer import tokenizer_of
-from keras_elmo.files.sources import Source
+from keras_elmo.files.sources import Source, tokenizer_of
 from keras_elmo.text.answers import LabelsTexts, numbers_of_words
 from keras_elmo.text.batching import Tokens
 from keras_elmo.text.columns import Columns

@@ -30,9 +30,8 @@ from keras_elmo.embedding.writers import (
     open_writer,
     read_manifest,
 )
-from keras_elmo.files.encoder_tokenizer import tokenizer_of
 from keras_elmo.files.loading import open_model
-from keras_elmo.files.sources import AnyEncoder, Source
+from keras_elmo.files.sources import AnyEncoder, Source, tokenizer_of
 from keras_elmo.text.batching import Tokens, tokenized_file
 from keras_elmo.text.lines import check_files, expand_files, read_lines
 from keras_elmo.text.stats import CorpusStats

@@ -7,10 +7,9 @@ import numpy as np
 
 from keras_elmo.config import ElmoConfig
 from keras_elmo.embedding.embed_options import EmbedOptions, mean_over_tokens
-from keras_elmo.files.encoder_tokenizer import tokenizer_of
 from keras_elmo.files.loading import open_model
 from keras_elmo.files.onnx_session import OnnxEncoder
-from keras_elmo.files.sources import AnyEncoder, ModelSource, Source
+from keras_elmo.files.sources import AnyEncoder, ModelSource, Source, tokenizer_of
 from keras_elmo.text.batching import Tokens, batches_of_like_length, split_stream
 from keras_elmo.text.token_lists import Sentence, read_sentences, utf8_tokens
 from keras_elmo.utils.checks import (

@@ -2,16 +2,14 @@
 
 import os
 
-import keras
 import numpy as np
 
 from keras_elmo.downstream.tagger import Tagger
 from keras_elmo.explorer.explorer import Answer
-from keras_elmo.files.encoder_tokenizer import tokenizer_of
 from keras_elmo.files.exported_sources import KerasFile
 from keras_elmo.files.loading import open_trained
+from keras_elmo.files.sources import tokenizer_of
 from keras_elmo.text.tagged_sentences import scheme_of_names
-from keras_elmo.utils.reading import reading
 from keras_elmo.utils.tag_schemes import Span, spans
 from keras_elmo.words.sentences import read_sentence
 
@@ -36,13 +34,10 @@ class ExploredTagger:
     @classmethod
     def load(cls, path: str, tokenizer: str | None = None) -> "ExploredTagger":
         """Loads a `.keras` file of a `Tagger`, which must have tags."""
-        _, task = open_trained(path, "Tagger", (KerasFile,), "tagger")
+        source, task = open_trained(path, "Tagger", (KerasFile,), "tagger")
         if not task.names:
             raise ValueError(f"{path}: must hold a Tagger that was trained")
-        # Keras's safe mode: nothing in the file is run.
-        with reading(path, "cannot be loaded"):
-            tagger = keras.saving.load_model(path)
-        return cls(tagger, os.path.basename(path), tokenizer)
+        return cls(source.loaded(), os.path.basename(path), tokenizer)
 
     def describe(self) -> Answer:
         """Returns what the page needs to know about the tagger.

@@ -14,9 +14,9 @@ from keras_elmo.explorer.examples import EXAMPLES, language
 from keras_elmo.explorer.explored_text import ExploredText, traits
 from keras_elmo.explorer.plane import context_words
 from keras_elmo.explorer.quiz import Quiz
-from keras_elmo.files.encoder_tokenizer import tokenizer_of
 from keras_elmo.files.exported_sources import LiteRtFile, OnnxFile
 from keras_elmo.files.loading import MODELS, open_model
+from keras_elmo.files.sources import tokenizer_of
 from keras_elmo.files.validation import NoLanguageModel
 from keras_elmo.models.encoder import Encoder
 from keras_elmo.models.pretraining import PretrainingModel

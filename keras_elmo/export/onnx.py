@@ -14,7 +14,7 @@ from keras_elmo.files.onnx_session import metadata_of
 from keras_elmo.files.sources import LayerInMemory, Source
 from keras_elmo.models.encoder import Encoder
 from keras_elmo.models.pretraining import PretrainingModel
-from keras_elmo.onnx_graphs.encoder import add_encoder
+from keras_elmo.onnx_graphs.encoder_graph import add_encoder
 from keras_elmo.onnx_graphs.graph import OnnxGraph, check_size, write_onnx
 from keras_elmo.text.plain_ids import PlainIds
 from keras_elmo.utils.checks import called, check_choice, check_path, received, refuse

@@ -10,7 +10,7 @@ from keras_elmo.config import TOKENIZER_IF_UNKNOWN, TOKENIZERS
 from keras_elmo.downstream.elmo_embedding import ElmoEmbedding
 from keras_elmo.files.finding import check_folder_name, is_saved_model
 from keras_elmo.files.loading import open_model
-from keras_elmo.files.saved_model import (
+from keras_elmo.files.saved_model_format import (
     GAMMA,
     SCALARS,
     WEIGHTS,

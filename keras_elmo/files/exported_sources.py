@@ -7,7 +7,7 @@ import json
 import os
 import zipfile
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from keras_elmo.config import read_options
 from keras_elmo.files.finding import (
@@ -73,29 +73,32 @@ class ExportedModel(ModelSource):
         return self.encoder()
 
     def encoder(self) -> "Encoder":
-        from keras_elmo.files.saved_model import read_saved_model
+        from keras_elmo.files.saved_model_format import read_saved_model
 
         self.check()
         return read_saved_model(self.path)
 
     def mix(self) -> "Mix":
-        from keras_elmo.files.saved_model import read_mix
+        from keras_elmo.files.saved_model_format import read_mix
 
         return read_mix(self.path)
 
     def language_model(self) -> "PretrainingModel":
-        from keras_elmo.files.saved_model import read_language_model
+        from keras_elmo.files.saved_model_format import read_language_model
 
         self.check()
         return read_language_model(self.path)
 
     def softmax(self) -> Softmax | None:
-        from keras_elmo.files.saved_model import language_model_files
+        from keras_elmo.files.saved_model_format import language_model_files
 
         return open_softmax(*language_model_files(self.path))
 
     def describe(self) -> Config:
-        from keras_elmo.files.saved_model import language_model_files, read_description
+        from keras_elmo.files.saved_model_format import (
+            language_model_files,
+            read_description,
+        )
 
         stored = read_description(self.path)
         where = f"{self.path}: its description"
@@ -217,7 +220,7 @@ class LiteRtFile(OnnxFile):
 class KerasFile(ModelSource):
     """A file that `save` of a tagger or a classifier wrote.
 
-    Its config is read, and no weights: Keras alone reads those.
+    `describe` and `task` read its config, without Keras.
     """
 
     kind = f"a {KERAS_SUFFIX} file"
@@ -239,6 +242,19 @@ class KerasFile(ModelSource):
                 bool(config.get("multi_label", False)),
                 bool(config.get("pairs", False)),
             )
+
+    def loaded(self) -> Any:
+        """Returns the model of Keras, whose class has been imported before.
+
+        In Keras's safe mode nothing in the file is run.
+        """
+        import keras
+
+        with reading(self.path, "cannot be loaded"):
+            model = keras.saving.load_model(self.path)
+            if (name := type(model).__name__) not in CLASSES:
+                raise ValueError(f"its model is a {name}")
+            return model
 
     def describe(self) -> Config:
         task = self.task()

@@ -16,9 +16,10 @@ from typing import (
     Union,
 )
 
+from keras_elmo.config import TOKENIZER_IF_UNKNOWN, TOKENIZERS
 from keras_elmo.files.task_description import Task
 from keras_elmo.files.validation import NoLanguageModel
-from keras_elmo.utils.checks import called
+from keras_elmo.utils.checks import called, check_choice
 from keras_elmo.utils.types import Config, StrPath
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from keras_elmo.layers.scalar_mix import ScalarMix
     from keras_elmo.models.encoder import Encoder
     from keras_elmo.models.pretraining import PretrainingModel
+    from keras_elmo.text.plain_tokenizer import PlainTokenizer
     from keras_elmo.text.vocabulary import Vocabulary
 
 
@@ -189,6 +191,18 @@ def open_softmax(words: str, weights: str) -> Softmax | None:
             return find_dataset(file, f"softmax/{name}", shape, words).read()
 
     return Softmax(vocabulary, read)
+
+
+def tokenizer_of(
+    encoder: AnyEncoder, tokenizer: str | None = None
+) -> "str | PlainTokenizer":
+    """Returns the kind of `Tokenizer` for texts, or one without TensorFlow."""
+    from keras_elmo.files.onnx_session import OnnxEncoder
+    from keras_elmo.text.plain_tokenizer import PlainTokenizer
+
+    check_choice((None, *TOKENIZERS), tokenizer=tokenizer)
+    kind = tokenizer or encoder.tokenizer or TOKENIZER_IF_UNKNOWN
+    return PlainTokenizer(kind) if isinstance(encoder, OnnxEncoder) else kind
 
 
 # === Models in memory ===

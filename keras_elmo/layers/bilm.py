@@ -10,8 +10,8 @@ from keras_elmo.layers.recurrence import Cell, LSTMInputs, PaddedLayout, leading
 from keras_elmo.utils.checks import check_at_least, check_positive, check_rate
 from keras_elmo.utils.fixed import fixed_arguments
 from keras_elmo.utils.keras_private import export_format
+from keras_elmo.utils.one_graph import is_compiled
 from keras_elmo.utils.types import Config, Shape, Tensor
-from keras_elmo.utils.xla import is_compiled
 
 if TYPE_CHECKING:
     from keras_elmo.layers.packed_layout import PackedLayout

@@ -13,8 +13,8 @@ from keras_elmo.utils.fixed import fixed_arguments
 from keras_elmo.utils.keras_private import export_format
 from keras_elmo.utils.large_variables import looked_up_rows
 from keras_elmo.utils.lazy import tf
+from keras_elmo.utils.one_graph import is_compiled
 from keras_elmo.utils.types import Config, Shape, Tensor
-from keras_elmo.utils.xla import is_compiled
 
 
 def unique_words(char_ids: Tensor, max_width: int) -> tuple[Tensor, Tensor]:

@@ -1,4 +1,4 @@
-"""Which layers inside of a layer are frozen: set, asked, and stored in files."""
+"""Which layers inside of a layer are frozen: set, and stored in files."""
 
 from collections.abc import Collection, Iterator
 from typing import Any, TypeVar
@@ -29,11 +29,6 @@ def freezable(cls: _Class) -> _Class:
 
     type.__setattr__(cls, "__setattr__", __setattr__)
     return cls
-
-
-def is_frozen(layer: keras.layers.Layer) -> bool:
-    """Whether nothing of a layer is trained, however its own layers were set."""
-    return not any(weight.trainable for weight in layer.weights)
 
 
 def frozen_layers(layer: keras.layers.Layer) -> list[str]:

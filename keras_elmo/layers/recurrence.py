@@ -1,4 +1,19 @@
-"""The recurrence of an LSTM: its step, and the loop on any backend."""
+"""The recurrence of an LSTM: its step, and the loop on any backend.
+
+The step is written here, and once more in ONNX. `batch_layout` of bilm.py chooses the
+loop:
+
+    where                  loop                          because
+    JAX, PyTorch           `PaddedLayout`, below         Keras's own loop compiles
+    TensorFlow             `PackedLayout`                half of a batch is padding, and
+                           packed_recurrence.py          a gradient by hand adds up the
+                                                         weights' once, not at each step
+    TensorFlow with XLA    `CompiledLayout`              XLA wants equal shapes
+    LiteRT, OpenVINO, and  `ExportedLayout`              these runtimes have few loops
+    Keras models in ONNX   exported_scan.py
+    encoders and tasks     onnx_graphs/                  packed rows are faster there,
+    in ONNX                recurrence_graph.py           and products may be int8
+"""
 
 from typing import NamedTuple
 

@@ -8,8 +8,8 @@ from keras_elmo.text.vocabulary import PADDING_ID
 from keras_elmo.utils.checks import check_rate
 from keras_elmo.utils.fixed import fixed_arguments
 from keras_elmo.utils.lazy import tf
+from keras_elmo.utils.one_graph import is_compiled
 from keras_elmo.utils.types import Config, Shape, Tensor
-from keras_elmo.utils.xla import is_compiled
 
 
 def mean_over_replicas(value: Tensor) -> Tensor:

@@ -191,10 +191,6 @@ class PretrainingModel(keras.Model):
         self.backward_loss.update_state(y_pred["backward"], predicted)
         return self.get_metrics_result()
 
-    def count_predictions(self, token_ids: Tensor) -> Tensor:
-        """Returns the number of tokens that each direction predicts."""
-        return ops.sum(predicted_pairs(token_ids))
-
     def get_config(self) -> Config:
         return {
             "options": self.config.to_options(),

@@ -11,7 +11,10 @@ import tensorflow as tf
 from google.protobuf.json_format import MessageToDict
 from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 
-from keras_elmo.files.saved_model import read_description, register_signature_operations
+from keras_elmo.files.saved_model_format import (
+    read_description,
+    register_signature_operations,
+)
 from keras_elmo.serving.signatures import (
     DEFAULT,
     LENGTHS,

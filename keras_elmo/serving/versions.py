@@ -19,7 +19,6 @@ from keras_elmo.serving.limits import Code, ServingError
 from keras_elmo.serving.signatures import ServedModel
 from keras_elmo.utils.checks import refuse
 from keras_elmo.utils.memory import freeze_garbage
-from keras_elmo.utils.reading import reading
 
 # The kinds of models that are served.
 SERVED = (ExportedModel, OnnxFile, LiteRtFile, KerasFile)
@@ -40,17 +39,13 @@ def load_version(path: Path, version: int) -> ServedModel:
 
     if not KerasFile.matches(os.fspath(path)):
         return Model(path, version)
+    # Registers the classes.
+    import keras_elmo.downstream  # noqa: F401
+
+    source = KerasFile(path)
     # Raises if its config is no tagger's.
-    KerasFile(path).describe()
-    import keras
-
-    from keras_elmo.downstream.tagger import Tagger
-    from keras_elmo.downstream.text_classifier import TextClassifier
-
-    with reading(path):
-        model = keras.saving.load_model(path)
-        if not isinstance(model, Tagger | TextClassifier):
-            raise ValueError(f"its model is a {type(model).__name__}")
+    source.describe()
+    model = source.loaded()
     with tempfile.TemporaryDirectory() as folder:
         model.export(exported := os.path.join(folder, "model"))
         return Model(exported, version)

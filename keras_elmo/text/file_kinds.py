@@ -35,6 +35,7 @@ _NUL_BYTES = 8192
 _SHOWN = 200
 # The last column of named entities, parts of speech and phrases.
 _TAG = re.compile(r"[BIESLU]-\S+|[A-Z][A-Z$|:_-]*")
+_CONLL = "looks like CoNLL"
 # Share of the lines that have to be of one form, and the least number of lines.
 _MOST, _FEW = 0.95, 5
 
@@ -174,13 +175,18 @@ def _are_numbered(rows: Sequence[Sequence[str]]) -> bool:
     return _share([row[0] for row in rows], re.compile(r"\d+([-.]\d+)?").fullmatch)
 
 
+def is_conll(form: str) -> bool:
+    """Whether what `check_start` returns tells of columns of words and tags."""
+    return form.startswith(_CONLL)
+
+
 def _conll(rows: Sequence[Sequence[str]]) -> str:
     awk = 'NF {printf "%s ", $1} !NF {print ""}'
     if _are_numbered(rows):
         # Numbered words, and not the ranges of them.
         awk = '/^[0-9]+[ \\t]/ {printf "%s ", $2} !NF {print ""}'
     return (
-        "looks like CoNLL, one word per line: give one sentence per line, and the "
+        f"{_CONLL}, one word per line: give one sentence per line, and the "
         f"tokenizer whitespace, such as by `awk '{awk}'`"
     )
 

@@ -84,12 +84,17 @@ def check_files(
         return
     by_form: dict[str, list[str]] = {}
     for path, name in names.items():
-        form = _form(path, name, open_file)
+        form = form_of(path, name, open_file)
         if form and of_sentences:
             by_form.setdefault(form, []).append(name)
     for form, (first, *others) in by_form.items():
         files = f"{first} and {len(others):,} more" if others else first
         warnings.warn(f"{files}: {form}", stacklevel=3)
+
+
+def is_pipe(path: str) -> bool:
+    """Whether a path is a pipe or a device: `/dev/null`, or a shell's `<(command)`."""
+    return os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path))
 
 
 def _matches(pattern: str) -> list[str]:
@@ -102,15 +107,22 @@ def _matches(pattern: str) -> list[str]:
         hint = " (it is a folder: add /*)" if os.path.isdir(pattern) else ""
         if is_prepared(pattern):
             hint = " (it is a prepared text, which pretraining and evaluation read)"
+        if is_pipe(pattern):
+            raise ValueError(f"{pattern} must be a file, not a pipe or a device")
         raise ValueError(f"no file matches {pattern!r}{hint}")
     return paths
 
 
-def _form(path: str, name: str, open_file: Callable[[str], BinaryIO]) -> str | None:
+def form_of(
+    path: str,
+    name: str | None = None,
+    open_file: Callable[[str], BinaryIO] = lambda path: open(path, "rb"),
+) -> str | None:
+    """Returns what `check_start` does of a file, which messages call `name`."""
     with _opened(path, open_file) as (_, stream):
         start = stream.read(_CHECKED_BYTES)
         is_whole = not stream.read(1)
-    return check_start(start, name, is_whole)
+    return check_start(start, name or path, is_whole)
 
 
 @contextlib.contextmanager

@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Mapping
 
 from keras_elmo.config import MAX_BYTES, ElmoConfig
-from keras_elmo.utils.plural import counted
+from keras_elmo.utils.checks import counted
 
 
 @dataclasses.dataclass

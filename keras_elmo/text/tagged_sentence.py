@@ -61,7 +61,7 @@ def warn_of_unspecified(
     """Warns of the words that a treebank has no tag for."""
     told = counts_of(sentences).told([tag])
     warnings.warn(
-        f"words without a tag in column {column} are trained with _ as theirs: {told}",
+        f"column {column} has words without a tag; {tag} is taken for theirs: {told}",
         stacklevel=5,
     )
 
@@ -69,7 +69,7 @@ def warn_of_unspecified(
 def warn_of_header(sentences: Sequence[TaggedSentence]) -> None:
     """Warns if the tag of the first line looks like the name of a column.
 
-    Among tags of spans, `warn_of_strange` tells it.
+    Among tags of spans, `warn_of_names` tells it.
     """
     counts = Counter(tag for sentence in sentences for tag in sentence.tags)
     first, *others = counts

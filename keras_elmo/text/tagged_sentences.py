@@ -135,7 +135,7 @@ def _converted(
         found = scheme_of(row.tags for row in sentences)
         what = f"{found} is recognised and"
         if found == scheme:
-            what = f"{len(changed):,} tags that {scheme} does not have there are"
+            what = f"what {scheme} does not allow ({len(changed):,} in all) is"
         tag, number, now = changed[0]
         warnings.warn(
             f"{name}: {what} converted to {scheme}, such as {tag} in line {number} to "

@@ -60,7 +60,7 @@ def fixed_options(options: TrainingOptions) -> Config:
     if options.init is not None:
         fixed["init"] = json_path(name_of(options.init))
     if not isinstance(options.optimizer, str):
-        fixed["optimizer"] = config_of(options.optimizer, "optimizer")
+        fixed["optimizer"] = config_of(options.optimizer)
     if options.num_sampled is None:
         # Chosen when the words are known.
         del fixed["num_sampled"]

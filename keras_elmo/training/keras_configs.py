@@ -11,19 +11,19 @@ from keras_elmo.utils.checks import called
 from keras_elmo.utils.types import Config
 
 
-def config_of(keras_object: object, argument: str) -> Config:
-    """Returns the config of an object, from which a later process builds it anew."""
+def config_of(optimizer: object) -> Config:
+    """Returns the config of an optimizer, from which a later process builds it anew."""
     try:
-        text = json.dumps(keras.saving.serialize_keras_object(keras_object))
+        text = json.dumps(keras.saving.serialize_keras_object(optimizer))
         config: Config = json.loads(text)
         again = object_of(config, "")
         if json.loads(json.dumps(keras.saving.serialize_keras_object(again))) != config:
             raise ValueError("its get_config does not mirror its __init__")
     except Exception as error:
         raise ValueError(
-            f"{called(argument)} must be serializable, for a run that is resumed: "
+            f"{called('optimizer')} must be serializable, for a run that is resumed: "
             "registered by keras.saving.register_keras_serializable, with a get_config "
-            f"of all arguments. Received: {argument}={keras_object!r}: {error}"
+            f"of all arguments. Received: optimizer={optimizer!r}: {error}"
         ) from error
     return config
 

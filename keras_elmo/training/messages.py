@@ -10,8 +10,7 @@ from keras_elmo.training.learning_rates import FallingRate, LearningRate
 from keras_elmo.training.recipes import PUBLISHED, Recipe
 from keras_elmo.training.recorder import RunState
 from keras_elmo.training.training_options import TrainingOptions
-from keras_elmo.utils.checks import FLAGS, called
-from keras_elmo.utils.plural import counted
+from keras_elmo.utils.checks import FLAGS, called, counted
 
 _FLOAT_BYTES = 4
 # The process with TensorFlow, its graphs, and the reader of the text.

@@ -205,7 +205,7 @@ def build_optimizer(
     A copy has its variables on the devices of the scope it is made in.
     """
     if not isinstance(optimizer, str):
-        return object_of(config_of(optimizer, "optimizer"), "optimizer")
+        return object_of(config_of(optimizer), "optimizer")
     if isinstance(learning_rate, FallingRate):
         learning_rate = learning_rate.peak
     return OPTIMIZERS[optimizer](learning_rate=learning_rate)

@@ -6,9 +6,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from keras_elmo.files.encoder_tokenizer import tokenizer_of
 from keras_elmo.files.loading import open_model
-from keras_elmo.files.sources import Source
+from keras_elmo.files.sources import Source, tokenizer_of
 from keras_elmo.text.corpus import Corpus
 from keras_elmo.text.line_sources import with_kind
 from keras_elmo.text.lines import Files

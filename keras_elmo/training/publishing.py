@@ -17,11 +17,10 @@ from keras_elmo.text.vocabulary import SPECIALS, Vocabulary, counts_file
 from keras_elmo.training.learning_rates import FALLS_FROM
 from keras_elmo.training.manifest import ENDS
 from keras_elmo.training.training_options import TrainingOptions
-from keras_elmo.utils.checks import called, received, refuse
+from keras_elmo.utils.checks import called, counted, received, refuse
 from keras_elmo.utils.files import read_json_object
 from keras_elmo.utils.lazy import import_extra
 from keras_elmo.utils.options import options_of
-from keras_elmo.utils.plural import counted
 from keras_elmo.utils.types import Config, StrPath
 
 # What a model needs to be read again.

@@ -21,9 +21,9 @@ from keras_elmo.training.devices.base import Devices
 from keras_elmo.training.pending_steps import Step
 from keras_elmo.training.perplexity import perplexity
 from keras_elmo.training.training_data import Batches
+from keras_elmo.utils.checks import counted
 from keras_elmo.utils.large_variables import blocks_of
 from keras_elmo.utils.lazy import tf
-from keras_elmo.utils.plural import counted
 from keras_elmo.utils.types import Config
 
 # Weight of a step in the running mean of the loss: a mean of some 100 steps.

@@ -1,4 +1,4 @@
-"""What arguments have to be, and errors that name them as their reader does."""
+"""What arguments have to be, and messages that name them as their reader does."""
 
 import math
 import numbers
@@ -142,3 +142,8 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
     spellings = {spelling.casefold(): spelling for spelling in names}
     similar = get_close_matches(name.casefold(), spellings, n=1, cutoff=0.75)
     return f"; did you mean {spellings[similar[0]]}?" if similar else ""
+
+
+def counted(count: int, noun: str) -> str:
+    """Returns "1 line", or "1,000 lines"."""
+    return f"{count:,} {noun}{'s' * (count != 1)}"

@@ -1,6 +1,8 @@
-"""A function as one graph: for all graphs that call it, or for many batches."""
+"""How functions become graphs: one for all callers or sizes, or compiled by XLA."""
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import keras
@@ -8,6 +10,8 @@ import keras
 from keras_elmo.utils.keras_private import export_format, in_stateless_scope
 from keras_elmo.utils.lazy import tf
 from keras_elmo.utils.types import Shape, Tensor
+
+_IS_COMPILED = ContextVar("is_compiled", default=False)
 
 
 class OneGraph:
@@ -103,3 +107,22 @@ def _can_share() -> bool:
         and not in_stateless_scope()
         and export_format() is None
     )
+
+
+@contextmanager
+def compiled_by_xla() -> Iterator[None]:
+    """Tells layers that what they trace is compiled: for the shapes that it has.
+
+    TensorFlow tells them only in an error, when a layer used an operation of which the
+    result may have any size.
+    """
+    token = _IS_COMPILED.set(True)
+    try:
+        yield
+    finally:
+        _IS_COMPILED.reset(token)
+
+
+def is_compiled() -> bool:
+    """Whether a layer is called inside of `compiled_by_xla`."""
+    return _IS_COMPILED.get()

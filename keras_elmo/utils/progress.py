@@ -7,7 +7,7 @@ from time import monotonic
 from types import TracebackType
 from typing import TYPE_CHECKING, TextIO
 
-from keras_elmo.utils.plural import counted
+from keras_elmo.utils.checks import counted
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar

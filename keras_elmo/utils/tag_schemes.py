@@ -4,11 +4,12 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import pairwise, product
-from typing import Literal, NamedTuple, TypeAlias
-
-import numpy as np
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from keras_elmo.utils.checks import called, check_choice, received, refuse
+
+if TYPE_CHECKING:
+    import numpy as np
 
 Scheme: TypeAlias = Literal["BIO", "IOB1", "BIOES"]
 SCHEMES: tuple[Scheme, ...] = ("BIO", "IOB1", "BIOES")
@@ -37,9 +38,9 @@ class Transitions(NamedTuple):
         end: `(tags,)`, the tags that may end it.
     """
 
-    between: np.ndarray
-    start: np.ndarray
-    end: np.ndarray
+    between: "np.ndarray"
+    start: "np.ndarray"
+    end: "np.ndarray"
 
 
 class _Part(NamedTuple):
@@ -138,6 +139,9 @@ def allowed_transitions(tag_names: Sequence[str]) -> Transitions:
     The scheme is BIOES if a name says so, else BIO. Tags that mark no spans may follow
     each other in any order.
     """
+    # The commands read tags without it.
+    import numpy as np
+
     names = _checked(tag_names=tag_names)
     if len(set(names)) < len(names):
         refuse("tag_names", "distinct", tag_names)

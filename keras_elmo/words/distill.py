@@ -9,9 +9,8 @@ from itertools import tee
 import numpy as np
 
 from keras_elmo.embedding.embedder import Embedder
-from keras_elmo.files.encoder_tokenizer import tokenizer_of
 from keras_elmo.files.loading import open_model
-from keras_elmo.files.sources import Source
+from keras_elmo.files.sources import Source, tokenizer_of
 from keras_elmo.text.vector_file import write_vector_file
 from keras_elmo.utils.checks import (
     called,

@@ -9,17 +9,16 @@ import numpy as np
 
 from keras_elmo.embedding.embedder import Embedder
 from keras_elmo.embedding.parts import encoder_hash
-from keras_elmo.files.encoder_tokenizer import tokenizer_of
 from keras_elmo.files.loading import open_model
-from keras_elmo.files.sources import AnyEncoder, Source
+from keras_elmo.files.sources import AnyEncoder, Source, tokenizer_of
 from keras_elmo.utils.checks import (
     check_at_least,
     check_boolean,
     check_choice,
+    counted,
     refuse,
 )
 from keras_elmo.utils.lazy import import_extra
-from keras_elmo.utils.plural import counted
 from keras_elmo.utils.progress import Progress
 from keras_elmo.utils.types import Config, StrPath
 from keras_elmo.words.index_files import Arrays, build_graph, load_index, save_index

@@ -2,9 +2,8 @@
 
 from collections.abc import Callable
 
-from keras_elmo.files.encoder_tokenizer import tokenizer_of
 from keras_elmo.files.loading import open_model
-from keras_elmo.files.sources import Source
+from keras_elmo.files.sources import Source, tokenizer_of
 from keras_elmo.utils.checks import check_at_least, check_choice
 from keras_elmo.words.index import Index
 from keras_elmo.words.sentences import Sentence, Text, find_word, read_sentence

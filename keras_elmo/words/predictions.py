@@ -8,9 +8,8 @@ from keras import ops
 
 from keras_elmo.embedding.embedder import Embedder
 from keras_elmo.embedding.word_cache import as_float32
-from keras_elmo.files.encoder_tokenizer import tokenizer_of
 from keras_elmo.files.loading import open_model
-from keras_elmo.files.sources import Source
+from keras_elmo.files.sources import Source, tokenizer_of
 from keras_elmo.text.vocabulary import SPECIALS, UNKNOWN, Vocabulary
 from keras_elmo.utils.checks import called, received
 from keras_elmo.words.token_vectors import normalize

@@ -12,10 +12,10 @@ from keras_elmo.utils.checks import (
     called,
     check_at_least,
     check_boolean,
+    counted,
     is_integer,
     refuse,
 )
-from keras_elmo.utils.plural import counted
 from keras_elmo.words.predictions import Predictions, log_softmax
 from keras_elmo.words.sentences import (
     Sentence,

@@ -5,7 +5,7 @@ import json
 import pytest
 
 import keras_elmo
-from tests.helpers.small import random_encoder
+from tests.helpers.small import SMALLER, random_encoder
 
 
 @pytest.mark.benchmark
@@ -13,7 +13,7 @@ def test_the_whole_benchmark(benchmark, tmp_path, capsys):
     model = tmp_path / "model"
     model.mkdir()
     keras_elmo.save_published_weights(
-        random_encoder(), model / "options.json", model / "weights.hdf5"
+        random_encoder(SMALLER), model / "options.json", model / "weights.hdf5"
     )
     out = tmp_path / "cold_start.json"
     arguments = ["--models", model, "--repeats", 1, "--out", out]

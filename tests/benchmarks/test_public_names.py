@@ -15,7 +15,7 @@ INTERNAL = {
     # Tags are read as the commands do.
     "keras_elmo.text.tagged_text": {"read_tagged"},
     # Ids in NumPy, and which of them are no words.
-    "keras_elmo.text.plain_ids": {"PlainIds", "StaticIds"},
+    "keras_elmo.text.plain_ids": {"PlainIds"},
     "keras_elmo.text.vocabulary": {"PADDING_ID"},
     # An exported model is loaded without the server, whose share is measured.
     "keras_elmo.text.tokenizer": {"register_operations"},

@@ -40,7 +40,10 @@ def trained(folder):
     status, out, err = train(folder, path, *data, "--tokenizer", "whitespace")
     assert (status, out) == (0, ""), err
     assert "Epoch 1: loss " in err and ", accuracy " in err
-    assert "mood.keras has the weights of epoch 1, the best of 1" in err
+    kept = (
+        "mood.keras has the weights of epoch 1, the best of 1; it is the last one: a "
+    )
+    assert kept + "greater --epochs may help" in err
     return path
 
 
@@ -60,6 +63,12 @@ def test_predict(trained, folder, monkeypatch, tmp_path):
     for row in rows:
         assert row["probabilities"].keys() == {"money", "water"}
         assert sum(row["probabilities"].values()) == pytest.approx(1, abs=1e-5)
+    # Without its name, a table is one, too.
+    (tmp_path / "dev.txt").write_text("text\tlabel\nthe bank\tmoney\n")
+    status, out, _ = command(*asked, tmp_path / "dev.txt")
+    assert (status, out) == (0, f"{first}\n")
+    (tmp_path / "dev.txt").write_text("the bank,money\n")
+    assert command(*asked, tmp_path / "dev.txt")[:2] == (0, f"{first}\n")
     (tmp_path / "header.tsv").write_text("text\tlabel\n", encoding="utf-8")
     result = command(*asked, tmp_path / "header.tsv")
     assert_one_line(*result, "there is no text in", "header.tsv")
@@ -120,3 +129,4 @@ def test_label_that_is_not_known(trained, tmp_path):
     for model in trained, onnx:
         result = command("classify", "evaluate", "--model", model, "--corpus", path)
         assert_one_line(*result, "--corpus must hold known labels: 'money', 'water'")
+        assert f"Received: 'other' (in {path}, line 1)" in result[2]

@@ -140,7 +140,7 @@ def test_tensorflow_error(tmp_path, monkeypatch):
     def full(path):
         raise tf.errors.ResourceExhaustedError(None, None, "no space")
 
-    monkeypatch.setattr("keras_elmo.files.saved_model.read_language_model", full)
+    monkeypatch.setattr("keras_elmo.files.saved_model_format.read_language_model", full)
     corpus = tmp_path / "text.txt"
     write_text(corpus)
     status = command("evaluate", "--model", "elmo-en", "--corpus", corpus)

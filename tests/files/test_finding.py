@@ -97,6 +97,7 @@ def test_archive(archive, model):
     assert_same_weights(load(listed.name), model.encoder)
 
 
+@pytest.mark.usefixtures("eagerly")
 @pytest.mark.parametrize(
     "take",
     [

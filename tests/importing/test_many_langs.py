@@ -70,6 +70,7 @@ def folder(model, tmp_path):
     return model.write(tmp_path / "model")
 
 
+@pytest.mark.usefixtures("eagerly")
 @pytest.mark.parametrize("kind", KINDS)
 def test_layers(kind, tmp_path):
     """Of each sentence, alone and in a batch, and from our own files."""
@@ -115,6 +116,8 @@ def test_in_a_keras_model(model, encoder, tmp_path):
     classifier = keras.Model(tokens, keras.layers.Dense(1)(pooled))
     x, y = tf.constant(padded(SENTENCES)), np.arange(float(len(SENTENCES)))
     classifier.compile("adam", "mse", jit_compile=False)
+    # In a step it would be a graph for each weight.
+    classifier.optimizer.build(classifier.trainable_variables)
     words = elmo.encoder.token_embedding.word_embedding
     before = numpy_of(words)
     losses = classifier.fit(x, y, epochs=3, verbose=0).history["loss"]

@@ -390,11 +390,11 @@ def test_equals_pytorch_crf():
 
 
 def test_long_sequences():
-    scores = np.random.default_rng(0).normal(size=(1, 2000, 3)).astype("float32")
+    scores = np.random.default_rng(0).normal(size=(1, 600, 3)).astype("float32")
     potentials = CRF(3)(scores)
     tags, _ = crf_decode(potentials)
     loss = numpy_of(CRFLoss()(tags, potentials))
-    assert np.isfinite(loss) and 0 < loss < 2000 * np.log(3)
+    assert np.isfinite(loss) and 0 < loss < 600 * np.log(3)
 
 
 def test_float32_under_another_policy():

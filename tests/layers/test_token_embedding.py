@@ -9,7 +9,7 @@ import keras_elmo
 from keras_elmo.files.published import ENCODER_NAMES
 from keras_elmo.layers.token_embedding import TokenEmbedding
 from keras_elmo.models.encoder import build_encoder
-from keras_elmo.onnx_graphs.encoder import embed_words
+from keras_elmo.onnx_graphs.encoder_graph import embed_words
 from keras_elmo.onnx_graphs.graph import OnnxGraph
 from tests.helpers.installed import import_installed
 from tests.helpers.looked_up import LOOKED_UP
@@ -43,7 +43,9 @@ def test_description(name):
 def test_training(name, tmp_path, eagerly):
     """A run that is resumed has the bits of one that was not, and keeps the sizes."""
     config, text = CONFIGS[name], write_text(tmp_path / "text.txt")
-    arguments = {"tokenizer": "whitespace", "num_sampled": 3, "validation": text}
+    (tmp_path / "held-out.txt").write_text("Ann saw the bank\n")
+    arguments = {"tokenizer": "whitespace", "num_sampled": 3}
+    arguments["validation"] = tmp_path / "held-out.txt"
     arguments |= {"validate_every": 1, "progress": False, "resume": True}
     for directory, steps in (("whole", 2), ("run", 1), ("run", 2)):
         arguments["directory"] = tmp_path / directory

@@ -157,7 +157,7 @@ MALFORMED = {
         f"{'a long film ' * 9}\tx\nb\ty\n",
         (None, None, "mood"),
         "`label_column` must be one of a long film a long film a long film a..., x, in "
-        "file.tsv, line 1 (or, if that is no header, a number from 0 to 1). Received: label_column='mo",
+        "file.tsv, line 1 (or, if that is no header, a number from 0 to 1). Received: ",
     ),
     "header twice": (
         "text\ttext\tlabel\na\tb\tx\n",

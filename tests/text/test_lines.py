@@ -144,6 +144,8 @@ def test_expand_files(tmp_path):
     assert names([tmp_path / "c.gz", f"{tmp_path}/[bc].*"]) == ["b.txt", "c.gz"]
     assert names(tmp_path / "odd[1].txt") == ["odd[1].txt"]
     assert names(f"{tmp_path}/**/d.txt") == ["folder.txt/d.txt"]
+    with pytest.raises(ValueError, match=f"{os.devnull} must be a file, not a pipe or"):
+        expand_files(os.devnull)
     with pytest.raises(ValueError, match=r"no file matches '.*/x\*'"):
         expand_files([tmp_path / "a.txt", f"{tmp_path}/x*"])
     with pytest.raises(ValueError, match="it is a folder"):

@@ -1,9 +1,11 @@
 import io
+import json
 import re
 
+import numpy as np
 import pytest
 
-from keras_elmo.text.tagged_lines import tagged_lines
+from keras_elmo.text.tagged_lines import json_lines, tagged_lines
 
 TREEBANK = """\
 # text = don't sit
@@ -94,3 +96,59 @@ def test_streams():
 def test_malformed(content, arguments, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         lines(content, **arguments)
+
+
+CONLL = """\
+-DOCSTART- -X- O
+
+We PRP O
+sat VBD O
+. . O
+
+In IN O
+London NNP B-LOC
+. . O
+"""
+
+
+def test_columns_without_their_name(tmp_path):
+    """The first lines of a file tell columns, of a stream the first line."""
+    path = tmp_path / "train.txt"
+
+    def tagged(content):
+        path.write_text(content)
+        return [*tagged_lines(str(path), tag)]
+
+    assert tagged(CONLL)[2] == "We PRP O T0"
+    assert lines(CONLL).splitlines()[2] == "We PRP O T0"
+    without = CONLL.partition("\n\n")[2]
+    assert tagged(without)[0] == "We PRP O T0"
+    # Read line by line, it may be text.
+    assert lines(without).startswith("We\tT0\nPRP\tT1")
+    assert tagged("We sat .\nIn London .\n" * 5)[0] == "We\tT0"
+    # Comments come before the first line of CoNLL-U.
+    assert lines(TREEBANK, column="xpos") == lines(TREEBANK, "x.conllu", column="xpos")
+
+
+def test_json():
+    """An object for each sentence; blank lines of text have no words."""
+
+    def objects(content, **arguments):
+        stream = io.BytesIO(content.encode())
+        rows = json_lines("-", tag, marginals, ["T0", "T1"], stream, **arguments)
+        return [*map(json.loads, rows)]
+
+    def marginals(sentences):
+        for words, tags in tag(sentences):
+            rows = [[1, 4e-7] if name == "T0" else [0.25, 0.75] for name in tags]
+            yield words, np.array(rows, "float32").reshape(-1, 2)
+
+    both = {
+        "words": ["a", "\u00e9"],
+        "tags": ["T0", "T1"],
+        "probabilities": [{"T0": 1.0}, {"T0": 0.25, "T1": 0.75}],
+    }
+    none = dict.fromkeys(both, [])
+    assert objects("a \u00e9\n\n") == [both, none]
+    assert objects("# c d e\na X\n\u00e9 X\n\n", format="columns") == [both]
+    assert objects("") == []

@@ -139,8 +139,8 @@ def test_schemes_of_files(tmp_path):
         "iob1: IOB1 is recognised and converted to BIO, such as I-X in line 2 to B-X"
     )
     assert said[1].endswith(
-        "mixed: 1 tags that BIO does not have there are converted to BIO, such as I-X "
-        "in line 5 to B-X"
+        "mixed: what BIO does not allow (1 in all) is converted to BIO, such as I-X in "
+        "line 5 to B-X"
     )
     bioes = ["O", "B-X", "I-X", "E-X", "S-X"]
     with pytest.warns(UserWarning, match="bio: BIO is recognised and converted to BIO"):

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from keras_elmo.training.recorder import Interval, RunRecorder, RunState
-from tests.training.test_history import FIRST, SECOND
+from tests.files.test_run_history import FIRST, SECOND
 
 FIGURES = {"forward_loss": 5.1, "backward_loss": 4.7, "gradient_norm": 0.3}
 

@@ -97,7 +97,7 @@ class JaxDevices(Devices):
         return self._divide(batch) if self.num_workers == 1 else spelled_out(batch)
 
     def _divide(self, batch: Batch, rows: int = 0, tokens: int = 0) -> Batch:
-        """Returns a batch on the devices, padded to `rows` and `tokens` if it has fewer."""
+        """Returns a batch on the devices, padded up to `rows` and `tokens`."""
         import jax
 
         def divisible(size: int) -> int:

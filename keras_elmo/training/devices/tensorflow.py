@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
+from keras_elmo.models.language_model_head import predicted_pairs
 from keras_elmo.models.pretraining import PretrainingModel
 from keras_elmo.training.devices.base import (
     Devices,
@@ -19,8 +20,8 @@ from keras_elmo.training.devices.base import (
 from keras_elmo.training.training_data import Batch
 from keras_elmo.utils.checks import refuse
 from keras_elmo.utils.lazy import tf
+from keras_elmo.utils.one_graph import compiled_by_xla
 from keras_elmo.utils.types import Tensor
-from keras_elmo.utils.xla import compiled_by_xla
 
 _LOSSES = ("forward_loss", "backward_loss")
 # Updates a model by a replica's part of a batch, given the number of its predictions,
@@ -125,7 +126,7 @@ class TensorFlowDevices(Devices):
             # Known while the function is traced, which it is for every replica.
             replica = tf.get_static_value(context.replica_id_in_sync_group)
             part = parts[replica % self.num_replicas]
-            count = model.count_predictions(part["token_ids"])
+            count = tf.reduce_sum(predicted_pairs(part["token_ids"]))
             total = context.all_reduce("SUM", count)
             sums = train(part, count, total / context.num_replicas_in_sync)
             return {

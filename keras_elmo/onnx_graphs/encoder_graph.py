@@ -13,7 +13,7 @@ from keras_elmo.layers.token_embedding import TokenEmbedding
 from keras_elmo.layers.vocabulary_embedding import VocabularyEmbedding
 from keras_elmo.models.encoder import Encoder
 from keras_elmo.onnx_graphs.graph import TO_THE_END, OnnxGraph, array_of
-from keras_elmo.onnx_graphs.recurrence import PackedRows, add_bilm
+from keras_elmo.onnx_graphs.recurrence_graph import PackedRows, add_bilm
 from keras_elmo.utils.checks import called
 
 

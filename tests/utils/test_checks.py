@@ -1,4 +1,4 @@
-from keras_elmo.utils.plural import counted
+from keras_elmo.utils.checks import counted
 
 
 def test_counted():

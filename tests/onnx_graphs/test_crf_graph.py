@@ -4,7 +4,7 @@ import pytest
 
 from keras_elmo.layers.crf import CRF
 from keras_elmo.layers.crf_paths import crf_decode, crf_marginals
-from keras_elmo.onnx_graphs.crf import TagPaths
+from keras_elmo.onnx_graphs.crf_graph import TagPaths
 from keras_elmo.onnx_graphs.graph import OnnxGraph
 from tests.helpers.layer_checks import numpy_of
 from tests.helpers.small import randomise
