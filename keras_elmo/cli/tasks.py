@@ -251,8 +251,15 @@ def export_trained(arguments: Arguments) -> None:
         raise ValueError(f"{called(name)} does not apply to {task.title}")
     if options.get("tokenizer") == "none":
         options["tokenizer"] = None
-    _load(source).export(out, **options)
+    model = _load(source)
+    model.export(out, **options)
     print(f"wrote {out}")
+    kind = options.get("tokenizer", model.elmo.encoder.tokenizer)
+    if not needs_no_keras(out) and kind == "unicode":
+        print(
+            "it needs tensorflow-text, imported before it is loaded, also for words "
+            "alone; with --tokenizer none it does not"
+        )
     serve = shlex.join(["serve", "--model", out])
     print(
         f"next: keras-elmo {_predicting(task, out) if needs_no_keras(out) else serve}"

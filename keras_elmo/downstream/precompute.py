@@ -115,20 +115,33 @@ def precompute(
     check_positive(max_memory=max_memory)
     check_type((str, int, Sequence, NoneType), "names or places", inputs=inputs)
     check_optional_path(directory=directory)
+    if getattr(dataset, "cardinality", int)() == -1:
+        raise ValueError("`dataset` must have an end. Received: one that repeats")
+    batches = layer_batches(elmo, dataset, shuffle, max_memory, directory, inputs)
+    return layer_dataset(batches)
+
+
+def layer_batches(
+    elmo: ElmoEmbedding,
+    dataset: Iterable[Batch],
+    shuffle: bool,
+    max_memory: int = 2**30,
+    directory: StrPath | None = None,
+    inputs: Sequence[str | int] | None = None,
+) -> LayerBatches:
+    """Returns what `precompute` does, before it is a dataset, which takes 0.1 s."""
     if elmo.trainable_encoder:
         raise ValueError(
             "`elmo` must have a frozen encoder: what is trained changes its vectors. "
             "Set elmo.encoder.trainable = False"
         )
-    if getattr(dataset, "cardinality", int)() == -1:
-        raise ValueError("`dataset` must have an end. Received: one that repeats")
     batches: list[LayerBatch] = []
     sentences = _sentences(elmo, dataset, batches, inputs)
     windows = split_stream(sentences, len, _WINDOW_POSITIONS, _WINDOW_SENTENCES)
     packed = _stored(_layers_of(elmo, windows), batches, max_memory, directory)
     if not batches:
         raise ValueError("`dataset` must have a batch. Received: none")
-    return layer_dataset(LayerBatches(elmo.layers_shape, packed, batches, shuffle))
+    return LayerBatches(elmo.layers_shape, packed, batches, shuffle)
 
 
 def _sentences(

@@ -15,7 +15,7 @@ from keras_elmo.downstream.layer_batches import (
 )
 from keras_elmo.downstream.static_embedding import StaticEmbedding
 from keras_elmo.downstream.tagger_head import TaggerHead, tagger_loss
-from keras_elmo.downstream.task_batches import TaskInputs
+from keras_elmo.downstream.task_batches import TaskInputs, num_padded, with_padding_rows
 from keras_elmo.downstream.task_model import OnnxText, TaskModel
 from keras_elmo.downstream.token_mask import CharacterMask
 from keras_elmo.files.sources import Source
@@ -34,7 +34,7 @@ from keras_elmo.utils.checks import (
     check_type,
     refuse,
 )
-from keras_elmo.utils.one_graph import BatchGraph
+from keras_elmo.utils.one_graph import BatchGraph, JaxFunction
 from keras_elmo.utils.types import Config, StrPath, Tensor
 
 # Half a gigabyte for 32 sentences of 50 words.
@@ -151,27 +151,27 @@ class TaggerModel(TaskModel):
                 [len(sentences[k]) for k in places], batch_size
             )
         ]
-        # JAX compiles for seconds whenever a size is new.
-        multiple = 16 if keras.backend.backend() == "jax" else 1
 
         def batches() -> Iterator[tuple[Tensor, ...]]:
             for group in groups:
-                width = max(len(sentences[k]) for k in group)
-                width += -width % multiple
-                x = self._inputs([[sentences[k] for k in group]], width)
+                words = [sentences[k] for k in group]
+                width = num_padded([words])
                 if labels is None:
-                    yield (x,)
+                    yield (self._inputs([with_padding_rows(words)], width),)
                     continue
+                x = self._inputs([words], width)
                 y = np.full((len(group), width), NO_TAG, "int32")
                 for row, k in zip(y, group, strict=True):
                     row[: len(labels[k])] = labels[k]
                 yield x, y
 
         if not self.elmo.trainable_encoder:
-            return groups, self._inputs.precomputed(batches(), shuffle)
-        parts = [LayerBatch({}, x, tuple(y)) for x, *y in batches()]
-        shape = self.elmo.layers_shape
-        return groups, layer_dataset(LayerBatches(shape, [], parts, shuffle))
+            layers = self._inputs.precomputed(batches(), shuffle)
+        else:
+            parts = [LayerBatch({}, x, tuple(y)) for x, *y in batches()]
+            layers = LayerBatches(self.elmo.layers_shape, [], parts, shuffle)
+        # Only `fit` needs a dataset of Keras, which takes 0.1 s to make.
+        return groups, layer_dataset(layers) if shuffle else layers
 
     # === Batches to tags ===
 
@@ -202,10 +202,11 @@ class TaggerModel(TaskModel):
         return tags[0, : len(words)], marginals[0, : len(words)]
 
     def _graph(self, function: Callable[..., Tensor]) -> Callable[..., Tensor]:
-        """Returns a function of batches, as one graph on TensorFlow."""
-        if keras.backend.backend() != "tensorflow":
-            return function
-        return BatchGraph(function)
+        """Returns a function of batches, compiled where the backend compiles."""
+        backend = keras.backend.backend()
+        if backend == "tensorflow":
+            return BatchGraph(function)
+        return JaxFunction(self, function) if backend == "jax" else function
 
     def _decode(self, x: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
         """Returns the best tags of a batch, and what the loss is computed of."""

@@ -2,17 +2,38 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
+import keras
 import numpy as np
 
 from keras_elmo.downstream.elmo_embedding import ElmoEmbedding
-from keras_elmo.downstream.precompute import precompute
+from keras_elmo.downstream.layer_batches import LayerBatches
+from keras_elmo.downstream.precompute import layer_batches
 from keras_elmo.downstream.static_embedding import StaticEmbedding
+from keras_elmo.text.batch_shapes import rounded_up
 from keras_elmo.text.batching import Tokens, batches_of_like_length
 from keras_elmo.text.plain_ids import PlainIds, StaticIds
 from keras_elmo.utils.types import Tensor
 
 # Batches of texts that are sorted by length together.
 _WINDOW = 16
+_JAX_TOKENS = 16
+
+
+def num_padded(texts: Sequence[Sequence[Tokens]]) -> int:
+    """Returns the tokens of a batch, padded to few sizes on JAX.
+
+    It compiles for seconds whenever a size is new.
+    """
+    longest = max((len(words) for column in texts for words in column), default=0)
+    multiple = _JAX_TOKENS if keras.backend.backend() == "jax" else 1
+    return longest + -longest % multiple
+
+
+def with_padding_rows(sentences: Sequence[Tokens]) -> list[Tokens]:
+    """Returns the sentences of a batch; on JAX empty ones follow, for few sizes."""
+    is_jax = keras.backend.backend() == "jax"
+    missing = rounded_up(len(sentences)) - len(sentences) if is_jax else 0
+    return [*sentences, *[[]] * missing]
 
 
 class TaskInputs:
@@ -49,10 +70,10 @@ class TaskInputs:
 
     def precomputed(
         self, batches: Iterable[tuple[Tensor, ...]], shuffle: bool
-    ) -> Iterable[tuple[Tensor, ...]]:
+    ) -> LayerBatches:
         """Returns batches with the layers of the frozen biLM for character ids."""
         names = [name for name, *_ in self.names]
-        return precompute(self._elmo, batches, shuffle, inputs=names)
+        return layer_batches(self._elmo, batches, shuffle, inputs=names)
 
 
 def shuffled_groups(lengths: Sequence[int], batch_size: int) -> Iterator[list[int]]:

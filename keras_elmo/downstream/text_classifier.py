@@ -7,8 +7,14 @@ from typing import Any
 import keras
 import numpy as np
 
+from keras_elmo.downstream.layer_batches import layer_dataset
 from keras_elmo.downstream.static_embedding import StaticEmbedding
-from keras_elmo.downstream.task_batches import TaskInputs, shuffled_groups
+from keras_elmo.downstream.task_batches import (
+    TaskInputs,
+    num_padded,
+    shuffled_groups,
+    with_padding_rows,
+)
 from keras_elmo.downstream.task_export import export
 from keras_elmo.downstream.text_classifier_model import TextClassifierModel
 from keras_elmo.downstream.text_vectors import TextVectors
@@ -217,10 +223,10 @@ class TextClassifier(TextClassifierModel):
         """Returns batches for `fit`, with the layers of the frozen biLM."""
         read = self._split(columns)
         batches = (
-            (self._inputs([[x[k] for k in places] for x in read], 1), targets[places])
+            (self._padded([[x[k] for k in places] for x in read]), targets[places])
             for places in shuffled_groups(numbers_of_words(read), batch_size)
         )
-        return self._inputs.precomputed(batches, shuffle=True)
+        return layer_dataset(self._inputs.precomputed(batches, shuffle=True))
 
     def _split(self, columns: Sequence[Sequence[Text]]) -> list[list[Tokens]]:
         tokenizer = tokenizer_of(self.elmo.encoder)
@@ -232,7 +238,11 @@ class TextClassifier(TextClassifierModel):
         return self._split(self._read.texts(texts))
 
     def probabilities(self, *texts: Sequence[Tokens]) -> np.ndarray:
-        return self.predict_on_batch(self._inputs(texts, width=1))
+        padded = [*map(with_padding_rows, texts)]
+        return self.predict_on_batch(self._padded(padded))[: len(texts[0])]
+
+    def _padded(self, texts: Sequence[Sequence[Tokens]]) -> dict[str, np.ndarray]:
+        return self._inputs(texts, max(1, num_padded(texts)))
 
     def evaluate(self, *args: Any, **kwargs: Any) -> Config:
         # `fit` of Keras calls it with the validation data as `x`.

@@ -30,14 +30,26 @@ async def encode(outputs: Arrays, write: Callable[[Arrays], bytes]) -> bytes:
 
 
 def check_padding(inputs: Arrays) -> Arrays:
-    """Returns the inputs, unless an empty string precedes a word of its sentence."""
+    """Returns the inputs, unless a sentence is longer than its row, or has a gap.
+
+    A gap is an empty string before a word.
+    """
     for prefix in PREFIXES:
         name = f"{prefix}{TOKENS}"
         tokens, lengths = inputs.get(name), inputs.get(f"{prefix}{LENGTHS}")
         # Other numbers of sentences are refused later.
         if tokens is None or lengths is None or len(tokens) != len(lengths):
             continue
-        read = np.arange(tokens.shape[1]) < lengths[:, np.newaxis]
+        width = tokens.shape[1]
+        outside = np.flatnonzero((lengths < 0) | (lengths > width))
+        if outside.size:
+            place = outside[0]
+            raise invalid(
+                f"'{prefix}{LENGTHS}', item {place}: must be from 0 to {width}, the "
+                f"number of '{name}' in a row",
+                lengths[place],
+            )
+        read = np.arange(width) < lengths[:, np.newaxis]
         filled = (tokens != b"") & read
         wrong = np.flatnonzero((filled[:, 1:] & ~filled[:, :-1]).any(axis=1))
         if wrong.size:

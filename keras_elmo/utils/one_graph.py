@@ -66,6 +66,28 @@ class BatchGraph:
         return self._graphs[ranks](*parts)
 
 
+class JaxFunction:
+    """A function of batches and of a model's variables that JAX compiles by shapes."""
+
+    def __init__(self, model: keras.Model, function: Callable[..., Tensor]) -> None:
+        self._model = model
+        self._function = function
+        # A compiled function, whose type does not tell.
+        self._compiled: Any = None
+
+    def __call__(self, *batch: Tensor) -> Tensor:
+        if self._compiled is None:
+            import jax
+
+            self._compiled = jax.jit(self._stateless)
+        return self._compiled([x.value for x in self._model.variables], *batch)
+
+    def _stateless(self, values: list[Tensor], *batch: Tensor) -> Tensor:
+        pairs = zip(self._model.variables, values, strict=True)
+        with keras.StatelessScope(pairs):
+            return self._function(*batch)
+
+
 def _spec(part: Tensor) -> "tf.TensorSpec":
     num_layers = part.shape[1:2] if len(part.shape) == 4 else ()
     sizes = part.shape[2 + len(num_layers) :]

@@ -216,6 +216,18 @@ def test_wrong_arguments_of_train(folder, tmp_path, monkeypatch, arguments, said
     assert names(tmp_path) == []
 
 
+def test_export_tells_of_tensorflow_text(trained, tmp_path, monkeypatch):
+    monkeypatch.setattr(keras_elmo.Tagger, "export", lambda *args, **kwargs: None)
+    for tokenizer, out, needs in (
+        ("unicode", "names", True),
+        ("none", "names", False),
+        ("whitespace", "names", False),
+    ):
+        asked = ("--model", trained[0], "--out", tmp_path / out)
+        status, said, _ = command("export", *asked, "--tokenizer", tokenizer)
+        assert status == 0 and ("tensorflow-text" in said) == needs
+
+
 def test_no_tagger(folder, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "text.txt").write_text("the bank\n")

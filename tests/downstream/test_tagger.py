@@ -12,8 +12,10 @@ from keras_elmo.downstream.tagger import Tagger
 from keras_elmo.downstream.tagger_model import TaggerModel
 from keras_elmo.models.encoder import build_encoder
 from keras_elmo.text.tag_scores import TagScores
+from tests.helpers.compilations import counted_compilations
 from tests.helpers.layer_checks import numpy_of
 from tests.helpers.small import SMALLER, random_encoder
+from tests.helpers.tasks import random_tagger
 
 pytestmark = pytest.mark.graph
 
@@ -158,10 +160,10 @@ def test_frozen_encoder_runs_once():
     tagger = make(lstm_units=0)
     before = numpy_of(tagger.elmo.encoder.weights)
     with mock.patch.object(
-        task_batches, "precompute", side_effect=task_batches.precompute
-    ) as precompute:
+        task_batches, "layer_batches", side_effect=task_batches.layer_batches
+    ) as layer_batches:
         tagger.fit(DATA[:8], validation_data=DEV[:4], epochs=3, verbose=0)
-    assert precompute.call_count == 2
+    assert layer_batches.call_count == 2
     for now, old in zip(numpy_of(tagger.elmo.encoder.weights), before, strict=True):
         np.testing.assert_array_equal(now, old)
     # The mix, a dense layer, and a CRF.
@@ -180,6 +182,51 @@ def test_traces(trained):
         )
         tagger.fit(DATA, validation_data=DEV, epochs=2, batch_size=16, verbose=0)
     assert calls == [True, False]
+
+
+@pytest.mark.parametrize("trained", [False, True])
+def test_a_sentence_at_a_time(trained):
+    """No call makes a graph but the first, whatever is in the sentence."""
+    tagger = random_tagger(trainable_encoder=trained)
+    first, *more = [
+        "Ada sat here".split(),
+        "the old bank".split(),
+        "in London now".split(),
+    ]
+    with counted_compilations() as made:
+        tagger.predict([first])
+    assert bool(made) == (keras.backend.backend() != "torch")
+    wanted = tagger.predict([first, *more])
+    with counted_compilations() as made:
+        assert [tagger.predict([words])[0] for words in (first, *more)] == wanted
+    assert made == []
+    marginals = [row for _, row in tagger.marginals([first, *more])]
+    _, both = tagger.tags_and_marginals(first)
+    np.testing.assert_allclose(both, marginals[0], atol=1e-5)
+    ((_, alone),) = tagger.marginals([first])
+    np.testing.assert_allclose(alone, marginals[0], atol=1e-5)
+    with counted_compilations() as made:
+        for words, wanted in zip((first, *more), marginals, strict=True):
+            ((_, found),) = tagger.marginals([words])
+            np.testing.assert_allclose(found, wanted, atol=1e-5)
+            tagger.tags_and_marginals(words)
+    assert made == []
+
+
+def test_marginals_after_training():
+    """They are those of the present weights."""
+    tagger = random_tagger()
+    ((_, before),) = tagger.marginals([["Ada", "sat"]])
+    weights = numpy_of(tagger.head.weights)
+    for weight in tagger.head.trainable_weights:
+        weight.assign(weight + 0.5)
+    tagger.head.scores.bias.assign([3, 0, 0, 0, 0])
+    ((_, after),) = tagger.marginals([["Ada", "sat"]])
+    assert np.abs(after - before).max() > 0.01
+    for weight, value in zip(tagger.head.weights, weights, strict=True):
+        weight.assign(value)
+    ((_, again),) = tagger.marginals([["Ada", "sat"]])
+    np.testing.assert_allclose(again, before, atol=1e-6)
 
 
 @pytest.mark.usefixtures("eagerly")

@@ -6,8 +6,10 @@ import pytest
 
 from keras_elmo import ElmoEmbedding, StaticEmbedding, TextClassifier
 from keras_elmo.downstream.text_classifier_model import TextClassifierModel
+from tests.helpers.compilations import counted_compilations
 from tests.helpers.layer_checks import numpy_of
 from tests.helpers.small import SMALLER, random_encoder
+from tests.helpers.tasks import random_classifier
 from tests.helpers.without_graphs import with_graphs
 
 tf = pytest.importorskip("tensorflow")
@@ -313,6 +315,22 @@ def test_traces():
         data = TEXTS * 2, LABELS * 2
         classifier.fit(*data, validation_data=data, epochs=2, batch_size=4, verbose=0)
     assert calls == [True, False]
+
+
+def test_a_text_at_a_time():
+    """No call makes a graph but the first ones, whatever is in the text."""
+    classifier = random_classifier()
+    texts = [["warm"] * k for k in range(1, 8)]
+    with with_graphs():
+        for text in texts[:2]:
+            classifier.predict_proba([text])
+        wanted = classifier.predict_proba(texts)
+        with counted_compilations() as made:
+            for text, row in zip(texts, wanted, strict=True):
+                (found,) = classifier.predict_proba([text])
+                np.testing.assert_allclose(found, row, atol=1e-5)
+            classifier.predict_proba(texts[:5])
+            assert made == []
 
 
 def test_files_and_the_best_epoch(encoder, tmp_path):

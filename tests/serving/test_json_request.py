@@ -58,9 +58,10 @@ def test_utf8(texts):
             max_size=4,
         )
     ),
-    st.integers(-(2**31), 2**31 - 1),
+    st.data(),
 )
-def test_tokens(rows, length):
+def test_tokens(rows, data):
+    length = data.draw(st.integers(0, len(rows[0])))
     rows_coded = [[coded(word) for word in row] for row in rows]
     for body in (
         {"instances": [{"tokens": r, "sequence_len": length} for r in rows_coded]},
@@ -143,6 +144,9 @@ def test_invalid_bodies(body, said):
         ([["a"]], [2**31], "'sequence_len' must hold 32-bit integers"),
         ([["a"]], [[1]], "'sequence_len' must hold 32-bit integers"),
         ([["a"]], 1, "'sequence_len' must be a list"),
+        ([["a"]], [5], "'sequence_len', item 0: must be from 0 to 1, the number of"),
+        ([["a"], ["b"]], [1, -1], "item 1: must be from 0 to 1, the number of 'tok"),
+        ([["a"]], [0], None),
         ([["a", "b"], ["", "b"]], [2, 2], "'tokens', item 1: must have no empty"),
         ([["a", "", "b"]], [3], "'tokens', item 0: must have no empty"),
         ([["a", "", "b"], ["a", "", ""]], [1, 3], None),
