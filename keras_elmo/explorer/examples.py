@@ -1,12 +1,15 @@
 """The examples that the explorer shows by default."""
 
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-# Words of a vocabulary that show its language.
+# Words of a vocabulary that show its language, and those among which "the" is English.
 _WORDS = 1000
+_MOST_FREQUENT = 100
+_USUAL_LENGTHS = range(5, 16)
+_MOST_EXAMPLES = 6
 
 
 class Examples(NamedTuple):
@@ -101,9 +104,22 @@ EXAMPLES = {
 
 
 def language(words: Iterable[str]) -> str:
-    """Returns the language of a vocabulary, one that has examples."""
-    letters = [c for word in islice(words, _WORDS) for c in word if c.isalpha()]
-    return "ko" if sum(map(is_hangul, letters)) > len(letters) / 2 else "en"
+    """Returns a language that has examples, or "", by the most frequent words."""
+    frequent = [*islice(words, _WORDS)]
+    letters = [c for word in frequent for c in word if c.isalpha()]
+    if sum(map(is_hangul, letters)) > len(letters) / 2:
+        return "ko"
+    return "en" if "the" in frequent[:_MOST_FREQUENT] else ""
+
+
+def examples_of(sentences: Sequence[Sequence[str]]) -> Examples:
+    """Returns sentences of a text as examples; which ones are unlikely is not known."""
+    usual = [tokens for tokens in sentences if len(tokens) in _USUAL_LENGTHS]
+    chosen = [*islice(dict.fromkeys(map(tuple, usual or sentences)), _MOST_EXAMPLES)]
+    texts = [" ".join(sentence) for sentence in chosen]
+    words = [max(sentence, key=len) for sentence in chosen]
+    pairs = [*zip(texts[::2], texts[1::2], strict=False)]
+    return Examples([*zip(texts, words, strict=True)], pairs, [], texts[:3])
 
 
 def is_hangul(character: str) -> bool:

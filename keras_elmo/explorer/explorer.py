@@ -4,13 +4,13 @@ import functools
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
 
 from keras_elmo.embedding.embedder import Embedder
-from keras_elmo.explorer.examples import EXAMPLES, language
+from keras_elmo.explorer.examples import EXAMPLES, examples_of, language
 from keras_elmo.explorer.explored_text import ExploredText, traits
 from keras_elmo.explorer.plane import context_words
 from keras_elmo.explorer.quiz import Quiz
@@ -46,8 +46,9 @@ class Explorer:
 
     A method takes tokens as a tuple. Recent results are cached. An encoder alone has no
     `substitutes` and no `score`. Neighbours are looked for in the first `max_sentences`
-    of `corpus`; if that is `None`, of the sample text in the language of the words that
-    the model predicts, or in English if it predicts none.
+    of `corpus`; if that is `None`, of the sample text in Korean, if the words that the
+    model predicts are, or else in English. Examples in another language are sentences
+    of the corpus.
     """
 
     def __init__(
@@ -62,14 +63,20 @@ class Explorer:
         encoder = model.encoder if is_language_model else model
         predictions = Predictions(model) if is_language_model else None
         words = predictions.vocabulary.words if predictions else []
-        self.language = language(words[len(SPECIALS) :])
         self.predictions = predictions
         self.num_layers = encoder.config.num_layers + 1
         self._tokenizer = tokenizer_of(encoder, tokenizer)
-        text = read_corpus(corpus or sample(self.language), self._tokenizer)
+        known = language(words[len(SPECIALS) :])
+        text = read_corpus(corpus or sample(known or "en"), self._tokenizer)
+        sentences = [*islice(text, max_sentences)]
+        if not words:
+            frequent = Counter(chain.from_iterable(sentences)).most_common()
+            known = language(word for word, _ in frequent)
+        self.language = known if corpus else known or "en"
+        self._examples = EXAMPLES.get(self.language) or examples_of(sentences)
         self.text = ExploredText(
             encoder,
-            islice(text, max_sentences),
+            sentences,
             {} if corpus else sample_senses(self.language),
             progress,
         )
@@ -101,7 +108,7 @@ class Explorer:
 
     def describe(self) -> Answer:
         """Returns what the page needs to know about the model."""
-        examples = EXAMPLES[self.language]
+        examples = self._examples
         places = [
             {"text": text, "position": find_word(word, list(self.tokens(text)))}
             for text, word in examples.words
@@ -247,7 +254,7 @@ class Explorer:
 
     def warm_up(self) -> None:
         """Answers the examples: a click on one finds its map, others all graphs."""
-        for text, word in EXAMPLES[self.language].words:
+        for text, word in self._examples.words:
             tokens = self.tokens(text)
             position = find_word(word, list(tokens))
             self.map(tokens, position, self.text.usual_pattern(word))

@@ -8,6 +8,7 @@ import pytest
 import keras_elmo
 from keras_elmo.explorer import examples
 from keras_elmo.explorer.explorer import Explorer
+from tests.explorer.conftest import small_model
 
 SENSES = {
     "en": ["river", "money", "game", "fire", "animal", "sport", "railway", "teach"],
@@ -99,4 +100,22 @@ def test_pairs_come_apart(shipped):
 def test_language():
     assert examples.language(["the", "bank", "1892"]) == "en"
     assert examples.language(["배를", "타고", "a"]) == "ko"
-    assert examples.language([]) == "en"
+    assert examples.language(["der", "die", "und", "in"] * 50 + ["the"]) == ""
+    assert examples.language([]) == ""
+
+
+def test_examples_of_another_language():
+    """They are sentences of the corpus, each once, and none is called unlikely."""
+    model = small_model(["der", "Hund", "schläft"])
+    dog, cat = "der Hund schläft im Garten", "die Katze sitzt auf dem Dach"
+    corpus = [text.split() for text in ("ja", dog, dog, cat)]
+    found = Explorer(model, corpus, tokenizer="whitespace").describe()
+    assert found["language"] == ""
+    assert found["examples"] == {
+        "words": [{"text": dog, "position": 2}, {"text": cat, "position": 1}],
+        "pairs": [(dog, cat)],
+        "minimal_pairs": [],
+        "tagged": [dog, cat],
+    }
+    short = Explorer(model, [["der", "Hund"]], tokenizer="whitespace").describe()
+    assert short["examples"]["words"] == [{"text": "der Hund", "position": 1}]
