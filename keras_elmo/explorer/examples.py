@@ -118,7 +118,7 @@ def examples_of(sentences: Sequence[Sequence[str]]) -> Examples:
     chosen = [*islice(dict.fromkeys(map(tuple, usual or sentences)), _MOST_EXAMPLES)]
     texts = [" ".join(sentence) for sentence in chosen]
     words = [max(sentence, key=len) for sentence in chosen]
-    pairs = [*zip(texts[::2], texts[1::2], strict=False)]
+    pairs: list[tuple[str, ...]] = [*zip(texts[::2], texts[1::2], strict=False)]
     return Examples([*zip(texts, words, strict=True)], pairs, [], texts[:3])
 
 

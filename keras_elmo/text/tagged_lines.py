@@ -14,6 +14,7 @@ from keras_elmo.text.tagged_text import (
     WordColumns,
     blocks_of,
     is_treebank,
+    without_comments,
 )
 from keras_elmo.utils.checks import called, received
 from keras_elmo.utils.types import Tensor
@@ -163,9 +164,8 @@ def _column_blocks(
     table, place = None, 0
     for between, block in blocks_of(lines):
         if table is None and not between:
-            first = next((line for line in block if not line[1].startswith("#")), None)
-            if first is not None:
-                table = (TreebankColumns if is_treebank else WordColumns)(path, first)
+            if begun := without_comments(block):
+                table = (TreebankColumns if is_treebank else WordColumns)(path, begun)
                 place = table.place(column) if is_treebank else 0
         words = []
         tagged: dict[int, Callable[[str], str]] = {}

@@ -33,8 +33,9 @@ def read_tagged(files: Files, column: str | int | None = None) -> list[TaggedSen
     """Reads sentences with a tag for each word.
 
     A file has one word per line, and a blank line after each sentence. There are two
-    forms. In columns, the word is the first, and between them are tabs, or spaces in a
-    file without tabs. CoNLL-U is recognised by a name that ends in `.conllu`, or by a
+    forms. In columns, the word is the first, or the second after a number that counts
+    the words of its sentence, and between them are tabs, or spaces in a file without
+    tabs. CoNLL-U is recognised by a name that ends in `.conllu`, or by a
     first line of 10 columns, of which the first is a number.
 
     Columns may have a header, such as `token`, `pos` and `tag`, with their names.
@@ -60,12 +61,11 @@ def read_tagged(files: Files, column: str | int | None = None) -> list[TaggedSen
 def _read_file(path: str, column: str | int | None) -> list[TaggedSentence]:
     numbered = strict_lines(path)
     blocks = [block for between, block in blocks_of(numbered) if not between]
-    lines = (line for block in blocks for line in block)
-    first = next((line for line in lines if not line[1].startswith("#")), None)
+    begun = next(filter(None, map(without_comments, blocks)), None)
     sentences = []
-    is_conllu = first is not None and is_treebank(path, first)
-    if first is not None:
-        table = (TreebankColumns if is_conllu else WordColumns)(path, first)
+    is_conllu = begun is not None and is_treebank(path, begun[0])
+    if begun is not None:
+        table = (TreebankColumns if is_conllu else WordColumns)(path, begun)
         place = table.place(column)
         for block in blocks:
             if rows := [*table.rows(block)]:
@@ -97,6 +97,10 @@ def blocks_of(lines: Iterable[Line]) -> Iterator[tuple[bool, list[Line]]]:
         yield between, list(block)
 
 
+def without_comments(block: Iterable[Line]) -> list[Line]:
+    return [line for line in block if not line[1].startswith("#")]
+
+
 def is_treebank(path: str, first: Line) -> bool:
     """Whether a file is CoNLL-U, by its name or by its first line."""
     if path.removesuffix(".gz").removesuffix(".xz").endswith(".conllu"):
@@ -110,16 +114,17 @@ def is_treebank(path: str, first: Line) -> bool:
 class WordColumns:
     """Rows of CoNLL-2002 and -2003, or with any other number of columns.
 
-    The `first` line shows how many there are, and what is between them.
+    The first of the `lines` of a sentence shows how many there are, and what is between
+    them.
     """
 
     names: ClassVar[Mapping[str, int]] = {"pos": 1, "chunk": 2, "ner": -1}
     default: ClassVar[str | int] = -1
     word = 0
 
-    def __init__(self, path: str, first: Line) -> None:
+    def __init__(self, path: str, lines: Sequence[Line]) -> None:
         self.path = path
-        self.first = first
+        self.first = first = lines[0]
         self.separator = "tabs" if "\t" in first[1] else "spaces"
         names = [cell.casefold() for cell in self.cells(first[1])]
         self.width = len(names)
@@ -127,6 +132,10 @@ class WordColumns:
         word, *tags = names
         if tags and word in _WORD_NAMES and {*tags} <= _TAG_NAMES | {*self.names}:
             self.header = {name: place for place, name in enumerate(names)}
+        numbers = [self.cells(line)[0] for _, line in lines[bool(self.header) :]]
+        counted = [str(k) for k in range(1, len(numbers) + 1)]
+        if self.width > 2 and len(numbers) > 1 and numbers == counted:
+            self.word = 1
 
     def cells(self, line: str) -> list[str]:
         """Returns the columns of a line."""
@@ -180,7 +189,7 @@ class WordColumns:
         names = {name: k for name, k in names.items() if self.word != k < self.width}
         if isinstance(place, str):
             place = names.get(place, self.width)
-        if -self.width <= place < self.width and place % self.width != self.word:
+        if -self.width <= place < self.width and place % self.width > self.word:
             return place % self.width
         hint = did_you_mean(column, names) if isinstance(column, str) else ""
         raise ValueError(
@@ -220,7 +229,7 @@ class TreebankColumns(WordColumns):
     # Of a word, of words written as one, or of a word that the text leaves out.
     ID = re.compile(r"[0-9]+([-.][0-9]+)?")
 
-    def __init__(self, path: str, first: Line) -> None:
+    def __init__(self, path: str, lines: Sequence[Line]) -> None:
         self.path = path
         self.separator = "tabs"
         self.header = {}

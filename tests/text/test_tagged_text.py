@@ -42,6 +42,18 @@ def read(text, column=None, name="file.conll"):
     return read_tagged(name, column)
 
 
+def test_numbered_words():
+    """As in GermEval 2014; a number may be a word, too."""
+    numbered = "# source\n1\tAnna\tB-PER\tO\n2\tsang\tO\tO\n\n1\tBonn\tB-LOC\tO\n"
+    (words, tags, *_), (more, _, *_) = read(numbered, 2)
+    assert (words, more) == (["Anna", "sang"], ["Bonn"]) and tags == ["B-PER", "O"]
+    for column, name in ((0, "0"), (1, "1"), ("pos", "'pos'")):
+        with pytest.raises(ValueError, match=f"from 2 to 3, .*Received: column={name}"):
+            read(numbered, column)
+    for text in ("1\tCD\tO\n\n", "1\tO\n2\tO\n\n", "1\tCD\tO\nday\tNN\tO\n\n"):
+        assert read(text + text)[0].words[0] == "1"
+
+
 @pytest.mark.parametrize(
     ("column", "tags"),
     [
@@ -139,7 +151,7 @@ def test_plain_text():
 def test_comments():
     # As GermEval and MultiCoNER have them.
     germeval = "#\thttp://a.example [2009]\n1\tWo\tO\tO\n2\t#\tO\tO\n\n# end\n"
-    assert read(germeval, column=2) == [(["1", "2"], ["O", "O"])]
+    assert read(germeval, column=2) == [(["Wo", "#"], ["O", "O"])]
     multiconer = "# id 1\tdomain=en\nwe _ _ O\n# _ _ O\n"
     assert read(multiconer) == [(["we", "#"], ["O", "O"])]
 
