@@ -11,12 +11,12 @@ import numpy as np
 
 import keras_elmo
 from keras_elmo.downstream import precompute as precompute_module
-from keras_elmo.downstream.layer_batches import LayerBatches, layer_dataset
+from keras_elmo.downstream.layer_batches import LayerBatches
 from keras_elmo.embedding.parts import encoder_hash
 from keras_elmo.text.plain_ids import PlainIds
 from keras_elmo.utils.files import replacing
 
-_USER = "keras_elmo.downstream.task_batches.precompute"
+_USER = "keras_elmo.downstream.task_batches.layer_batches"
 
 
 class LayerCache:
@@ -80,7 +80,7 @@ class LayerCache:
         if cache is None:
             yield
             return
-        with mock.patch(_USER, cache.precompute):
+        with mock.patch(_USER, cache.layer_batches):
             yield
 
     def of_words(self, char_ids: np.ndarray) -> np.ndarray:
@@ -88,14 +88,14 @@ class LayerCache:
         start, end = self._places[_key([char_ids.astype("int32").tobytes()])]
         return self._numbers[start:end]
 
-    def precompute(
+    def layer_batches(
         self,
         elmo: keras_elmo.ElmoEmbedding,
         dataset: Iterable[Any],
-        shuffle: bool = False,
-        inputs: Any = None,
-    ) -> Any:
-        """Does what `keras_elmo.precompute` does, with stored layers."""
+        shuffle: bool,
+        inputs: Any,
+    ) -> LayerBatches:
+        """Returns batches as `keras_elmo.precompute` makes them, with stored layers."""
         batches: list[Any] = []
         sentences = precompute_module._sentences(elmo, dataset, batches, inputs)
         empty = (0, 0)
@@ -105,9 +105,7 @@ class LayerCache:
         ]
         rows = [x.rows for batch in batches for x in batch.texts.values()]
         packed = [[places[k] for k in part] for part in rows]
-        return layer_dataset(
-            _Stored(self._numbers, elmo.layers_shape, packed, batches, shuffle)
-        )
+        return _Stored(self._numbers, elmo.layers_shape, packed, batches, shuffle)
 
 
 class _Stored(LayerBatches):

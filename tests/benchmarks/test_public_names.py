@@ -27,7 +27,7 @@ INTERNAL = {
     "keras_elmo.embedding.parts": {"encoder_hash", "file_hash"},
     # Layers that one process has stored are read by the next.
     "keras_elmo.downstream": {"precompute"},
-    "keras_elmo.downstream.layer_batches": {"LayerBatches", "layer_dataset"},
+    "keras_elmo.downstream.layer_batches": {"LayerBatches"},
     # Hours of measuring are written whole.
     "keras_elmo.utils.files": {"replacing", "write_json"},
 }

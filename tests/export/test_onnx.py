@@ -17,7 +17,7 @@ from keras_elmo.export.onnx import export_onnx
 from keras_elmo.export.saved_model import export_saved_model
 from keras_elmo.models.encoder import build_encoder
 from keras_elmo.onnx_graphs import graph as onnx_graph
-from keras_elmo.onnx_graphs import recurrence as onnx_recurrence
+from keras_elmo.onnx_graphs import recurrence_graph as onnx_recurrence
 from keras_elmo.onnx_graphs.graph import OnnxGraph
 from tests.helpers import numpy_reference
 from tests.helpers.combinations import BATCHES
