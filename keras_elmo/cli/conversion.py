@@ -112,6 +112,8 @@ def _export(arguments: Arguments) -> None:
     for option in _SAVED_MODEL if is_file else _ONNX:
         if option.name in arguments:
             rule = "applies only to an ONNX file"
+            if is_task:
+                rule = "applies only to a file in .onnx or .tflite"
             if is_file:
                 kind = "an ONNX file" if to_onnx else "a LiteRT file"
                 rule = f"applies only to a SavedModel; {kind} takes character ids"

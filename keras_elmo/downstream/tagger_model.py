@@ -91,9 +91,10 @@ class TaggerModel(TaskModel):
     def _make_head(self, tags: Sequence[str]) -> None:
         """Makes the layers whose sizes depend on the tags, and builds the model."""
         if self.crf and len(tags) > _MOST_CRF_TAGS:
+            flag = called("crf")
             raise ValueError(
-                f"{called('crf')} must be False for more than {_MOST_CRF_TAGS} tags: "
-                "scores of pairs of tags would take too much memory. "
+                f"A CRF must have at most {_MOST_CRF_TAGS} tags, as scores of pairs of "
+                f"tags take memory: give {flag if flag[0] == '-' else 'crf=False'}. "
                 f"Received: {len(tags):,} tags, such as {tags[0]!r}"
             )
         self._tags = [*tags]

@@ -29,7 +29,6 @@ from keras_elmo.utils.checks import (
     check_at_least,
     check_boolean,
     check_rate,
-    received,
     refuse,
 )
 from keras_elmo.utils.fixed import fixed_arguments
@@ -193,11 +192,9 @@ class TextClassifier(TextClassifierModel):
         distinct = {label for row in parts[0].labels for label in row}
         if len(distinct) < 2 - self.multi_label:
             argument = parts[0].argument
-            told = received(**{argument: texts if labels is None else labels})
-            raise ValueError(
-                f"{called(argument)} must have labels of two kinds at least. {told}, "
-                f"where all are {next(iter(distinct), None)!r}"
-            )
+            told = f"only {next(iter(distinct))!r}" if distinct else "none"
+            rule = "must have labels of two kinds at least"
+            raise ValueError(f"{called(argument)} {rule}. Received: {told}")
         known = self.labels or sorted(distinct)
         if self.labels is None:
             parts[0].counts().warn_of_spellings("labels", stacklevel=3)

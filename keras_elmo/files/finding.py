@@ -139,7 +139,8 @@ def check_folder_name(**arguments: StrPath) -> None:
     for name, path in arguments.items():
         suffix = os.path.splitext(path)[1].lower()
         if suffix in _FILE_SUFFIXES:
-            rule = f"the name of a folder, for a SavedModel, and not end in {suffix}"
+            rule = "the name of a folder, for a SavedModel, or of a file in .onnx, and "
+            rule += f"not end in {suffix}"
             if suffix == LITERT_SUFFIX:
                 rule += ": LiteRT is for taggers and classifiers"
             refuse(name, rule, path)

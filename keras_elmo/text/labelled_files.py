@@ -1,14 +1,13 @@
 """Files of texts with labels: TSV, CSV and JSON lines."""
 
-import contextlib
 import csv
-import json
 import warnings
 from collections.abc import Container, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any, BinaryIO, Literal, TypeAlias
 
 from keras_elmo.text.columns import ANY_COLUMNS, Columns, is_header, named_places
+from keras_elmo.text.first_row import has_labels, is_row, separator_of
 from keras_elmo.text.lines import Files, Line, expand_files, refuse_line, strict_lines
 from keras_elmo.utils.checks import called, refuse
 from keras_elmo.utils.files import parse_json_object
@@ -48,9 +47,10 @@ def read_labelled(
 
     The form follows from the name, `.tsv`, `.csv` or `.jsonl`, perhaps with `.gz` or
     `.xz` after it, or else from the first line. In TSV a quotation mark is a character
-    like any other; CSV is quoted as Python's `csv` has it. In JSON lines a text may be
-    a list of words. With `multi_label` a row has any number of labels: in JSON a list
-    of them, otherwise with commas between.
+    like any other; CSV is quoted as Python's `csv` has it, and has semicolons if its
+    first line has no comma. In JSON lines a text may be a list of words. With
+    `multi_label` a row has any number of labels: in JSON a list of them, otherwise with
+    commas between.
     """
     texts: list[Values] = []
     labels = FileLabels()
@@ -95,28 +95,14 @@ def read_texts(
             break
     lines = chain(begun, lines)
     is_table = pairs or _form_of(path) or columns.text is not None
-    if is_table or (begun and _is_row(begun[-1][1], labels)):
-        table = _Table(path, columns, pairs, has_labels=False, lines=lines)
+    if is_table or (begun and is_row(begun[-1][1], labels)):
+        table = _Table(
+            path, columns, pairs, has_labels=False, lines=lines, known_labels=labels
+        )
         yield from map(table.text, table.rows())
         return
     for _, text in lines:
         yield text if text.strip() else None
-
-
-def _is_row(line: str, labels: Container[object]) -> bool:
-    """Whether a line without a known form is a row of a table, and no text."""
-    if "\t" in line.strip():
-        return True
-    if line.startswith("{"):
-        with contextlib.suppress(ValueError, RecursionError):
-            return isinstance(json.loads(line), dict)
-    with contextlib.suppress(csv.Error):
-        cells = next(csv.reader([line], strict=True))
-        # In a sentence, a space follows a comma.
-        if len(cells) > 1 and not any(cell.startswith(" ") for cell in cells):
-            last = [part.strip() for part in cells[-1].split(",")]
-            return is_header(cells) or all(label in labels for label in last)
-    return False
 
 
 def _form_of(path: str) -> Form | None:
@@ -155,6 +141,7 @@ class _Table:
         pairs: bool,
         has_labels: bool,
         lines: Iterator[Line] | None = None,
+        known_labels: Container[object] = (),
     ) -> None:
         self._path = path
         self._texts = ["text", "pair"] if pairs else ["text"]
@@ -163,6 +150,7 @@ class _Table:
         self._lines = strict_lines(path) if lines is None else lines
         self._form = _form_of(path)
         self.has_header = True
+        self._known_labels = known_labels
 
     def rows(self) -> Iterator[Row]:
         """Yields the wanted values of each row."""
@@ -176,7 +164,9 @@ class _Table:
         if self._form == "jsonl":
             yield from self._objects(lines)
         elif self._form == "csv":
-            yield from self._cells(self._comma_separated(first[0], lines), "commas")
+            separator = separator_of(first[1])
+            rows = self._separated(first[0], lines, separator)
+            yield from self._cells(rows, "commas" if separator == "," else "semicolons")
         else:
             split = ((k, line.split("\t")) for k, line in lines if line.strip())
             yield from self._cells(split, "tabs")
@@ -245,8 +235,8 @@ class _Table:
                 refuse_line(self._path, number, rule, cells)
             yield number, {name: cells[place] for name, place in places.items()}
 
-    def _comma_separated(
-        self, first: int, lines: Iterable[Line]
+    def _separated(
+        self, first: int, lines: Iterable[Line], separator: str
     ) -> Iterator[tuple[int, list[str]]]:
         row: list[str] = []
 
@@ -255,7 +245,7 @@ class _Table:
                 row.append(line)
                 yield f"{line}\n"
 
-        rows = csv.reader(ended(), strict=True)
+        rows = csv.reader(ended(), delimiter=separator, strict=True)
         while True:
             number = first + rows.line_num
             row.clear()
@@ -294,4 +284,15 @@ class _Table:
             rule = f"have a {' and a '.join(places)} alone, or a header that names the "
             rule += f"columns; or give {flags}"
             refuse_line(self._path, number, rule, cells)
+        if self._known_labels and is_default and len(cells) == most > len(places):
+            self._warn_of_header(where, cells[-1])
         return places
+
+    def _warn_of_header(self, where: str, label: str) -> None:
+        """Warns if the first row of texts to classify has another kind of label."""
+        if not has_labels(label, self._known_labels):
+            warnings.warn(
+                f"{where}: the label {label!r} is not known to the model; if that is a "
+                f"header, name a column of it with {called('text_column')}",
+                stacklevel=5,
+            )

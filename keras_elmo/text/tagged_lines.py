@@ -136,6 +136,9 @@ def _format_of(path: str, first: Line, is_file: bool) -> Format:
     name = path.lower().removesuffix(".gz").removesuffix(".xz")
     if name.endswith(_ENDINGS) or first[1].startswith("-DOCSTART-"):
         return "columns"
+    cells = first[1].split("\t")
+    if len(cells) > 1 and all(cell and " " not in cell for cell in cells):
+        return "columns"
     form = form_of(path) if is_file else None
     return "columns" if form is not None and is_conll(form) else "text"
 

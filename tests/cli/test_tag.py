@@ -141,7 +141,11 @@ def test_exported(folder, trained, tmp_path, monkeypatch):
     for arguments, said in {
         ("a.onnx", "--tokenizer", "unicode"): "--tokenizer applies only to a SavedMod",
         ("a.tflite", "--dtype", "bfloat16"): "--dtype applies only to a SavedModel",
-        ("a", "--quantize", "int8"): "--quantize applies only to an ONNX file",
+        (
+            "a",
+            "--quantize",
+            "int8",
+        ): "--quantize applies only to a file in .onnx or .tflite",
         ("a", "--language-model"): "--language-model does not apply to a tagger",
         ("a.onnx", "--average", path): "is a tagger; --average must be",
     }.items():

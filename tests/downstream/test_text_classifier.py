@@ -228,7 +228,7 @@ def test_unusual_texts(encoder):
             "`validation_data` must hold te",
         ),
         (LABELS, {"validation_split": 0.9}, "`validation_split` must be a share"),
-        (["a", "a", "a", "a", "b"], {"validation_split": 0.2}, "where all are 'a'"),
+        (["a", "a", "a", "a", "b"], {"validation_split": 0.2}, "Received: only 'a'"),
         (LABELS, {"validation_split": 2}, "`validation_split` must be a number from 0"),
         (LABELS, {"epochs": 0}, "`epochs` must be at least 1"),
         (LABELS, {"batch_size": 0}, "`batch_size` must be at least 1"),

@@ -113,6 +113,19 @@ def test_csv_of_several_lines():
         read('"a\n\nb",x\nc\n', name="file.csv")
 
 
+def test_csv_with_semicolons():
+    """As spreadsheets write it where a comma stands in numbers."""
+    content = 'text;label\n"warm, ""and""; long";good\ndull, long;bad\n'
+    texts, labels = read(content, name="file.csv")
+    assert texts == ['warm, "and"; long', "dull, long"] and [*labels] == LABELS
+    texts, labels = read("a;good\nb;bad\n", name="file.csv")
+    assert texts == ["a", "b"] and [*labels] == LABELS
+    with pytest.raises(
+        ValueError, match="file.csv, line 2: must have 2 columns, with se"
+    ):
+        read("text;label\na,good\n", name="file.csv")
+
+
 def test_several_files(folder):
     for name, content in {"a.tsv": "a\tx\n", "b.csv": "b,y\n"}.items():
         (folder / name).write_text(content)
@@ -187,7 +200,7 @@ MALFORMED_CSV = {
         "after '\"'). Received: 'c,\"y'",
     ),
     "quote inside": ('a,x\n"b"c,y\n', "closed (',' expected after '\"')"),
-    "semicolons": ("a;x\nb;y\n", "line 1: must have a text and a label alone, or"),
+    "bars": ("a|x\nb|y\n", "line 1: must have a text and a label alone, or"),
     "column more": ("a,x\nb, or c,y\n", "line 2: must have 2 columns, with commas"),
     "long field": (f"{'a' * 200_000},x\n", "mark closed (field larger"),
 }
@@ -250,6 +263,14 @@ def test_a_header_that_is_not_told():
             assert len(read(content)[0]) == 2 * count + 1
     # Every label comes once.
     assert len(read("".join(f"a\t{k}\n" for k in range(19)))[0]) == 19
+
+
+def test_a_header_above_texts_to_classify():
+    content = b"review\tmood\na\tgood\n"
+    with pytest.warns(UserWarning, match="-, line 1: the label 'mood' is not known"):
+        assert len([*read_texts("-", io.BytesIO(content), labels=LABELS)]) == 2
+    for known in (b"a\tgood\n", b"a\tbad,good\n", b"text\tlabel\na\tx\n"):
+        assert [*read_texts("-", io.BytesIO(known), labels=LABELS)] == ["a"]
 
 
 def test_texts_alone():

@@ -125,6 +125,8 @@ def test_columns_without_their_name(tmp_path):
     assert tagged(without)[0] == "We PRP O T0"
     # Read line by line, it may be text.
     assert lines(without).startswith("We\tT0\nPRP\tT1")
+    assert lines("We\tO\nsat\tO\n").startswith("We\tO\tT0\nsat\tO\tT1")
+    assert lines("We sat\tin London\n").startswith("We\tT0\nsat\tT1")
     assert tagged("We sat .\nIn London .\n" * 5)[0] == "We\tT0"
     # Comments come before the first line of CoNLL-U.
     assert lines(TREEBANK, column="xpos") == lines(TREEBANK, "x.conllu", column="xpos")
