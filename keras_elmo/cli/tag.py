@@ -112,8 +112,8 @@ def _predict(arguments: Arguments) -> None:
     ) -> Iterator[str]:
         if "json" not in arguments:
             return tagged_lines(path, tagger.tag, stream, **options)
-        both, names = (tagger.tag, tagger.marginals), tagger.tags or ()
-        return json_lines(path, *both, names, stream, **options)
+        both, names = tagger.tags_and_marginals, tagger.tags or ()
+        return json_lines(path, both, names, stream, **options)
 
     predict("Tagger", arguments, lines)
 

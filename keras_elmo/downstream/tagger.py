@@ -154,15 +154,18 @@ class Tagger(TagsSentences, TaggerModel):
         return tokenizer_of(self.elmo.encoder)
 
     def _computed(
-        self, window: Sequence[Tokens], batch_size: int, output: str
-    ) -> Sequence[np.ndarray]:
-        is_tags = output == "tags"
-        compute = self.predict_on_batch if is_tags else self.marginals_on_batch
-        rows = [np.empty((0, len(self._tags)), "float32")] * len(window)
+        self, window: Sequence[Tokens], batch_size: int, outputs: Sequence[str]
+    ) -> Sequence[Sequence[np.ndarray]]:
+        empty = {
+            "tags": np.empty(0, "int32"),
+            "marginals": np.empty((0, len(self._tags)), "float32"),
+        }
+        rows: list[Sequence[np.ndarray]] = [[empty[name] for name in outputs]]
+        rows *= len(window)
         if any(window):
             groups, batches = self._prepared(window, batch_size)
             for group, (x,) in zip(groups, batches, strict=True):
-                values = ops.convert_to_numpy(compute(x))
-                for k, row in zip(group, values, strict=False):
+                values = map(ops.convert_to_numpy, self.outputs_on_batch(x, outputs))
+                for k, *row in zip(group, *values, strict=False):
                     rows[k] = row
         return rows

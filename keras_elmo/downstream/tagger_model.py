@@ -25,7 +25,6 @@ from keras_elmo.onnx_graphs.graph import OnnxGraph
 from keras_elmo.onnx_graphs.heads import add_bilstm, add_dense
 from keras_elmo.text.batching import Tokens, batches_of_like_length
 from keras_elmo.text.tagged_sentences import NO_TAG
-from keras_elmo.text.token_lists import utf8_tokens
 from keras_elmo.utils.checks import (
     called,
     check_at_least,
@@ -189,18 +188,13 @@ class TaggerModel(TaskModel):
             return super().predict_on_batch(x)
         return self._best_tags(x)
 
-    def marginals_on_batch(self, x: dict[str, Tensor]) -> Tensor:
-        """Returns the `(batch, tokens, tags)` probabilities of all tags."""
-        return self._marginals(x)
-
-    def tags_and_marginals(self, words: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-        """Returns the best tags of a sentence, `(words,)` indices, and its marginals.
-
-        `(words, tags)` probabilities come from the same pass of the biLM.
-        """
-        _, ((x,),) = self._prepared([utf8_tokens(words)], 1)
-        tags, marginals = map(ops.convert_to_numpy, self._both(x))
-        return tags[0, : len(words)], marginals[0, : len(words)]
+    def outputs_on_batch(
+        self, x: dict[str, Tensor], outputs: Sequence[str]
+    ) -> tuple[Tensor, ...]:
+        """Returns `"tags"`, `"marginals"`, or both, of one pass of the model."""
+        if len(outputs) > 1:
+            return self._both(x)
+        return (self.predict_on_batch(x) if "tags" in outputs else self._marginals(x),)
 
     def _graph(self, function: Callable[..., Tensor]) -> Callable[..., Tensor]:
         """Returns a function of batches, compiled where the backend compiles."""

@@ -64,11 +64,12 @@ class ExploredTagger:
 
         Tags are numbers. A word joins the one before it if one span has both.
         """
-        tags, marginals = self._tagger.tags_and_marginals(tokens)
-        spans_of_tags = self._spans([self._tags[tag] for tag in tags])
+        ((_, names, marginals),) = self._tagger.tags_and_marginals([[*tokens]], 1)
+        tags = [self._tags.index(name) for name in names]
+        spans_of_tags = self._spans(names)
         joins = {k for span in spans_of_tags for k in range(*span[1:])[1:]}
         words = []
-        rows = zip(tokens, tags.tolist(), marginals, strict=True)
+        rows = zip(tokens, tags, marginals, strict=True)
         for k, (word, tag, row) in enumerate(rows):
             likeliest = np.argsort(-row, kind="stable")[:_MOST_TAGS].tolist()
             if tag not in likeliest:

@@ -116,13 +116,14 @@ class ExportedTagger(TagsSentences, ExportedTask):
         return {name: shapes[name] for name in ("tags", "scores")}
 
     def _computed(
-        self, window: Sequence[Tokens], batch_size: int, output: str
-    ) -> Sequence[np.ndarray]:
-        rows = [np.empty(0)] * len(window)
+        self, window: Sequence[Tokens], batch_size: int, outputs: Sequence[str]
+    ) -> Sequence[Sequence[np.ndarray]]:
+        rows: list[Sequence[np.ndarray]] = [()] * len(window)
         lengths = list(map(len, window))
         for places in batches_of_like_length(lengths, batch_size, _MAX_POSITIONS):
-            values = self.run([window[k] for k in places], [output])[output]
-            for k, row in zip(places, values, strict=True):
+            values = self.run([window[k] for k in places], outputs)
+            columns = (values[name] for name in outputs)
+            for k, *row in zip(places, *columns, strict=True):
                 rows[k] = row
         return rows
 

@@ -3,8 +3,8 @@
 import json
 import os
 import reprlib
-from collections.abc import Collection, Mapping, Sequence
-from typing import NamedTuple, Protocol, TypeAlias
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -36,10 +36,8 @@ Batch: TypeAlias = Sequence[Sequence[bytes]]
 Mix: TypeAlias = tuple[np.ndarray, np.ndarray, bool]
 
 
-class Run(Protocol):
-    """Computes the named outputs."""
-
-    def __call__(self, outputs: list[str], feeds: Arrays) -> list[np.ndarray]: ...
+# Computes the named outputs.
+Run: TypeAlias = Callable[[list[str], Arrays], list[np.ndarray]]
 
 
 class Graph(NamedTuple):

@@ -23,8 +23,8 @@ from keras_elmo.utils.types import Config, Tensor
 Sentences: TypeAlias = Iterable[Sentence] | Tensor
 # Texts, and labels or tags, as the models take and return them.
 Data: TypeAlias = Any
-# The words of a sentence, and what is computed for them.
-Row: TypeAlias = tuple[list[str], np.ndarray]
+# The words of a sentence, and each output for them.
+Row: TypeAlias = tuple[list[str], list[np.ndarray]]
 # Words, and batches, of sentences that are sorted by length together.
 _WINDOW_WORDS, _WINDOW_BATCHES = 2**14, 16
 
@@ -39,9 +39,12 @@ class TagsSentences:
         raise NotImplementedError
 
     def _computed(
-        self, window: Sequence[Tokens], batch_size: int, output: str
-    ) -> Sequence[np.ndarray]:
-        """Returns `"tags"`, indices, or `"marginals"`, `(words, tags)`, or longer."""
+        self, window: Sequence[Tokens], batch_size: int, outputs: Sequence[str]
+    ) -> Sequence[Sequence[np.ndarray]]:
+        """Returns outputs for each sentence: `"tags"`, indices, and `"marginals"`.
+
+        These are `(words, tags)`; both may be longer.
+        """
         raise NotImplementedError
 
     def predict(self, sentences: Sentences, batch_size: int = 64) -> list[list[str]]:
@@ -68,9 +71,11 @@ class TagsSentences:
             batch_size: greatest number of sentences in a batch.
         """
         rows, tags = self._read(sentences, batch_size, "tags"), self.tags
-        return ((words, [tags[k] for k in row.tolist()]) for words, row in rows)
+        return ((words, [tags[k] for k in row.tolist()]) for words, (row,) in rows)
 
-    def marginals(self, sentences: Sentences, batch_size: int = 64) -> Iterator[Row]:
+    def marginals(
+        self, sentences: Sentences, batch_size: int = 64
+    ) -> Iterator[tuple[list[str], np.ndarray]]:
         """Yields the words and the probabilities of all tags of each sentence.
 
         Args:
@@ -81,7 +86,23 @@ class TagsSentences:
             The words, and a float32 array `(words, tags)`, in the order of `tags`. With
             a CRF, a probability sums over all paths through a tag.
         """
-        return self._read(sentences, batch_size, "marginals")
+        rows = self._read(sentences, batch_size, "marginals")
+        return ((words, row) for words, (row,) in rows)
+
+    def tags_and_marginals(
+        self, sentences: Sentences, batch_size: int = 64
+    ) -> Iterator[tuple[list[str], list[str], np.ndarray]]:
+        """Yields what `tag` and `marginals` do, by one pass of the biLM.
+
+        Args:
+            sentences: see `predict`.
+            batch_size: greatest number of sentences in a batch.
+        """
+        rows, names = self._read(sentences, batch_size, "tags", "marginals"), self.tags
+        return (
+            (words, [names[k] for k in tags.tolist()], marginals)
+            for words, (tags, marginals) in rows
+        )
 
     def evaluate(
         self,
@@ -115,16 +136,19 @@ class TagsSentences:
         return TagScores(right, predicted, tags).as_dict()
 
     def _read(
-        self, sentences: Sentences, batch_size: int, output: str
+        self, sentences: Sentences, batch_size: int, *outputs: str
     ) -> Iterator[Row]:
         check_at_least(1, batch_size=batch_size)
         read = read_sentences(sentences, self._splitter(), max_ahead=batch_size)
         most = _WINDOW_BATCHES * batch_size
         return (
-            ([word.decode(errors="replace") for word in words], row[: len(words)])
+            (
+                [word.decode(errors="replace") for word in words],
+                [values[: len(words)] for values in row],
+            )
             for window in split_stream(read, len, _WINDOW_WORDS, most)
             for words, row in zip(
-                window, self._computed(window, batch_size, output), strict=True
+                window, self._computed(window, batch_size, outputs), strict=True
             )
         )
 

@@ -4,7 +4,7 @@ import json
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import chain, tee
+from itertools import chain
 from typing import BinaryIO, Literal, NamedTuple, TypeAlias
 
 from keras_elmo.text.file_kinds import is_conll
@@ -26,9 +26,10 @@ FORMATS: tuple[Format, ...] = ("text", "columns", "conllu")
 Tag: TypeAlias = Callable[
     [Iterable[str | list[str]]], Iterable[tuple[Sequence[str], Sequence[str]]]
 ]
-# What `Tagger` has, too.
-Marginals: TypeAlias = Callable[
-    [Iterable[str | list[str]]], Iterable[tuple[Sequence[str], Tensor]]
+# The same, with the probabilities of all tags.
+TagsAndMarginals: TypeAlias = Callable[
+    [Iterable[str | list[str]]],
+    Iterable[tuple[Sequence[str], Sequence[str], Tensor]],
 ]
 
 _ENDINGS = (".conll", ".bio", ".iob", ".iob2", ".bioes")
@@ -75,8 +76,7 @@ def tagged_lines(
 
 def json_lines(
     path: str,
-    tag: Tag,
-    marginals: Marginals,
+    tags_and_marginals: TagsAndMarginals,
     names: Sequence[str],
     stream: BinaryIO | None = None,
     format: Format | None = None,
@@ -88,9 +88,8 @@ def json_lines(
     their `names`, without those that are 0 when rounded.
     """
     blocks, _ = _read(path, stream, format, column)
-    sentences, again = tee(block.sentence for block in blocks if block.is_sentence)
-    both = zip(tag(sentences), marginals(again), strict=True)
-    for (words, tags), (_, rows) in both:
+    sentences = (block.sentence for block in blocks if block.is_sentence)
+    for words, tags, rows in tags_and_marginals(sentences):
         probabilities = [
             {name: x for name, x in zip(names, row, strict=True) if x}
             for row in rows.astype("float64").round(6).tolist()

@@ -201,7 +201,8 @@ def test_a_sentence_at_a_time(trained):
         assert [tagger.predict([words])[0] for words in (first, *more)] == wanted
     assert made == []
     marginals = [row for _, row in tagger.marginals([first, *more])]
-    _, both = tagger.tags_and_marginals(first)
+    ((read, tags, both),) = tagger.tags_and_marginals([first])
+    assert (read, tags) == (first, wanted[0])
     np.testing.assert_allclose(both, marginals[0], atol=1e-5)
     ((_, alone),) = tagger.marginals([first])
     np.testing.assert_allclose(alone, marginals[0], atol=1e-5)
@@ -209,7 +210,7 @@ def test_a_sentence_at_a_time(trained):
         for words, wanted in zip((first, *more), marginals, strict=True):
             ((_, found),) = tagger.marginals([words])
             np.testing.assert_allclose(found, wanted, atol=1e-5)
-            tagger.tags_and_marginals(words)
+            assert [*tagger.tags_and_marginals([words])]
     assert made == []
 
 

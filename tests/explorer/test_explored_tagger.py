@@ -97,7 +97,8 @@ def test_many_tags():
         assert [k for k, _ in word["marginals"]] == np.argsort(-row)[:24].tolist()
     # The best path may go through a tag that is unlikely by itself.
     unlikely = int(marginals[0].argmin())
-    both = np.array([unlikely, 0]), marginals
+    names = [tagger.tags[unlikely], tagger.tags[0]]
+    both = [(["a", "b"], names, marginals)]
     with mock.patch.object(Tagger, "tags_and_marginals", return_value=both):
         word = explored.tag(("a", "b"))["words"][0]
     assert word["tag"] == unlikely and len(word["marginals"]) == 24

@@ -137,13 +137,13 @@ def test_json():
 
     def objects(content, **arguments):
         stream = io.BytesIO(content.encode())
-        rows = json_lines("-", tag, marginals, ["T0", "T1"], stream, **arguments)
+        rows = json_lines("-", both_of, ["T0", "T1"], stream, **arguments)
         return [*map(json.loads, rows)]
 
-    def marginals(sentences):
+    def both_of(sentences):
         for words, tags in tag(sentences):
             rows = [[1, 4e-7] if name == "T0" else [0.25, 0.75] for name in tags]
-            yield words, np.array(rows, "float32").reshape(-1, 2)
+            yield words, tags, np.array(rows, "float32").reshape(-1, 2)
 
     both = {
         "words": ["a", "\u00e9"],
