@@ -1,4 +1,4 @@
-"""The subcommands of `keras-elmo` that run until they are stopped."""
+"""Subcommands of `keras-elmo` that run until they are stopped."""
 
 import contextlib
 import dataclasses
@@ -51,7 +51,6 @@ def _serve(arguments: Arguments) -> None:
     for module in needed:
         import_extra(module, "keras-elmo serve", "serve")
     limits = take_options(Limits, arguments)
-    # Checked before the model is read.
     options = take_options(ServeOptions, arguments)
     import_keras(arguments["model"])
     from keras_elmo.serving.server import serve
@@ -122,10 +121,10 @@ def _explore(arguments: Arguments) -> None:
 
 
 def _until_stopped(run: Callable[..., signal.Signals], **kwargs: Any) -> None:
-    """Runs a server until a signal; Ctrl-C is an interrupt, as elsewhere."""
+    """Runs a server until a signal; Ctrl-C raises `KeyboardInterrupt`."""
 
     def log(sentence: str) -> None:
-        # A server does not need anybody to read its log.
+        # A server goes on if nobody reads its log.
         with contextlib.suppress(OSError):
             print(f"keras-elmo: {sentence}", flush=True)
 

@@ -1,4 +1,4 @@
-"""What the explorer's command takes."""
+"""Options of the explorer's command."""
 
 import dataclasses
 
@@ -11,7 +11,7 @@ _LIMITS = "limits"
 
 @dataclasses.dataclass(frozen=True)
 class ExploreOptions(Limits):
-    """Where the page is, and what a request may take."""
+    """Address of the page, and limits for its requests."""
 
     sentences: int = option(
         5000,

@@ -1,4 +1,4 @@
-"""The mixes of trained models, for the page."""
+"""Reads the mixes of trained models for the page."""
 
 import io
 import os
@@ -16,7 +16,7 @@ Mixes = list[dict[str, Any]]
 
 
 def read_mix_file(path: str) -> Mixes:
-    """Returns the mixes of a `.keras` model, or of a CSV of `MixWeightsLogger`."""
+    """Returns the mixes in a `.keras` model or a CSV file of `MixWeightsLogger`."""
     if not os.path.exists(path):
         raise FileNotFoundError(f"there is no file {path}")
     name = os.path.basename(path)
@@ -26,7 +26,7 @@ def read_mix_file(path: str) -> Mixes:
     with open(path, "rb") as file:
         if not zipfile.is_zipfile(file):
             raise ValueError(f"{path}: is no .keras file, which is a zip archive")
-    # Keras's safe mode: nothing in the file is run.
+    # Keras's safe mode runs nothing in the file.
     with reading(path, "cannot be loaded"):
         model = keras.saving.load_model(path, compile=False)
     logger = MixWeightsLogger()

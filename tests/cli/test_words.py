@@ -12,7 +12,7 @@ from tests.helpers.pretrained import write_pretrained
 from tests.helpers.runs import CONFIG
 from tests.words.test_substitutes import ALL_WORDS, SENTENCE
 
-pytestmark = pytest.mark.graph
+pytestmark = [pytest.mark.graph, pytest.mark.usefixtures("eagerly")]
 
 LINES = [" ".join(SENTENCE), "", "the bank"]
 

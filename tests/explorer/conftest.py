@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import functools
 import http.client
 import json
 import threading
@@ -43,6 +44,18 @@ def small_model(words):
 @pytest.fixture(scope="session")
 def explorer():
     return Explorer(small_model(WORDS), TEXT)
+
+
+@pytest.fixture(scope="session")
+def of_sample():
+    """The same model, with the sample text."""
+    return Explorer(small_model(WORDS))
+
+
+@pytest.fixture(scope="session")
+def shipped():
+    """Returns the explorer of a shipped model; its vectors are computed once."""
+    return functools.cache(lambda code: Explorer.load(f"elmo-{code}"))
 
 
 @pytest.fixture(scope="session")

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.graph
 SENTENCES = [
     ("the", "bank", "Ada", "배", "x" * 500),
     ("Ada",),
-    ("Ada", "bank", "the", "배") * 75,
+    ("Ada", "bank", "the", "배") * 9,
 ]
 
 

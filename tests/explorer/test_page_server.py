@@ -18,14 +18,14 @@ import pytest
 import keras_elmo
 from keras_elmo.explorer.api import Api
 from keras_elmo.explorer.explore_options import ExploreOptions
+from keras_elmo.explorer.explored_tagger import ExploredTagger
 from keras_elmo.explorer.explorer import Explorer
 from keras_elmo.explorer.mixes import read_mix_file
 from keras_elmo.explorer.page_server import explore
 from tests.explorer.conftest import MIXES, TEXT
 from tests.helpers.command_line import assert_one_line, command
-from tests.helpers.fresh_process import run_python
+from tests.helpers.fresh_process import run_script
 from tests.helpers.small import random_encoder
-from tests.helpers.tasks import random_tagger
 
 pytestmark = pytest.mark.graph
 
@@ -185,7 +185,7 @@ class Slow:
     """Answers when a request has waited."""
 
     def answer(self, method, body):
-        time.sleep(0.5)
+        time.sleep(0.2)
         if method == "map":
             raise RuntimeError("the model died")
         return b"{}"
@@ -216,7 +216,7 @@ def test_too_many_and_a_fault(start_page):
 )
 def test_idle_connection(start_page, monkeypatch, asked, more):
     """It is closed, also after bytes that are no request."""
-    monkeypatch.setattr("keras_elmo.serving.http._IDLE_SECONDS", 1)
+    monkeypatch.setattr("keras_elmo.serving.http._IDLE_SECONDS", 0.2)
     page = start_page(Slow())
     with socket.create_connection((page.host, page.port), 10) as connection:
         connection.sendall(asked)
@@ -242,27 +242,33 @@ def test_interrupt_while_loading(monkeypatch):
     assert not loaded
 
 
+def ask(opened, method, body):
+    """Asks the page whose address was logged; returns the JSON of its answer."""
+    host, port = opened.removeprefix("open http://").rstrip("/").split(":")
+    connection = http.client.HTTPConnection(host, int(port), timeout=30)
+    headers = {"content-type": "application/json"}
+    connection.request("POST", f"/api/{method}", body, headers)
+    answer = orjson.loads(connection.getresponse().read())
+    connection.close()
+    return answer
+
+
 def test_answers_while_loading(monkeypatch, explorer):
     """The address comes first; the page is told what is read, and then has it."""
     said = []
 
-    def ask():
-        host, port = said[0].removeprefix("open http://").rstrip("/").split(":")
-        connection = http.client.HTTPConnection(host, int(port), timeout=30)
-        headers = {"content-type": "application/json"}
-        connection.request("POST", "/api/models", b"{}", headers)
-        answer = orjson.loads(connection.getresponse().read())
-        connection.close()
+    def reading():
+        answer = ask(said[0], "models", b"{}")
         return answer["reading"], list(answer["models"])
 
     def load(*_):
-        said.append(ask())
+        said.append(reading())
         return explorer
 
     def log(sentence):
         said.append(sentence)
         if sentence == "ready":
-            said.append(ask())
+            said.append(reading())
             signal.raise_signal(signal.SIGINT)
 
     monkeypatch.setattr(Explorer, "load", load)
@@ -278,31 +284,27 @@ def test_answers_while_loading(monkeypatch, explorer):
     ]
 
 
-def test_tagger_file(monkeypatch, explorer, tmp_path):
+def test_tagger_file(monkeypatch, explorer, tagger):
     """A tagger's file is read, with the tokenizer that is asked for."""
-    path, said = tmp_path / "ner.keras", []
-    tagger = random_tagger()
-    # As after training: the file has the optimizer's weights.
-    tagger.optimizer.build(tagger.trainable_variables)
-    tagger.save(path)
+    said = []
+
+    def load(*arguments):
+        said.append(arguments)
+        return tagger
 
     def log(sentence):
         said.append(sentence)
         if sentence == "ready":
-            host, port = said[0].removeprefix("open http://").rstrip("/").split(":")
-            connection = http.client.HTTPConnection(host, int(port), timeout=30)
-            headers = {"content-type": "application/json"}
-            body = b'{"text": "the bank\'s"}'
-            connection.request("POST", "/api/tags", body, headers)
-            said.append(orjson.loads(connection.getresponse().read()))
-            connection.close()
+            said.append(ask(said[1], "tags", b'{"text": "the bank\'s"}'))
             signal.raise_signal(signal.SIGINT)
 
+    monkeypatch.setattr(ExploredTagger, "load", load)
     monkeypatch.setattr(Explorer, "load", lambda *_: explorer)
-    options, files = ExploreOptions(port=0), {"tagger": str(path)}
+    options = ExploreOptions(port=0)
     with pytest.raises(KeyboardInterrupt):
-        explore(["one"], log, None, (), False, options, "published", **files)
-    assert [each["word"] for each in said[-1]["words"]] == ["the", "bank", "'s"]
+        explore(["a"], log, None, (), False, options, "published", tagger="ner.keras")
+    assert said[0] == ("ner.keras", "published")
+    assert [row["word"] for row in said[-1]["words"]] == ["the", "bank's"]
 
 
 def test_browser_that_blocks(monkeypatch, explorer):
@@ -368,4 +370,5 @@ def test_extra_alone(tmp_path):
     missing = ("grpc", "prometheus_client", "tensorflow_serving", "matplotlib")
     lines = [f"import sys; sys.modules |= dict.fromkeys({missing})"]
     lines += ["import keras_elmo.explorer.page_server"]
-    run_python("-c", "\n".join(lines), cwd=tmp_path)
+    (tmp_path / "page.py").write_text("\n".join(lines))
+    run_script("page.py", cwd=tmp_path)

@@ -15,7 +15,7 @@ from keras_elmo.serving.batcher import Batcher
 from keras_elmo.serving.limits import Code, Limits, ServingError
 from keras_elmo.serving.model import LENGTHS, Model, Signature
 from keras_elmo.serving.request import Request, compute
-from tests.helpers.exports import embedding
+from tests.helpers.small import SMALLER, random_encoder
 
 pytestmark = pytest.mark.graph
 
@@ -82,14 +82,17 @@ class Held:
 
     def __init__(self, signature):
         self._signature = signature
-        self.arguments = signature.arguments
-        self.outputs = signature.outputs
-        self.token_outputs = signature.token_outputs
-        self.token_argument = signature.token_argument
-        self.batchable = signature.batchable
         self.go_on = threading.Event()
         self.batches = []
         self.seconds = 0.0
+
+    def __getattr__(self, name):
+        return getattr(self._signature, name)
+
+    def wait_for_batch(self):
+        """Returns when it computes a batch."""
+        while not self.batches:
+            time.sleep(0.001)
 
     def __call__(self, inputs, outputs):
         self.batches.append(len(next(iter(inputs.values()))))
@@ -142,9 +145,9 @@ def test_requests_that_wait_share_a_batch(batcher, held):
 
 def test_batch_waits_for_last_clients(batcher, held, monkeypatch):
     """The first client to come back is computed alone only if the others stay away."""
-    # Twice the time of a batch: enough on a busy machine, too.
-    monkeypatch.setattr("keras_elmo.serving.batcher._WAIT_SHARE", 2.0)
-    held.seconds = 1.0
+    # Many times the time of a batch: enough on a busy machine, too.
+    monkeypatch.setattr("keras_elmo.serving.batcher._WAIT_SHARE", 5.0)
+    held.seconds = 0.2
     for future in submit_behind(batcher, held, [request(held)] * 3):
         future.result(30)
     again = []
@@ -159,9 +162,9 @@ def test_batch_waits_for_last_clients(batcher, held, monkeypatch):
 
 
 def test_single_client_never_waits(batcher, held, monkeypatch):
-    monkeypatch.setattr("keras_elmo.serving.batcher._WAIT_SHARE", 1000.0)
+    monkeypatch.setattr("keras_elmo.serving.batcher._WAIT_SHARE", 10_000.0)
     held.go_on.set()
-    held.seconds = 1.0
+    held.seconds = 0.1
     batcher.submit(request(held)).result(30)
     held.seconds = 0.0
     # Waiting would take a thousand seconds.
@@ -196,26 +199,21 @@ def test_one_signature_per_batch(batcher, held, model):
 def test_layer_norm_is_not_batchable(batcher, tmp_path, monkeypatch):
     """Layer normalisation takes one mean over the whole batch."""
     monkeypatch.setattr(Signature, "warm_up", lambda signature: None)
-    layer = ElmoEmbedding(embedding().encoder, layer_norm=True)
+    layer = ElmoEmbedding(random_encoder(SMALLER), layer_norm=True)
     export_saved_model(layer, tmp_path / "normalising", "whitespace")
     signature = Model(tmp_path / "normalising", 1).signatures["default"]
-    held = Held(signature)
-    requests = [request(held, text) for text in ("a bank", "the river of a boat", "a")]
-    wanted = [signature(each.inputs, each.outputs)["default"] for each in requests]
-    held.go_on.set()
-    together = compute(requests)
-    held.go_on.clear()
-    apart = [
-        np.abs(found["default"] - each).max()
-        for found, each in zip(together, wanted, strict=True)
-    ]
-    held.batches.clear()
+    texts = ("a bank", "the river of a boat", "a")
+    requests = [request(signature, text) for text in texts]
+    apart = [alone(each)["default"] for each in requests]
+    together = [answer["default"] for answer in compute(requests)]
     # Sharing a batch does change the outputs.
-    assert max(apart) > 1e-3
-    for future, each in zip(
-        submit_behind(batcher, held, requests), wanted, strict=True
+    assert np.abs(np.subtract(together, apart)).max() > 1e-3
+    held = Held(signature)
+    requests = [request(held, text) for text in texts]
+    for future, wanted in zip(
+        submit_behind(batcher, held, requests), apart, strict=True
     ):
-        np.testing.assert_allclose(future.result(30)["default"], each, atol=1e-5)
+        np.testing.assert_allclose(future.result(30)["default"], wanted, atol=1e-5)
     assert held.batches == [1, 1, 1, 1]
 
 
@@ -315,9 +313,8 @@ def test_short_request_behind_long_one(batcher, held, model, small_parts):
     """It is answered while the first part of the long one is computed."""
     other = Held(model.signatures["default"])
     other.go_on.set()
-    longs = [batcher.submit(of_strings(held, ["a bank"] * 20)) for _ in range(2)]
-    while not held.batches:
-        time.sleep(0.001)
+    longs = [batcher.submit(request(held, sentences=20)) for _ in range(2)]
+    held.wait_for_batch()
     assert batcher.submit(request(other)).result(30)["default"].shape == (1, 14)
     assert held.batches == [6]
     assert not any(future.done() for future in longs)
@@ -342,12 +339,11 @@ def test_bad_sentence_of_long_request(batcher, held, small_parts):
 
 def test_client_of_long_request_leaves(batcher, held, small_parts):
     """The part under way is the last."""
-    long = batcher.submit(of_strings(held, ["a bank"] * 20))
-    while not held.batches:
-        time.sleep(0.001)
+    long = batcher.submit(request(held, sentences=20))
+    held.wait_for_batch()
     assert long.cancel()
     held.go_on.set()
-    batcher.submit(of_strings(held, ["a bank"] * 7)).result(30)
+    batcher.submit(request(held, sentences=7)).result(30)
     assert held.batches == [6, 6, 1]
 
 
@@ -408,10 +404,9 @@ def test_bytes_of_text_cut_parts(batcher, held, small_parts):
 
 def test_long_requests_wait_are_dropped_and_are_counted(held, small_parts):
     batcher = Batcher(Limits(tokens=1000, waiting=2))
-    whole = of_strings(held, ["a bank"] * 7)
+    whole = request(held, sentences=7)
     first = batcher.submit(whole)
-    while not held.batches:
-        time.sleep(0.001)
+    held.wait_for_batch()
     waiting = [batcher.submit(whole) for _ in range(2)]
     with pytest.raises(ServingError, match="2 requests wait already"):
         batcher.submit(request(held))
@@ -426,7 +421,7 @@ def test_long_requests_wait_are_dropped_and_are_counted(held, small_parts):
 def test_long_request_of_layer_norm_is_whole(batcher, held, small_parts):
     held.batchable = False
     held.go_on.set()
-    batcher.submit(of_strings(held, ["a bank"] * 20)).result(30)
+    batcher.submit(request(held, sentences=20)).result(30)
     assert held.batches == [20]
 
 

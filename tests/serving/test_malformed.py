@@ -23,7 +23,7 @@ from tests.serving.test_rest import head, tokens
 
 REQUESTS = int(os.environ.get("KERAS_ELMO_REQUESTS", 60))
 # As on a slow machine: a good request must arrive within it.
-RECEIVE_SECONDS = 4
+RECEIVE_SECONDS = 2
 GOOD = {"instances": ["a good request"], "output_filter": ["default"]}
 GONE = "the client had gone"
 CLOSED = "closed"

@@ -30,10 +30,17 @@ class Loaded:
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
+def folder(tmp_path, monkeypatch, freed):
     monkeypatch.setattr(versions, "load_version", Loaded)
+    monkeypatch.setattr(versions, "freeze_garbage", lambda: freed.append(True))
     monkeypatch.setattr(Loaded, "loads", [])
     return tmp_path
+
+
+@pytest.fixture
+def freed():
+    """How often garbage was collected, which takes a second beside TensorFlow."""
+    return []
 
 
 def add(folder, name, damaged=False):
@@ -78,13 +85,14 @@ def test_newest_version(folder, start):
     assert served.find("elmo") is served.find("elmo", 10) is served.model
 
 
-def test_newer_version_replaces(folder, start, said):
+def test_newer_version_replaces(folder, start, said, freed):
     add(folder, "1")
     served = start()
     served.refresh()
-    assert Loaded.loads == [1] and said == []
+    assert Loaded.loads == [1] and said == freed == []
     add(folder, "2")
     served.refresh()
+    assert freed == [True]
     assert served.model.version == 2
     assert states(served) == {1: "END", 2: "AVAILABLE"}
     assert said == ["version 2 is served instead of 1"]
