@@ -106,12 +106,12 @@ def add_commands(parser: Parser) -> None:
     """Adds the declared subcommands."""
     parsers: dict[str, argparse._SubParsersAction[Any]] = {}
 
-    def parsers_of(group: str) -> "argparse._SubParsersAction[Any]":
+    def add_group(group: str) -> "argparse._SubParsersAction[Any]":
         if group not in parsers:
             above = parser
             if group:
                 help = GROUPS[group]
-                above = parsers_of("").add_parser(group, help=help, description=help)
+                above = add_group("").add_parser(group, help=help, description=help)
             parsers[group] = above.add_subparsers(
                 title="commands", required=True, metavar="COMMAND"
             )
@@ -119,7 +119,7 @@ def add_commands(parser: Parser) -> None:
 
     for name, command in COMMANDS.items():
         group, _, last = name.rpartition(" ")
-        subparser = parsers_of(group).add_parser(
+        subparser = add_group(group).add_parser(
             last,
             help=command.help,
             description=textwrap.fill(

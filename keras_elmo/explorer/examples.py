@@ -112,7 +112,7 @@ def language(words: Iterable[str]) -> str:
     return "en" if "the" in frequent[:_MOST_FREQUENT] else ""
 
 
-def examples_of(sentences: Sequence[Sequence[str]]) -> Examples:
+def choose_examples(sentences: Sequence[Sequence[str]]) -> Examples:
     """Returns sentences of a text as examples, without minimal pairs."""
     usual = [tokens for tokens in sentences if len(tokens) in _USUAL_LENGTHS]
     chosen = [*islice(dict.fromkeys(map(tuple, usual or sentences)), _MOST_EXAMPLES)]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from keras_elmo.embedding.embedder import Embedder
-from keras_elmo.explorer.examples import EXAMPLES, examples_of, language
+from keras_elmo.explorer.examples import EXAMPLES, choose_examples, language
 from keras_elmo.explorer.explored_text import ExploredText, traits
 from keras_elmo.explorer.plane import context_words
 from keras_elmo.explorer.quiz import Quiz
@@ -74,7 +74,7 @@ class Explorer:
             frequent = Counter(chain.from_iterable(sentences)).most_common()
             known = language(word for word, _ in frequent)
         self.language = known if corpus else known or "en"
-        self._examples = EXAMPLES.get(self.language) or examples_of(sentences)
+        self._examples = EXAMPLES.get(self.language) or choose_examples(sentences)
         self.text = ExploredText(
             encoder,
             sentences,

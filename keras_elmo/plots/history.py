@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from keras_elmo.plots.data import read_csv
+from keras_elmo.plots.picture import picture
 from keras_elmo.utils.checks import check_type
-from keras_elmo.utils.picture import picture
 from keras_elmo.utils.types import StrPath
 
 _COLUMNS = (

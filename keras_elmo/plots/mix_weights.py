@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from keras_elmo.plots.data import last_mixes, read_csv
+from keras_elmo.plots.picture import picture
 from keras_elmo.utils.checks import check_type
-from keras_elmo.utils.picture import picture
 from keras_elmo.utils.types import StrPath
 
 

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from keras_elmo.plots.picture import picture
 from keras_elmo.utils.checks import check_type
-from keras_elmo.utils.picture import picture
 from keras_elmo.utils.types import StrPath
 
 if TYPE_CHECKING:

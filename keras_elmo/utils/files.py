@@ -51,7 +51,7 @@ def replacing(path: StrPath) -> Iterator[str]:
         else:
             os.replace(temporary, path)
     except Exception as error:
-        if (named := _error_of(name, temporary, error)) is None:
+        if (named := _name_path(name, temporary, error)) is None:
             raise
         raise named from error
     finally:
@@ -66,7 +66,7 @@ def replacing_text(path: StrPath) -> Iterator[TextIO]:
             yield file
 
 
-def _error_of(path: str, temporary: str, error: Exception) -> OSError | None:
+def _name_path(path: str, temporary: str, error: Exception) -> OSError | None:
     """Returns an error that names `path`, or `None` if it is about another file."""
     if not isinstance(error, OSError) or error.errno is None:
         # TensorFlow's errors, and some of h5py's, name files only in their messages.
@@ -224,7 +224,7 @@ def parse_json_object(content: bytes, where: str) -> dict[str, Any]:
     except RecursionError as error:
         raise ValueError(f"{where}: not valid JSON: nested too deeply") from error
     if not isinstance(value, dict):
-        raise ValueError(f"{where}: must be a JSON object, not {_start_of(value)}")
+        raise ValueError(f"{where}: must be a JSON object, not {_shorten(value)}")
     return value
 
 
@@ -244,10 +244,10 @@ def _unique_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
     value = dict(pairs)
     if len(value) < len(pairs):
         ((key, _),) = Counter(key for key, _ in pairs).most_common(1)
-        raise ValueError(f"the key {_start_of(key)} comes twice")
+        raise ValueError(f"the key {_shorten(key)} comes twice")
     return value
 
 
-def _start_of(value: object) -> str:
+def _shorten(value: object) -> str:
     text = json.dumps(value)
     return text if len(text) <= 50 else f"{text[:50]} ..."
