@@ -28,7 +28,7 @@ class ExploredText:
     """A text with the vectors and senses of its tokens.
 
     `senses` maps the number of a sentence to the word that it was written for and the
-    word's sense.
+    word's sense. `predictions` is `None` for a model that predicts no words.
 
     Attributes:
         indexes: an index for each layer.
@@ -41,8 +41,10 @@ class ExploredText:
         encoder: Encoder,
         sentences: Iterable[Sequence[str]],
         senses: Mapping[int, tuple[str, str]],
+        predictions: Predictions | None = None,
         progress: bool = False,
     ) -> None:
+        self._predictions = predictions
         self.num_sentences = Counter[str]()
         self._senses: dict[tuple[str, ...], tuple[str, str]] = {}
         layers = range(encoder.config.num_layers + 1)
@@ -127,23 +129,22 @@ class ExploredText:
         return [*rows], np.asarray(self._vectors[-1][[*rows.values()]])
 
     def word_map(
-        self, forms: Collection[str], predictions: Predictions | None, umap: bool
+        self, forms: Collection[str], umap: bool
     ) -> tuple[WordMap, list[Place], int]:
         """Returns the map of a word, the places of its points, and the word's count."""
         places = self._table.spread(forms, _MOST)
         rows = [*places.values()]
         *layers, contexts = (np.asarray(vectors[rows]) for vectors in self._vectors)
-        traits_of_points = traits(layers[-1], contexts, predictions)
-        word_map = WordMap(np.stack(layers), traits_of_points, umap)
+        traits = self.traits(layers[-1], contexts)
+        word_map = WordMap(np.stack(layers), traits, umap)
         return word_map, [*places], self.indexes[0].count(forms)
 
+    def traits(self, top: np.ndarray, contexts: np.ndarray) -> np.ndarray:
+        """Returns the vectors by which occurrences are clustered.
 
-def traits(
-    top: np.ndarray, contexts: np.ndarray, predictions: Predictions | None
-) -> np.ndarray:
-    """Returns the vectors by which occurrences are clustered.
-
-    They stand for the words that could take the place. A model without a softmax has
-    the vectors of its top layer instead.
-    """
-    return top if predictions is None else predictions.substitute_vectors(contexts)
+        They stand for the words that could take the place. A model without a softmax
+        has the vectors of its top layer instead.
+        """
+        if self._predictions is None:
+            return top
+        return self._predictions.substitute_vectors(contexts)

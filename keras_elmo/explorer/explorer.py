@@ -11,7 +11,7 @@ import numpy as np
 
 from keras_elmo.embedding.embedder import Embedder
 from keras_elmo.explorer.examples import EXAMPLES, choose_examples, language
-from keras_elmo.explorer.explored_text import ExploredText, traits
+from keras_elmo.explorer.explored_text import ExploredText
 from keras_elmo.explorer.plane import context_words
 from keras_elmo.explorer.quiz import Quiz
 from keras_elmo.files.exported_sources import LiteRtFile, OnnxFile
@@ -79,6 +79,7 @@ class Explorer:
             encoder,
             sentences,
             {} if corpus else sample_senses(self.language),
+            predictions,
             progress,
         )
         self.encoder = encoder
@@ -181,13 +182,11 @@ class Explorer:
         The token itself is the first point.
         """
         forms = self.text.forms(pattern)
-        word_map, places, total = self._maps(
-            frozenset(forms), self.predictions, method == "umap"
-        )
+        word_map, places, total = self._maps(frozenset(forms), method == "umap")
         states = self._layers(tokens)
         own = normalize(states[:, position + 1])
         context = contexts_of(states[-1])[[position]]
-        (trait,) = traits(own[-1:], context, self.predictions)
+        (trait,) = self.text.traits(own[-1:], context)
         own_point, own_label = word_map.place(own, trait)
         here = position, tokens
         others = [k for k, place in enumerate(places) if place != here]

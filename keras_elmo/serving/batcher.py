@@ -27,7 +27,7 @@ Waiting = tuple[Request, "Future[Arrays]"]
 
 
 class Batcher:
-    """Checks requests and computes those of several clients together.
+    """Checks requests and computes them together.
 
     A request is computed at once if no other is. Requests that arrive meanwhile are
     computed together after it, so batches grow with the load.
@@ -77,16 +77,12 @@ class Batcher:
             raise invalid(rule, f"{sentences:,}")
         check_padding(inputs)
         with model.in_use():
-            longest = await self._longest(model, signature, inputs, sentences)
-            request = Request(signature, inputs, outputs, sentences, longest, model)
+            longest = await self._longest(signature, inputs, sentences)
+            request = Request(signature, inputs, outputs, sentences, longest)
             return await asyncio.wrap_future(self.submit(request))
 
     async def _longest(
-        self,
-        model: ServedModel,
-        signature: ServedSignature,
-        inputs: Arrays,
-        sentences: int,
+        self, signature: ServedSignature, inputs: Arrays, sentences: int
     ) -> int:
         """Returns the tokens of the longest sentence, or an upper bound within limits.
 
@@ -116,7 +112,7 @@ class Batcher:
         self._limits.check_waiting(len(self))
         self._in_tokenizer += 1
         try:
-            longest = await asyncio.to_thread(_count_longest, model, signature, inputs)
+            longest = await asyncio.to_thread(_count_longest, signature, inputs)
         finally:
             self._in_tokenizer -= 1
         self._check_tokens(sentences, longest)
@@ -141,11 +137,8 @@ class Batcher:
         self._long.close()
 
 
-def _count_longest(
-    model: ServedModel, signature: ServedSignature, inputs: Arrays
-) -> int:
-    """Counts tokens in a thread, which keeps the model if the client leaves."""
-    # The lengths of a pair are those of its first text, so each text takes its place.
+def _count_longest(signature: ServedSignature, inputs: Arrays) -> int:
+    # Pairs return the lengths of their first text, so each text takes its place.
     texts = (dict.fromkeys(inputs, strings) for strings in inputs.values())
     return max(int(signature(text, [LENGTHS])[LENGTHS].max()) for text in texts)
 

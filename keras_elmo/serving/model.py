@@ -35,10 +35,13 @@ class Signature(ServedSignature):
 
     Sentence lengths need only the tokenizer, words take a quarter of the time, and the
     lower layers more than half of it, so each of these has its own pruned graph. The
-    loaded SavedModel has to outlive the signature.
+    function does not keep its variables, so the signature keeps the `loaded` model.
     """
 
-    def __init__(self, function: ConcreteFunction, batchable: bool = True) -> None:
+    def __init__(
+        self, function: ConcreteFunction, loaded: object, batchable: bool = True
+    ) -> None:
+        self._loaded = loaded
         _, specs = function.structured_input_signature
         arguments = {
             name: Argument(np.dtype(spec.dtype.as_numpy_dtype), spec.shape.rank)
@@ -110,7 +113,7 @@ class Model(ServedModel):
             # Layer normalisation depends on the whole batch.
             batchable = not about["layer_norm"]
             signatures = {
-                name: Signature(function, batchable)
+                name: Signature(function, self.loaded, batchable)
                 for name, function in self.loaded.signatures.items()
                 if name != DEFAULT
             }

@@ -6,14 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from keras_elmo.serving.signatures import (
-    LENGTHS,
-    Arrays,
-    ServedModel,
-    ServedSignature,
-)
+from keras_elmo.serving.signatures import LENGTHS, Arrays, ServedSignature
 
-# A request with more tokens, padding included, is long; its parts have so many.
+# A request with more tokens, padding included, is long. No part has more.
 PART_TOKENS = 2_048
 
 
@@ -26,7 +21,6 @@ class Request(NamedTuple):
         outputs: names of the outputs to return.
         sentences: number of sentences.
         longest: upper bound on the tokens of a sentence.
-        model: kept because it has to outlive the signature.
     """
 
     signature: ServedSignature
@@ -34,7 +28,6 @@ class Request(NamedTuple):
     outputs: Collection[str]
     sentences: int
     longest: int
-    model: ServedModel | None = None
 
     @property
     def is_long(self) -> bool:

@@ -81,7 +81,7 @@ def rest_app(
         version = _version(f"{_MODEL}:predict", path)
         if method == "POST" and version is not None:
             return await predict(request, version)
-        # The body is read before the answer, so that none arrives afterwards.
+        # The body is read before the answer, so that nothing arrives afterwards.
         async with bodies.read(request):
             for pattern, look_up in lookups.items():
                 version = _version(pattern, path)

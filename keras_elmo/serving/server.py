@@ -65,18 +65,17 @@ def serve(
         raise ValueError(
             f"{called('name')} must have no '/' or ':'. {received(name=name)}"
         )
-    grpc_address = None
+    has_grpc = not needs_no_keras(folder)
     # Ports are taken first, because loading takes long. (If two servers start at the
     # same time, one fails only when it listens.)
     with bound_socket(host, options.port) as listening:
-        with contextlib.ExitStack() as until_loaded:
-            if not needs_no_keras(folder):
-                grpc_address = address(host, options.grpc_port)
-                # gRPC itself would also log that the port is taken.
-                until_loaded.enter_context(bound_socket(host, options.grpc_port))
+        # Until gRPC takes its port, which would also log that the port is taken.
+        rpc = bound_socket(host, options.grpc_port)
+        with rpc if has_grpc else contextlib.nullcontext():
             # Ctrl-C interrupts this thread.
             models = ModelManager(folder, name, log)
         freeze_garbage()
+        grpc_address = address(host, options.grpc_port) if has_grpc else None
         names = names_for(host, options.allow_hosts)
         return asyncio.run(_run(models, listening, grpc_address, limits, names, log))
 

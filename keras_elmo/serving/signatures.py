@@ -68,7 +68,7 @@ class ServedSignature:
     Args:
         batchable: whether a sentence's outputs do not depend on the rest of a batch.
         arguments: the inputs by their names.
-        shapes: shapes of the outputs by their names; an axis of any size is no integer.
+        shapes: shapes of the outputs by their names, with integers for fixed sizes.
 
     Attributes:
         outputs: names of the outputs.

@@ -16,7 +16,7 @@ from tests.helpers.runs import write_text
 
 
 def test_a_warning_is_printed_once(capsys):
-    """Whatever its place in the code; the process's own function is back afterwards."""
+    """Its place in the code does not count; the process's own function comes back."""
     own = warnings.showwarning
     with cli._plain_warnings():
         warnings.simplefilter("always")

@@ -86,7 +86,7 @@ def test_evaluate(run, folder):
 
 @pytest.mark.slow
 def test_evaluate_rows(run, folder):
-    """`--max-tokens` is of the rows that the perplexity is measured on."""
+    """`--max-tokens` sets the rows on which perplexity is measured."""
     directory, _ = run
     arguments = ("evaluate", "--model", directory, "--corpus", folder / "held-out.txt")
     status, out, err = command(*arguments, "--max-tokens", 5)
@@ -124,7 +124,7 @@ def test_embed(source, request, folder, tmp_path):
 
 
 def test_pretrain_sizes_from_file(folder, fixtures, tmp_path):
-    """Those of the published model, which are no preset."""
+    """The published model has sizes that no preset has."""
     options = fixtures / "published_tiny" / "options.json"
     corpus = ["--corpus", folder / "train-*", "--out", tmp_path / "run"]
     arguments = ["--steps", "1", "--num-sampled", "8", "--batch-tokens", "132"]

@@ -136,7 +136,7 @@ def test_nearest(folder):
 
 
 def test_nearest_of_index(folder, tmp_path):
-    """The first call builds it, others need neither model nor text."""
+    """The first call builds it; later calls need neither model nor text."""
     index = ["--index", tmp_path / "index"]
     text = ["--model", folder / "run", "--corpus", folder / "text.txt"]
     asked = ["--sentence", "a bank", "--word", "bank", "--num", "8"]

@@ -99,7 +99,7 @@ def test_language():
 
 
 def test_examples_of_another_language():
-    """They are sentences of the corpus, each once, and none is called unlikely."""
+    """They are distinct sentences of the corpus, without minimal pairs."""
     model = small_model(["der", "Hund", "schläft"])
     dog, cat = "der Hund schläft im Garten", "die Katze sitzt auf dem Dach"
     corpus = [text.split() for text in ("ja", dog, dog, cat)]

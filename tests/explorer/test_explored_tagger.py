@@ -86,7 +86,7 @@ def test_describe(tagger):
 
 
 def test_many_tags():
-    """The likeliest ones, with the tag itself, and how many others there are."""
+    """The answer has the likeliest tags, the chosen one, and the number of the rest."""
     tags = [f"T{k}" for k in range(300)]
     tagger = Tagger(random_encoder(), tags=tags, lstm_units=0, crf=False)
     explored = ExploredTagger(tagger, "many")

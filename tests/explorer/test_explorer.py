@@ -27,7 +27,7 @@ def model():
 
 
 def test_neighbours(explorer, model):
-    """Those of an index of each layer, for the word that was chosen of two."""
+    """Each layer has the neighbours from its own index, for the chosen word."""
     found = explorer.neighbours(SENTENCE, 7)["layers"]
     assert len(found) == 3
     for layer, rows in enumerate(found):
@@ -98,7 +98,7 @@ def test_map_of_a_rare_word(explorer):
 
 
 def test_senses(of_sample):
-    """Those of the sample's lines, where a word is the one that a line is about."""
+    """Lines of the sample tell the sense of the word they were written for."""
     found = of_sample.map(("the", "bank"), 1, "bank")
     names = {sense["name"]: sense["size"] for sense in found["senses"]}
     assert names == {"money": 11, "river": 11}
@@ -111,7 +111,7 @@ def test_senses(of_sample):
 
 
 def test_no_senses(explorer):
-    """A text that is no sample has none."""
+    """Only the sample has senses."""
     assert not explorer.map(SENTENCE, 4, "bank")["senses"]
 
 
@@ -213,7 +213,7 @@ def test_onnx_file(tmp_path):
 
 
 def test_text_is_cut(model):
-    """What is read has so many sentences."""
+    """No more sentences are read than asked for."""
     explorer = Explorer(model, TEXT, max_sentences=2)
     assert explorer.describe()["indexed"] == 10
 

@@ -105,7 +105,7 @@ def test_forms(browser, page):
 
 
 def test_groups(browser, explorers, start_page):
-    """They are clusters, or the senses of the sample; one cluster is none."""
+    """Groups are clusters, or senses of the sample; one cluster is not a group."""
     answer = explorers["small"].map(("the", "bank"), 1, "bank")
     senses = [{"name": "river", "size": 6}, {"name": "money", "size": 4}]
 
@@ -169,7 +169,7 @@ def test_korean(browser, page):
 
 
 def test_sample_mix(browser, explorers, start_page):
-    """It is shown while the user has named none."""
+    """It is shown until the user names a mix."""
     page = start_page(Api(explorers, [], 300))
     browser.expected = ["elsewhere:"]
     browser.open(page.url, "view=mix")
@@ -290,7 +290,7 @@ def test_compare(browser, page):
 
 
 def test_three_sentences(browser, page):
-    """Two tables, and whether a word of all three is nearer to one of the others."""
+    """The page has two tables, and compares words that stand in all three sentences."""
     browser.open(page.url, f"view=compare&{THREE}")
     assert len(browser.all("#heat table")) == 2
     assert len(browser.all("#heat tbody td")) == 5 * (4 + 5)
@@ -298,7 +298,7 @@ def test_three_sentences(browser, page):
     words, cosines = row.text.split("\n")[0], browser.all("#heat .shared .percent")
     assert words == "bank"
     cells = [each.text for each in browser.all("#heat tbody td")]
-    # The second word of the first sentence; of the others the second and the fifth.
+    # The word is second in the first two sentences, and fifth in the third.
     found = [f"{float(cells[4 + 1]):.2f}", f"{float(cells[20 + 5 + 4]):.2f}"]
     assert [each.text for each in cosines] == found and found[0] != found[1]
     browser.one("#compare input[type=range]").click()
@@ -365,7 +365,7 @@ def test_surprise(browser, page):
     both = browser.text("#bits")
     browser.click("[value=forward]")
     assert browser.text("#bits") != both
-    # Of a name that is none, both sides are shown.
+    # An unknown name shows both sides.
     unequal = "likely=we+sat&unlikely=we+sat+on+the+bank&direction=toString"
     browser.open(page.url, f"view=surprise&{unequal}")
     assert "bits less a word" in browser.text(".verdict")
@@ -442,7 +442,7 @@ def test_tags_of_any_sentence(browser, page):
 
 
 def test_hundreds_of_tags(browser, explorers, start_page):
-    """The likeliest have a bar each, the others one together."""
+    """The likeliest tags have a bar each, and the rest has one."""
     tags = [f"T{k}" for k in range(300)]
     tagger = Tagger(random_encoder(), tags=tags, lstm_units=0, crf=False)
     many = ExploredTagger(tagger, "many.keras")
@@ -466,7 +466,7 @@ def test_language_of_the_tagger(browser, explorers, start_page):
 
 
 def test_no_tagger(browser, explorers, start_page):
-    """There is no such view, whatever the address says."""
+    """There is no such view, even if the address names it."""
     page = start_page(Api(explorers, MIXES, 300))
     browser.expected = ["elsewhere:"]
     browser.open(page.url, f"view=tags&{STATE}")
@@ -488,7 +488,7 @@ def test_mix(browser, page, tmp_path):
     browser.one("[type=file]").send_keys(str(file))
     browser.wait("document.querySelector('#mixes [role=alert]')")
     assert "my-mix.csv: lacks the column epoch" in browser.text("#mixes")
-    # The others are still there.
+    # The mixes from before are still there.
     browser.click("[data-view=compare]")
     browser.click("[data-view=mix]")
     assert "layer 1: 75.0 %" in browser.text("#mixes")
@@ -561,7 +561,7 @@ def test_model_without_softmax(browser, page):
 
 
 def test_model_that_dies(browser, explorers, start_page):
-    """The panel says so, the others work; so does a server that has ended."""
+    """Its panel says so, and the rest works; also when the server has ended."""
 
     class Dying:
         def __getattr__(self, name):
@@ -610,7 +610,7 @@ def test_phone(browser, page):
 
 
 def test_accessible(browser, page):
-    """axe-core finds nothing serious; in the dark only colours are others."""
+    """axe-core finds nothing serious. Dark mode changes only colours."""
     script = axe_core()
     for scheme, rules in (("light", ""), ("dark", "{runOnly: ['color-contrast']}")):
         browser.scheme(scheme)
@@ -634,7 +634,7 @@ def test_accessible(browser, page):
     reason="KERAS_ELMO_SCREENSHOTS names no folder, such as docs/figures",
 )
 def test_screenshots(browser, start_page):
-    """Those of the documentation, of elmo-en and a tagger that a variable names."""
+    """Takes the pictures of the documentation, with a tagger that a variable names."""
     tagger = ExploredTagger.load(os.environ["KERAS_ELMO_TAGGER"])
     api = Api({"elmo-en": Explorer.load("elmo-en")}, MIXES, 300, tagger)
     page = start_page(api)

@@ -1,4 +1,4 @@
-"""Requests of the page, wrong ones, and those of pages elsewhere."""
+"""Requests of the page, wrong requests, and requests of other pages."""
 
 import functools
 import http.client
@@ -103,7 +103,7 @@ def test_refused(page, method, body, said):
 
 
 def test_no_tagger(start_page, explorers):
-    """The page is told that there is none, and a request is refused."""
+    """The page learns that there is no tagger, and a request is refused."""
     page = start_page(Api(explorers, MIXES, 300))
     assert page.ask("models")[2]["tagger"] is None
     status, _, found = page.ask("tags", {"text": "the bank"})
@@ -133,7 +133,7 @@ def test_other_hosts(page):
 
 
 def test_files(page):
-    """The page's own, and no other."""
+    """The server has the page's own files and nothing else."""
     connection = http.client.HTTPConnection(page.host, page.port)
     for path, status in (
         ("/", 200),
@@ -308,7 +308,7 @@ def test_tagger_file(monkeypatch, explorer, tagger):
 
 
 def test_browser_that_blocks(monkeypatch, explorer):
-    """SIGTERM ends the server, whatever the browser does."""
+    """SIGTERM ends the server, even if the browser does not return."""
     closed = threading.Event()
 
     def open_browser(url):

@@ -60,7 +60,7 @@ def assert_as_if_alone(requests, answers):
 @settings(max_examples=25)
 @given(data=st.data())
 def test_batch_equals_single(data, model):
-    """Whatever the lengths, the padding, and the outputs of each request."""
+    """For requests with any lengths, padding and outputs."""
     names = st.sampled_from(model.signatures["default"].outputs)
     wanted = st.lists(names, min_size=1, unique=True)
     if data.draw(st.booleans()):
@@ -144,7 +144,7 @@ def test_requests_that_wait_share_a_batch(batcher, held):
 
 
 def test_batch_waits_for_last_clients(batcher, held, monkeypatch):
-    """The first client to come back is computed alone only if the others stay away."""
+    """The first client that comes back is computed alone only if no more come."""
     # Many times the time of a batch: enough on a busy machine, too.
     monkeypatch.setattr("keras_elmo.serving.batcher._WAIT_SHARE", 5.0)
     held.seconds = 0.2
@@ -270,7 +270,7 @@ def test_cancelled_request_is_dropped(batcher, held):
     for future in (first, futures[0], futures[2]):
         future.result(30)
     assert held.batches == [1, 2]
-    # Also if no other request waits.
+    # Also if it is the only one that waits.
     held.go_on.clear()
     first = submit_and_hold(batcher, held)
     only = batcher.submit(request(held))

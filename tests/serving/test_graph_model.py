@@ -58,7 +58,7 @@ def test_text_without_spaces(number, models):
 
 @pytest.mark.parametrize("name", INPUTS)
 def test_signatures(name, models):
-    """Both signatures return what those of the SavedModel return."""
+    """Both signatures return the same as those in the SavedModel."""
     found, wanted = (model.signature(name) for model in models)
     assert found.outputs == wanted.outputs
     assert found.arguments == wanted.arguments
@@ -177,7 +177,7 @@ def test_padded_to_own_longest(tasks):
 
 
 def check_pairs(model, classifier):
-    """Each signature takes both texts; padding and limits are those of both."""
+    """Each signature takes both texts; padding and limits count both."""
     u, v = ["the bank", "a dull day"], ["the river is near", "day"]
     expected = classifier.predict_proba([*zip(u, v, strict=True)])
     signature = model.signature("")
@@ -195,7 +195,7 @@ def check_pairs(model, classifier):
     batched = compute([request, request])
     np.testing.assert_allclose(batched[1]["probabilities"], expected, atol=1e-5)
     # The longest text is the second one.
-    assert _count_longest(model, signature, inputs) == 4
+    assert _count_longest(signature, inputs) == 4
     signature = model.signature("tokens")
     inputs = {}
     for prefix, texts in {"": u, "second_": v}.items():

@@ -206,8 +206,8 @@ def test_output_filter(stub, wanted):
 
 
 def test_rest_and_grpc_share_batches(server, stub):
-    """One queue: behind requests that fit beside no other, one of each waits."""
-    # So few bytes that none is counted first, which the short ones would overtake.
+    """They wait in one queue, behind requests that are too large to share a batch."""
+    # Longer texts would have their tokens counted first, and short ones would pass.
     large = request("", ["default"], strings=["a " * 24] * 41)
     short = request("", ["default"], strings=["one over gRPC"] * 3)
     # One may come after the large ones are computed.

@@ -114,7 +114,7 @@ CHUNKED = b"POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n
     + ["path", "blank", "blank afterwards", "requests"],
 )
 def test_endless_request(start, again):
-    """Whatever goes on without an end, the server closes soon."""
+    """The server soon closes a connection on which a request never ends."""
     sent = 0
 
     async def send():

@@ -29,7 +29,7 @@ GONE = "the client had gone"
 CLOSED = "closed"
 
 
-# Real requests, some of which are slow to arrive, to a server's process.
+# Real requests to a process; some arrive slowly.
 def test_malformed_requests(served, exported):
     """Each kind has its own 4xx and a reason; good requests among them succeed."""
     with served(exported, "--receive-seconds", RECEIVE_SECONDS) as server:

@@ -35,7 +35,7 @@ def body(*words):
 
 
 SHORT = body("a", "bank")
-# No two of them fit into a batch: one is computed, the others wait.
+# Two do not fit into a batch: one is computed, and the rest wait.
 LONG = body(*["a"] * 3_000)
 MAX_TOKENS = ("--max-tokens", 5_000)
 
@@ -126,7 +126,7 @@ def test_new_version_drops_no_request(server, folder, two):
     for client in clients:
         client.join()
         assert client.wrong == []
-        # Answers of the old version, then of the new one, and no others.
+        # Only answers of the old version, then of the new one.
         answers = np.array(client.answers)
         first, last = (
             np.isclose(answers, answer, atol=1e-5).all(axis=1)

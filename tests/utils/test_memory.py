@@ -47,7 +47,7 @@ return_freed_memory()
 print(before - resident())
 """
 
-# Every thread holds its blocks while the others ask for theirs.
+# All threads hold blocks at the same time.
 POOLS = """
 import ctypes, sys, threading
 
