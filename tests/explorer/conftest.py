@@ -69,6 +69,23 @@ def explorers(explorer):
     }
 
 
+def request(address, method, path, body=None, headers=None):
+    """Returns the status, the headers and the body of an answer."""
+    connection = http.client.HTTPConnection(address, timeout=60)
+    with contextlib.closing(connection):
+        connection.request(method, path, body, headers or {})
+        answer = connection.getresponse()
+        return answer.status, answer.headers, answer.read()
+
+
+def ask(address, method, body, **headers):
+    """Asks the API; returns the status, the headers and the JSON of an answer."""
+    names = {name.replace("_", "-"): value for name, value in headers.items()}
+    headers = {"content-type": "application/json"} | names
+    status, headers, text = request(address, "POST", f"/api/{method}", body, headers)
+    return status, headers, json.loads(text)
+
+
 class Page:
     """A server in a thread."""
 
@@ -89,26 +106,21 @@ class Page:
         asyncio.run(run())
 
     @property
+    def address(self):
+        return f"{self.host}:{self.port}"
+
+    @property
     def url(self):
-        return f"http://{self.host}:{self.port}/"
+        return f"http://{self.address}/"
 
     def stop(self):
         self._server.should_exit = self._server.force_exit = True
         self._thread.join(30)
 
     def ask(self, method, body=None, **headers):
-        """Returns the status, the headers and the JSON of an answer."""
         if not isinstance(body, bytes):
             body = json.dumps(body or {}).encode()
-        headers = {"content-type": "application/json"} | {
-            name.replace("_", "-"): value for name, value in headers.items()
-        }
-        with contextlib.closing(
-            http.client.HTTPConnection(self.host, self.port, timeout=60)
-        ) as connection:
-            connection.request("POST", f"/api/{method}", body, headers)
-            answer = connection.getresponse()
-            return answer.status, answer.headers, json.loads(answer.read())
+        return ask(self.address, method, body, **headers)
 
 
 @pytest.fixture(scope="session")

@@ -15,7 +15,7 @@ from tests.helpers.layer_checks import numpy_of
 from tests.helpers.small import random_encoder
 from tests.helpers.tasks import TAGS, ids_of, random_classifier, random_tagger
 
-pytestmark = pytest.mark.graph
+pytestmark = [pytest.mark.graph, pytest.mark.usefixtures("eagerly")]
 
 # A word of two bytes a letter and one that no vocabulary has; one word; many.
 SENTENCES = [
