@@ -47,33 +47,31 @@ def test_the_whole_benchmark(quality, data, encoder, pages, tmp_path, monkeypatc
     keras_elmo.save_published_weights(
         encoder, model / "options.json", model / "weights.hdf5"
     )
-    static = tmp_path / "static.txt"
-    static.write_text("bank 1 2 3\nriver 3 2 1\n배 1 1 1\n", encoding="utf-8")
     scores = tmp_path / "scores.json"
-    arguments = ["--elmo", f"en={model}", f"ko={model}", "--static", f"ko={static}"]
-    arguments += ["--experiments", "heads", "layers", "--tasks", "wnut17", "gsd-xpos"]
+    arguments = ["--elmo", f"en={model}", f"ko={model}"]
+    arguments += ["--experiments", "heads", "layers", "--tasks", "sst2", "gsd-upos"]
+    arguments += ["--vectors", "elmo"]
     arguments += ["--epochs", "1", "--scores", str(scores), *options]
     main = quality("run").main
     main(arguments)
     kept = json.loads(scores.read_text(encoding="utf-8"))
     assert all(0 <= score["score"] <= 100 for score in kept.values())
-    # There are no static vectors of English.
     tasks = {key for key in kept if key.startswith("task")}
     assert tasks == {
-        *(f"task, wnut17, elmo, {head}, seed 0" for head in ("crf", "softmax")),
-        *(f"task, gsd-xpos, {v}, softmax, seed 0" for v in ("static", "elmo", "both")),
+        "task, sst2, elmo, softmax, seed 0",
+        *(f"task, gsd-upos, elmo, {head}, seed 0" for head in ("crf", "softmax")),
     }
     assert {key.split(",")[0] for key in kept.keys() - tasks} == {
         *("semcor", "semcor by means", "kobest wic", "kobest wic by places")
     }
     text = page.read_text(encoding="utf-8")
     assert "old" not in text and "Said by a person." in text
-    assert "| WNUT-17, entities (span F1) | biLSTM, CRF |  |" in text
+    assert "| SST-2, sentiment | biLSTM, softmax |  |" in text
     assert str(tmp_path) not in text + scores.read_text(encoding="utf-8")
     text_of_card = card.read_text(encoding="utf-8")
-    assert "| UD GSD, parts of speech of Sejong (Korean) |" in text_of_card
+    assert "| UD GSD, universal parts of speech (Korean) |" in text_of_card
     assert "| KoBEST, word in context (Korean), ELMo |" in text_of_card
-    assert "WNUT" not in text_of_card and "SemCor" not in text_of_card
+    assert "SST" not in text_of_card and "SemCor" not in text_of_card
     figures = {path.name for path in (page.parent / "figures").iterdir()}
     assert figures == {f"perplexity-elmo-{language}.png" for language in ("en", "ko")}
 
