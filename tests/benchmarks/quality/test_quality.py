@@ -36,7 +36,7 @@ def pages(tmp_path):
     return ["--page", str(page), "--cards", str(card)], page, card
 
 
-@pytest.mark.benchmark
+@pytest.mark.whole
 @pytest.mark.usefixtures("eagerly")
 def test_the_whole_benchmark(quality, data, encoder, pages, tmp_path, monkeypatch):
     pytest.importorskip("matplotlib")
