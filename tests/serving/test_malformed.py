@@ -22,8 +22,8 @@ from collections import Counter
 from tests.serving.test_rest import head, tokens
 
 REQUESTS = int(os.environ.get("KERAS_ELMO_REQUESTS", 60))
-# As on a slow machine: a good request must arrive within it.
-RECEIVE_SECONDS = 2
+# A good request must arrive in time, also beside thousands of bad ones.
+RECEIVE_SECONDS = 4 if "KERAS_ELMO_REQUESTS" in os.environ else 2
 GOOD = {"instances": ["a good request"], "output_filter": ["default"]}
 GONE = "the client had gone"
 CLOSED = "closed"
