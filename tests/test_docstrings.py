@@ -31,7 +31,7 @@ def public_names():
             for node in tree.body
             if isinstance(node, ast.Assign) and node.targets[0].id == "__all__"
         )
-        package = f"keras_elmo.{Path(module).with_suffix("").parts[0]}"
+        package = f"keras_elmo.{Path(module).with_suffix('').parts[0]}"
         # Apache Beam takes seconds to import.
         marks = [pytest.mark.slow] if package == "keras_elmo.scale" else []
         for name in names:

@@ -203,7 +203,11 @@ SENSES = ["river", "money"]
         (plot_occurrences, {}, "must hold a word"),
         (plot_occurrences, {"a": (VECTORS, ["b"])}, "2 vectors and 1 senses of 'a'"),
         (plot_occurrences, {"a": (VECTORS[:1], ["b"])}, "1 vectors and 1 senses"),
-        (plot_occurrences, {"배": (VECTORS + np.nan, SENSES)}, "finite .*: others of '배'"),
+        (
+            plot_occurrences,
+            {"배": (VECTORS + np.nan, SENSES)},
+            "finite .*: others of '배'",
+        ),
         (
             plot_occurrences,
             {"a": (VECTORS, SENSES), "b": (VECTORS[:, :1], SENSES)},
