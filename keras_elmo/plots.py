@@ -63,14 +63,16 @@ def plot_history(rows: StrPath | Sequence[Any], path: StrPath) -> bool:
         columns = read_csv(file, *_HISTORY_COLUMNS)
         rows = [SimpleNamespace(**row) for row in columns]
     check_type(Sequence, "a file or rows of it", rows=rows)
-    if len(rows) < 2:
+    # Whatever has these attributes.
+    points: Sequence[Any] = rows
+    if len(points) < 2:
         return False
-    words = [row.words / 1e6 for row in rows]
+    words = [point.words / 1e6 for point in points]
     with contextlib.suppress(ImportError), picture(path, 7, 4.5) as figure:
         axes = figure.subplots()
         for direction, color in (("forward", "C0"), ("backward", "C1")):
-            validated = [getattr(row, f"perplexity_{direction}") for row in rows]
-            losses = [getattr(row, f"loss_{direction}") for row in rows]
+            validated = [getattr(point, f"perplexity_{direction}") for point in points]
+            losses = [getattr(point, f"loss_{direction}") for point in points]
             trained = np.exp(np.minimum(losses, 700))
             for perplexities, style, label in (
                 (validated, "-", "validation"),
@@ -219,10 +221,10 @@ def _scatter(axes: "Axes", vectors: np.ndarray, senses: Sequence[str]) -> None:
         x, y = points[[label == sense for label in senses]].T
         marker = _MARKERS[number % len(_MARKERS)]
         color = f"C{number}"
-        colors = {"color": color}
-        if marker in _RINGS:
-            colors = {"facecolors": "none", "edgecolors": color}
-        axes.scatter(x, y, s=36, marker=marker, label=sense, **colors)
+        face, edge = ("none", color) if marker in _RINGS else (color, None)
+        axes.scatter(
+            x, y, s=36, marker=marker, label=sense, facecolors=face, edgecolors=edge
+        )
     axes.set_xticks([])
     axes.set_yticks([])
     axes.margins(0.08)

@@ -58,11 +58,9 @@ def embed_file(
 ) -> None:
     """Writes the contextual vectors of every line of a text file.
 
-    HDF5 has the published layout: dataset `k` holds line k, counted from 0, of shape
-    `(num_layers + 1, tokens, 2 * projection_units)`, and its attribute `tokens` the
-    words, as a JSON list. With `layers="mix"` it holds
-    `(tokens, 2 * projection_units)`. Parquet has one row per token, or per line; see
-    `ParquetWriter`. A blank line has no tokens, in both.
+    HDF5 has the published layout, a dataset per line; Parquet has one row per token, or
+    per line; standard output gets one JSON object per line. See `Hdf5Writer`,
+    `ParquetWriter` and `JsonLinesWriter`. A blank line has no tokens.
 
     The vectors of 16,384 positions at a time are written as a part into the folder
     `OUT.parts`, and joined to one file, which is renamed to `out` when it is complete.
@@ -73,8 +71,7 @@ def embed_file(
     Args:
         model: a name or path or another model as of `load`.
         input: the text, UTF-8; plain, .gz or .xz; `"-"` for standard input.
-        out: a name that ends in .hdf5, .h5 or .parquet; `"-"` for standard output, to
-            which each line is written as a JSON object; see `JsonLinesWriter`.
+        out: a name that ends in .hdf5, .h5 or .parquet; `"-"` for standard output.
         resume: whether to continue with the parts of an interrupted call, if there are
             any. If `out` is complete, nothing is done.
         progress: whether to show a bar and messages on stderr.

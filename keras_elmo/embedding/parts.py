@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
+from rich.filesize import decimal
 
 from keras_elmo.embedding.embedder import BATCH_SIZE, Embedder
 from keras_elmo.files.onnx_session import OnnxEncoder
@@ -99,10 +100,10 @@ class PartFolder:
 
     def check_room(self, size: int, progress: bool) -> None:
         """Says how much room the file takes; `OSError` if the disk has less."""
-        room = f"takes about {_in_units(size)}, twice as much while it is written"
+        room = f"takes about {decimal(size)}, twice as much while it is written"
         free = shutil.disk_usage(self._path).free
         if 2 * size - sum(file.stat().st_size for file in self._path.iterdir()) > free:
-            why = f"{room}, and {_in_units(free)} are free on the disk"
+            why = f"{room}, and {decimal(free)} are free on the disk"
             raise OSError(errno.ENOSPC, why, self.out)
         if progress:
             print(f"{self.out} {room}", file=sys.stderr)
@@ -196,12 +197,6 @@ class PartFolder:
             path.unlink(missing_ok=True)
         with contextlib.suppress(OSError):
             self._path.rmdir()
-
-
-def _in_units(size: int) -> str:
-    if size < 1e5:
-        return f"{size / 1e3:,.1f} kB"
-    return f"{size / 1e9:,.1f} GB" if size >= 1e8 else f"{size / 1e6:,.1f} MB"
 
 
 class Part(NamedTuple):

@@ -49,10 +49,8 @@ class VectorWriter:
         self, shape: tuple[int, ...], options: EmbedOptions, first_line: int = 0
     ) -> None:
         *self._layers, self._units = shape
-        # The names of the layers in a table; without an axis of layers, there is a mix.
-        self._names = (
-            ["mix"] if len(shape) == 1 else [f"layer_{k}" for k in range(shape[0])]
-        )
+        # Without an axis of layers, there is a mix.
+        self._names = [f"layer_{k}" for k in range(*self._layers or [0])] or ["mix"]
         self._options = options
         self._line = first_line
 
@@ -78,10 +76,12 @@ class VectorWriter:
 
 
 class Hdf5Writer(VectorWriter):
-    """Writes dataset `k` for line k: `(tokens, units)`, or `(layers, tokens, units)`.
+    """Writes dataset `k` for line k, counted from 0.
 
-    Its attribute `tokens` is a JSON list of the words: an attribute, because a reader
-    may take every name in the file for a line. A file that exists is replaced.
+    Its shape is `(num_layers + 1, tokens, 2 * projection_units)`, or without the first
+    axis if `layers` is `"mix"`. Its attribute `tokens` is a JSON list of the words: an
+    attribute, because a reader may take every name in the file for a line. A file that
+    exists is replaced.
     """
 
     def __init__(

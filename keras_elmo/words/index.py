@@ -240,7 +240,8 @@ class Index(TokenTable):
             places: dict[Place, float] = {}
             for row, cosine in zip(*map(np.ndarray.tolist, closest), strict=True):
                 places.setdefault(self._place(row), cosine)
-            places.pop(left_out, None)
+            if left_out is not None:
+                places.pop(left_out, None)
             if len(places) >= num or count >= total:
                 best = islice(places.items(), num)
                 return [Occurrence(c, list(words), at) for (at, words), c in best]

@@ -68,11 +68,11 @@ def test_vectors(path, pooling, layers):
     names = vectorizer.get_feature_names_out()
     assert names.shape == (vectors.shape[1],) and names[1] == "elmovectorizer1"
     # Nothing is learnt.
-    for texts in (TEXTS, np.array(TEXTS), np.array(TEXTS, object), iter(TEXTS)):
-        unfitted = ElmoVectorizer(path, pooling=pooling, layers=layers)
-        np.testing.assert_allclose(unfitted.transform(texts), vectors, atol=1e-5)
+    unfitted = ElmoVectorizer(path, pooling=pooling, layers=layers)
     words = [text.split() for text in TEXTS]
-    np.testing.assert_allclose(vectorizer.transform(words), vectors, atol=1e-5)
+    arrays = np.array(TEXTS), np.array(TEXTS, object)
+    for texts in (TEXTS, *arrays, iter(TEXTS), words):
+        np.testing.assert_allclose(unfitted.transform(texts), vectors, atol=1e-5)
 
 
 def test_mix_of_a_layer(path):
