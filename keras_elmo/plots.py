@@ -67,9 +67,9 @@ def plot_history(rows: StrPath | Sequence[Any], path: StrPath) -> bool:
     points: Sequence[Any] = rows
     if len(points) < 2:
         return False
-    words = [point.words / 1e6 for point in points]
     with contextlib.suppress(ImportError), picture(path, 7, 4.5) as figure:
         axes = figure.subplots()
+        words = [point.words / 1e6 for point in points]
         for direction, color in (("forward", "C0"), ("backward", "C1")):
             validated = [getattr(point, f"perplexity_{direction}") for point in points]
             losses = [getattr(point, f"loss_{direction}") for point in points]

@@ -25,35 +25,12 @@ def figures(monkeypatch):
 
 # === Learning curves ===
 
-ROW = HistoryRow(
-    step=100,
-    epoch=0,
-    words=120_000,
-    seconds=60.0,
-    words_per_second=2_000.0,
-    learning_rate=0.2,
-    gradient_norm=1.5,
-    loss_forward=6.5,
-    loss_backward=6.4,
-    perplexity_forward=600.0,
-    perplexity_backward=580.0,
-)
-LATER = dataclasses.replace(
-    ROW,
-    words=240_000,
-    loss_forward=5.5,
-    loss_backward=5.4,
-    perplexity_forward=300.0,
-    perplexity_backward=290.0,
-)
+ROW = HistoryRow(100, 0, 120_000, 60.0, 2e3, 0.2, 1.5, 6.5, 6.4, 600.0, 580.0)
+LATER = HistoryRow(200, 0, 240_000, 60.0, 2e3, 0.2, 1.5, 5.5, 5.4, 300.0, 290.0)
 # A run that has diverged is a run whose picture is wanted.
-DIVERGED = dataclasses.replace(
-    LATER,
-    words=300_000,
-    loss_forward=math.nan,
-    loss_backward=800.0,
-    perplexity_forward=math.inf,
-    perplexity_backward=1e300,
+DIVERGED = HistoryRow(
+    *(300, 0, 300_000, 60.0, 2e3, 0.2, 1.5),
+    *(math.nan, 800.0, math.inf, 1e300),
 )
 
 

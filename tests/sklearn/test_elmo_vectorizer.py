@@ -23,7 +23,7 @@ pytestmark = pytest.mark.graph
 
 WORDS = ["<S>", "</S>", "<UNK>", "bank", "river"]
 TEXTS = ["the bank", "river", "the river bank", "bank"]
-# Those that need no numbers.
+# Those that need no arrays of two axes.
 CHECKS = [
     "check_do_not_raise_errors_in_init_or_set_params",
     "check_estimator_cloneable",
@@ -46,15 +46,6 @@ def path(tmp_path_factory):
 @pytest.mark.parametrize("check", CHECKS)
 def test_checks_of_estimators(check):
     getattr(estimator_checks, check)("ElmoVectorizer", ElmoVectorizer())
-
-
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
-def test_checks_that_scikit_learn_chooses(path):
-    # Most need arrays of two axes, and are skipped.
-    for estimator, check in estimator_checks.estimator_checks_generator(
-        ElmoVectorizer(path), mark="skip", legacy=True
-    ):
-        check(estimator)
 
 
 @pytest.mark.parametrize("layers", ["mix", "all"])

@@ -20,6 +20,13 @@ ALL_WORDS = ["<S>", "</S>", "<UNK>", *WORDS]
 SENTENCE = ["the", "strange", "river", "of", "the", "boat"]
 
 
+def assert_same(found, expected):
+    """The same occurrences; a sum of products may differ by a rounding error."""
+    assert [one[1:] for one in found] == [one[1:] for one in expected]
+    cosines = [one.cosine for one in found]
+    np.testing.assert_allclose(cosines, [one.cosine for one in expected], atol=1e-5)
+
+
 def unit_vector(encoder, layer, sentence, position):
     """The vector of a token, of length 1."""
     options, weights = published(encoder)

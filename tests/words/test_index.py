@@ -5,12 +5,12 @@ import sys
 import numpy as np
 import pytest
 
-from keras_elmo import Index, nearest
+from keras_elmo import Index
 from keras_elmo.files.published import save_published_weights
 from keras_elmo.files.run_directory import PretrainingDirectory
 from tests.helpers.installed import require_installed
 from tests.helpers.small import random_encoder
-from tests.words.by_hand import CORPUS, QUERY, unit_vector
+from tests.words.by_hand import CORPUS, QUERY, assert_same, unit_vector
 
 pytestmark = pytest.mark.graph
 
@@ -27,25 +27,26 @@ def folder(built, tmp_path_factory):
     return folder
 
 
-def assert_same(found, expected):
-    """The same tokens; a sum of products may differ by a rounding error."""
-    assert [one[1:] for one in found] == [one[1:] for one in expected]
-    cosines = [one.cosine for one in found]
-    assert cosines == pytest.approx([one.cosine for one in expected], abs=1e-5)
-
-
-def test_against_reference(encoder, built):
+@pytest.mark.parametrize("layer", [0, 1, -1])
+def test_against_reference(layer, encoder):
     """Cosines are those of a search by hand; sentences are as they were."""
-    query = unit_vector(encoder, 2, QUERY, 4)
-    occurrences = built.query("bank", QUERY, num=100)
-    assert len(occurrences) == len(built) == sum(map(len, CORPUS))
+    query = unit_vector(encoder, layer, QUERY, 4)
+    expected = {
+        (tuple(tokens), position): unit_vector(encoder, layer, tokens, position) @ query
+        for tokens in CORPUS
+        for position in range(len(tokens))
+    }
+    index = Index.build(encoder, CORPUS, layer)
+    occurrences = index.query("bank", QUERY, num=100)
+    assert len(occurrences) == len(index) == len(expected)
+    cosines = [found.cosine for found in occurrences]
+    assert cosines == pytest.approx(sorted(expected.values(), reverse=True), abs=1e-5)
     for found in occurrences:
-        assert found.sentence in CORPUS
-        cosine = unit_vector(encoder, 2, found.sentence, found.position) @ query
+        cosine = expected[tuple(found.sentence), found.position]
         assert found.cosine == pytest.approx(cosine, abs=1e-5)
-    assert_same(occurrences, nearest(encoder, "bank", QUERY, CORPUS, num=100))
+        assert found.word == found.sentence[found.position]
     # By a vector of any length, as by its word.
-    assert_same(built.closest(3 * query, 7), occurrences[:7])
+    assert_same(index.closest(3 * query, 7), occurrences[:7])
 
 
 def test_same_word(encoder, built):
@@ -130,10 +131,6 @@ def test_tokenizer(encoder, tmp_path):
     asked = ("bank", "a bank's")
     for either in (index, Index.load(tmp_path / "index", encoder)):
         assert either.query(*asked)[0].sentence == ["the", "bank", "'s"]
-    assert_same(
-        nearest(encoder, *asked, tmp_path / "text.txt", tokenizer="published"),
-        index.query(*asked),
-    )
     # An index that does not say it is split as the model's text was.
     description = tmp_path / "index" / "index.json"
     stored = json.loads(description.read_text(encoding="utf-8"))
@@ -143,11 +140,17 @@ def test_tokenizer(encoder, tmp_path):
         Index.load(tmp_path / "index", encoder).query(*asked)
 
 
-def test_many_duplicates(encoder):
-    """Equal sentences are found once, however many there are."""
-    index = Index.build(encoder, [["a", "bank"]] * 50 + CORPUS)
-    found = index.query("bank", QUERY, num=5)
-    assert len({(*one.sentence, one.position) for one in found}) == 5
+def test_duplicates(encoder):
+    """Occurrences at the same place of equal sentences are found once."""
+    index = Index.build(encoder, [["a", "bank"]] * 50 + CORPUS * 3 + [QUERY])
+    found = index.query("bank", QUERY, num=1000)
+    assert len(found) == 2 + sum(map(len, CORPUS)) + len(QUERY) - 1
+    # Once from 1,000 and once from as few as are wanted.
+    assert_same(index.query("bank", QUERY, num=5), found[:5])
+    # The first "the" is asked for; the second is another place.
+    found = index.query("the", QUERY, num=1000)
+    places = sorted(one.position for one in found if one.sentence == QUERY)
+    assert places == [0, 1, 2, 4, 5, 6, 7]
 
 
 def test_among(encoder, tmp_path):

@@ -1,41 +1,20 @@
 import unicodedata
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from keras_elmo import nearest
-from tests.words.by_hand import CORPUS, QUERY, unit_vector
+from keras_elmo import Index, nearest
+from tests.words.by_hand import CORPUS, QUERY, assert_same
 
 pytestmark = pytest.mark.graph
 
 
-@pytest.mark.parametrize("layer", [0, 1, -1])
-def test_against_reference(encoder, layer):
-    """Equals a search by hand."""
-    query = unit_vector(encoder, layer, QUERY, 4)
-    expected = {
-        (tuple(tokens), position): unit_vector(encoder, layer, tokens, position) @ query
-        for tokens in CORPUS
-        for position in range(len(tokens))
-    }
-    occurrences = nearest(encoder, "bank", QUERY, CORPUS, num=7, layer=layer)
-    cosines = sorted(expected.values(), reverse=True)[:7]
-    np.testing.assert_allclose(
-        [found.cosine for found in occurrences], cosines, atol=1e-5
-    )
-    for found in occurrences:
-        cosine = expected[tuple(found.sentence), found.position]
-        assert found.cosine == pytest.approx(cosine, abs=1e-5)
-        assert found.word == found.sentence[found.position]
-
-
-def test_duplicates(encoder):
-    """Occurrences at the same place of equal sentences are returned once."""
-    found = nearest(encoder, "bank", QUERY, CORPUS * 3, num=1000)
-    assert len(found) == sum(map(len, CORPUS))
-    # Once from 1,000 and once from as few as are wanted.
-    assert nearest(encoder, "bank", QUERY, CORPUS * 3, num=3) == found[:3]
+def test_equals_index(encoder):
+    """As an index that is built and asked once."""
+    for layer, words in ((0, "any"), (-1, "same")):
+        found = nearest(encoder, "bank", QUERY, CORPUS, 100, layer, words=words)
+        index = Index.build(encoder, CORPUS, layer)
+        assert_same(found, index.query("bank", QUERY, 100, words))
 
 
 def test_among(encoder):
@@ -51,23 +30,18 @@ def test_among(encoder):
     assert words(str.istitle, "same") == ["The"]
 
 
-def test_query_is_left_out(encoder):
-    """The first "the" was asked for; the second is another place."""
-    found = nearest(encoder, "the", QUERY, [QUERY], num=100)
-    places = sorted(occurrence.position for occurrence in found)
-    assert places == [0, 1, 2, 4, 5, 6, 7]
-
-
 def test_text_files(encoder, tmp_path):
     """A text file and a text."""
     for name, part in (("a.txt", CORPUS[:3]), ("b.txt", CORPUS[3:])):
         lines = "\n".join(map(" ".join, part))
         (tmp_path / name).write_text(lines, encoding="utf-8")
     found = nearest(encoder, "bank", " ".join(QUERY), tmp_path / "*.txt")
-    expected = nearest(encoder, "bank", QUERY, CORPUS)
-    for one, other in zip(found, expected, strict=True):
-        assert one[1:] == other[1:]
-        assert one.cosine == pytest.approx(other.cosine, abs=1e-5)
+    assert_same(found, nearest(encoder, "bank", QUERY, CORPUS))
+    # Text and sentence are split as asked.
+    text = tmp_path / "text.txt"
+    text.write_text("the bank's", encoding="utf-8")
+    (found,) = nearest(encoder, "bank", "a bank's", text, 1, tokenizer="published")
+    assert found.sentence == ["the", "bank", "'s"]
 
 
 def test_decomposed_word(encoder, monkeypatch):
