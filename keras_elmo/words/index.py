@@ -161,20 +161,23 @@ class Index(TokenTable):
                 `model` is `None` and the index knows no name.
             ImportError: an approximate index without the extra `index`.
         """
-        arrays, description, graph = load_index(path)
-        if model is None and description["model"] is None:
-            refuse("model", "given: the index was built with an object", None)
-        encoder = None
+        index = cls(*load_index(path))
         if model is not None:
-            encoder = open_model(model).encoder()
-            _check_model(encoder, description)
-        return cls(arrays, description, graph, encoder)
+            index.encoder = index._opened(model)
+        elif index.model is None:
+            refuse("model", "given: the index was built with an object", None)
+        return index
 
     @cached_property
     def encoder(self) -> AnyEncoder:
         """The model of the vectors."""
-        encoder = open_model(str(self.model)).encoder()
-        _check_model(encoder, self._description)
+        return self._opened(str(self.model))
+
+    def _opened(self, model: Source) -> AnyEncoder:
+        encoder = open_model(model).encoder()
+        if encoder_hash(encoder) != self._description["model_hash"]:
+            rule = "the one that the index was built with; its weights differ"
+            refuse("model", rule, self.model or encoder.name)
         return encoder
 
     def query(
@@ -265,9 +268,3 @@ class Index(TokenTable):
     @cached_property
     def _embedder(self) -> Embedder:
         return Embedder(self.encoder)
-
-
-def _check_model(encoder: AnyEncoder, description: Config) -> None:
-    if encoder_hash(encoder) != description["model_hash"]:
-        rule = "the one that the index was built with; its weights differ"
-        refuse("model", rule, description["model"] or encoder.name)

@@ -4,6 +4,7 @@ import filecmp
 import gzip
 import io
 import json
+import math
 import os
 import re
 from collections import namedtuple
@@ -201,43 +202,42 @@ def small_parts(monkeypatch):
     monkeypatch.setattr(parts_module, "_CACHED_POSITIONS", 10)
 
 
-@pytest.fixture
-def interrupt(encoder, text, monkeypatch):
-    """Interrupts a call when some parts are computed; returns what it says."""
+class Lines(list):
+    """Those that are embedded; Ctrl-C comes after `left` more parts."""
 
-    def call(out, after, **options):
-        left = after
-        embed_window = Embedder.embed_window
-
-        def interrupted(*arguments, **options):
-            nonlocal left
-            if left == 0:
-                raise KeyboardInterrupt
-            left -= 1
-            return embed_window(*arguments, **options)
-
-        with monkeypatch.context() as patch:
-            patch.setattr(Embedder, "embed_window", interrupted)
-            with pytest.raises(KeyboardInterrupt) as interruption:
-                embed_file(encoder, text, out, **options)
-        assert not out.exists()
-        return str(interruption.value)
-
-    return call
+    left = math.inf
 
 
 @pytest.fixture
 def embedded(monkeypatch):
-    """The lines that are embedded, as they are."""
-    lines = []
+    lines = Lines()
     embed_window = Embedder.embed_window
 
-    def noted(self, window, *arguments, **options):
+    def recorded(self, window, *arguments, **options):
+        if not lines.left:
+            raise KeyboardInterrupt
+        lines.left -= 1
         lines.extend([token.decode() for token in tokens] for tokens in window)
         return embed_window(self, window, *arguments, **options)
 
-    monkeypatch.setattr(Embedder, "embed_window", noted)
+    monkeypatch.setattr(Embedder, "embed_window", recorded)
     return lines
+
+
+@pytest.fixture
+def interrupt(encoder, text, embedded):
+    """Interrupts a call when some parts are computed; returns what it says."""
+
+    def call(out, after, **options):
+        embedded.left = after
+        with pytest.raises(KeyboardInterrupt) as interruption:
+            embed_file(encoder, text, out, **options)
+        assert not out.exists()
+        embedded.left = math.inf
+        embedded.clear()
+        return str(interruption.value)
+
+    return call
 
 
 @pytest.mark.usefixtures("small_parts")
@@ -280,7 +280,6 @@ def test_missing_parts(encoder, text, interrupt, embedded, tmp_path, monkeypatch
         assert path.name.startswith(f"{number:012}-")
     first.rename(parts / "000000000000-01234567.npy")
     second.unlink()
-    embedded.clear()
     read = []
 
     def noted(*arguments):

@@ -261,7 +261,7 @@ def test_projector(folder):
     (folder / "banks.txt").write_text(sentences, encoding="utf-8")
     output = run("14", "--text", "banks.txt", "--out", "projector", cwd=folder)
     assert output == "3 vectors of bank are in projector\n"
-    config, metadata, vectors = (
+    metadata, config, vectors = (
         path.read_text(encoding="utf-8").splitlines()
         for path in sorted((folder / "projector").iterdir())
     )
