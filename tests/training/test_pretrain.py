@@ -429,7 +429,7 @@ def test_mixed_precision(tmp_path, monkeypatch):
         rows = timeless(tmp_path / dtype)
         losses[dtype] = [row.loss_forward + row.loss_backward for row in rows]
     for first, *_, last in losses.values():
-        assert last < 0.8 * first
+        assert last < 0.9 * first
     # A few units a layer: what rounding does to one of them shows in the end.
     for rows, tolerance in ((2, 0.02), (4, 0.1)):
         np.testing.assert_allclose(
