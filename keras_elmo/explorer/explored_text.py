@@ -11,7 +11,7 @@ from keras_elmo.models.encoder import Encoder
 from keras_elmo.utils.progress import Progress
 from keras_elmo.words.index import Index
 from keras_elmo.words.predictions import Predictions
-from keras_elmo.words.token_vectors import Place, TokenTable, token_arrays
+from keras_elmo.words.token_vectors import Place, token_arrays
 
 # Points of a map.
 _MOST = 200
@@ -51,13 +51,11 @@ class ExploredText:
         text = self._read(sentences, senses)
         with Progress("Indexing", visible=progress) as bar:
             arrays = token_arrays(encoder, text, layers, None, bar, contexts=True)
-        self.indexes = [
+        # The last one has the contexts.
+        *self.indexes, self._contexts = (
             Index(tokens, {"model": None, "layer": layer}, None, encoder)
-            for layer, tokens in zip(layers, arrays, strict=False)
-        ]
-        # One array for each layer, then the contexts. All have the same rows.
-        self._vectors = [tokens["vectors"] for tokens in arrays]
-        self._table = TokenTable(arrays[0])
+            for layer, tokens in enumerate(arrays)
+        )
 
     def _read(
         self,
@@ -124,20 +122,19 @@ class ExploredText:
     def contexts_at(self, places: Collection[Place]) -> tuple[list[Place], np.ndarray]:
         """Returns places in the order of the text, and the vectors of `contexts_of`."""
         forms = {sentence[position] for position, sentence in places}
-        occurrences = self._table.spread(forms, len(self))
-        rows = {place: row for place, row in occurrences.items() if place in places}
-        return [*rows], np.asarray(self._vectors[-1][[*rows.values()]])
+        vectors, occurrences = self._contexts.occurrences(forms, len(self))
+        kept = [k for k, place in enumerate(occurrences) if place in places]
+        return [occurrences[k] for k in kept], vectors[kept]
 
     def word_map(
         self, forms: Collection[str], umap: bool
     ) -> tuple[WordMap, list[Place], int]:
         """Returns the map of a word, the places of its points, and the word's count."""
-        places = self._table.spread(forms, _MOST)
-        rows = [*places.values()]
-        *layers, contexts = (np.asarray(vectors[rows]) for vectors in self._vectors)
+        layers = [index.occurrences(forms, _MOST)[0] for index in self.indexes]
+        contexts, places = self._contexts.occurrences(forms, _MOST)
         traits = self.traits(layers[-1], contexts)
         word_map = WordMap(np.stack(layers), traits, umap)
-        return word_map, [*places], self.indexes[0].count(forms)
+        return word_map, places, self.indexes[0].count(forms)
 
     def traits(self, top: np.ndarray, contexts: np.ndarray) -> np.ndarray:
         """Returns the vectors by which occurrences are clustered.

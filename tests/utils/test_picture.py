@@ -2,8 +2,8 @@ import sys
 
 import pytest
 
-from keras_elmo.plots import picture as module
-from keras_elmo.plots.picture import picture
+from keras_elmo.utils import picture as module
+from keras_elmo.utils.picture import picture
 from tests.helpers.images import size_of_png
 from tests.helpers.installed import import_installed, require_installed
 
