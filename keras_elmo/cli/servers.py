@@ -17,11 +17,10 @@ from keras_elmo.cli.parsing import (
     import_keras,
     take_options,
 )
-from keras_elmo.explorer.explore_options import ExploreOptions
 from keras_elmo.files.exported_sources import KerasFile
 from keras_elmo.files.finding import needs_no_keras
 from keras_elmo.files.loading import open_trained
-from keras_elmo.serving.limits import Limits, ServeOptions
+from keras_elmo.serving.limits import ExploreOptions, Limits, ServeOptions
 from keras_elmo.utils.lazy import import_extra
 from keras_elmo.utils.options import Option, options_of
 

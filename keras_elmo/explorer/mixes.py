@@ -3,8 +3,7 @@
 import io
 import os
 import zipfile
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 import keras
 
@@ -12,7 +11,7 @@ from keras_elmo.downstream.callbacks import MixWeightsLogger
 from keras_elmo.plots import last_mixes, parse_csv, read_csv
 from keras_elmo.utils.reading import reading
 
-Mixes = list[dict[str, Any]]
+Mixes = Sequence[Mapping[str, object]]
 
 
 def read_mix_file(path: str) -> Mixes:
@@ -44,10 +43,10 @@ def parse_mix_csv(text: str, name: str) -> Mixes:
     return _mixes(parse_csv(io.StringIO(text, newline=""), name, "epoch"), name)
 
 
-def _mixes(rows: Iterable[Any], name: str) -> Mixes:
+def _mixes(rows: Sequence[Mapping[str, float | None]], name: str) -> Mixes:
     mixes = [
         {"task": f"{name}: {layer}", "weights": seeds[0]}
-        for layer, seeds in last_mixes([*rows]).items()
+        for layer, seeds in last_mixes(rows).items()
     ]
     if not mixes:
         raise ValueError(f"{name}: has no columns NAME/layer_0, NAME/layer_1, ...")

@@ -20,12 +20,11 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
 from keras_elmo.explorer.api import Api
-from keras_elmo.explorer.explore_options import ExploreOptions
 from keras_elmo.explorer.explored_tagger import ExploredTagger
 from keras_elmo.explorer.explorer import Explorer
 from keras_elmo.explorer.mixes import Mixes, read_mix_file
 from keras_elmo.serving.body import Bodies
-from keras_elmo.serving.guard import Guard, names_of_machine
+from keras_elmo.serving.guard import Guard, names_for
 from keras_elmo.serving.http import (
     address,
     bound_socket,
@@ -37,7 +36,7 @@ from keras_elmo.serving.http import (
     start_listening,
     while_connected,
 )
-from keras_elmo.serving.limits import ServingError, invalid
+from keras_elmo.serving.limits import ExploreOptions, ServingError, invalid
 
 _HEADERS = {
     # Scripts and styles only from files of this server.
@@ -162,4 +161,4 @@ def explore_app(api: Api, options: ExploreOptions) -> ASGIApp:
             HTTPException: _refuse_route,
         },
     )
-    return Guard(app, names_of_machine(options.host), _HEADERS)
+    return Guard(app, names_for(options.host, ()) or (), _HEADERS)

@@ -52,11 +52,6 @@ class Guard:
         return name in self._names or _address(name) is not None
 
 
-def names_of_machine(host: str) -> set[str]:
-    """Returns the names by which this machine reaches a server at `host`."""
-    return {"localhost", host, socket.gethostname()}
-
-
 def names_for(host: str, others: Collection[str] | None) -> set[str] | None:
     """Returns the names that requests to a server at `host` may use besides addresses.
 
@@ -65,7 +60,7 @@ def names_for(host: str, others: Collection[str] | None) -> set[str] | None:
     """
     if others is None and not _is_loopback(host):
         return None
-    return {*names_of_machine(host), *(others or ())}
+    return {"localhost", host, socket.gethostname(), *(others or ())}
 
 
 def _is_loopback(host: str) -> bool:

@@ -1,4 +1,4 @@
-"""Options and limits of a server, and the error that refuses a request."""
+"""Options and limits of the servers, and the error that refuses a request."""
 
 import contextlib
 import dataclasses
@@ -161,3 +161,24 @@ class Limits:
                 Code.UNAVAILABLE,
                 f"{self.waiting} requests wait already; try again later",
             )
+
+
+@dataclasses.dataclass(frozen=True)
+class ExploreOptions(Limits):
+    """Address of the explorer's page, and limits for its requests."""
+
+    sentences: int = option(
+        5000,
+        "Sentences to read from the text; each word takes a few kB of memory.",
+        _LIMITS,
+        flag="--max-sentences",
+    )
+    tokens: int = option(
+        300, "Tokens of a sentence in a request.", _LIMITS, flag="--max-tokens"
+    )
+    host: str = option(
+        ServeOptions.host, "Address to listen at.", "address", metavar="HOST"
+    )
+    port: int = option(
+        8502, "Port; 0 picks a free one.", "address", positive=False, most=65_535
+    )

@@ -86,7 +86,7 @@ class Optimizer(keras.optimizers.Optimizer):
     A slot is what an optimizer keeps for each weight.
     """
 
-    def set_slots(self, **slots: Iterable[Any]) -> None:
+    def set_slots(self, **slots: Iterable[object]) -> None:
         """Sets the slots of all weights, by Keras's names: `accumulators=...`."""
         for name, values in slots.items():
             setattr(self, f"_{name}", list(values))

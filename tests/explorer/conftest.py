@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from keras_elmo.explorer.api import Api
-from keras_elmo.explorer.explore_options import ExploreOptions
 from keras_elmo.explorer.explored_tagger import ExploredTagger
 from keras_elmo.explorer.explorer import Explorer
 from keras_elmo.explorer.page_server import explore_app
 from keras_elmo.serving.http import bound_socket, http_server, start_listening
+from keras_elmo.serving.limits import ExploreOptions
 from tests.helpers.pretrained import model_of
 from tests.helpers.runs import CONFIG
 from tests.helpers.small import randomise

@@ -55,6 +55,20 @@ def browser(window, page):
     assert not left
 
 
+@pytest.fixture
+def open_page(browser, start_page):
+    """Starts a page of its own and opens it."""
+
+    def open_page(api, fragment=""):
+        page = start_page(api)
+        # Its address is another one than the shared page's.
+        browser.expected = ["elsewhere:"]
+        browser.open(page.url, fragment)
+        return page
+
+    return open_page
+
+
 def test_word(browser, page):
     """A click shows neighbours, substitutes, and the map; the slider moves it."""
     browser.open(page.url, "text=we+sat+on+the+bank")
@@ -104,7 +118,7 @@ def test_forms(browser, page):
     assert "pattern" not in browser.run("location.hash")
 
 
-def test_groups(browser, explorers, start_page):
+def test_groups(browser, explorers, open_page):
     """Groups are clusters, or senses of the sample; one cluster is not a group."""
     answer = explorers["small"].map(("the", "bank"), 1, "bank")
     senses = [{"name": "river", "size": 6}, {"name": "money", "size": 4}]
@@ -121,9 +135,7 @@ def test_groups(browser, explorers, start_page):
             clusters = [{"size": len(points), "words": ["the"]}]
             return {**answer, "points": points, "clusters": clusters, "senses": senses}
 
-    page = start_page(Api({"small": Sensed()}, MIXES, 300))
-    browser.expected = ["elsewhere:"]
-    browser.open(page.url, BANK)
+    open_page(Api({"small": Sensed()}, MIXES, 300), BANK)
     assert "No groups stand out." in browser.text("#map .legend")
     assert "one point for all" in browser.text("#map .legend")
     browser.one("#map .colour").send_keys("senses")
@@ -168,11 +180,9 @@ def test_korean(browser, page):
     assert "문장에는 단어가 하나는" in browser.text("#heat [role=alert]")
 
 
-def test_sample_mix(browser, explorers, start_page):
+def test_sample_mix(browser, explorers, open_page):
     """It is shown until the user names a mix."""
-    page = start_page(Api(explorers, [], 300))
-    browser.expected = ["elsewhere:"]
-    browser.open(page.url, "view=mix")
+    open_page(Api(explorers, [], 300), "view=mix")
     assert "Sample: elmo-en" in browser.text("#mixes")
 
 
@@ -311,11 +321,9 @@ def test_three_sentences(browser, page):
     assert "third" not in browser.run("location.hash")
 
 
-def test_quiz(browser, of_sample, start_page):
+def test_quiz(browser, of_sample, open_page):
     """An answer is judged and counted once; the address holds the question."""
-    page = start_page(Api({"sample": of_sample}, MIXES, 300))
-    browser.expected = ["elsewhere:"]
-    browser.open(page.url, "view=quiz")
+    page = open_page(Api({"sample": of_sample}, MIXES, 300), "view=quiz")
     marked = browser.text("#question mark")
     assert marked in browser.text("#question .sentence")
     right = []
@@ -441,14 +449,12 @@ def test_tags_of_any_sentence(browser, page):
         assert not browser.all(".marginals")
 
 
-def test_hundreds_of_tags(browser, explorers, start_page):
+def test_hundreds_of_tags(browser, explorers, open_page):
     """The likeliest tags have a bar each, and the rest has one."""
     tags = [f"T{k}" for k in range(300)]
     tagger = Tagger(random_encoder(), tags=tags, lstm_units=0, crf=False)
     many = ExploredTagger(tagger, "many.keras")
-    page = start_page(Api(explorers, MIXES, 300, many))
-    browser.expected = ["elsewhere:"]
-    browser.open(page.url, "view=tags&tagged=the+bank")
+    open_page(Api(explorers, MIXES, 300, many), "view=tags&tagged=the+bank")
     assert len(browser.all(".marginals li")) == 25
     assert "276 other tags" in browser.text(".marginals")
     assert "many.keras: each word gets its own" in browser.text("#tagged .note")
@@ -465,11 +471,9 @@ def test_language_of_the_tagger(browser, explorers, start_page):
         assert browser.text("#tags .examples button").startswith("Ada Lovelace")
 
 
-def test_no_tagger(browser, explorers, start_page):
+def test_no_tagger(browser, explorers, open_page):
     """There is no such view, even if the address names it."""
-    page = start_page(Api(explorers, MIXES, 300))
-    browser.expected = ["elsewhere:"]
-    browser.open(page.url, f"view=tags&{STATE}")
+    open_page(Api(explorers, MIXES, 300), f"view=tags&{STATE}")
     assert not browser.one("[data-view=tags]").is_displayed()
     assert not browser.one("#tags").is_displayed()
     assert browser.one("#word").is_displayed()
@@ -560,7 +564,7 @@ def test_model_without_softmax(browser, page):
     assert "predicts no words" in browser.text("#bits")
 
 
-def test_model_that_dies(browser, explorers, start_page):
+def test_model_that_dies(browser, explorers, open_page):
     """Its panel says so, and the rest works; also when the server has ended."""
 
     class Dying:
@@ -570,9 +574,8 @@ def test_model_that_dies(browser, explorers, start_page):
         def map(self, *arguments):
             raise MemoryError
 
-    page = start_page(Api({"small": Dying()}, MIXES, 300))
-    browser.expected = ["status of 500", "ERR_", "failed:", "elsewhere:"]
-    browser.open(page.url, BANK)
+    page = open_page(Api({"small": Dying()}, MIXES, 300), BANK)
+    browser.expected += ["status of 500", "ERR_", "failed:"]
     assert "The server failed; see its log" in browser.text("#map [role=alert]")
     assert len(browser.all("#neighbours li")) == 12
     page.stop()

@@ -16,11 +16,11 @@ import pytest
 
 import keras_elmo
 from keras_elmo.explorer.api import Api
-from keras_elmo.explorer.explore_options import ExploreOptions
 from keras_elmo.explorer.explored_tagger import ExploredTagger
 from keras_elmo.explorer.explorer import Explorer
 from keras_elmo.explorer.mixes import read_mix_file
 from keras_elmo.explorer.page_server import explore
+from keras_elmo.serving.limits import ExploreOptions
 from tests.explorer.conftest import MIXES, TEXT, ask, request
 from tests.helpers.command_line import assert_one_line, command
 from tests.helpers.fresh_process import run_script
