@@ -4,7 +4,6 @@ import sys
 from collections import deque
 from contextvars import ContextVar
 from time import monotonic
-from types import TracebackType
 from typing import TYPE_CHECKING, TextIO
 
 from keras_elmo.utils.checks import counted
@@ -79,12 +78,7 @@ class Progress:
             self._shown = now
             self._show(now)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         now = monotonic()
         if self._bar is not None:
             self._show(now)
