@@ -23,7 +23,7 @@ def add_bilstm(
         for name in ("kernel", "recurrent_kernel")
     ]
     biases = [_gates(array_of(cell.bias)[None], units)[:, 0] for cell in cells]
-    # The second half is of the recurrent product; Keras has one bias.
+    # The second half is the bias of the recurrent product; Keras has one bias.
     biases = [np.concatenate([bias, np.zeros_like(bias)]) for bias in biases]
     # One masked token more, so that there is a step.
     x = graph.add("Pad", x, graph.integers(0, 0, 0, 0, 1, 0))

@@ -9,7 +9,7 @@ import numpy as np
 
 from keras_elmo.downstream.elmo_embedding import ElmoEmbedding
 from keras_elmo.embedding.embedder import embed
-from keras_elmo.files.finding import is_onnx
+from keras_elmo.files.finding import needs_no_keras
 from keras_elmo.files.loading import open_model
 from keras_elmo.files.sources import Source
 from keras_elmo.utils.checks import check_choice
@@ -155,4 +155,6 @@ def _in_memory(model: Source) -> Source:
 @lru_cache(maxsize=2)
 def _loaded(path: str, changed: int) -> Source:
     """Keeps a model, with its mix, for the many calls of a grid search."""
-    return open_model(path).encoder() if is_onnx(path) else ElmoEmbedding(path)
+    if needs_no_keras(path):
+        return open_model(path).encoder()
+    return ElmoEmbedding(path)

@@ -12,6 +12,7 @@ from keras_elmo.embedding.embed_file import embed_file
 from keras_elmo.files import finding, loading
 from keras_elmo.files.loading import load
 from tests.files.test_run_directory import assert_same_weights, directory, model
+from tests.helpers.exports import export_weights
 from tests.helpers.fresh_process import ROOT
 from tests.helpers.hub import Hub
 
@@ -105,7 +106,7 @@ def test_archive(archive, model):
         keras_elmo.ElmoEmbedding.from_saved_model,
         lambda model: list(keras_elmo.embed(model, ["a bank"], layers="mix")),
         lambda model: embed_file(model, __file__, "-", layers="mix"),
-        lambda model: keras_elmo.export_saved_model(model, "exported", tokenizer=None),
+        lambda model: export_weights(model, "exported"),
     ],
     ids=["layer", "from_saved_model", "embed", "embed_file", "export"],
 )

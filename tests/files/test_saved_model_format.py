@@ -14,7 +14,13 @@ from keras_elmo.files.loading import load, load_language_model
 from keras_elmo.training.perplexity import perplexity
 from keras_elmo.training.warm_start import WarmStart
 from keras_elmo.words.substitutes import substitutes
-from tests.helpers.exports import LENGTHS, TOKENS, embedding, in_memory
+from tests.helpers.exports import (
+    LENGTHS,
+    TOKENS,
+    embedding,
+    export_weights,
+    in_memory,
+)
 from tests.helpers.layer_checks import numpy_of
 from tests.helpers.pretrained import model_of, write_pretrained
 from tests.helpers.runs import CONFIG, write_text
@@ -34,7 +40,7 @@ def layer():
 @pytest.fixture(scope="module")
 def folder(layer, tmp_path_factory):
     path = tmp_path_factory.mktemp("layer") / "export"
-    export_saved_model(layer, path, None)
+    export_weights(layer, path)
     return path
 
 
@@ -100,7 +106,7 @@ def directory(tmp_path_factory):
 @pytest.fixture(scope="module")
 def exported(directory, tmp_path_factory):
     path = tmp_path_factory.mktemp("exported") / "model"
-    export_saved_model(directory.path, path, "whitespace", language_model=True)
+    export_weights(directory.path, path, "whitespace", language_model=True)
     return path
 
 
@@ -109,6 +115,7 @@ def damaged(exported, tmp_path):
     return shutil.copytree(exported, tmp_path / "damaged")
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_language_model_predictions(directory, exported, tmp_path):
     text = write_text(tmp_path / "text.txt")
     wanted, found = (perplexity(path, text) for path in (directory.path, exported))
@@ -122,7 +129,7 @@ def test_language_model_predictions(directory, exported, tmp_path):
 
 
 def test_language_model_exported_again(exported, tmp_path):
-    export_saved_model(exported, tmp_path / "again", None, language_model=True)
+    export_weights(exported, tmp_path / "again", language_model=True)
     wanted, found = map(load_language_model, (exported, tmp_path / "again"))
     assert found.vocabulary.words == WORDS
     for ours, theirs in zip(found.weights, wanted.weights, strict=True):
@@ -142,7 +149,7 @@ def test_warm_start(directory, exported):
 
 
 def test_no_language_model(directory, tmp_path):
-    export_saved_model(directory.path, tmp_path / "encoder", None)
+    export_weights(directory.path, tmp_path / "encoder")
     with pytest.raises(ValueError, match="encoder: holds an encoder but no language"):
         load_language_model(tmp_path / "encoder")
     with pytest.raises(ValueError, match="encoder: holds an encoder but no language"):

@@ -23,6 +23,7 @@ from keras_elmo.embedding.embedder import embed
 from keras_elmo.embedding.parts import PartFolder
 from keras_elmo.explorer.mixes import read_mix_file
 from keras_elmo.export.onnx import export_onnx
+from keras_elmo.export.saved_model import export_saved_model
 from keras_elmo.files.checkpoint import restore_checkpoint, save_checkpoint
 from keras_elmo.files.finding import RunFiles
 from keras_elmo.files.loading import load, load_language_model
@@ -39,8 +40,8 @@ from tests.helpers.fresh_process import ROOT
 from tests.helpers.installed import import_installed
 from tests.helpers.limits import memory_of_at_most
 from tests.helpers.many_langs_oracle import ManyLangs, sizes
-from tests.helpers.small import random_encoder
-from tests.helpers.tasks import random_tagger
+from tests.helpers.small import SMALLER, random_encoder
+from tests.helpers.tasks import litert_tagger
 
 pytestmark = pytest.mark.graph
 
@@ -64,6 +65,11 @@ def copied(name):
     return lambda folder, originals: shutil.copytree(originals / name, folder / "it")
 
 
+def served(folder, originals):
+    export_saved_model(random_encoder(SMALLER), folder / "served", None)
+    return folder / "served"
+
+
 def onnx(**options):
     def make(folder, originals):
         export_onnx(originals / "directory", folder / "model.onnx", **options)
@@ -73,7 +79,7 @@ def onnx(**options):
 
 
 def litert(folder, originals):
-    random_tagger(static=None).export(folder / "model.tflite")
+    (folder / "model.tflite").write_bytes(litert_tagger()[1])
     return folder / "model.tflite"
 
 
@@ -218,7 +224,7 @@ KINDS = {
         10,
     ),
     "served": (
-        copied("saved_model"),
+        served,
         lambda path: Model(path, 1),
         ["saved_model.pb"],
         8,

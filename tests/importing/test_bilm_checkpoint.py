@@ -265,7 +265,7 @@ def test_refused(what, tmp_path):
 
 
 def test_no_sums_at_all(tmp_path):
-    """Of another optimizer's checkpoint, the sums begin anew, and a warning says so."""
+    """A checkpoint of another optimizer warns, and its sums start again."""
     options = checkpoint_options()
     variables, _ = checkpoint_variables(options)
     variables = {k: v for k, v in variables.items() if not k.endswith("Adagrad")}
