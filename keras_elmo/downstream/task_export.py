@@ -140,7 +140,7 @@ def _write_saved_model(model: TaskModel, path: StrPath, tokenizer: str | None) -
     with replacing(path) as temporary:
         tf.saved_model.save(module, temporary, signatures)
         layer_norm = model.elmo.layer_norm
-        write_description(temporary, encoder, tokenizer, layer_norm, task.as_dict())
+        write_description(temporary, encoder, tokenizer, layer_norm, task)
 
 
 def _named(
@@ -167,8 +167,13 @@ def _write_onnx(model: TaskModel, path: StrPath, quantize: str | None) -> None:
     """Writes an ONNX file; `quantize` is `"int8"`, or `None` for float32."""
     check_size(model.weights, path)
     encoder = model.elmo.encoder
-    about = {"layer_norm": model.elmo.layer_norm, **model.task.as_dict()}
-    metadata = metadata_of(encoder.config, encoder.tokenizer, quantize, **about)
+    metadata = metadata_of(
+        encoder.config,
+        encoder.tokenizer,
+        quantize,
+        model.task,
+        layer_norm=model.elmo.layer_norm,
+    )
     if model.static is not None:
         metadata[STATIC_WORDS] = json.dumps(model.static.words, ensure_ascii=False)
     write_onnx(path, _onnx_graph(model, quantize is not None), metadata)
@@ -258,10 +263,10 @@ def _write_litert(model: TaskModel, path: StrPath, quantize: str | None) -> None
         content = converter.convert()
     about = new_description(
         encoder.config,
+        model.task,
         tokenizer=encoder.tokenizer,
         quantize=quantize,
         layer_norm=model.elmo.layer_norm,
-        **model.task.as_dict(),
     )
     if model.static is not None:
         about[STATIC_WORDS] = model.static.words

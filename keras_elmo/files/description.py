@@ -34,10 +34,6 @@ class Task(NamedTuple):
     multi_label: bool = False
     pairs: bool = False
 
-    def as_dict(self) -> Config:
-        """Returns what `read_description` reads."""
-        return {"task": self._asdict()}
-
     @property
     def prefixes(self) -> tuple[str, ...]:
         """The prefix of argument names, for each text."""
@@ -96,9 +92,12 @@ class Description(NamedTuple):
         }
 
 
-def new_description(config: ElmoConfig, **more: object) -> Config:
+def new_description(
+    config: ElmoConfig, task: Task | None = None, **more: object
+) -> Config:
     """Returns what every description has, and more, to be stored."""
-    return {"format": FORMAT, "options": config.to_options(), **more}
+    about = {"format": FORMAT, "options": config.to_options(), **more}
+    return about if task is None else {**about, "task": task._asdict()}
 
 
 def read_description(stored: Config, where: str) -> Description:

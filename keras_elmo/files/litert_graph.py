@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from keras_elmo.files.onnx_session import Arrays, Graph
+from keras_elmo.files.onnx_session import Arrays, Graph, Shapes
 from keras_elmo.utils.lazy import tf
 from keras_elmo.utils.reading import reading
 from keras_elmo.utils.types import Config, StrPath
@@ -52,10 +52,13 @@ def open_litert_graph(path: StrPath) -> Graph:
         # Here, and not at the first call: it tells of itself on standard error.
         interpreter.allocate_tensors()
         run = interpreter.get_signature_runner()
-        inputs, outputs = (
-            {name: _sizes(value["shape_signature"]) for name, value in values.items()}
-            for values in (run.get_input_details(), run.get_output_details())
-        )
+        shapes: list[Shapes] = [
+            {
+                name: [None if n < 0 else int(n) for n in tensor["shape_signature"]]
+                for name, tensor in tensors.items()
+            }
+            for tensors in (run.get_input_details(), run.get_output_details())
+        ]
     # An interpreter has memory of its own for a batch.
     lock = threading.Lock()
 
@@ -64,7 +67,7 @@ def open_litert_graph(path: StrPath) -> Graph:
             values = run(**feeds)
         return [values[name] for name in outputs]
 
-    return Graph(inputs, outputs, about, compute)
+    return Graph(*shapes, about, compute)
 
 
 def _check_graph(path: StrPath, about: Config) -> None:
@@ -77,10 +80,6 @@ def _check_graph(path: StrPath, about: Config) -> None:
             digest.update(part)
     if digest.hexdigest() != about["sha256"]:
         raise ValueError("its graph has another checksum than its description says")
-
-
-def _sizes(shape: np.ndarray) -> list[int | str | None]:
-    return [None if size < 0 else int(size) for size in shape]
 
 
 def _interpreter(path: str) -> Any:

@@ -111,6 +111,7 @@ class GraphSession:
         about: what the file says of itself.
         config: the sizes of the biLM.
         tokenizer: the kind of `Tokenizer` for texts, if it is known.
+        quantize: `"int8"`, or `None` for float32.
         task: what is done with words; `None` for an encoder.
         inputs: names.
     """
@@ -122,6 +123,7 @@ class GraphSession:
         self.about = about
         self.config = about.config
         self.tokenizer = about.tokenizer
+        self.quantize = "int8" if about.dtype == "int8" else None
         self.task: Task | None = about.task
         self._ids = PlainIds(self.config.token_vocabulary)
         with reading(path, "its description is damaged"):
@@ -181,12 +183,16 @@ class GraphSession:
 
 
 def metadata_of(
-    config: ElmoConfig, tokenizer: str | None, quantize: str | None, **about: object
+    config: ElmoConfig,
+    tokenizer: str | None,
+    quantize: str | None,
+    task: Task | None = None,
+    **about: object,
 ) -> dict[str, str]:
     """Returns the metadata of a file: its description, and its tokenizer if known."""
     if quantize is not None:
         about |= {"quantize": quantize, "weight_bits": WEIGHT_BITS}
-    metadata = {_DESCRIPTION: json.dumps(new_description(config, **about))}
+    metadata = {_DESCRIPTION: json.dumps(new_description(config, task, **about))}
     return {**metadata, _TOKENIZER: tokenizer} if tokenizer else metadata
 
 
@@ -216,7 +222,7 @@ class OnnxEncoder(GraphSession):
         return (
             f"OnnxEncoder({self.path!r}, {self.config.num_layers + 1} layers of "
             f"{2 * self.config.projection_units} units, tokenizer={self.tokenizer!r}, "
-            f"quantize={'int8' if self.about.dtype == 'int8' else None!r})"
+            f"quantize={self.quantize!r})"
         )
 
     def layers(self, sentences: Batch) -> list[np.ndarray]:

@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from keras_elmo.files.description import Description, new_description
+from keras_elmo.files.description import Description, Task, new_description
 from keras_elmo.files.finding import ASSETS, description_file
 from keras_elmo.files.onnx_session import Mix
 from keras_elmo.files.published import (
@@ -21,7 +21,7 @@ from keras_elmo.text.vocabulary import Vocabulary
 from keras_elmo.utils.checks import called
 from keras_elmo.utils.files import write_json
 from keras_elmo.utils.lazy import tf
-from keras_elmo.utils.types import Config, StrPath, Tensor
+from keras_elmo.utils.types import StrPath, Tensor
 
 # Of TensorFlow: arguments to outputs, by their names.
 Signature: TypeAlias = Callable[..., dict[str, Tensor]]
@@ -58,7 +58,7 @@ def write_description(
     encoder: Encoder,
     signature_tokenizer: str | None,
     layer_norm: bool,
-    more: Config | None = None,
+    task: Task | None = None,
 ) -> None:
     """Writes what a model says of itself into the folder of a SavedModel.
 
@@ -66,11 +66,11 @@ def write_description(
     """
     about = new_description(
         encoder.config,
+        task,
         tokenizer=encoder.tokenizer or signature_tokenizer,
         signature_tokenizer=signature_tokenizer,
         dtype=encoder.get_config()["dtype"],
         layer_norm=layer_norm,
-        **(more or {}),
     )
     write_json(description_file(folder), about)
 

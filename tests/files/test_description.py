@@ -6,7 +6,7 @@ from keras_elmo.files.description import Task, new_description, read_description
 from tests.helpers.small import CONFIG
 
 TASK = Task("tagger", ("O", "B-PER"))
-SOUND = new_description(CONFIG, tokenizer=None, layer_norm=False, **TASK.as_dict())
+SOUND = new_description(CONFIG, TASK, tokenizer=None, layer_norm=False)
 
 
 def with_task(**changes):
