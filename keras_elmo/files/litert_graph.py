@@ -59,6 +59,7 @@ def open_litert_graph(path: StrPath) -> Graph:
             }
             for tensors in (run.get_input_details(), run.get_output_details())
         ]
+        inputs, outputs = shapes
     # An interpreter has memory of its own for a batch.
     lock = threading.Lock()
 
@@ -67,7 +68,7 @@ def open_litert_graph(path: StrPath) -> Graph:
             values = run(**feeds)
         return [values[name] for name in outputs]
 
-    return Graph(*shapes, about, compute)
+    return Graph(inputs, outputs, about, compute)
 
 
 def _check_graph(path: StrPath, about: Config) -> None:

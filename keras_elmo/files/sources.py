@@ -202,7 +202,7 @@ class LanguageModelInMemory(InMemory):
         return self._model
 
 
-def in_memory(model: Any, argument: str) -> ModelSource:
+def in_memory(model: object, argument: str) -> ModelSource:
     """Opens a model of Keras; raises `TypeError` if it is something else."""
     from keras_elmo.models.encoder import Encoder
     from keras_elmo.models.pretraining import PretrainingModel

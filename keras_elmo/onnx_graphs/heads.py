@@ -72,17 +72,14 @@ def add_pooling(graph: OnnxGraph, x: str, kept: str, pools: list[str]) -> str:
 
     `kept` is `(batch, tokens, 1)` booleans, one at least in each row.
     """
-    one = graph.integers(1)
-
-    def mean() -> str:
-        total = graph.add("Where", kept, x, graph.constant(0.0))
-        total = graph.add("ReduceSum", total, one, keepdims=0)
-        count = graph.cast(kept, "float32")
-        return graph.add("Div", total, graph.add("ReduceSum", count, one, keepdims=0))
-
-    def greatest() -> str:
-        values = graph.add("Where", kept, x, graph.constant(_LEAST))
-        return graph.add("ReduceMax", values, axes=[1], keepdims=0)
-
-    results = [{"mean": mean, "max": greatest}[name]() for name in pools]
-    return graph.add("Concat", *results, axis=-1) if len(results) > 1 else results[0]
+    one, vectors = graph.integers(1), []
+    for name in pools:
+        filling = graph.constant(0.0 if name == "mean" else _LEAST)
+        values = graph.add("Where", kept, x, filling)
+        if name == "mean":
+            count = graph.add("ReduceSum", graph.cast(kept, "float32"), one, keepdims=0)
+            total = graph.add("ReduceSum", values, one, keepdims=0)
+            vectors.append(graph.add("Div", total, count))
+        else:
+            vectors.append(graph.add("ReduceMax", values, axes=[1], keepdims=0))
+    return graph.add("Concat", *vectors, axis=-1)

@@ -106,14 +106,13 @@ class WarmStart:
             words = enumerate(model.vocabulary.words)
             rows = [(row, row_of[word]) for row, word in words if word in row_of]
             to_rows, from_rows = map(list, zip(*rows, strict=True))
-            softmaxes = model.head.softmax, self._model.head.softmax
-            for name in ("kernel", "bias"):
-                weight, source = (getattr(softmax, name) for softmax in softmaxes)
+            new, old = model.head.softmax, self._model.head.softmax
+            for weight, source in ((new.kernel, old.kernel), (new.bias, old.bias)):
                 array = np.concatenate(list(blocks_of(weight)))
                 array[to_rows] = ops.convert_to_numpy(looked_up_rows(source, from_rows))
                 weight.assign(array)
             known = len(rows)
-            del softmaxes
+            del old
         # Keras models are in reference cycles: without this, it stays in memory.
         del self._encoder, self._model, pairs, weight, source
         gc.collect()

@@ -36,17 +36,17 @@ def model():
 
 def litert(path):
     interpreter = import_installed("ai_edge_litert.interpreter").Interpreter(path)
-    taken, given = (
+    input_index, output_index = (
         details()[0]["index"]
         for details in (interpreter.get_input_details, interpreter.get_output_details)
     )
 
     def run(ids):
-        interpreter.resize_tensor_input(taken, ids.shape)
+        interpreter.resize_tensor_input(input_index, ids.shape)
         interpreter.allocate_tensors()
-        interpreter.set_tensor(taken, ids)
+        interpreter.set_tensor(input_index, ids)
         interpreter.invoke()
-        return interpreter.get_tensor(given)
+        return interpreter.get_tensor(output_index)
 
     return run
 

@@ -101,15 +101,15 @@ def test_default_signature(tokenizer, models, wanted):
 
 def test_default_signature_tokenizer(model, models):
     strings = ["The bank(1990),closed 3.5 times", "배가 고프다!"]
-    found = {kind: from_strings(models[kind], strings) for kind in TOKENIZERS}
-    for kind, outputs in found.items():
+    actual = {kind: from_strings(models[kind], strings) for kind in TOKENIZERS}
+    for kind, outputs in actual.items():
         tokens = Tokenizer(kind).ragged(strings)
         lengths = tokens.row_lengths().numpy()
         assert outputs["sequence_len"].numpy().tolist() == lengths.tolist()
         same = from_tokens(model, tokens.to_tensor("").numpy(), lengths)
         assert_equal(outputs, numpy_of(same))
-    assert found["unicode"]["sequence_len"].numpy().tolist() == [9, 3]
-    assert found["whitespace"]["sequence_len"].numpy().tolist() == [4, 2]
+    assert actual["unicode"]["sequence_len"].numpy().tolist() == [9, 3]
+    assert actual["whitespace"]["sequence_len"].numpy().tolist() == [4, 2]
 
 
 @pytest.mark.parametrize("tokenizer", TOKENIZERS)
@@ -123,13 +123,13 @@ def test_names_and_shapes(tokenizer, models):
     }
     for name, wanted in arguments.items():
         _, specs = signatures[name].structured_input_signature
-        found = {key: (v.dtype.name, v.shape.rank) for key, v in specs.items()}
-        assert found == wanted
-        found = {
+        actual = {key: (v.dtype.name, v.shape.rank) for key, v in specs.items()}
+        assert actual == wanted
+        actual = {
             output: (spec.dtype.name, spec.shape[-1], spec.shape.rank)
             for output, spec in signatures[name].structured_outputs.items()
         }
-        assert found == {
+        assert actual == {
             **{output: ("float32", size, 3) for output, size in SIZES.items()},
             "default": ("float32", 2 * HALF, 2),
             "sequence_len": ("int32", None, 1),
@@ -144,11 +144,11 @@ def test_single_sentence(model, models, wanted):
             from_tokens(model, padded([tokens], length=length + 3), [length]),
         ):
             for name in (*SIZES, "default"):
-                found, batch = np.asarray(outputs[name])[0], wanted[name][row]
+                actual, batch = np.asarray(outputs[name])[0], wanted[name][row]
                 if name != "default":
-                    assert (found[length:] == 0).all()
-                    found, batch = found[:length], batch[:length]
-                np.testing.assert_allclose(found, batch, atol=1e-5, err_msg=name)
+                    assert (actual[length:] == 0).all()
+                    actual, batch = actual[:length], batch[:length]
+                np.testing.assert_allclose(actual, batch, atol=1e-5, err_msg=name)
 
 
 def test_padding_is_not_read(model, wanted):
@@ -161,9 +161,9 @@ def test_padding_is_not_read(model, wanted):
 
 def test_mean_with_too_long_lengths(model, wanted):
     """A client that sends the padded length gets the mean over the tokens, too."""
-    found = from_tokens(model, padded(TOKENS), [LONGEST + 2] * len(TOKENS))
+    actual = from_tokens(model, padded(TOKENS), [LONGEST + 2] * len(TOKENS))
     for name in ("elmo", "default"):
-        np.testing.assert_allclose(found[name], wanted[name], atol=1e-5)
+        np.testing.assert_allclose(actual[name], wanted[name], atol=1e-5)
 
 
 def test_empty_string_before_a_token(model):
@@ -207,10 +207,10 @@ def test_no_tokens(shape, model):
 @pytest.mark.parametrize("tokenizer", TOKENIZERS)
 def test_trainable_variables(tokenizer, models, layer):
     for name, signature in models[tokenizer].signatures.items():
-        found = {v.shape.rank: v.numpy() for v in signature.trainable_variables}
+        actual = {v.shape.rank: v.numpy() for v in signature.trainable_variables}
         assert len(signature.trainable_variables) == 2, name
-        np.testing.assert_allclose(found[1], [0.7, -0.4, 0.9])
-        np.testing.assert_allclose(found[0], 1.7)
+        np.testing.assert_allclose(actual[1], [0.7, -0.4, 0.9])
+        np.testing.assert_allclose(actual[0], 1.7)
         assert len(signature.variables) == 2 + len(layer.encoder.weights)
 
 
@@ -242,9 +242,9 @@ def elsewhere(folders, tmp_path_factory):
 @pytest.mark.slow
 def test_without_package(elsewhere, model):
     """Core ops are enough but for `unicode`."""
-    found, outputs = elsewhere
+    actual, outputs = elsewhere
     # Loading the unicode one needs the ops of tensorflow-text.
-    assert re.search("op", found["missing"], re.IGNORECASE)
+    assert re.search("op", actual["missing"], re.IGNORECASE)
     strings = ["I sat on the bank", "배 가"]
     assert_equal(dict(outputs), numpy_of(from_strings(model, strings)))
 
@@ -252,11 +252,11 @@ def test_without_package(elsewhere, model):
 @pytest.mark.slow
 def test_tfsm_layer(elsewhere, layer):
     """TFSMLayer trains the mix and the head alone."""
-    found, _ = elsewhere
-    assert len(found["trainable"]) == 2
-    assert found["moved"] == found["trainable"]
-    assert found["moved_head"] == 2
-    assert found["num_weights"] == 2 + len(layer.encoder.weights)
+    actual, _ = elsewhere
+    assert len(actual["trainable"]) == 2
+    assert actual["moved"] == actual["trainable"]
+    assert actual["moved_head"] == 2
+    assert actual["num_weights"] == 2 + len(layer.encoder.weights)
 
 
 # What tensorflow-text brings, which TensorFlow Serving links as a whole; all else has
@@ -301,9 +301,9 @@ def test_jax(layer, folders, tmp_path, monkeypatch):
     require_installed("jax")
     arguments = (folders["unicode"], "weights.npz")
     run_python("-c", _READ, *arguments, cwd=tmp_path, KERAS_BACKEND="jax")
-    found = np.load(tmp_path / "weights.npz").values()
+    actual = np.load(tmp_path / "weights.npz").values()
     wanted = ElmoEmbedding(folders["unicode"]).weights
-    for array, weight in zip(found, numpy_of(wanted), strict=True):
+    for array, weight in zip(actual, numpy_of(wanted), strict=True):
         np.testing.assert_array_equal(array, weight)
     monkeypatch.setattr(keras.backend, "backend", lambda: "jax")
     with pytest.raises(RuntimeError, match="KERAS_BACKEND=tensorflow.* Received: jax"):
@@ -343,20 +343,20 @@ def test_bfloat16(layer, folders, wanted, tmp_path, monkeypatch):
         processor.setattr(bfloat16, "multiplies_bfloat16", lambda: False)
         with pytest.warns(UserWarning, match="no instructions for bfloat16") as caught:
             export_saved_model(layer, path, None, dtype="bfloat16")
-    assert [each.category for each in caught].count(UserWarning) == 1
-    found = from_tokens(tf.saved_model.load(str(path)), padded(TOKENS), LENGTHS)
+    assert [warning.category for warning in caught].count(UserWarning) == 1
+    actual = from_tokens(tf.saved_model.load(str(path)), padded(TOKENS), LENGTHS)
     for name, array in wanted.items():
         wanted_type = "int32" if name == "sequence_len" else "float32"
-        assert found[name].dtype == wanted_type
-        np.testing.assert_allclose(np.asarray(found[name]), array, atol=0.1)
+        assert actual[name].dtype == wanted_type
+        np.testing.assert_allclose(np.asarray(actual[name]), array, atol=0.1)
 
     assert stored_size(path) < 0.6 * stored_size(folders["unicode"])
     again = load(path)
     assert {weight.dtype for weight in again.weights} == {"bfloat16"}
-    for ours, given in zip(
+    for ours, original in zip(
         numpy_of(again.weights), numpy_of(layer.encoder.weights), strict=True
     ):
-        np.testing.assert_allclose(ours, given, rtol=0.01)
+        np.testing.assert_allclose(ours, original, rtol=0.01)
     # And back: what was rounded stays so.
     export_weights(path, tmp_path / "float32", dtype="float32")
     assert {weight.dtype for weight in load(tmp_path / "float32").weights} == {
@@ -379,9 +379,9 @@ def test_half_weights(layer, folders, tmp_path):
     export_saved_model(layer, tmp_path, None, half_weights=True)
     assert stored_size(tmp_path) < 0.6 * stored_size(folders["unicode"])
     encoder = load(tmp_path)
-    for ours, given in zip(encoder.weights, layer.encoder.weights, strict=True):
+    for ours, original in zip(encoder.weights, layer.encoder.weights, strict=True):
         assert ours.dtype == "float32"
-        rounded = numpy_of(given).astype("float16").astype("float32")
+        rounded = numpy_of(original).astype("float16").astype("float32")
         np.testing.assert_array_equal(numpy_of(ours), rounded)
     # The mix alone is trainable, as in full precision.
     model = tf.saved_model.load(str(tmp_path))
@@ -396,7 +396,7 @@ def test_half_weights(layer, folders, tmp_path):
 def test_tokenizer_of_every_function(tmp_path):
     """It is that of the signature, else that of the training text, else whitespace."""
     encoder = random_encoder(SMALLER)
-    for own, given, expected in (
+    for own, asked, expected in (
         (None, "own", "whitespace"),
         ("whitespace", "own", "whitespace"),
         (None, "unicode", "unicode"),
@@ -404,8 +404,8 @@ def test_tokenizer_of_every_function(tmp_path):
         ("unicode", "whitespace", "whitespace"),
     ):
         encoder.tokenizer = own
-        path = tmp_path / f"{own} {given}"
-        export_weights(encoder, path, given)
+        path = tmp_path / f"{own} {asked}"
+        export_weights(encoder, path, asked)
         assert load(path).tokenizer == expected
         assert inspect_model(path)["tokenizer"] == expected
     export_weights(path, tmp_path / "again", "own")
@@ -435,8 +435,8 @@ def test_replaces_export(tmp_path):
     export_weights(second, f"{path}/")
     assert [entry.name for entry in tmp_path.iterdir()] == ["export"]
     assert not (path / "notes.txt").exists()
-    for found, weight in zip(load(path).weights, second.weights, strict=True):
-        np.testing.assert_array_equal(numpy_of(found), numpy_of(weight))
+    for actual, weight in zip(load(path).weights, second.weights, strict=True):
+        np.testing.assert_array_equal(numpy_of(actual), numpy_of(weight))
 
 
 def test_export_of_export(folders, wanted, tmp_path):

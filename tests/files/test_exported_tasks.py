@@ -82,7 +82,7 @@ def test_tags_without_a_name(files, monkeypatch):
     """As of a graph that anybody may have made."""
     tagger = keras_elmo.load(files / "tagger.onnx")
     for wrong in (len(tagger.tags), -2):
-        found = {"tags": np.array([[wrong]], "int32")}
-        monkeypatch.setattr(GraphSession, "run", lambda *_, found=found: found)
+        actual = {"tags": np.array([[wrong]], "int32")}
+        monkeypatch.setattr(GraphSession, "run", lambda *_, actual=actual: actual)
         with pytest.raises(ValueError, match=r"tagger\.onnx: .* tags without a name"):
             tagger.predict([["Ada"]])

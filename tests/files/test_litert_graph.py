@@ -54,9 +54,9 @@ def check_same(loaded, tagger):
     assert loaded.predict(SENTENCES) == loaded.predict(SENTENCES, batch_size=1)
     assert loaded.predict(SENTENCES) == wanted
     pairs = zip(loaded.marginals(SENTENCES), tagger.marginals(SENTENCES), strict=True)
-    for (words, found), (_, probabilities) in pairs:
-        assert found.shape == probabilities.shape == (len(words), len(TAGS))
-        np.testing.assert_allclose(found, probabilities, atol=1e-4)
+    for (words, actual), (_, probabilities) in pairs:
+        assert actual.shape == probabilities.shape == (len(words), len(TAGS))
+        np.testing.assert_allclose(actual, probabilities, atol=1e-4)
 
 
 def test_load(tagger, file):
@@ -96,12 +96,12 @@ def test_commands(tagger, file, tmp_path):
 
 
 def test_inspect(tagger, file):
-    found = keras_elmo.inspect_model(file)
-    assert found["kind"] == "a tagger in a LiteRT file"
-    assert (found["dtype"], found["tokenizer"]) == ("float32", "unicode")
-    assert found["task"]["names"] == TAGS
-    assert found["uses"] == ["tag predict", "tag evaluate", "serve"]
-    assert found["parameters"]["encoder"] == tagger.elmo.encoder.count_params()
+    actual = keras_elmo.inspect_model(file)
+    assert actual["kind"] == "a tagger in a LiteRT file"
+    assert (actual["dtype"], actual["tokenizer"]) == ("float32", "unicode")
+    assert actual["task"]["names"] == TAGS
+    assert actual["uses"] == ["tag predict", "tag evaluate", "serve"]
+    assert actual["parameters"]["encoder"] == tagger.elmo.encoder.count_params()
     status, out, _ = command("inspect", file)
     assert status == 0 and "LiteRT" in out.partition("forms")[2]
 

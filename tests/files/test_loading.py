@@ -114,8 +114,8 @@ SENTENCE = ["the", "bank", "lends", "money"]
 
 
 def nearest(model, path):
-    (found,) = keras_elmo.nearest(model, "bank", SENTENCE, [["a", "bank"]], num=1)
-    return found.cosine
+    (actual,) = keras_elmo.nearest(model, "bank", SENTENCE, [["a", "bank"]], num=1)
+    return actual.cosine
 
 
 def export(model, path):
@@ -167,11 +167,11 @@ def test_language_model_in_any_form(directory, model, monkeypatch, tmp_path):
     """A name, a path and the object do alike where a softmax is needed."""
     monkeypatch.setattr(finding, "SHIPPED", tmp_path / "not yet")
     monkeypatch.setattr(model, "vocabulary", VOCABULARY)
-    found = [
+    actual = [
         keras_elmo.substitutes(form, SENTENCE, 1, num=1)[0].probability
         for form in ("run", directory.path, model)
     ]
-    np.testing.assert_allclose(found, found[0], rtol=1e-5)
+    np.testing.assert_allclose(actual, actual[0], rtol=1e-5)
 
 
 @pytest.fixture(scope="module")

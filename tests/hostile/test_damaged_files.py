@@ -159,8 +159,8 @@ def read_text(path):
 
 
 def read_index(path):
-    found = Index.load(path)
-    return found.closest(np.ones(14, "float32"), 99), found.occurrences("bank", 99)
+    actual = Index.load(path)
+    return actual.closest(np.ones(14, "float32"), 99), actual.occurrences("bank", 99)
 
 
 def read_out(path):
@@ -434,5 +434,5 @@ def test_no_pickle():
     for path in (ROOT / "keras_elmo").rglob("*.py"):
         # Comments are left out.
         code = ast.unparse(ast.parse(path.read_text(encoding="utf-8")))
-        found = spelt.findall(code)
-        assert not found or path.parent.name in RUN_GRAPHS, (path, found)
+        actual = spelt.findall(code)
+        assert not actual or path.parent.name in RUN_GRAPHS, (path, actual)
