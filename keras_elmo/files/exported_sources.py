@@ -215,11 +215,10 @@ class KerasFile(Exported):
         if kind is None or package != "keras_elmo":
             return None
         with reading(self.path):
+            names = config.get("tags" if kind == TAGGER else "labels") or ()
             return Task(
                 kind,
-                tuple(
-                    map(str, config.get("tags" if kind == TAGGER else "labels") or ())
-                ),
+                tuple(map(str, names)),
                 bool(config.get("multi_label", False)),
                 bool(config.get("pairs", False)),
             )

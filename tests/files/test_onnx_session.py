@@ -88,8 +88,8 @@ assert len(keras_elmo.nearest(model, "bank", "My bank.", corpus, num=1)) == 1
 assert vectors.shape == (3, 5, 14), vectors.shape
 status = keras_elmo.cli.main(["embed", "--model", sys.argv[1], "--input", "text.txt",
     "--out", "vectors.hdf5", "--layers", "mix"])
-names = "h5py jax keras matplotlib onnx pandas rich.progress scipy sklearn torch".split()
-names += ["tensorflow", "tensorflow_text"]
+names = "h5py jax keras matplotlib onnx pandas scipy sklearn torch".split()
+names += ["rich.progress", "tensorflow", "tensorflow_text"]
 print(status, sorted(set(names) & sys.modules.keys()))
 """
 
