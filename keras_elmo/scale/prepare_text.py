@@ -91,10 +91,7 @@ def prepare_text(
     if not folders:
         shutil.rmtree(parts)
         raise ValueError(f"there is no word in {', '.join(texts)}")
-    joined = os.path.join(parts, "prepared")
-    join_parts(folders, joined, text, tokenizer, stats)
-    check_free(out)
-    os.replace(joined, out)
+    join_parts(folders, out, text, tokenizer, stats)
     shutil.rmtree(parts)
 
 

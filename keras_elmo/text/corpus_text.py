@@ -1,4 +1,4 @@
-"""What a `Corpus` reads: text files, a folder that `prepare` wrote, or an iterable."""
+"""The text of a `Corpus`: text files, a folder that `prepare` wrote, or an iterable."""
 
 import os
 import shutil
@@ -35,12 +35,12 @@ from keras_elmo.utils.lazy import has_tensorflow
 # Words at the ends of rows whose marks are remembered: few words are as frequent.
 _REMEMBERED_WORDS = 1 << 16
 TOKENIZER = "unicode"
-# Of the most frequent words the ids are kept; with 50 of them they take 26 MB.
+# The most frequent words, whose ids are kept; 50 ids each take 26 MB.
 _KEPT_WORDS = 1 << 17
 # The targets of a masked position and of both boundaries.
 _TARGETS = np.array([PADDING_ID, START, END], "int32")
-# Of some rows: the ids of their distinct words, the place of each word among these, and
-# `token_ids`.
+# For some rows: the ids of their distinct words, the place of each word among these,
+# and `token_ids`.
 Ids: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray]
 # A file or a line of a text, as `RawText` or `IndexedText` knows it.
 Part: TypeAlias = Any
@@ -104,7 +104,7 @@ class RawText:
 
 
 class IndexedText:
-    """A text that `prepare` has split: words are numbers. See `RawText`."""
+    """A text that `prepare` has split: words are numbers. It is read like `RawText`."""
 
     needs_tensorflow = False
     size = staticmethod(attrgetter("characters"))
@@ -165,16 +165,16 @@ def open_text(
     return text
 
 
-def rows_of(
+def read_rows(
     text: RawText | IndexedText,
     most: int,
     stats: CorpusStats,
     random: Random | None,
     shard: tuple[int, int],
 ) -> Iterator[Row]:
-    """Yields rows of up to `most` words, of a shard of the text.
+    """Yields the rows of a shard, each of up to `most` words.
 
-    Without `random` they are in the order of the text, always the same.
+    Without `random` they are in the order of the text.
     """
     parts: list[Part] = list(text.parts)
     first, every = shard
@@ -205,9 +205,7 @@ class IndexedIds:
         self._targets = np.fromiter(targets, "int32", count=len(words))
         self._words = words
         self._encode = encode
-        num_kept = min(len(words), _KEPT_WORDS)
-        self._kept = np.empty((num_kept, encode.num_ids), "int32")
-        self._is_known = np.zeros(num_kept, bool)
+        self._kept = encode.encode(list(islice(words, _KEPT_WORDS)))
 
     def __call__(self, rows: Sequence[np.ndarray]) -> Ids:
         # In the order in which they occur, as in raw text.
@@ -221,18 +219,10 @@ class IndexedIds:
         return self._encode.table(self._look_up(words)), places, targets[places]
 
     def _look_up(self, words: np.ndarray) -> np.ndarray:
-        """Returns the ids of distinct words; keeps the ids of frequent ones."""
-        is_kept = words < len(self._is_known)
-        kept = words[is_kept]
-        new = kept[~self._is_known[kept]]
-        if len(new):
-            self._kept[new] = self._ids(new)
-            self._is_known[new] = True
-        ids = np.empty((len(words), self._kept.shape[1]), "int32")
-        ids[is_kept] = self._kept[kept]
-        if len(kept) < len(words):
-            ids[~is_kept] = self._ids(words[~is_kept])
+        """Returns the ids of distinct words."""
+        is_kept = words < len(self._kept)
+        ids = np.empty((len(words), self._encode.num_ids), "int32")
+        ids[is_kept] = self._kept[words[is_kept]]
+        rare = [self._words[number] for number in words[~is_kept].tolist()]
+        ids[~is_kept] = self._encode.encode(rare)
         return ids
-
-    def _ids(self, words: np.ndarray) -> np.ndarray:
-        return self._encode.encode([self._words[number] for number in words.tolist()])

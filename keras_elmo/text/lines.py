@@ -20,6 +20,8 @@ from keras_elmo.utils.checks import check_type, refuse
 from keras_elmo.utils.types import StrPath
 
 Files = StrPath | Iterable[StrPath]
+# Opens a file for reading bytes, as they are stored.
+Opener: TypeAlias = Callable[[str], BinaryIO]
 # A line and its number, from 1 on.
 Line: TypeAlias = tuple[int, str]
 
@@ -32,6 +34,10 @@ READ_ANYTHING = ContextVar("READ_ANYTHING", default=False)
 _LONGEST_LINE = 1 << 24
 # Bytes of a file that show whether it is text.
 _CHECKED_BYTES = 1 << 16
+
+
+def _open(path: str) -> BinaryIO:
+    return open(path, "rb")
 
 
 def are_files(corpus: object, argument: str = "corpus") -> TypeGuard[Files]:
@@ -73,7 +79,7 @@ def patterns_of(files: Files) -> list[str]:
 
 def check_files(
     names: Mapping[str, str],
-    open_file: Callable[[str], BinaryIO] = lambda path: open(path, "rb"),
+    open_file: Opener = _open,
     of_sentences: bool = True,
 ) -> None:
     """Refuses files that are not text in UTF-8, and warns of text of no sentences.
@@ -114,9 +120,7 @@ def _matches(pattern: str) -> list[str]:
 
 
 def form_of(
-    path: str,
-    name: str | None = None,
-    open_file: Callable[[str], BinaryIO] = lambda path: open(path, "rb"),
+    path: str, name: str | None = None, open_file: Opener = _open
 ) -> str | None:
     """Returns what `check_start` does of a file, which messages call `name`."""
     with _opened(path, open_file) as (_, stream):
@@ -126,9 +130,7 @@ def form_of(
 
 
 @contextlib.contextmanager
-def _opened(
-    path: str, open_file: Callable[[str], BinaryIO]
-) -> Iterator[tuple[BinaryIO, BinaryIO]]:
+def _opened(path: str, open_file: Opener) -> Iterator[tuple[BinaryIO, BinaryIO]]:
     """Yields a file, and its decompressed content; names one that is damaged."""
     with open_file(path) as file:
         stream = file
@@ -147,7 +149,7 @@ def read_lines(
     files: Iterable[str],
     stats: CorpusStats | None = None,
     keep_blank: bool = False,
-    open_file: Callable[[str], BinaryIO] = lambda path: open(path, "rb"),
+    open_file: Opener = _open,
 ) -> Iterator[str]:
     """Yields the lines of text files, without their ends.
 
@@ -164,7 +166,7 @@ def positioned_lines(
     path: str,
     stats: CorpusStats | None = None,
     keep_blank: bool = False,
-    open_file: Callable[[str], BinaryIO] = lambda path: open(path, "rb"),
+    open_file: Opener = _open,
 ) -> Iterator[tuple[int, str]]:
     """Yields the lines of a file, each after the bytes of the file before it.
 
@@ -201,9 +203,7 @@ def _positioned(
             yield position, line
 
 
-def _raw_lines(
-    path: str, open_file: Callable[[str], BinaryIO]
-) -> Iterator[tuple[int, bytes]]:
+def _raw_lines(path: str, open_file: Opener) -> Iterator[tuple[int, bytes]]:
     position, mark = 0, BYTE_ORDER_MARK
     with _opened(path, open_file) as (file, stream):
         for raw in stream:

@@ -110,8 +110,8 @@ def _print_phases():
         (PartFolder, "complete", "rename"),
         (PartsFolder, "write", "part"),
         (part_dictionaries, "_merge", "merge"),
-        (part_dictionaries, "_save", "shard"),
-        (PartsFolder, "_remove", "rename"),
+        (part_dictionaries, "_write_shard", "shard"),
+        (PartsFolder, "remove", "rename"),
     ):
         setattr(owner, name, _printing(getattr(owner, name), phase))
     count = Vocabulary.count.__func__
