@@ -110,7 +110,7 @@ def _split(parts: str, tokenizer: str, number: int, path: str) -> Iterator[str]:
     for part in split_parts(lines, False, tokenizer):
         if part.num_words:
             folder = _part(parts, number, count)
-            # Of a worker that died, or of one that is slow.
+            # From a worker that died, or one that is slow.
             shutil.rmtree(folder, ignore_errors=True)
             part.write(folder)
             count += 1

@@ -155,14 +155,14 @@ def length_batches(
     sentences: Iterable[Sentence],
     batch_tokens: int,
     random: Random | None,
-    length_of: LengthOf = int,
+    padded_length: LengthOf = int,
 ) -> Iterator[list[Sentence]]:
     """Groups sentences of about the same length, each in one batch.
 
-    A batch holds `batch_tokens // T` sentences, where T is the length of the longest
-    one with both boundaries, padded as `length_of` says. The last batch may hold fewer.
-    `random` orders sentences of equal length, and the batches of a window; without it
-    they are in the order of the text, longest first.
+    A batch holds `batch_tokens // T` sentences, where T is the `padded_length` of the
+    longest one with both boundaries. The last batch may hold fewer. `random` orders
+    sentences of equal length, and the batches of a window; without it they are in the
+    order of the text, longest first.
     """
     window: list[Sentence] = []
     positions = 0
@@ -173,10 +173,10 @@ def length_batches(
             len(window) >= _WINDOW_SENTENCES
             and positions >= _WINDOW_BATCHES * batch_tokens
         ):
-            batches, window = _full_batches(window, batch_tokens, random, length_of)
+            batches, window = _full_batches(window, batch_tokens, random, padded_length)
             positions = sum(len(carried) + 2 for carried in window)
             yield from batches
-    batches, rest = _full_batches(window, batch_tokens, random, length_of)
+    batches, rest = _full_batches(window, batch_tokens, random, padded_length)
     yield from batches
     if rest:
         yield rest
@@ -186,7 +186,7 @@ def _full_batches(
     window: list[Sentence],
     batch_tokens: int,
     random: Random | None,
-    length_of: LengthOf,
+    padded_length: LengthOf,
 ) -> tuple[list[list[Sentence]], list[Sentence]]:
     """Returns the full batches of a window, and the sentences left over."""
     if random is not None:
@@ -195,7 +195,7 @@ def _full_batches(
     batches = []
     start = 0
     while start < len(window):
-        rows = max(1, batch_tokens // length_of(len(window[start]) + 2))
+        rows = max(1, batch_tokens // padded_length(len(window[start]) + 2))
         if start + rows > len(window):
             break
         batches.append(window[start : start + rows])

@@ -268,9 +268,9 @@ class Corpus:
         random = Random(self.seed << 32 | epoch) if shuffle else None
         try:
             encode = self._text.encoder(self.vocabulary, self.token_vocabulary)
-            length_of = (shapes or BatchShapes()).length_of
+            padded_length = (shapes or BatchShapes()).padded_length
             rows = self._rows(stats, random)
-            batches = length_batches(rows, self.batch_tokens, random, length_of)
+            batches = length_batches(rows, self.batch_tokens, random, padded_length)
             for batch in islice(batches, skip, None):
                 arrays = form_batch(*encode(batch), self.batch_tokens, shapes)
                 _count(batch, arrays["token_ids"], stats)

@@ -23,8 +23,8 @@ from keras_elmo.text.lines import (
     prepared_folder,
     read_lines,
 )
-from keras_elmo.text.plain_ids import PlainIds, distinct_words, place_words
-from keras_elmo.text.prepared import DistinctWords, Line, PreparedText, TextFile
+from keras_elmo.text.plain_ids import PlainIds, distinct_words
+from keras_elmo.text.prepared import Line, PreparedText, TextFile
 from keras_elmo.text.preparing import prepare
 from keras_elmo.text.sentence_ends import Marks, marks_of, split_sentence
 from keras_elmo.text.stats import CorpusStats
@@ -82,13 +82,13 @@ class RawText:
         """Returns what makes the ids of some rows."""
         plain, get = PlainIds(token_vocabulary), vocabulary.lookup.get
 
-        def ids_of(rows: Sequence[Tokens]) -> Ids:
+        def make_ids(rows: Sequence[Tokens]) -> Ids:
             words, places = distinct_words(rows)
             targets = np.array([get(word, UNKNOWN) for word in words], "int32")
             targets = np.concatenate([_TARGETS, targets])
             return plain.table(plain.encode(words)), places, targets[places]
 
-        return ids_of
+        return make_ids
 
     def open(
         self, part: str, first: int, every: int, stats: CorpusStats
@@ -123,7 +123,23 @@ class IndexedText:
     def encoder(
         self, vocabulary: Vocabulary, token_vocabulary: TokenVocabulary | None
     ) -> Callable[[Sequence[Row]], Ids]:
-        return IndexedIds(self._text.words, vocabulary, PlainIds(token_vocabulary))
+        plain, get = PlainIds(token_vocabulary), vocabulary.lookup.get
+        words = self._text.words
+        targets = np.fromiter((get(word, UNKNOWN) for word in words), "int32")
+        kept = plain.encode(list(islice(words, _KEPT_WORDS)))
+
+        def make_ids(rows: Sequence[np.ndarray]) -> Ids:
+            distinct, places = distinct_words([row.tolist() for row in rows])
+            numbers = np.array(distinct)
+            is_kept = numbers < len(kept)
+            ids = np.empty((len(numbers), plain.num_ids), "int32")
+            ids[is_kept] = kept[numbers[is_kept]]
+            rare = [words[number] for number in numbers[~is_kept].tolist()]
+            ids[~is_kept] = plain.encode(rare)
+            of_rows = np.concatenate([_TARGETS, targets[numbers]])
+            return plain.table(ids), places, of_rows[places]
+
+        return make_ids
 
     def open(
         self, part: tuple[TextFile, int], first: int, every: int, stats: CorpusStats
@@ -138,7 +154,7 @@ class IndexedText:
         self._text.count_changes(stats, "invalid_lines", "lines_with_nul")
         is_truncated = self._text.words.num_bytes() > MAX_BYTES
         for line in lines:
-            words = self._text.words_of(line)
+            words = self._text.read_line(line)
             stats.words += len(words)
             stats.truncated_words += int(np.count_nonzero(is_truncated[words]))
             yield words
@@ -192,37 +208,3 @@ def read_rows(
         stats.split_lines += len(rows) > 1
         # A line of unusual spaces alone has no token.
         yield from (row for row in rows if len(row))
-
-
-class IndexedIds:
-    """Makes the ids of rows whose words are numbers of distinct words."""
-
-    def __init__(
-        self, words: DistinctWords, vocabulary: Vocabulary, encode: PlainIds
-    ) -> None:
-        get = vocabulary.lookup.get
-        targets = (get(word, UNKNOWN) for word in words)
-        self._targets = np.fromiter(targets, "int32", count=len(words))
-        self._words = words
-        self._encode = encode
-        self._kept = encode.encode(list(islice(words, _KEPT_WORDS)))
-
-    def __call__(self, rows: Sequence[np.ndarray]) -> Ids:
-        # In the order in which they occur, as in raw text.
-        words, first, which = np.unique(np.concatenate(rows), True, True)
-        order = np.argsort(first)
-        numbers = np.empty_like(order)
-        numbers[order] = np.arange(len(order))
-        places = place_words([*map(len, rows)], numbers[which])
-        words = words[order]
-        targets = np.concatenate([_TARGETS, self._targets[words]])
-        return self._encode.table(self._look_up(words)), places, targets[places]
-
-    def _look_up(self, words: np.ndarray) -> np.ndarray:
-        """Returns the ids of distinct words."""
-        is_kept = words < len(self._kept)
-        ids = np.empty((len(words), self._encode.num_ids), "int32")
-        ids[is_kept] = self._kept[words[is_kept]]
-        rare = [self._words[number] for number in words[~is_kept].tolist()]
-        ids[~is_kept] = self._encode.encode(rare)
-        return ids

@@ -25,7 +25,7 @@ Opener: TypeAlias = Callable[[str], BinaryIO]
 # A line and its number, from 1 on.
 Line: TypeAlias = tuple[int, str]
 
-# Of a prepared text.
+# A prepared text has this file.
 MANIFEST = "manifest.json"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 # Whether files are read that do not look like text.
@@ -49,10 +49,10 @@ def are_files(corpus: object, argument: str = "corpus") -> TypeGuard[Files]:
 
 
 def expand_files(files: Files, of_sentences: bool = True) -> list[str]:
-    """Returns the paths of text that match `files`, sorted, each once.
+    """Returns the paths of text files that match `files`, sorted, each once.
 
-    In a pattern, `**` matches folders. Text that does not look like sentences is warned
-    of, if it has to be `of_sentences`.
+    In a pattern, `**` matches folders. Warns of text that does not look like sentences,
+    if it has to be `of_sentences`.
     """
     paths = matching_files(files)
     check_files(dict(zip(paths, paths, strict=True)), of_sentences=of_sentences)
@@ -61,10 +61,10 @@ def expand_files(files: Files, of_sentences: bool = True) -> list[str]:
 
 def matching_files(files: Files) -> list[str]:
     """Returns what `expand_files` does, whatever the files hold."""
-    return sorted({path for x in patterns_of(files) for path in _matches(x)})
+    return sorted({path for x in read_patterns(files) for path in _matches(x)})
 
 
-def patterns_of(files: Files) -> list[str]:
+def read_patterns(files: Files) -> list[str]:
     """Returns paths and patterns as strings, or raises an error."""
     patterns: list[Any] = [files]
     if isinstance(files, Iterable) and not isinstance(files, str | os.PathLike):
@@ -82,9 +82,9 @@ def check_files(
     open_file: Opener = _open,
     of_sentences: bool = True,
 ) -> None:
-    """Refuses files that are not text in UTF-8, and warns of text of no sentences.
+    """Refuses files that are not UTF-8 text, and warns of text without sentences.
 
-    `names` are those of the files, for messages, by the paths that `open_file` opens.
+    `names` maps the paths that `open_file` opens to the names that messages use.
     """
     if READ_ANYTHING.get():
         return
@@ -122,7 +122,7 @@ def _matches(pattern: str) -> list[str]:
 def form_of(
     path: str, name: str | None = None, open_file: Opener = _open
 ) -> str | None:
-    """Returns what `check_start` does of a file, which messages call `name`."""
+    """Returns what `check_start` says of a file, which messages call `name`."""
     with _opened(path, open_file) as (_, stream):
         start = stream.read(_CHECKED_BYTES)
         is_whole = not stream.read(1)
@@ -168,9 +168,9 @@ def positioned_lines(
     keep_blank: bool = False,
     open_file: Opener = _open,
 ) -> Iterator[tuple[int, str]]:
-    """Yields the lines of a file, each after the bytes of the file before it.
+    """Yields the lines of a file, each after the number of stored bytes before it.
 
-    The bytes are compressed if the file is; the arguments are those of `read_lines`.
+    Takes the arguments of `read_lines`.
     """
     stats = CorpusStats() if stats is None else stats
     return _positioned(_raw_lines(path, open_file), stats, keep_blank)
@@ -179,7 +179,7 @@ def positioned_lines(
 def text_lines(
     raw_lines: Iterable[bytes], stats: CorpusStats, keep_blank: bool = False
 ) -> Iterator[str]:
-    """Yields lines as `read_lines` does; the arguments are its own."""
+    """Yields lines as `read_lines` does, and takes its arguments."""
     numbered = ((0, raw) for raw in raw_lines)
     return (line for _, line in _positioned(numbered, stats, keep_blank))
 
@@ -228,8 +228,8 @@ class _ShortReads:
 def strict_lines(path: str, stream: BinaryIO | None = None) -> Iterator[Line]:
     """Yields the lines of a file, blank ones included, with their numbers.
 
-    They are those of `stream`, if it is given; `path` is its name in messages. A line
-    that is not UTF-8, or has a NUL or a CR, is a `ValueError`.
+    With a `stream`, reads that; messages call it `path`. A line that is not UTF-8, or
+    has a NUL or a CR, is a `ValueError`.
     """
     stats = CorpusStats()
     if stream is None:
@@ -283,7 +283,7 @@ def is_prepared(path: StrPath) -> bool:
 def prepared_folder(files: Files) -> str | None:
     """Returns the path of a prepared text, if `files` is one, alone."""
     # An iterator yields its files once.
-    patterns = [] if isinstance(files, Iterator) else patterns_of(files)
+    patterns = [] if isinstance(files, Iterator) else read_patterns(files)
     folders = list(filter(is_prepared, patterns))
     if folders and len(patterns) > 1:
         raise ValueError(

@@ -4,8 +4,8 @@
     words.txt               the distinct words, one per line, the most frequent first;
                             words of equal count are sorted by their bytes
     counts.npy              how often each occurs
-    shard-00000.words.npy   the words of some lines, as numbers of lines of words.txt
-    shard-00000.lines.npy   of each of these lines, a `LINE`
+    shard-00000.words.npy   the words of some lines, as line numbers in words.txt
+    shard-00000.lines.npy   a `LINE` for each of these lines
 
 It takes the standard library and NumPy, no Keras and no TensorFlow.
 """
@@ -35,10 +35,10 @@ COUNTS = "counts.npy"
 WORD_TYPE = np.dtype("<u4")
 COUNT_TYPE = np.dtype("<i8")
 # Where a line ends among the words of its shard; how many characters it has, and how
-# many bytes of its file come before it, which decide on the order of a shuffled text.
+# many bytes of its file come before it, which decide the order of a shuffled text.
 LINE = np.dtype([("end", "<u4"), ("characters", "<u4"), ("position", "<u8")])
 
-# What had to be changed, of the fields of `CorpusStats`.
+# Fields of `CorpusStats` that count what had to be changed.
 CHANGES = ("invalid_lines", "lines_with_nul", "truncated_words")
 
 # Shards that are mapped at a time: each takes two of the process's open files.
@@ -47,7 +47,7 @@ _READ_BYTES = 1 << 16
 
 
 class DistinctWords:
-    """The words of a file, mapped into memory: their number costs 8 bytes a word."""
+    """The words of a file, mapped into memory; each takes 8 bytes beside the map."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -201,7 +201,7 @@ class PreparedText:
                 ends, characters, position = lines[number].item()
                 yield Line(shard, begins, ends, characters), position
 
-    def words_of(self, line: Line) -> np.ndarray:
+    def read_line(self, line: Line) -> np.ndarray:
         """Returns the words of a line, as numbers of distinct words."""
         words, _ = self._shard(line.shard)
         return words[line.start : line.end]

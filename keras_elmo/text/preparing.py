@@ -34,9 +34,9 @@ from keras_elmo.utils.locks import held
 from keras_elmo.utils.progress import Progress
 from keras_elmo.utils.types import StrPath
 
-# Words of a part, and of a shard of the folder: 16 MB of numbers.
+# Words in a part, and in a shard of the folder: 16 MB of numbers.
 _PART_WORDS = 4_000_000
-# Bounds on what is numbered at a time of lines that are tokens.
+# Bounds on the lines of tokens that are numbered at a time.
 _CHUNK_TOKENS = 200_000
 _CHUNK_LINES = 2048
 
@@ -133,7 +133,7 @@ class PartsFolder:
         """Whether `out` holds the text already; raises if it holds anything else."""
         is_same = False
         if is_prepared(self.out):
-            # Of an iterable, killed before the parts were removed.
+            # An iterable: its process was killed before it removed the parts.
             is_same = os.path.exists(self.path)
             if self._source.is_stored:
                 text = PreparedText(self.out)
@@ -165,7 +165,7 @@ class PartsFolder:
                     self.remove()
 
     def parts(self) -> list[str]:
-        """Returns the paths of the parts, of which none is missing."""
+        """Returns the paths of the parts, up to the first that is missing."""
         paths: list[str] = []
         while os.path.isdir(path := self._part(len(paths))):
             paths.append(path)
@@ -242,7 +242,7 @@ def split_parts(
     tokenizer: str,
     show: Callable[[int, SourceLine], None] = lambda words, line: None,
 ) -> Iterator[Part]:
-    """Yields the parts of a text, of which the last is shorter.
+    """Yields the parts of a text; the last is shorter.
 
     `show` is called now and then, with the number of new words and the last line.
     """

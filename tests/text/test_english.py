@@ -169,7 +169,7 @@ def test_equals_nltk(data_folder):
     tokenize = nltk.TreebankWordTokenizer().tokenize
     wanted = [re.sub("``|''", '"', " ".join(tokenize(text))) for text in texts]
     tokens = Tokenizer("treebank").ragged(texts).to_list()
-    found = [b" ".join(row).decode() for row in tokens]
-    same = sum(map(str.__eq__, found, wanted))
+    split = [b" ".join(row).decode() for row in tokens]
+    same = sum(map(str.__eq__, split, wanted))
     assert len(texts) > 1000
     assert same > 0.9 * len(texts)

@@ -41,7 +41,7 @@ def folder(original, tmp_path):
 
 def spelt(text, lines):
     return [
-        b" ".join(text.words[number] for number in text.words_of(line)).decode()
+        b" ".join(text.words[number] for number in text.read_line(line)).decode()
         for line in lines
     ]
 
@@ -115,7 +115,7 @@ def read_all(folder):
     """Reads everything that training reads."""
     text = PreparedText(folder)
     for line, _ in text.lines(0, text.num_lines):
-        text.words_of(line)
+        text.read_line(line)
 
 
 @pytest.mark.parametrize(

@@ -201,7 +201,7 @@ def test_the_size_of_parts_does_not_show(texts, whole, tmp_path, monkeypatch):
 def lines_of_folder(folder):
     text = PreparedText(folder)
     return [
-        [text.words[number].decode() for number in text.words_of(line)]
+        [text.words[number].decode() for number in text.read_line(line)]
         for line, _ in text.lines(0, text.num_lines)
     ]
 
@@ -264,19 +264,19 @@ def test_parquet_without_pyarrow(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("{", "rows.jsonl: line 3: not valid JSON"),
-        ("[3]", "rows.jsonl: line 3: must be a JSON object"),
-        ('{"text": "b"}', "rows.jsonl: line 3: lacks the column body; it has text"),
-        ('{"body": 3}', "rows.jsonl: line 3 must be text, as the first row is. Rec.*3"),
+        ("{", "line 3: not valid JSON"),
+        ("[3]", "line 3: must be a JSON object"),
+        ('{"text": "b"}', "line 3: lacks the column body; it has text"),
+        ('{"body": 3}', "line 3 must be text, as the first row is. Received: 3"),
         ('{"body": ["b"]}', r"line 3 must be text, as .* Received: \['b'\]"),
     ],
 )
-def test_wrong_rows(line, said, tmp_path):
-    path = tmp_path / "rows.jsonl"
+def test_wrong_rows(line, said, out):
+    path = out.parent / "rows.jsonl"
     path.write_text('{"body": "a"}\n\n' + line + "\n", encoding="utf-8")
-    with pytest.raises(ValueError, match=said):
-        prepare(path, tmp_path / "out", column="body")
-    assert names(tmp_path) == ["rows.jsonl"]
+    with pytest.raises(ValueError, match=f"rows.jsonl: {said}"):
+        prepare(path, out, column="body")
+    assert names(out.parent) == ["rows.jsonl"]
 
 
 @pytest.mark.parametrize(
@@ -291,8 +291,7 @@ def test_wrong_rows(line, said, tmp_path):
     ],
     ids=["generator", "rows", "bytes", "tokens", "mixed tokens", "tf.data"],
 )
-def test_iterables(corpus, tmp_path):
-    out = tmp_path / "out"
+def test_iterables(corpus, out):
     column = "body" if corpus is ROWS else None
     tokenizer = None if isinstance(corpus, list) and column is None else "whitespace"
     prepare(corpus, out, tokenizer, column)
@@ -317,34 +316,31 @@ def test_an_interrupted_iterable(out):
 
 
 @pytest.mark.parametrize(
-    ("corpus", "said"),
+    ("items", "options", "said"),
     [
-        (iter([]), "there is no text in `corpus`"),
-        (iter([None]), "there is no text in `corpus`"),
-        (iter(["a", 3]), "`corpus`: item 1 must be text, as the first row is. Rec.* 3"),
-        (iter([3]), "`corpus`: item 0 must be a list of tokens, as the first row is"),
-        (iter([["a"], "b"]), "`corpus`: item 1 must be a list of tokens"),
+        ([], {}, "there is no text in `corpus`"),
+        ([None], {}, "there is no text in `corpus`"),
+        (["a", 3], {}, "item 1 must be text, as the first row is. Received: 3"),
+        ([3], {}, "`corpus`: item 0 must be a list of tokens, as the first row is"),
+        ([["a"], "b"], {}, "`corpus`: item 1 must be a list of tokens"),
+        ([["a", ""]], {}, "item 0 must be tokens in UTF-8, none empty. Received: b''"),
+        ([["a\nb"]], {}, "item 0 must be tokens without line ends and NULs"),
+        ([["a", 3]], {}, "item 0 must be tokens in UTF-8, none empty. Received: 3"),
+        ([[b"\xff"]], {}, "item 0 must be tokens in UTF-8"),
         (
-            iter([["a", ""]]),
-            "item 0 must be tokens in UTF-8, none empty. Received: b''",
+            [["a"]],
+            {"tokenizer": "unicode"},
+            "`tokenizer` must be None for text that is",
         ),
-        (iter([["a\nb"]]), "item 0 must be tokens without line ends and NULs"),
-        (iter([["a", 3]]), "item 0 must be tokens in UTF-8, none empty. Received: 3"),
-        (iter([[b"\xff"]]), "item 0 must be tokens in UTF-8"),
-        (3, "`corpus` must be text files or an iterable. Received: corpus=3"),
+        (["a"], {"column": "text"}, "`corpus`: item 0 must be a row with named"),
     ],
 )
-def test_wrong_iterables(corpus, said, tmp_path):
-    with pytest.raises((ValueError, TypeError), match=said):
-        prepare(corpus, tmp_path / "out")
-    assert names(tmp_path) == []
-
-
-def test_tokenizer_of_tokens(tmp_path):
-    with pytest.raises(ValueError, match="`tokenizer` must be None for text that is s"):
-        prepare(iter([["a"]]), tmp_path / "out", "unicode")
-    with pytest.raises(ValueError, match="`corpus`: item 0 must be a row with named"):
-        prepare(iter(["a"]), tmp_path / "out", column="text")
+def test_wrong_iterables(items, options, said, out):
+    with pytest.raises(ValueError, match=said):
+        prepare(iter(items), out, **options)
+    with pytest.raises(TypeError, match="`corpus` must be text files or an iterable"):
+        prepare(3, out)
+    assert names(out.parent) == []
 
 
 # In occurrences and milliseconds: see `kill_often`.

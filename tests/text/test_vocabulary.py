@@ -43,44 +43,52 @@ def test_independent_of_files(text, tmp_path):
 
 
 def test_pruning(text):
-    assert Vocabulary.count(text, max_size=5).words == [*SPECIALS, "a", "b"]
-    assert Vocabulary.count(text, min_count=2).words == [*SPECIALS, "a", "b"]
-    assert Vocabulary.count(text, max_size=4, min_count=2).words == [*SPECIALS, "a"]
-    for size in (0, 3):
-        with pytest.raises(ValueError, match=f"`max_size` .* max_size={size}"):
-            Vocabulary.count(text, max_size=size)
-    with pytest.raises(ValueError, match="`min_count` must be at least 1"):
-        Vocabulary.count(text, min_count=0)
-    with pytest.raises(ValueError, match="count is 3. Received: min_count=4"):
-        Vocabulary.count(text, min_count=4)
+    for options, words in (
+        ({"max_size": 5}, ["a", "b"]),
+        ({"max_size": 5, "max_distinct": 10}, ["a", "b"]),
+        ({"min_count": 2}, ["a", "b"]),
+        ({"max_size": 4, "min_count": 2}, ["a"]),
+        ({"max_distinct": 8}, ["a", "b", "c", "d", "배"]),
+    ):
+        assert Vocabulary.count(text, **options).words == [*SPECIALS, *words]
 
 
-def test_too_many_words(tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("options", "rule"),
+    [
+        ({"max_size": 0}, "`max_size` .* max_size=0"),
+        ({"max_size": 3}, "`max_size` .* max_size=3"),
+        ({"min_count": 0}, "`min_count` must be at least 1"),
+        ({"min_count": 4}, "count is 3. Received: min_count=4"),
+        # Too little room.
+        ({"max_distinct": 7}, "must be at least 8, twice .*=7, max_size=None$"),
+        (
+            {"max_distinct": -1, "max_size": 4},
+            "be at least 8, twice .*=-1, max_size=4$",
+        ),
+        ({"max_distinct": 9, "max_size": 5}, "be at least 10, twice .*=9, max_size=5$"),
+    ],
+)
+def test_wrong_options(options, rule, text):
+    with pytest.raises(ValueError, match=rule):
+        Vocabulary.count(text, **options)
+
+
+def test_too_many_words(text, monkeypatch):
     """The rarest of too many words are dropped."""
     monkeypatch.setattr(batching, "_CHUNK_LINES", 1)
-    path = tmp_path / "text.txt"
     # "i" is the ninth word, one too many: "a" and the last three stay.
-    path.write_text("\n".join("aaabcdefghi" + "bbg"), encoding="utf-8")
+    text.write_text("\n".join("aaabcdefghi" + "bbg"), encoding="utf-8")
     report = CorpusStats()
-    vocabulary = Vocabulary.count(path, max_distinct=8, report=report)
+    vocabulary = Vocabulary.count(text, max_distinct=8, report=report)
     assert vocabulary.words == [*SPECIALS, "a", "b", "g", "h", "i"]
     assert (report.words, report.dropped_words, report.max_count_error) == (14, 5, 1)
     assert report.messages()[0].startswith("36 % of words were dropped")
 
 
-def test_too_little_room_for_the_vocabulary(text):
-    rule = "`max_distinct` must be at least {}, twice .* max_distinct={}, max_size={}$"
-    for room, size, least in ((0, None, 8), (7, None, 8), (-1, 4, 8), (9, 5, 10)):
-        with pytest.raises(ValueError, match=rule.format(least, room, size)):
-            Vocabulary.count(text, max_size=size, max_distinct=room)
-    assert len(Vocabulary.count(text, max_size=5, max_distinct=10)) == 5
-    assert len(Vocabulary.count(text, max_distinct=8)) == 8
-
-
-def test_a_word_spelt_like_a_special_is_none(tmp_path):
-    path = tmp_path / "text.txt"
-    path.write_text("<S> a <UNK> </S> <s>\n", encoding="utf-8")
-    vocabulary = Vocabulary.count(path, tokenizer="whitespace")
+def test_a_word_spelt_like_a_special_is_none(text):
+    text.write_text("<S> a <UNK> </S> <s>\n", encoding="utf-8")
+    vocabulary = Vocabulary.count(text, tokenizer="whitespace")
     assert vocabulary.words == [*SPECIALS, "<s>", "a"]
     assert vocabulary.ids(["<S>", "</S>", "<UNK>", "a"]) == [UNKNOWN] * 3 + [4]
 
@@ -118,6 +126,11 @@ def test_ids_of_bytes_and_of_text():
     assert vocabulary.ids([]) == []
 
 
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "vocabulary.txt"
+
+
 words = st.text(min_size=1).filter(
     lambda word: not set("\r\n\0") & set(word) and word not in SPECIALS
 )
@@ -125,29 +138,26 @@ words = st.text(min_size=1).filter(
 
 @given(st.lists(words, unique=True))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_save_and_load(tmp_path, some):
+def test_save_and_load(path, some):
     vocabulary = Vocabulary([*SPECIALS, *some])
-    path = tmp_path / "vocabulary.txt"
     vocabulary.save(path)
     again = Vocabulary.load(path)
     assert again.words == vocabulary.words
     assert again.ids(some) == list(range(3, 3 + len(some)))
-    assert list(tmp_path.iterdir()) == [path]
+    assert list(path.parent.iterdir()) == [path]
 
 
-def test_a_failed_save_leaves_the_old_file(tmp_path, monkeypatch):
-    path = tmp_path / "vocabulary.txt"
+def test_a_failed_save_leaves_the_old_file(path, monkeypatch):
     Vocabulary([*SPECIALS, "old"]).save(path)
     broken = Vocabulary([*SPECIALS, "new"])
     broken.words.append("\ud800")
     with pytest.raises(UnicodeEncodeError):
         broken.save(path)
     assert Vocabulary.load(path).words == [*SPECIALS, "old"]
-    assert list(tmp_path.iterdir()) == [path]
+    assert list(path.parent.iterdir()) == [path]
 
 
-def test_a_windows_file(tmp_path):
-    path = tmp_path / "vocabulary.txt"
+def test_a_windows_file(path):
     path.write_bytes(b"\xef\xbb\xbf<S>\r\n</S>\r\n<UNK>\r\na\r\nb")
     assert Vocabulary.load(path).words == [*SPECIALS, "a", "b"]
 
@@ -165,33 +175,30 @@ def test_a_windows_file(tmp_path):
         (b"<S>\n</S>\n<UNK>\n\xff\n", "line 4 is not UTF-8"),
     ],
 )
-def test_wrong_files(tmp_path, content, rule):
-    path = tmp_path / "vocabulary.txt"
+def test_wrong_files(path, content, rule):
     path.write_bytes(content)
     with pytest.raises(ValueError, match=f"vocabulary.txt: {rule}"):
         Vocabulary.load(path)
 
 
-def test_counts(tmp_path):
+def test_counts(path):
     """Counts stand beside the words; <UNK> has those of all that are left out."""
     counted = {b"the": 5, b"bank": 3, b"of": 2, b"<S>": 4, b"river": 1}
     vocabulary = Vocabulary.from_counts(counted, max_size=5)
     assert vocabulary.words == [*SPECIALS, "the", "bank"]
     assert vocabulary.counts == [0, 0, 7, 5, 3]
-    path = tmp_path / "vocabulary.txt"
     vocabulary.save(path)
     assert Vocabulary.load(path).counts == vocabulary.counts
     # Those of other words do not stay.
     Vocabulary([*SPECIALS, "a", "b"]).save(path)
     assert Vocabulary.load(path).counts is None
-    assert list(tmp_path.iterdir()) == [path]
+    assert list(path.parent.iterdir()) == [path]
     with pytest.raises(ValueError, match="number for each word. Received: 2 for 4 wo"):
         Vocabulary([*SPECIALS, "a"], [1, 2])
 
 
-def test_new_words_never_lack_their_counts(tmp_path, monkeypatch):
+def test_new_words_never_lack_their_counts(path, monkeypatch):
     """A run that is stopped meanwhile counts again."""
-    path = tmp_path / "vocabulary.txt"
 
     def save_on_a_full_disk(vocabulary):
         with monkeypatch.context() as patched:
@@ -212,11 +219,10 @@ def failing(*_):
     raise OSError("full")
 
 
-def test_words_that_are_dropped_count_as_unknown(tmp_path):
-    text = tmp_path / "text.txt"
+def test_words_that_are_dropped_count_as_unknown(text):
     text.write_text("the bank\n" * 9 + "\n".join(f"w{k}" for k in range(40)))
     report = CorpusStats()
-    vocabulary = Vocabulary.count(str(text), max_size=5, max_distinct=10, report=report)
+    vocabulary = Vocabulary.count(text, max_size=5, max_distinct=10, report=report)
     assert report.dropped_words
     assert sum(vocabulary.counts) == report.words
 
@@ -230,10 +236,9 @@ def test_words_that_are_dropped_count_as_unknown(tmp_path):
         (b"0\n\xff\n7\n5\n", "line 2 is not UTF-8"),
     ],
 )
-def test_wrong_counts(tmp_path, content, rule):
-    path = tmp_path / "vocabulary.txt"
+def test_wrong_counts(path, content, rule):
     Vocabulary([*SPECIALS, "a"]).save(path)
-    (tmp_path / "vocabulary.counts.txt").write_bytes(content)
+    path.with_suffix(".counts.txt").write_bytes(content)
     with pytest.raises(ValueError, match=f"vocabulary.counts.txt: {rule}"):
         Vocabulary.load(path)
 
