@@ -4,7 +4,6 @@ import dataclasses
 import reprlib
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any
 
 # Begin, end and padding of a word, and a letter between them.
 _LEAST_CHARACTERS = 4
@@ -65,7 +64,7 @@ class TokenVocabulary:
     begin_of_word: str = "<eow>"
     end_of_word: str = "<bow>"
     # What layers look tokens up with: made on first use, and gone with the vocabulary.
-    lookups: dict[str, Any] = dataclasses.field(
+    lookups: dict[str, object] = dataclasses.field(
         default_factory=dict, init=False, compare=False
     )
 
@@ -159,7 +158,7 @@ class TokenVocabulary:
             entries[name] = text.split("\n") if text else []
         return cls(**{**values, **entries})
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         # Tables of TensorFlow cannot be copied.
         return TokenVocabulary.from_dict, (self.to_dict(),)
 

@@ -122,33 +122,30 @@ def character_ids(tokens: Tensor, vocabulary: TokenVocabulary | None = None) -> 
     Raises:
         ValueError: an `""` precedes a token.
     """
-    encoding = _Bytes() if vocabulary is None else vocabulary_encoding(vocabulary)
+    encode = _encode_bytes
+    if vocabulary is not None:
+        encode = vocabulary_encoding(vocabulary).encode
+    plain = PlainIds(vocabulary)
     tokens = as_padded(tokens)
     end = 1 + sentence_lengths(tokens)[:, tf.newaxis, tf.newaxis]
     tokens = tf.pad(tokens, [[0, 0], [1, 1]], constant_values="")
     # Each boundary has a position now. The last axis holds the characters.
     position = tf.range(tf.shape(tokens)[1])[:, tf.newaxis]
-    ids = tf.where(position < end, encoding.encode(tokens), 0)
-    ids = tf.where(position == end, encoding.end, ids)
-    return tf.where(position == 0, encoding.begin, ids)
+    ids = tf.where(position < end, encode(tokens), 0)
+    ids = tf.where(position == end, plain.end, ids)
+    return tf.where(position == 0, plain.begin, ids)
 
 
-class _Bytes:
-    """The ids of the published models."""
-
-    begin = PlainIds().begin
-    end = PlainIds().end
-
-    def encode(self, tokens: Tensor) -> Tensor:
-        """Returns the ids of a string tensor, on a new last axis."""
-        length = tf.minimum(tf.strings.length(tokens, unit="BYTE"), MAX_BYTES)
-        length = length[..., tf.newaxis]
-        encoded = tf.io.decode_raw(tokens, tf.uint8, fixed_length=MAX_BYTES)
-        encoded = tf.pad(tf.cast(encoded, tf.int32) + 1, [[0, 0], [0, 0], [1, 1]])
-        character = tf.range(MAX_CHARACTERS)
-        ids = tf.where(character <= length, encoded, PADDING)
-        ids = tf.where(character == length + 1, END_OF_WORD, ids)
-        return tf.where(character == 0, BEGIN_OF_WORD, ids)
+def _encode_bytes(tokens: Tensor) -> Tensor:
+    """Returns the ids of a string tensor for published models, on a new last axis."""
+    length = tf.minimum(tf.strings.length(tokens, unit="BYTE"), MAX_BYTES)
+    length = length[..., tf.newaxis]
+    encoded = tf.io.decode_raw(tokens, tf.uint8, fixed_length=MAX_BYTES)
+    encoded = tf.pad(tf.cast(encoded, tf.int32) + 1, [[0, 0], [0, 0], [1, 1]])
+    character = tf.range(MAX_CHARACTERS)
+    ids = tf.where(character <= length, encoded, PADDING)
+    ids = tf.where(character == length + 1, END_OF_WORD, ids)
+    return tf.where(character == 0, BEGIN_OF_WORD, ids)
 
 
 class _Vocabulary:
@@ -159,7 +156,6 @@ class _Vocabulary:
 
     def __init__(self, vocabulary: TokenVocabulary) -> None:
         self._vocabulary = vocabulary
-        self.begin, self.end = map(vocabulary.ids, (vocabulary.begin, vocabulary.end))
         self.table: tf.lookup.StaticHashTable | None = None
         if vocabulary.words:
             # Eagerly: the table outlives the graph that it is first needed in.
@@ -169,12 +165,12 @@ class _Vocabulary:
                 unknown = vocabulary.word_ids[vocabulary.unknown]
                 self.table = tf.lookup.StaticHashTable(pairs, unknown)
         if vocabulary.characters:
-            ids = vocabulary.character_ids
+            known = vocabulary.character_ids
             # By code point; those after the last one are unknown, as it is.
-            points = {ord(entry): k for entry, k in ids.items() if len(entry) == 1}
+            points = {ord(entry): k for entry, k in known.items() if len(entry) == 1}
             size = max(points, default=0) + 2
-            self._ids_of_points = np.full(size, ids[vocabulary.unknown], "int32")
-            self._ids_of_points[list(points)] = list(points.values())
+            self._by_point = np.full(size, known[vocabulary.unknown], "int32")
+            self._by_point[list(points)] = list(points.values())
 
     def encode(self, tokens: Tensor) -> Tensor:
         """Returns the ids of a string tensor, on a new last axis."""
@@ -194,28 +190,25 @@ class _Vocabulary:
         return ids
 
     def _character_ids(self, tokens: Tensor, num_ids: int) -> Tensor:
-        vocabulary, last = self._vocabulary, len(self._ids_of_points) - 1
         words = tf.reshape(tokens, [-1])
         points = tf.strings.unicode_decode(words, "UTF-8")[:, : num_ids - 2]
-        ids = tf.gather(self._ids_of_points, tf.minimum(points.values, last))
-        begin, end, padding = (
-            vocabulary.character_ids[entry]
-            for entry in (
-                vocabulary.begin_of_word,
-                vocabulary.end_of_word,
-                vocabulary.padding,
-            )
+        last = len(self._by_point) - 1
+        ids = tf.gather(self._by_point, tf.minimum(points.values, last))
+        known, column = (
+            self._vocabulary.character_ids,
+            tf.ones([tf.size(words), 1], tf.int32),
         )
-        column = tf.ones([tf.size(words), 1], tf.int32)
-        rows = tf.concat([begin * column, points.with_values(ids), end * column], 1)
+        begin = known[self._vocabulary.begin_of_word] * column
+        end = known[self._vocabulary.end_of_word] * column
+        rows = tf.concat([begin, points.with_values(ids), end], axis=1)
+        padding = known[self._vocabulary.padding]
         ids = rows.to_tensor(padding, shape=[None, num_ids])
         return tf.reshape(ids, tf.concat([tf.shape(tokens), [num_ids]], 0))
 
 
 def vocabulary_encoding(vocabulary: TokenVocabulary) -> _Vocabulary:
     """Returns what looks tokens up in TensorFlow; the vocabulary keeps it."""
-    lookups = vocabulary.lookups
-    if "tensorflow" not in lookups:
-        lookups["tensorflow"] = _Vocabulary(vocabulary)
-    encoding: _Vocabulary = lookups["tensorflow"]
+    encoding = vocabulary.lookups.get("tensorflow")
+    if not isinstance(encoding, _Vocabulary):
+        encoding = vocabulary.lookups["tensorflow"] = _Vocabulary(vocabulary)
     return encoding

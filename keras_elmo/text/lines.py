@@ -173,43 +173,41 @@ def positioned_lines(
     Takes the arguments of `read_lines`.
     """
     stats = CorpusStats() if stats is None else stats
-    return _positioned(_raw_lines(path, open_file), stats, keep_blank)
+    position, mark = 0, BYTE_ORDER_MARK
+    with _opened(path, open_file) as (file, stream):
+        for raw in stream:
+            line = _decode(raw.removeprefix(mark), stats)
+            if keep_blank or not _is_blank(line):
+                yield position, line
+            mark = b""
+            position = file.tell()
 
 
 def text_lines(
     raw_lines: Iterable[bytes], stats: CorpusStats, keep_blank: bool = False
 ) -> Iterator[str]:
     """Yields lines as `read_lines` does, and takes its arguments."""
-    numbered = ((0, raw) for raw in raw_lines)
-    return (line for _, line in _positioned(numbered, stats, keep_blank))
+    lines = (_decode(raw, stats) for raw in raw_lines)
+    return (line for line in lines if keep_blank or not _is_blank(line))
 
 
-def _positioned(
-    raw_lines: Iterable[tuple[int, bytes]], stats: CorpusStats, keep_blank: bool
-) -> Iterator[tuple[int, str]]:
-    for position, raw in raw_lines:
-        raw = raw.removesuffix(b"\n").removesuffix(b"\r")
-        if b"\0" in raw:
-            stats.lines_with_nul += 1
-            raw = raw.replace(b"\0", b" ")
-        try:
-            line = raw.decode()
-        except UnicodeDecodeError:
-            stats.invalid_lines += 1
-            line = raw.decode(errors="replace")
-        blank = not line or line.isspace()
-        stats.lines += not blank
-        if keep_blank or not blank:
-            yield position, line
+def _decode(raw: bytes, stats: CorpusStats) -> str:
+    """Returns a line without its end; `stats` counts it, and what is replaced."""
+    raw = raw.removesuffix(b"\n").removesuffix(b"\r")
+    if b"\0" in raw:
+        stats.lines_with_nul += 1
+        raw = raw.replace(b"\0", b" ")
+    try:
+        line = raw.decode()
+    except UnicodeDecodeError:
+        stats.invalid_lines += 1
+        line = raw.decode(errors="replace")
+    stats.lines += not _is_blank(line)
+    return line
 
 
-def _raw_lines(path: str, open_file: Opener) -> Iterator[tuple[int, bytes]]:
-    position, mark = 0, BYTE_ORDER_MARK
-    with _opened(path, open_file) as (file, stream):
-        for raw in stream:
-            yield position, raw.removeprefix(mark)
-            mark = b""
-            position = file.tell()
+def _is_blank(line: str) -> bool:
+    return not line or line.isspace()
 
 
 class _ShortReads:

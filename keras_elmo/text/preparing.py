@@ -8,7 +8,6 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from itertools import accumulate
 from types import NoneType
-from typing import Any
 
 from keras_elmo.config import TOKENIZERS
 from keras_elmo.text.batching import TOKENIZER_THREADS, split_stream, token_chunks
@@ -246,9 +245,7 @@ def split_parts(
 
     `show` is called now and then, with the number of new words and the last line.
     """
-    contents: Iterator[tuple[SourceLine, Any]]
     contents = ((line, line.content) for line in lines)
-    chunks: Iterable[list[tuple[SourceLine, list[bytes]]]]
     if is_split:
         chunks = split_stream(
             contents, lambda line: len(line[1]), _CHUNK_TOKENS, _CHUNK_LINES
