@@ -23,7 +23,7 @@ from keras_elmo.text.lines import (
     prepared_folder,
     read_lines,
 )
-from keras_elmo.text.plain_ids import PlainIds, distinct_words
+from keras_elmo.text.plain_ids import PlainIds, distinct_words, place_words
 from keras_elmo.text.prepared import Line, PreparedText, TextFile
 from keras_elmo.text.preparing import prepare
 from keras_elmo.text.sentence_ends import Marks, marks_of, split_sentence
@@ -129,8 +129,11 @@ class IndexedText:
         kept = plain.encode(list(islice(words, _KEPT_WORDS)))
 
         def make_ids(rows: Sequence[np.ndarray]) -> Ids:
-            distinct, places = distinct_words([row.tolist() for row in rows])
-            numbers = np.array(distinct)
+            # In the order in which they occur, as in raw text.
+            numbers, first, which = np.unique(np.concatenate(rows), True, True)
+            order = np.argsort(first)
+            numbers, place_of = numbers[order], np.argsort(order)
+            places = place_words([*map(len, rows)], place_of[which])
             is_kept = numbers < len(kept)
             ids = np.empty((len(numbers), plain.num_ids), "int32")
             ids[is_kept] = kept[numbers[is_kept]]

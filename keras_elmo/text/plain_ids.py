@@ -5,16 +5,12 @@ ones plus 1, because 0 is a masked position.
 """
 
 from collections.abc import Sequence
-from itertools import chain, count
-from typing import TypeVar
+from itertools import chain
 
 import numpy as np
 
 from keras_elmo.config import MAX_BYTES, MAX_CHARACTERS
 from keras_elmo.token_vocabulary import TokenVocabulary
-
-# A word in UTF-8, or its number.
-Word = TypeVar("Word", bytes, int)
 
 BEGIN_OF_SENTENCE = 257
 END_OF_SENTENCE = 258
@@ -61,13 +57,9 @@ class PlainIds:
 
 
 def distinct_words(
-    sentences: Sequence[Sequence[Word]], width: int = 0
-) -> tuple[list[Word], np.ndarray]:
-    """Returns the words in the order in which they occur, and their places.
-
-    The places, `(sentences, tokens + 2)` int32, are rows in a table of the masked word,
-    the boundaries, and the distinct words. `width` is the least number of tokens.
-    """
+    sentences: Sequence[Sequence[bytes]], width: int = 0
+) -> tuple[list[bytes], np.ndarray]:
+    """Returns the words in the order in which they occur, and `place_words` of them."""
     words = dict.fromkeys(chain.from_iterable(sentences))
     if b"" in words:
         wrong = next(tokens for tokens in sentences if b"" in tokens)
@@ -75,16 +67,29 @@ def distinct_words(
             "`sentences` must hold tokens that are not empty. "
             f"Received: a sentence {list(wrong)}"
         )
-    sizes = np.fromiter(map(len, sentences), int)
+    numbers = {word: number for number, word in enumerate(words)}
+    flat = np.fromiter(
+        map(numbers.__getitem__, chain.from_iterable(sentences)), "int32"
+    )
+    return list(words), place_words([*map(len, sentences)], flat, width)
+
+
+def place_words(
+    lengths: Sequence[int], words: np.ndarray, width: int = 0
+) -> np.ndarray:
+    """Places words, numbers of distinct ones, in padded rows between the boundaries.
+
+    Returns `(rows, tokens + 2)` int32: places in a table of the masked word, the
+    boundaries, and the distinct words. `width` is the least number of tokens.
+    """
+    sizes = np.array(lengths, int)
     longest = sizes.max(initial=width)
     inside = np.arange(longest) < sizes[:, np.newaxis]
     places = np.zeros((len(sizes), longest + 2), "int32")
     places[:, 0] = 1
-    place_of = dict(zip(words, count(3), strict=False))
-    flat = map(place_of.__getitem__, chain.from_iterable(sentences))
-    places[:, 1:-1][inside] = np.fromiter(flat, "int32")
+    places[:, 1:-1][inside] = words + 3
     places[np.arange(len(sizes)), sizes + 1] = 2
-    return list(words), places
+    return places
 
 
 class StaticIds:

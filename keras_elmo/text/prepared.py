@@ -194,12 +194,16 @@ class PreparedText:
         """Yields the lines of some numbers, and their positions in their file."""
         for shard, (first, end) in enumerate(pairwise(self._limits.tolist())):
             begin = max(start - first, (start - first) % step)
-            for number in range(begin, min(stop, end) - first, step):
+            if numbers := range(begin, min(stop, end) - first, step):
                 _, lines = self._shard(shard)
+                ends, sizes, positions = (
+                    lines[name].item for name in LINE.fields or ()
+                )
+            for number in numbers:
                 # A line begins where the one before it ends.
-                begins = lines[number - 1].item()[0] if number else 0
-                ends, characters, position = lines[number].item()
-                yield Line(shard, begins, ends, characters), position
+                before = ends(number - 1) if number else 0
+                line = Line(shard, before, ends(number), sizes(number))
+                yield line, positions(number)
 
     def read_line(self, line: Line) -> np.ndarray:
         """Returns the words of a line, as numbers of distinct words."""
