@@ -99,7 +99,7 @@ def prepare(
     if source.is_split and tokenizer not in (None, "whitespace"):
         refuse("tokenizer", "None for text that is split already", tokenizer)
     tokenizer = "whitespace" if source.is_split else tokenizer or "unicode"
-    folder = PartsFolder(os.path.normpath(out), source, tokenizer)
+    folder = TextParts(os.path.normpath(out), source, tokenizer)
     if folder.is_complete():
         if progress:
             print(f"{folder.out} is complete; nothing to do", file=sys.stderr)
@@ -118,7 +118,7 @@ def prepare(
             print(message, file=sys.stderr)
 
 
-class PartsFolder:
+class TextParts:
     """`OUT.parts`: the parts of a text that is being prepared."""
 
     def __init__(self, out: str, source: LineSource, tokenizer: str) -> None:
@@ -212,7 +212,7 @@ class PartsFolder:
 
 
 def _split(
-    source: LineSource, tokenizer: str, folder: PartsFolder, progress: bool
+    source: LineSource, tokenizer: str, folder: TextParts, progress: bool
 ) -> None:
     """Writes the parts that are missing."""
     offsets = [0, *accumulate(size for _, size in source.files)]

@@ -156,9 +156,9 @@ def test_core_operations():
 
 @pytest.mark.real_data
 def test_equals_nltk(data_folder):
-    """Sentences of the web are cut as NLTK's treebank tokenizer cuts them, but for
+    """Sentences of the web are cut as NLTK's treebank tokenizer cuts them.
 
-    addresses, abbreviations, emoticons, and points that do not end the line.
+    Exceptions are addresses, abbreviations, emoticons, and points within a line.
     """
     nltk = import_installed("nltk.tokenize")
     path = data_folder / "ud_en_ewt" / "dev.conllu.xz"
@@ -168,8 +168,7 @@ def test_equals_nltk(data_folder):
     texts = [text.translate({8217: "'", 8220: '"', 8221: '"'}) for text in texts]
     tokenize = nltk.TreebankWordTokenizer().tokenize
     wanted = [re.sub("``|''", '"', " ".join(tokenize(text))) for text in texts]
-    tokens = Tokenizer("treebank").ragged(texts).to_list()
-    split = [b" ".join(row).decode() for row in tokens]
-    same = sum(map(str.__eq__, split, wanted))
+    tokens = tokenizer("treebank").ragged(texts).to_list()
+    same = sum(map(str.__eq__, (b" ".join(row).decode() for row in tokens), wanted))
     assert len(texts) > 1000
     assert same > 0.9 * len(texts)

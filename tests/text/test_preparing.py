@@ -12,7 +12,7 @@ import tensorflow as tf
 
 from keras_elmo.text import part_dictionaries, preparing
 from keras_elmo.text.prepared import PreparedText
-from keras_elmo.text.preparing import PartsFolder, prepare
+from keras_elmo.text.preparing import TextParts, prepare
 from keras_elmo.text.stats import CorpusStats
 from tests.helpers import killing
 from tests.helpers.command_line import names
@@ -73,7 +73,7 @@ def test_interrupted_while_splitting(number, texts, whole, out, monkeypatch):
         parts = "1 part is" if kept == 1 else f"{kept} parts are"
         told = f"{parts} kept in {out}.parts; the same call goes on from there"
         told = f"^stopped; {told if kept else 'nothing is kept'}$"
-        with interrupted(PartsFolder, "write", number, told):
+        with interrupted(TextParts, "write", number, told):
             prepare(texts, out, "whitespace", progress=True)
     split, add = [], part_dictionaries.Part.add
     monkeypatch.setattr(
@@ -127,7 +127,7 @@ def test_a_complete_folder(texts, whole, out, capsys):
 
 def test_another_text(texts, out):
     """Parts of another text are not taken."""
-    with interrupted(PartsFolder, "write", 2):
+    with interrupted(TextParts, "write", 2):
         prepare(texts, out, "whitespace")
     with pytest.raises(ValueError, match="`tokenizer` must be 'whitespace', as in .*b"):
         prepare(texts, out, "unicode")
@@ -146,7 +146,7 @@ def test_a_folder_in_use(texts, out):
     """Neither the parts of another process are taken nor a folder of other files."""
     parts = out.parent / "out.parts"
     source = preparing.open_source(texts, None, CorpusStats())
-    with PartsFolder(str(out), source, "whitespace").opened():
+    with TextParts(str(out), source, "whitespace").opened():
         with pytest.raises(ValueError, match="out.parts must not be in use: another"):
             prepare(texts, out, "whitespace")
     assert not parts.exists()
@@ -305,7 +305,7 @@ def test_iterables(corpus, out):
 def test_an_interrupted_iterable(out):
     """It is read again from its beginning; what has changed is noticed."""
     lines = LINES * 30
-    with interrupted(PartsFolder, "write", 2, "2 parts are kept"):
+    with interrupted(TextParts, "write", 2, "2 parts are kept"):
         prepare(iter(lines), out)
     with pytest.raises(ValueError, match="the text is not what it was"):
         prepare(iter(["a", *lines]), out)
