@@ -6,7 +6,6 @@ import re
 
 import keras
 import pytest
-import tensorflow as tf
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -141,17 +140,6 @@ def test_grapheme_clusters(parts):
         for token in tokens:
             place += len(token)
             assert place in ends, (kind, token, text)
-
-
-def test_core_operations():
-    """The graph holds operations of TensorFlow alone."""
-    for kind in KINDS:
-        function = tf.function(
-            Tokenizer(kind), input_signature=[tf.TensorSpec([None], tf.string)]
-        )
-        graph = function.get_concrete_function().graph.as_graph_def()
-        nodes = [*graph.node, *(n for f in graph.library.function for n in f.node_def)]
-        assert not {node.op for node in nodes} & {"NormalizeUTF8", "PyFunc"}
 
 
 @pytest.mark.real_data

@@ -174,7 +174,7 @@ def test_tokens_are_the_text_without_spaces(texts, kind):
 
 @pytest.mark.parametrize("kind", TOKENIZERS)
 def test_graphs_and_pipelines(kind, caplog):
-    tokenizer = Tokenizer(kind)
+    tokenizer = tokenizer_of(kind)
     texts = ["a b c", "", "d 배"]
     eager = words(tokenizer(texts))
     with caplog.at_level(logging.WARNING):
@@ -186,6 +186,11 @@ def test_graphs_and_pipelines(kind, caplog):
         dataset = tf.data.Dataset.from_tensor_slices(texts).batch(3).map(tokenizer)
         assert words(next(iter(dataset))) == eager
     assert not caplog.records
+    # All kinds but one use operations of TensorFlow alone.
+    graph = function.get_concrete_function().graph.as_graph_def()
+    nodes = [*graph.node, *(n for f in graph.library.function for n in f.node_def)]
+    others = {node.op for node in nodes} & {"NormalizeUTF8", "PyFunc"}
+    assert bool(others) == (kind == "unicode")
 
 
 @pytest.mark.parametrize("kind", ["unicode", "published"])
