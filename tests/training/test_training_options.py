@@ -82,7 +82,7 @@ def test_help_and_default_are_written_once():
         ({"learning_rate": float("nan")}, "`learning_rate` must be positive"),
         ({"optimizer": "sgd"}, "`optimizer` must be 'adagrad' or 'adam' or 'muon'"),
         ({"seed": -1}, "`seed` must be at least 0"),
-        ({"seed": 2**32}, "`seed` must be at least 0 and below 4,294,967,296"),
+        ({"seed": 2**32}, "`seed` must be at most 4,294,967,295"),
         ({"patience": 2}, "`patience` needs a `validation` text"),
         ({"schedule": "cosine"}, "`schedule` cosine needs `steps`"),
         ({"schedule": "cosine", "steps": 9, "learning_rate": abs}, "needs a number"),
