@@ -4,11 +4,15 @@ They run from an empty folder, with the package installed from a wheel. Commands
 two pages run, too; every other command has the options that it is shown with.
 """
 
+import fcntl
 import json
 import os
 import re
 import runpy
 import shlex
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -17,10 +21,8 @@ import pytest
 
 import keras_elmo
 from keras_elmo import cli
-from tests.helpers.fresh_process import HELPERS, run_script
-from tests.helpers.wheel import install_wheel
+from tests.helpers.fresh_process import ROOT, run_script
 
-ROOT = Path(__file__).parents[1]
 NOTEBOOKS = [
     *("vectors", "vectors.ko", "classifier", "classifier.ko", "tagger", "pretraining")
 ]
@@ -52,6 +54,9 @@ _TEXT = "".join(f"Sentence {k} is about the bank of the river .\n" for k in rang
 OWN_FILES = {
     name: _TEXT for name in ("sentences.txt", "text/train-1.txt", "text/dev.txt")
 }
+
+# What a wheel is made of.
+SOURCES = ("keras_elmo", "saved_models", "pyproject.toml", "README.md", "LICENSE")
 
 # Where links lead. `make linkcheck`, weekly in a workflow, asks whether they still do.
 HOSTS = {
@@ -106,11 +111,24 @@ def test_every_page_is_run():
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory):
-    """A wheel, installed; the processes of pytest-xdist have one."""
+    """An installed wheel, one for all processes of pytest-xdist."""
     folder = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
         folder = folder.parent
-    return install_wheel(folder)
+    site, source = folder / "site", folder / "source"
+    with open(folder / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not site.exists():
+            # Not in the clone, where a build leaves files.
+            for name in SOURCES:
+                copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
+                (source / name).parent.mkdir(parents=True, exist_ok=True)
+                copy(ROOT / name, source / name)
+            options = ["--quiet", "--no-deps", "--no-build-isolation", "--no-compile"]
+            options += ["--disable-pip-version-check", "--target", site, source]
+            pip = [sys.executable, "-m", "pip", "install", *options]
+            subprocess.run(pip, check=True, timeout=300)
+    return site
 
 
 # Most train a classifier on a shipped model, whose graph alone takes 10 s.
@@ -153,7 +171,7 @@ def run_page(site, steps, folder, files):
     path.write_text(json.dumps(steps), encoding="utf-8")
     # A block may call `keras-elmo`, and Python, in a process of its own.
     search = os.pathsep.join([str(site / "bin"), os.environ["PATH"]])
-    script = HELPERS / "run_page.py"
+    script = Path(__file__).with_name("run_page.py")
     run_script(script, site, path, cwd=empty, PATH=search, PYTHONPATH=str(site))
     return json.loads((folder / "printed.json").read_text(encoding="utf-8"))
 

@@ -1,5 +1,6 @@
 """Pictures show the numbers that they are given."""
 
+import contextlib
 import dataclasses
 import math
 import sys
@@ -10,7 +11,7 @@ import pytest
 from keras_elmo import plots
 from keras_elmo.files.run_history import HistoryRow, write_history
 from keras_elmo.plots import plot_history, plot_mix_weights, plot_occurrences
-from tests.helpers.images import record_figures, size_of_png
+from tests.helpers.images import size_of_png
 from tests.helpers.installed import require_installed
 
 pytestmark = pytest.mark.graph
@@ -20,7 +21,16 @@ pytestmark = pytest.mark.graph
 def figures(monkeypatch):
     """The figures that are drawn, to be asked what stands on them."""
     require_installed("matplotlib")
-    return record_figures(monkeypatch, (plots, "picture"))
+    drawn, picture = [], plots.picture
+
+    @contextlib.contextmanager
+    def recording(*arguments):
+        with picture(*arguments) as figure:
+            yield figure
+        drawn.append(figure)
+
+    monkeypatch.setattr(plots, "picture", recording)
+    return drawn
 
 
 # === Learning curves ===

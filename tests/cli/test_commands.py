@@ -1,5 +1,6 @@
 """`prepare`, `pretrain`, `evaluate` and `embed`, from text to vectors."""
 
+import contextlib
 import gzip
 import json
 import os
@@ -24,7 +25,6 @@ from keras_elmo.files.run_history import read_history
 from keras_elmo.utils.files import write_json
 from tests.helpers.command_line import assert_one_line, command, names
 from tests.helpers.fresh_process import environment, forked_python
-from tests.helpers.limits import read_only
 from tests.helpers.runs import SMALL_RUN, SMALLER, timeless, write_text
 
 pytestmark = [pytest.mark.graph, pytest.mark.usefixtures("eagerly")]
@@ -345,6 +345,33 @@ def test_pretrain_in_used_directory(run, folder):
     ]:
         assert_one_line(*pretrain(*corpus, *arguments), said, str(directory))
     assert contents(directory) == before
+
+
+@contextlib.contextmanager
+def read_only(folder):
+    """Nothing can be written below a folder, by root neither."""
+    folders = [folder, *(path for path in folder.rglob("*") if path.is_dir())]
+    for each in folders:
+        each.chmod(0o555)
+    # Root may do anything, so this process is somebody else for a while, who has to
+    # find his way to the folder.
+    user = os.geteuid()
+    above = {
+        path: path.stat().st_mode for path in folder.parents if path.owner() == "root"
+    }
+    if user == 0:
+        for path, mode in above.items():
+            path.chmod(mode | 0o011)
+        os.seteuid(65534)
+    try:
+        yield
+    finally:
+        if user == 0:
+            os.seteuid(0)
+            for path, mode in above.items():
+                path.chmod(mode)
+        for each in folders:
+            each.chmod(0o755)
 
 
 @pytest.mark.slow

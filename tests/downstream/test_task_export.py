@@ -15,7 +15,6 @@ from tests.helpers.small import SENTENCES, random_encoder
 from tests.helpers.tasks import (
     TAGS,
     ids_of,
-    of_saved_model,
     random_classifier,
     random_tagger,
 )
@@ -44,6 +43,19 @@ def onnx_file(tagger, tmp_path_factory):
 def named(tags):
     """Rows of indices as names, without the padding."""
     return [[TAGS[k] for k in row if k >= 0] for row in tags.tolist()]
+
+
+def of_saved_model(path, sentences):
+    """The outputs of the signature `tokens`, as arrays by their names."""
+    import tensorflow as tf
+
+    tokens = tf.ragged.constant(sentences, dtype=tf.string).to_tensor("")
+    if len(tokens.shape) == 1:
+        tokens = tf.zeros((len(sentences), 0), tf.string)
+    lengths = tf.constant([len(words) for words in sentences], tf.int32)
+    function = tf.saved_model.load(str(path)).signatures["tokens"]
+    outputs = function(tokens=tokens, sequence_len=lengths)
+    return {name: value.numpy() for name, value in outputs.items()}
 
 
 @on_tensorflow

@@ -5,6 +5,7 @@ import json
 import re
 import runpy
 import shutil
+from pathlib import Path
 
 import h5py
 import numpy as np
@@ -12,7 +13,7 @@ import pytest
 
 import keras_elmo
 from keras_elmo.text.lines import expand_files, read_lines
-from tests.helpers.fresh_process import HELPERS, ROOT, run_python, run_script
+from tests.helpers.fresh_process import ROOT, run_python, run_script
 from tests.helpers.small import CONFIG, random_encoder
 
 EXAMPLES = ROOT / "examples"
@@ -183,7 +184,7 @@ def test_beam(folder):
 def test_billion_words(tmp_path):
     """From a small data set of the same name and form."""
     data = tmp_path / "data"
-    run_script(HELPERS / "lm1b_stand_in.py", data, cwd=tmp_path)
+    run_script(Path(__file__).with_name("lm1b_stand_in.py"), data, cwd=tmp_path)
     script = EXAMPLES / "billion_words.py"
     arguments = ("--data-dir", data, "--num-files", 3)
     # What a run before has finished stays; what it has not is written.

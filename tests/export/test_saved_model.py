@@ -1,6 +1,7 @@
 import json
 import os
 import re
+from pathlib import Path
 
 import keras
 import numpy as np
@@ -27,7 +28,7 @@ from tests.helpers.exports import (
     in_memory,
     padded,
 )
-from tests.helpers.fresh_process import HELPERS, run_python
+from tests.helpers.fresh_process import run_python
 from tests.helpers.installed import require_installed
 from tests.helpers.layer_checks import numpy_of
 from tests.helpers.small import CONFIG, SMALLER, char_ids, random_encoder
@@ -233,7 +234,7 @@ def test_gradients(model, wanted):
 def elsewhere(folders, tmp_path_factory):
     """What a process without this package has found."""
     folder = tmp_path_factory.mktemp("elsewhere")
-    script = HELPERS / "without_this_package.py"
+    script = Path(__file__).with_name("without_this_package.py")
     paths = (folders["whitespace"], folders["unicode"], folder / "outputs.npz")
     output = run_python(script, *paths, cwd=folder, PYTHONPATH="")
     return json.loads(output.splitlines()[-1]), np.load(folder / "outputs.npz")

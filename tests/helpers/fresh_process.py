@@ -11,11 +11,11 @@ import sys
 import tempfile
 from pathlib import Path
 
-HELPERS = Path(__file__).parent
-ROOT = HELPERS.parents[1]
+_HELPERS = Path(__file__).parent
+ROOT = _HELPERS.parents[1]
 # JAX, PyTorch and scikit-learn are here for some tests alone. TensorFlow, Keras and
 # Beam import them where they are, which takes seconds: a user's process does without.
-_ABSENT = HELPERS / "absent"
+_ABSENT = _HELPERS / "absent"
 # Tests of benchmarks put a forked one in its place.
 _PYTHON = sys.executable
 
@@ -71,7 +71,7 @@ def forked_python(backend="tensorflow"):
     # The path of a socket is short.
     folder = Path(tempfile.mkdtemp(prefix="fork"))
     server = subprocess.Popen(
-        [_PYTHON, HELPERS / "fork_server.py", folder / "socket"],
+        [_PYTHON, _HELPERS / "fork_server.py", folder / "socket"],
         env=environment(KERAS_BACKEND=backend),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -81,7 +81,7 @@ def forked_python(backend="tensorflow"):
     atexit.register(server.wait)
     atexit.register(server.stdin.close)
     python = folder / "python"
-    client = [_PYTHON, "-IS", HELPERS / "fork_client.py", folder / "socket", python]
+    client = [_PYTHON, "-IS", _HELPERS / "fork_client.py", folder / "socket", python]
     for path, arguments in ((python, ""), (folder / "keras-elmo", "-m keras_elmo ")):
         command = shlex.join(map(str, client))
         path.write_text(f'#!/bin/sh\nexec {command} {arguments}"$@"\n')

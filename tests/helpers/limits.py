@@ -42,30 +42,3 @@ def _limited(what, limit):
         yield
     finally:
         resource.setrlimit(what, before)
-
-
-@contextlib.contextmanager
-def read_only(folder):
-    """Nothing can be written below a folder, by root neither."""
-    folders = [folder, *(path for path in folder.rglob("*") if path.is_dir())]
-    for each in folders:
-        each.chmod(0o555)
-    # Root may do anything, so this process is somebody else for a while, who has to
-    # find his way to the folder.
-    user = os.geteuid()
-    above = {
-        path: path.stat().st_mode for path in folder.parents if path.owner() == "root"
-    }
-    if user == 0:
-        for path, mode in above.items():
-            path.chmod(mode | 0o011)
-        os.seteuid(65534)
-    try:
-        yield
-    finally:
-        if user == 0:
-            os.seteuid(0)
-            for path, mode in above.items():
-                path.chmod(mode)
-        for each in folders:
-            each.chmod(0o755)

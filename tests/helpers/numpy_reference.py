@@ -219,34 +219,9 @@ def scalar_mix(layers, scalars, gamma=1.0, mask=None, layer_norm=False):
 def softmax_nll(hidden, targets, kernel, bias):
     """-log p(target) over the whole vocabulary: (n, p) and (n,) -> (n,) nats."""
     logits = hidden @ kernel.T + bias
-    return _log_sum_exp(logits) - logits[np.arange(len(targets)), targets]
-
-
-def log_uniform(vocabulary_size):
-    """P(k) of the log-uniform (Zipf) distribution over words in order of frequency."""
-    k = np.arange(vocabulary_size)
-    return np.log((k + 2) / (k + 1)) / np.log(vocabulary_size + 1)
-
-
-def expected_counts(ids, vocabulary_size, num_tries):
-    """How often each id is expected among the distinct ones of `num_tries` draws."""
-    return -np.expm1(num_tries * np.log1p(-log_uniform(vocabulary_size)[ids]))
-
-
-def sampled_softmax_nll(
-    hidden, targets, kernel, bias, candidates, target_expected, candidate_expected
-):
-    """-log p(target) among the target and the candidates that are not it.
-
-    Each logit is lowered by the log of its expected count (Jean et al. 2015), so
-    that frequent words, which are sampled more often, do not lose by it.
-    """
-    target_logits = np.sum(hidden * kernel[targets], -1) + bias[targets]
-    logits = hidden @ kernel[candidates].T + bias[candidates]
-    target_logits = target_logits - np.log(target_expected)
-    logits = logits - np.log(candidate_expected)
-    logits = np.where(targets[:, None] == candidates, -np.inf, logits)
-    return _log_sum_exp(np.c_[target_logits, logits]) - target_logits
+    return (
+        np.logaddexp.reduce(logits, axis=-1) - logits[np.arange(len(targets)), targets]
+    )
 
 
 def language_model_nll(char_ids, token_ids, options, weights, kernel, bias):
@@ -277,11 +252,6 @@ def sigmoid(x):
 
 def clip(x, bound):
     return x if bound is None else np.clip(x, -bound, bound)
-
-
-def _log_sum_exp(logits):
-    top = logits.max(axis=-1)
-    return top + np.log(np.exp(logits - top[..., None]).sum(axis=-1))
 
 
 def _w(weights, name):

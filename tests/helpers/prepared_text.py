@@ -1,9 +1,6 @@
 """Texts that are prepared in small parts, and damage to them."""
 
-import hashlib
 import json
-
-import numpy as np
 
 LINES = [
     "We sat on the bank of the river .",
@@ -33,16 +30,3 @@ def write_manifest(folder, **changes):
     manifest = {**read_manifest(folder), **changes}
     text = json.dumps({k: v for k, v in manifest.items() if v is not None})
     (folder / "manifest.json").write_text(text, encoding="utf-8")
-
-
-def forge(folder, name, content):
-    """Replaces a file, and makes the manifest say that it has to be so."""
-    path = folder / name
-    if isinstance(content, bytes):
-        path.write_bytes(content)
-    else:
-        np.save(path, content)
-    content = path.read_bytes()
-    files = read_manifest(folder)["files"]
-    files[name] = [len(content), hashlib.sha256(content).hexdigest()]
-    write_manifest(folder, files=files)

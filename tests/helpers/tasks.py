@@ -63,19 +63,6 @@ def random_classifier(labels=("bad", "good", "so-so"), **arguments):
     return classifier
 
 
-def of_saved_model(path, sentences):
-    """The outputs of the signature `tokens`, as arrays by their names."""
-    import tensorflow as tf
-
-    tokens = tf.ragged.constant(sentences, dtype=tf.string).to_tensor("")
-    if len(tokens.shape) == 1:
-        tokens = tf.zeros((len(sentences), 0), tf.string)
-    lengths = tf.constant([len(words) for words in sentences], tf.int32)
-    function = tf.saved_model.load(str(path)).signatures["tokens"]
-    outputs = function(tokens=tokens, sequence_len=lengths)
-    return {name: value.numpy() for name, value in outputs.items()}
-
-
 def ids_of(model, sentences, width=0):
     """The inputs of a file that takes ids."""
     words = [[word.encode() for word in sentence] for sentence in sentences]

@@ -27,14 +27,6 @@ def assert_same(found, expected):
     np.testing.assert_allclose(cosines, [one.cosine for one in expected], atol=1e-5)
 
 
-def unit_vector(encoder, layer, sentence, position):
-    """The vector of a token, of length 1."""
-    options, weights = published(encoder)
-    layers = numpy_reference.encode(sentence, options, weights)[0]
-    vector = layers[layer][position + 1].astype("float64")
-    return vector / np.linalg.norm(vector)
-
-
 def log_likelihoods(model, tokens, ids):
     """Those of the ids in place of the tokens, by each direction."""
     options, weights = published(model.encoder)

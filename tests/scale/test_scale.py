@@ -16,16 +16,16 @@ from keras_elmo.scale import count_words, embed_text, prepare_text
 from keras_elmo.text import preparing
 from keras_elmo.text.corpus import Corpus
 from keras_elmo.text.vocabulary import Vocabulary
-from tests.helpers.beam_engines import (
+from tests.helpers.command_line import names
+from tests.helpers.exports import embedding
+from tests.helpers.installed import require_installed
+from tests.scale.engines import (
     dask_runner,
     portable_runner,
     run_job,
     start_job,
     wait_until,
 )
-from tests.helpers.command_line import names
-from tests.helpers.exports import embedding
-from tests.helpers.installed import require_installed
 
 pytestmark = pytest.mark.graph
 

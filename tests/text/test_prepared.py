@@ -1,5 +1,6 @@
 """The folder of a prepared text: what is read of it, and what is refused."""
 
+import hashlib
 import os
 import shutil
 
@@ -15,7 +16,6 @@ from keras_elmo.text.vocabulary import Vocabulary
 from tests.helpers.fresh_process import run_python
 from tests.helpers.limits import memory_of_at_most
 from tests.helpers.prepared_text import (
-    forge,
     read_manifest,
     write_manifest,
     write_texts,
@@ -186,6 +186,19 @@ def header(array, **changes):
     text = repr({"descr": array.dtype.str, "fortran_order": False, **changes})
     line = text.encode().ljust(117) + b"\n"
     return b"\x93NUMPY\x01\x00" + len(line).to_bytes(2, "little") + line
+
+
+def forge(folder, name, content):
+    """Replaces a file, and makes the manifest say that it has to be so."""
+    path = folder / name
+    if isinstance(content, bytes):
+        path.write_bytes(content)
+    else:
+        np.save(path, content)
+    content = path.read_bytes()
+    files = read_manifest(folder)["files"]
+    files[name] = [len(content), hashlib.sha256(content).hexdigest()]
+    write_manifest(folder, files=files)
 
 
 def test_forged_files(original, tmp_path):

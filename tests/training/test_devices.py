@@ -70,7 +70,7 @@ def process_of(backend, folder, *runs, workers=1, hold=0, **variables):
         [
             forked_python(backend),
             "-m",
-            "tests.helpers.run_elsewhere",
+            "tests.training.run_elsewhere",
             *map(str, arguments),
         ],
         env=environment(KERAS_BACKEND=backend, **variables),

@@ -8,9 +8,10 @@ import pytest
 from keras_elmo import Index
 from keras_elmo.files.published import save_published_weights
 from keras_elmo.files.run_directory import PretrainingDirectory
+from tests.helpers import numpy_reference
 from tests.helpers.installed import require_installed
-from tests.helpers.small import random_encoder
-from tests.helpers.words_by_hand import CORPUS, QUERY, assert_same, unit_vector
+from tests.helpers.small import published, random_encoder
+from tests.helpers.words_by_hand import CORPUS, QUERY, assert_same
 
 pytestmark = pytest.mark.graph
 
@@ -25,6 +26,14 @@ def folder(built, tmp_path_factory):
     folder = tmp_path_factory.mktemp("index") / "saved"
     built.save(folder)
     return folder
+
+
+def unit_vector(encoder, layer, sentence, position):
+    """The vector of a token, of length 1."""
+    options, weights = published(encoder)
+    layers = numpy_reference.encode(sentence, options, weights)[0]
+    vector = layers[layer][position + 1].astype("float64")
+    return vector / np.linalg.norm(vector)
 
 
 @pytest.mark.parametrize("layer", [0, 1, -1])

@@ -26,14 +26,21 @@ def start(python, *arguments, cwd, log):
         )
 
 
+# Beam's workers import what they need, and nothing of this process.
+JOB = """
+import json, sys
+from apache_beam.options.pipeline_options import PipelineOptions
+from keras_elmo import scale
+
+name, arguments, *options = sys.argv[1:]
+getattr(scale, name)(**json.loads(arguments), options=PipelineOptions(options))
+"""
+
+
 def start_job(name, arguments, options, cwd):
-    module = (
-        "-m",
-        "tests.helpers.beam_job",
-        name,
-        json.dumps(arguments, default=os.fspath),
-    )
-    return start(forked_python(), *module, *options, cwd=cwd, log=cwd / f"{name}.log")
+    """Starts a process that calls a function of keras_elmo.scale."""
+    job = ("-c", JOB, name, json.dumps(arguments, default=os.fspath))
+    return start(forked_python(), *job, *options, cwd=cwd, log=cwd / f"{name}.log")
 
 
 def run_job(name, arguments, options, cwd):

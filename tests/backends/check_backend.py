@@ -1,6 +1,6 @@
 """Compares keras_elmo on one Keras backend with the oracle, and trains a little.
 
-    KERAS_BACKEND=jax python -m tests.helpers.check_backend
+    KERAS_BACKEND=jax python -m tests.backends.check_backend
 
 A script and not a test, because a process has one backend. Where TensorFlow is
 installed, it checks only what is different there. Prints `ok` at the end.
@@ -26,8 +26,8 @@ from keras_elmo.text.batch_shapes import BatchShapes, form_batch
 from keras_elmo.text.plain_ids import PlainIds, distinct_words
 from keras_elmo.training import pretrain as pretrain_module
 from keras_elmo.training.devices import choose_devices
+from tests.backends.check_host import check_host
 from tests.helpers import numpy_reference
-from tests.helpers.check_host import check_host
 from tests.helpers.combinations import BATCHES, DTYPES, check_combination
 from tests.helpers.layer_checks import numpy_of
 from tests.helpers.looked_up import (
