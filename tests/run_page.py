@@ -1,10 +1,11 @@
 """Runs the blocks of a page with the package that is installed in a folder.
 
-    python run_page.py SITE BLOCKS
+    python run_page.py SITE BLOCKS EAGERLY
 
 BLOCKS is a JSON file of `[kind, code]` pairs: "python", or "command", a call of
 `keras-elmo`. What each prints is written beside it, to `printed.json`. A warning is an
-error, as in the tests. The page starts in the working folder, which is empty.
+error, as in the tests. The page starts in the working folder, which is empty. EAGERLY
+is 1 for a page whose steps TensorFlow computes without graphs, or 0.
 """
 
 import contextlib
@@ -19,7 +20,7 @@ from pathlib import Path
 OPTIONAL = {"ai_edge_litert", "sklearn", "spacy"}
 
 
-def main(site, path):
+def main(site, path, eagerly):
     # TensorFlow and Keras are here: what they would import, too, may be found now.
     sys.path[:] = [site, *(path for path in sys.path if Path(path).name != "absent")]
     import keras_elmo
@@ -30,6 +31,12 @@ def main(site, path):
     # Keras's own conversions, with NumPy 2.4.
     ignored = "__array__ implementation doesn't accept"
     warnings.filterwarnings("ignore", ignored, DeprecationWarning)
+    if eagerly == "1":
+        import tensorflow as tf
+
+        tf.config.run_functions_eagerly(True)
+        # Those of tf.data stay.
+        warnings.filterwarnings("ignore", "Even though the `tf.config.experimental")
     names, printed = {"__name__": "__main__"}, []
     for kind, code in json.loads(Path(path).read_text(encoding="utf-8")):
         with contextlib.redirect_stdout(io.StringIO()) as out:

@@ -49,6 +49,16 @@ PAGES = (
 NOT_RUN = ("docs/bring_your_model.md", "docs/scale.md")
 # Commands run, too: they start no server and need no model of another program.
 COMMANDS_RUN = ("README.md", "docs/explore.md")
+# Their few steps take less time than TensorFlow's graphs, which other pages make.
+WITHOUT_GRAPHS = (
+    "README.ko.md",
+    "docs/classifying.md",
+    "docs/coming_from_taggers.md",
+    "docs/models.md",
+    "docs/start.md",
+    "docs/start.ko.md",
+    "docs/training.md",
+)
 # The reader's own text, where they look for it.
 _TEXT = "".join(f"Sentence {k} is about the bank of the river .\n" for k in range(99))
 OWN_FILES = {
@@ -144,7 +154,7 @@ def test_blocks_run(page, site, tmp_path):
     if page in COMMANDS_RUN:
         steps += [("command", line) for line in quick_commands(Path(page).name)]
     files = OWN_FILES if page in COMMANDS_RUN else {}
-    printed = run_page(site, steps, tmp_path, files)
+    printed = run_page(site, steps, tmp_path, files, page in WITHOUT_GRAPHS)
     for said, output in zip(printed, outputs, strict=False):
         if output:
             # What else is printed comes first.
@@ -160,7 +170,7 @@ def quick_commands(page):
             yield re.sub("preset [a-z]+", "preset tiny", line)
 
 
-def run_page(site, steps, folder, files):
+def run_page(site, steps, folder, files, eagerly):
     """Runs blocks and commands in one process; returns what each printed."""
     empty = folder / "empty"
     empty.mkdir()
@@ -172,7 +182,9 @@ def run_page(site, steps, folder, files):
     # A block may call `keras-elmo`, and Python, in a process of its own.
     search = os.pathsep.join([str(site / "bin"), os.environ["PATH"]])
     script = Path(__file__).with_name("run_page.py")
-    run_script(script, site, path, cwd=empty, PATH=search, PYTHONPATH=str(site))
+    run_script(
+        script, site, path, int(eagerly), cwd=empty, PATH=search, PYTHONPATH=str(site)
+    )
     return json.loads((folder / "printed.json").read_text(encoding="utf-8"))
 
 

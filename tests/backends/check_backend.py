@@ -29,6 +29,7 @@ from keras_elmo.training.devices import choose_devices
 from tests.backends.check_host import check_host
 from tests.helpers import numpy_reference
 from tests.helpers.combinations import BATCHES, DTYPES, check_combination
+from tests.helpers.compilations import counted_compilations
 from tests.helpers.layer_checks import numpy_of
 from tests.helpers.looked_up import (
     LOOKED_UP,
@@ -271,37 +272,18 @@ def check_few_programs():
     sentences = [words[:length] for length in range(len(words) + 1)]
     ids = char_ids(sentences)
     wanted = computed(encoder, ids)
-    with counted_programs() as programs:
+    with counted_compilations() as programs:
         found = list(keras_elmo.embed(encoder, sentences, batch_size=1))
     on_jax = keras.backend.backend() == "jax"
     assert len(programs) == 5 * on_jax, programs
     elmo = keras_elmo.ElmoEmbedding(encoder)
-    with counted_programs() as programs:
+    with counted_compilations() as programs:
         ((layers, _),) = keras_elmo.precompute(elmo, [(ids, np.arange(13.0))])
     # All in one batch, of another encoder.
     assert len(programs) == 2 * on_jax, programs
     for row, (vectors, stored) in enumerate(zip(found, layers, strict=True)):
         close(vectors, [layer[row, 1 : row + 1] for layer in wanted])
         close(numpy_of(stored)[:, :row], vectors)
-
-
-@contextlib.contextmanager
-def counted_programs():
-    """Yields a list to which every program that JAX compiles is added."""
-    programs = []
-
-    def count(event, seconds, **names):
-        if event.endswith("backend_compile_duration"):
-            programs.append(names)
-
-    if keras.backend.backend() != "jax":
-        yield programs
-        return
-    import jax
-
-    jax.monitoring.register_event_duration_secs_listener(count)
-    yield programs
-    jax.monitoring.unregister_event_duration_listener(count)
 
 
 def check_precompute():
@@ -382,7 +364,7 @@ def check_measuring():
     for batch in corpus.batches(shuffle=False, shapes=BatchShapes()):
         ids = {**batch, "char_ids": batch["words"][batch["positions"]]}
         nats += [np.sum(directions) for directions in expected_nll(model, ids)]
-    with counted_programs() as programs:
+    with counted_compilations() as programs:
         found = keras_elmo.perplexity(model, corpus)
         assert keras_elmo.perplexity(model, corpus) == found
     assert found["tokens"] == sum(len(sentence) + 1 for sentence in sentences)
