@@ -76,13 +76,13 @@ def descendants(process):
 
 
 @contextlib.contextmanager
-def running(*commands, cwd):
+def running(*commands, cwd, python=sys.executable):
     """Starts servers, and ends them with all that they have started."""
     with contextlib.ExitStack() as stack:
         processes = []
         for number, command in enumerate(commands):
             log = cwd / f"server-{number}.log"
-            process = start(sys.executable, *command, cwd=cwd, log=log)
+            process = start(python, *command, cwd=cwd, log=log)
             stack.callback(_end, process)
             processes.append(process)
         yield processes
@@ -128,17 +128,16 @@ def portable_runner(cwd):
 
 @contextlib.contextmanager
 def dask_runner(cwd):
-    """A scheduler and a nanny with two workers, which it starts again when they die."""
+    """A scheduler and two workers; yields options, and the processes of the workers."""
     file = cwd / "scheduler.json"
     on_loopback = ("--host", "127.0.0.1", "--scheduler-file", file, "--no-dashboard")
+    module = "distributed.cli.dask_worker"
+    worker = ("-m", module, *on_loopback, "--nthreads", 1, "--no-nanny")
     commands = [
         ("-m", "distributed.cli.dask_scheduler", *on_loopback, "--port", 0),
-        (
-            *("-m", "distributed.cli.dask_worker", *on_loopback),
-            *("--nworkers", 2, "--nthreads", 1, "--nanny"),
-        ),
+        *[worker] * 2,
     ]
-    with running(*commands, cwd=cwd) as (_, nanny):
+    with running(*commands, cwd=cwd, python=forked_python()) as (_, *workers):
         wait_until(lambda: file.exists() and file.read_text(encoding="utf-8"))
         address = json.loads(file.read_text(encoding="utf-8"))["address"]
         options = [
@@ -146,15 +145,4 @@ def dask_runner(cwd):
             f"--dask_client_address={address}",
             "--dask_npartitions=4",
         ]
-        yield options, lambda: _dask_workers(nanny.pid)
-
-
-def _dask_workers(nanny):
-    """Among a nanny's children is one that looks after their semaphores."""
-    return [child for child in children(nanny) if b"spawn_main" in _command(child)]
-
-
-def _command(process):
-    with contextlib.suppress(OSError):
-        return Path(f"/proc/{process}/cmdline").read_bytes()
-    return b""
+        yield options, workers
