@@ -22,7 +22,7 @@ from keras_elmo.utils.types import Config, StrPath
 # The published models' alphabet: ids of one word, and how many ids there are
 # (256 bytes, 5 boundary and padding ids, and 0 for a masked position).
 MAX_CHARACTERS = 50
-# Bytes of a word; its begin and its end take the other two.
+# Bytes of a word; its beginning and its end take the other two.
 MAX_BYTES = MAX_CHARACTERS - 2
 NUM_CHARACTERS = 262
 # The kinds of `Tokenizer`.

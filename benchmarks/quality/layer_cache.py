@@ -4,7 +4,7 @@ import contextlib
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from unittest import mock
 
 import numpy as np
@@ -16,7 +16,7 @@ from keras_elmo.embedding.parts import encoder_hash
 from keras_elmo.text.plain_ids import PlainIds
 from keras_elmo.utils.files import replacing
 
-_USER = "keras_elmo.downstream.task_batches.layer_batches"
+_USER = "keras_elmo.downstream.task_model.layer_batches"
 
 
 class LayerCache:
@@ -104,23 +104,20 @@ class LayerCache:
             for words in sentences
         ]
         rows = [x.rows for batch in batches for x in batch.texts.values()]
-        packed = [[places[k] for k in part] for part in rows]
-        return _Stored(self._numbers, elmo.layers_shape, packed, batches, shuffle)
+        packed: list[Any] = [
+            _Stored(self._numbers, [places[k] for k in part]) for part in rows
+        ]
+        return LayerBatches(elmo.layers_shape, packed, batches, shuffle)
 
 
-class _Stored(LayerBatches):
-    """Batches whose layers are read when they are needed."""
+class _Stored(NamedTuple):
+    """Layers of the sentences of a batch, read when they are needed."""
 
-    def __init__(self, numbers: np.ndarray, *args: Any) -> None:
-        super().__init__(*args)
-        self._numbers = numbers
+    numbers: np.ndarray
+    places: Sequence[tuple[int, int]]
 
-    def packed(self, index: int) -> Any:
-        texts, *rest = super().packed(index)
-        return tuple((self._read(x), *more) for x, *more in texts), *rest
-
-    def _read(self, places: Sequence[tuple[int, int]]) -> np.ndarray:
-        parts = [self._numbers[start:end] for start, end in places]
+    def __array__(self, *args: Any, **kwargs: Any) -> np.ndarray:
+        parts = [self.numbers[start:end] for start, end in self.places]
         return np.concatenate(parts).astype("float32")
 
 
