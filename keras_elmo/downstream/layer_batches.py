@@ -66,7 +66,7 @@ class LayerBatches(keras.utils.PyDataset):
         shape = (len(text.lengths), num_layers, text.positions, units)
         layers = np.zeros(shape, "float32")
         ends = np.cumsum(text.lengths) * num_layers * units
-        sentences = np.split(np.asarray(packed), ends[:-1])
+        sentences = np.split(packed, ends[:-1])
         for row, length, sentence in zip(layers, text.lengths, sentences, strict=True):
             row[:, :length] = sentence.reshape(num_layers, length, units)
         return layers

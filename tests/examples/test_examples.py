@@ -16,7 +16,7 @@ from tests.helpers.small import CONFIG, random_encoder
 
 EXAMPLES = ROOT / "examples"
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.whole
 
 
 @pytest.fixture(scope="module")

@@ -812,7 +812,7 @@ PHASES = {
 
 # Each kill starts a process, which makes its graphs anew.
 @pytest.mark.slow
-@pytest.mark.parametrize("devices", [1, pytest.param(2, marks=pytest.mark.benchmark)])
+@pytest.mark.parametrize("devices", [1, pytest.param(2, marks=pytest.mark.whole)])
 def test_killed_process(devices, folder, tmp_path):
     """SIGKILL in any phase, on the text and on the prepared text: the same bits."""
     options = tmp_path / "options.json"
