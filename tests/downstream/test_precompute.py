@@ -10,7 +10,7 @@ from keras_elmo.downstream import precompute as module
 from keras_elmo.downstream.elmo_embedding import ElmoEmbedding
 from keras_elmo.downstream.precompute import precompute
 from tests.helpers.layer_checks import numpy_of
-from tests.helpers.small import SENTENCES, char_ids, random_encoder
+from tests.helpers.small import SENTENCES, SMALLER, char_ids, random_encoder
 
 pytestmark = pytest.mark.graph
 
@@ -20,7 +20,7 @@ LABELS = [0, 1, 0, 1, 1]
 
 @pytest.fixture(scope="module")
 def encoder():
-    return random_encoder()
+    return random_encoder(SMALLER)
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,7 @@ def assert_equal_vectors(elmo, found, inputs, atol=1e-5):
     np.testing.assert_array_equal(numpy_of(vectors._keras_mask), numpy_of(mask))
 
 
-# The layers have 2,688 bytes.
+# The layers have 1,792 bytes.
 @pytest.mark.parametrize(("max_memory", "files"), [(2**30, 0), (1_600, 1), (1, 1)])
 def test_equal_vectors(max_memory, files, elmo, tmp_path, monkeypatch):
     """The layer has the same result for text and for its layers, stored anywhere."""

@@ -69,7 +69,7 @@ def test_trained_saved_and_exported(make, tmp_path):
     """What is trainable moves, and no more; a new process predicts the same."""
     layer = make(tmp_path)
     model = classifier(layer)
-    data = tf.data.Dataset.from_tensors((BATCH, LABELS)).repeat(8)
+    data = tf.data.Dataset.from_tensors((BATCH, LABELS)).repeat(3)
     with moved(model.weights) as paths:
         losses = model.fit(data, epochs=2, shuffle=False, verbose=0).history["loss"]
     assert losses[1] < losses[0]

@@ -1,3 +1,5 @@
+import functools
+
 import keras
 import numpy as np
 import pytest
@@ -166,6 +168,7 @@ def test_sparse_gradient():
 # ---------------------------------------------------------------- the draws
 
 
+@functools.cache
 def draws(vocabulary_size, num_sampled, times, seed=0):
     generator = keras.random.SeedGenerator(seed)
     return [
@@ -217,7 +220,7 @@ def test_probability_of_draw():
 
 
 def test_the_same_seed_draws_the_same():
-    first, second, other = draws(60, 12, 2, 1), draws(60, 12, 2, 1), draws(60, 12, 2, 2)
+    first, second, other = (draws.__wrapped__(60, 12, 2, seed) for seed in (1, 1, 2))
     np.testing.assert_array_equal(first[1][0], second[1][0])
     assert not np.array_equal(first[0][0], first[1][0])
     assert not np.array_equal(first[0][0], other[0][0])
@@ -238,10 +241,9 @@ def test_mean_over_draws():
         losses = [layer(hidden, targets, training=True) for _ in range(100)]
         return abs(np.mean(numpy_of(losses)) - exact)
 
-    distances = [away(num_sampled) for num_sampled in (5, 30, 90, 99)]
-    assert distances == sorted(distances, reverse=True)
-    assert distances[2] < 0.07
-    assert distances[3] < 0.008
+    far, near, nearest = (away(num_sampled) for num_sampled in (5, 90, 99))
+    assert far > near > nearest
+    assert near < 0.07 and nearest < 0.008
     # The tolerance can be missed: so far off is the loss without the correction.
     ones = np.ones(positions, "float32")
     plain = [
