@@ -85,6 +85,7 @@ def test_in_a_model(path, trainable, with_elmo):
     assert moved.tolist() == [False, *[trainable] * 4]
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_saved_model(path, tmp_path):
     """A saved model needs no other file."""
     model = classifier(StaticEmbedding.from_file(path, trainable=True))
