@@ -15,8 +15,8 @@ from keras_elmo.downstream.layer_batches import (
 from keras_elmo.downstream.static_embedding import StaticEmbedding
 from keras_elmo.downstream.task_model import OnnxText, TaskModel
 from keras_elmo.downstream.token_mask import CharacterMask
+from keras_elmo.files.description import TAGGER, Task
 from keras_elmo.files.sources import Source
-from keras_elmo.files.task_description import TAGGER, Task
 from keras_elmo.layers.bilm import run_bilstm
 from keras_elmo.layers.crf import CRF, CRFLoss
 from keras_elmo.layers.crf_paths import crf_decode, crf_marginals, place_of_greatest

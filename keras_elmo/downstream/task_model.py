@@ -15,9 +15,9 @@ from keras_elmo.downstream.elmo_embedding import ElmoEmbedding
 from keras_elmo.downstream.layer_batches import LayerBatches
 from keras_elmo.downstream.precompute import layer_batches
 from keras_elmo.downstream.static_embedding import StaticEmbedding
+from keras_elmo.files.description import STATIC_IDS, Task
 from keras_elmo.files.onnx_session import CHAR_IDS
 from keras_elmo.files.sources import Source
-from keras_elmo.files.task_description import STATIC_IDS, Task
 from keras_elmo.onnx_graphs.graph import OnnxGraph
 from keras_elmo.text.batch_shapes import rounded_up
 from keras_elmo.text.batching import Tokens

@@ -10,7 +10,7 @@ from keras_elmo.config import TOKENIZER_IF_UNKNOWN
 from keras_elmo.downstream.elmo_embedding import ElmoEmbedding
 from keras_elmo.downstream.static_embedding import StaticEmbedding
 from keras_elmo.downstream.task_model import OnnxText, TaskModel
-from keras_elmo.files.task_description import CLASSIFIER, Task
+from keras_elmo.files.description import CLASSIFIER, Task
 from keras_elmo.layers.bilm import run_bilstm
 from keras_elmo.onnx_graphs.graph import OnnxGraph
 from keras_elmo.onnx_graphs.heads import (

@@ -11,17 +11,17 @@ from keras_elmo.utils.keras_private import inner_layers, tell_tensorflow
 from keras_elmo.utils.types import Config
 
 _Class = TypeVar("_Class", bound=type[Any])
-# Keras applies these whenever they are set, and stores them itself.
+# Keras applies these at any time, and stores them itself.
 _LIVE = {"self", "kwargs", "trainable", "tokenizer", "dtype", "name"}
 
 
 def keras_class(cls: _Class) -> _Class:
     """Registers a class under "keras_elmo", and ties its objects to their arguments.
 
-    An attribute named like an argument of the constructor cannot be changed: the layers
-    inside are made from it, so a later value would change nothing. An argument whose
-    default is a boolean must be one. Unless the class defines `get_config`, it returns
-    the arguments.
+    Attributes that are named like arguments of the constructor cannot be changed: inner
+    layers are made from them, so a later value would change nothing. An argument whose
+    default is a boolean must be a boolean. Unless the class defines `get_config`, it
+    returns the arguments.
 
     `trainable` reaches all layers inside, whenever it is set. On TensorFlow, Keras
     ignores it where the layer itself has that value already, though layers inside have

@@ -230,7 +230,7 @@ def test_low_precision():
         assert found.dtype == "float32"
         np.testing.assert_allclose(numpy_of(found), wanted, atol=0.2)
     low.compile(keras.optimizers.Adagrad(0.1))
-    first, *_, last = low.fit(batch, epochs=4, verbose=0).history["loss"]
+    first, *_, last = low.fit(batch, epochs=15, verbose=0).history["loss"]
     assert last < first
 
 
