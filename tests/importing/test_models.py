@@ -7,7 +7,7 @@ import pytest
 
 import keras_elmo
 from keras_elmo.files.finding import FOREIGN_FORMATS
-from keras_elmo.files.loading import kind_of
+from keras_elmo.files.loading import find_kind
 from keras_elmo.importing.models import EVERY_KIND, FOREIGN, import_model
 from tests.helpers.command_line import assert_one_line, command
 from tests.helpers.small import CONFIG
@@ -19,9 +19,9 @@ pytestmark = pytest.mark.graph
 @pytest.mark.parametrize("name", KINDS)
 def test_kind(name, models):
     """Among all; and of ours, whatever another program wrote is none."""
-    assert kind_of(models / name, EVERY_KIND) is KINDS[name]
+    assert find_kind(models / name, EVERY_KIND) is KINDS[name]
     foreign = KINDS[name] in FOREIGN
-    assert kind_of(models / name) is (None if foreign else KINDS[name])
+    assert find_kind(models / name) is (None if foreign else KINDS[name])
 
 
 def test_published_under_other_names(models, tmp_path):
