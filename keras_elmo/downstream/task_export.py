@@ -11,7 +11,7 @@ from keras_elmo.downstream.task_model import OnnxText, TaskModel
 from keras_elmo.files.description import TAGGER, Task, new_description
 from keras_elmo.files.finding import LITERT_SUFFIX, ONNX_SUFFIX, check_folder_name
 from keras_elmo.files.litert_graph import write_litert_file
-from keras_elmo.files.onnx_session import CHAR_IDS, STATIC_WORDS, metadata_of
+from keras_elmo.files.onnx_session import CHAR_IDS, STATIC_WORDS, new_metadata
 from keras_elmo.files.saved_model_format import add_signatures, write_description
 from keras_elmo.onnx_graphs.encoder_graph import add_encoder
 from keras_elmo.onnx_graphs.graph import Axes, OnnxGraph, check_size, write_onnx
@@ -167,7 +167,7 @@ def _write_onnx(model: TaskModel, path: StrPath, quantize: str | None) -> None:
     """Writes an ONNX file; `quantize` is `"int8"`, or `None` for float32."""
     check_size(model.weights, path)
     encoder = model.elmo.encoder
-    metadata = metadata_of(
+    metadata = new_metadata(
         encoder.config,
         encoder.tokenizer,
         quantize,
