@@ -8,29 +8,18 @@ import keras
 import numpy as np
 
 from keras_elmo.downstream.layer_batches import layer_dataset
-from keras_elmo.downstream.static_embedding import StaticEmbedding
 from keras_elmo.downstream.task_export import export
-from keras_elmo.downstream.text_classifier_model import (
-    TextClassifierModel,
-    TextVectors,
-)
-from keras_elmo.files.sources import Source, tokenizer_of
+from keras_elmo.downstream.text_classifier_model import TextClassifierModel
+from keras_elmo.files.sources import tokenizer_of
 from keras_elmo.text.answers import LabelsTexts, numbers_of_words
 from keras_elmo.text.batching import Tokens, batches_of_like_length
 from keras_elmo.text.columns import Columns
-from keras_elmo.text.labelled_texts import ExampleReader, Label, Text, targets_of
+from keras_elmo.text.labelled_texts import Text, targets_of
 from keras_elmo.text.token_lists import read_sentences
-from keras_elmo.utils.checks import (
-    called,
-    check_at_least,
-    check_boolean,
-    check_rate,
-    refuse,
-)
+from keras_elmo.utils.checks import called, check_rate
 from keras_elmo.utils.keras_classes import keras_class
-from keras_elmo.utils.types import Config, StrPath, Tensor
+from keras_elmo.utils.types import Config, Tensor
 
-_POOLS = ["mean"], ["max"], ["mean", "max"], ["max", "mean"]
 # Texts that are split into words at a time.
 _AHEAD = 512
 # Batches of texts that are sorted by length together.
@@ -94,45 +83,6 @@ class TextClassifier(TextClassifierModel):
     """
 
     export = export
-
-    def __init__(
-        self,
-        encoder: Source,
-        labels: Iterable[Label] | None = None,
-        pooling: str | Sequence[str] = ("mean", "max"),
-        static: StaticEmbedding | StrPath | None = None,
-        lstm_units: int = 64,
-        hidden: int = 0,
-        dropout: float = 0.5,
-        multi_label: bool = False,
-        pairs: bool = False,
-        **kwargs: object,
-    ) -> None:
-        check_at_least(0, lstm_units=lstm_units, hidden=hidden)
-        check_rate(dropout=dropout)
-        check_boolean(multi_label=multi_label, pairs=pairs)
-        pools = [pooling] if isinstance(pooling, str) else pooling
-        if not isinstance(pools, list | tuple) or list(pools) not in _POOLS:
-            refuse("pooling", "'mean', 'max' or both", pooling)
-        super().__init__(**kwargs)
-        names = ("first", "first_static"), ("second", "second_static")
-        self._set_vectors(encoder, static, names[: 1 + pairs])
-        self.pooling = list(pools)
-        self.lstm_units = lstm_units
-        self.hidden = hidden
-        self.dropout = dropout
-        self.multi_label = multi_label
-        self.pairs = pairs
-        self.text_vectors = TextVectors(
-            self.elmo, self.static, self.pooling, lstm_units, hidden, dropout, pairs
-        )
-        self._read = ExampleReader(pairs, multi_label)
-        if labels is not None:
-            self._set_labels(labels)
-        kind = "Binary" if multi_label else "SparseCategorical"
-        loss = getattr(keras.losses, f"{kind}Crossentropy")()
-        accuracy = getattr(keras.metrics, f"{kind}Accuracy")(name="accuracy")
-        self.compile(keras.optimizers.Adam(1e-3), loss, metrics=[accuracy])
 
     def fit(
         self,

@@ -1,7 +1,7 @@
 """The model inside of a `TextClassifier`: texts to probabilities of labels."""
 
 import reprlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import keras
 from keras import ops
@@ -11,6 +11,7 @@ from keras_elmo.downstream.elmo_embedding import ElmoEmbedding
 from keras_elmo.downstream.static_embedding import StaticEmbedding
 from keras_elmo.downstream.task_model import OnnxText, TaskModel
 from keras_elmo.files.description import CLASSIFIER, Task
+from keras_elmo.files.sources import Source
 from keras_elmo.layers.bilm import run_bilstm
 from keras_elmo.onnx_graphs.graph import OnnxGraph
 from keras_elmo.onnx_graphs.heads import (
@@ -20,10 +21,12 @@ from keras_elmo.onnx_graphs.heads import (
     add_pooling,
 )
 from keras_elmo.text.answers import LabelsTexts
-from keras_elmo.text.labelled_texts import Label, label_names
+from keras_elmo.text.labelled_texts import ExampleReader, Label, label_names
 from keras_elmo.text.tokenizer import Tokenizer
-from keras_elmo.utils.types import Tensor
+from keras_elmo.utils.checks import check_at_least, check_boolean, check_rate, refuse
+from keras_elmo.utils.types import StrPath, Tensor
 
+_POOLS = ["mean"], ["max"], ["mean", "max"], ["max", "mean"]
 # Less than any value.
 _LEAST = -1e9
 
@@ -110,11 +113,45 @@ class TextClassifierModel(LabelsTexts, TaskModel):
 
     # `None` until they are known.
     labels: list[Label] | None = None
-    pooling: Sequence[str]
-    multi_label: bool
-    pairs: bool
-    text_vectors: TextVectors
-    output_layer: keras.layers.Dense
+
+    def __init__(
+        self,
+        encoder: Source,
+        labels: Iterable[Label] | None = None,
+        pooling: str | Sequence[str] = ("mean", "max"),
+        static: StaticEmbedding | StrPath | None = None,
+        lstm_units: int = 64,
+        hidden: int = 0,
+        dropout: float = 0.5,
+        multi_label: bool = False,
+        pairs: bool = False,
+        **kwargs: object,
+    ) -> None:
+        check_at_least(0, lstm_units=lstm_units, hidden=hidden)
+        check_rate(dropout=dropout)
+        check_boolean(multi_label=multi_label, pairs=pairs)
+        pools = [pooling] if isinstance(pooling, str) else pooling
+        if not isinstance(pools, list | tuple) or list(pools) not in _POOLS:
+            refuse("pooling", "'mean', 'max' or both", pooling)
+        super().__init__(**kwargs)
+        names = ("first", "first_static"), ("second", "second_static")
+        self._set_vectors(encoder, static, names[: 1 + pairs])
+        self.pooling = list(pools)
+        self.lstm_units = lstm_units
+        self.hidden = hidden
+        self.dropout = dropout
+        self.multi_label = multi_label
+        self.pairs = pairs
+        self.text_vectors = TextVectors(
+            self.elmo, self.static, self.pooling, lstm_units, hidden, dropout, pairs
+        )
+        self._read = ExampleReader(pairs, multi_label)
+        if labels is not None:
+            self._set_labels(labels)
+        kind = "Binary" if multi_label else "SparseCategorical"
+        loss = getattr(keras.losses, f"{kind}Crossentropy")()
+        accuracy = getattr(keras.metrics, f"{kind}Accuracy")(name="accuracy")
+        self.compile(keras.optimizers.Adam(1e-3), loss, metrics=[accuracy])
 
     def __repr__(self) -> str:
         labels = reprlib.repr(self.labels and [*self.labels])
