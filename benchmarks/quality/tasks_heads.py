@@ -175,8 +175,10 @@ def _tagged(data_set: DataSet) -> list[Any]:
     parts: list[Any] = []
     for split in ("train", "dev"):
         path = common.data_folder() / data_set.files.format(split)
-        sentences = list(read_tagged(str(path), data_set.column))
-        parts.append([list(x) for x in zip(*sentences, strict=True)])
+        sentences = read_tagged(str(path), data_set.column)
+        parts.append(
+            [[row.words for row in sentences], [row.tags for row in sentences]]
+        )
     return [parts[0], tuple(parts[1])]
 
 

@@ -3,6 +3,7 @@
 import itertools
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from keras_elmo.cli.parsing import GROUPS, OUT, TOKENIZER, Arguments, command
@@ -19,11 +20,12 @@ from keras_elmo.cli.tasks import (
     train_options,
 )
 from keras_elmo.text.columns import Columns
-from keras_elmo.text.labelled_files import read_labelled, read_texts
+from keras_elmo.text.labelled_files import read_texts
 from keras_elmo.utils.options import Option
 
 if TYPE_CHECKING:
     import keras_elmo
+    from keras_elmo.text.labelled_texts import Examples
 
 GROUPS["classify"] = "label texts, such as with their sentiment"
 
@@ -68,7 +70,6 @@ _MULTI_LABEL = Option(
     *train_options(lstm_units=64, epochs=10, patience=3),
     setting("hidden", "Units of a hidden layer; 0 for none", 0),
     encoder="--model",
-    labels="--train",
 )
 def _train(arguments: Arguments) -> None:
     """Trains a biLSTM on the vectors of a frozen biLM, pooled over the words of a text.
@@ -81,7 +82,7 @@ def _train(arguments: Arguments) -> None:
     train(
         "TextClassifier",
         arguments,
-        lambda files: read_labelled(files, columns, *kinds),
+        lambda files: _read(files, columns, *kinds),
         "texts",
     )
 
@@ -148,7 +149,6 @@ def _predict(arguments: Arguments) -> None:
     _LABEL,
     TOKENIZER,
     JSON,
-    labels="--corpus",
 )
 def _evaluate(arguments: Arguments) -> None:
     """Prints precision, recall and F1 by label."""
@@ -156,10 +156,21 @@ def _evaluate(arguments: Arguments) -> None:
     evaluate(
         "TextClassifier",
         arguments,
-        lambda task: read_labelled(files, columns, task.pairs, task.multi_label),
+        lambda task: _read(files, columns, task.pairs, task.multi_label),
     )
 
 
 def _columns(arguments: Arguments) -> Columns:
     names = (f"{name}_column" for name in Columns._fields)
     return Columns(*(arguments.pop(name, None) for name in names))
+
+
+def _read(
+    files: list[str], columns: Columns, pairs: bool, multi_label: bool
+) -> "Examples":
+    # It takes NumPy.
+    from keras_elmo.text.labelled_texts import ExampleReader
+
+    # A list of strings would be texts.
+    paths = [*map(Path, files)]
+    return ExampleReader(pairs, multi_label).examples(paths, columns=columns)

@@ -155,12 +155,9 @@ def train(
         print(f"Epoch {epoch + 1}: {', '.join(parts)}", file=sys.stderr, flush=True)
 
     callback = keras.callbacks.LambdaCallback(on_epoch_end=say)
-    data_of_fit = examples if isinstance(examples, tuple) else (examples,)
     stopped = ""
     try:
-        model.fit(
-            *data_of_fit, validation_data=dev, **fit, verbose=0, callbacks=[callback]
-        )
+        model.fit(examples, validation_data=dev, **fit, verbose=0, callbacks=[callback])
     except KeyboardInterrupt as interrupt:
         stopped = str(interrupt) or "interrupted"
         if not scores:
@@ -225,13 +222,11 @@ def predict(
             file.write(f"{line}\n")
 
 
-def evaluate(
-    name: str, arguments: Arguments, read: Callable[[Task], tuple[Data, ...]]
-) -> None:
-    """Prints a model's scores; `read` returns the arguments of its `evaluate`."""
+def evaluate(name: str, arguments: Arguments, read: Callable[[Task], Data]) -> None:
+    """Prints a model's scores on the examples that `read` returns."""
     source, task = open_trained(arguments["model"], name, _KINDS)
     data = read(task)
-    scores = _load(source, arguments.get("tokenizer")).evaluate(*data)
+    scores = _load(source, arguments.get("tokenizer")).evaluate(data)
     # It takes NumPy.
     from keras_elmo.text.tag_scores import conlleval_table, label_table
 

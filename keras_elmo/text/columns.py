@@ -1,6 +1,6 @@
 """Columns of texts and labels, by the names of a header or by their places."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from textwrap import shorten
 from typing import NamedTuple
 
@@ -26,6 +26,10 @@ class Columns(NamedTuple):
     pair: str | int | None = None
     label: str | int | None = None
 
+    def fields(self, pairs: bool) -> dict[str, str | int | None]:
+        """Returns the columns by field, without `pair` unless there are pairs."""
+        return {k: v for k, v in self._asdict().items() if pairs or k != "pair"}
+
 
 ANY_COLUMNS = Columns()
 
@@ -45,7 +49,7 @@ def is_header(cells: Sequence[str]) -> bool:
 
 
 def named_places(
-    names: Sequence[str], given: dict[str, str | int | None], where: str
+    names: Sequence[str], given: Mapping[str, str | int | None], where: str
 ) -> dict[str, int]:
     """Returns the places of columns in a header, by the fields of `Columns`.
 

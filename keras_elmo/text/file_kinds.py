@@ -56,7 +56,8 @@ def check_start(start: bytes, name: str, is_whole: bool) -> str | None:
             f"{name} must be UTF-8 text; there are NUL bytes, as in binary files "
             "(`tr -d '\\0'` removes them)"
         )
-    lines = [line for line in _lines(start, is_whole) if line.strip()]
+    raw = _lines(start, is_whole)
+    lines = [line for line in raw if line.strip()]
     others = [line for line in lines if not line.isascii()]
     invalid = [line for line in others if _decoded(line, "UTF-8", True) is None]
     # A few broken lines are counted where they are read.
@@ -64,7 +65,7 @@ def check_start(start: bytes, name: str, is_whole: bool) -> str | None:
         first = "" if is_whole else "first "
         how = f"{len(invalid):,} of {first}{len(lines):,} lines are not, and look like"
         _refuse_encoding(name, how, likely_encoding(b"\n".join(invalid)))
-    return _form(start, _lines(start, is_whole)[:_SHOWN])
+    return _form(start, raw[:_SHOWN])
 
 
 def _refuse_encoding(name: str, how: str, encoding: str | None) -> None:
@@ -203,34 +204,30 @@ _BYTE_ORDER_MARKS = {
     b"\xfe\xff": "UTF-16",
 }
 # By the names of Python and of iconv; of equally likely ones the first is taken.
-_WIDE = ("UTF-16LE", "UTF-16BE")
 _CHINESE, _JAPANESE = ("GB18030", "BIG5"), ("CP932", "EUC-JP")
 _ENCODINGS = (
     *("ISO-8859-1", "CP1252", "ISO-8859-2", "CP1250", "CP1251", "KOI8-R"),
-    *("ISO-8859-7", "CP949", *_CHINESE, *_JAPANESE, *_WIDE),
+    *("ISO-8859-7", "CP949", *_CHINESE, *_JAPANESE, "UTF-16LE", "UTF-16BE"),
 )
 # Characters that are looked at.
 _CHARACTERS = 4000
 
 
 def _wide_encoding(start: bytes) -> str | None:
-    """Returns UTF-16 or UTF-32 if the bytes are of it, with a mark or without."""
+    """Returns UTF-16 or UTF-32 if bytes look so, with a byte order mark or without."""
     for mark, encoding in _BYTE_ORDER_MARKS.items():
         if start.startswith(mark):
             return encoding
-    nuls = start.count(0)
-    if not nuls:
+    if not (nuls := start.count(0)):
         return None
     without = _decoded(start.replace(b"\0", b""), "UTF-8")
     if nuls < len(start) / 4 and without is not None and _is_readable(without):
         # Text with NULs in it.
         return None
-    texts = {
-        encoding: start[: len(start) // 2 * 2].decode(encoding, "replace")
-        for encoding in _WIDE
-    }
-    # Spaces, line ends and letters of ASCII tell which byte comes first.
-    encoding, text = max(texts.items(), key=lambda item: sum(map(str.isascii, item[1])))
+    # The first bytes of spaces, line ends and letters of ASCII are NUL, or the second.
+    is_big = start[::2].count(0) > start[1::2].count(0)
+    encoding = "UTF-16BE" if is_big else "UTF-16LE"
+    text = start.decode(encoding, "replace")
     is_text = _is_readable(text) and 49 * sum(map(str.isascii, text)) > len(text)
     return encoding if is_text else None
 

@@ -8,8 +8,7 @@ from typing import NamedTuple, NoReturn, TypeAlias
 import numpy as np
 
 from keras_elmo.text.columns import ANY_COLUMNS, Columns, named_places
-from keras_elmo.text.labelled_files import FileLabels, read_labelled
-from keras_elmo.text.lines import refuse_line
+from keras_elmo.text.labelled_files import read_labelled
 from keras_elmo.text.name_counts import NameCounts
 from keras_elmo.text.token_lists import as_list
 from keras_elmo.utils.checks import called, check_type, received, refuse
@@ -31,7 +30,7 @@ class Examples(NamedTuple):
     lines: Sequence[tuple[str, int]] = ()
 
     def counts(self) -> NameCounts:
-        """Returns how often labels come, and where they come first."""
+        """Returns how often labels occur, and where first."""
         counts = NameCounts()
         for place, row in enumerate(self.labels):
             for label in row:
@@ -66,7 +65,7 @@ class ExampleReader:
         if validation_data is None:
             return _split(examples, share)
         argument = "validation_data"
-        if _is_table(validation_data):
+        if _has_labels(validation_data):
             return [examples, self.examples(validation_data, None, argument, columns)]
         rule = "a pair of texts and labels, files, or None"
         check_type((tuple, list), rule, validation_data=validation_data)
@@ -78,7 +77,7 @@ class ExampleReader:
     def examples(
         self,
         texts: Tensor,
-        labels: object,
+        labels: object = None,
         argument: str = "",
         columns: Columns = ANY_COLUMNS,
     ) -> Examples:
@@ -86,45 +85,48 @@ class ExampleReader:
 
         `argument` is the argument that had both, `""` for `texts` and `labels`.
         """
-        if labels is None and _is_table(texts):
-            argument = argument or "texts"
-            if hasattr(texts, "columns"):
-                texts, labels = self._of_frame(texts, columns, argument)
-            else:
-                kinds = self._pairs, self._multi_label
-                texts, labels = read_labelled(texts, columns, *kinds)
-        elif labels is None:
+        text_argument = argument or "texts"
+        if labels is not None:
+            argument = argument or "labels"
+            given = (name for name, x in columns._asdict().items() if x is not None)
+            for name in given:
+                rule = "None unless a file or a data frame is given"
+                refuse(f"{name}_column", rule, getattr(columns, name))
+        elif isinstance(texts, Examples):
+            return texts._replace(argument=text_argument)
+        elif not _has_labels(texts):
             raise ValueError(
                 f"{called('labels')} may be left out only where "
-                f"{called(argument or 'texts')} is a file, a list of `pathlib.Path`, "
-                f"or a data frame. {received(**{argument or 'texts': texts})}"
+                f"{called(text_argument)} is a file, a list of `pathlib.Path`, "
+                f"or a data frame. {received(**{text_argument: texts})}"
             )
-        elif columns != ANY_COLUMNS:
-            given = next(name for name, x in columns._asdict().items() if x is not None)
-            rule = "None unless a file or a data frame is given"
-            refuse(f"{given}_column", rule, getattr(columns, given))
-        read = self.texts(texts, argument or "texts")
-        argument = argument or "labels"
-        rows = self.labels(labels, argument)
-        if len(rows) != len(read[0]):
+        elif not hasattr(texts, "columns"):
+            rows = read_labelled(texts, columns, self._pairs, self._multi_label)
+            parts, kinds, lines = zip(*rows, strict=True)
+            return Examples(_transposed(parts), [*kinds], text_argument, lines)
+        else:
+            argument = text_argument
+            texts, labels = self._of_frame(texts, columns, argument)
+        columns_of_texts = self.texts(texts, text_argument)
+        rows_of_labels = self.labels(labels, argument)
+        num_texts = len(columns_of_texts[0])
+        if len(rows_of_labels) != num_texts:
             raise ValueError(
                 f"{called(argument)} must have a label for each text. "
-                f"Received: {len(rows):,} labels of {len(read[0]):,} texts"
+                f"Received: {len(rows_of_labels):,} labels of {num_texts:,} texts"
             )
-        lines = labels.lines if isinstance(labels, FileLabels) else ()
-        return Examples(read, rows, argument, lines)
+        return Examples(columns_of_texts, rows_of_labels, argument)
 
     def _of_frame(
         self, frame: Tensor, columns: Columns, argument: str
     ) -> tuple[object, object]:
-        given = columns._asdict()
-        if not self._pairs:
-            del given["pair"]
-        places = named_places([*map(str, frame.columns)], given, called(argument))
+        fields = columns.fields(self._pairs)
+        places = named_places([*map(str, frame.columns)], fields, called(argument))
         parts = {name: frame[frame.columns[place]] for name, place in places.items()}
+        labels = parts["label"]
         if not self._pairs:
-            return parts["text"], parts["label"]
-        return list(zip(parts["text"], parts["pair"], strict=True)), parts["label"]
+            return parts["text"], labels
+        return list(zip(parts["text"], parts["pair"], strict=True)), labels
 
     def texts(self, texts: object, argument: str = "texts") -> list[list[Text]]:
         """Returns the texts; of pairs, the first ones and the second ones."""
@@ -146,43 +148,46 @@ class ExampleReader:
             rows.append(row)
         if not rows:
             refuse(argument, f"{rule}, one at least", texts)
-        return [list(column) for column in zip(*rows, strict=True)]
+        return _transposed(rows)
 
     def labels(self, labels: object, argument: str = "labels") -> list[list[Label]]:
         """Returns the labels of each text."""
         rule = f"a {'list of labels' if self._multi_label else 'label'} for each text"
         values = _values(labels, argument, rule)
         shape = tuple(getattr(labels, "shape", ()))
-        # Of a ragged tensor one is not known.
+        # A ragged tensor has an axis of unknown size.
         if self._multi_label and len(shape) == 2 and None not in shape:
             refuse(argument, f"{rule}, no table of zeros and ones", labels)
-        read: list[list[Label]] = []
-        kinds: set[type] = set()
+        rows: list[list[Label]] = []
+        types: set[type] = set()
         for place, value in enumerate(values):
             row = value if self._multi_label else [value]
             if isinstance(row, str | bytes) or not isinstance(row, Iterable):
                 _refuse_item(argument, rule, place, row)
-            read.append([_label(label, argument, place) for label in row])
-            kinds.update(map(type, read[-1]))
-            if len(kinds) > 1:
-                if isinstance(labels, FileLabels):
-                    path, number = labels.lines[place]
-                    refuse_line(path, number, "have labels of the same type", value)
+            rows.append([_label(label, argument, place) for label in row])
+            types.update(map(type, rows[-1]))
+            if len(types) > 1:
                 _refuse_item(argument, "labels of one type", place, row)
-            if len(set(read[-1])) < len(read[-1]):
+            if len(set(rows[-1])) < len(rows[-1]):
                 _refuse_item(argument, "distinct labels of a text", place, row)
-        return read
+        return rows
 
 
-def _is_table(texts: Tensor) -> bool:
-    """Whether these are files or a data frame, which may hold labels, too."""
+def _transposed(rows: Iterable[Sequence[Text]]) -> list[list[Text]]:
+    return [list(column) for column in zip(*rows, strict=True)]
+
+
+def _has_labels(texts: Tensor) -> bool:
+    """Whether these are files, a data frame or `Examples`."""
+    if isinstance(texts, Examples):
+        return True
     if isinstance(texts, list | tuple) and texts:
         return all(isinstance(path, os.PathLike) for path in texts)
     return isinstance(texts, str | os.PathLike) or hasattr(texts, "columns")
 
 
 def _split(examples: Examples, share: float) -> list[Examples]:
-    """Returns the first examples and the last ones, the share; or all, if it is 0."""
+    """Splits off the last examples, a `share` of all, unless it is 0."""
     if not share:
         return [examples]
     place = math.floor(len(examples.labels) * (1 - share))
@@ -214,17 +219,13 @@ def targets_of(
     rows = examples.labels
     places = {label: place for place, label in enumerate(known)}
     counts = examples.counts()
-    # True equals 1, and is another label.
-    unknown = [
-        label
-        for label in counts
-        if label not in places or type(label) is not type(known[0])
-    ]
+    # True equals 1, but is another label.
+    unknown = [x for x in counts if x not in places or type(x) is not type(known[0])]
     if unknown:
         some = ", ".join(map(repr, known[:10])) + ", ..." * (len(known) > 10)
         raise ValueError(
             f"{called(examples.argument)} must hold known labels: {some}. "
-            f"Received: {counts.told(unknown)}"
+            f"Received: {counts.describe(unknown)}"
         )
     if not multi_label:
         return np.array([places[label] for (label,) in rows], "int32")

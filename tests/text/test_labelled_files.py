@@ -26,29 +26,30 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def read(content, *columns, name="file.tsv", **kinds):
-    content = content if isinstance(content, bytes) else content.encode()
-    with open(name, "wb") as file:
+def values(rows, multi_label=False):
+    """The texts, or pairs of them, and the labels."""
+    texts = [row.texts if len(row.texts) > 1 else row.texts[0] for row in rows]
+    return texts, [row.labels if multi_label else row.labels[0] for row in rows]
+
+
+def read(content, *columns, name="file.tsv", pairs=False, multi_label=False):
+    with open(name, "w", encoding="utf-8", newline="") as file:
         file.write(content)
-    return read_labelled(name, Columns(*columns), **kinds)
+    rows = read_labelled(name, Columns(*columns), pairs, multi_label)
+    return values(rows, multi_label)
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_forms(form):
     text = FORMS[form]
-    for variant in (
-        text,
-        "\ufeff" + text,
-        text.replace("\n", "\r\n"),
-        text.removesuffix("\n"),
-        f"\n \n{text}\n\n".replace("\ngood", "\n\ngood"),
-    ):
-        assert read(variant, name=f"file.{form}") == (TEXTS, LABELS)
-    with gzip.open(f"file.{form}.gz", "wb") as file:
-        file.write(text.encode())
-    assert read_labelled(f"file.{form}.gz") == (TEXTS, LABELS)
+    assert read(text, name=f"file.{form}") == (TEXTS, LABELS)
     # By the first line, where the name tells nothing.
     assert read(text, name="file.txt") == (TEXTS, LABELS)
+    # Byte order mark, blank lines, CR LF, no line end at the end.
+    spread = f"\ufeff\n \n{text}".replace("\ngood", "\n\ngood").removesuffix("\n")
+    with gzip.open(f"file.{form}.gz", "wb") as file:
+        file.write(spread.replace("\n", "\r\n").encode())
+    assert values(read_labelled(f"file.{form}.gz")) == (TEXTS, LABELS)
 
 
 @pytest.mark.parametrize(
@@ -63,12 +64,10 @@ def test_forms(form):
         ("TEXT\tLabel\na\tx\nb\ty\n", ()),
         ("comment\tmood\na\tx\nb\ty\n", (None, None, "mood")),
         # The only other column, whatever it is called.
-        ("sentence\tlabel\na\tx\nb\ty\n", ()),
         ("mood\treview\nx\ta\ny\tb\n", (None, None, "mood")),
         # By places, without a header.
         ("a\tx\nb\ty\n", ()),
         ("x\ta\ny\tb\n", (1, None, 0)),
-        ("1\ta\tx\n2\tb\ty\n", (1, None, 2)),
         ("1\ta\tx\n2\tb\ty\n", (1,)),
         # Or with one, which is no example.
         ("text\tlabel\na\tx\nb\ty\n", (0, None, 1)),
@@ -78,32 +77,41 @@ def test_columns(content, columns):
     assert read(content, *columns) == (["a", "b"], ["x", "y"])
 
 
-def test_pairs():
-    expected = [("a", "b"), ("c", "d")], ["x", "y"]
-    for content, columns in (
+@pytest.mark.parametrize(
+    ("content", "columns"),
+    [
         ("a\tb\tx\nc\td\ty\n", ()),
         ("pair\tlabel\ttext\nb\tx\ta\nd\ty\tc\n", ()),
         ("p\th\tlabel\na\tb\tx\nc\td\ty\n", ("p",)),
         ("p\th\tlabel\na\tb\tx\nc\td\ty\n", ("p", "h", "label")),
-    ):
-        assert read(content, *columns, pairs=True) == expected
+    ],
+)
+def test_pairs(content, columns):
+    expected = [["a", "b"], ["c", "d"]], ["x", "y"]
+    assert read(content, *columns, pairs=True) == expected
 
 
-def test_multi_label():
-    content = "text\tlabel\na\tx, y\nb\t\nc\ty\n"
-    assert read(content, multi_label=True)[1] == [["x", "y"], [], ["y"]]
-    rows = [{"text": "a", "label": [" x,y "]}, {"text": "b", "label": []}]
-    content = "\n".join(map(json.dumps, rows))
-    labels = read(content, name="file.jsonl", multi_label=True)[1]
-    assert labels == [["x,y"], []]
+def json_lines(*rows):
+    return "".join(
+        json.dumps({"text": text, "label": label}) + "\n" for text, label in rows
+    )
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "labels"),
+    [
+        ("text\tlabel\na\tx, y\nb\t\nc\ty\n", "file.tsv", [["x", "y"], [], ["y"]]),
+        (json_lines(("a", [" x,y "]), ("b", [])), "file.jsonl", [["x,y"], []]),
+    ],
+)
+def test_multi_label(content, name, labels):
+    assert read(content, name=name, multi_label=True)[1] == labels
 
 
 def test_values_of_json():
-    rows = [{"text": ["a", "film"], "label": 3}, {"text": "b", "label": 4}]
-    content = "\n".join(map(json.dumps, rows))
+    content = json_lines((["a", "film"], 3), ("b", 4))
     assert read(content, name="file.json") == ([["a", "film"], "b"], [3, 4])
-    rows = [{"text": "a", "label": True}, {"text": "b", "label": False}]
-    content = "\n".join(map(json.dumps, rows))
+    content = json_lines(("a", True), ("b", False))
     assert read(content, name="file.ndjson")[1] == [True, False]
 
 
@@ -116,20 +124,18 @@ def test_csv_of_several_lines():
 def test_csv_with_semicolons():
     """As spreadsheets write it where a comma stands in numbers."""
     content = 'text;label\n"warm, ""and""; long";good\ndull, long;bad\n'
-    texts, labels = read(content, name="file.csv")
-    assert texts == ['warm, "and"; long', "dull, long"] and [*labels] == LABELS
-    texts, labels = read("a;good\nb;bad\n", name="file.csv")
-    assert texts == ["a", "b"] and [*labels] == LABELS
-    with pytest.raises(
-        ValueError, match="file.csv, line 2: must have 2 columns, with se"
-    ):
+    expected = ['warm, "and"; long', "dull, long"], LABELS
+    assert read(content, name="file.csv") == expected
+    assert read("a;good\nb;bad\n", name="file.csv") == (["a", "b"], LABELS)
+    said = "file.csv, line 2: must have 2 columns, with se"
+    with pytest.raises(ValueError, match=said):
         read("text;label\na,good\n", name="file.csv")
 
 
 def test_several_files(folder):
     for name, content in {"a.tsv": "a\tx\n", "b.csv": "b,y\n"}.items():
         (folder / name).write_text(content)
-    assert read_labelled("?.*sv") == (["a", "b"], ["x", "y"])
+    assert values(read_labelled("?.*sv")) == (["a", "b"], ["x", "y"])
 
 
 LINE = "a\tx\n"
@@ -147,10 +153,8 @@ MALFORMED = {
     "column less": (LINE + "b\n", (), "line 2: must have 2 columns, with tabs"),
     "column more": (LINE + "b\ty\tz\n", (), "line 2: must have 2 columns, with tabs"),
     "spaces": (LINE + "b  y\n", (), "line 2: must have 2 columns, with tabs between"),
-    "text empty": (LINE + "\ty\n", (), "line 2: must have a text that is not empty"),
-    "text blank": (LINE + " \ty\n", (), "line 2: must have a text that is not empty"),
-    "label empty": (LINE + "b\t\n", (), "line 2: must have a label: a string or an"),
-    "label blank": (LINE + "b\t \n", (), "line 2: must have a label: a string or an"),
+    "text empty": (LINE + " \ty\n", (), "line 2: must have a text that is not empty"),
+    "label empty": (LINE + "b\t \n", (), "line 2: must have a label: a string or an"),
     "label missing": (
         "text\tid\na\t1\n",
         (None, None, "label"),
@@ -184,8 +188,6 @@ MALFORMED = {
     ),
     "negative place": (LINE, (-1,), "`text_column` must be from 0 to 1 in file.tsv"),
     "same place": (LINE, (1, None, 1), "line 1: must have a text and a label alone"),
-    "nul": (LINE.encode() * 20_000 + b"b\0\ty\n", (), "line 20001: must be UTF-8"),
-    "gzip": (gzip.compress(LINE.encode()), (), "is compressed by gzip: decompress"),
     "labels twice": ("text\tlabel\na\tx,x\n", (), "line 2: must have distinct labels"),
 }
 MALFORMED_CSV = {

@@ -268,7 +268,7 @@ def test_files_and_frames(tmp_path):
     path = tmp_path / "file.tsv"
     path.write_text("a film\tgood\ndull\tbad\n")
     expected = Examples([["a film", "dull"]], [["good"], ["bad"]], "texts")
-    lines = [(str(path), 1), (str(path), 2)]
+    lines = ((str(path), 1), (str(path), 2))
     assert reader().examples(str(path), None) == expected._replace(lines=lines)
     assert reader().examples([path], None) == expected._replace(lines=lines)
     frame = Frame(id=[1, 2], text=["a film", "dull"], label=["good", "bad"])
