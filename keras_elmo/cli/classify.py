@@ -3,7 +3,6 @@
 import itertools
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from keras_elmo.cli.parsing import GROUPS, OUT, TOKENIZER, Arguments, command
@@ -20,12 +19,11 @@ from keras_elmo.cli.tasks import (
     train_options,
 )
 from keras_elmo.text.columns import Columns
-from keras_elmo.text.labelled_files import read_texts
+from keras_elmo.text.labelled_files import read_labelled, read_texts
 from keras_elmo.utils.options import Option
 
 if TYPE_CHECKING:
     import keras_elmo
-    from keras_elmo.text.labelled_texts import Examples
 
 GROUPS["classify"] = "label texts, such as with their sentiment"
 
@@ -82,7 +80,7 @@ def _train(arguments: Arguments) -> None:
     train(
         "TextClassifier",
         arguments,
-        lambda files: _read(files, columns, *kinds),
+        lambda files: read_labelled(files, columns, *kinds),
         "texts",
     )
 
@@ -156,21 +154,10 @@ def _evaluate(arguments: Arguments) -> None:
     evaluate(
         "TextClassifier",
         arguments,
-        lambda task: _read(files, columns, task.pairs, task.multi_label),
+        lambda task: read_labelled(files, columns, task.pairs, task.multi_label),
     )
 
 
 def _columns(arguments: Arguments) -> Columns:
     names = (f"{name}_column" for name in Columns._fields)
     return Columns(*(arguments.pop(name, None) for name in names))
-
-
-def _read(
-    files: list[str], columns: Columns, pairs: bool, multi_label: bool
-) -> "Examples":
-    # It takes NumPy.
-    from keras_elmo.text.labelled_texts import ExampleReader
-
-    # A list of strings would be texts.
-    paths = [*map(Path, files)]
-    return ExampleReader(pairs, multi_label).examples(paths, columns=columns)

@@ -4,7 +4,7 @@ import contextlib
 import csv
 import json
 import warnings
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Any, BinaryIO, Literal, NamedTuple, TypeAlias
 
 from keras_elmo.text.columns import ANY_COLUMNS, Columns, is_header, named_places
@@ -15,8 +15,10 @@ from keras_elmo.utils.checks import called, refuse
 from keras_elmo.utils.files import parse_json_object
 
 Form: TypeAlias = Literal["tsv", "csv", "jsonl"]
+# A text, a list of words, or a label.
+Value: TypeAlias = Any
 # The number of a row's first line, and its values by `text`, `pair` and `label`.
-Row: TypeAlias = tuple[int, dict[str, Any]]
+Row: TypeAlias = tuple[int, dict[str, Value]]
 
 _SUFFIXES: dict[str, Form] = {
     ".tsv": "tsv",
@@ -28,11 +30,19 @@ _SUFFIXES: dict[str, Form] = {
 
 
 class LabelledText(NamedTuple):
-    """A text, or both texts of a pair, with its labels, its file and its line."""
+    """A text, or both texts of a pair, and its labels.
 
-    texts: list[Any]
-    labels: list[Any]
-    place: tuple[str, int]
+    For messages: the name of its file, with its line, or another name.
+    """
+
+    texts: Sequence[Value]
+    labels: list[Value]
+    name: str = ""
+    line: int = 0
+
+    def where(self, place: int) -> str:
+        """Returns where a label stands."""
+        return f"{self.name}, line {self.line}" if self.line else self.name
 
 
 def read_labelled(
@@ -61,7 +71,7 @@ def read_labelled(
                 rule = "have labels of the type that other lines have"
                 refuse_line(path, number, rule, values["label"])
             texts = table.texts(number, values)
-            rows.append(LabelledText(texts, labels, (path, number)))
+            rows.append(LabelledText(texts, labels, path, number))
         if len(rows) == first:
             raise ValueError(f"{path}: must hold texts with labels. Received: none")
         labels = [repr(row.labels) for row in rows[first:]]
@@ -173,7 +183,7 @@ class _Table:
             return self._cells(self._quoted(";"), "semicolons")
         return self._cells(self._quoted(","), "commas")
 
-    def texts(self, number: int, values: Mapping[str, Any]) -> list[Any]:
+    def texts(self, number: int, values: Mapping[str, Value]) -> list[Value]:
         """Returns the text of a row, or both texts of a pair."""
         texts = {name: x for name, x in values.items() if name != "label"}
         for name, text in texts.items():
@@ -183,7 +193,7 @@ class _Table:
                 refuse_line(self._path, number, rule, text)
         return [*texts.values()]
 
-    def labels(self, number: int, value: object, multi_label: bool) -> list[Any]:
+    def labels(self, number: int, value: object, multi_label: bool) -> list[Value]:
         """Returns the labels of a row: one unless `multi_label`."""
         labels: object = [value]
         rule = "have a label: a string or an integer"

@@ -3,12 +3,12 @@
 import math
 import os
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple, NoReturn, TypeAlias
+from typing import NoReturn, TypeAlias, TypeGuard
 
 import numpy as np
 
 from keras_elmo.text.columns import ANY_COLUMNS, Columns, named_places
-from keras_elmo.text.labelled_files import read_labelled
+from keras_elmo.text.labelled_files import LabelledText, read_labelled
 from keras_elmo.text.name_counts import NameCounts
 from keras_elmo.text.token_lists import as_list
 from keras_elmo.utils.checks import called, check_type, received, refuse
@@ -16,33 +16,6 @@ from keras_elmo.utils.types import Tensor
 
 Text: TypeAlias = str | bytes | Sequence[str | bytes]
 Label: TypeAlias = str | int
-
-
-class Examples(NamedTuple):
-    """Texts with labels, the argument that had the labels, and their lines in files.
-
-    Of pairs, `texts` are the first ones and the second ones.
-    """
-
-    texts: list[list[Text]]
-    labels: list[list[Label]]
-    argument: str
-    lines: Sequence[tuple[str, int]] = ()
-
-    def counts(self) -> NameCounts:
-        """Returns how often labels occur, and where first."""
-        counts = NameCounts()
-        for place, row in enumerate(self.labels):
-            for label in row:
-                counts.add(label, self.where, place)
-        return counts
-
-    def where(self, place: int) -> str:
-        """Returns where a label stands."""
-        if not self.lines:
-            return f"{self.argument}[{place}]"
-        path, number = self.lines[place]
-        return f"{path}, line {number}"
 
 
 class ExampleReader:
@@ -59,63 +32,64 @@ class ExampleReader:
         validation_data: Tensor,
         share: float,
         columns: Columns = ANY_COLUMNS,
-    ) -> list[Examples]:
-        """Returns the examples to train on, and those to score, if there are any."""
-        examples = self.examples(texts, labels, columns=columns)
-        if validation_data is None:
-            return _split(examples, share)
+    ) -> list[list[LabelledText]]:
+        """Returns the texts to train on, and those to score, if there are any."""
+        rows = self.labelled(texts, labels, columns=columns)
         argument = "validation_data"
+        if validation_data is None:
+            place = math.floor(len(rows) * (1 - share))
+            if share and not 0 < place < len(rows):
+                rule = "a share that leaves texts on both sides"
+                refuse("validation_split", rule, share)
+            return [rows[:place], rows[place:]] if share else [rows]
         if _has_labels(validation_data):
-            return [examples, self.examples(validation_data, None, argument, columns)]
+            return [rows, self.labelled(validation_data, None, argument, columns)]
         rule = "a pair of texts and labels, files, or None"
         check_type((tuple, list), rule, validation_data=validation_data)
         if len(validation_data) != 2:
             refuse("validation_data", rule, validation_data)
         scored, right = validation_data
-        return [examples, self.examples(scored, right, argument)]
+        return [rows, self.labelled(scored, right, argument)]
 
-    def examples(
+    def labelled(
         self,
         texts: Tensor,
         labels: object = None,
         argument: str = "",
         columns: Columns = ANY_COLUMNS,
-    ) -> Examples:
+    ) -> list[LabelledText]:
         """Returns texts with their labels; `labels` is `None` if `texts` has both.
 
         `argument` is the argument that had both, `""` for `texts` and `labels`.
         """
-        text_argument = argument or "texts"
+        text_argument, argument = argument or "texts", argument or "labels"
         if labels is not None:
-            argument = argument or "labels"
-            given = (name for name, x in columns._asdict().items() if x is not None)
-            for name in given:
-                rule = "None unless a file or a data frame is given"
-                refuse(f"{name}_column", rule, getattr(columns, name))
-        elif isinstance(texts, Examples):
-            return texts._replace(argument=text_argument)
+            for name, column in columns._asdict().items():
+                if column is not None:
+                    rule = "None unless a file or a data frame is given"
+                    refuse(f"{name}_column", rule, column)
         elif not _has_labels(texts):
             raise ValueError(
                 f"{called('labels')} may be left out only where "
                 f"{called(text_argument)} is a file, a list of `pathlib.Path`, "
                 f"or a data frame. {received(**{text_argument: texts})}"
             )
+        elif _are_labelled(texts):
+            return texts
         elif not hasattr(texts, "columns"):
-            rows = read_labelled(texts, columns, self._pairs, self._multi_label)
-            parts, kinds, lines = zip(*rows, strict=True)
-            return Examples(_transposed(parts), [*kinds], text_argument, lines)
+            return read_labelled(texts, columns, self._pairs, self._multi_label)
         else:
             argument = text_argument
             texts, labels = self._of_frame(texts, columns, argument)
-        columns_of_texts = self.texts(texts, text_argument)
-        rows_of_labels = self.labels(labels, argument)
-        num_texts = len(columns_of_texts[0])
-        if len(rows_of_labels) != num_texts:
+        rows = self.texts(texts, text_argument)
+        labels_of_rows = self.labels(labels, argument)
+        if len(labels_of_rows) != len(rows):
             raise ValueError(
                 f"{called(argument)} must have a label for each text. "
-                f"Received: {len(rows_of_labels):,} labels of {num_texts:,} texts"
+                f"Received: {len(labels_of_rows):,} labels of {len(rows):,} texts"
             )
-        return Examples(columns_of_texts, rows_of_labels, argument)
+        pairs = enumerate(zip(rows, labels_of_rows, strict=True))
+        return [LabelledText(*pair, f"{argument}[{place}]") for place, pair in pairs]
 
     def _of_frame(
         self, frame: Tensor, columns: Columns, argument: str
@@ -128,13 +102,13 @@ class ExampleReader:
             return parts["text"], labels
         return list(zip(parts["text"], parts["pair"], strict=True)), labels
 
-    def texts(self, texts: object, argument: str = "texts") -> list[list[Text]]:
-        """Returns the texts; of pairs, the first ones and the second ones."""
+    def texts(self, texts: object, argument: str = "texts") -> list[Sequence[Text]]:
+        """Returns a list for each text, or for each pair."""
         rule = "pairs of texts" if self._pairs else "texts, or lists of words"
         if hasattr(texts, "columns") and not self._pairs:
             told = received(**{argument: type(texts)})
             raise TypeError(f"{called(argument)} must be a column of a table. {told}")
-        rows = []
+        rows: list[Sequence[Text]] = []
         for place, value in enumerate(_values(texts, argument, rule)):
             row = [value]
             if self._pairs:
@@ -148,7 +122,7 @@ class ExampleReader:
             rows.append(row)
         if not rows:
             refuse(argument, f"{rule}, one at least", texts)
-        return _transposed(rows)
+        return rows
 
     def labels(self, labels: object, argument: str = "labels") -> list[list[Label]]:
         """Returns the labels of each text."""
@@ -173,34 +147,15 @@ class ExampleReader:
         return rows
 
 
-def _transposed(rows: Iterable[Sequence[Text]]) -> list[list[Text]]:
-    return [list(column) for column in zip(*rows, strict=True)]
-
-
 def _has_labels(texts: Tensor) -> bool:
-    """Whether these are files, a data frame or `Examples`."""
-    if isinstance(texts, Examples):
-        return True
+    """Whether these are files, a data frame or a list of `LabelledText`."""
     if isinstance(texts, list | tuple) and texts:
-        return all(isinstance(path, os.PathLike) for path in texts)
+        return all(isinstance(x, os.PathLike | LabelledText) for x in texts)
     return isinstance(texts, str | os.PathLike) or hasattr(texts, "columns")
 
 
-def _split(examples: Examples, share: float) -> list[Examples]:
-    """Splits off the last examples, a `share` of all, unless it is 0."""
-    if not share:
-        return [examples]
-    place = math.floor(len(examples.labels) * (1 - share))
-    if not 0 < place < len(examples.labels):
-        refuse("validation_split", "a share that leaves texts on both sides", share)
-    return [
-        examples._replace(
-            texts=[column[part] for column in examples.texts],
-            labels=examples.labels[part],
-            lines=examples.lines[part],
-        )
-        for part in (slice(place), slice(place, None))
-    ]
+def _are_labelled(texts: Tensor) -> TypeGuard[list[LabelledText]]:
+    return isinstance(texts, list) and isinstance(texts[0], LabelledText)
 
 
 def label_names(labels: object, least: int) -> list[Label]:
@@ -212,26 +167,36 @@ def label_names(labels: object, least: int) -> list[Label]:
     return names
 
 
+def count_labels(rows: Iterable[LabelledText]) -> NameCounts:
+    """Returns how often labels occur, and where first."""
+    return NameCounts((row.labels, row.where) for row in rows)
+
+
 def targets_of(
-    examples: Examples, known: Sequence[Label], multi_label: bool
+    rows: Sequence[LabelledText],
+    known: Sequence[Label],
+    multi_label: bool,
+    argument: str = "labels",
 ) -> np.ndarray:
-    """Returns the places of labels in `known`; with `multi_label`, 0 or 1 for each."""
-    rows = examples.labels
+    """Returns the places of labels in `known`; with `multi_label`, 0 or 1 for each.
+
+    Messages call the labels `argument`.
+    """
     places = {label: place for place, label in enumerate(known)}
-    counts = examples.counts()
+    counts = count_labels(rows)
     # True equals 1, but is another label.
     unknown = [x for x in counts if x not in places or type(x) is not type(known[0])]
     if unknown:
         some = ", ".join(map(repr, known[:10])) + ", ..." * (len(known) > 10)
         raise ValueError(
-            f"{called(examples.argument)} must hold known labels: {some}. "
+            f"{called(argument)} must hold known labels: {some}. "
             f"Received: {counts.describe(unknown)}"
         )
     if not multi_label:
-        return np.array([places[label] for (label,) in rows], "int32")
+        return np.array([places[row.labels[0]] for row in rows], "int32")
     targets = np.zeros((len(rows), len(known)), "float32")
     for target, row in zip(targets, rows, strict=True):
-        target[[places[label] for label in row]] = 1
+        target[[places[label] for label in row.labels]] = 1
     return targets
 
 

@@ -1,7 +1,11 @@
 """Tags and labels: how often each occurs, and where first."""
 
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypeAlias
+
+Where: TypeAlias = Callable[[int], str]
 
 # A message shows this many names.
 _SHOWN = 5
@@ -10,19 +14,21 @@ _FEW = 4
 
 
 class NameCounts:
-    """Counts names; iterates over them in the order of their first places."""
+    """Counts names; iterates over them in the order of their first places.
 
-    def __init__(self) -> None:
-        self._numbers: dict[object, int] = {}
-        self._first: dict[object, tuple[Callable[[int], str], int]] = {}
+    With the names of a sentence or a text stands what describes the place of each.
+    """
 
-    def add(self, name: object, where: Callable[[int], str], place: int) -> None:
-        """Counts a name; `where` describes its place, if a message needs it."""
-        self._numbers[name] = self._numbers.get(name, 0) + 1
-        self._first.setdefault(name, (where, place))
+    def __init__(self, rows: Iterable[tuple[Sequence[object], Where]]) -> None:
+        self._numbers: Counter[object] = Counter()
+        self._first: dict[object, tuple[Where, int]] = {}
+        for names, where in rows:
+            self._numbers.update(names)
+            for place, name in enumerate(names):
+                self._first.setdefault(name, (where, place))
 
     def __iter__(self) -> Iterator[object]:
-        return iter(self._numbers)
+        return iter(self._first)
 
     def describe(self, names: Iterable[object]) -> str:
         """Returns how often names occur and where first, for a message."""

@@ -26,11 +26,7 @@ class TaggedSentence(NamedTuple):
 
 def count_tags(sentences: Iterable[TaggedSentence]) -> NameCounts:
     """Returns how often tags occur, and where first."""
-    counts = NameCounts()
-    for sentence in sentences:
-        for place, tag in enumerate(sentence.tags):
-            counts.add(tag, sentence.where, place)
-    return counts
+    return NameCounts((sentence.tags, sentence.where) for sentence in sentences)
 
 
 def warn_of_header(sentences: Sequence[TaggedSentence]) -> None:
