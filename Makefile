@@ -23,14 +23,14 @@ COMPILED = tests/layers tests/embedding/test_embedder.py tests/export/test_saved
 	tests/words/test_nearest.py tests/words/test_substitutes.py \
 	tests/serving/test_model.py
 
-.PHONY: help demo test test-fast test-benchmarks test-all test-processors lint format dist \
+.PHONY: help demo test test-fast test-whole test-all test-processors lint format dist \
 	docs notebooks linkcheck install clean
 
 help:
 	@echo "make demo             train a small model, use it in a classifier, draw a picture"
-	@echo "make test             all tests but those of the benchmarks"
+	@echo "make test             all tests but make test-whole"
 	@echo "make test-fast        the tests that build no graphs, in a minute"
-	@echo "make test-benchmarks  whole benchmarks at small size"
+	@echo "make test-whole       every example, page and benchmark, from its beginning to its end"
 	@echo "make test-all         both in one run"
 	@echo "make test-processors  fast tests of compiled graphs, as on other processors"
 	@echo "make lint             ruff and mypy"
@@ -46,13 +46,13 @@ demo: $(INSTALLED)
 	@$(RUN) examples/demo.py
 
 test: $(INSTALLED)
-	@$(PYTEST) -m "not benchmark"
+	@$(PYTEST) -m "not whole"
 
 test-fast: $(INSTALLED)
 	@$(PYTEST) -m "not slow and not graph"
 
-test-benchmarks: $(INSTALLED)
-	@$(PYTEST) -m benchmark
+test-whole: $(INSTALLED)
+	@$(PYTEST) -m whole
 
 test-all: $(INSTALLED)
 	@$(PYTEST)

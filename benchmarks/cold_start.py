@@ -110,9 +110,9 @@ def embed_sentences(model: str) -> None:
 def _start(model: str) -> dict[str, Any]:
     """Seconds from the start of a process to each of its moments."""
     began = time.time()
-    found = json.loads(common.call_in_process("cold_start", "embed_sentences", model))
-    moments = found["moments"].items()
-    return {**found, "moments": {name: at - began for name, at in moments}}
+    answer = json.loads(common.call_in_process("cold_start", "embed_sentences", model))
+    moments = answer["moments"].items()
+    return {**answer, "moments": {name: at - began for name, at in moments}}
 
 
 def table(result: common.Result) -> str:

@@ -111,18 +111,18 @@ def options(
         parser.add_argument(
             f"--{name.replace('_', '-')}", default=value, help=text, **extra
         )
-    found = parser.parse_args(arguments)
-    found.settings = {
-        name: getattr(found, name)
+    values = parser.parse_args(arguments)
+    values.settings = {
+        name: getattr(values, name)
         for name, declaration in declared.items()
         if not _declaration(declaration)[2].keys() & {"metavar", "required"}
     }
-    if default_corpus and found.corpus is None:
+    if default_corpus and values.corpus is None:
         try:
-            found.corpus = data_folder() / default_corpus
+            values.corpus = data_folder() / default_corpus
         except ValueError as error:
             parser.error(str(error))
-    return found
+    return values
 
 
 def _declaration(declaration: Any) -> tuple[Any, str, dict[str, Any]]:
@@ -278,8 +278,8 @@ def _cpuinfo(field: str) -> str:
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
     except OSError:
         return ""
-    found = re.search(rf"^{field}\s*: *(.*)$", text, re.MULTILINE)
-    return found[1].strip() if found else ""
+    line = re.search(rf"^{field}\s*: *(.*)$", text, re.MULTILINE)
+    return line[1].strip() if line else ""
 
 
 def instructions(flags: Iterable[str], variables: Mapping[str, str]) -> str:

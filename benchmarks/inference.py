@@ -141,7 +141,7 @@ def agreement(
     """How far two systems' vectors of the same words are apart."""
     if len(ours) != len(others):
         raise ValueError(f"{len(others)} sentences instead of {len(ours)}")
-    one, other = (np.concatenate(each).astype("float64") for each in (ours, others))
+    one, other = (np.concatenate(rows).astype("float64") for rows in (ours, others))
     norms = np.linalg.norm(one, axis=-1) * np.linalg.norm(other, axis=-1)
     return {
         "greatest_difference": float(np.abs(one - other).max()),

@@ -193,21 +193,21 @@ def install(site: Path, python: str) -> None:
     """Installs what the machine lacks, of the versions of this process."""
     from packaging.requirements import Requirement
 
-    found, waiting = {}, [Requirement("keras-elmo"), Requirement(_INSTEAD)]
+    packages, waiting = {}, [Requirement("keras-elmo"), Requirement(_INSTEAD)]
     while waiting:
         needed = waiting.pop()
         name = needed.name.lower().replace("_", "-")
         is_needed = needed.marker is None or needed.marker.evaluate()
-        if is_needed and name not in {*_THERE, *found}:
-            found[name] = distribution(name)
-            waiting += map(Requirement, found[name].requires or ())
-    del found["keras-elmo"]
+        if is_needed and name not in {*_THERE, *packages}:
+            packages[name] = distribution(name)
+            waiting += map(Requirement, packages[name].requires or ())
+    del packages["keras-elmo"]
     command = [sys.executable, "-m", "pip", "install", "-q", "--target", str(site)]
     command += ["--only-binary=:all:", "--no-deps", "--no-compile"]
     command += ["--implementation", "cp", "--python-version", python]
     for platform in _PLATFORMS:
         command += ["--platform", platform]
-    command += [f"{name}=={each.version}" for name, each in found.items()]
+    command += [f"{name}=={package.version}" for name, package in packages.items()]
     subprocess.run(command, check=True)
 
 
@@ -292,11 +292,11 @@ def read_parts(parts: Path, out: Path) -> None:
         raise SystemExit(f"{out} exists")
     manifest = next(parts.glob(f"*/{_MANIFEST}"), None)
     hashes = json.loads(manifest.read_text(encoding="utf-8")) if manifest else [""]
-    found = {path.name: path for path in parts.glob("*/[0-9]*")}
+    paths = {path.name: path for path in parts.glob("*/[0-9]*")}
     with tempfile.TemporaryFile() as archive:
         for number, wanted in enumerate(hashes):
             name = f"{number:03}"
-            content = found[name].read_bytes() if name in found else b""
+            content = paths[name].read_bytes() if name in paths else b""
             if hashlib.sha256(content).hexdigest() != wanted:
                 raise SystemExit(f"{parts}: {name} is missing or damaged")
             archive.write(content)

@@ -29,10 +29,10 @@ class Served:
         self.process = process
         lines = map(str.strip, process.stdout or ())
         # Versions that do not load are named first.
-        found = next(filter(None, map(_READY.search, lines)), None)
-        if found is None:
+        ready = next(filter(None, map(_READY.search, lines)), None)
+        if ready is None:
             raise RuntimeError("the server did not start")
-        self.host, port, self.name, grpc_port = found.groups()
+        self.host, port, self.name, grpc_port = ready.groups()
         self.port = int(port)
         # An .onnx file is served over REST alone.
         self.grpc_port = grpc_port and int(grpc_port)
@@ -108,7 +108,7 @@ def measure(
             print(f"{key}: {rate:,.0f}/s", file=sys.stderr, flush=True)
     rows = []
     for key, times in runs.items():
-        cuts = statistics.quantiles([each for run in times for each in run], n=100)
+        cuts = statistics.quantiles([second for run in times for second in run], n=100)
         rates = [len(run) / seconds for run in times]
         rows.append((key, {unit: rates, "p50": cuts[49], "p99": cuts[98]}))
     return rows

@@ -114,7 +114,7 @@ def _load(
     # Not forked: this process has threads by now.
     context = multiprocessing.get_context("spawn")
     with concurrent.futures.ProcessPoolExecutor(clients, context) as pool:
-        return [each for times in pool.map(ask, range(clients)) for each in times]
+        return [second for times in pool.map(ask, range(clients)) for second in times]
 
 
 def _beside_long(
@@ -138,7 +138,7 @@ def _beside_long(
         context = multiprocessing.get_context("spawn")
         with concurrent.futures.ProcessPoolExecutor(len(bodies), context) as pool:
             clients = [
-                pool.submit(ask, each, begin, options.seconds, 0) for each in bodies
+                pool.submit(ask, body, begin, options.seconds, 0) for body in bodies
             ]
             return clients[0].result()
 

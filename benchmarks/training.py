@@ -148,7 +148,7 @@ def table(result: common.Result) -> str:
 
 
 def _system_row(result: common.Result, system: dict[str, Any]) -> list[str]:
-    names = {each["system"]: each["median"] for each in result["systems"]}
+    names = {own["system"]: own["median"] for own in result["systems"]}
     peers = [names[name] for name in names if not name.startswith("keras_elmo")]
     return [
         result["preset"],

@@ -45,7 +45,6 @@ from .training.pretrain import pretrain as pretrain
 from .words.distill import distill as distill
 from .words.index import Index as Index
 from .words.nearest import nearest as nearest
-from .words.projector import write_projector as write_projector
 from .words.sample import sample as sample
 from .words.score import score as score
 from .words.substitutes import substitutes as substitutes

@@ -11,7 +11,7 @@ import numpy as np
 
 from keras_elmo.embedding.embedder import Embedder
 from keras_elmo.files.loading import open_model
-from keras_elmo.text.sentence_ends import Marks, marks_of, split_sentence
+from keras_elmo.text.sentence_ends import marks_of, split_sentence
 from keras_elmo.utils.lazy import import_extra
 from keras_elmo.words.token_vectors import layer_weights
 
@@ -95,12 +95,9 @@ def _sentences(doc: Doc) -> Iterator[Words]:
     for span in spans:
         tokens = [token for token in span if not token.is_space]
         words = [(token.text.encode(), token.i) for token in tokens]
-        for row in split_sentence(words, _MAX_TOKENS, _marks) if words else ():
+        rows = split_sentence(words, _MAX_TOKENS, lambda word: marks_of(word[0]))
+        for row in rows if words else ():
             yield [word for word, _ in row], [place for _, place in row]
-
-
-def _marks(word: tuple[bytes, int]) -> Marks:
-    return marks_of(word[0])
 
 
 def _vector(token: Token) -> np.ndarray:

@@ -71,7 +71,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     time of a graph.
     """
     for item in items:
-        if item.get_closest_marker("benchmark"):
+        if item.get_closest_marker("whole"):
             item.add_marker("slow")
     slow = {item.path for item in items if item.get_closest_marker("slow")}
     items.sort(key=lambda item: item.path not in slow)

@@ -166,12 +166,6 @@ OTHERS = {
     "score": {"model": model, "sentences": SENTENCES},
     "sample": {"language": "en"},
     "substitutes": {"model": model, "sentence": ["the", "bank"], "position": 1},
-    "write_projector": {
-        "encoder": encoder,
-        "sentences": SENTENCES,
-        "word": "bank",
-        "directory": "x",
-    },
 }
 # Taken for true or false by Keras, written as text, or only compared.
 FREE = {"self", "trainable", "title", "left_out"}

@@ -114,7 +114,7 @@ def site(tmp_path_factory):
 
 
 # Most train a classifier on a shipped model, whose graph alone takes 10 s.
-@pytest.mark.slow
+@pytest.mark.whole
 @pytest.mark.parametrize("page", PAGES)
 def test_blocks_run(page, site, tmp_path):
     """In an empty folder, with nothing but the wheel."""

@@ -24,7 +24,7 @@ WIDTHS = (1280, 390)
 COLOURS = ["color-contrast", "link-in-text-block"]
 
 # Half a minute: axe-core reads every page.
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.whole
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):

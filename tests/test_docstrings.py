@@ -24,14 +24,14 @@ def public_names():
         yield pytest.param("keras_elmo", name, id=name)
     full_name = "keras_elmo.sklearn.ElmoVectorizer"
     yield pytest.param(*full_name.rsplit(".", 1), id=full_name, marks=pytest.mark.slow)
-    for module in ("plots/__init__.py", "scale/__init__.py"):
+    for module in ("plots.py", "scale/__init__.py"):
         tree = ast.parse((ROOT / "keras_elmo" / module).read_text(encoding="utf-8"))
         (names,) = (
             ast.literal_eval(node.value)
             for node in tree.body
             if isinstance(node, ast.Assign) and node.targets[0].id == "__all__"
         )
-        package = f"keras_elmo.{Path(module).parts[0]}"
+        package = f"keras_elmo.{Path(module).with_suffix('').parts[0]}"
         # Apache Beam takes seconds to import.
         marks = [pytest.mark.slow] if package == "keras_elmo.scale" else []
         for name in names:

@@ -157,7 +157,7 @@ def test_script_ends_with_a_run_that_was_stopped(commands, tmp_path):
 
 
 # Three commands, twice, and a model of the shipped size: 40 seconds.
-@pytest.mark.slow
+@pytest.mark.whole
 def test_script_trains_exports_and_measures(tmp_path):
     """Repeated, it only measures. The other language's is the same behind its name."""
     (tmp_path / "dev.txt").write_text("One sentence a line .\n배 가 고프다 .\n" * 9)

@@ -13,7 +13,8 @@ from tests.helpers.runs import CONFIG
 
 spacy = pytest.importorskip("spacy")
 
-from keras_elmo.spacy import make_component  # noqa: E402
+from keras_elmo import spacy as component  # noqa: E402
+from keras_elmo.files.loading import open_model  # noqa: E402
 
 pytestmark = pytest.mark.graph
 
@@ -28,6 +29,21 @@ def path(tmp_path_factory):
     return str(path)
 
 
+@pytest.fixture(scope="module")
+def encoder(path):
+    return keras_elmo.load(path)
+
+
+@pytest.fixture(autouse=True)
+def models_are_read_once(encoder, path, monkeypatch):
+    """Each reading would compile the model anew."""
+
+    def opened(model):
+        return open_model(encoder if model == path else model)
+
+    monkeypatch.setattr(component, "open_model", opened)
+
+
 def pipeline(path, sentences=False, **config):
     nlp = spacy.blank("en")
     if sentences:
@@ -36,14 +52,14 @@ def pipeline(path, sentences=False, **config):
     return nlp
 
 
-def embedded(path, doc, layer=None):
+def embedded(encoder, doc, layer=None):
     """The document's tensor, by `embed`."""
     spans = doc.sents if doc.has_annotation("SENT_START") else [doc]
     tensor = np.zeros((len(doc), 2 * CONFIG.projection_units), "float32")
     for span in spans:
         tokens = [token for token in span if not token.is_space]
         words = [[token.text for token in tokens]]
-        (layers,) = keras_elmo.embed(path, words)
+        (layers,) = keras_elmo.embed(encoder, words)
         tensor[[token.i for token in tokens]] = (
             layers.mean(axis=0) if layer is None else layers[layer]
         )
@@ -52,14 +68,14 @@ def embedded(path, doc, layer=None):
 
 @pytest.mark.parametrize("layer", [None, 0, -1])
 @pytest.mark.parametrize("sentences", [False, True])
-def test_vectors(path, sentences, layer):
+def test_vectors(path, encoder, sentences, layer):
     """Those of `embed`, many documents at a time and one by one."""
     nlp = pipeline(path, sentences, layer=layer)
     docs = list(nlp.pipe(TEXTS, batch_size=2))
     assert [doc.text for doc in docs] == TEXTS
     assert len([*docs[0].sents]) == 2 if sentences else True
     for doc in docs:
-        expected = embedded(path, doc, layer)
+        expected = embedded(encoder, doc, layer)
         np.testing.assert_allclose(doc.tensor, expected, atol=1e-5)
         np.testing.assert_allclose(nlp(doc.text).tensor, expected, atol=1e-5)
         for token in doc:
@@ -67,11 +83,11 @@ def test_vectors(path, sentences, layer):
             assert token.has_vector != token.is_space
 
 
-def test_long_document(path):
+def test_long_document(path, encoder):
     """It is split at the last end of a sentence."""
     words = (["a"] * 199 + ["."]) * 2
     doc = pipeline(path)(spacy.tokens.Doc(spacy.blank("en").vocab, words))
-    first, second = keras_elmo.embed(path, [words[:200], words[200:]], layers="mix")
+    first, second = keras_elmo.embed(encoder, [words[:200], words[200:]], layers="mix")
     np.testing.assert_allclose(doc.tensor, [*first, *second], atol=1e-5)
 
 
@@ -137,7 +153,9 @@ def test_entry_point():
     (name, target), *_ = points.items()
     module, _, function = target.partition(":")
     assert name == "elmo" and len(points) == 1
-    assert getattr(importlib.import_module(module), function) is make_component
+    assert (
+        getattr(importlib.import_module(module), function) is component.make_component
+    )
 
 
 @pytest.mark.parametrize(

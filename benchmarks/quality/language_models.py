@@ -16,57 +16,69 @@ from typing import Any
 
 import common
 import numpy as np
-from encoders import Encoders
-from experiments import PARADIGM, ROWS, TEXTS, perplexity_key
+from measured_model import MeasuredModel
 from scores import Scores
 
 import keras_elmo
 
 Say = Callable[[str], None]
 
+# The name of a paradigm's score begins with it.
+PARADIGM = "blimp, "
+# Development texts by language, and the positions of a row with its boundaries.
+TEXTS = {"en": ("enwiki", "enwiki2", "enbooks"), "ko": ("kowiki",)}
+ROWS = {"rows": 66, "paragraphs": 258}
 
-def measure_perplexity(
-    language: str, encoders: Encoders, scores: Scores, say: Say
-) -> None:
-    """Adds the perplexities of a language that are not there yet."""
 
-    def measure(model: Any, text: str, max_tokens: int) -> dict[str, Any]:
+def perplexity_key(text: str, rows: str) -> str:
+    """Returns the name of the perplexity of a development text."""
+    return f"perplexity, {text}, {rows}"
+
+
+def measure_perplexity(model: MeasuredModel, scores: Scores, say: Say) -> None:
+    """Adds the perplexities of a language that are missing."""
+
+    def measure(model_with_softmax: Any, text: str, max_tokens: int) -> dict[str, Any]:
         files = common.data_folder() / text / "dev.txt.xz"
-        kept = {"tokenizer": encoders.tokenizer, "max_tokens": max_tokens}
-        corpus = keras_elmo.Corpus(files, model.vocabulary, **kept)
-        found = keras_elmo.perplexity(model, corpus)
-        return {**found, "score": found["mean"]}
+        corpus = keras_elmo.Corpus(
+            files,
+            model_with_softmax.vocabulary,
+            tokenizer=model.tokenizer,
+            max_tokens=max_tokens,
+        )
+        perplexities = keras_elmo.perplexity(model_with_softmax, corpus)
+        return {**perplexities, "score": perplexities["mean"]}
 
     wanted = {
         perplexity_key(text, rows): (text, max_tokens)
-        for text in TEXTS[language]
+        for text in TEXTS[model.language]
         for rows, max_tokens in ROWS.items()
     }
-    _measure_missing(wanted, measure, encoders, scores, say)
+    _measure_missing(wanted, measure, model, scores, say)
 
 
-def measure_blimp(language: str, encoders: Encoders, scores: Scores, say: Say) -> None:
-    """Adds the paradigms that are not there yet."""
-    if language == "en":
+def measure_blimp(model: MeasuredModel, scores: Scores, say: Say) -> None:
+    """Adds the paradigms that are missing; they are English."""
+    if model.language == "en":
         folder = common.data_folder() / "blimp"
         paths = sorted(folder.glob("*.jsonl*"))
         wanted = {PARADIGM + path.name.partition(".")[0]: (path,) for path in paths}
-        _measure_missing(wanted, measure_pairs, encoders, scores, say)
+        _measure_missing(wanted, measure_pairs, model, scores, say)
 
 
 def _measure_missing(
     wanted: dict[str, tuple[Any, ...]],
     measure: Callable[..., dict[str, Any]],
-    encoders: Encoders,
+    model: MeasuredModel,
     scores: Scores,
     say: Say,
 ) -> None:
-    vectors = encoders.digest("elmo")
+    vectors = model.digest("elmo")
     for key, arguments in wanted.items():
         if not scores.has(key, vectors=vectors):
-            found = measure(encoders.language_model, *arguments)
-            scores[key] = {"vectors": vectors, **found}
-            say(f"{key}: {found['score']:.2f}")
+            result = measure(model.language_model, *arguments)
+            scores[key] = {"vectors": vectors, **result}
+            say(f"{key}: {result['score']:.2f}")
 
 
 def measure_pairs(model: object, path: Path) -> dict[str, Any]:

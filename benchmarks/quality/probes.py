@@ -1,4 +1,4 @@
-"""What single layers know of senses, without any training of a head."""
+"""What single layers know of the senses of words, without any trained head."""
 
 from collections.abc import Callable
 
@@ -6,68 +6,84 @@ import common
 import numpy as np
 import senses
 import word_in_context
-from encoders import Encoders
-from experiments import MOST_FREQUENT, PAIR_PROBES, SENSE_PROBES, probe_key
+from measured_model import MeasuredModel
 from scores import Scores
 
-_ENCODERS = ("elmo", "random")
+NUM_LAYERS = 3
+VECTORS = {"elmo": "ELMo", "random": "Random biLM"}
+# How a sense is chosen, by the name of its score; and what a word's vector is.
+_METHODS = {"semcor": "voted", "semcor by means": "nearest_mean"}
+_PLACES = {
+    "kobest wic": word_in_context.of_word,
+    "kobest wic by places": word_in_context.of_place,
+}
+TITLES = {
+    "en": {
+        "semcor": "SemCor, senses by ten neighbours",
+        "semcor by means": "SemCor, senses by the nearest mean",
+    },
+    "ko": {
+        "kobest wic": "KoBEST, word in context (Korean)",
+        "kobest wic by places": "KoBEST, the place without the word (Korean)",
+    },
+}
+MOST_FREQUENT = "semcor, most frequent"
 
 
-def measure(
-    language: str, encoders: Encoders, scores: Scores, say: Callable[[str], None]
-) -> None:
-    """Adds the scores of a language's probes that are not there yet."""
-    measured, probes = {
-        "en": (_senses, SENSE_PROBES.values()),
-        "ko": (_word_in_context, PAIR_PROBES.values()),
-    }[language]
-    for encoder in _ENCODERS:
-        vectors = encoders.digest(encoder)
-        keys = [probe_key(probe, encoder, 0) for probe in probes]
-        if not all(scores.has(key, vectors=vectors) for key in keys):
-            found = measured(encoder, encoders)
+def key(probe: str, vectors: str, layer: int) -> str:
+    """Returns the name of a layer's score."""
+    return f"{probe}, {vectors}:{layer}"
+
+
+def measure(model: MeasuredModel, scores: Scores, say: Callable[[str], None]) -> None:
+    """Adds the scores of a language's probes that are missing."""
+    measured = {"en": _senses, "ko": _word_in_context}[model.language]
+    for vectors in VECTORS:
+        digest = model.digest(vectors)
+        keys = [key(probe, vectors, 0) for probe in TITLES[model.language]]
+        if not all(scores.has(name, vectors=digest) for name in keys):
+            added = measured(vectors, model)
             scores.add(
-                {key: {"vectors": vectors, "score": found[key]} for key in found}
+                {name: {"vectors": digest, "score": added[name]} for name in added}
             )
-            for key, score in found.items():
-                say(f"{key}: {score:.2f}")
+            for name, score in added.items():
+                say(f"{name}: {score:.2f}")
 
 
-def _senses(encoder: str, encoders: Encoders) -> dict[str, float]:
+def _senses(vectors: str, model: MeasuredModel) -> dict[str, float]:
     folder = common.data_folder() / "semcor"
-    mentions, vectors = {}, {}
+    mentions, of_mentions = {}, {}
     for split in ("train", "dev"):
         sentences, mentions[split] = senses.read_senses(folder / f"{split}.jsonl.xz")
-        layers, _ = encoders.layers(encoder, sentences)
-        vectors[split] = senses.mention_vectors(layers, mentions[split])
-    found = {}
-    for layer, (train, dev) in enumerate(zip(*vectors.values(), strict=True)):
+        layers = model.layers(vectors, sentences)
+        of_mentions[split] = senses.mention_vectors(layers, mentions[split])
+    scores = {}
+    for layer, (train, dev) in enumerate(zip(*of_mentions.values(), strict=True)):
         lexicon = senses.SenseLexicon(mentions["train"], train)
-        for method, probe in SENSE_PROBES.items():
+        for probe, method in _METHODS.items():
             accuracy = lexicon.accuracy(method, mentions["dev"], dev)
-            found[probe_key(probe, encoder, layer)] = accuracy
-        found[MOST_FREQUENT] = lexicon.accuracy("most_frequent", mentions["dev"], dev)
-    return found
+            scores[key(probe, vectors, layer)] = accuracy
+        scores[MOST_FREQUENT] = lexicon.accuracy("most_frequent", mentions["dev"], dev)
+    return scores
 
 
-def _word_in_context(encoder: str, encoders: Encoders) -> dict[str, float]:
+def _word_in_context(vectors: str, model: MeasuredModel) -> dict[str, float]:
     splits = []
     for split in ("train", "dev"):
         pairs = word_in_context.read_pairs(
-            common.data_folder() / "kobest_wic" / f"{split}.tsv", encoders.tokenizer
+            common.data_folder() / "kobest_wic" / f"{split}.tsv", model.tokenizer
         )
         sentences = [tokens for pair in pairs for tokens in pair.sentences]
-        layers = list(encoders.layers(encoder, sentences)[0])
+        layers = list(model.layers(vectors, sentences))
         splits.append((pairs, layers, np.array([pair.same for pair in pairs])))
-    found = {}
-    for name, probe in PAIR_PROBES.items():
-        vector = getattr(word_in_context, name)
+    scores = {}
+    for probe, vector in _PLACES.items():
         (train, same), (dev, dev_same) = (
             (word_in_context.cosines(vector, layers, pairs), same)
             for pairs, layers, same in splits
         )
         for layer in range(len(train)):
-            found[probe_key(probe, encoder, layer)] = word_in_context.accuracy(
+            scores[key(probe, vectors, layer)] = word_in_context.accuracy(
                 train[layer], same, dev[layer], dev_same
             )
-    return found
+    return scores

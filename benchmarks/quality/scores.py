@@ -1,32 +1,11 @@
-"""How right a head is, and the file that keeps it."""
+"""The file that keeps what was measured."""
 
 import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from data_sets import Task
-
 from keras_elmo.utils.files import write_json
-
-
-def score(task: Task, found: Mapping[int, np.ndarray]) -> float:
-    """Returns the F1 of spans where the tags mark such, or the accuracy; in percent."""
-    if not task.has_spans:
-        right = [
-            np.atleast_1d(found[index] == task.labels[index]) for index in task.dev
-        ]
-        return 100 * float(np.concatenate(right).mean())
-    from nervaluate import Evaluator
-
-    def names(labels: Any) -> list[list[str]]:
-        return [[task.classes[k] for k in labels[index]] for index in task.dev]
-
-    kinds = sorted({name[2:] for name in task.classes if name != "O"})
-    evaluator = Evaluator(names(task.labels), names(found), tags=kinds, loader="list")
-    # Both ends and the type are right.
-    return 100 * evaluator.evaluate()["overall"]["strict"].f1
 
 
 class Scores(dict[str, dict[str, Any]]):

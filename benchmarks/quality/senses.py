@@ -87,7 +87,7 @@ class Entry:
         self._vectors = _normalised(vectors)
         of_mention = np.array(senses)
         means = [
-            self._vectors[of_mention == each].mean(axis=0) for each in self._counts
+            self._vectors[of_mention == sense].mean(axis=0) for sense in self._counts
         ]
         self._means = _normalised(np.array(means))
 

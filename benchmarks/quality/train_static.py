@@ -1,8 +1,8 @@
 """Static vectors of the text that a biLM was trained on: what ELMo is compared with.
 
-fastText's skip-grams by gensim, which knows a vector for any word from its parts, also
-for those that the text does not have. Writes the vectors of the tasks' words, and of
-their misspelt words that `robustness.py` reads, in word2vec's text format.
+fastText's skip-grams by gensim, which makes a vector for any word from its parts, also
+for words that the text lacks. Writes the vectors of the tasks' words in word2vec's text
+format.
 
     python benchmarks/quality/train_static.py --corpus 'DATA/enwiki/train-*.txt.xz' \\
         --language en --out runs/static-en.txt
@@ -17,11 +17,11 @@ from pathlib import Path
 sys.path.append(str(Path(__file__).parents[1]))
 
 import common
-from data_sets import DATA_SETS
 from gensim.models import FastText
 from gensim.models.keyedvectors import KeyedVectors
-from noise import NOISES
+from task_data import DATA_SETS
 
+import keras_elmo
 from keras_elmo.text.batching import tokenized_lines
 from keras_elmo.text.lines import expand_files, read_lines
 from keras_elmo.text.stats import CorpusStats
@@ -35,11 +35,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
         arguments,
         corpus=(None, "files or glob patterns", {"nargs": "+", "required": True}),
         language=(None, "of the tasks", {"choices": ("en", "ko"), "required": True}),
-        known=(
-            None,
-            "also write the vectors of the words that the text has, alone",
-            {"metavar": "FILE"},
-        ),
         tokenizer="unicode",
         units=512,
         epochs=5,
@@ -53,11 +48,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     with replacing(options.out) as written:
         model = trained(lines, tokenizer, options.units, options.epochs)
         save(model, words, written)
-    known = [word for word in words if word in model.wv.key_to_index]
-    if options.known:
-        with replacing(options.known) as written:
-            save(model, known, written)
-    print(f"{len(words):,} words of the tasks, {len(known):,} of them in the text")
+    known = sum(word in model.wv.key_to_index for word in words)
+    print(f"{len(words):,} words of the tasks, {known:,} of them in the text")
 
 
 def trained(lines: Iterable[str], tokenizer: str, units: int, epochs: int) -> FastText:
@@ -81,15 +73,17 @@ def trained(lines: Iterable[str], tokenizer: str, units: int, epochs: int) -> Fa
 
 
 def words_of_tasks(language: str, tokenizer: str) -> set[str]:
-    """Returns the words of all tasks, and those of noisy development sentences."""
+    """Returns the words of all tasks."""
     words: set[str] = set()
+    split = keras_elmo.Tokenizer(tokenizer).ragged
     for data_set in DATA_SETS.values():
         if data_set.language == language:
-            task = data_set.read(common.data_folder(), tokenizer)
-            words.update(*task.sentences)
-            # Noise is of Latin letters.
-            for noise in NOISES.values() if language == "en" else ():
-                words.update(*noise.applied([task.sentences[k] for k in task.dev]))
+            for path in data_set.paths():
+                sentences, _ = data_set.rows(path)
+                if isinstance(sentences[0], str):
+                    rows = split(sentences).to_list()
+                    sentences = [[word.decode() for word in row] for row in rows]
+                words.update(*sentences)
     return words
 
 

@@ -40,7 +40,7 @@ def read_pairs(path: Path, tokenizer: str) -> list[Pair]:
     whole = [text.replace("[", "").replace("]", "") for text in texts]
     cut = keras_elmo.Tokenizer(tokenizer).ragged
     positions = iter((cut(before).row_lengths() - 1).numpy().tolist())
-    tokens = iter([[token.decode() for token in each] for each in cut(whole).to_list()])
+    tokens = iter([[token.decode() for token in row] for row in cut(whole).to_list()])
     return [
         Pair(
             (next(tokens), next(tokens)),
@@ -77,7 +77,7 @@ def cosines(
 
     `vectors` is `of_word` or `of_place`; `layers` are those of each sentence.
     """
-    found = []
+    rows = []
     sentences = iter(layers)
     for pair in pairs:
         one, other = (
@@ -87,8 +87,8 @@ def cosines(
         lengths = np.linalg.norm(one, axis=-1) * np.linalg.norm(other, axis=-1)
         # The place of a word that stands alone is 0.
         products = (one * other).sum(axis=-1)
-        found.append(products / np.maximum(lengths, np.finfo("float32").tiny))
-    return np.stack(found, axis=1)
+        rows.append(products / np.maximum(lengths, np.finfo("float32").tiny))
+    return np.stack(rows, axis=1)
 
 
 def fitted_threshold(cosines: np.ndarray, same: np.ndarray) -> float:

@@ -2,37 +2,37 @@
 
 import contextlib
 import dataclasses
-import errno
 import math
 import os
-import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain
+from typing import Any
 
 import numpy as np
 
 from keras_elmo.embedding.embed_options import EmbedOptions
-from keras_elmo.embedding.embedder import layer_factors
+from keras_elmo.embedding.embedder import BATCH_SIZE, layer_factors, windows
 from keras_elmo.embedding.parts import (
+    Line,
     Manifest,
     Part,
     PartFolder,
     check_manifest,
     compute_parts,
     encoder_hash,
-    windows_of,
 )
 from keras_elmo.embedding.writers import (
     HDF5_SUFFIXES,
     PARQUET_SUFFIX,
+    Hdf5Writer,
     JsonLinesWriter,
-    open_writer,
+    ParquetWriter,
     read_manifest,
 )
 from keras_elmo.files.loading import open_model
 from keras_elmo.files.sources import AnyEncoder, Source, tokenizer_of
-from keras_elmo.text.batching import Tokens, tokenized_file
+from keras_elmo.text.batching import tokenized_file
 from keras_elmo.text.lines import check_files, expand_files, read_lines
 from keras_elmo.text.stats import CorpusStats
 from keras_elmo.utils.checks import called, received
@@ -52,20 +52,15 @@ def embed_file(
     model: Source,
     input: StrPath,
     out: StrPath,
-    layers: str = EmbedOptions.layers,
     resume: bool = False,
     progress: bool = False,
-    *,
-    rows: str = EmbedOptions.rows,
-    dtype: str = EmbedOptions.dtype,
-    tokenizer: str | None = EmbedOptions.tokenizer,
+    **options: Any,
 ) -> None:
     """Writes the contextual vectors of every line of a text file.
 
-    HDF5 has the published layout: dataset `k` holds line k, counted from 0, of shape
-    `(num_layers + 1, tokens, 2 * projection_units)`, and its attribute `tokens` the
-    words, as a JSON list. Parquet has one row per token, or per line; see
-    `ParquetWriter`. A blank line has no tokens, in both.
+    HDF5 has the published layout, a dataset per line; Parquet has one row per token, or
+    per line; standard output gets one JSON object per line. See `Hdf5Writer`,
+    `ParquetWriter` and `JsonLinesWriter`. A blank line has no tokens.
 
     The vectors of 16,384 positions at a time are written as a part into the folder
     `OUT.parts`, and joined to one file, which is renamed to `out` when it is complete.
@@ -76,19 +71,11 @@ def embed_file(
     Args:
         model: a name or path or another model as of `load`.
         input: the text, UTF-8; plain, .gz or .xz; `"-"` for standard input.
-        out: a name that ends in .hdf5, .h5 or .parquet; `"-"` for standard output, to
-            which each line is written as a JSON object; see `JsonLinesWriter`.
-        layers: `"all"`, or `"mix"`, their weighted sum: with the weights of the
-            exported model, or the average. HDF5 then holds
-            `(tokens, 2 * projection_units)`.
+        out: a name that ends in .hdf5, .h5 or .parquet; `"-"` for standard output.
         resume: whether to continue with the parts of an interrupted call, if there are
             any. If `out` is complete, nothing is done.
         progress: whether to show a bar and messages on stderr.
-        rows: `"tokens"`, or `"sentences"`, the mean over the tokens of each line;
-            Parquet only.
-        dtype: of the numbers in the file, `"float32"` or `"float16"`.
-        tokenizer: how the text is split, a kind of `Tokenizer`: `"whitespace"` for
-            text that is tokenized already; the model's if `None`.
+        **options: fields of `EmbedOptions`.
 
     Raises:
         ValueError: `out` exists or ends in something else; an option has another value
@@ -98,8 +85,8 @@ def embed_file(
         KeyboardInterrupt: after Ctrl-C; says what is kept.
     """
     input, out = os.fspath(input), os.fspath(out)
-    options = EmbedOptions(layers, rows, dtype, tokenizer)
-    parts = check_out(out, options, resume)
+    chosen = EmbedOptions(**options)
+    parts = check_out(out, chosen, resume)
     keep_freed_memory()
     with _text_file(input) as path:
         complete = read_manifest(out) if parts else None
@@ -107,17 +94,17 @@ def embed_file(
             parts.check_out()
         source = open_model(model)
         encoder = source.encoder()
-        mix = layer_factors(source, encoder.config) if layers == "mix" else None
+        mix = layer_factors(source, encoder.config) if chosen.layers == "mix" else None
         stats = CorpusStats()
-        text = tokenized_file(path, tokenizer_of(encoder, tokenizer), stats)
-        lines = windows_of(text)
+        lines = tokenized_file(path, tokenizer_of(encoder, chosen.tokenizer), stats)
+        task = _Task(path, lines, encoder, mix, chosen, progress)
         if parts is None:
-            _to_stdout(path, lines, encoder, mix, options, progress)
+            task.to_stdout()
         else:
             manifest = {
-                **dataclasses.asdict(options),
+                **dataclasses.asdict(chosen),
                 "input": file_hash(path),
-                "model": encoder_hash(encoder, *([] if mix is None else [mix])),
+                "model": encoder_hash(encoder, [] if mix is None else [mix]),
             }
             if complete:
                 check_manifest(complete, manifest, out)
@@ -125,13 +112,8 @@ def embed_file(
                 if progress:
                     print(f"{out} is complete; nothing to do", file=sys.stderr)
                 return
-            try:
-                with parts.opened(manifest):
-                    _to_file(
-                        path, lines, encoder, mix, options, progress, parts, manifest
-                    )
-            except KeyboardInterrupt:
-                raise KeyboardInterrupt(f"stopped; {parts.kept()}") from None
+            with parts.opened(manifest):
+                task.to_file(parts, manifest)
     if progress:
         for message in stats.messages(encoder.config):
             print(message, file=sys.stderr)
@@ -185,98 +167,78 @@ def _text_file(input: str) -> Iterator[str]:
         yield path
 
 
-def _to_stdout(
-    path: str,
-    lines: Iterator[tuple[list[Tokens], int]],
-    encoder: AnyEncoder,
-    mix: np.ndarray | None,
-    options: EmbedOptions,
-    progress: bool,
-) -> None:
-    writer = JsonLinesWriter(sys.stdout, options.shape(encoder.config), options)
-    # The writer rounds them.
-    exact = dataclasses.replace(options, dtype="float32")
+class _Task:
+    """The text at a path, its lines, and what computes their vectors."""
 
-    def write(part: Part) -> Part:
-        writer.append(part.lines, exact.numbers(part.vectors or []))
-        return part
+    def __init__(
+        self,
+        path: str,
+        lines: Iterable[Line],
+        encoder: AnyEncoder,
+        mix: np.ndarray | None,
+        options: EmbedOptions,
+        progress: bool,
+    ) -> None:
+        self._windows = windows(lines, BATCH_SIZE, lambda line: len(line[1]))
+        self._num_bytes = os.path.getsize(path)
+        self._encoder, self._mix = encoder, mix
+        self._options, self._progress = options, progress
+        self._shape = options.shape(encoder.config)
 
-    _run(map(write, compute_parts(lines, encoder, mix)), path, progress)
+    def to_stdout(self) -> None:
+        writer = JsonLinesWriter(sys.stdout, self._shape, self._options)
+        # The writer rounds them.
+        exact = dataclasses.replace(self._options, dtype="float32")
 
+        def write(part: Part) -> Part:
+            writer.append(part.lines, exact.numbers(part.vectors or []))
+            return part
 
-def _to_file(
-    path: str,
-    lines: Iterator[tuple[list[Tokens], int]],
-    encoder: AnyEncoder,
-    mix: np.ndarray | None,
-    options: EmbedOptions,
-    progress: bool,
-    parts: PartFolder,
-    manifest: Manifest,
-) -> None:
-    shape = options.shape(encoder.config)
-    first, position = next(lines)
-    size = expected_bytes(first, position / os.path.getsize(path), shape, options)
-    _check_room(parts.out, size, parts.num_bytes(), progress)
-    with parts.writing():
-        writer = open_writer(parts.joined, shape, options, manifest)
+        self._run(map(write, compute_parts(self._windows, self._encoder, self._mix)))
 
-    def write(part: Part) -> Part:
+    def to_file(self, parts: PartFolder, manifest: Manifest) -> None:
+        options, first = self._options, next(self._windows)
+        size = expected_bytes(first, self._num_bytes, self._shape, options)
+        parts.check_room(size, self._progress)
+        kind = ParquetWriter if parts.out.endswith(PARQUET_SUFFIX) else Hdf5Writer
         with parts.writing():
-            if part.vectors is None:
-                rows = list(map(options.num_rows, part.lines))
-                numbers = parts.read(part.path, rows)
-            else:
-                numbers = options.numbers(part.vectors)
-                parts.write(part.path, numbers)
-            writer.append(part.lines, numbers)
-        return part
+            writer = kind(parts.joined, self._shape, options, manifest)
 
-    with contextlib.closing(writer):
-        computed = compute_parts(chain([(first, position)], lines), encoder, mix, parts)
-        # Each is written in a thread while the next one is computed.
-        _run(prefetch_map(write, computed, num_threads=1), path, progress)
-        with parts.writing():
-            writer.finish()
-            parts.complete()
+        def write(part: Part) -> Part:
+            with parts.writing():
+                if part.vectors is None:
+                    rows = list(map(options.num_rows, part.lines))
+                    numbers = parts.read(part.path, rows)
+                else:
+                    numbers = options.numbers(part.vectors)
+                    parts.write(part.path, numbers)
+                writer.append(part.lines, numbers)
+            return part
+
+        with contextlib.closing(writer):
+            text = chain([first], self._windows)
+            computed = compute_parts(text, self._encoder, self._mix, parts)
+            # A thread writes each part while the next one is computed.
+            self._run(prefetch_map(write, computed, num_threads=1))
+            with parts.writing():
+                writer.finish()
+                parts.complete()
+
+    def _run(self, written: Iterable[Part]) -> None:
+        """Shows how much of the text is done, part by part."""
+        with Progress("Embedding", self._num_bytes, visible=self._progress) as bar:
+            for part in written:
+                is_new = part.vectors is not None
+                bar.update(is_new * sum(map(len, part.lines)), part.position)
+            bar.update(0, self._num_bytes)
 
 
 def expected_bytes(
-    lines: list[Tokens], read: float, shape: tuple[int, ...], options: EmbedOptions
+    window: list[Line], num_bytes: int, shape: tuple[int, ...], options: EmbedOptions
 ) -> int:
-    """Returns about how many bytes of vectors a text has, judged by its first lines.
-
-    `read` is the share of the text before the last of them; 0 if they are all of it.
-    """
-    if read:
-        lines = lines[:-1]
-    rows = sum(map(options.num_rows, lines))
+    """Estimates the size of the vectors of a text of `num_bytes` by its first lines."""
+    position, _ = window[-1]
+    lines = window[:-1] if position else window
+    rows = sum(options.num_rows(tokens) for _, tokens in lines)
     one = math.prod(shape) * np.dtype(options.dtype).itemsize
-    return round(rows * one / (read or 1))
-
-
-def _check_room(out: str, size: int, written: int, progress: bool) -> None:
-    """Says how much room the file takes; `OSError` if the disk has less."""
-    free = shutil.disk_usage(os.path.dirname(out) or ".").free
-    room = f"takes about {_in_units(size)}, twice as much while it is written"
-    if 2 * size - written > free:
-        why = f"{room}, and {_in_units(free)} are free on the disk"
-        raise OSError(errno.ENOSPC, why, out)
-    if progress:
-        print(f"{out} {room}", file=sys.stderr)
-
-
-def _in_units(size: int) -> str:
-    if size < 1e5:
-        return f"{size / 1e3:,.1f} kB"
-    return f"{size / 1e9:,.1f} GB" if size >= 1e8 else f"{size / 1e6:,.1f} MB"
-
-
-def _run(done: Iterator[Part], path: str, progress: bool) -> None:
-    """Shows how much of the text is done, part by part."""
-    size = os.path.getsize(path)
-    with Progress("Embedding", size, visible=progress) as bar:
-        for part in done:
-            is_new = part.vectors is not None
-            bar.update(is_new * sum(map(len, part.lines)), part.position)
-        bar.update(0, size)
+    return round(rows * one * num_bytes / (position or num_bytes))

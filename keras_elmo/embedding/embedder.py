@@ -1,7 +1,7 @@
 """Contextual vectors of sentences, computed window by window."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Literal, TypeVar, overload
+from typing import Literal, TypeAlias, TypeVar, overload
 
 import numpy as np
 
@@ -12,16 +12,17 @@ from keras_elmo.files.onnx_session import OnnxEncoder
 from keras_elmo.files.sources import AnyEncoder, ModelSource, Source, tokenizer_of
 from keras_elmo.text.batching import Tokens, batches_of_like_length, split_stream
 from keras_elmo.text.token_lists import Sentence, read_sentences, utf8_tokens
-from keras_elmo.utils.checks import (
-    called,
-    check_at_least,
-    check_choice,
-    received,
-    refuse,
-)
+from keras_elmo.utils.checks import called, check_at_least, check_choice, received
 from keras_elmo.utils.types import Tensor
 
 T = TypeVar("T")
+# Computes the words of a window, and returns what computes layers of batches.
+Prepare: TypeAlias = Callable[
+    [Sequence[Tokens], bool], Callable[[Sequence[Tokens]], list[np.ndarray]]
+]
+# Sentences in a batch of a long text: a step of many rows costs little more than one
+# of few.
+BATCH_SIZE = 128
 # Batches per window, whose sentences are sorted by length to save padding.
 _WINDOW_BATCHES = 16
 # The most positions of a window, and of a padded batch with ONNX Runtime, whose outputs
@@ -181,14 +182,16 @@ class Embedder:
     """
 
     def __init__(self, model: AnyEncoder) -> None:
-        self._onnx: OnnxEncoder | None = None
         if isinstance(model, OnnxEncoder):
-            self._onnx = model
+            # Its layers have no boundaries.
+            self._before, self._max_positions = 0, _ONNX_POSITIONS
+            self._prepare: Prepare = lambda window, keep_words: model.layers
         else:
             # It imports Keras.
             from keras_elmo.embedding.word_cache import KerasRunner
 
-            self._keras = KerasRunner(model)
+            self._before, self._max_positions = 1, _MAX_POSITIONS
+            self._prepare = KerasRunner(model).prepare
 
     def embed(
         self,
@@ -198,7 +201,6 @@ class Embedder:
         keep_boundaries: bool = False,
     ) -> Iterator[np.ndarray]:
         """Yields the vectors of each sentence; see `embed_window`."""
-        check_at_least(1, batch_size=batch_size)
         for window in windows(map(utf8_tokens, sentences), batch_size, len):
             yield from self.embed_window(
                 window, batch_size, mix, keep_boundaries=keep_boundaries
@@ -206,8 +208,7 @@ class Embedder:
 
     def cache_words(self, window: Sequence[Tokens]) -> None:
         """Computes the vectors of words and keeps them while there is room."""
-        if self._onnx is None:
-            self._keras.prepare(window, keep_words=True)
+        self._prepare(window, True)
 
     def embed_window(
         self,
@@ -226,20 +227,14 @@ class Embedder:
                 layers, of shape `(tokens, 2 * projection_units)`.
             keep_words: whether new words are cached while there is room.
             keep_boundaries: whether the vectors of a sentence begin and end with those
-                of its boundaries.
+                of its boundaries, which an .onnx file does not have.
         """
-        before, most = 0 if keep_boundaries else 1, _MAX_POSITIONS
-        if self._onnx is None:
-            layers_of = self._keras.prepare(window, keep_words)
-        elif keep_boundaries:
-            rule = "False for an .onnx file, which has none"
-            refuse("keep_boundaries", rule, keep_boundaries)
-        else:
-            layers_of, before, most = self._onnx.layers, 0, _ONNX_POSITIONS
+        compute = self._prepare(window, keep_words)
+        before = 0 if keep_boundaries else self._before
         results: dict[int, np.ndarray] = {}
         lengths = [len(sentence) for sentence in window]
-        for indices in batches_of_like_length(lengths, batch_size, most):
-            layers = layers_of([window[k] for k in indices])
+        for indices in batches_of_like_length(lengths, batch_size, self._max_positions):
+            layers = compute([window[k] for k in indices])
             if mix is not None:
                 # Once a batch is less work than once a sentence.
                 layers = [_weighted_sum(layers, mix)]

@@ -1,65 +1,59 @@
 """The parts of a file that is being made, and what they are made from."""
 
 import contextlib
+import errno
 import hashlib
 import json
 import os
-import re
+import shutil
+import sys
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import NamedTuple
+from pathlib import Path
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
+from rich.filesize import decimal
 
-from keras_elmo.embedding.embedder import Embedder, windows
+from keras_elmo.embedding.embedder import BATCH_SIZE, Embedder
 from keras_elmo.files.onnx_session import OnnxEncoder
 from keras_elmo.files.sources import AnyEncoder
 from keras_elmo.text.batching import Tokens
 from keras_elmo.utils.arrays import write_blocks
 from keras_elmo.utils.checks import called
-from keras_elmo.utils.files import (
-    file_hash,
-    is_leftover,
-    read_json_object,
-    replacing,
-    write_json,
-)
+from keras_elmo.utils.files import file_hash, read_json_object, replacing, write_json
 from keras_elmo.utils.locks import held
 from keras_elmo.utils.reading import reading
-from keras_elmo.utils.types import Tensor
 
-# Sentences in a batch: a step of many rows costs little more than one of few.
-BATCH_SIZE = 128
 # The words of the text's first positions are cached; each part computes its others
 # anew. So a part depends on nothing but these words and itself.
 _CACHED_POSITIONS = 524_288
 
+# The bytes of the text before a line, and its tokens.
+Line: TypeAlias = tuple[int, Tokens]
 # What an output is made from: options and content hashes, by the arguments' names.
-Manifest = Mapping[str, object]
+Manifest: TypeAlias = Mapping[str, object]
 # The arguments that a manifest has a hash of.
 _HASHED = ("input", "model", "files")
-# Names of parts.
-_PART = re.compile(r"\d{12}-[0-9a-f]{8}\.npy")
+# The number of a part's first line, and a checksum of its tokens.
+_PARTS = "[0-9]" * 12 + "-" + "[0-9a-f]" * 8 + ".npy"
 
 
-def encoder_hash(encoder: AnyEncoder, *arrays: Tensor) -> str:
+def encoder_hash(encoder: AnyEncoder, arrays: Iterable[np.ndarray] = ()) -> str:
     """Returns the SHA-256 of what an encoder's vectors depend on, and of arrays."""
     if isinstance(encoder, OnnxEncoder):
-        digest = hashlib.sha256(file_hash(encoder.path).encode())
-        for array in arrays:
-            digest.update(np.asarray(array).tobytes())
-        return digest.hexdigest()
-    from keras import ops
+        kind = file_hash(encoder.path)
+    else:
+        from keras import ops
 
-    kind = [
-        encoder.config.to_options(),
-        encoder.tokenizer,
-        encoder.get_config()["dtype"],
-    ]
-    digest = hashlib.sha256(json.dumps(kind, sort_keys=True).encode())
-    for array in (*encoder.weights, *arrays):
-        digest.update(ops.convert_to_numpy(array).tobytes())
+        dtype = encoder.get_config()["dtype"]
+        about = [encoder.config.to_options(), encoder.tokenizer, dtype]
+        kind = json.dumps(about, sort_keys=True)
+        arrays = chain(map(ops.convert_to_numpy, encoder.weights), arrays)
+    digest = hashlib.sha256(kind.encode())
+    for array in arrays:
+        digest.update(array.tobytes())
     return digest.hexdigest()
 
 
@@ -73,11 +67,6 @@ def check_manifest(begun: Manifest, expected: Manifest, where: str) -> None:
             raise ValueError(f"{rule}, {begun.get(name)!r}. Received: {name}={value!r}")
 
 
-def part_name(first_line: int, suffix: str) -> str:
-    """Returns the name of a part, which says which lines it holds."""
-    return f"{first_line:012}{suffix}"
-
-
 class PartFolder:
     """`OUT.parts`: the parts of a file that is not complete, and their manifest.
 
@@ -88,9 +77,9 @@ class PartFolder:
     def __init__(self, out: str, resume: bool) -> None:
         self.out = out
         self._resume = resume
-        self._path = f"{out}.parts"
-        self._manifest = os.path.join(self._path, "manifest.json")
-        self.joined = os.path.join(self._path, f"joined{os.path.splitext(out)[1]}")
+        self._path = Path(f"{out}.parts")
+        self._manifest = self._path / "manifest.json"
+        self.joined = os.fspath(self._path / f"joined{Path(out).suffix}")
         if not resume:
             self._check()
 
@@ -109,34 +98,39 @@ class PartFolder:
                 f"{called('resume')} to go on with it, or remove it"
             )
 
+    def check_room(self, size: int, progress: bool) -> None:
+        """Says how much room the file takes; `OSError` if the disk has less."""
+        room = f"takes about {decimal(size)}, twice as much while it is written"
+        free = shutil.disk_usage(self._path).free
+        if 2 * size - sum(file.stat().st_size for file in self._path.iterdir()) > free:
+            why = f"{room}, and {decimal(free)} are free on the disk"
+            raise OSError(errno.ENOSPC, why, self.out)
+        if progress:
+            print(f"{self.out} {room}", file=sys.stderr)
+
     @contextlib.contextmanager
     def opened(self, manifest: Manifest) -> Iterator[None]:
         """Locks the folder for this process, and removes it if it gets no part."""
         with self.writing():
-            os.makedirs(self._path, exist_ok=True)
+            self._path.mkdir(parents=True, exist_ok=True)
         used = f"{self._path} must not be in use: another process writes it"
         with held(self._path, used):
             # Another process may have begun or completed it meanwhile.
             self._check()
             if self._num_parts():
-                check_manifest(self._read_manifest(), manifest, self._path)
+                check_manifest(self._read_manifest(), manifest, str(self._path))
             try:
                 with self.writing():
                     write_json(self._manifest, manifest)
                 yield
+            except KeyboardInterrupt:
+                raise KeyboardInterrupt(f"stopped; {self._kept()}") from None
             finally:
                 if not self._num_parts():
                     self.remove()
 
     def _num_parts(self) -> int:
-        with contextlib.suppress(FileNotFoundError):
-            return sum(map(bool, map(_PART.fullmatch, os.listdir(self._path))))
-        return 0
-
-    def num_bytes(self) -> int:
-        """Returns the size of all files in the folder."""
-        with os.scandir(self._path) as files:
-            return sum(file.stat().st_size for file in files)
+        return sum(1 for _ in self._path.glob(_PARTS))
 
     def _read_manifest(self) -> Manifest:
         try:
@@ -156,10 +150,10 @@ class PartFolder:
             # A library's own message may be long.
             why = os.strerror(error.errno) if error.errno else error
             raise OSError(
-                error.errno, f"cannot be written: {why}; {self.kept()}", self.out
+                error.errno, f"cannot be written: {why}; {self._kept()}", self.out
             ) from error
 
-    def kept(self) -> str:
+    def _kept(self) -> str:
         """Describes which parts are already saved."""
         number = self._num_parts()
         if not number:
@@ -172,7 +166,7 @@ class PartFolder:
         """Returns the path of the part that holds some lines."""
         # After an update of a tokenizer, parts of other tokens are not taken.
         content = zlib.crc32(b"\n".join(b" ".join(tokens) for tokens in lines))
-        return os.path.join(self._path, part_name(first_line, f"-{content:08x}.npy"))
+        return os.fspath(self._path / f"{first_line:012}-{content:08x}.npy")
 
     def write(self, part: str, numbers: Sequence[np.ndarray]) -> None:
         """Writes the numbers of each line of a part, as one array."""
@@ -198,13 +192,11 @@ class PartFolder:
 
     def remove(self) -> None:
         """Removes the folder, unless it holds other files."""
-        ours = {os.path.basename(path) for path in (self._manifest, self.joined)}
-        with contextlib.suppress(FileNotFoundError):
-            for name in os.listdir(self._path):
-                if name in ours or _PART.fullmatch(name) or is_leftover(name):
-                    os.remove(os.path.join(self._path, name))
+        ours = (self._manifest.name, os.path.basename(self.joined), _PARTS, ".*.part")
+        for path in chain.from_iterable(map(self._path.glob, ours)):
+            path.unlink(missing_ok=True)
         with contextlib.suppress(OSError):
-            os.rmdir(self._path)
+            self._path.rmdir()
 
 
 class Part(NamedTuple):
@@ -214,7 +206,7 @@ class Part(NamedTuple):
         path: of the part; `""` if it is not saved.
         lines: the tokens of each line.
         vectors: of each line; `None` if the part exists.
-        position: bytes of the text up to the end of the part.
+        position: bytes of the text before the last line.
     """
 
     path: str
@@ -223,17 +215,8 @@ class Part(NamedTuple):
     position: int
 
 
-def windows_of(
-    text: Iterable[tuple[int, Tokens]],
-) -> Iterator[tuple[list[Tokens], int]]:
-    """Yields the lines of each part, and the position in the text."""
-    for window in windows(text, BATCH_SIZE, lambda line: len(line[1])):
-        positions, lines = zip(*window, strict=True)
-        yield list(lines), positions[-1]
-
-
 def compute_parts(
-    text: Iterable[tuple[list[Tokens], int]],
+    text: Iterable[list[Line]],
     encoder: AnyEncoder,
     mix: np.ndarray | None,
     parts: PartFolder | None = None,
@@ -243,16 +226,17 @@ def compute_parts(
     first_line = positions = 0
     # Words of parts that exist, to be cached before another part is computed.
     words: list[list[Tokens]] = []
-    for window, position in text:
-        path = parts.part(first_line, window) if parts else ""
+    for window in text:
+        lines = [tokens for _, tokens in window]
+        path = parts.part(first_line, lines) if parts else ""
         keep_words = positions < _CACHED_POSITIONS
         vectors = None
         if not os.path.exists(path):
             while words:
                 embedder.cache_words(words.pop(0))
-            vectors = embedder.embed_window(window, BATCH_SIZE, mix, keep_words)
+            vectors = embedder.embed_window(lines, BATCH_SIZE, mix, keep_words)
         elif keep_words:
-            words.append([list(dict.fromkeys(chain.from_iterable(window)))])
-        yield Part(path, window, vectors, position)
-        first_line += len(window)
-        positions += sum(len(tokens) + 2 for tokens in window)
+            words.append([list(dict.fromkeys(chain.from_iterable(lines)))])
+        yield Part(path, lines, vectors, window[-1][0])
+        first_line += len(lines)
+        positions += sum(len(tokens) + 2 for tokens in lines)

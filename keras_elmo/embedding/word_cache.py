@@ -121,19 +121,14 @@ class CompiledLayer(keras.Model):
         backend = keras.backend.backend()
         if backend == "jax":
             batch, tokens = x[0].shape[:2]
-            sizes = rounded_up(batch), rounded_up(tokens)
-            outputs = super().predict_on_batch([_padded(array, *sizes) for array in x])
+            # Zeros are masked.
+            more = [(0, rounded_up(batch) - batch), (0, rounded_up(tokens) - tokens)]
+            x = [np.pad(array, more + [(0, 0)] * (array.ndim - 2)) for array in x]
+            outputs = super().predict_on_batch(x)
             return keras.tree.map_structure(lambda y: y[:batch, :tokens], outputs)
         if backend != "tensorflow":
             return super().predict_on_batch(x)
         return self._graph(*x)
-
-
-def _padded(array: np.ndarray, batch: int, tokens: int) -> np.ndarray:
-    """Pads `(batch, tokens, ...)` with zeros, which are masked."""
-    padded = np.zeros((batch, tokens, *array.shape[2:]), array.dtype)
-    padded[: len(array), : array.shape[1]] = array
-    return padded
 
 
 # Compiled once an encoder, not once a call.

@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-import math
 import os
 from collections.abc import Sequence
 from types import ModuleType
@@ -49,10 +48,9 @@ class VectorWriter:
     def __init__(
         self, shape: tuple[int, ...], options: EmbedOptions, first_line: int = 0
     ) -> None:
-        *layers, self._units = shape
-        self._shape = shape
-        self._num_layers = math.prod(layers)
-        self._names = [f"layer_{k}" for k in range(*layers)] if layers else ["mix"]
+        *self._layers, self._units = shape
+        # Without an axis of layers, there is a mix.
+        self._names = [f"layer_{k}" for k in range(*self._layers or [0])] or ["mix"]
         self._options = options
         self._line = first_line
 
@@ -63,7 +61,7 @@ class VectorWriter:
         """
         for tokens, vectors in zip(lines, numbers, strict=True):
             rows = self._options.num_rows(tokens)
-            self._write(tokens, vectors.reshape(self._num_layers, rows, self._units))
+            self._write(tokens, vectors.reshape(len(self._names), rows, self._units))
             self._line += 1
 
     def _write(self, tokens: Tokens, vectors: np.ndarray) -> None:
@@ -78,10 +76,12 @@ class VectorWriter:
 
 
 class Hdf5Writer(VectorWriter):
-    """Writes dataset `k` for line k: `(tokens, units)`, or `(layers, tokens, units)`.
+    """Writes dataset `k` for line k, counted from 0.
 
-    Its attribute `tokens` is a JSON list of the words: an attribute, because a reader
-    may take every name in the file for a line. A file that exists is replaced.
+    Its shape is `(num_layers + 1, tokens, 2 * projection_units)`, or without the first
+    axis if `layers` is `"mix"`. Its attribute `tokens` is a JSON list of the words: an
+    attribute, because a reader may take every name in the file for a line. A file that
+    exists is replaced.
     """
 
     def __init__(
@@ -114,8 +114,7 @@ class Hdf5Writer(VectorWriter):
         self._file.attrs[_MANIFEST] = json.dumps(manifest)
 
     def _write(self, tokens: Tokens, vectors: np.ndarray) -> None:
-        *layers, units = self._shape
-        vectors = vectors.reshape(*layers, len(tokens), units)
+        vectors = vectors.reshape(*self._layers, len(tokens), self._units)
         space = h5py.h5s.create_simple(vectors.shape)
         name = b"%d" % self._line
         dataset = h5py.h5d.create(self._file.id, name, self._type, space, self._layout)
@@ -246,12 +245,3 @@ class JsonLinesWriter(VectorWriter):
         content = {"line": self._line, "tokens": [token.decode() for token in tokens]}
         content |= dict(zip(self._names, layers.tolist(), strict=True))
         self._stream.write(json.dumps(content, ensure_ascii=False) + "\n")
-
-
-def open_writer(
-    path: str, shape: tuple[int, ...], options: EmbedOptions, manifest: Manifest
-) -> VectorWriter:
-    """Returns the writer of a file, by its suffix."""
-    if path.endswith(PARQUET_SUFFIX):
-        return ParquetWriter(path, shape, options, manifest)
-    return Hdf5Writer(path, shape, options, manifest)

@@ -11,7 +11,7 @@ from keras_elmo.models.encoder import Encoder
 from keras_elmo.utils.progress import Progress
 from keras_elmo.words.index import Index
 from keras_elmo.words.predictions import Predictions
-from keras_elmo.words.token_vectors import Place, TokenTable, token_arrays
+from keras_elmo.words.token_vectors import Place, token_arrays
 
 # Points of a map.
 _MOST = 200
@@ -41,13 +41,10 @@ class ExploredText:
         text = self._read(sentences, senses)
         with Progress("Indexing", visible=progress) as bar:
             arrays = token_arrays(encoder, text, layers, None, bar, contexts=True)
-        self.indexes = [
+        *self.indexes, self._contexts = (
             Index(each, {"model": None, "layer": layer}, None, encoder)
-            for layer, each in zip(layers, arrays, strict=False)
-        ]
-        # Of each layer, and of the contexts: all have the same rows.
-        self._vectors = [each["vectors"] for each in arrays]
-        self._table = TokenTable(arrays[0])
+            for layer, each in enumerate(arrays)
+        )
 
     def _read(
         self,
@@ -89,20 +86,19 @@ class ExploredText:
     def contexts_at(self, places: Collection[Place]) -> tuple[list[Place], np.ndarray]:
         """Returns places in the order of the text, and the vectors of `contexts_of`."""
         forms = {sentence[position] for position, sentence in places}
-        found = self._table.spread(forms, len(self))
-        kept = {place: row for place, row in found.items() if place in places}
-        return [*kept], np.asarray(self._vectors[-1][[*kept.values()]])
+        vectors, found = self._contexts.occurrences(forms, len(self))
+        kept = [k for k, place in enumerate(found) if place in places]
+        return [found[k] for k in kept], vectors[kept]
 
     def word_map(
         self, forms: Collection[str], predictions: Predictions | None, umap: bool
     ) -> tuple[WordMap, list[Place], int]:
         """Returns the map of a word, what its points are, and how many there are."""
-        places = self._table.spread(forms, _MOST)
-        rows = [*places.values()]
-        *layers, contexts = (np.asarray(each[rows]) for each in self._vectors)
+        layers = [index.occurrences(forms, _MOST)[0] for index in self.indexes]
+        contexts, places = self._contexts.occurrences(forms, _MOST)
         found = traits(layers[-1], contexts, predictions)
         word_map = WordMap(np.stack(layers), found, umap)
-        return word_map, [*places], self.indexes[0].count(forms)
+        return word_map, places, self.indexes[0].count(forms)
 
 
 def traits(

@@ -9,7 +9,7 @@ from typing import Any
 import keras
 
 from keras_elmo.downstream.callbacks import MixWeightsLogger
-from keras_elmo.plots.data import last_mixes, parse_csv, read_csv
+from keras_elmo.plots import last_mixes, parse_csv, read_csv
 from keras_elmo.utils.reading import reading
 
 Mixes = list[dict[str, Any]]

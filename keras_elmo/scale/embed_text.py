@@ -17,8 +17,7 @@ from apache_beam.utils.shared import Shared
 
 from keras_elmo.config import TOKENIZER_IF_UNKNOWN
 from keras_elmo.embedding.embed_options import EmbedOptions
-from keras_elmo.embedding.embedder import Embedder, layer_factors
-from keras_elmo.embedding.parts import BATCH_SIZE, part_name
+from keras_elmo.embedding.embedder import BATCH_SIZE, Embedder, layer_factors
 from keras_elmo.embedding.writers import PARQUET_SUFFIX, ParquetWriter
 from keras_elmo.files.exported_sources import ExportedModel
 from keras_elmo.files.loading import open_model
@@ -185,7 +184,7 @@ class _EmbedChunk(beam.DoFn):
     def _part(self, chunk: TextChunk) -> str:
         # Programs that read Parquet make a column `file` of this.
         folder = f"file={quote(os.path.basename(chunk.path), safe='')}"
-        return f"{self._out}/{folder}/{part_name(chunk.first_line, PARQUET_SUFFIX)}"
+        return f"{self._out}/{folder}/{chunk.first_line:012}{PARQUET_SUFFIX}"
 
     def process(self, chunk: TextChunk) -> Iterator[str]:
         lines = list(tokenized_lines(chunk.lines, self._tokenizer))

@@ -7,9 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from keras_elmo.downstream.elmo_embedding import ElmoEmbedding
 from keras_elmo.embedding.embedder import embed
-from keras_elmo.files.finding import is_onnx
 from keras_elmo.files.loading import open_model
 from keras_elmo.files.sources import Source
 from keras_elmo.utils.checks import check_choice
@@ -155,4 +153,7 @@ def _in_memory(model: Source) -> Source:
 @lru_cache(maxsize=2)
 def _loaded(path: str, changed: int) -> Source:
     """Keeps a model, with its mix, for the many calls of a grid search."""
-    return open_model(path).encoder() if is_onnx(path) else ElmoEmbedding(path)
+    source = open_model(path)
+    encoder, mix = source.encoder(), source.mix()
+    vars(source).update(encoder=lambda: encoder, mix=lambda: mix)
+    return source

@@ -20,16 +20,14 @@ def average_models(models: Sequence[StrPath | PretrainingModel]) -> PretrainingM
     began with different weights is worth nothing.
 
     Args:
-        models: names or paths as of `load_language_model`, checkpoints of a run among
-            them, or models; of the same sizes and words. One that is given twice
-            counts twice.
+        models: what `load_language_model` takes, or checkpoints of a run; with the same
+            sizes and words. A model that is named twice counts twice.
 
     Returns:
         A new `PretrainingModel`.
 
     Raises:
-        ValueError: there is no model, or not such; or they differ in sizes, words or
-            tokenizer.
+        ValueError: a model cannot be read, or they differ in sizes, words or tokenizer.
 
     Example:
 

@@ -17,9 +17,10 @@ class ClippedOptimizer(Optimizer, abc.ABC):
     """Base of optimizers that clip the norm of all gradients together.
 
     Under a `tf.distribute` strategy, gradients are summed over the replicas before they
-    are clipped, so an update is that of one device with the whole batch. (Keras clips
-    the gradients of each replica.) On TensorFlow, gradients of rows of a softmax that a
-    batch looks up are `tf.IndexedSlices`; the other rows are neither read nor written.
+    are clipped, so an update equals one on a single device with the whole batch. (Keras
+    clips the gradients of each replica.) On TensorFlow, rows of a softmax that a batch
+    looks up have `tf.IndexedSlices` as gradients; the other rows are neither read nor
+    written.
 
     To add an optimizer: subclass this class and one of Keras's optimizers, in this
     order; make its variables in `add_slots`, and update the rows of sparse gradients in
@@ -116,7 +117,7 @@ def _sum_gradients(gradients: Iterable[Tensor]) -> list[Tensor]:
     """Sums gradients over the replicas, and over repeated rows.
 
     TensorFlow keeps one slice per lookup of a row. The norm and the optimizers' slots
-    are of squares, and the squares of the slices do not add up to that of their sum.
+    square gradients, and squares of slices do not add up to the square of their sum.
     """
     gradients = list(gradients)
     context = tf.distribute.get_replica_context()

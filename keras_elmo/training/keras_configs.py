@@ -11,12 +11,12 @@ from keras_elmo.utils.checks import called
 from keras_elmo.utils.types import Config
 
 
-def config_of(optimizer: object) -> Config:
+def to_config(optimizer: object) -> Config:
     """Returns the config of an optimizer, from which a later process builds it anew."""
     try:
         text = json.dumps(keras.saving.serialize_keras_object(optimizer))
         config: Config = json.loads(text)
-        again = object_of(config, "")
+        again = from_config(config, "")
         if json.loads(json.dumps(keras.saving.serialize_keras_object(again))) != config:
             raise ValueError("its get_config does not mirror its __init__")
     except Exception as error:
@@ -28,8 +28,8 @@ def config_of(optimizer: object) -> Config:
     return config
 
 
-def object_of(config: Config, where: str) -> object:
-    """Builds what `config_of` described; of Keras's and of registered classes alone."""
+def from_config(config: Config, where: str) -> object:
+    """Builds what `to_config` described; of Keras's and of registered classes alone."""
     for inner in _configs(config):
         module, name = inner.get("module"), inner.get("registered_name")
         is_own = isinstance(module, str) and module.split(".")[0] == "keras"

@@ -8,7 +8,7 @@ import keras
 from keras import ops
 from keras.optimizers.schedules import CosineDecay, LearningRateSchedule
 
-from keras_elmo.training.keras_configs import object_of
+from keras_elmo.training.keras_configs import from_config
 from keras_elmo.training.training_options import LEARNING_RATES, TrainingOptions
 from keras_elmo.utils.checks import called
 
@@ -28,8 +28,8 @@ class FallingRate:
 
         rate = peak * min(1, (step + 1) / 50) / sqrt(1 + step / 1000) * (1 - progress)
 
-    No Keras schedule knows that end: it may be a time, or passes over a text. Where
-    updates end a run, which may have more of them later, its progress is 0.
+    A Keras schedule cannot know that end: it may be a time, or passes over a text.
+    Where a number of updates ends a run, the progress is 0: it may have more later.
     """
 
     peak: float
@@ -102,7 +102,7 @@ def _from_config(config: object, where: str) -> LearningRate:
     if isinstance(config, dict):
         if FALLS_FROM in config:
             return FallingRate(float(config[FALLS_FROM]))
-        return object_of(config, where)
+        return from_config(config, where)
     return float(str(config))
 
 

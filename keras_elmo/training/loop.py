@@ -11,8 +11,6 @@ from typing import NoReturn, TypeAlias
 
 from keras import ops
 
-from keras_elmo.models.pretraining import PretrainingModel
-from keras_elmo.text.batch_shapes import BatchShapes
 from keras_elmo.text.corpus import Corpus
 from keras_elmo.training.devices.base import Devices, WorkerStatus
 from keras_elmo.training.learning_rates import (
@@ -22,10 +20,10 @@ from keras_elmo.training.learning_rates import (
 )
 from keras_elmo.training.pending_steps import PendingSteps, Step
 from keras_elmo.training.recorder import RunRecorder
-from keras_elmo.training.run_callbacks import RunCallbacks, losses_of
+from keras_elmo.training.run_callbacks import RunCallbacks
 from keras_elmo.training.run_clock import MILLIONTHS, RunClock
 from keras_elmo.training.signals import Interrupted, SignalGuard, exit_for_signal
-from keras_elmo.training.training_data import Batch, Batches, batches_from
+from keras_elmo.training.training_data import Batch, TrainingData, batches_from
 from keras_elmo.training.training_options import TrainingOptions
 from keras_elmo.utils.checks import called
 from keras_elmo.utils.prefetch import prefetch_map
@@ -61,19 +59,17 @@ class TrainingLoop:
     The learning rate is `None` where a Keras optimizer has its own.
     """
 
-    model: PretrainingModel
-    corpus: Batches
+    data: TrainingData
     recorder: RunRecorder
     options: TrainingOptions
     devices: Devices
-    shapes: BatchShapes | None
     learning_rate: LearningRate | None
     clock: RunClock
     callbacks: RunCallbacks
     log: Callable[[str], None]
 
     def __post_init__(self) -> None:
-        self._state = self.recorder.state
+        self._model, self._state = self.recorder.model, self.recorder.state
         self._loss = SmoothedMean()
         self._pending = PendingSteps()
         self._progress = 0.0
@@ -84,43 +80,48 @@ class TrainingLoop:
         start, total = self.clock.position()
         visible = self.options.progress
         self._bar = Progress("Pretraining", total, start=start, visible=visible)
-        ahead = self.devices.batches_ahead
-        placed = prefetch_map(self._place, self._read_batches(), ahead)
+        ahead, data = self.devices.batches_ahead, self.data
+        batches = batches_from(
+            data.corpus, self._position(), self.options.epochs, data.shapes
+        )
+        placed = prefetch_map(self._place, batches, ahead)
         with closing(placed), closing(self.devices):
-            batches = self._compile_first(placed) if ahead else placed
+            compiled = self._compile_first(placed) if ahead else placed
             with self._bar:
                 self.callbacks.begin()
                 if self.clock.measurement_is_due():
                     self._measure()
-                self._run_steps(batches)
+                self._run_steps(compiled)
                 self.clock.end()
-                if self._state.step > self.recorder.last_measured():
+                if not self._state.is_measured():
                     self._measure()
                 self.callbacks.end()
-
-    def _read_batches(self) -> Iterator[tuple[Batch, WorkerStatus]]:
-        start, epochs = self._position(), self.options.epochs
-        batches = batches_from(self.corpus, start, epochs, self.shapes)
-        for batch, position in batches:
-            yield batch, WorkerStatus.of(batch, position, _CONTINUE)
 
     def _position(self) -> tuple[int, int]:
         """Returns the epoch of this worker, and the batches of it that were read."""
         return self._state.positions[self.devices.worker]
 
-    def _place(self, batch_and_status: Placed) -> Placed:
-        batch, status = batch_and_status
+    def _place(self, read: tuple[Batch, tuple[int, int]]) -> Placed:
+        batch, position = read
+        status = WorkerStatus.of(batch, position)
         return self.devices.place(batch), status
 
     def _compile_first(self, batches: Iterator[Placed]) -> Iterator[Placed]:
-        """Compiles updates, that of the first batch before the progress bar starts."""
+        """Compiles an update of the first batch before the progress bar starts."""
         first = next(batches, None) if self._goes_on() else None
         if first is None:
             return batches
-        since = monotonic()
-        others = self._batches_to_come() if self.devices.compiles_ahead else []
+        since, data, others = monotonic(), self.data, []
+        if (
+            self.devices.compiles_ahead
+            and data.shapes
+            and isinstance(data.corpus, Corpus)
+        ):
+            # One of each shape that the text has.
+            sizes = data.corpus.batch_tokens, self._model.config.ids_per_token
+            others = [*map(self.devices.place, data.shapes.masked_batches(*sizes))]
         message = "A step is compiled for each length of rows when it first comes"
-        if self.devices.compile(self.model, [first[0], *others]):
+        if self.devices.compile(self._model, [first[0], *others]):
             message = (
                 f"Compiled a step for rows of {first[1].tokens} positions in "
                 f"{monotonic() - since:.0f} s; other lengths follow "
@@ -128,13 +129,6 @@ class TrainingLoop:
             )
         self.log(message)
         return chain([first], batches)
-
-    def _batches_to_come(self) -> list[Batch]:
-        """Returns a batch of each shape that the text has, as far as they are known."""
-        if self.shapes is None or not isinstance(self.corpus, Corpus):
-            return []
-        sizes = self.corpus.batch_tokens, self.model.config.ids_per_token
-        return [*map(self.devices.place, self.shapes.masked_batches(*sizes))]
 
     def _goes_on(self) -> bool:
         steps = self.options.steps
@@ -145,7 +139,7 @@ class TrainingLoop:
             since = monotonic()
             batch, status = next(batches, (None, None))
             if status is None:
-                status = WorkerStatus.of(None, self._position(), _CONTINUE)
+                status = WorkerStatus.of(None, self._position())
             status = dataclasses.replace(
                 status, stop=self._reason_to_stop(), progress=self.clock.progress()
             )
@@ -172,9 +166,9 @@ class TrainingLoop:
         self._progress = statuses[0].progress / MILLIONTHS
         if isinstance(self.learning_rate, FallingRate):
             rate = self.learning_rate.at(state.step, self._progress)
-            self.devices.set_learning_rate(self.model, rate)
+            self.devices.set_learning_rate(self._model, rate)
         callbacks.begin_step(epoch)
-        metrics = self.devices.update(self.model, batch, statuses)
+        metrics = self.devices.update(self._model, batch, statuses)
         words = sum(status.words for status in statuses)
         predictions = sum(status.predictions for status in statuses)
         state.step += 1
@@ -201,14 +195,14 @@ class TrainingLoop:
 
     def _read_steps(self) -> None:
         steps = self._pending.finish()
-        self.devices.write_variables(self.model)
+        self.devices.write_variables(self._model)
         self._record(steps)
 
     def _reason_to_stop(self) -> int:
         """Returns what the other workers are told."""
         if self._guard.requested is not None:
             return int(self._guard.requested)
-        if self.model.stop_training:
+        if self._model.stop_training:
             return _END
         if not self.devices.is_chief:
             return _CONTINUE
@@ -245,13 +239,13 @@ class TrainingLoop:
             self._exit(interrupted.number)
         self.clock.measured(monotonic() - since)
         if measured:
-            self.callbacks.end_measurement(losses_of(measured))
+            self.callbacks.end_measurement(measured)
             mean = measured["perplexity_mean"]
             self._bar.update(0, position=self.clock.position()[0], validation=mean)
 
     def _current_rate(self) -> float:
         if self.learning_rate is None:
-            return float(ops.convert_to_numpy(self.model.optimizer.learning_rate))
+            return float(ops.convert_to_numpy(self._model.optimizer.learning_rate))
         return learning_rate_at(self.learning_rate, self._state.step, self._progress)
 
     def _checkpoint_is_due(self) -> bool:

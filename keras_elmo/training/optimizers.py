@@ -7,7 +7,7 @@ import keras
 from keras import ops
 
 from keras_elmo.training.clipped_optimizer import ClippedOptimizer
-from keras_elmo.training.keras_configs import config_of, object_of
+from keras_elmo.training.keras_configs import from_config, to_config
 from keras_elmo.training.learning_rates import FallingRate, LearningRate
 from keras_elmo.training.training_options import LEARNING_RATES
 from keras_elmo.utils.bfloat16 import multiplies_bfloat16
@@ -205,7 +205,7 @@ def build_optimizer(
     A copy has its variables on the devices of the scope it is made in.
     """
     if not isinstance(optimizer, str):
-        return object_of(config_of(optimizer), "optimizer")
+        return from_config(to_config(optimizer), "optimizer")
     if isinstance(learning_rate, FallingRate):
         learning_rate = learning_rate.peak
     return OPTIMIZERS[optimizer](learning_rate=learning_rate)

@@ -7,7 +7,7 @@ from keras_elmo.utils.checks import called, check_type, received, refuse
 DTYPES = ("float32", "mixed_bfloat16")
 _REASONS_AGAINST = {
     "bfloat16": ": updates smaller than a weight's last digit would be lost",
-    "float16": ": it overflows, as gradients are those of 20 times the loss",
+    "float16": ": it overflows, as gradients are taken of 20 times the loss",
 }
 
 

@@ -11,8 +11,8 @@ from keras_elmo.files.sources import Source, tokenizer_of
 from keras_elmo.text.corpus import Corpus
 from keras_elmo.text.line_sources import with_kind
 from keras_elmo.text.lines import Files
-from keras_elmo.text.vocabulary import PADDING_ID, UNKNOWN
-from keras_elmo.training.training_data import Batches, check_batch
+from keras_elmo.text.vocabulary import UNKNOWN
+from keras_elmo.training.training_data import Batches, check_batch, count_words
 from keras_elmo.utils.checks import called, check_type, refuse
 
 
@@ -93,13 +93,12 @@ def perplexity(
     tokens = words = unknown = 0
     for batch in batches:
         check_batch(batch)
-        token_ids = np.asarray(batch["token_ids"])
         for direction, loss in model.exact_losses(batch).items():
             losses[direction] += float(np.sum(loss, dtype="float64"))
-        predicted = int(np.sum(token_ids[:, 1:] != PADDING_ID))
-        tokens += predicted
-        words += predicted - int(np.sum(token_ids[:, 0] != PADDING_ID))
-        unknown += int(np.sum(token_ids == UNKNOWN))
+        words_of_batch, predictions = count_words(batch)
+        words += words_of_batch
+        tokens += predictions
+        unknown += int(np.sum(np.asarray(batch["token_ids"]) == UNKNOWN))
     if tokens == 0:
         raise ValueError(f"{called('corpus')} must hold a sentence. Received: no batch")
     means = {direction: loss / tokens for direction, loss in losses.items()}

@@ -1,13 +1,19 @@
 """What a run is trained with where no option says so."""
 
 import dataclasses
+from typing import cast
 
 import keras
 
+from keras_elmo.files.finding import RunFiles
 from keras_elmo.text.corpus import Corpus
+from keras_elmo.text.lines import Files
+from keras_elmo.text.stats import CorpusStats
 from keras_elmo.text.vocabulary import SPECIALS, UNKNOWN, Vocabulary
-from keras_elmo.training.keras_configs import object_of
+from keras_elmo.training.keras_configs import from_config
 from keras_elmo.training.training_options import BATCH_TOKENS, TrainingOptions
+from keras_elmo.training.warm_start import WarmStart
+from keras_elmo.utils.checks import called
 from keras_elmo.utils.types import Config
 
 # A row of the softmax learns from words that occur so often, unless few words do.
@@ -29,7 +35,7 @@ class Recipe:
         most_sampled: candidates of the sampled softmax, at most.
         sampled_share: the same, for each word of the vocabulary.
         batch_tokens: positions of a batch.
-        dtype: dtype policy, or `None` for that of Keras.
+        dtype: dtype policy, unless Keras has another one than float32.
         most_words: of a vocabulary that is counted.
         fits_text: whether a vocabulary of no given size leaves out rare words, and
             candidates are fewer for fewer words.
@@ -40,7 +46,7 @@ class Recipe:
     most_sampled: int
     sampled_share: float
     batch_tokens: int = BATCH_TOKENS
-    dtype: str | None = None
+    dtype: str = "float32"
     most_words: int = 50_000
     fits_text: bool = True
 
@@ -89,14 +95,14 @@ _GPU = Recipe(
 )
 
 
-def recipe_of(options: TrainingOptions, on_gpu: bool) -> Recipe:
+def choose_recipe(options: TrainingOptions, on_gpu: bool) -> Recipe:
     """Returns the recipe that the options name, or that suits the device."""
     if options.recipe == "published":
         return PUBLISHED
     return _GPU if on_gpu else _PROCESSOR
 
 
-def completed(
+def complete_options(
     options: TrainingOptions, recipe: Recipe, recorded: Config, where: str
 ) -> TrainingOptions:
     """Fills in the options that are left out.
@@ -106,19 +112,48 @@ def completed(
     recorded.
     """
     values: Config = {}
+    # Whoever set the policy of all layers has chosen.
+    policy = keras.config.dtype_policy().name
     for name in ("optimizer", "batch_tokens", "dtype"):
         if getattr(options, name) is None:
-            value = getattr(recipe, name)
-            if name == "dtype" and keras.config.dtype_policy().name != "float32":
-                # Whoever set the policy of all layers has chosen.
-                value = None
+            values[name] = getattr(recipe, name)
+            if name == "dtype" and policy != "float32":
+                values[name] = policy
             if options.recipe is None:
-                value = recorded.get(name) or value
-            values[name] = value
+                values[name] = recorded.get(name) or values[name]
     if isinstance(values.get("optimizer"), dict):
-        values["optimizer"] = object_of(values["optimizer"], where)
+        values["optimizer"] = from_config(values["optimizer"], where)
     if options.num_sampled is None and options.recipe is None:
         values["num_sampled"] = recorded.get("num_sampled")
     if options.vocabulary_size is None and not isinstance(options.corpus, Corpus):
         values["vocabulary_size"] = recorded.get("vocabulary_size")
     return dataclasses.replace(options, **values)
+
+
+def words_to_predict(
+    options: TrainingOptions,
+    recipe: Recipe,
+    tokenizer: str,
+    start: WarmStart | None,
+    report: CorpusStats,
+) -> Vocabulary:
+    """Returns the words of `init`, or those that are counted in text files."""
+    if options.init is not None and options.vocabulary_size is None:
+        try:
+            words = (start or WarmStart(options.init)).vocabulary
+        except ValueError as error:
+            raise ValueError(
+                f"{RunFiles(options.directory).vocabulary}: is lost, and "
+                f"{called('init')}, which it came from, cannot be read: {error}"
+            ) from error
+        if words is not None:
+            return words
+    words = Vocabulary.count(
+        cast(Files, options.corpus),
+        tokenizer,
+        max_size=options.vocabulary_size or recipe.most_words,
+        max_distinct=options.max_distinct,
+        progress=options.progress,
+        report=report,
+    )
+    return recipe.vocabulary(words, options.vocabulary_size is not None)

@@ -4,7 +4,7 @@ import dataclasses
 import glob
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from time import monotonic
 from typing import NoReturn
@@ -52,15 +52,15 @@ class Interval:
     loss_backward: float = 0.0
     gradient_norm: float = 0.0
 
-    def add(self, metrics: Mapping[str, float], words: int, predictions: int) -> None:
-        """Adds a step, whose `metrics` are means over its predictions."""
+    def add(self, step: Step) -> None:
+        """Adds a step, whose metrics are means over its predictions."""
         self.steps += 1
-        self.words += words
-        self.predictions += predictions
-        self.loss_forward += predictions * metrics["forward_loss"]
-        self.loss_backward += predictions * metrics["backward_loss"]
+        self.words += step.words
+        self.predictions += step.predictions
+        self.loss_forward += step.predictions * step.metrics["forward_loss"]
+        self.loss_backward += step.predictions * step.metrics["backward_loss"]
         # Keras's own optimizers do not tell it.
-        self.gradient_norm += metrics.get("gradient_norm", 0.0)
+        self.gradient_norm += step.metrics.get("gradient_norm", 0.0)
 
     def means(self) -> Config:
         """Returns the columns of the history that are means."""
@@ -122,12 +122,16 @@ class RunState:
         self.mean_loss = mean + _MEAN_LOSS_WEIGHT * (loss - mean)
         return False
 
+    def is_measured(self) -> bool:
+        """Whether the history has a row of the last step."""
+        return self.step <= (self.rows[-1].step if self.rows else 0)
+
     def best(self) -> float:
         """Returns the lowest perplexity of the validation text; infinite without."""
         return min(self._perplexities(), default=math.inf)
 
     def measurements_since_best(self) -> int:
-        """Returns the number of measurements after that of the lowest perplexity."""
+        """Returns the number of measurements since the lowest perplexity."""
         known = self._perplexities()
         return len(known) - 1 - known.index(min(known)) if known else 0
 
@@ -178,17 +182,10 @@ class RunRecorder:
         if len(state.positions) != workers:
             # Each has another share of the text now.
             epoch = min(epoch for epoch, _ in state.positions)
-            self.log(
-                f"{counted(len(state.positions), 'worker')} became {workers}: epoch "
-                f"{epoch + 1} "
-                "begins anew"
-            )
+            before = counted(len(state.positions), "worker")
+            self.log(f"{before} became {workers}: epoch {epoch + 1} begins anew")
             state.positions = [(epoch, 0)] * workers
         return state
-
-    def last_measured(self) -> int:
-        """Returns the step of the last measurement."""
-        return self.state.rows[-1].step if self.state.rows else 0
 
     def measure(
         self, interruptible: AbstractContextManager[None], learning_rate: float
@@ -243,7 +240,7 @@ class RunRecorder:
         loss = step.metrics["loss"]
         if self.state.diverges(loss):
             self._diverged(f"the loss of step {step.number:,} is {loss:.4g}")
-        self.state.interval.add(step.metrics, step.words, step.predictions)
+        self.state.interval.add(step)
 
     def _check_weights(self) -> None:
         """Checks the weights: the update after a finite loss may be infinite."""

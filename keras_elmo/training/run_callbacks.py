@@ -72,7 +72,7 @@ class RunCallbacks:
 
     def end_step(self, step: Step) -> None:
         """Called with the metrics of a step."""
-        self._interval.add(step.metrics, step.words, step.predictions)
+        self._interval.add(step)
         if self.read_batches:
             self._list.on_train_batch_end(self._batch, dict(step.metrics))
         self._batch += 1
@@ -81,8 +81,14 @@ class RunCallbacks:
         """Called before the validation text is measured."""
         self._list.on_test_begin()
 
-    def end_measurement(self, logs: dict[str, float]) -> None:
-        """Called with its losses and perplexity."""
+    def end_measurement(self, measured: dict[str, float]) -> None:
+        """Called with its perplexities, whose logarithms are the losses of `fit`."""
+        names = {"loss": "mean", "forward_loss": "forward", "backward_loss": "backward"}
+        logs = {
+            name: math.log(measured[f"perplexity_{which}"])
+            for name, which in names.items()
+        }
+        logs["perplexity"] = measured["perplexity_mean"]
         self._list.on_test_end(dict(logs))
         self._measured = {f"val_{name}": value for name, value in logs.items()}
 
@@ -106,13 +112,3 @@ class RunCallbacks:
         self._epoch, self._batch = None, 0
         self._interval, self._measured = Interval(), {}
         return logs
-
-
-def losses_of(perplexities: dict[str, float]) -> dict[str, float]:
-    """Returns what `fit` calls the losses of a measurement, and the perplexity."""
-    names = {"loss": "mean", "forward_loss": "forward", "backward_loss": "backward"}
-    logs = {
-        name: math.log(perplexities[f"perplexity_{which}"])
-        for name, which in names.items()
-    }
-    return {**logs, "perplexity": perplexities["perplexity_mean"]}

@@ -22,9 +22,9 @@ MILLIONTHS = 1_000_000
 class RunClock:
     """Tells the time of a run, in the unit of what ends it.
 
-    Minutes are over when the time is left that the last measurement will take. They are
-    of all processes of the run if the learning rate falls until the end. `began` is
-    when this process began, by `monotonic`.
+    Minutes are over when only the time for the last measurement is left. Where the
+    learning rate falls until the end, minutes of earlier processes count, too. `began`
+    is when this process began, by `monotonic`.
     """
 
     def __init__(
@@ -39,12 +39,11 @@ class RunClock:
         self._words, self._epochs = words_per_epoch, options.epochs
         self._began = began - state.seconds * is_falling
         self._first_step = 0 if is_falling else state.step
-        self._seconds = math.inf
-        if options.minutes is not None:
-            self._seconds = 60 * options.minutes
-            if is_falling and state.minutes >= options.minutes:
-                # They were over before, measured and saved.
-                self._began = -math.inf
+        minutes = math.inf if options.minutes is None else options.minutes
+        self._seconds = 60 * minutes
+        if is_falling and state.minutes >= minutes:
+            # They were over before, measured and saved.
+            self._began = -math.inf
         self._set_aside = 0.0
         self._next_measurement = self._elapsed() + _FIRST_MEASUREMENT * self._seconds
 
@@ -65,9 +64,7 @@ class RunClock:
 
     def progress(self) -> int:
         """Returns how far the run is to its minutes or epochs, in millionths."""
-        shares = [0.0]
-        if self._options.minutes is not None:
-            shares.append(self._elapsed() / self._usable())
+        shares = [self._elapsed() / self._usable()]
         if self._epochs is not None:
             epochs = float(self._state.positions[0][0])
             if self._words:
@@ -87,10 +84,9 @@ class RunClock:
 
     def measurement_is_due(self) -> bool:
         """True, too, when the run was stopped during this measurement."""
-        step, rows = self._state.step, self._state.rows
-        if step <= (rows[-1].step if rows else 0):
+        if self._state.is_measured():
             return False
-        if step % (self._options.validate_every or VALIDATE_EVERY) == 0:
+        if self._state.step % (self._options.validate_every or VALIDATE_EVERY) == 0:
             return True
         # Not shortly before the last one.
         late = self._elapsed() + self._set_aside >= self._usable()
@@ -100,6 +96,6 @@ class RunClock:
         """Sets aside the time of the last measurement: what this one took."""
         self._set_aside = _MARGIN * seconds
         between = max(_MEASUREMENTS * self._seconds, _TRAINED_BETWEEN * seconds)
-        self._next_measurement = math.inf
-        if self._options.validate_every is None and math.isfinite(between):
-            self._next_measurement = self._elapsed() + between
+        if self._options.validate_every is not None:
+            between = math.inf
+        self._next_measurement = self._elapsed() + between

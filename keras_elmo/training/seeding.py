@@ -21,17 +21,11 @@ def seeded(seed: int) -> Iterator[None]:
         stack.callback(np.random.set_state, numpy)
         stack.callback(random.setstate, python)
         if keras.backend.backend() == "torch":
-            stack.enter_context(_seeded_torch(seed))
+            import torch
+
+            gpus = [torch.cuda.current_device()] if torch.cuda.is_available() else []
+            stack.enter_context(torch.random.fork_rng(gpus))
+            torch.manual_seed(seed)
         random.seed(seed)
         np.random.seed(seed)
-        yield
-
-
-@contextmanager
-def _seeded_torch(seed: int) -> Iterator[None]:
-    import torch
-
-    gpus = [torch.cuda.current_device()] if torch.cuda.is_available() else []
-    with torch.random.fork_rng(gpus):
-        torch.manual_seed(seed)
         yield

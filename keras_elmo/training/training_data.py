@@ -1,16 +1,25 @@
 """What a run is trained on and validated with."""
 
+import dataclasses
+import os
 import reprlib
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import count, islice
-from typing import Any, TypeAlias, cast
+from typing import TypeAlias, cast
+
+import numpy as np
 
 from keras_elmo.files.run_directory import PretrainingDirectory
 from keras_elmo.text.batch_shapes import BatchShapes
 from keras_elmo.text.batching import MAX_BATCH_TOKENS
 from keras_elmo.text.corpus import Corpus
-from keras_elmo.text.lines import Files, are_files
-from keras_elmo.text.vocabulary import SPECIALS, Vocabulary
+from keras_elmo.text.line_sources import with_kind
+from keras_elmo.text.lines import Files, are_files, is_prepared
+from keras_elmo.text.prepared import PreparedText
+from keras_elmo.text.preparing import prepare
+from keras_elmo.text.vocabulary import PADDING_ID, SPECIALS, Vocabulary
+from keras_elmo.token_vocabulary import TokenVocabulary
+from keras_elmo.training.training_options import TrainingOptions
 from keras_elmo.utils.checks import called, refuse
 from keras_elmo.utils.types import Config, Tensor
 
@@ -28,14 +37,51 @@ SHAPES, NUM_SAMPLED, NUM_WORDS = CHOSEN = (
 )
 
 
+def with_prepared_text(
+    options: TrainingOptions, tokenizer: str | None, num_workers: int
+) -> tuple[TrainingOptions, str | None]:
+    """Prepares an iterable of texts, or a column, as `DIRECTORY.corpus`.
+
+    A run that is resumed reads that folder again, and not the iterable. Returns the
+    options with folders in place of texts, and the tokenizer of these.
+    """
+    for name in ("corpus", "validation"):
+        text, column = getattr(options, name), options.column
+        if text is None or isinstance(text, Corpus):
+            continue
+        text, kind = with_kind(text, name)
+        is_read = kind == "files" and (column is None or is_prepared(str(text)))
+        if is_read or (kind is None and column is None):
+            options = dataclasses.replace(options, **{name: text})
+            continue
+        if num_workers > 1:
+            raise ValueError(
+                f"{called(name)} must be files, or a folder that `prepare` wrote, on "
+                f"several workers. Received: {name}={text!r}"
+            )
+        folder = f"{os.path.normpath(options.directory)}.{name}"
+        if not (options.resume and is_prepared(folder)):
+            tokenizer = None if kind == "tokens" else tokenizer
+            prepare(text, folder, tokenizer, column, options.progress)
+        tokenizer = PreparedText(folder).tokenizer
+        changed: Config = {name: folder, "tokenizer": tokenizer}
+        options = dataclasses.replace(options, **changed)
+    return options, tokenizer
+
+
 class TrainingData:
     """The training and validation data of a run: text files, `Corpus` or batches.
 
-    `compiles` says whether a program is compiled for each shape of a batch; `options`
-    are arguments of `Corpus`, for text files.
+    Args:
+        options: the options of the run; texts are prepared already.
+        tokenizer: of text files.
+        token_vocabulary: words and characters to look tokens up in, if the model does.
+        shard: the number of this worker, and how many read text files together.
+        compiles: whether a program is compiled for each shape of a batch.
 
     Attributes:
-        tokenizer: the tokenizer of a text or `Corpus`, else `None`.
+        corpus, validation: where the batches come from.
+        is_text: whether the corpus is text files.
         vocabulary: the words of a `Corpus`; `None` for batches and uncounted text.
         shapes: those of the batches of a text or `Corpus`, after `open`.
         manifest: the part of the run's manifest that describes the data.
@@ -43,60 +89,68 @@ class TrainingData:
 
     def __init__(
         self,
-        corpus: Files | Corpus | Iterable[object],
-        validation: Files | Corpus | Iterable[object] | None,
-        vocabulary_size: int | None,
+        options: TrainingOptions,
+        tokenizer: str | None,
+        token_vocabulary: TokenVocabulary | None,
         shard: tuple[int, int],
         compiles: bool,
-        **options: Any,
     ) -> None:
-        self._is_text = are_files(corpus)
-        self._compiles = compiles
-        if (
-            validation is not None
-            and are_files(validation, "validation") != self._is_text
-        ):
-            kind = "text files" if self._is_text else "batches or a Corpus"
+        corpus, validation = options.corpus, options.validation
+        self.is_text = is_text = are_files(corpus)
+        if validation is not None and are_files(validation, "validation") != is_text:
+            kind = "text files" if is_text else "batches or a Corpus"
             refuse("validation", f"{kind}, as `corpus` is", validation)
-        if self._is_text:
+        if is_text:
             # Bad arguments are reported before the words are counted.
-            nothing = Vocabulary(SPECIALS)
-            corpus = Corpus(cast(Files, corpus), nothing, shard=shard, **options)
+            arguments: Config = {
+                "vocabulary": Vocabulary(SPECIALS),
+                "tokenizer": tokenizer,
+                "batch_tokens": options.batch_tokens,
+                "max_tokens": options.max_tokens,
+                "seed": options.seed,
+                "token_vocabulary": token_vocabulary,
+            }
+            corpus = Corpus(cast(Files, corpus), shard=shard, **arguments)
             if validation is not None:
-                validation = Corpus(cast(Files, validation), nothing, **options)
-        self._corpus = cast(Batches, corpus)
-        self._validation = cast("Batches | None", validation)
-        self.tokenizer: str | None = getattr(corpus, "tokenizer", None)
+                validation = Corpus(cast(Files, validation), **arguments)
+        self.corpus = cast(Batches, corpus)
+        self.validation = cast("Batches | None", validation)
         self.vocabulary: Vocabulary | None = None
         self.shapes: BatchShapes | None = None
-        if isinstance(corpus, Corpus) and not self._is_text:
+        self._compiles = compiles
+        num_words = options.vocabulary_size
+        if isinstance(corpus, Corpus) and not is_text:
             self.vocabulary = corpus.vocabulary
+            if num_words not in (None, len(corpus.vocabulary)):
+                rule = f"{len(corpus.vocabulary)}, the words of `corpus`, or None"
+                refuse("vocabulary_size", rule, num_words)
             num_words = len(corpus.vocabulary)
-            if vocabulary_size not in (None, num_words):
-                rule = f"{num_words}, the words of `corpus`, or None"
-                refuse("vocabulary_size", rule, vocabulary_size)
-            vocabulary_size = num_words
             if isinstance(validation, Corpus):
                 if validation.vocabulary.words != corpus.vocabulary.words:
                     raise ValueError(
                         "`validation` must have the vocabulary of `corpus`"
                     )
-        elif not self._is_text and vocabulary_size is None:
+        elif not is_text and num_words is None:
             rule = "the number of target ids, where `corpus` is batches"
             refuse("vocabulary_size", rule, None)
-        self.manifest = {"vocabulary_size": vocabulary_size, **self._describe()}
+        self.manifest = {"vocabulary_size": num_words, **self._describe()}
+
+    @property
+    def tokenizer(self) -> str | None:
+        """The tokenizer of a text or `Corpus`, else `None`."""
+        return getattr(self.corpus, "tokenizer", None)
 
     def _describe(self) -> Manifest:
-        corpus, validation = self._corpus, self._validation
+        corpus, validation = self.corpus, self.validation
         manifest: Manifest = {
             "kind_of_corpus": "batches",
             "tokenizer": self.tokenizer,
             "validation": None,
         }
         if isinstance(corpus, Corpus):
-            prefix = "" if self._is_text else "corpus."
+            prefix = "" if self.is_text else "corpus."
             manifest |= {
-                "kind_of_corpus": "text" if self._is_text else "a Corpus",
+                "kind_of_corpus": "text" if self.is_text else "a Corpus",
                 f"{prefix}batch_tokens": corpus.batch_tokens,
                 f"{prefix}max_tokens": corpus.max_tokens,
                 f"{prefix}seed": corpus.seed,
@@ -104,28 +158,22 @@ class TrainingData:
             }
         if isinstance(validation, Corpus):
             manifest["validation"] = validation.names_and_sizes()
-            if not self._is_text:
+            if not self.is_text:
                 manifest["validation.tokenizer"] = validation.tokenizer
                 manifest["validation.max_tokens"] = validation.max_tokens
         return manifest
 
-    def choose_shapes(self) -> Config | None:
-        """Returns the shapes for the manifest of a new run, if they are few."""
-        shapes = self._chosen_shapes()
-        return None if shapes is None or not shapes.lengths else shapes._asdict()
-
-    def _chosen_shapes(self) -> BatchShapes | None:
-        if not isinstance(self._corpus, Corpus):
+    def choose_shapes(self) -> BatchShapes | None:
+        """Returns shapes that suit the device; with `lengths` if they are few."""
+        if not isinstance(self.corpus, Corpus):
             return None
-        return self._corpus.choose_shapes(self._compiles)
+        return self.corpus.choose_shapes(self._compiles)
 
-    def open(
-        self, files: PretrainingDirectory
-    ) -> tuple[Vocabulary | None, Batches, Batches | None]:
-        """Returns the run's vocabulary, training data and validation data."""
-        if self._is_text:
+    def open(self, files: PretrainingDirectory) -> None:
+        """Takes the words and the shapes of batches that the run began with."""
+        if self.is_text:
             self.vocabulary = files.read_vocabulary()
-            for corpus in (self._corpus, self._validation):
+            for corpus in (self.corpus, self.validation):
                 if isinstance(corpus, Corpus):
                     corpus.vocabulary = self.vocabulary
         elif self.vocabulary is not None:
@@ -134,11 +182,12 @@ class TrainingData:
                     f"{called('corpus')} must have the words of {files.vocabulary}, "
                     "with which the run began"
                 )
-        if isinstance(self._corpus, Corpus):
-            self.shapes = _stored_shapes(files, self._corpus.max_tokens)
-        if self.shapes is None and not self.choose_shapes():
-            self.shapes = self._chosen_shapes()
-        return self.vocabulary, self._corpus, self._validation
+        if isinstance(self.corpus, Corpus):
+            self.shapes = _stored_shapes(files, self.corpus.max_tokens)
+        if self.shapes is None:
+            shapes = self.choose_shapes()
+            # A run that began without few shapes goes on without.
+            self.shapes = None if shapes and shapes.lengths else shapes
 
 
 def _stored_shapes(files: PretrainingDirectory, longest: int) -> BatchShapes | None:
@@ -168,6 +217,15 @@ def check_batch(batch: object) -> None:
             "a batch must be a dictionary of `char_ids` and `token_ids`. "
             f"Received: a batch of {keys}"
         )
+
+
+def count_words(batch: Batch) -> tuple[int, int]:
+    """Returns the words of a batch, and how many tokens each direction predicts."""
+    token_ids = np.asarray(batch["token_ids"])
+    # Every row has two boundaries, of which a direction predicts one, unless all of it
+    # is masked.
+    predictions = int(np.sum(token_ids[:, 1:] != PADDING_ID))
+    return predictions - int(np.sum(token_ids[:, 0] != PADDING_ID)), predictions
 
 
 def batches_from(

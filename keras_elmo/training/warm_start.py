@@ -1,20 +1,46 @@
-"""Initial weights from a model that is already trained."""
+"""What a run starts from: its sizes, and the weights of a trained model."""
 
 import dataclasses
 import gc
+import os
 import reprlib
 
 import keras
 import numpy as np
 from keras import ops
 
-from keras_elmo.config import ElmoConfig
+from keras_elmo.config import TOKENIZER_IF_UNKNOWN, ElmoConfig
+from keras_elmo.files.checkpoint import Checkpoints
 from keras_elmo.files.loading import open_model
+from keras_elmo.files.run_directory import PretrainingDirectory
 from keras_elmo.files.sources import Source
 from keras_elmo.models.pretraining import PretrainingModel
 from keras_elmo.text.vocabulary import Vocabulary
+from keras_elmo.training.training_options import TrainingOptions
 from keras_elmo.utils.checks import called
 from keras_elmo.utils.large_variables import blocks_of
+
+
+def starting_point(
+    options: TrainingOptions, files: PretrainingDirectory, checkpoints: Checkpoints
+) -> tuple["WarmStart | None", ElmoConfig, str | None]:
+    """Returns the weights to start from, the sizes, and the tokenizer, if known."""
+    config, tokenizer = options.config, options.tokenizer
+    if options.resume and files.holds_a_run() and os.path.exists(files.options):
+        config = config or ElmoConfig.from_options(files.options)
+        tokenizer = tokenizer or files.read_manifest().get("tokenizer")
+    # A run with a checkpoint has what it took from `init`, which may be gone by now.
+    is_taken = config is not None and options.resume and checkpoints.steps()
+    if options.init is not None and not is_taken:
+        start = WarmStart(options.init)
+        tokenizer = tokenizer or start.tokenizer or TOKENIZER_IF_UNKNOWN
+        return start, start.checked(config), tokenizer
+    if config is None:
+        raise ValueError(
+            f"{called('config')} may be None only where {called('init')} is given, "
+            "or a run is resumed. Received: both are None"
+        )
+    return None, config, tokenizer
 
 
 class WarmStart:
@@ -46,13 +72,10 @@ class WarmStart:
         if config is None:
             return self.config
         # The dropout rate is no property of the weights.
-        same = dataclasses.replace(
-            self.config, dropout=config.dropout, units=config.units
-        )
+        units = max(config.units, self.config.units)
+        same = dataclasses.replace(self.config, dropout=config.dropout, units=units)
         for field in dataclasses.fields(config):
             size, needed = getattr(config, field.name), getattr(same, field.name)
-            if field.name == "units":
-                needed = max(size, self.config.units)
             if size != needed:
                 raise ValueError(
                     f"{called('config')} must have the sizes of {self.name}, of which "
@@ -64,10 +87,10 @@ class WarmStart:
     def load_into(self, model: PretrainingModel) -> int:
         """Assigns the weights to a model of `checked` sizes, once, and frees them.
 
-        The first cells of an LSTM of more `units` are the source's; the others
-        do not change its output until they are trained. Words that only the new model
-        knows keep its initial rows of the softmax.
-        Returns how many words both know, the special ones included.
+        An LSTM of more `units` begins with the cells of the source; further cells
+        change nothing until they are trained. Words that only the new model knows keep
+        its initial rows of the softmax. Returns how many words both know, the special
+        ones included.
         """
         pairs = zip(model.encoder.weights, self._encoder.weights, strict=True)
         for weight, source in pairs:
@@ -91,7 +114,7 @@ class WarmStart:
 
 
 def _widened(weight: keras.Variable, source: np.ndarray) -> np.ndarray:
-    """Returns a source's values, among those of more cells if `weight` has more.
+    """Returns a source's values, with new cells if `weight` has more.
 
     Nothing reads the new cells: their rows of the projection are zero. Their gates keep
     the random weights, so that no two of them learn the same.

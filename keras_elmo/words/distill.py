@@ -8,7 +8,7 @@ from itertools import tee
 
 import numpy as np
 
-from keras_elmo.embedding.embedder import Embedder
+from keras_elmo.embedding.embedder import BATCH_SIZE, Embedder
 from keras_elmo.files.loading import open_model
 from keras_elmo.files.sources import Source, tokenizer_of
 from keras_elmo.text.vector_file import write_vector_file
@@ -27,7 +27,6 @@ from keras_elmo.words.clusters import Clusters
 from keras_elmo.words.sentences import Text, read_corpus
 from keras_elmo.words.token_vectors import layer_weights, mapped, normalize
 
-_BATCH_SIZE = 128
 # Occurrences of a word that groups are found in; the others go to the nearest group.
 _GROUPED = 200
 # The number of a word, and the vector of an occurrence.
@@ -114,7 +113,7 @@ def distill(
 
     def occurrences() -> _Occurrences:
         sentences, ahead = tee(read_corpus(corpus, splitting))
-        embedded = Embedder(encoder).embed(ahead, _BATCH_SIZE, mix)
+        embedded = Embedder(encoder).embed(ahead, BATCH_SIZE, mix)
         with Progress("Distilling", counts.total(), visible=progress) as bar:
             for tokens, vectors in zip(sentences, embedded, strict=True):
                 for token, vector in zip(tokens, vectors, strict=True):
@@ -152,7 +151,8 @@ def _means_of_groups(
             places[row].append(place)
         vectors = mapped(file, (sum(map(len, places)), units))
         for word, own in zip(words, places, strict=True):
-            sums, counts = _sums_of_groups(vectors, own, _has_letter(word))
+            has_letter = any(map(str.isalpha, word))
+            sums, counts = _sums_of_groups(vectors, own, has_letter)
             means[word] = sums.sum(axis=0) / len(own)
             if len(counts) > 1:
                 for number, group in enumerate(np.argsort(-counts, kind="stable"), 1):
@@ -182,10 +182,6 @@ def _sums_of_groups(
         sums[group] += vector
         counts[group] += 1
     return sums, counts
-
-
-def _has_letter(word: str) -> bool:
-    return any(map(str.isalpha, word))
 
 
 def _check_names(words: Iterable[str]) -> None:

@@ -1,8 +1,9 @@
 """Keeps the vectors of a text's tokens, to find those that mean the same as a word."""
 
 import os
-from collections.abc import Callable, Set
+from collections.abc import Callable
 from functools import cached_property
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -34,14 +35,13 @@ from keras_elmo.words.token_vectors import (
     Place,
     TokenTable,
     Words,
-    check_among,
+    checked_layer,
     normalize,
-    one_layer,
     token_arrays,
 )
 
 
-class Index:
+class Index(TokenTable):
     """The contextual vectors of a text's tokens, computed once and asked often.
 
     `build` makes one, `save` writes it to a folder, `load` maps that folder into memory
@@ -78,23 +78,18 @@ class Index:
         graph: Any = None,
         encoder: AnyEncoder | None = None,
     ) -> None:
-        self._arrays = arrays
+        super().__init__(arrays)
         self._description = description
         self._graph = graph
         if encoder is not None:
             # Else it is loaded when it is first asked for.
             self.encoder = encoder
-        self._table = TokenTable(arrays)
         self.model: str | None = description["model"]
         self.layer: int = description["layer"]
 
     def __repr__(self) -> str:
         model = f"model={self.model!r}, layer={self.layer}"
         return f"Index({counted(len(self), 'vector')}, {model})"
-
-    def __len__(self) -> int:
-        """Returns the number of vectors."""
-        return len(self._arrays["vectors"])
 
     @classmethod
     def build(
@@ -129,11 +124,12 @@ class Index:
             ImportError: `approximate` without the extra.
         """
         check_boolean(approximate=approximate, progress=progress)
-        check_among(among)
+        if among is not None and not callable(among):
+            refuse("among", "a function of a token, or None", among)
         if approximate:
             import_extra("usearch.index", "An approximate index", "index")
         encoder = open_model(model).encoder()
-        layer = int(np.argmax(one_layer(layer, encoder)))
+        layer = checked_layer(layer, encoder)
         sentences = read_corpus(corpus, tokenizer_of(encoder, tokenizer))
         with Progress("Indexing", visible=progress) as bar:
             (arrays,) = token_arrays(encoder, sentences, [layer], among, bar)
@@ -165,20 +161,23 @@ class Index:
                 `model` is `None` and the index knows no name.
             ImportError: an approximate index without the extra `index`.
         """
-        arrays, description, graph = load_index(path)
-        if model is None and description["model"] is None:
-            refuse("model", "given: the index was built with an object", None)
-        encoder = None
+        index = cls(*load_index(path))
         if model is not None:
-            encoder = open_model(model).encoder()
-            _check_model(encoder, description)
-        return cls(arrays, description, graph, encoder)
+            index.encoder = index._opened(model)
+        elif index.model is None:
+            refuse("model", "given: the index was built with an object", None)
+        return index
 
     @cached_property
     def encoder(self) -> AnyEncoder:
         """The model of the vectors."""
-        encoder = open_model(str(self.model)).encoder()
-        _check_model(encoder, self._description)
+        return self._opened(str(self.model))
+
+    def _opened(self, model: Source) -> AnyEncoder:
+        encoder = open_model(model).encoder()
+        if encoder_hash(encoder) != self._description["model_hash"]:
+            rule = "the one that the index was built with; its weights differ"
+            refuse("model", rule, self.model or encoder.name)
         return encoder
 
     def query(
@@ -207,11 +206,10 @@ class Index:
         kind = self._description.get("tokenizer")
         tokens = read_sentence(sentence, tokenizer_of(self.encoder, kind))
         position = find_word(word, tokens)
-        (vectors,) = self._embedder.embed(
-            [tokens], 1, one_layer(self.layer, self.encoder)
-        )
+        (layers,) = self._embedder.embed([tokens], 1)
         same = tokens[position] if words == "same" else None
-        return self.closest(vectors[position], num, same, (position, tuple(tokens)))
+        here = position, tuple(tokens)
+        return self.closest(layers[self.layer, position], num, same, here)
 
     def closest(
         self,
@@ -237,35 +235,21 @@ class Index:
         if np.shape(vector) != (units,):
             refuse("vector", f"an array of shape ({units},)", vector)
         vector = normalize(vector)
-        rows = None if word is None else self._table.rows_of(word)
+        rows = None if word is None else self._rows_of(word)
         total = len(self) if rows is None else len(rows)
         count = 2 * num
         while True:
             closest = self._closest(vector, rows, min(count, total))
-            occurrences = self._table.occurrences(*closest, left_out)
-            if len(occurrences) >= num or count >= total:
-                return occurrences[:num]
+            places: dict[Place, float] = {}
+            for row, cosine in zip(*map(np.ndarray.tolist, closest), strict=True):
+                places.setdefault(self._place(row), cosine)
+            if left_out is not None:
+                places.pop(left_out, None)
+            if len(places) >= num or count >= total:
+                best = islice(places.items(), num)
+                return [Occurrence(c, list(words), at) for (at, words), c in best]
             # Most of them were at the same place of equal sentences.
             count *= 4
-
-    @property
-    def words(self) -> Set[str]:
-        """The distinct words of the text, in lower case."""
-        return self._table.spellings.keys()
-
-    def count(self, word: Words) -> int:
-        """Returns how often a word, or several, has a vector, in any case."""
-        return len(self._table.rows_of(word))
-
-    def occurrences(self, word: Words, num: int) -> tuple[np.ndarray, list[Place]]:
-        """Returns vectors of a word, `(occurrences, units)`, and where each stands.
-
-        A place is a position and the tokens of the sentence; equal ones come once. Of
-        more than `num`, `num` are taken from all over the text.
-        """
-        check_at_least(1, num=num)
-        places = self._table.spread(word, num)
-        return self._arrays["vectors"][[*places.values()]], [*places]
 
     def _closest(
         self, vector: np.ndarray, rows: np.ndarray | None, count: int
@@ -284,9 +268,3 @@ class Index:
     @cached_property
     def _embedder(self) -> Embedder:
         return Embedder(self.encoder)
-
-
-def _check_model(encoder: AnyEncoder, description: Config) -> None:
-    if encoder_hash(encoder) != description["model_hash"]:
-        rule = "the one that the index was built with; its weights differ"
-        refuse("model", rule, description["model"] or encoder.name)

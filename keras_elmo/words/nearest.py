@@ -7,7 +7,7 @@ from keras_elmo.files.sources import Source, tokenizer_of
 from keras_elmo.utils.checks import check_at_least, check_choice
 from keras_elmo.words.index import Index
 from keras_elmo.words.sentences import Sentence, Text, find_word, read_sentence
-from keras_elmo.words.token_vectors import Occurrence, check_among, one_layer
+from keras_elmo.words.token_vectors import Occurrence, checked_layer
 
 
 def nearest(
@@ -71,15 +71,13 @@ def nearest(
     encoder = open_model(model).encoder()
     check_at_least(1, num=num)
     check_choice(("any", "same"), words=words)
-    check_among(among)
-    one_layer(layer, encoder)
+    checked_layer(layer, encoder)
     tokens = read_sentence(sentence, tokenizer_of(encoder, tokenizer))
     spelt = tokens[find_word(word, tokens)].casefold()
 
-    def compared(token: str) -> bool:
-        if words == "same" and token.casefold() != spelt:
-            return False
-        return among is None or among(token)
+    def is_same(token: str) -> bool:
+        return token.casefold() == spelt and (among is None or among(token))
 
+    compared = is_same if words == "same" else among
     index = Index.build(encoder, corpus, layer, compared, tokenizer=tokenizer)
     return index.query(word, tokens, num, words)

@@ -75,15 +75,12 @@ class Predictions:
         # each direction's, would scale the weights of all words alike: so one product
         # does for both directions.
         forward, backward = np.split(contexts, 2, axis=1)
-        weights = (forward + backward) / 2 @ words + self._bias_of_both
+        bias = self._bias - self._log_prior / 2
+        weights = (forward + backward) / 2 @ words + bias[len(SPECIALS) :]
         weights -= weights.max(axis=1, keepdims=True)
         np.exp(weights, out=weights)
         weights /= weights.sum(axis=1, keepdims=True)
         return normalize(weights @ words.T - self._mean_word)
-
-    @cached_property
-    def _bias_of_both(self) -> np.ndarray:
-        return (self._bias - self._log_prior / 2)[len(SPECIALS) :]
 
     @cached_property
     def _mean_word(self) -> np.ndarray:

@@ -3,7 +3,7 @@
 import functools
 import tempfile
 from array import array
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set
 from contextlib import ExitStack
 from functools import cached_property
 from itertools import tee
@@ -11,14 +11,13 @@ from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
-from keras_elmo.embedding.embedder import Embedder, layer_factors
+from keras_elmo.embedding.embedder import BATCH_SIZE, Embedder, layer_factors
 from keras_elmo.files.sources import AnyEncoder, ModelSource
-from keras_elmo.utils.checks import check_type, is_integer, refuse
+from keras_elmo.utils.checks import check_at_least, check_type, is_integer, refuse
 from keras_elmo.utils.progress import Progress
 from keras_elmo.utils.temporary import naming_folder
 from keras_elmo.words.index_files import Arrays
 
-_BATCH_SIZE = 128
 _KEPT_WORDS = 65_536
 # A position in a sentence, and the sentence.
 Place = tuple[int, tuple[str, ...]]
@@ -61,11 +60,8 @@ def token_arrays(
     tokens, places, limits = array("i"), array("q"), array("q", [0])
     # `embed` reads some sentences ahead: only those are kept meanwhile.
     kept, ahead = tee(_with_places(sentences, among))
-    # One layer alone is less to copy.
-    alone = len(layers) == 1 and not contexts
-    mix = one_layer(layers[0], encoder) if alone else None
     embedded = Embedder(encoder).embed(
-        (tokens for tokens, _ in ahead), _BATCH_SIZE, mix, keep_boundaries=contexts
+        (tokens for tokens, _ in ahead), BATCH_SIZE, keep_boundaries=contexts
     )
     with naming_folder(), ExitStack() as stack:
         files = [
@@ -76,9 +72,8 @@ def token_arrays(
             if contexts:
                 files[-1].write(contexts_of(vectors[-1])[compared].tobytes())
                 vectors = vectors[:, 1:-1]
-            kept_layers = [vectors] if mix is not None else [vectors[k] for k in layers]
-            for file, layer in zip(files, kept_layers, strict=False):
-                file.write(normalize(layer[compared]).tobytes())
+            for file, layer in zip(files, layers, strict=False):
+                file.write(normalize(vectors[layer][compared]).tobytes())
             places.extend(len(tokens) + k for k in compared)
             tokens.extend(words.setdefault(word, len(words)) for word in sentence)
             limits.append(len(tokens))
@@ -94,6 +89,16 @@ def token_arrays(
         "word_limits": np.cumsum([0, *map(len, encoded)], dtype="int64"),
     }
     return [{"vectors": vectors, **shared} for vectors in stored]
+
+
+def _with_places(
+    sentences: Iterable[Sequence[str]], among: Callable[[str], bool] | None
+) -> Iterator[tuple[Sequence[str], list[int]]]:
+    """Yields the sentences with tokens to compare, and the positions of those."""
+    for sentence in sentences:
+        places = [k for k, word in enumerate(sentence) if not among or among(word)]
+        if places:
+            yield sentence, places
 
 
 def contexts_of(states: np.ndarray) -> np.ndarray:
@@ -114,37 +119,23 @@ def mapped(file: BinaryIO, shape: tuple[int, int]) -> np.ndarray:
     return np.memmap(file, "float32", "r", shape=shape) if shape[0] else empty
 
 
-def _with_places(
-    sentences: Iterable[Sequence[str]], among: Callable[[str], bool] | None
-) -> Iterator[tuple[Sequence[str], list[int]]]:
-    """Yields the sentences with tokens to compare, and the positions of those."""
-    for sentence in sentences:
-        places = [k for k, word in enumerate(sentence) if not among or among(word)]
-        if places:
-            yield sentence, places
-
-
-def check_among(among: Callable[[str], bool] | None) -> None:
-    if among is not None and not callable(among):
-        refuse("among", "a function of a token, or None", among)
-
-
 def layer_weights(
     layer: int | None, source: ModelSource, encoder: AnyEncoder
 ) -> np.ndarray:
     """Returns the weights of a layer, or for `None` those of the model's mix."""
     if layer is None:
         return layer_factors(source, encoder.config, "layer", "a number")
-    return one_layer(layer, encoder)
+    layers = encoder.config.num_layers + 1
+    return np.eye(layers, dtype="float32")[checked_layer(layer, encoder)]
 
 
-def one_layer(layer: int, encoder: AnyEncoder) -> np.ndarray:
-    """Returns the weights of a mix that is one layer, or raises `ValueError`."""
+def checked_layer(layer: int, encoder: AnyEncoder) -> int:
+    """Returns the number of a layer from 0, or raises `ValueError`."""
     layers = encoder.config.num_layers + 1
     if not is_integer(layer) or not -layers <= layer < layers:
         rule = f"one of the model's {layers}, {-layers} to {layers - 1}"
         refuse("layer", rule, layer)
-    return np.eye(layers, dtype="float32")[layer]
+    return int(layer) % layers
 
 
 def normalize(vectors: np.ndarray) -> np.ndarray:
@@ -154,13 +145,40 @@ def normalize(vectors: np.ndarray) -> np.ndarray:
 
 
 class TokenTable:
-    """Reads what the rows of an index's arrays stand for."""
+    """The tokens of a text that have vectors; base of `Index`."""
 
     def __init__(self, arrays: Arrays) -> None:
         self._arrays = arrays
         self._word = functools.lru_cache(_KEPT_WORDS)(self._read_word)
 
-    def place(self, row: int) -> Place:
+    def __len__(self) -> int:
+        """Returns the number of vectors."""
+        return len(self._arrays["vectors"])
+
+    @property
+    def words(self) -> Set[str]:
+        """The distinct words of the text, in lower case."""
+        return self._spellings.keys()
+
+    def count(self, word: Words) -> int:
+        """Returns how often a word, or several, has a vector, in any case."""
+        return len(self._rows_of(word))
+
+    def occurrences(self, word: Words, num: int) -> tuple[np.ndarray, list[Place]]:
+        """Returns vectors of a word, `(occurrences, units)`, and where each stands.
+
+        A place is a position and the tokens of the sentence; equal ones come once. Of
+        more than `num`, `num` are taken from all over the text.
+        """
+        check_at_least(1, num=num)
+        rows = self._rows_of(word)
+        taken = np.linspace(0, len(rows) - 1, min(len(rows), num))
+        places: dict[Place, int] = {}
+        for row in rows[taken.round().astype("int64")].tolist():
+            places.setdefault(self._place(row), row)
+        return self._arrays["vectors"][[*places.values()]], [*places]
+
+    def _place(self, row: int) -> Place:
         """Returns where the token of a row stands."""
         place = int(self._arrays["places"][row])
         limits, tokens = self._arrays["sentence_limits"], self._arrays["tokens"]
@@ -169,38 +187,14 @@ class TokenTable:
         words = tuple(self._word(k) for k in tokens[start:end].tolist())
         return place - start, words
 
-    def occurrences(
-        self, rows: np.ndarray, cosines: np.ndarray, left_out: Place | None
-    ) -> list[Occurrence]:
-        """Returns what stands in the rows, each place of equal sentences once."""
-        unique: dict[Place, float] = {}
-        for row, cosine in zip(rows.tolist(), cosines.tolist(), strict=True):
-            unique.setdefault(self.place(row), cosine)
-        if left_out is not None:
-            unique.pop(left_out, None)
-        return [Occurrence(c, list(words), at) for (at, words), c in unique.items()]
-
-    def spread(self, word: Words, num: int) -> dict[Place, int]:
-        """Returns the rows of a word, or of several, by their places.
-
-        Equal places come once. Of more than `num` rows, `num` are taken from all over
-        the text.
-        """
-        rows = self.rows_of(word)
-        taken = np.linspace(0, len(rows) - 1, min(len(rows), num))
-        places: dict[Place, int] = {}
-        for row in rows[taken.round().astype("int64")].tolist():
-            places.setdefault(self.place(row), row)
-        return places
-
-    def rows_of(self, word: Words) -> np.ndarray:
+    def _rows_of(self, word: Words) -> np.ndarray:
         """Returns the rows of a word or of several, in upper or lower case."""
         rule = "a string, or several"
         check_type(Collection, rule, word=word)
         wanted = np.zeros(len(self._arrays["word_limits"]), bool)
         for spelling in [word] if isinstance(word, str) else word:
             check_type(str, rule, word=spelling)
-            wanted[self.spellings.get(spelling.casefold(), [])] = True
+            wanted[self._spellings.get(spelling.casefold(), [])] = True
         return np.flatnonzero(wanted[self._word_ids])
 
     def _read_word(self, k: int) -> str:
@@ -209,7 +203,7 @@ class TokenTable:
         return self._arrays["words"][start:end].tobytes().decode(errors="replace")
 
     @cached_property
-    def spellings(self) -> dict[str, list[int]]:
+    def _spellings(self) -> dict[str, list[int]]:
         """The numbers of the words that differ in case alone, by their lower case."""
         spellings: dict[str, list[int]] = {}
         for k in range(len(self._arrays["word_limits"]) - 1):

@@ -34,6 +34,7 @@ def check(python, **variables):
 
 
 @pytest.mark.graph
+@pytest.mark.usefixtures("eagerly")
 @pytest.mark.parametrize(
     "check",
     [

@@ -24,5 +24,5 @@ def benchmark():
 @pytest.fixture(autouse=True)
 def forked_processes(request, monkeypatch):
     """The processes of a whole benchmark have imported TensorFlow already."""
-    if request.node.get_closest_marker("benchmark"):
+    if request.node.get_closest_marker("whole"):
         monkeypatch.setattr(sys, "executable", str(forked_python()))

@@ -8,7 +8,7 @@ import keras_elmo
 from tests.helpers.small import SMALLER, random_encoder
 
 
-@pytest.mark.benchmark
+@pytest.mark.whole
 def test_the_whole_benchmark(benchmark, tmp_path, capsys):
     model = tmp_path / "model"
     model.mkdir()

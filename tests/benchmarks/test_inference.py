@@ -39,7 +39,7 @@ def test_no_system_may_leave_a_sentence_out(benchmark):
         benchmark("inference").agreement([np.ones((1, 2))], [])
 
 
-@pytest.mark.benchmark
+@pytest.mark.whole
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_the_child_embeds_as_the_library_does(dtype, tmp_path):
     """And keeps what libraries print away from its answers."""

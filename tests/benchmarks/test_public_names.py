@@ -11,11 +11,8 @@ INTERNAL = {
     # Words are counted, and vectors are compared, of the tokens that the commands see.
     "keras_elmo.text.batching": {"tokenized_lines"},
     "keras_elmo.text.stats": {"CorpusStats"},
-    "keras_elmo.text.vector_file": {"read_vector_file"},
     # Tags are read as the commands do.
     "keras_elmo.text.tagged_text": {"read_tagged"},
-    # Ids in NumPy, and which of them are no words.
-    "keras_elmo.text.plain_ids": {"PlainIds"},
     "keras_elmo.text.vocabulary": {"PADDING_ID"},
     # An exported model is loaded without the server, whose share is measured.
     "keras_elmo.text.tokenizer": {"register_operations"},
@@ -25,9 +22,6 @@ INTERNAL = {
     "keras_elmo.training.training_data": {"Batch", "batches_from"},
     # Scores belong to vectors: the same hashes as in the files of `embed`.
     "keras_elmo.embedding.parts": {"encoder_hash", "file_hash"},
-    # Layers that one process has stored are read by the next.
-    "keras_elmo.downstream": {"precompute"},
-    "keras_elmo.downstream.layer_batches": {"LayerBatches"},
     # Hours of measuring are written whole.
     "keras_elmo.utils.files": {"replacing", "write_json"},
 }

@@ -99,7 +99,7 @@ def test_a_run_comes_back(quarter_hour, tmp_path, exact):
         np.testing.assert_allclose(two, one, rtol=tolerance)
 
 
-@pytest.mark.benchmark
+@pytest.mark.whole
 def test_two_stages(quarter_hour, tmp_path, monkeypatch):
     """On the way that a session takes, packages aside, which are here."""
     require_installed("jax")

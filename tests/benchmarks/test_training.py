@@ -161,7 +161,7 @@ def test_every_batch_is_used_once(benchmark):
     assert used == ["a", "b", "c"] and seconds > 0
 
 
-@pytest.mark.benchmark
+@pytest.mark.whole
 def test_the_whole_benchmark(benchmark, files, peer, tmp_path, capsys):
     command, _ = peer
     out = tmp_path / "out.json"

@@ -18,16 +18,20 @@ from tests.helpers.limits import files_of_at_most
 MANIFEST = {"layers": "all"}
 
 
-def write(path, vectors, shape, dtype, part=7):
-    options = EmbedOptions(dtype=dtype)
-    with contextlib.closing(Hdf5Writer(str(path), shape, options, MANIFEST)) as writer:
-        for start in range(0, len(vectors), part):
-            lines = vectors[start : start + part]
-            writer.append([[b"word"] * each.shape[-2] for each in lines], lines)
+def write(path, vectors, shape, dtype="float32", part=7, lines=None):
+    """Writes some lines at a time; returns the bytes of the file."""
+    lines = lines or [[b"word"] * line.shape[-2] for line in vectors]
+    kind = Hdf5Writer if path.suffix == ".hdf5" else ParquetWriter
+    writer = kind(str(path), shape, EmbedOptions(dtype=dtype), MANIFEST)
+    with contextlib.closing(writer):
+        for k in range(0, len(vectors), part):
+            writer.append(lines[k : k + part], vectors[k : k + part])
         writer.finish()
+    assert read_manifest(str(path)) == MANIFEST
+    return path.read_bytes()
 
 
-def random_vectors(count, shape, dtype, seed=0):
+def random_vectors(count, shape, dtype="float32", seed=0):
     random = np.random.default_rng(seed)
     return [
         random.normal(size=(*shape[:-1], random.integers(4), shape[-1])).astype(dtype)
@@ -35,7 +39,7 @@ def random_vectors(count, shape, dtype, seed=0):
     ]
 
 
-@settings(max_examples=20)
+@settings(max_examples=10)
 @given(
     count=st.integers(1, 300),
     shape=st.sampled_from([(1,), (4,), (3, 2), (2, 5)]),
@@ -48,11 +52,10 @@ def test_hdf5(count, shape, dtype, tmp_path_factory):
     write(path, vectors, shape, dtype)
     with h5py.File(path) as file:
         assert list(file) == sorted(map(str, range(count)))
-        for k, each in enumerate(vectors):
+        for k, expected in enumerate(vectors):
             found = file[str(k)]
-            assert (found.shape, found.dtype) == (each.shape, each.dtype)
-            np.testing.assert_array_equal(found[...], each)
-    assert read_manifest(str(path)) == MANIFEST
+            assert (found.shape, found.dtype) == (expected.shape, expected.dtype)
+            np.testing.assert_array_equal(found[...], expected)
 
 
 def test_hdf5_tokens(tmp_path):
@@ -60,40 +63,30 @@ def test_hdf5_tokens(tmp_path):
     path = tmp_path / "file.hdf5"
     # The last has more bytes than the head of a dataset holds.
     lines = [["don't", 'a "b"', "배", "\x1c\u2028"], [], ["word"] * 50_000]
-    options = EmbedOptions(dtype="float16")
-    with contextlib.closing(Hdf5Writer(str(path), (1,), options, {})) as writer:
-        for line in lines:
-            writer.append(
-                [[word.encode() for word in line]], [np.ones(len(line), "f2")]
-            )
-        writer.finish()
+    vectors = [np.ones((len(line), 1), "f2") for line in lines]
+    encoded = [[word.encode() for word in line] for line in lines]
+    write(path, vectors, (1,), "float16", lines=encoded)
     with h5py.File(path) as file:
         assert list(file) == ["0", "1", "2"]
         found = [json.loads(file[str(k)].attrs["tokens"]) for k in range(len(file))]
     assert found == lines
 
 
-def test_hdf5_bytes(tmp_path):
-    """They depend neither on the parts nor on the time."""
-    vectors = random_vectors(50, (2, 3), "float32")
-    for part in (3, 50):
-        write(tmp_path / f"{part}.hdf5", vectors, (2, 3), "float32", part)
-    first, second = (tmp_path / f"{part}.hdf5" for part in (3, 50))
-    assert first.read_bytes() == second.read_bytes()
-
-
 def test_hdf5_index(tmp_path):
-    """All that differs between two files lies where vectors have their places."""
-    vectors = [1 + np.abs(each) for each in random_vectors(100, (4,), "float32")]
-    paths = tmp_path / "empty.hdf5", tmp_path / "filled.hdf5"
-    for path, factor in zip(paths, (0, 1), strict=True):
-        write(path, [factor * each for each in vectors], (4,), "float32")
-    empty, filled = (np.frombuffer(path.read_bytes(), "uint8") for path in paths)
+    """Bytes depend neither on the parts nor on the time.
+
+    All that differs between two files lies where vectors have their places.
+    """
+    vectors = [1 + np.abs(line) for line in random_vectors(100, (4,))]
+    filled = write(tmp_path / "filled.hdf5", vectors, (4,))
+    assert write(tmp_path / "other.hdf5", vectors, (4,), part=100) == filled
+    empty = write(tmp_path / "empty.hdf5", [0 * line for line in vectors], (4,))
+    empty, filled = (np.frombuffer(content, "uint8") for content in (empty, filled))
     index = np.ones(len(empty), bool)
-    with h5py.File(paths[1]) as file:
-        for k, each in enumerate(vectors):
+    with h5py.File(tmp_path / "filled.hdf5") as file:
+        for k, line in enumerate(vectors):
             place = file[str(k)].id.get_offset() or 0
-            index[place : place + each.nbytes] = False
+            index[place : place + line.nbytes] = False
     np.testing.assert_array_equal(filled[index], empty[index])
     assert not empty[~index].any() and filled[~index].any()
 
@@ -101,23 +94,20 @@ def test_hdf5_index(tmp_path):
 @pytest.mark.parametrize("size", [1_000, 10_000, 100_000])
 def test_hdf5_on_a_full_disk(size, tmp_path, capfd):
     """An error, and no complaint of the library."""
-    vectors = random_vectors(300, (100,), "float32")
+    vectors = random_vectors(300, (100,))
     with files_of_at_most(size), pytest.raises(OSError):
-        write(tmp_path / "file.hdf5", vectors, (100,), "float32")
+        write(tmp_path / "file.hdf5", vectors, (100,))
     assert capfd.readouterr().err == ""
 
 
 def test_manifest_of_other_files(tmp_path):
-    (tmp_path / "text.hdf5").write_text("no HDF5", encoding="utf-8")
+    require_installed("pyarrow")
+    for suffix in ("hdf5", "parquet"):
+        (tmp_path / f"text.{suffix}").write_text("text", encoding="utf-8")
+        (tmp_path / f"folder.{suffix}").mkdir()
     with h5py.File(tmp_path / "other.hdf5", "w"):
         pass
-    (tmp_path / "folder.h5").mkdir()
     for path in tmp_path.iterdir():
-        assert read_manifest(str(path)) is None
-    require_installed("pyarrow")
-    (tmp_path / "text.parquet").write_text("no Parquet", encoding="utf-8")
-    (tmp_path / "folder.parquet").mkdir()
-    for path in tmp_path.glob("*.parquet"):
         assert read_manifest(str(path)) is None
 
 
@@ -125,19 +115,10 @@ def test_parquet_row_groups(tmp_path, monkeypatch):
     """They do not depend on the parts."""
     parquet = import_installed("pyarrow.parquet")
     monkeypatch.setattr("keras_elmo.embedding.writers._GROUP_BYTES", 200)
-    vectors = random_vectors(40, (3,), "float32")
-    files = []
-    for part in (1, 7, 40):
-        path = str(tmp_path / f"{part}.parquet")
-        writer = ParquetWriter(path, (3,), EmbedOptions(), MANIFEST)
-        with contextlib.closing(writer):
-            for start in range(0, 40, part):
-                lines = vectors[start : start + part]
-                writer.append([[b"word"] * len(each) for each in lines], lines)
-            writer.finish()
-        files.append((tmp_path / f"{part}.parquet").read_bytes())
-        assert read_manifest(path) == MANIFEST
-    assert files[0] == files[1] == files[2]
+    vectors = random_vectors(40, (3,))
+    path = tmp_path / "file.parquet"
+    files = {write(path, vectors, (3,), part=part) for part in (1, 7, 40)}
+    assert len(files) == 1
     assert parquet.ParquetFile(path).num_row_groups > 2
     found = np.array(parquet.read_table(path)["mix"].to_pylist())
     np.testing.assert_array_equal(found, np.concatenate(vectors))

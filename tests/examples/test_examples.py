@@ -7,6 +7,7 @@ import runpy
 import shutil
 
 import h5py
+import numpy as np
 import pytest
 
 import keras_elmo
@@ -16,7 +17,7 @@ from tests.helpers.small import CONFIG, random_encoder
 
 EXAMPLES = ROOT / "examples"
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.whole
 
 
 @pytest.fixture(scope="module")
@@ -254,6 +255,30 @@ def test_fine_tuning(folder, pretrained):
     assert found[:3] == layers and len(found) == 4
 
 
+def test_projector(folder):
+    """A vector and a sentence for each place of the word; no quotes, for the page."""
+    sentences = "I sat on the bank\n\nbanks\nThe bank of the bank\n"
+    (folder / "banks.txt").write_text(sentences, encoding="utf-8")
+    output = run("14", "--text", "banks.txt", "--out", "projector", cwd=folder)
+    assert output == "3 vectors of bank are in projector\n"
+    metadata, config, vectors = (
+        path.read_text(encoding="utf-8").splitlines()
+        for path in sorted((folder / "projector").iterdir())
+    )
+    assert metadata == [
+        "sentence\tposition",
+        "I sat on the [bank]\t4",
+        "The [bank] of the bank\t1",
+        "The bank of the [bank]\t4",
+    ]
+    tokens = [line.split() for line in sentences.split("\n")]
+    layers = [each[-1] for each in keras_elmo.embed("elmo-en", tokens)]
+    found = [[float(number) for number in row.split("\t")] for row in vectors]
+    wanted = [layers[0][4], layers[3][1], layers[3][4]]
+    np.testing.assert_allclose(found, wanted, atol=1e-5)
+    assert 'tensor_path: "vectors.tsv"' in " ".join(config)
+
+
 def test_sense_examples_that_do_not_fit(folder, monkeypatch):
     monkeypatch.syspath_prepend(EXAMPLES)
     import sense_examples
@@ -311,6 +336,6 @@ def test_demo(pretrained, tmp_path):
 
 def test_each_example_is_short():
     scripts = sorted(EXAMPLES.glob("[0-9]*.py"))
-    assert len(scripts) == 13
+    assert len(scripts) == 14
     for script in scripts:
         assert len(script.read_text(encoding="utf-8").splitlines()) < 100, script.name

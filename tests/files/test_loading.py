@@ -123,11 +123,6 @@ def export(model, path):
     return np.stack(next(keras_elmo.embed(path / "model", [SENTENCE])))
 
 
-def write_projector(model, path):
-    keras_elmo.write_projector(model, [SENTENCE], "bank", path)
-    return np.loadtxt(path / "vectors.tsv", ndmin=2)
-
-
 def embed_to_file(model, path):
     (path / "text.txt").write_text(" ".join(SENTENCE))
     embed_file(model, path / "text.txt", path / "out.hdf5", layers="mix")
@@ -142,7 +137,6 @@ def called(layer):
 TAKERS = {
     "embed": lambda model, path: next(keras_elmo.embed(model, [SENTENCE])),
     "nearest": nearest,
-    "write_projector": write_projector,
     "ElmoEmbedding": lambda model, path: called(keras_elmo.ElmoEmbedding(model)),
     "from_saved_model": lambda model, path: called(
         keras_elmo.ElmoEmbedding.from_saved_model(model)

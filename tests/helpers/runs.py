@@ -1,13 +1,19 @@
 """Small runs: a config, text, ready-made batches, and what a run leaves behind."""
 
+import contextlib
 import dataclasses
 import json
+from unittest import mock
 
 import numpy as np
 
 from keras_elmo.files.checkpoint import PROGRESS
 from keras_elmo.files.run_history import read_history
+from keras_elmo.training import recorder
+from keras_elmo.training.pretrain import pretrain
 from tests.helpers import small
+from tests.helpers.layer_checks import numpy_of
+from tests.helpers.without_graphs import without_graphs
 
 # Options of `pretrain`, for a small and fast one.
 SMALL_RUN = ("--preset", "tiny", "--num-sampled", "8", "--batch-tokens", "132")
@@ -49,6 +55,28 @@ def ready_made(count=4, rows=3, words=5, seed=0):
     return batches
 
 
+def on_batches(corpus, directory, **arguments):
+    """A run on ready-made batches, without graphs."""
+    defaults = {"vocabulary_size": 13, "num_sampled": 4, "progress": False}
+    defaults |= {"epochs": 2, "validate_every": 3, "validation": [{}]}
+    with without_graphs():
+        return pretrain(SMALLER, corpus, directory=directory, **defaults | arguments)
+
+
+@contextlib.contextmanager
+def validation_is(values, weights=None):
+    """Makes validation return these perplexities; `weights` gets each moment's."""
+    values = iter(values)
+
+    def measure(model, corpus):
+        if weights is not None:
+            weights.append(numpy_of(model.weights))
+        return dict.fromkeys(("forward", "backward", "mean"), next(values))
+
+    with mock.patch.object(recorder, "perplexity", measure):
+        yield
+
+
 def state_of(directory):
     """Every array of the last checkpoint, by name, and the progress but its clock."""
     path = max((directory / "checkpoints").iterdir())
@@ -65,9 +93,20 @@ def assert_same_state(some, other):
     """Bit for bit."""
     (arrays, progress), (others, other_progress) = some, other
     assert progress == other_progress
+    assert_same_arrays(arrays, others)
+
+
+def assert_same_arrays(arrays, others):
+    """Bit for bit; both by name."""
     assert arrays.keys() == others.keys()
     for name, array in arrays.items():
         np.testing.assert_array_equal(array, others[name], err_msg=name)
+
+
+def assert_same_weights(weights, others):
+    """Bit for bit; lists of variables or arrays."""
+    for weight, other in zip(weights, others, strict=True):
+        np.testing.assert_array_equal(numpy_of(weight), numpy_of(other))
 
 
 def timeless(directory):

@@ -6,7 +6,7 @@ import pytest
 
 from tests.helpers.exports import SENTENCES
 
-pytestmark = pytest.mark.benchmark
+pytestmark = pytest.mark.whole
 
 TEXTS = [text for text in SENTENCES if text] * 20
 

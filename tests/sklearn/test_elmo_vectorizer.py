@@ -23,7 +23,7 @@ pytestmark = pytest.mark.graph
 
 WORDS = ["<S>", "</S>", "<UNK>", "bank", "river"]
 TEXTS = ["the bank", "river", "the river bank", "bank"]
-# Those that need no numbers.
+# Those that need no arrays of two axes.
 CHECKS = [
     "check_do_not_raise_errors_in_init_or_set_params",
     "check_estimator_cloneable",
@@ -48,15 +48,6 @@ def test_checks_of_estimators(check):
     getattr(estimator_checks, check)("ElmoVectorizer", ElmoVectorizer())
 
 
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
-def test_checks_that_scikit_learn_chooses(path):
-    # Most need arrays of two axes, and are skipped.
-    for estimator, check in estimator_checks.estimator_checks_generator(
-        ElmoVectorizer(path), mark="skip", legacy=True
-    ):
-        check(estimator)
-
-
 @pytest.mark.parametrize("layers", ["mix", "all"])
 @pytest.mark.parametrize("pooling", ["mean", "max"])
 def test_vectors(path, pooling, layers):
@@ -68,11 +59,11 @@ def test_vectors(path, pooling, layers):
     names = vectorizer.get_feature_names_out()
     assert names.shape == (vectors.shape[1],) and names[1] == "elmovectorizer1"
     # Nothing is learnt.
-    for texts in (TEXTS, np.array(TEXTS), np.array(TEXTS, object), iter(TEXTS)):
-        unfitted = ElmoVectorizer(path, pooling=pooling, layers=layers)
-        np.testing.assert_allclose(unfitted.transform(texts), vectors, atol=1e-5)
+    unfitted = ElmoVectorizer(path, pooling=pooling, layers=layers)
     words = [text.split() for text in TEXTS]
-    np.testing.assert_allclose(vectorizer.transform(words), vectors, atol=1e-5)
+    arrays = np.array(TEXTS), np.array(TEXTS, object)
+    for texts in (TEXTS, *arrays, iter(TEXTS), words):
+        np.testing.assert_allclose(unfitted.transform(texts), vectors, atol=1e-5)
 
 
 def test_mix_of_a_layer(path):

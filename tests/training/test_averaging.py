@@ -8,7 +8,7 @@ from keras_elmo.text.vocabulary import Vocabulary
 from tests.helpers.command_line import assert_one_line, command
 from tests.helpers.layer_checks import numpy_of
 from tests.helpers.pretrained import model_of, write_pretrained
-from tests.helpers.runs import CONFIG
+from tests.helpers.runs import SMALLER as CONFIG
 from tests.helpers.small import randomise
 
 pytestmark = pytest.mark.graph

@@ -11,7 +11,7 @@ from keras_elmo.training.messages import (
     recipe_message,
 )
 from keras_elmo.training.optimizers import PublishedAdagrad
-from keras_elmo.training.recipes import completed, recipe_of
+from keras_elmo.training.recipes import choose_recipe, complete_options
 from keras_elmo.training.recorder import RunState
 from keras_elmo.training.training_options import TrainingOptions
 from tests.helpers.small import CONFIG
@@ -24,8 +24,8 @@ ROWS = [
 
 def test_line_on_what_was_chosen():
     given = TrainingOptions(CONFIG, "text.txt")
-    recipe = recipe_of(given, on_gpu=False)
-    full = completed(given, recipe, {}, "")
+    recipe = choose_recipe(given, on_gpu=False)
+    full = complete_options(given, recipe, {}, "")
     line = recipe_message(recipe, full, FallingRate(0.008), 6457, 645, False)
     for said in (
         "a processor: adam with a learning rate that falls from 0.008",

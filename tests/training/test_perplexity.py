@@ -9,7 +9,7 @@ from keras_elmo.text.vocabulary import Vocabulary
 from keras_elmo.training.perplexity import perplexity
 from tests.helpers import numpy_reference
 from tests.helpers.layer_checks import numpy_of
-from tests.helpers.runs import CONFIG
+from tests.helpers.runs import SMALLER as CONFIG
 from tests.helpers.small import published, randomise
 
 pytestmark = pytest.mark.graph
@@ -28,6 +28,20 @@ def model():
 @pytest.fixture(scope="module")
 def vocabulary():
     return Vocabulary(["<S>", "</S>", "<UNK>", *WORDS])
+
+
+@pytest.fixture
+def text(tmp_path):
+    (tmp_path / "text.txt").write_text("\n".join(LINES), encoding="utf-8")
+    return tmp_path / "text.txt"
+
+
+@pytest.fixture
+def of_words(model, vocabulary):
+    """The model, which knows its words."""
+    model.vocabulary = vocabulary
+    yield model
+    model.vocabulary = None
 
 
 def by_hand(model, lines):
@@ -51,9 +65,7 @@ def by_hand(model, lines):
     return sums, tokens
 
 
-def test_equals_reference(model, vocabulary, tmp_path):
-    text = tmp_path / "text.txt"
-    text.write_text("\n".join(LINES), encoding="utf-8")
+def test_equals_reference(model, vocabulary, text):
     # Several batches, with padding in them.
     corpus = Corpus(text, vocabulary, "whitespace", batch_tokens=16, max_tokens=9)
     found = perplexity(model, corpus)
@@ -69,9 +81,7 @@ def test_equals_reference(model, vocabulary, tmp_path):
     assert found["forward"] != pytest.approx(found["backward"], rel=1e-3)
 
 
-def test_independent_of_batches(model, vocabulary, tmp_path):
-    text = tmp_path / "text.txt"
-    text.write_text("\n".join(LINES), encoding="utf-8")
+def test_independent_of_batches(model, vocabulary, text):
     corpora = [
         Corpus(text, vocabulary, "whitespace", batch_tokens=size, max_tokens=9, seed=7)
         for size in (9, 60)
@@ -84,13 +94,14 @@ def test_independent_of_batches(model, vocabulary, tmp_path):
     assert perplexity(model, ready) == few
 
 
-def test_text_files(model, vocabulary, tmp_path):
-    text = tmp_path / "text.txt"
-    text.write_text("\n".join(LINES), encoding="utf-8")
-    wanted = perplexity(model, Corpus(text, vocabulary, "whitespace"))
+def test_model_without_words(model, text):
     with pytest.raises(ValueError, match="for a model without a vocabulary"):
         perplexity(model, str(text))
-    model.vocabulary = vocabulary
+
+
+def test_text_files(of_words, vocabulary, text):
+    model, corpus = of_words, Corpus(text, vocabulary, "whitespace")
+    wanted = perplexity(model, corpus)
     assert perplexity(model, str(text)) == wanted == perplexity(model, [text])
     # As an iterable, and split.
     assert perplexity(model, iter(LINES)) == wanted
@@ -100,23 +111,16 @@ def test_text_files(model, vocabulary, tmp_path):
     assert perplexity(model, text)["tokens"] == 4
     assert perplexity(model, text, tokenizer="published")["tokens"] == 5
     with pytest.raises(ValueError, match="`tokenizer` must be None for a corpus that"):
-        perplexity(
-            model, Corpus(text, vocabulary, "whitespace"), tokenizer="whitespace"
-        )
-    model.vocabulary = None
+        perplexity(model, corpus, tokenizer="whitespace")
 
 
-def test_other_vocabulary(model, vocabulary, tmp_path):
-    """The ids of its words are those of others."""
-    text = tmp_path / "text.txt"
-    text.write_text("\n".join(LINES), encoding="utf-8")
+def test_other_vocabulary(of_words, vocabulary, text):
+    """Its words have other ids."""
     other = Vocabulary([*vocabulary.words[:3], *reversed(WORDS)])
-    model.vocabulary = vocabulary
     with pytest.raises(ValueError, match="`corpus` must have the vocabulary of `mod"):
-        perplexity(model, Corpus(text, other, "whitespace"))
+        perplexity(of_words, Corpus(text, other, "whitespace"))
     same = Corpus(text, Vocabulary(vocabulary.words), "whitespace")
-    assert perplexity(model, same) == perplexity(model, text)
-    model.vocabulary = None
+    assert perplexity(of_words, same) == perplexity(of_words, text)
 
 
 def test_empty_corpus(model):

@@ -9,21 +9,20 @@ import pytest
 import keras_elmo
 from keras_elmo.cli import _parser
 from keras_elmo.files.run_history import HistoryRow, write_history
-from keras_elmo.training.beginning import fixed_options
 from keras_elmo.training.learning_rates import (
     build_learning_rate,
     learning_rate_config,
 )
-from keras_elmo.training.manifest import ENDS
+from keras_elmo.training.manifest import ENDS, fixed_options
 from keras_elmo.training.publishing import run_card
-from keras_elmo.training.recipes import completed, recipe_of
+from keras_elmo.training.recipes import choose_recipe, complete_options
 from keras_elmo.training.training_options import TrainingOptions
 from keras_elmo.utils.files import write_json
 from tests.files.test_finding import point_to
 from tests.helpers.command_line import assert_one_line, command
 from tests.helpers.hub import TOKEN, Hub
 from tests.helpers.pretrained import write_pretrained
-from tests.helpers.runs import CONFIG
+from tests.helpers.runs import SMALLER as CONFIG
 
 pytest.importorskip("huggingface_hub")
 
@@ -99,8 +98,15 @@ def test_card(run):
     assert card.startswith("---\nlibrary_name: ")
 
 
-@pytest.mark.parametrize("license", ["mit", "cc-by-sa-4.0", "openrail++", "other"])
-@pytest.mark.parametrize("language", ["ko", "tlh", "zh-Hant", "multilingual"])
+@pytest.mark.parametrize(
+    ("license", "language"),
+    [
+        ("mit", "ko"),
+        ("cc-by-sa-4.0", "tlh"),
+        ("openrail++", "zh-Hant"),
+        ("other", "multilingual"),
+    ],
+)
 def test_identifiers_of_the_hub(run, license, language):
     head = run_card(run, license=license, language=language)
     assert head.startswith(f"---\nlanguage: {language}\nlicense: {license}\n")
@@ -115,7 +121,7 @@ def test_another_license(run, license):
 def begin(run, **given):
     """Writes what a run with some options records; returns it."""
     options = TrainingOptions(CONFIG, "diary.txt", dtype="float32", **given)
-    options = completed(options, recipe_of(options, on_gpu=False), {}, "")
+    options = complete_options(options, choose_recipe(options, on_gpu=False), {}, "")
     rate = None
     if isinstance(options.optimizer, str):
         rate = learning_rate_config(build_learning_rate(options, CONFIG.units))

@@ -1,7 +1,8 @@
+import keras
 import pytest
 
 from keras_elmo.text.vocabulary import SPECIALS, Vocabulary
-from keras_elmo.training.recipes import completed, recipe_of
+from keras_elmo.training.recipes import choose_recipe, complete_options
 from keras_elmo.training.training_options import TrainingOptions
 from tests.helpers.small import CONFIG
 
@@ -29,7 +30,7 @@ def counted(*counts):
     ],
 )
 def test_vocabulary_fits_the_text(counts, given, size):
-    recipe = recipe_of(options(**given), on_gpu=False)
+    recipe = choose_recipe(options(**given), on_gpu=False)
     is_size_given = "vocabulary_size" in given
     words = recipe.vocabulary(counted(*counts), is_size_given)
     assert len(words) == len(SPECIALS) + size
@@ -53,26 +54,47 @@ def test_vocabulary_fits_the_text(counts, given, size):
     ],
 )
 def test_candidates(given, on_gpu, num_words, num_sampled):
-    recipe = recipe_of(options(**given), on_gpu)
+    recipe = choose_recipe(options(**given), on_gpu)
     assert recipe.num_sampled(num_words) == num_sampled
+
+
+def complete(recorded=None, on_gpu=False, **given):
+    some = options(**given)
+    recipe = choose_recipe(some, on_gpu)
+    return complete_options(some, recipe, recorded or {}, "training.json")
 
 
 def test_what_is_given_stands_before_all():
     """Then what the run began with, then what suits the device."""
     recorded = {"optimizer": "adagrad", "batch_tokens": 640, "num_sampled": 9}
-    for given, found, wanted in [
+    for given, begun, wanted in [
         ({}, {}, ("adam", 1280, None)),
         ({}, recorded, ("adagrad", 640, 9)),
         ({"optimizer": "muon"}, recorded, ("muon", 640, 9)),
         ({"batch_tokens": 100, "num_sampled": 8}, recorded, ("adagrad", 100, 8)),
         ({"recipe": "published"}, {"optimizer": "adam"}, ("adagrad", 1280, None)),
     ]:
-        some = options(**given)
-        full = completed(some, recipe_of(some, on_gpu=False), found, "training.json")
+        full = complete(begun, **given)
         assert (full.optimizer, full.batch_tokens, full.num_sampled) == wanted
-    for some, wanted in ((options(), 60), (options(vocabulary_size=70), 70)):
-        full = completed(some, recipe_of(some, False), {"vocabulary_size": 60}, "")
-        assert full.vocabulary_size == wanted
-    full = completed(options(), recipe_of(options(), on_gpu=True), {}, "")
+    assert complete({"vocabulary_size": 60}).vocabulary_size == 60
+    assert complete({"vocabulary_size": 60}, vocabulary_size=70).vocabulary_size == 70
+    full = complete(on_gpu=True)
     assert (full.optimizer, full.batch_tokens) == ("muon", 32_768)
-    assert full.dtype == "mixed_bfloat16"
+    assert full.dtype == "mixed_bfloat16" and complete().dtype == "float32"
+
+
+@pytest.mark.usefixtures("policy_is_restored")
+def test_policy_of_keras():
+    """Whoever set it has chosen, unless no model learns with it."""
+    keras.config.set_dtype_policy("mixed_bfloat16")
+    assert complete().dtype == "mixed_bfloat16"
+    keras.config.set_dtype_policy("mixed_float16")
+    with pytest.raises(ValueError, match="`dtype` must be .*overflows"):
+        complete()
+
+
+@pytest.fixture
+def policy_is_restored():
+    before = keras.config.dtype_policy()
+    yield
+    keras.config.set_dtype_policy(before)

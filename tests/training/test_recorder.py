@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from keras_elmo.training.pending_steps import Step
 from keras_elmo.training.recorder import Interval, RunRecorder, RunState
 from tests.files.test_run_history import FIRST, SECOND
 
@@ -16,7 +17,7 @@ def test_state_json_round_trip():
     state = RunState(step=7, words=99, seconds=0.1 + 0.2, positions=[(1, 2), (0, 9)])
     state.mean_loss = 1 / 3
     state.rows = [FIRST, SECOND]
-    state.interval.add(FIGURES, words=10, predictions=12)
+    state.interval.add(Step(7, 10, 12, FIGURES))
     assert RunState.from_json(json.loads(json.dumps(state.to_json())), "run") == state
 
 
@@ -46,8 +47,8 @@ def test_other_number_of_workers(workers, positions):
 def test_interval_means():
     """Means are of predictions."""
     interval = Interval(seconds=4.0)
-    interval.add(FIGURES, words=10, predictions=12)
-    interval.add({**FIGURES, "forward_loss": 3.0}, words=30, predictions=36)
+    interval.add(Step(1, 10, 12, FIGURES))
+    interval.add(Step(2, 30, 36, {**FIGURES, "forward_loss": 3.0}))
     means = interval.means()
     assert means["loss_forward"] == pytest.approx((12 * 5.1 + 36 * 3.0) / 48)
     assert means["loss_backward"] == pytest.approx(4.7)

@@ -7,7 +7,6 @@ import keras_elmo
 from keras_elmo.embedding import embedder as embeddings
 from keras_elmo.text.vector_file import read_vector_file
 from keras_elmo.words import distill as distilling
-from tests.helpers.small import random_encoder
 
 pytestmark = pytest.mark.graph
 
@@ -20,11 +19,6 @@ SENTENCES = [
 ]
 # Equally frequent words stand as they come in the text.
 FREQUENT = ["the", "bank", "of", "배"]
-
-
-@pytest.fixture(scope="module")
-def encoder():
-    return random_encoder()
 
 
 def means(model, word, layer=None):
@@ -42,22 +36,29 @@ def means(model, word, layer=None):
     return np.mean(rows, axis=0, dtype="float64")
 
 
-def mixed(encoder):
-    layer = keras_elmo.ElmoEmbedding(encoder)
-    layer.mixes[0].gamma.assign(3.0)
-    layer.mixes[0].scalars.assign([0.0, 1.0, -1.0])
-    return layer
-
-
 @pytest.mark.parametrize("layer", [None, 0, 2, -1])
 def test_means_of_a_list(encoder, layer, tmp_path):
     out = tmp_path / "vectors.txt"
-    for model in (encoder, mixed(encoder)):
-        assert keras_elmo.distill(model, SENTENCES, out, layer, min_count=2) == 4
-        words, vectors = read_vector_file(out)
-        assert words == FREQUENT
-        expected = [means(model, word, layer) for word in words]
-        np.testing.assert_allclose(vectors, expected, rtol=1e-5, atol=1e-6)
+    assert keras_elmo.distill(encoder, SENTENCES, out, layer, min_count=2) == 4
+    words, vectors = read_vector_file(out)
+    assert words == FREQUENT
+    expected = [means(encoder, word, layer) for word in words]
+    np.testing.assert_allclose(vectors, expected, rtol=1e-5, atol=1e-6)
+
+
+def test_mixes(encoder, tmp_path):
+    """A trained mix is used; one that is no sum is refused."""
+    out = tmp_path / "vectors.txt"
+    model = keras_elmo.ElmoEmbedding(encoder)
+    model.mixes[0].gamma.assign(3.0)
+    model.mixes[0].scalars.assign([0.0, 1.0, -1.0])
+    keras_elmo.distill(model, SENTENCES, out, min_count=2)
+    expected = [means(model, word) for word in FREQUENT]
+    np.testing.assert_allclose(read_vector_file(out)[1], expected, rtol=1e-5, atol=1e-6)
+    model = keras_elmo.ElmoEmbedding(encoder, layer_norm=True)
+    with pytest.raises(ValueError, match="`layer` must be a number for this model"):
+        keras_elmo.distill(model, SENTENCES, out, min_count=1)
+    keras_elmo.distill(model, SENTENCES, out, layer=1, min_count=1)
 
 
 def test_means_of_files(encoder, tmp_path):
@@ -102,47 +103,47 @@ def test_groups_of_a_word(monkeypatch, grouped):
 def test_senses(encoder, tmp_path):
     """All words are in the file; those with groups under several names."""
     out = tmp_path / "vectors.txt"
+    with pytest.raises(ValueError, match=r"'a#1' could be the name of a group of 'a'"):
+        keras_elmo.distill(encoder, [["a", "a#1"]] * 5, out, senses=True)
+    assert not out.exists()
     count = keras_elmo.distill(encoder, SENTENCES, out, min_count=2, senses=True)
     words, _ = read_vector_file(out)
     assert count == len(words)
     assert [word for word in words if "#" not in word] == FREQUENT
 
 
-def test_senses_without_a_name(encoder, tmp_path):
-    """Groups would take the name of a word; marks of punctuation have none."""
-    out = tmp_path / "vectors.txt"
-    with pytest.raises(ValueError, match=r"'a#1' could be the name of a group of 'a'"):
-        keras_elmo.distill(encoder, [["a", "a#1"]] * 5, out, senses=True)
-    assert not out.exists()
+def test_no_groups_of_punctuation():
     rng = np.random.default_rng(0)
     parts = rng.normal(size=(2, 1, 16)) + rng.normal(scale=0.01, size=(2, 10, 16))
     vectors = [(0, vector) for vector in parts.reshape(20, 16)]
-    assert distilling._means_of_groups(iter(vectors), [","], 16)[0] == [","]
-    assert len(distilling._means_of_groups(iter(vectors), ["a"], 16)[0]) == 3
+    for word, names in ((",", [","]), ("a", ["a", "a#1", "a#2"])):
+        assert distilling._means_of_groups(iter(vectors), [word], 16)[0] == names
 
 
-def test_read_by_others(encoder, tmp_path):
+@pytest.fixture
+def vectors(encoder, tmp_path):
     out = tmp_path / "vectors.txt"
     keras_elmo.distill(encoder, SENTENCES, out, min_count=2)
-    words, vectors = read_vector_file(out)
-    static = keras_elmo.StaticEmbedding.from_file(out)
-    assert static.words == words
+    return out
+
+
+def test_read_by_gensim(vectors):
+    words, expected = read_vector_file(vectors)
+    assert keras_elmo.StaticEmbedding.from_file(vectors).words == words
     gensim = pytest.importorskip("gensim.models")
-    read = gensim.KeyedVectors.load_word2vec_format(out)
+    read = gensim.KeyedVectors.load_word2vec_format(vectors)
     assert read.index_to_key == words
-    np.testing.assert_array_equal(read.vectors, vectors)
+    np.testing.assert_array_equal(read.vectors, expected)
 
 
-def test_read_by_spacy(encoder, tmp_path):
+def test_read_by_spacy(vectors):
     """What `spacy init vectors` does with the file."""
     spacy = pytest.importorskip("spacy")
     from spacy.training.initialize import convert_vectors
 
-    out = tmp_path / "vectors.txt"
-    keras_elmo.distill(encoder, SENTENCES, out, min_count=2)
     nlp = spacy.blank("xx")
-    convert_vectors(nlp, out, truncate=0, prune=-1)
-    for word, vector in zip(*read_vector_file(out), strict=True):
+    convert_vectors(nlp, vectors, truncate=0, prune=-1)
+    for word, vector in zip(*read_vector_file(vectors), strict=True):
         np.testing.assert_array_equal(nlp.vocab.get_vector(word), vector)
 
 
@@ -213,11 +214,3 @@ def test_errors(encoder, changes, message, tmp_path, monkeypatch):
     with pytest.raises((ValueError, OSError), match=message):
         keras_elmo.distill(encoder, **{**valid, **changes})
     assert not (tmp_path / "vectors.txt").exists()
-
-
-def test_mix_that_is_no_sum(encoder, tmp_path):
-    model = keras_elmo.ElmoEmbedding(encoder, layer_norm=True)
-    arguments = model, SENTENCES, tmp_path / "vectors.txt"
-    with pytest.raises(ValueError, match="`layer` must be a number for this model"):
-        keras_elmo.distill(*arguments, min_count=1)
-    keras_elmo.distill(*arguments, layer=1, min_count=1)

@@ -1,81 +1,33 @@
 import unicodedata
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from keras_elmo import nearest
-from keras_elmo.export.saved_model import export_saved_model
-from tests.helpers import numpy_reference
-from tests.helpers.small import CONFIG, published, random_encoder
+from keras_elmo import Index, nearest
+from tests.words.by_hand import CORPUS, QUERY, assert_same
 
 pytestmark = pytest.mark.graph
 
-QUERY = ["I", "sat", "on", "the", "bank", "of", "the", "river"]
-CORPUS = [
-    ["The", "bank", "lends", "money", "."],
-    [],
-    ["A", "tree", "on", "the", "bank", "of", "a", "river"],
-    ["배", "가", "고프다"],
-    ["the", "bank", "the", "bank"],
-]
 
-
-@pytest.fixture(scope="module")
-def encoder():
-    encoder = random_encoder()
-    encoder.tokenizer = "whitespace"
-    return encoder
-
-
-def by_hand(encoder, layer, sentence, position):
-    options, weights = published(encoder)
-    layers = numpy_reference.encode(sentence, options, weights)[0]
-    vector = layers[layer][position + 1].astype("float64")
-    return vector / np.linalg.norm(vector)
-
-
-@pytest.mark.parametrize("layer", [0, 1, -1])
-def test_against_reference(encoder, layer):
-    """Equals a search by hand."""
-    query = by_hand(encoder, layer, QUERY, 4)
-    expected = {
-        (tuple(sentence), position): by_hand(encoder, layer, sentence, position) @ query
-        for sentence in CORPUS
-        for position in range(len(sentence))
-    }
-    found = nearest(encoder, "bank", QUERY, CORPUS, num=7, layer=layer)
-    cosines = sorted(expected.values(), reverse=True)[:7]
-    np.testing.assert_allclose([each.cosine for each in found], cosines, atol=1e-5)
-    for each in found:
-        cosine = expected[tuple(each.sentence), each.position]
-        assert each.cosine == pytest.approx(cosine, abs=1e-5)
-        assert each.word == each.sentence[each.position]
-
-
-def test_duplicates(encoder):
-    """Occurrences at the same place of equal sentences are returned once."""
-    num_tokens = sum(map(len, CORPUS))
-    found = nearest(encoder, "bank", QUERY, CORPUS * 3, num=1000)
-    assert len(found) == num_tokens
-    # Once from 1,000 and once from as few as are wanted.
-    best = nearest(encoder, "bank", QUERY, CORPUS * 3, num=3)
-    assert best == found[:3]
+def test_equals_index(encoder):
+    """As an index that is built and asked once."""
+    for layer, words in ((0, "any"), (-1, "same")):
+        found = nearest(encoder, "bank", QUERY, CORPUS, 100, layer, words=words)
+        index = Index.build(encoder, CORPUS, layer)
+        assert_same(found, index.query("bank", QUERY, 100, words))
 
 
 def test_among(encoder):
-    """Only tokens that `among` chooses are compared."""
-    found = nearest(encoder, "bank", QUERY, CORPUS, among=lambda word: word == "bank")
-    assert [each.word for each in found] == ["bank"] * 4
-    assert not nearest(encoder, "bank", QUERY, CORPUS, among=lambda word: False)
+    """Tokens that `among` chooses are compared, the same word of them if asked."""
 
+    def words(among, words="any"):
+        found = nearest(encoder, "the", QUERY, CORPUS, among=among, words=words)
+        return sorted(occurrence.word for occurrence in found)
 
-def test_query_is_left_out(encoder):
-    """The occurrence that was asked for is left out."""
-    found = nearest(encoder, "the", QUERY, [QUERY], num=100)
-    places = sorted(each.position for each in found)
-    # The first "the" was asked for; the second is another place.
-    assert places == [0, 1, 2, 4, 5, 6, 7]
+    assert words(lambda word: word == "bank") == ["bank"] * 4
+    assert words(lambda word: False) == []
+    assert words(None, "same") == ["The", "the", "the", "the"]
+    assert words(str.istitle, "same") == ["The"]
 
 
 def test_text_files(encoder, tmp_path):
@@ -84,30 +36,12 @@ def test_text_files(encoder, tmp_path):
         lines = "\n".join(map(" ".join, part))
         (tmp_path / name).write_text(lines, encoding="utf-8")
     found = nearest(encoder, "bank", " ".join(QUERY), tmp_path / "*.txt")
-    expected = nearest(encoder, "bank", QUERY, CORPUS)
-    assert [each[1:] for each in found] == [each[1:] for each in expected]
-    np.testing.assert_allclose(
-        [each.cosine for each in found], [each.cosine for each in expected], atol=1e-5
-    )
-
-
-def test_saved_model(encoder, tmp_path):
-    """A saved model by path."""
-    export_saved_model(encoder, tmp_path / "model", None)
-    found = nearest(tmp_path / "model", "bank", QUERY, CORPUS, num=2)
-    assert found == nearest(encoder, "bank", QUERY, CORPUS, num=2)
-
-
-def test_string_sentences(encoder):
-    """Strings as sentences are refused: their letters would be taken for words."""
-    lines = (" ".join(sentence) for sentence in CORPUS)
-    with pytest.raises(TypeError, match="`corpus` must be a .* or hold lists of"):
-        nearest(encoder, "bank", QUERY, lines)
-    said = r"such as \[\['the', 'bank'\]\]: no file matches 'the river'"
-    with pytest.raises(ValueError, match=said):
-        nearest(encoder, "bank", QUERY, ["the river"])
-    with pytest.raises(TypeError, match="lists of tokens, .* Received: .*a.txt"):
-        nearest(encoder, "bank", QUERY, iter([Path("a.txt")]))
+    assert_same(found, nearest(encoder, "bank", QUERY, CORPUS))
+    # Text and sentence are split as asked.
+    text = tmp_path / "text.txt"
+    text.write_text("the bank's", encoding="utf-8")
+    (found,) = nearest(encoder, "bank", "a bank's", text, 1, tokenizer="published")
+    assert found.sentence == ["the", "bank", "'s"]
 
 
 def test_decomposed_word(encoder, monkeypatch):
@@ -127,11 +61,22 @@ def test_decomposed_word(encoder, monkeypatch):
         ({"num": 0}, "`num` must be at least 1. Received: num=0"),
         ({"layer": 3}, "one of the model's 3, -3 to 2. Received: layer=3"),
         ({"corpus": [["the", ""]]}, r"`corpus` must hold tokens .* \['the', ''\]"),
+        # The letters of a string would be taken for words.
+        ({"corpus": iter(["the bank"])}, "`corpus` must be a .* or hold lists of"),
+        ({"corpus": iter([Path("a.txt")])}, "lists of tokens, .* Received: .*a.txt"),
+        (
+            {"corpus": ["the river"]},
+            r"such as \[\['the', 'bank'\]\]: no file matches 'the river'",
+        ),
     ],
 )
 def test_invalid_arguments(encoder, arguments, message):
-    """Arguments that do not fit."""
-    assert CONFIG.num_layers == 2
-    arguments = {"word": "bank", "sentence": QUERY, "corpus": CORPUS, **arguments}
-    with pytest.raises(ValueError, match=message):
+    """Those of the word are found before the text is read."""
+
+    def text():
+        raise AssertionError
+        yield
+
+    arguments = {"word": "bank", "sentence": QUERY, "corpus": text(), **arguments}
+    with pytest.raises((TypeError, ValueError), match=message):
         nearest(encoder, **arguments)

@@ -2,54 +2,31 @@ import numpy as np
 import pytest
 
 from keras_elmo import perplexity, score
-from keras_elmo.models.pretraining import build_pretraining_model
 from keras_elmo.text.vocabulary import UNKNOWN, Vocabulary
 from keras_elmo.words.predictions import Predictions
-from tests.helpers import numpy_reference
-from tests.helpers.layer_checks import numpy_of
-from tests.helpers.pretrained import model_of
-from tests.helpers.runs import CONFIG
-from tests.helpers.small import published, randomise
-from tests.words.test_substitutes import ALL_WORDS, SENTENCE
+from tests.words.by_hand import ALL_WORDS, SENTENCE, log_likelihoods
+
+pytestmark = pytest.mark.graph
 
 SENTENCES = [SENTENCE, ["배"], [], ["of", "the", "bank"] * 30]
 # Of the unknown words' frequency, that of the rarest word, log-uniform by rank.
 LOG_SHARE = np.log(np.log1p(1 / len(ALL_WORDS)) / np.log1p(1 / 3))
 
 
-@pytest.fixture(scope="module")
-def model():
-    model = model_of(CONFIG, ALL_WORDS)
-    randomise(model, np.random.default_rng(0), scale=0.5)
-    model.encoder.tokenizer = "whitespace"
-    return model
-
-
-def by_hand(model, tokens, ids):
-    """The log likelihood of each id by each direction, from the oracle."""
-    options, weights = published(model.encoder)
-    kernel, bias = map(numpy_of, (model.head.softmax.kernel, model.head.softmax.bias))
-    char_ids = numpy_reference.character_ids(tokens)
-    losses = numpy_reference.language_model_nll(
-        char_ids, np.array(ids), options, weights, kernel, bias
-    )
-    return [-each for each in losses]
-
-
 def test_against_reference(model):
     """Equals a computation by hand, whatever is scored beside a sentence."""
     found = list(score(model, SENTENCES, batch_size=2))
-    assert [each.tokens for each in found] == SENTENCES
-    for tokens, each in zip(SENTENCES, found, strict=True):
+    assert [one.tokens for one in found] == SENTENCES
+    for tokens, one in zip(SENTENCES, found, strict=True):
         ids = [0, *model.vocabulary.ids(tokens), 1]
-        forward, backward = by_hand(model, tokens, ids)
+        forward, backward = log_likelihoods(model, tokens, ids)
         shares = LOG_SHARE * (np.array(ids) == UNKNOWN)
         forward, backward = forward + shares[1:], backward + shares[:-1]
         # The end of the sentence is predicted forward, its start backward.
-        np.testing.assert_allclose(each.token_forward, forward[:-1], atol=1e-4)
-        np.testing.assert_allclose(each.token_backward, backward[1:], atol=1e-4)
-        assert each.forward == pytest.approx(forward.sum(), rel=1e-4)
-        assert each.backward == pytest.approx(backward.sum(), rel=1e-4)
+        np.testing.assert_allclose(one.token_forward, forward[:-1], atol=1e-4)
+        np.testing.assert_allclose(one.token_backward, backward[1:], atol=1e-4)
+        assert one.forward == pytest.approx(forward.sum(), rel=1e-4)
+        assert one.backward == pytest.approx(backward.sum(), rel=1e-4)
     assert found[0].unknown == ["strange"]
     assert found[1].unknown == found[2].unknown == []
 
@@ -71,7 +48,7 @@ def test_both_sides(model):
         for token_id in range(2, len(ALL_WORDS)):
             ids = [0, *model.vocabulary.ids(tokens), 1]
             ids[place + 1] = token_id
-            forward, backward = by_hand(model, tokens, ids)
+            forward, backward = log_likelihoods(model, tokens, ids)
             prior = np.log(np.log1p(1 / (token_id + 1)))
             logs.append(forward[place] + backward[place + 1] - prior)
         (word_id,) = model.vocabulary.ids([token])
@@ -82,15 +59,20 @@ def test_both_sides(model):
 
 @pytest.mark.parametrize(
     ("counts", "share"),
-    [(None, LOG_SHARE), ([0, 0, 50, 9, 8, 8, 7, 6, 5], np.log(5 / 50))],
-    ids=["by rank", "by counts"],
+    [
+        (None, LOG_SHARE),
+        ([0, 0, 50, 9, 8, 8, 7, 6, 5], np.log(5 / 50)),
+        # Of a text without unknown words, a share is no more than all of it.
+        ([0, 0, 0, 9, 8, 8, 7, 6, 5], 0),
+    ],
+    ids=["by rank", "by counts", "none counted"],
 )
 def test_unknown_word(model, monkeypatch, counts, share):
     """It is a share of `<UNK>`: as frequent as the rarest word that is known."""
     sentence = ["the", "strange", "river"]
     monkeypatch.setattr(model, "vocabulary", Vocabulary(ALL_WORDS, counts))
     (found,) = score(model, [sentence])
-    forward, backward = by_hand(model, sentence, [0, 3, UNKNOWN, 5, 1])
+    forward, backward = log_likelihoods(model, sentence, [0, 3, UNKNOWN, 5, 1])
     assert found.token_forward[1] == pytest.approx(forward[1] + share, abs=1e-4)
     assert found.token_backward[1] == pytest.approx(backward[2] + share, abs=1e-4)
     # Beside all other words, `<UNK>` is what it is without a share.
@@ -101,15 +83,6 @@ def test_unknown_word(model, monkeypatch, counts, share):
     assert found.token_pseudo[1] == pytest.approx(both[0] + share, abs=1e-4)
 
 
-def test_no_unknown_word_in_the_text(model, monkeypatch):
-    """Then a share is no more than all of it."""
-    counts = [0, 0, 0, 9, 8, 8, 7, 6, 5]
-    monkeypatch.setattr(model, "vocabulary", Vocabulary(ALL_WORDS, counts))
-    (found,) = score(model, [["strange"]])
-    forward, _ = by_hand(model, ["strange"], [0, UNKNOWN, 1])
-    assert found.token_forward == pytest.approx(forward[:1], abs=1e-4)
-
-
 def test_perplexity(model, tmp_path):
     """Agrees with the perplexity of the text, which predicts `<UNK>`."""
     text = tmp_path / "text.txt"
@@ -117,20 +90,20 @@ def test_perplexity(model, tmp_path):
     text.write_text("\n".join(lines) + "\n", encoding="utf-8")
     measured = perplexity(model, text)
     found = list(score(model, lines))
-    predictions = sum(len(each.tokens) + 1 for each in found)
+    predictions = sum(len(one.tokens) + 1 for one in found)
     for direction in ("forward", "backward"):
-        total = sum(getattr(each, direction) for each in found)
-        total -= LOG_SHARE * sum(len(each.unknown) for each in found)
+        total = sum(getattr(one, direction) for one in found)
+        total -= LOG_SHARE * sum(len(one.unknown) for one in found)
         expected = pytest.approx(measured[direction], rel=1e-4)
         assert np.exp(-total / predictions) == expected
 
 
 def test_text_and_tokens(model):
-    """Strings are cut by the model's tokenizer, and stand beside lists of tokens."""
+    """Strings are split by the model's tokenizer, and stand beside lists of tokens."""
     mixed = [" ".join(SENTENCE), "", SENTENCE, "the  river"]
     found = list(score(model, iter(mixed)))
     tokens = [SENTENCE, [], SENTENCE, ["the", "river"]]
-    assert [each.tokens for each in found] == tokens
+    assert [one.tokens for one in found] == tokens
     assert found[0].forward == pytest.approx(found[2].forward, rel=1e-5)
     assert found[1].pseudo == 0 and len(found[1].token_forward) == 0
     assert list(score(model, [])) == []
@@ -144,19 +117,14 @@ def test_small_blocks(model, monkeypatch):
     module = "keras_elmo.words.score"
     monkeypatch.setattr(f"{module}._PROBABILITIES", 30)
     monkeypatch.setattr(f"{module}._POSITIONS", 9)
-    for each, other in zip(score(model, SENTENCES), expected, strict=True):
-        assert each.forward == pytest.approx(other.forward, rel=1e-5)
-        np.testing.assert_allclose(each.token_pseudo, other.token_pseudo, atol=1e-5)
+    for one, other in zip(score(model, SENTENCES), expected, strict=True):
+        assert one.forward == pytest.approx(other.forward, rel=1e-5)
+        np.testing.assert_allclose(one.token_pseudo, other.token_pseudo, atol=1e-5)
 
 
 def test_invalid_arguments(model):
     """Before anything is computed."""
     with pytest.raises(ValueError, match="`batch_size` must be at least 1"):
         score(model, SENTENCES, batch_size=0)
-    with pytest.raises(TypeError, match="Received: a Encoder, which has no softmax"):
-        score(model.encoder, SENTENCES)
     with pytest.raises(ValueError, match="tokens that are not empty"):
         list(score(model, [["", "the"]]))
-    no_words = build_pretraining_model(CONFIG, 9, num_sampled=4)
-    with pytest.raises(ValueError, match="`model` must have a vocabulary"):
-        score(no_words, SENTENCES)

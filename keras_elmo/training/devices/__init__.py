@@ -11,9 +11,9 @@ from keras_elmo.utils.checks import refuse
 def choose_devices(count: int | None = None) -> Devices:
     """Returns the devices that the environment and the user name.
 
-    Several processes are those of `TF_CONFIG` on TensorFlow, and of
-    `KERAS_DISTRIBUTION_JOB_ADDRESSES`, `_NUM_PROCESSES` and `_PROCESS_ID` on JAX.
-    Call it before anything else is computed.
+    `TF_CONFIG` on TensorFlow, and `KERAS_DISTRIBUTION_JOB_ADDRESSES`, `_NUM_PROCESSES`
+    and `_PROCESS_ID` on JAX, name several processes. Call it before anything else is
+    computed.
 
     Args:
         count: devices of this process; if `None`, all GPUs, or one CPU. Without a

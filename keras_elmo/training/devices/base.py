@@ -1,4 +1,4 @@
-"""The interface of devices, and how a batch is divided among them."""
+"""What a run asks of devices, and how a batch is divided among them."""
 
 import contextlib
 import dataclasses
@@ -11,8 +11,7 @@ from keras import ops
 from keras_elmo.config import MAX_CHARACTERS
 from keras_elmo.models.pretraining import PretrainingModel
 from keras_elmo.text.batch_shapes import pad_batch
-from keras_elmo.text.vocabulary import PADDING_ID
-from keras_elmo.training.training_data import Batch, check_batch
+from keras_elmo.training.training_data import Batch, check_batch, count_words
 from keras_elmo.utils.types import Tensor
 
 # No row has fewer positions: its two boundaries.
@@ -22,9 +21,9 @@ _MIN_TOKENS = 2
 def split_batch(
     batch: Batch | None, parts: int, num_ids: int = MAX_CHARACTERS
 ) -> list[Batch]:
-    """Returns a part of the rows for each device, all of the same shape.
+    """Returns parts of the same shape, one for each device.
 
-    Every `parts`-th row, because rows of similar length follow each other.
+    A part has every `parts`-th row, because rows of similar length follow each other.
     """
     if batch is None:
         batch = no_rows(num_ids)
@@ -48,7 +47,7 @@ def no_rows(num_ids: int) -> Batch:
 
 
 def spelled_out(batch: Batch) -> Batch:
-    """Returns a batch of distinct words with the ids of the word of each position."""
+    """Returns a batch with the ids of each position, instead of distinct words."""
     if "char_ids" in batch:
         return batch
     char_ids = np.asarray(batch["words"])[np.asarray(batch["positions"])]
@@ -57,36 +56,30 @@ def spelled_out(batch: Batch) -> Batch:
 
 @dataclasses.dataclass(frozen=True)
 class WorkerStatus:
-    """What each worker sends to all others before a step."""
+    """What each worker tells all workers before a step."""
 
-    has_batch: int  # 0 at the end of its text
     epoch: int
     batch: int  # of the epoch, the next one included
-    words: int  # of the next batch, as the following three
-    predictions: int  # of a direction
-    rows: int
-    tokens: int
-    stop: int  # a reason to stop, else 0
+    has_batch: int = 0  # 0 at the end of its text
+    words: int = 0  # of the next batch, as the following three
+    predictions: int = 0  # of a direction
+    rows: int = 0
+    tokens: int = 0
+    stop: int = 0  # a reason to stop, else 0
     progress: int = 0  # towards the end of the run, in millionths
 
     @classmethod
-    def of(
-        cls, batch: Batch | None, position: tuple[int, int], stop: int
-    ) -> "WorkerStatus":
+    def of(cls, batch: Batch | None, position: tuple[int, int]) -> "WorkerStatus":
         if batch is None:
-            return cls(0, *position, 0, 0, 0, 0, stop)
+            return cls(*position)
         check_batch(batch)
-        token_ids = np.asarray(batch["token_ids"])
-        # Every row has two boundaries, of which a direction predicts one, unless all of
-        # it is masked.
-        predictions = int(np.sum(token_ids[:, 1:] != PADDING_ID))
-        words = predictions - int(np.sum(token_ids[:, 0] != PADDING_ID))
-        rows, tokens = token_ids.shape
-        return cls(1, *position, words, predictions, rows, tokens, stop)
+        words, predictions = count_words(batch)
+        rows, tokens = np.shape(batch["token_ids"])
+        return cls(*position, 1, words, predictions, rows, tokens)
 
 
 def most_cpu_devices() -> int:
-    """Returns into how many devices a CPU is divided at most."""
+    """Returns into how many devices a CPU may be divided."""
     # More than there are cores help to try what several devices do.
     return max(8, os.cpu_count() or 1)
 
@@ -123,11 +116,18 @@ class Devices:
 
     def all_gather(self, status: WorkerStatus) -> list[WorkerStatus]:
         """Returns the statuses of all workers."""
-        return [status]
+        if self.num_workers == 1:
+            return [status]
+        rows = self.gather_rows(np.array(dataclasses.astuple(status)))
+        return [WorkerStatus(*row) for row in rows.tolist()]
+
+    def gather_rows(self, row: np.ndarray) -> np.ndarray:
+        """Returns the rows of all workers, in their order."""
+        raise NotImplementedError  # One worker has no other.
 
     def wait(self) -> None:
         """Returns when every worker has called it."""
-        self.all_gather(WorkerStatus.of(None, (0, 0), 0))
+        self.all_gather(WorkerStatus(0, 0))
 
     def place(self, batch: Batch) -> Batch:
         """Returns a batch as `update` takes it, in the memory of the device."""
@@ -153,7 +153,7 @@ class Devices:
         them.
         """
         model.reset_metrics()
-        return {**model.train_step((batch,)), **gradient_norm_of(model)}
+        return {**model.train_step((batch,)), **read_gradient_norm(model)}
 
     def set_learning_rate(self, model: PretrainingModel, rate: float) -> None:
         """Sets the learning rate of the next update."""
@@ -166,7 +166,7 @@ class Devices:
         """Called when the variables have their initial or restored values."""
 
 
-def gradient_norm_of(model: PretrainingModel) -> dict[str, Tensor]:
+def read_gradient_norm(model: PretrainingModel) -> dict[str, Tensor]:
     """Returns the norm of the last gradients, which Keras's own optimizers lack."""
     norm = getattr(model.optimizer, "gradient_norm", None)
     # What is in a variable changes in the next update.

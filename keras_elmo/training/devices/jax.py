@@ -1,7 +1,6 @@
 """Several devices on JAX: `keras.distribution`, in one process or in several."""
 
 import contextlib
-import dataclasses
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -33,19 +32,18 @@ _ADDRESSES = "KERAS_DISTRIBUTION_JOB_ADDRESSES"
 _NUM_PROCESSES = "KERAS_DISTRIBUTION_NUM_PROCESSES"
 _PROCESS = "KERAS_DISTRIBUTION_PROCESS_ID"
 
-# A process ends when another one was silent for so long.
+# A process ends when another one is silent for this long.
 _HEARTBEAT_SECONDS = 30
 
 
 class JaxDevices(Devices):
     """The devices of JAX; several are a `keras.distribution.DataParallel`.
 
-    JAX computes with sharded arrays as with any others, so losses, gradients and
-    dropout masks are those of one device. All processes have to pass parts of the same
-    shape.
+    JAX computes with sharded arrays as with any array, so losses, gradients and dropout
+    masks equal those of one device. All processes have to pass parts of one shape.
 
-    An update is compiled for each shape of a batch. It takes the values of the last one
-    from device to device, and the variables get them when they are to be read.
+    An update is compiled for each shape of a batch. Its values stay on the devices for
+    the next update, and are written to the variables before these are read.
     """
 
     compiles = True
@@ -80,18 +78,12 @@ class JaxDevices(Devices):
         self._values: Values | None = None
 
     def scope(self) -> contextlib.AbstractContextManager[object]:
-        if self._distribution is None:
-            return contextlib.nullcontext()
-        return self._distribution.scope()
+        return self._distribution.scope() if self._distribution else super().scope()
 
-    def all_gather(self, status: WorkerStatus) -> list[WorkerStatus]:
-        if self.num_workers == 1:
-            return [status]
+    def gather_rows(self, row: np.ndarray) -> np.ndarray:
         from jax.experimental import multihost_utils
 
-        row = np.asarray(dataclasses.astuple(status), "int32")
-        rows = np.asarray(multihost_utils.process_allgather(row))
-        return [WorkerStatus(*row) for row in rows.tolist()]
+        return np.asarray(multihost_utils.process_allgather(row.astype("int32")))
 
     def place(self, batch: Batch) -> Batch:
         return self._divide(batch) if self.num_workers == 1 else spelled_out(batch)
@@ -115,16 +107,16 @@ class JaxDevices(Devices):
         import jax
 
         for batch in batches:
-            shapes = _shapes_of(batch)
+            shapes = _read_shapes(batch)
             if shapes not in self._updates:
                 update = jax.jit(
-                    _update_of(model), donate_argnums=0, out_shardings=self._copied
+                    _make_update(model), donate_argnums=0, out_shardings=self._copied
                 )
                 # Keras traces in one thread, XLA compiles in several.
                 with self.scope():
                     lowered = update.lower(self._last_values(model), batch)
                 self._updates[shapes] = self._compiling.submit(lowered.compile)
-        self._updates[_shapes_of(batches[0])].result()
+        self._updates[_read_shapes(batches[0])].result()
         return True
 
     def close(self) -> None:
@@ -140,7 +132,7 @@ class JaxDevices(Devices):
                 max(status.tokens for status in statuses),
             )
         self.compile(model, [batch])
-        update = self._updates[_shapes_of(batch)].result()
+        update = self._updates[_read_shapes(batch)].result()
         self._values, metrics = update(self._last_values(model), batch)
         return metrics
 
@@ -150,8 +142,7 @@ class JaxDevices(Devices):
         if self._values is None:
             super().set_learning_rate(model, rate)
             return
-        variables = model.optimizer.variables
-        (at,) = _places(variables, model.optimizer.learning_rate)
+        (at,) = _places(model.optimizer.variables, model.optimizer.learning_rate)
         value = np.asarray(rate, "float32")
         self._values[-1][at] = jax.device_put(value, self._copied)
 
@@ -183,11 +174,11 @@ def _variables(model: PretrainingModel) -> tuple[list[keras.Variable], ...]:
 
 
 def _places(variables: list[keras.Variable], variable: object) -> list[int]:
-    """Returns the place of a variable among others, if it is there."""
+    """Returns the place of a variable in a list, if it is there."""
     return [k for k, other in enumerate(variables) if other is variable]
 
 
-def _update_of(
+def _make_update(
     model: PretrainingModel,
 ) -> Callable[[Values, Batch], tuple[Values, dict[str, Tensor]]]:
     norm = getattr(model.optimizer, "gradient_norm", None)
@@ -204,7 +195,7 @@ def _update_of(
     return update
 
 
-def _shapes_of(batch: Batch) -> Shapes:
+def _read_shapes(batch: Batch) -> Shapes:
     return tuple(sorted((name, *value.shape) for name, value in batch.items()))
 
 

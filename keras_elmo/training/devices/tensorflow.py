@@ -1,19 +1,21 @@
 """Several devices on TensorFlow: `tf.distribute`, in one process or in several."""
 
 import contextlib
-import dataclasses
 import json
 import os
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from typing import TypeAlias
+
+import numpy as np
 
 from keras_elmo.models.language_model_head import predicted_pairs
 from keras_elmo.models.pretraining import PretrainingModel
 from keras_elmo.training.devices.base import (
     Devices,
     WorkerStatus,
-    gradient_norm_of,
     most_cpu_devices,
+    read_gradient_norm,
     spelled_out,
     split_batch,
 )
@@ -38,8 +40,8 @@ class TensorFlowDevices(Devices):
 
     Each replica gets a part of the rows of its worker's batch. The predictions of all
     replicas are counted, and the optimizer sums their gradients before it clips, so the
-    update is that of one device with all rows. Only the dropout masks differ between
-    the replicas.
+    update equals an update on one device with all rows. Only the dropout masks differ
+    between the replicas.
 
     A step is one graph for batches of all shapes. Where XLA `compiles`, it is a graph
     for each shape, and a program computes the gradients of a replica. The sums over
@@ -61,18 +63,27 @@ class TensorFlowDevices(Devices):
         self._strategy = strategy
         self.on_gpu = bool(tf.config.list_physical_devices("GPU"))
         self._step: Callable[[list[Batch]], dict[str, Tensor]] | None = None
-        self._gather = self._make_gather()
 
     def scope(self) -> contextlib.AbstractContextManager[object]:
         return self._strategy.scope()
 
-    def all_gather(self, status: WorkerStatus) -> list[WorkerStatus]:
-        if self.num_workers == 1:
-            return [status]
-        row = tf.constant(dataclasses.astuple(status), "int64")
+    def gather_rows(self, row: np.ndarray) -> np.ndarray:
         with _reports_lost_workers():
-            rows = self._gather(row).numpy()[:: self.num_replicas]
-        return [WorkerStatus(*row) for row in rows.tolist()]
+            rows = self._gather(tf.constant(row, "int64")).numpy()
+        return rows[:: self.num_replicas]
+
+    @cached_property
+    def _gather(self) -> Callable[[Tensor], Tensor]:
+        def on_replica(row: Tensor) -> Tensor:
+            context = tf.distribute.get_replica_context()
+            return context.all_gather(row[None], axis=0)
+
+        @tf.function(autograph=False)
+        def gather(row: Tensor) -> Tensor:
+            rows = self._strategy.run(on_replica, args=(row,))
+            return self._strategy.experimental_local_results(rows)[0]
+
+        return gather
 
     def place(self, batch: Batch) -> Batch:
         if self.compiles:
@@ -88,7 +99,7 @@ class TensorFlowDevices(Devices):
         parts = split_batch(batch, self.num_replicas, model.config.ids_per_token)
         with _reports_lost_workers():
             metrics = self._step(parts)
-        return {**metrics, **gradient_norm_of(model)}
+        return {**metrics, **read_gradient_norm(model)}
 
     def after_restore(self, model: PretrainingModel) -> None:
         """Gives each replica dropout seeds of its own, and the same candidates."""
@@ -100,20 +111,6 @@ class TensorFlowDevices(Devices):
                 seed, count = locals_[0].numpy()
                 for k, local in enumerate(locals_):
                     local.assign([seed + first + k, count])
-
-    def _make_gather(self) -> Callable[[Tensor], Tensor]:
-        strategy = self._strategy
-
-        def on_replica(row: Tensor) -> Tensor:
-            context = tf.distribute.get_replica_context()
-            return context.all_gather(row[None], axis=0)
-
-        @tf.function(autograph=False)
-        def gather(row: Tensor) -> Tensor:
-            rows = strategy.run(on_replica, args=(row,))
-            return strategy.experimental_local_results(rows)[0]
-
-        return gather
 
     def _make_step(
         self, model: PretrainingModel
@@ -216,23 +213,21 @@ def choose_tensorflow_devices(
             "the environment variable TF_CONFIG must be a JSON object. "
             f"Received: TF_CONFIG={config!r}"
         )
-    cluster = tf.distribute.cluster_resolver.TFConfigClusterResolver()
-    jobs = cluster.cluster_spec().as_dict() if os.environ.get("TF_CONFIG") else {}
-    sizes = {name: len(jobs.get(name, ())) for name in ("chief", "worker")}
-    num_workers = sum(sizes.values())
     names = _local_devices(count)
     if compiled is None:
         compiled = bool(tf.config.list_physical_devices("GPU"))
+    cluster = tf.distribute.cluster_resolver.TFConfigClusterResolver()
+    jobs = cluster.cluster_spec().as_dict() if os.environ.get("TF_CONFIG") else {}
+    num_chiefs, num_others = (len(jobs.get(name, ())) for name in ("chief", "worker"))
+    num_workers = num_chiefs + num_others
     if num_workers > 1:
-        worker = cluster.task_id
-        if cluster.task_type == "worker":
-            worker += sizes["chief"]
+        worker = cluster.task_id + num_chiefs * (cluster.task_type == "worker")
         strategy = tf.distribute.MultiWorkerMirroredStrategy(cluster_resolver=cluster)
         return TensorFlowDevices(strategy, worker, num_workers, compiled)
-    if len(names) < 2:
-        return TensorFlowDevices(tf.distribute.get_strategy(), compiles=compiled)
-    mirrored = tf.distribute.MirroredStrategy(names)
-    return TensorFlowDevices(mirrored, compiles=compiled)
+    strategy = tf.distribute.get_strategy()
+    if len(names) > 1:
+        strategy = tf.distribute.MirroredStrategy(names)
+    return TensorFlowDevices(strategy, compiles=compiled)
 
 
 _TOO_LATE = "chosen before TensorFlow computes in the process"
@@ -248,9 +243,8 @@ def _local_devices(count: int | None) -> list[str]:
         except RuntimeError:
             refuse("devices", _TOO_LATE, count)
         return [f"GPU:{k}" for k in range(len(gpus[:count]))]
-    count = count or 1
-    if count > most_cpu_devices():
-        most = most_cpu_devices()
+    count, most = count or 1, most_cpu_devices()
+    if count > most:
         rule = f"at most {most}, into which the CPU is divided where there is no GPU"
         refuse("devices", rule, count)
     if count > 1:

@@ -39,9 +39,9 @@ def measured(quality, tmp_path, monkeypatch):
         with lzma.open(tmp_path / name, "wt", encoding="utf-8") as file:
             file.write(text)
     monkeypatch.setenv("KERAS_ELMO_DATA", str(tmp_path))
-    monkeypatch.setitem(quality("experiments").TEXTS, "en", ("enwiki",))
-    encoders = quality("encoders").Encoders(run)
-    return encoders, quality("scores").Scores(tmp_path / "scores.json")
+    monkeypatch.setitem(quality("language_models").TEXTS, "en", ("enwiki",))
+    model = quality("measured_model").MeasuredModel("en", run)
+    return model, quality("scores").Scores(tmp_path / "scores.json")
 
 
 def nothing(message):
@@ -50,21 +50,23 @@ def nothing(message):
 
 def test_pairs(quality, measured):
     """All pairs, and those without unknown words; Korean has none."""
-    encoders, scores = measured
+    model, scores = measured
     models = quality("language_models")
-    models.measure_blimp("ko", encoders, scores, nothing)
+    model.language = "ko"
+    models.measure_blimp(model, scores, nothing)
     assert not scores
-    models.measure_blimp("en", encoders, scores, nothing)
-    wanted = {"vectors": encoders.digest("elmo"), **FIGURES}
+    model.language = "en"
+    models.measure_blimp(model, scores, nothing)
+    wanted = {"vectors": model.digest("elmo"), **FIGURES}
     assert scores == {"blimp, some_pairs": wanted, "blimp, the_same_again": wanted}
     page = quality("page")
-    table = page._table("blimp", "", page.Found(scores, 1), ())
+    table = page.table("blimp", "", scores)
     row = "2 | 50.0 | 50.0 | 50.0 | 8 | 50.0 | 50.0 | 50.0 |"
     assert table.endswith(f"| island effects | {row}\n| all | {row}")
 
 
 def test_measured_paradigms_are_kept(quality, measured, monkeypatch):
-    encoders, scores = measured
+    model, scores = measured
     models = quality("language_models")
     seen = []
 
@@ -76,22 +78,22 @@ def test_measured_paradigms_are_kept(quality, measured, monkeypatch):
 
     monkeypatch.setattr(models, "measure_pairs", stopped)
     with pytest.raises(KeyboardInterrupt):
-        models.measure_blimp("en", encoders, scores, nothing)
+        models.measure_blimp(model, scores, nothing)
     again = []
     monkeypatch.setattr(
         models, "measure_pairs", lambda *given: again.append(given) or FIGURES
     )
-    models.measure_blimp("en", encoders, scores, nothing)
+    models.measure_blimp(model, scores, nothing)
     assert len(seen) == len(again) == 1
     # Another model has measured nothing yet.
-    monkeypatch.setattr(encoders, "digest", lambda name: "another")
-    models.measure_blimp("en", encoders, scores, nothing)
+    monkeypatch.setattr(model, "digest", lambda name: "another")
+    models.measure_blimp(model, scores, nothing)
     assert len(again) == 3
 
 
 def test_perplexities(quality, measured):
-    encoders, scores = measured
-    quality("language_models").measure_perplexity("en", encoders, scores, nothing)
+    model, scores = measured
+    quality("language_models").measure_perplexity(model, scores, nothing)
     rows, paragraphs = (
         scores[f"perplexity, enwiki, {name}"] for name in ("rows", "paragraphs")
     )
@@ -99,23 +101,35 @@ def test_perplexities(quality, measured):
     assert rows["tokens"] > paragraphs["tokens"]
     assert 1 < rows["score"] < 100 and rows["score"] == rows["mean"]
     page = quality("page")
-    table = page._table("perplexity", "en", page.Found(scores, 1), ())
+    table = page.table("perplexity", "en", scores)
     shown = f"{rows['score']:.1f} | {paragraphs['score']:.1f} |"
     assert table.endswith(f"| enwiki/dev | {shown}")
-    assert page._table("perplexity", "ko", page.Found(scores, 1), ()) == page._NOT_YET
+    assert page.table("perplexity", "ko", scores) == page._NOT_YET
 
 
 def test_no_known_words(quality):
-    page = quality("page")
     figures = {"phenomenon": "a", "vectors": "v", "all": [2, 50.0, 0.0, 100.0]}
-    found = page.Found({"blimp, b": figures}, 1)
-    table = page._table("blimp", "", found, ())
+    table = quality("page").table("blimp", "", {"blimp, b": figures})
     assert "| a | 1 | 50.0 | 0.0 | 100.0 | 0 |  |  |  |" in table
 
 
-def test_a_model_of_before_is_told(quality):
-    experiments, page = quality("experiments"), quality("page")
-    linear = experiments.Run("ewt", "elmo", head="linear")
-    scores = {linear.key(0): {"score": 90.0, "vectors": "new"}}
-    scores["perplexity, enwiki, rows"] = {"score": 62.7, "vectors": "old"}
-    assert "62.7 †" in page._table("perplexity", "en", page.Found(scores, 1), ())
+def test_scores_of_a_former_model_are_left_out(quality):
+    """The newest model is that of the perplexity, which is measured first."""
+    page, run = quality("page"), quality("tasks").Run
+    scores = {
+        "perplexity, enwiki, rows": {"score": 62.7, "vectors": "new"},
+        "perplexity, enwiki, paragraphs": {"score": 58.8, "vectors": "old"},
+        "semcor, elmo:0": {"score": 60.0, "vectors": "old"},
+        "semcor by means, elmo:0": {"score": 61.0, "vectors": "new"},
+        "semcor, random:0": {"score": 50.0, "vectors": "sizes"},
+    }
+    cost = {"seconds": 90.4, "bytes": 52e6}
+    for kind, vectors in (("elmo", "old"), ("both", "text+new"), ("static", "text")):
+        key = run("wnut17", kind, "crf", 0).key
+        scores[key] = {"score": 45.0, "vectors": vectors, **cost}
+    assert "| enwiki/dev | 62.7 |  |" in page.table("perplexity", "en", scores)
+    table = page.table("layers", "en", scores)
+    assert "60.00" not in table and "61.00" in table and "50.00" in table
+    assert page.table("heads", "en", scores).endswith(
+        "| biLSTM, CRF | 45.00 |  | 45.00 | 90 | 52 |"
+    )

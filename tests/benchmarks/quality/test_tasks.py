@@ -1,183 +1,85 @@
-"""Data sets are read as they are meant."""
+"""`Tagger` and `TextClassifier` are measured once on each data set."""
 
-import numpy as np
 import pytest
 
-pytestmark = pytest.mark.graph
+import keras_elmo
+
+pytestmark = [pytest.mark.graph, pytest.mark.slow, pytest.mark.usefixtures("eagerly")]
 
 
 @pytest.fixture
-def read(quality, data):
-    def read(name, tokenizer="unicode"):
-        return quality("data_sets").DATA_SETS[name].read(data, tokenizer)
+def measure(quality, data, encoder, tmp_path, monkeypatch):
+    """Measures runs, and returns the names of those that were missing."""
+    monkeypatch.setenv("KERAS_ELMO_DATA", str(data))
+    monkeypatch.setattr(keras_elmo, "load", lambda source: encoder)
+    static = tmp_path / "static.txt"
+    static.write_text("bank 1 0\nriver 0 1\nflows 1 1\n", encoding="utf-8")
+    scores = quality("scores").Scores(tmp_path / "scores.json")
 
-    return read
+    def measure(*runs, language="en", epochs=1):
+        model = quality("measured_model").MeasuredModel(
+            language, "model", measure.static
+        )
+        lines = []
+        runs = [quality("tasks").Run(*run) for run in runs]
+        quality("tasks").measure(runs, model, scores, lines.append, epochs=epochs)
+        return [line.partition(":")[0] for line in lines]
 
-
-@pytest.mark.parametrize("name", ["ewt", "gsd"])
-def test_a_treebank_leaves_out_rows_that_are_no_token(read, name):
-    task = read(name)
-    assert task.num_train == 40 and len(task.dev) == 9
-    assert task.classes == ["NOUN", "VERB"]
-    assert task.is_tagging and not task.has_spans
-    assert task.sentences[1] == ["river", "closes"]
-    assert task.labels[1].tolist() == [0, 1]
-
-
-def test_entities_are_spans(read):
-    task = read("wnut17")
-    assert task.num_train == 40 and len(task.dev) == 9
-    assert task.has_spans
-    assert task.sentences[0] == ["the", "bank", "flows"]
-    assert [task.classes[k] for k in task.labels[0]] == ["O", "B-location", "O"]
+    measure.scores, measure.static = scores, static
+    return measure
 
 
-def test_film_reviews_are_split_at_spaces(read):
-    task = read("sst2")
-    assert task.sentences[0] == ["bank", "flows", "."]
-    assert not task.is_tagging
-    assert [int(label) for label in task.labels[:3]] == [0, 1, 0]
-    assert read("sst5").classes == list("01234")
+def test_a_kept_run_is_not_repeated(measure):
+    run = "sst2", "static", "softmax", 0
+    (key,) = measure(run)
+    first = measure.scores[key]
+    assert measure(run) == []
+    assert measure.scores[key] == first
+    # Another seed is another run, and other vectors are measured again.
+    measure.static.write_text("bank 1 2\nflows 2 1\n", encoding="utf-8")
+    other = "task, sst2, static, softmax, seed 1"
+    assert measure(run, ("sst2", "static", "softmax", 1)) == [key, other]
+    measure.static = None
+    assert measure(("sst2", "static", "softmax", 2)) == []
 
 
-def test_korean_reviews_are_cut_by_the_models_tokenizer(read):
-    task = read("nsmc")
-    assert task.sentences[0] == ["bank", ",", "flows", "!"]
-    assert task.sentences[task.num_train - 1] == []
-    assert read("nsmc", "whitespace").sentences[0] == ["bank,flows!"]
+def test_spans_are_scored_by_f1(measure):
+    (key,) = measure(("wnut17", "both", "crf", 0), epochs=2)
+    score = measure.scores[key]
+    assert score["score"] == pytest.approx(100 * score["scores"]["f1"])
+    assert score["scores"]["f1"] == pytest.approx(max(score["by_epoch"]), abs=1e-4)
 
 
-def test_a_smaller_draw_is_part_of_a_larger_one(read):
-    task = read("nsmc")
-    draws = [set(task.drawn(size).tolist()) for size in (5, 20, None)]
-    assert [len(draw) for draw in draws] == [5, 20, 41]
-    assert draws[0] < draws[1] < draws[2] == set(range(task.num_train))
-    # Every seed of a head sees the same.
-    assert set(task.drawn(5).tolist()) == draws[0]
+@pytest.mark.parametrize(
+    ("data_set", "vectors", "language"),
+    [
+        ("ewt-upos", "elmo", "en"),
+        ("gsd-upos", "static", "ko"),
+        ("sst2", "static", "en"),
+        ("nsmc", "both", "ko"),
+    ],
+)
+def test_every_form_of_data(measure, data_set, vectors, language):
+    run = data_set, vectors, "softmax", 0
+    # A model measures the tasks of its language.
+    assert measure(run, language="en" if language == "ko" else "ko") == []
+    (key,) = measure(run, language=language)
+    score = measure.scores[key]
+    assert 0 <= score["score"] <= 100 and len(score["by_epoch"]) == 1
+    assert score["bytes"] > 0
 
 
-def test_senses_of_words(quality, data):
-    senses = quality("senses")
-    path = data / "semcor" / "train.jsonl.xz"
-    sentences, mentions = senses.read_senses(path)
-    assert sentences[0] == ["in", "the", "bank", "flows"]
-    assert len(sentences) == 40 and len(mentions) == 80
-    assert mentions[0] == senses.Mention(0, (2, 3), ("bank", "N"), "bank%0")
-    assert mentions[5] == senses.Mention(2, (3, 4), ("간다", "V"), "v")
+def test_data_are_read_as_they_are_meant(quality, data, monkeypatch):
+    monkeypatch.setenv("KERAS_ELMO_DATA", str(data))
 
+    def first(name):
+        data_set = quality("task_data").DATA_SETS[name]
+        train, dev = map(data_set.rows, data_set.paths())
+        assert (len(train[0]), len(dev[0])) == (40, 9)
+        return train[0][0], train[1][0]
 
-def test_words_in_context(quality, data):
-    path = data / "kobest_wic" / "dev.tsv"
-    pairs = quality("word_in_context").read_pairs(path, "unicode")
-    assert len(pairs) == 9
-    assert pairs[0].sentences == (["배를", "flows", "."], ["큰", "배가", "bank"])
-    assert pairs[0].positions == (0, 1)
-    assert [pair.same for pair in pairs[:3]] == [True, False, True]
-
-
-def test_the_sense_of_a_word(quality):
-    mention = quality("senses").Mention
-    lexicon = quality("senses").SenseLexicon
-
-    def bank(sense):
-        return mention(0, (0, 1), ("bank", "n"), sense)
-
-    train = [bank(each) for each in ("money", "money", "river")]
-    vectors = np.array([[1, 0], [3, 0.5], [0, 1]], "float16")
-    found = lexicon(train, vectors)
-    dev = [bank("river"), bank("money"), mention(0, (0, 1), ("pear", "n"), "x")]
-    of_dev = np.array([[0.1, 1], [0.2, 1], [1, 0]], "float16")
-    # The second is nearer to the other sense; the third was not met.
-    for method in ("nearest_mean", "most_frequent"):
-        assert found.accuracy(method, dev, of_dev) == pytest.approx(100 / 3)
-    entry = found.entries["bank", "n"]
-    assert entry.most_frequent() == "money"
-    assert entry.nearest_mean(np.array([0.1, 1.0])) == "river"
-    # All three vote, for all are among the nearest.
-    assert entry.voted(np.array([0.1, 1.0])) == "money"
-
-
-def test_the_nearest_vote(quality):
-    mention = quality("senses").Mention
-    module = quality("senses")
-    num = module.NUM_NEIGHBOURS
-    # So many of one sense in one direction, and more of another in the other.
-    senses = ["river"] * num + ["money"] * 2 * num
-    mentions = [mention(0, (0, 1), ("bank", "n"), sense) for sense in senses]
-    angles = np.array([0.0] * num + [1.0] * 2 * num)
-    vectors = np.stack([np.cos(angles), np.sin(angles)], axis=1)
-    entry = module.SenseLexicon(mentions, vectors).entries["bank", "n"]
-    assert entry.voted(np.array([1.0, 0.1])) == "river"
-    assert entry.voted(np.array([0.1, 1.0])) == "money"
-    # Where votes are equal, the sense that is the more frequent of all.
-    half = num // 2
-    angles = np.array([0.0] * half + [2.0] * half + [0.1] * half + [3.0])
-    senses = ["river"] * 2 * half + ["money"] * half + ["money"]
-    even = [mention(0, (0, 1), ("bank", "n"), sense) for sense in senses]
-    vectors = np.stack([np.cos(angles), np.sin(angles)], axis=1)
-    entry = module.SenseLexicon(even, vectors).entries["bank", "n"]
-    assert entry.most_frequent() == "river"
-    assert entry.voted(np.array([1.0, 0.0])) == "river"
-
-
-def test_vectors_of_mentions_are_means_over_their_tokens(quality):
-    senses = quality("senses")
-    mentions = [
-        senses.Mention(1, (0, 2), ("a", "n"), "x"),
-        senses.Mention(1, (2, 3), ("b", "n"), "y"),
-        senses.Mention(2, (0, 1), ("c", "n"), "z"),
-    ]
-    # Layers, tokens, units.
-    layers = [np.full((2, n, 1), n, "float32") for n in (4, 3, 1)]
-    layers[1][:, :, 0] = [[1, 3, 5], [2, 4, 6]]
-    found = senses.mention_vectors(iter(layers), mentions)
-    assert found[..., 0].tolist() == [[2, 5, 1], [3, 6, 1]]
-
-
-def test_a_threshold_on_the_cosine(quality):
-    module = quality("word_in_context")
-    train = np.array([0.1, 0.2, 0.3, 0.6, 0.7])
-    same = np.array([False, False, True, True, True])
-    threshold = module.fitted_threshold(train, same)
-    assert 0.2 <= threshold < 0.3
-    dev, dev_same = np.array([0.0, 0.9, 0.25]), np.array([False, True, False])
-    assert module.accuracy(train, same, dev[:2], dev_same[:2]) == 100
-
-
-def test_cosines_are_those_of_the_words(quality):
-    module = quality("word_in_context")
-    pair = module.Pair((["a", "b"], ["c"]), (1, 0), True)
-    one, other = np.zeros((2, 2, 2)), np.zeros((2, 1, 2))
-    one[0, 1], other[0, 0] = [1, 0], [3, 3]
-    one[1, 1], other[1, 0] = [0, 2], [0, 5]
-    found = module.cosines(module.of_word, [one, other], [pair])
-    np.testing.assert_allclose(found, [[np.sqrt(0.5)], [1]])
-
-
-def test_a_place_is_what_stands_around_it(quality):
-    module = quality("word_in_context")
-    # A layer, three tokens, two units a direction.
-    layers = np.arange(1.0, 13.0).reshape(1, 3, 4)
-    assert module.of_place(layers, 1).tolist() == [[1, 2, 11, 12]]
-    assert module.of_place(layers, 0).tolist() == [[0, 0, 7, 8]]
-    assert module.of_place(layers, 2).tolist() == [[5, 6, 0, 0]]
-    alone = module.Pair((["a"], ["a"]), (0, 0), True)
-    sentences = [layers[:, :1], layers[:, :1]]
-    assert module.cosines(module.of_place, sentences, [alone]).tolist() == [[0]]
-
-
-def test_batches_hold_every_sentence_once_in_the_order_of_the_seed(quality):
-    module = quality("head_models")
-    lengths = np.arange(100) % 13
-    places = np.arange(10, 100)
-
-    def batches(seed):
-        random = np.random.default_rng(seed)
-        return list(module.batches(lengths, places, random, batch_size=32))
-
-    assert sorted(np.concatenate(batches(0))) == places.tolist()
-    for one, same in zip(batches(0), batches(0), strict=True):
-        assert one.tolist() == same.tolist()
-    assert batches(0)[0].tolist() != batches(1)[0].tolist()
-    spread = [np.ptp(lengths[batch]) for batch in batches(0)]
-    assert max(spread) <= 5
+    assert first("ewt-upos") == (["bank", "flows"], ["NOUN", "VERB"])
+    assert first("wnut17") == (["the", "bank", "flows"], ["O", "B-location", "O"])
+    assert first("sst5") == (["bank", "flows", "."], "0")
+    # A line without a text is left out.
+    assert first("nsmc") == ("bank,flows!", "0")
