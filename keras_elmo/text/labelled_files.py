@@ -76,10 +76,10 @@ def read_labelled(
             raise ValueError(f"{path}: must hold texts with labels. Received: none")
         labels = [repr(row.labels) for row in rows[first:]]
         if not table.has_header and may_be_header(labels):
-            told = labels[0] if multi_label else repr(rows[first].labels[0])
+            label = labels[0] if multi_label else repr(rows[first].labels[0])
             warnings.warn(
-                f"{path}: the label {told} comes in the first line alone; if that is a "
-                f"header, name a column of it with {called('label_column')}",
+                f"{path}: the label {label} comes in the first line alone; if that is "
+                f"a header, name a column of it with {called('label_column')}",
                 stacklevel=3,
             )
     return rows
@@ -264,9 +264,9 @@ class _Table:
     def _places(self, number: int, cells: list[str]) -> dict[str, int]:
         """Returns the places of the columns by the first row, perhaps a header."""
         where = f"{self._path}, line {number}"
-        names, given = [cell.strip() for cell in cells], [*self._fields.values()]
-        is_default = all(column is None for column in given)
-        is_named = any(isinstance(column, str) for column in given)
+        names, columns = [cell.strip() for cell in cells], [*self._fields.values()]
+        is_default = all(column is None for column in columns)
+        is_named = any(isinstance(column, str) for column in columns)
         self.has_header = is_named or is_header(names)
         if is_named or (is_default and self.has_header):
             hint = f" (or, if that is no header, a number from 0 to {len(cells) - 1})"

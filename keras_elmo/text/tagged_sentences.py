@@ -20,7 +20,7 @@ from keras_elmo.utils.tag_schemes import (
     scheme_of_names,
 )
 
-# Of a word whose tag is not known, and of padding.
+# In place of an unknown tag, and of padding.
 NO_TAG = -1
 
 # Words and tags of sentences, in any of these forms, or a part of them.
@@ -68,7 +68,7 @@ def in_parts(data: Data) -> tuple[Data, Data]:
 
 
 def tags_of(sentences: Sequence[TaggedSentence]) -> list[str]:
-    """Returns the tags of training data; of IOB1, those of BIO for the same spans."""
+    """Returns the tags of training data; IOB1 becomes BIO for the same spans."""
     warn_of_names(sentences)
     tags = {tag for sentence in sentences for tag in sentence.tags}
     if scheme := scheme_of_names(tags):

@@ -19,7 +19,7 @@ DOCUMENT_START = "-DOCSTART-"
 # Lines that begin so have no word, where they stand above a sentence.
 NO_WORDS = ("#", DOCUMENT_START)
 _COLUMN = "the name or the place of a column"
-# Of a word, of words written as one, or of a word that the text leaves out.
+# Number of a word, of words written as one (1-2) or left out of the text (1.1).
 _WORD_NUMBER = re.compile(r"[0-9]+([-.][0-9]+)?")
 _BLANKS = re.compile("[ \t]+")
 # In CoNLL-U, what has not been annotated.
@@ -78,8 +78,10 @@ def _read_file(path: str, column: str | int | None) -> list[TaggedSentence]:
     ]
     name = next((name for name, k in table.names.items() if k == place), str(place))
     if {tag for sentence in sentences for tag in sentence.tags} == {_UNSPECIFIED}:
-        told = f"no tags but {_UNSPECIFIED} in column {name}"
-        raise ValueError(f"{path}: must hold words with tags. Received: {told}")
+        raise ValueError(
+            f"{path}: must hold words with tags. "
+            f"Received: no tags but {_UNSPECIFIED} in column {name}"
+        )
     table.warn(sentences, name)
     return sentences
 
@@ -129,7 +131,7 @@ class WordColumns:
             yield Block(block, list(self._rows(block)) if has_words else [])
 
     def _learn(self, block: Iterable[Line]) -> bool:
-        """Learns the form from a sentence, unless it is of comments alone."""
+        """Learns the form from a sentence; returns whether it has a word."""
         lines = [line for line in block if not line[1].startswith("#")]
         if not lines:
             return False

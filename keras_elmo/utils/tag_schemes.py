@@ -59,9 +59,9 @@ def are_span_tags(tags: Iterable[str]) -> bool:
 
 
 def strange_tags(tags: Iterable[str]) -> list[str]:
-    """Returns the tags that mark no spans, beside `O` and ones that do.
+    """Returns the tags that mark no spans among `O` and tags that do.
 
-    Also those that would in capitals, such as `b-per`.
+    Tags in lower case, such as `b-per`, mark none.
     """
     names = dict.fromkeys(tags)
     capitals = {name.upper() for name in names}
