@@ -139,10 +139,6 @@ def _are_labels(cell: str, labels: Container[object]) -> bool:
     return all(part.strip() in labels for part in cell.split(","))
 
 
-def _stripped(value: object) -> object:
-    return value.strip() if isinstance(value, str) else value
-
-
 class _Table:
     """The lines of a file in one of the forms; see `read_labelled`.
 
@@ -203,7 +199,7 @@ class _Table:
                 labels = [part for part in value.split(",") if part.strip()]
         if not isinstance(labels, list):
             refuse_line(self._path, number, rule, value)
-        labels = [*map(_stripped, labels)]
+        labels = [x.strip() if isinstance(x, str) else x for x in labels]
         if not all(isinstance(label, str | int) and label != "" for label in labels):
             refuse_line(self._path, number, rule, value)
         if len({*labels}) < len(labels):

@@ -142,17 +142,9 @@ LINE = "a\tx\n"
 # What is malformed, the columns, and what the error says.
 MALFORMED = {
     "empty": ("", (), "file.tsv: must hold texts with labels. Received: none"),
-    "blank lines": ("\n \n\t\n", (), "file.tsv: must hold texts with labels"),
     "header alone": ("text\tlabel\n", (), "file.tsv: must hold texts with labels"),
     "one column": ("a\nb\n", (), "line 1: must have a text and a label alone, or"),
-    "many columns": (
-        "a\tb\tc\n",
-        (),
-        "line 1: must have a text and a label alone, or a h",
-    ),
-    "column less": (LINE + "b\n", (), "line 2: must have 2 columns, with tabs"),
     "column more": (LINE + "b\ty\tz\n", (), "line 2: must have 2 columns, with tabs"),
-    "spaces": (LINE + "b  y\n", (), "line 2: must have 2 columns, with tabs between"),
     "text empty": (LINE + " \ty\n", (), "line 2: must have a text that is not empty"),
     "label empty": (LINE + "b\t \n", (), "line 2: must have a label: a string or an"),
     "label missing": (
@@ -186,7 +178,6 @@ MALFORMED = {
         (2, None, 0),
         "`text_column` must be from 0 to 1 in file.tsv, line 1. Received: text_col",
     ),
-    "negative place": (LINE, (-1,), "`text_column` must be from 0 to 1 in file.tsv"),
     "same place": (LINE, (1, None, 1), "line 1: must have a text and a label alone"),
     "labels twice": ("text\tlabel\na\tx,x\n", (), "line 2: must have distinct labels"),
 }
@@ -201,35 +192,21 @@ MALFORMED_CSV = {
         "line 5: must begin a row of CSV, each quotation mark closed (',' expected "
         "after '\"'). Received: 'c,\"y'",
     ),
-    "quote inside": ('a,x\n"b"c,y\n', "closed (',' expected after '\"')"),
-    "bars": ("a|x\nb|y\n", "line 1: must have a text and a label alone, or"),
     "column more": ("a,x\nb, or c,y\n", "line 2: must have 2 columns, with commas"),
     "long field": (f"{'a' * 200_000},x\n", "mark closed (field larger"),
 }
 MALFORMED_JSON = {
     "no json": ("a\tx\n", "file.jsonl, line 1: not valid JSON"),
-    "cut short": ('{"text": "a", "label": "x"}\n{"text"', "line 2: not valid JSON"),
-    "one document": ('[\n{"text": "a"}]', "line 1: not valid JSON"),
     "list": ('["a", "x"]', "line 1: must be a JSON object"),
-    "deep": ('{"text":' + 100_000 * "[", "line 1: not valid JSON: nested too deeply"),
-    "key twice": ('{"text": "a", "text": "b"}', "line 1: not valid JSON: the key"),
     "no text": ('{"label": "x"}', "line 1: must have the key text"),
-    "no label": ('{"text": "a"}', "line 1: must have the key label"),
     "text null": ('{"text": null, "label": 1}', "line 1: must have a text that is not"),
-    "text number": ('{"text": 3, "label": 1}', "line 1: must have a text that is not"),
     "no words": ('{"text": [], "label": 1}', "line 1: must have a text that is not"),
     "word empty": ('{"text": ["a", ""], "label": 1}', "must have a text that is not"),
-    "word number": ('{"text": [1], "label": 1}', "line 1: must have a text that is no"),
     "label null": ('{"text": "a", "label": null}', "line 1: must have a label: a str"),
-    "label float": ('{"text": "a", "label": 0.5}', "line 1: must have a label: a str"),
     "label list": ('{"text": "a", "label": ["x"]}', "line 1: must have a label: a str"),
     "label types": (
         '{"text": "a", "label": 1}\n{"text": "b", "label": "1"}',
         "line 2: must have labels of the type that other lines have. Received: '1'",
-    ),
-    "label types, bool": (
-        '{"text": "a", "label": 1}\n{"text": "b", "label": true}',
-        "line 2: must have labels of the type that other lines have. Received: True",
     ),
 }
 
@@ -267,53 +244,51 @@ def test_a_header_that_is_not_told():
     assert len(read("".join(f"a\t{k}\n" for k in range(19)))[0]) == 19
 
 
+def texts(content, name="-", *columns, **arguments):
+    """What is read of a stream."""
+    stream = io.BytesIO(content.encode())
+    return [*read_texts(name, stream, Columns(*columns), **arguments)]
+
+
 def test_a_header_above_texts_to_classify():
-    content = b"review\tmood\na\tgood\n"
     with pytest.warns(UserWarning, match="-, line 1: the label 'mood' is not known"):
-        assert len([*read_texts("-", io.BytesIO(content), labels=LABELS)]) == 2
-    for known in (b"a\tgood\n", b"a\tbad,good\n", b"text\tlabel\na\tx\n"):
-        assert [*read_texts("-", io.BytesIO(known), labels=LABELS)] == ["a"]
+        assert len(texts("review\tmood\na\tgood\n", labels=LABELS)) == 2
+    for known in ("a\tgood\n", "a\tbad,good\n", "text\tlabel\na\tx\n"):
+        assert texts(known, labels=LABELS) == ["a"]
 
 
 def test_texts_alone():
-    lines = io.BytesIO("\ufeffa film\r\n\nb\tc\n".encode())
-    assert list(read_texts("-", lines)) == ["a film", None, "b\tc"]
+    assert texts("\ufeffa film\r\n\nb\tc\n") == ["a film", None, "b\tc"]
     # Of a table by its name; a label may stand beside the text.
-    for content, columns in (("a\tx\n", ()), ("a\n", ()), ("1\ta\n", (1,))):
-        stream = io.BytesIO(content.encode())
-        assert list(read_texts("x.tsv", stream, Columns(*columns))) == ["a"]
-    for header in (b"id\ttext", b"sentiment\tReview"):
-        stream = io.BytesIO(header + b"\n1\ta\n")
-        assert list(read_texts("x.tsv", stream)) == ["a"]
+    for content, columns in (
+        *(("a\tx\n", ()), ("a\n", ()), ("1\ta\n", (1,))),
+        *(("id\ttext\n1\ta\n", ()), ("sentiment\tReview\n1\ta\n", ())),
+    ):
+        assert texts(content, "x.tsv", *columns) == ["a"]
     # Or by a column that is asked for.
-    stream = io.BytesIO(b'{"review": "a"}\n')
-    assert list(read_texts("-", stream, Columns("review"))) == ["a"]
-    stream = io.BytesIO(b"a\tb\nc\td\n")
-    assert list(read_texts("-", stream, pairs=True)) == [("a", "b"), ("c", "d")]
-    assert list(read_texts("-", io.BytesIO())) == []
+    assert texts('{"review": "a"}\n', "-", "review") == ["a"]
+    assert texts("a\tb\nc\td\n", pairs=True) == [("a", "b"), ("c", "d")]
+    assert texts("") == []
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_texts_of_a_table_without_its_name(form):
-    """A first line that tells a table; a text may have commas and braces."""
-    content = FORMS[form].encode()
-    assert list(read_texts("x.txt", io.BytesIO(content))) == TEXTS
-    headless = content.partition(b"\n")[2] if form != "jsonl" else content
-    kept = read_texts("x.txt", io.BytesIO(b"\n" + headless), labels=LABELS)
-    assert list(kept) == TEXTS
-    three = b"id\treview\tlabel\n1\ta film\tgood\n"
-    assert list(read_texts("-", io.BytesIO(three))) == ["a film"]
+    """A first line that tells a table."""
+    content = FORMS[form]
+    assert texts(content, "x.txt") == TEXTS
+    headless = content.partition("\n")[2] if form != "jsonl" else content
+    assert texts(f"\n{headless}", "x.txt", labels=LABELS) == TEXTS
+
+
+def test_tables_and_texts():
+    """A text may have commas and braces."""
+    assert texts("id\treview\tlabel\n1\ta film\tgood\n") == ["a film"]
     with pytest.raises(ValueError, match="x.txt, line 1: must have a text alone, or a"):
-        list(read_texts("x.txt", io.BytesIO(b"1\ta film\tgood\n")))
-    several = b'a film,"good, bad"\n'
-    assert list(read_texts("-", io.BytesIO(several), labels=LABELS)) == ["a film"]
+        texts("1\ta film\tgood\n", "x.txt")
+    assert texts('a film,"good, bad"\n', labels=LABELS) == ["a film"]
     for text in (
-        "good",
-        "not long, not good",
-        "a film,bad , long",
-        '"Good," he said,good',
-        "{good}",
-        "{",
+        *("good", "not long, not good", "a film,bad , long"),
+        *('"Good," he said,good', "{good}", "{"),
     ):
-        lines = io.BytesIO(f"{text}\n\nb\tc\n".encode())
-        assert list(read_texts("x.txt", lines, labels=LABELS)) == [text, None, "b\tc"]
+        lines = texts(f"{text}\n\nb\tc\n", "x.txt", labels=LABELS)
+        assert lines == [text, None, "b\tc"]
